@@ -1,0 +1,53 @@
+// swift-tools-version: 6.1
+// SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+// The root package depends on nothing but the toolchain and libbsd: whatever needs another package
+// (benchmarks, the documentation plugin, the examples' command lines) is a nested package.
+
+// Warnings are errors in the project's own builds only: scripts/ sets the variable, a consumer never
+// does. A flag of this kind in a manifest would also keep the package from being depended on.
+let strict = Context.environment["INTERLOCK_STRICT"] != nil
+let strictC: [CSetting] = strict
+    ? [.unsafeFlags(["-Wall", "-Wextra", "-Wpedantic", "-Wno-gnu-statement-expression", "-Wfunction-effects", "-Werror"])]
+    : []
+let strictSwift: [SwiftSetting] = strict ? [.unsafeFlags(["-warnings-as-errors"])] : []
+
+let package = Package(
+    name: "interlock",
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    products: [
+        .library(name: "Interlock", targets: ["Interlock"]),
+        .library(name: "CInterlock", targets: ["CInterlock"]),
+    ],
+    targets: [
+        .target(
+            name: "CInterlock",
+            path: "Sources/CCore",
+            publicHeadersPath: "include",
+            cSettings: [.headerSearchPath(".")] + strictC,
+            linkerSettings: [.linkedLibrary("bsd", .when(platforms: [.linux]))]
+        ),
+        .target(
+            name: "Interlock",
+            dependencies: ["CInterlock"],
+            path: "Sources/SwiftFacade",
+            swiftSettings: strictSwift
+        ),
+        .target(
+            name: "PureSwift",
+            path: "Tests/PureSwift",
+            swiftSettings: strictSwift
+        ),
+        .testTarget(
+            name: "InterlockTests",
+            dependencies: ["Interlock", "CInterlock", "PureSwift"],
+            path: "Tests/SwiftFacadeTests",
+            swiftSettings: strictSwift
+        ),
+    ],
+    swiftLanguageModes: [.v6],
+    cLanguageStandard: .gnu11,
+    cxxLanguageStandard: .cxx17
+)

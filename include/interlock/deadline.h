@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Deadlines: points in time, never lengths of time, so that a wait that has to start over does not
+ * start its clock over. All are absolute nanoseconds of CLOCK_MONOTONIC, which a change of the
+ * system's date does not move.
+ */
+#ifndef INTERLOCK_DEADLINE_H
+#define INTERLOCK_DEADLINE_H
+
+#include <interlock/inline/attributes.h>
+#include <stdint.h>
+
+ILK_BEGIN_DECLARATIONS
+
+/* The deadline that never passes. */
+#define ILK_FOREVER UINT64_MAX
+
+/* Now, in nanoseconds of CLOCK_MONOTONIC. Thread-safe, never blocks, safe in signal handlers. */
+uint64_t ilk_now_ns(void);
+
+/* The deadline `from_now` nanoseconds after now. Saturates at ILK_FOREVER instead of wrapping into
+ * the past, so that ilk_deadline_in_ns(UINT64_MAX) waits for ever. Thread-safe, never blocks. */
+uint64_t ilk_deadline_in_ns(uint64_t from_now);
+
+ILK_END_DECLARATIONS
+
+#endif

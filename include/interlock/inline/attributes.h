@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The compiler attributes the public headers use, one macro each, empty where a compiler does not
+ * know them. Nothing here changes what a call does: the attributes let the compiler check a promise
+ * (ILK_NONBLOCKING, ILK_MUST_USE) or place cold code (ILK_COLD).
+ */
+#ifndef INTERLOCK_INLINE_ATTRIBUTES_H
+#define INTERLOCK_INLINE_ATTRIBUTES_H
+
+#if defined(__cplusplus)
+#define ILK_BEGIN_DECLARATIONS extern "C" {
+#define ILK_END_DECLARATIONS }
+#else
+#define ILK_BEGIN_DECLARATIONS
+#define ILK_END_DECLARATIONS
+#endif
+
+/* The result of a try call says whether anything happened: dropping it is a bug. */
+#define ILK_MUST_USE __attribute__((warn_unused_result))
+
+/* Out of line and away from the hot code: what a fast path calls when it cannot finish. */
+#define ILK_COLD __attribute__((cold, noinline))
+
+/* The call never blocks, allocates or makes a system call unless someone sleeps on the other side.
+ * clang 20 and later check it with -Wfunction-effects and RealtimeSanitizer; the attribute is part
+ * of the function's type, so it stands behind the parameter list. */
+#if defined(__has_attribute)
+#if __has_attribute(nonblocking)
+#define ILK_NONBLOCKING __attribute__((nonblocking))
+#endif
+#endif
+#ifndef ILK_NONBLOCKING
+#define ILK_NONBLOCKING
+#endif
+
+#define ILK_LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define ILK_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The asymmetric fence: two threads that each store, fence and load the other's variable must not
+ * both miss the other's store. Where the system has membarrier(2), the frequent side pays nothing
+ * at run time (ilk__fence_light is a compiler fence) and the rare side makes every running thread
+ * of the process execute a full fence (ilk__fence_heavy, a system call). Where membarrier is
+ * refused or missing, both sides are full fences. One process-wide choice, made once by a
+ * constructor in threads/membarrier_*.c before main and only ever read afterwards.
+ *
+ * Source: Linux membarrier(2), MEMBARRIER_CMD_PRIVATE_EXPEDITED; folly's asymmetric fences and
+ * P1202 use the same pair of names.
+ */
+#ifndef INTERLOCK_INLINE_FENCE_H
+#define INTERLOCK_INLINE_FENCE_H
+
+#include <interlock/inline/atomic.h>
+#include <interlock/inline/attributes.h>
+#include <stdbool.h>
+
+ILK_BEGIN_DECLARATIONS
+
+/* True when the light side may leave its fence out. Written by a constructor, then constant:
+ * whoever reads false early pays a fence it did not need, which is safe, because the heavy side
+ * executes a full fence of its own in either case. */
+extern ILK_ATOMIC(bool) ilk__membarrier_works;
+
+/* The rare side: on return every thread of the process has executed a full fence. */
+void ilk__fence_heavy(void);
+
+/* The frequent side. */
+static inline void ilk__fence_light(void) ILK_NONBLOCKING {
+    /* FN1 relaxed: the value is decided before main and never changes from true. */
+    if (ILK_LIKELY(ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed))) {
+        ilk_compiler_fence();
+    } else {
+        /* FN2 seq_cst, pairs with FN3 (the heavy side's fence).
+         * Forbids: store x; fence; load y = old beside store y; fence; load x = old. */
+        ilk_atomic_fence(memory_order_seq_cst);
+    }
+}
+
+ILK_END_DECLARATIONS
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The fast paths of ilk_semaphore: one compare-and-swap when a permit is there, or when nobody
+ * waits for the one given. Contracts are in <interlock/semaphore.h>; the rest in
+ * Sources/CCore/semaphore.
+ *
+ * The word, from the low end:
+ *   bit 0   QUEUE_LOCKED     some thread is changing the queue. Set and cleared by slow paths.
+ *   bit 1   QUEUE_CONTENDED  someone sleeps for bit 0. Only a hint to wake; see park/queue_lock.h.
+ *   bit 2   HAS_WAITERS      the queue is not empty; then there are no permits. Changes under bit 0.
+ *   bit 3   OBSERVED         every call takes the slow path, where diagnosis lives.
+ *   bits 4 to 31             permits.
+ */
+#ifndef INTERLOCK_INLINE_SEMAPHORE_H
+#define INTERLOCK_INLINE_SEMAPHORE_H
+
+#include <interlock/semaphore.h>
+
+ILK_BEGIN_DECLARATIONS
+
+#define ILK__SEMAPHORE_QUEUE_LOCKED UINT32_C(0x01)
+#define ILK__SEMAPHORE_QUEUE_CONTENDED UINT32_C(0x02)
+#define ILK__SEMAPHORE_HAS_WAITERS UINT32_C(0x04)
+#define ILK__SEMAPHORE_OBSERVED UINT32_C(0x08)
+#define ILK__SEMAPHORE_ONE_PERMIT UINT32_C(0x10)
+#define ILK__SEMAPHORE_PERMITS UINT32_C(0xFFFFFFF0)
+
+ILK_COLD void ilk__semaphore_wait_slow(ilk_semaphore *semaphore);
+ILK_COLD bool ilk__semaphore_try_wait_slow(ilk_semaphore *semaphore) ILK_NONBLOCKING;
+ILK_COLD void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t permits);
+
+/* One attempt to take a permit from a word that has some and is not observed. */
+static inline bool ilk__semaphore_take_fast(ilk_semaphore *semaphore) ILK_NONBLOCKING {
+    /* SE1 relaxed: a hint; SE2 decides. */
+    uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed);
+    if (ILK_UNLIKELY((word & ILK__SEMAPHORE_PERMITS) == 0 || (word & ILK__SEMAPHORE_OBSERVED) != 0)) {
+        return false;
+    }
+    /* SE2 acquire, pairs with SE3 and SE5 (release, giving permits).
+     * Carries: what the signaller did before it signalled (SM2).
+     * If weaker: we read what the permit stands for as it was before. */
+    return ilk_atomic_compare_exchange(&semaphore->word, &word, word - ILK__SEMAPHORE_ONE_PERMIT,
+                                       memory_order_acquire, memory_order_relaxed);
+}
+
+static inline void ilk_semaphore_wait(ilk_semaphore *semaphore) {
+    if (ILK_UNLIKELY(!ilk__semaphore_take_fast(semaphore))) {
+        ilk__semaphore_wait_slow(semaphore);
+    }
+}
+
+static inline bool ilk_semaphore_try_wait(ilk_semaphore *semaphore) ILK_NONBLOCKING {
+    if (ILK_LIKELY(ilk__semaphore_take_fast(semaphore))) {
+        return true;
+    }
+    return ilk__semaphore_try_wait_slow(semaphore);
+}
+
+static inline void ilk_semaphore_signal(ilk_semaphore *semaphore, uint32_t permits) {
+    uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
+    bool room = permits <= ILK_SEMAPHORE_MAX - word / ILK__SEMAPHORE_ONE_PERMIT;
+    if (ILK_LIKELY((word & ~ILK__SEMAPHORE_PERMITS) == 0 && room)) {
+        /* SE3 release, pairs with SE2 and SE4 (acquire, taking). Carries and fails as SE2 says. */
+        if (ILK_LIKELY(ilk_atomic_compare_exchange(&semaphore->word, &word,
+                                                   word + permits * ILK__SEMAPHORE_ONE_PERMIT,
+                                                   memory_order_release, memory_order_relaxed))) {
+            return;
+        }
+    }
+    ilk__semaphore_signal_slow(semaphore, permits);
+}
+
+ILK_END_DECLARATIONS
+
+#endif

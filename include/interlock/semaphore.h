@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ilk_semaphore: a counting semaphore that serves first come, first served.
+ *
+ * A signal hands its permits to the threads that have waited longest; a permit handed over cannot
+ * be taken by a thread that comes later. The semaphore never allocates: waiters queue on their own
+ * stacks.
+ *
+ * Concurrency matrix: wait, try_wait, wait_until, signal and value may run beside each other from
+ * any thread; init and destroy beside nothing.
+ *
+ * Guarantees
+ *   SM1  Hand-off in order of arrival. signal(n) wakes exactly the n threads that came first, or all
+ *        if fewer wait; the rest of the permits stay.
+ *   SM2  What a thread did before signal is visible to the thread its permit goes to.
+ *   SM3  A wait that timed out has taken no permit and has left the queue.
+ *   SM4  A thread that has got a permit may destroy the semaphore when nobody else will use it: the
+ *        signal that gave it does not touch the memory any more.
+ *
+ * Source of the hand-off: Birrell, "An introduction to programming with threads" (1989); Lampson
+ * and Redell on why wake-and-compete loses the order.
+ */
+#ifndef INTERLOCK_SEMAPHORE_H
+#define INTERLOCK_SEMAPHORE_H
+
+#include <interlock/deadline.h>
+#include <interlock/inline/atomic.h>
+#include <interlock/inline/attributes.h>
+#include <interlock/status.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+ILK_BEGIN_DECLARATIONS
+
+/* The most permits a semaphore holds: its word keeps four bits for itself. */
+#define ILK_SEMAPHORE_MAX UINT32_C(0x0FFFFFFF)
+
+/* What libbsd's TAILQ_HEAD(ilk__waiter_list, ilk__waiter) expands to, spelled out so that this header
+ * needs no other. */
+struct ilk__waiter_list {
+    struct ilk__waiter *tqh_first;
+    struct ilk__waiter **tqh_last;
+};
+
+/* Fields are private; see inline/semaphore.h. All zero bits are a semaphore without permits. */
+typedef struct ilk_semaphore {
+    ILK_ATOMIC(uint32_t) word;       /* state bits and permits */
+    uint32_t waiter_count;           /* length of the queue; guarded by a bit of the word */
+    struct ilk__waiter_list waiters; /* oldest first; guarded likewise */
+} ilk_semaphore;
+
+/* A semaphore with `count` permits (at most ILK_SEMAPHORE_MAX), for initialisation where it is
+ * defined. */
+#define ILK_SEMAPHORE_INIT(count)                                                                            \
+    { (uint32_t)(count) << 4, 0, { 0, 0 } }
+
+/* Makes `semaphore` hold `permits`. Not thread-safe. Does not allocate.
+ * Misuse: permits above ILK_SEMAPHORE_MAX. */
+void ilk_semaphore_init(ilk_semaphore *semaphore, uint32_t permits);
+
+/* Ends the use of `semaphore`, and drops its name if it has one. Not thread-safe. Permits out or
+ * in are nobody's business. Misuse: a thread is waiting. */
+void ilk_semaphore_destroy(ilk_semaphore *semaphore);
+
+/* Takes one permit; waits in line for it as long as it takes. Blocks; not a cancellation point. */
+static inline void ilk_semaphore_wait(ilk_semaphore *semaphore);
+
+/* Takes one permit if one is there that nobody waits for: true when taken. Never blocks. */
+ILK_MUST_USE static inline bool ilk_semaphore_try_wait(ilk_semaphore *semaphore) ILK_NONBLOCKING;
+
+/* Takes one permit, waiting until `deadline_ns` at most. ILK_OK: taken. ILK_TIMEDOUT: not taken
+ * (SM3); a deadline that has passed still takes a permit that is there. */
+ILK_MUST_USE ilk_status ilk_semaphore_wait_until(ilk_semaphore *semaphore, uint64_t deadline_ns);
+
+/* Adds `permits`; 0 does nothing. Does not block beyond the queue's own short lock.
+ * O(permits handed over). Misuse: more than ILK_SEMAPHORE_MAX permits in all. */
+static inline void ilk_semaphore_signal(ilk_semaphore *semaphore, uint32_t permits);
+
+/* The counter as textbooks draw it: the permits there, or minus the number of threads waiting. A
+ * snapshot that may be old when read: for traces and tests, not for decisions. Blocks only for the
+ * queue's own short lock. */
+int64_t ilk_semaphore_value(ilk_semaphore *semaphore);
+
+ILK_END_DECLARATIONS
+
+#include <interlock/inline/semaphore.h>
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a call that can end in more than one expected way answers. Misuse is never a status: it is a
+ * sentence on standard error and abort (see diagnostics.h).
+ */
+#ifndef INTERLOCK_STATUS_H
+#define INTERLOCK_STATUS_H
+
+#include <interlock/inline/attributes.h>
+
+ILK_BEGIN_DECLARATIONS
+
+typedef enum {
+    ILK_OK,       /* done */
+    ILK_TIMEDOUT, /* the deadline passed first; nothing was changed and nothing is left behind */
+    ILK_CLOSED,   /* the ring is closed: no more pushes, or closed and drained: no more pops */
+    ILK_BUSY,     /* it cannot be had now */
+    ILK_INVALID,  /* an argument is outside what the call accepts; nothing was changed */
+    ILK_NOMEM     /* memory could not be had; nothing was changed */
+} ilk_status;
+
+/* The name of `status` as it stands above ("ILK_OK"), or "ILK_STATUS_UNKNOWN" for any other value.
+ * Thread-safe, never blocks or allocates, safe in signal handlers. The string is static. */
+const char *ilk_status_name(ilk_status status) ILK_NONBLOCKING;
+
+ILK_END_DECLARATIONS
+
+#endif
