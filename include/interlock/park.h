@@ -8,14 +8,14 @@
  * Concurrency matrix: every call may run beside every other, from any thread.
  *
  * Guarantees
- *   P1  The comparison and going to sleep are one step against ilk_park_wake of the same address:
- *       a thread that changes the word and then wakes either is seen by the comparison or wakes
- *       the sleeper. No wake-up is lost between the two.
- *   P2  A wait may return ILK_OK without a wake-up (interrupted, or by chance): the caller checks
- *       its own condition in a loop.
- *   P3  ilk_park_wake uses the address only and never reads memory through it, so the word may
- *       already be freed; a sleeper on reused memory then sees a wake-up by chance (P2).
- *   P4  Waiting changes no memory order: the caller's own atomic accesses carry the data.
+ *   A  The comparison and going to sleep are one step against ilk_park_wake of the same address:
+ *      a thread that changes the word and then wakes either is seen by the comparison or wakes
+ *      the sleeper. No wake-up is lost between the two.
+ *   B  A wait may return ILK_OK without a wake-up (interrupted, or by chance): the caller checks
+ *      its own condition in a loop.
+ *   C  ilk_park_wake uses the address only and never reads memory through it, so the word may
+ *      already be freed; a sleeper on reused memory then sees a wake-up by chance (guarantee B).
+ *   D  Waiting changes no memory order: the caller's own atomic accesses carry the data.
  *
  * Source: Franke, Russell, Kirkwood, "Fuss, Futexes and Furwocks" (2002).
  */
@@ -36,15 +36,15 @@ ILK_BEGIN_DECLARATIONS
 /* Sleeps while `*word` holds `expected`, at most until `deadline_ns`.
  *
  * Blocks; not a cancellation point; does not allocate. `word` must stay mapped while a thread waits.
- * Answers ILK_OK when woken, when the word did not hold `expected`, or by chance (P2);
+ * Answers ILK_OK when woken, when the word did not hold `expected`, or by chance (guarantee B);
  * ILK_TIMEDOUT once the deadline has passed. A signal handler that runs meanwhile does not shorten
  * or lengthen the wait. */
 ilk_status ilk_park_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns);
 
 /* Wakes up to `count` threads that sleep on `word`.
  *
- * Does not block or allocate beyond the system call. Nobody sleeping is not an error. */
-void ilk_park_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count);
+ * Does not wait or allocate. Nobody sleeping is not an error. */
+void ilk_park_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count) ILK_NONBLOCKING;
 
 ILK_END_DECLARATIONS
 

@@ -12,23 +12,23 @@
  *   write         no      no           no
  *
  * Guarantees
- *   RW1  Phase-fair. A reader that waits is let in after at most one write. A writer waits for the
- *        readers present when it queued, for the writers queued before it, and for at most one
- *        group of readers after each of those. Writers and upgradables are served first come,
- *        first served. Nobody starves. Before queueing, a caller spins briefly and may overtake;
- *        nobody overtakes a thread that has queued, but for the readers RW1 lets in together.
- *   RW2  A waiting writer, and a waiting upgrade, holds back readers that come after it.
- *   RW3  What a thread wrote before it gave up the lock in any mode is visible to every thread that
- *        takes it in a conflicting mode afterwards.
- *   RW4  A wait that timed out leaves nothing behind: whoever it held back is let in at once.
- *   RW5  A thread that has just been given the lock, and has given it up, may destroy or free it:
- *        no earlier unlock touches the memory after another thread can have taken the lock.
- *   RW6  try_ calls never block, allocate or make a system call, except to wake sleepers, and never
- *        fail on a free lock.
+ *   A  Phase-fair. A reader that waits is let in after at most one write. A writer waits for the
+ *      readers present when it queued, for the writers queued before it, and for at most one
+ *      group of readers after each of those. Writers and upgradables are served first come,
+ *      first served. Nobody starves. Before queueing, a caller spins briefly and may overtake;
+ *      nobody overtakes a thread that has queued, but for the readers A lets in together.
+ *   B  A waiting writer, and a waiting upgrade, holds back readers that come after it.
+ *   C  What a thread wrote before it gave up the lock in any mode is visible to every thread that
+ *      takes it in a conflicting mode afterwards.
+ *   D  A wait that timed out leaves nothing behind: whoever it held back is let in at once.
+ *   E  A thread that has just been given the lock, and has given it up, may destroy or free it:
+ *      no earlier unlock touches the memory after another thread can have taken the lock.
+ *   F  try_ calls never block, allocate or make a system call, except to wake sleepers, and never
+ *      fail on a free lock.
  *
  * Recursion: none in any mode. A thread that takes for reading what it already reads can deadlock
- * with a writer that queued between the two (RW2); taking for writing what it already holds in any
- * mode deadlocks. Waiting in these calls is not a cancellation point.
+ * with a writer that queued between the two (guarantee B); taking for writing what it already holds
+ * in any mode deadlocks. Waiting in these calls is not a cancellation point.
  *
  * Source of the fairness rule: Brandenburg, Anderson, "Spin-based reader-writer synchronization for
  * multiprocessor real-time systems" (2010), here with parking and hand-off.
@@ -71,7 +71,7 @@ void ilk_rwlock_destroy(ilk_rwlock *lock);
 static inline void ilk_rwlock_read_lock(ilk_rwlock *lock);
 
 /* Takes the lock for reading if that needs no waiting: true when taken. A queued writer counts as
- * a reason to wait (RW2). Never blocks (RW6). */
+ * a reason to wait (guarantee B). Never blocks (guarantee F). */
 ILK_MUST_USE static inline bool ilk_rwlock_try_read_lock(ilk_rwlock *lock) ILK_NONBLOCKING;
 
 /* Takes the lock for reading, waiting until `deadline_ns` at most. ILK_OK: taken. ILK_TIMEDOUT: not
@@ -85,7 +85,7 @@ static inline void ilk_rwlock_read_unlock(ilk_rwlock *lock);
 /* Takes the lock for writing: alone. Otherwise as ilk_rwlock_read_lock. */
 static inline void ilk_rwlock_write_lock(ilk_rwlock *lock);
 
-/* Takes the lock for writing if nobody holds it: true when taken. Never blocks (RW6). */
+/* Takes the lock for writing if nobody holds it: true when taken. Never blocks (guarantee F). */
 ILK_MUST_USE static inline bool ilk_rwlock_try_write_lock(ilk_rwlock *lock) ILK_NONBLOCKING;
 
 /* Takes the lock for writing, waiting until `deadline_ns` at most. As ilk_rwlock_read_lock_until. */

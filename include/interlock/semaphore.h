@@ -10,12 +10,12 @@
  * any thread; init and destroy beside nothing.
  *
  * Guarantees
- *   SM1  Hand-off in order of arrival. signal(n) wakes exactly the n threads that came first, or all
- *        if fewer wait; the rest of the permits stay.
- *   SM2  What a thread did before signal is visible to the thread its permit goes to.
- *   SM3  A wait that timed out has taken no permit and has left the queue.
- *   SM4  A thread that has got a permit may destroy the semaphore when nobody else will use it: the
- *        signal that gave it does not touch the memory any more.
+ *   A  Hand-off in order of arrival. signal(n) wakes exactly the n threads that came first, or all
+ *      if fewer wait; the rest of the permits stay.
+ *   B  What a thread did before signal is visible to the thread its permit goes to.
+ *   C  A wait that timed out has taken no permit and has left the queue.
+ *   D  A thread that has got a permit may destroy the semaphore when nobody else will use it: the
+ *      signal that gave it does not touch the memory any more.
  *
  * Source of the hand-off: Birrell, "An introduction to programming with threads" (1989); Lampson
  * and Redell on why wake-and-compete loses the order.
@@ -52,7 +52,11 @@ typedef struct ilk_semaphore {
 /* A semaphore with `count` permits (at most ILK_SEMAPHORE_MAX), for initialisation where it is
  * defined. */
 #define ILK_SEMAPHORE_INIT(count)                                                                            \
-    { (uint32_t)(count) << 4, 0, { 0, 0 } }
+    {                                                                                                        \
+        (uint32_t)(count) << 4, 0, {                                                                         \
+            0, 0                                                                                             \
+        }                                                                                                    \
+    }
 
 /* Makes `semaphore` hold `permits`. Not thread-safe. Does not allocate.
  * Misuse: permits above ILK_SEMAPHORE_MAX. */
@@ -69,7 +73,7 @@ static inline void ilk_semaphore_wait(ilk_semaphore *semaphore);
 ILK_MUST_USE static inline bool ilk_semaphore_try_wait(ilk_semaphore *semaphore) ILK_NONBLOCKING;
 
 /* Takes one permit, waiting until `deadline_ns` at most. ILK_OK: taken. ILK_TIMEDOUT: not taken
- * (SM3); a deadline that has passed still takes a permit that is there. */
+ * (guarantee C); a deadline that has passed still takes a permit that is there. */
 ILK_MUST_USE ilk_status ilk_semaphore_wait_until(ilk_semaphore *semaphore, uint64_t deadline_ns);
 
 /* Adds `permits`; 0 does nothing. Does not block beyond the queue's own short lock.

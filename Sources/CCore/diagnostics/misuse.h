@@ -10,7 +10,7 @@
 #include <interlock/inline/attributes.h>
 
 /* Prints "interlock: CALL(ADDRESS "NAME"): SENTENCE" and aborts. `format` makes the sentence. */
-ILK_COLD _Noreturn void ilk__misuse(const char *call, const void *object, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+ILK_COLD ILK_NORETURN void ilk__misuse(const char *call, const void *object, const char *format, ...)
+    ILK_NONBLOCKING __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -7,8 +7,9 @@
 #ifndef INTERLOCK_THREADS_IDENTITY_H
 #define INTERLOCK_THREADS_IDENTITY_H
 
+#include <interlock/inline/attributes.h>
 #include <stdint.h>
 
-uint32_t ilk__thread_id(void);
+uint32_t ilk__thread_id(void) ILK_NONBLOCKING;
 
 #endif

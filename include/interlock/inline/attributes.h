@@ -20,6 +20,7 @@
 
 /* Out of line and away from the hot code: what a fast path calls when it cannot finish. */
 #define ILK_COLD __attribute__((cold, noinline))
+#define ILK_NORETURN __attribute__((noreturn))
 
 /* The call never blocks, allocates or makes a system call unless someone sleeps on the other side.
  * clang 20 and later check it with -Wfunction-effects and RealtimeSanitizer; the attribute is part
@@ -31,6 +32,18 @@
 #endif
 #ifndef ILK_NONBLOCKING
 #define ILK_NONBLOCKING
+#endif
+
+/* Around the body of a function that is ILK_NONBLOCKING by decision and not by analysis: a wake-up,
+ * which is a system call made only when someone sleeps, and the report before an abort. */
+#if defined(__clang__)
+#define ILK_TRUSTED_NONBLOCKING_BEGIN                                                                        \
+    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wunknown-warning-option\"")        \
+        _Pragma("clang diagnostic ignored \"-Wfunction-effects\"")
+#define ILK_TRUSTED_NONBLOCKING_END _Pragma("clang diagnostic pop")
+#else
+#define ILK_TRUSTED_NONBLOCKING_BEGIN
+#define ILK_TRUSTED_NONBLOCKING_END
 #endif
 
 #define ILK_LIKELY(condition) __builtin_expect(!!(condition), 1)

@@ -9,7 +9,7 @@
  *   bit 1   QUEUE_CONTENDED  someone sleeps for bit 0. Only a hint to wake; see park/queue_lock.h.
  *   bit 2   HAS_WAITERS      the queue is not empty. Changes under bit 0 only. Unlocking goes slow.
  *   bit 3   READERS_HELD     a writer or an upgrade is queued. Changes under bit 0 only. New readers
- *                            queue (RW2).
+ *                            queue: guarantee B.
  *   bit 4   OBSERVED         every call takes the slow path, where diagnosis lives.
  *   bit 5   UPGRADABLE       held upgradable.
  *   bit 6   WRITER           held for writing; excludes UPGRADABLE and readers.
@@ -42,7 +42,8 @@ static inline bool ilk__rwlock_admits_reader(uint32_t word) ILK_NONBLOCKING {
 
 /* May a reader leave by decrement alone? Not if someone could be waiting for it to be the last. */
 static inline bool ilk__rwlock_lets_reader_go(uint32_t word) ILK_NONBLOCKING {
-    return (word & (ILK__RWLOCK_HAS_WAITERS | ILK__RWLOCK_OBSERVED)) == 0 && (word & ILK__RWLOCK_READERS) != 0;
+    return (word & (ILK__RWLOCK_HAS_WAITERS | ILK__RWLOCK_OBSERVED)) == 0 &&
+           (word & ILK__RWLOCK_READERS) != 0;
 }
 
 /* Slow paths: contended, observed, or misuse. */

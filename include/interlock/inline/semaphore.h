@@ -36,8 +36,8 @@ static inline bool ilk__semaphore_take_fast(ilk_semaphore *semaphore) ILK_NONBLO
     if (ILK_UNLIKELY((word & ILK__SEMAPHORE_PERMITS) == 0 || (word & ILK__SEMAPHORE_OBSERVED) != 0)) {
         return false;
     }
-    /* SE2 acquire, pairs with SE3 and SE5 (release, giving permits).
-     * Carries: what the signaller did before it signalled (SM2).
+    /* SE2 acquire, pairs with SE3 and QL3 (release, giving permits).
+     * Carries: what the signaller did before it signalled (guarantee B).
      * If weaker: we read what the permit stands for as it was before. */
     return ilk_atomic_compare_exchange(&semaphore->word, &word, word - ILK__SEMAPHORE_ONE_PERMIT,
                                        memory_order_acquire, memory_order_relaxed);
@@ -60,7 +60,7 @@ static inline void ilk_semaphore_signal(ilk_semaphore *semaphore, uint32_t permi
     uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
     bool room = permits <= ILK_SEMAPHORE_MAX - word / ILK__SEMAPHORE_ONE_PERMIT;
     if (ILK_LIKELY((word & ~ILK__SEMAPHORE_PERMITS) == 0 && room)) {
-        /* SE3 release, pairs with SE2 and SE4 (acquire, taking). Carries and fails as SE2 says. */
+        /* SE3 release, pairs with SE2 and SE4 (acquire, taking) and QL3. Carries and fails as SE2 says. */
         if (ILK_LIKELY(ilk_atomic_compare_exchange(&semaphore->word, &word,
                                                    word + permits * ILK__SEMAPHORE_ONE_PERMIT,
                                                    memory_order_release, memory_order_relaxed))) {

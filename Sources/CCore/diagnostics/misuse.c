@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The sentence before the abort. See misuse.h.
+ */
+#include "diagnostics/misuse.h"
+
+#include <interlock/diagnostics.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+ILK_TRUSTED_NONBLOCKING_BEGIN /* it prints and never returns: no caller is held up */
+    void
+    ilk__misuse(const char *call, const void *object, const char *format, ...) ILK_NONBLOCKING {
+    char line[512];
+    char name[ILK_NAME_SIZE];
+    bool has_name = ilk_get_name(object, name, sizeof name);
+    int length = snprintf(line, sizeof line, "interlock: %s(%p%s%s%s): ", call, object, has_name ? " \"" : "",
+                          name, has_name ? "\"" : "");
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line + length, sizeof line - (size_t)length - 1, format, arguments);
+    va_end(arguments);
+    (void)strcat(line, "\n");
+    /* Nothing is left to do if standard error is gone. */
+    ssize_t written = write(STDERR_FILENO, line, strlen(line));
+    (void)written;
+    abort();
+}
+ILK_TRUSTED_NONBLOCKING_END

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ilk_mpmc beyond its inline fast paths: batches, in-place access, overwriting, waiting, closing. The
+ * layout, positions and sequence numbers are explained in <interlock/inline/mpmc.h>.
+ *
+ * Sleeping. The sleeper pays, not the other side:
+ *     sleeper                                other side
+ *       count itself in (…_waiting)            publish a slot (release store)
+ *       heavy fence                            light fence (nothing at run time with membarrier)
+ *       read the gate                          anyone counted in? step the gate, wake
+ *       look for a slot once more
+ *       park while the gate is as read
+ *   Must not happen: the sleeper misses the slot and the other side misses the sleeper. The fences
+ *   forbid it; a step of the gate between reading it and parking makes the park return.
+ *   A wake-up is not a promise: the slot it was for may be behind one that is still in progress, or
+ *   taken by someone who never slept. So whoever leaves a wait passes on: if there is still something
+ *   for a sleeper to do, it wakes one more (or all, when the ring is drained). The one who finishes
+ *   the slot in progress wakes too. Together: while the slot at head is full, or the ring is closed and
+ *   drained, and somebody sleeps for it, a wake-up is under way.
+ *
+ * Overwriting, when full: the slot at tail is the slot at head, and full.
+ *     1. move tail past it (from here on our push has happened, also for a close that comes now)
+ *     2. move head past it: ours to evict; take the old element out, put the new one in, publish
+ *        or find head moved: a consumer took the old one; wait until it has given the slot back.
+ *   Between 1 and 2 the ring counts one too many, and a second overwriter waits for 2.
+ *   The other order would open a hole: with head moved first, a close that comes between lets a
+ *   consumer find the ring drained, before a push that will still succeed.
+ */
+#include "diagnostics/misuse.h"
+#include "diagnostics/names.h"
+#include "ring/allocate.h"
+#include "threads/clock.h"
+#include "threads/local.h"
+#include <interlock/mpmc.h>
+#include <interlock/park.h>
+#include <stdlib.h>
+
+_Static_assert(offsetof(struct ilk_mpmc, tail) == ILK__RING_SEPARATION, "tail is apart");
+_Static_assert(offsetof(struct ilk_mpmc, head) == 2 * ILK__RING_SEPARATION, "head is apart");
+_Static_assert(offsetof(struct ilk_mpmc, not_empty) == 3 * ILK__RING_SEPARATION, "the gates are apart");
+_Static_assert(sizeof(struct ilk_mpmc) == 4 * ILK__RING_SEPARATION, "the sequences are apart");
+_Static_assert(ILK__THREAD_CLAIMS == ILK_MPMC_MAX_CLAIMS, "what the header says is what a thread has");
+
+/* Looks before sleeping: the other side is often halfway through. */
+enum { SPIN_LIMIT = 128 };
+
+/* ---- Making and ending ---- */
+
+/* The header is followed by the sequences, then by the elements. */
+static size_t header_size(size_t capacity) {
+    return sizeof(struct ilk_mpmc) + capacity * sizeof(ILK_ATOMIC(uint64_t));
+}
+
+ilk_status ilk_mpmc_create(ilk_mpmc **out, size_t capacity, size_t element_size) {
+    if (capacity > (size_t)PTRDIFF_MAX / (2 * sizeof(ILK_ATOMIC(uint64_t)))) {
+        return ILK_INVALID;
+    }
+    void *memory;
+    ilk_status status = ilk__ring_allocate(header_size(capacity), capacity, element_size, &memory);
+    if (status != ILK_OK) {
+        return status;
+    }
+    ilk_mpmc *ring = memory;
+    memset(ring, 0, sizeof *ring);
+    ring->sequences = (ILK_ATOMIC(uint64_t) *)((unsigned char *)memory + sizeof *ring);
+    ring->slots = (unsigned char *)memory + ilk__ring_elements_offset(header_size(capacity));
+    ring->capacity = capacity;
+    ring->element_size = element_size;
+    ring->turn_step = ILK__MPMC_STEP;
+    while (ring->turn_step / ILK__MPMC_STEP < capacity) {
+        ring->turn_step *= 2;
+    }
+    ring->skip = ring->turn_step - capacity * ILK__MPMC_STEP;
+    for (size_t slot = 0; slot < capacity; slot++) {
+        /* MP7 relaxed: nobody else has the ring yet. */
+        ilk_atomic_store(&ring->sequences[slot], slot * ILK__MPMC_STEP, memory_order_relaxed);
+    }
+    *out = ring;
+    return ILK_OK;
+}
+
+/* The number of positions from `head` to `tail`; at most one more than the capacity (see overwriting). */
+static size_t distance(const ilk_mpmc *ring, uint64_t tail, uint64_t head) ILK_NONBLOCKING {
+    uint64_t turns = (tail & -ring->turn_step) - (head & -ring->turn_step);
+    return (size_t)(turns / ring->turn_step) * ring->capacity + ilk__mpmc_slot(ring, tail) -
+           ilk__mpmc_slot(ring, head);
+}
+
+/* Every slot is either full between head and tail, or free between tail and head. */
+static bool has_open_claims(const ilk_mpmc *ring) {
+    uint64_t position = ilk_atomic_load(&ring->head, memory_order_relaxed); /* MP2 */
+    uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed) & ~ILK__MPMC_CLOSED;
+    size_t count = distance(ring, tail, position);
+    for (size_t index = 0; index < ring->capacity; index++) {
+        if (ilk__mpmc_sequence(ring, position) != (index < count ? position | ILK__MPMC_FULL : position)) {
+            return true;
+        }
+        position = ilk__mpmc_next(ring, position);
+    }
+    return false;
+}
+
+void ilk_mpmc_destroy(ilk_mpmc *ring) {
+    if (ring == NULL) {
+        return;
+    }
+    uint32_t consumers = ilk_atomic_load(&ring->consumers_waiting, memory_order_relaxed); /* MP6 */
+    uint32_t producers = ilk_atomic_load(&ring->producers_waiting, memory_order_relaxed); /* MP6 */
+    if (consumers + producers > 0) {
+        ilk__misuse("ilk_mpmc_destroy", ring, "destroyed while %u consumers and %u producers wait",
+                    (unsigned)consumers, (unsigned)producers);
+    }
+    if (has_open_claims(ring)) {
+        ilk__misuse("ilk_mpmc_destroy", ring, "destroyed with slots reserved or shown and not given back");
+    }
+    ilk__name_forget(ring);
+    free(ring);
+}
+
+void ilk__mpmc_wrong_size(const char *call, const ilk_mpmc *ring, size_t element_size) {
+    ilk__misuse(call, ring, "an element of %zu bytes; the ring's are of %zu", element_size,
+                ring->element_size);
+}
+
+static void check_size(const char *call, const ilk_mpmc *ring, size_t element_size) ILK_NONBLOCKING {
+    if (ILK_UNLIKELY(element_size != ring->element_size)) {
+        ilk__mpmc_wrong_size(call, ring, element_size);
+    }
+}
+
+/* ---- Waking ---- */
+
+static void open_gate(ILK_ATOMIC(uint32_t) * gate, size_t count) ILK_NONBLOCKING {
+    /* MP8 release, pairs with MP9 (acquire, reading the gate before a last look).
+     * Carries: the slot, or the closed bit, that the wake-up is for.
+     * If weaker: a sleeper reads the new gate, misses the slot, and parks on the new gate. */
+    ilk_atomic_fetch_add(gate, 1, memory_order_release);
+    ilk_park_wake(gate, count < ILK_PARK_ALL ? (uint32_t)count : ILK_PARK_ALL);
+}
+
+void ilk__mpmc_wake_consumers(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING {
+    open_gate(&ring->not_empty, count);
+}
+
+void ilk__mpmc_wake_producers(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING {
+    open_gate(&ring->not_full, count);
+}
+
+void ilk_mpmc_close(ilk_mpmc *ring) {
+    /* MP10 release, pairs with MP11 (acquire, asking whether it is closed): what the closer did before is
+     * visible to those who find the ring closed. Pushes are ordered against it by this word alone. */
+    ilk_atomic_fetch_or(&ring->tail, ILK__MPMC_CLOSED, memory_order_release);
+    open_gate(&ring->not_empty, ILK_PARK_ALL);
+    open_gate(&ring->not_full, ILK_PARK_ALL);
+}
+
+bool ilk_mpmc_is_closed(const ilk_mpmc *ring) ILK_NONBLOCKING {
+    /* MP11 acquire, pairs with MP10. */
+    return (ilk_atomic_load(&ring->tail, memory_order_acquire) & ILK__MPMC_CLOSED) != 0;
+}
+
+/* Closed, and every element claimed by a pop: nothing will ever come. A closed tail stands still. */
+static bool is_drained(const ilk_mpmc *ring) ILK_NONBLOCKING {
+    uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_acquire); /* MP11 */
+    return (tail & ILK__MPMC_CLOSED) != 0 &&
+           ilk_atomic_load(&ring->head, memory_order_relaxed) == (tail & ~ILK__MPMC_CLOSED); /* MP2 */
+}
+
+/* ---- Claims of several slots ---- */
+
+/* Claims up to `wanted` slots from `*counter` on whose number is the position plus `state`: those that a
+ * push (0) or a pop (FULL) may have. They stay so until the counter passes them, so that one
+ * compare-and-swap claims all. `to_end`: stop at the last slot. The number claimed, from `*position`. */
+static size_t claim_many(ilk_mpmc *ring, ILK_ATOMIC(uint64_t) * counter, uint64_t state, size_t wanted,
+                         bool to_end, uint64_t *position) ILK_NONBLOCKING {
+    uint64_t first = ilk_atomic_load(counter, memory_order_relaxed); /* MP2 */
+    for (;;) {
+        if ((first & ILK__MPMC_CLOSED) != 0) {
+            return 0; /* tail only: head is never odd */
+        }
+        uint64_t end = first;
+        size_t count = 0;
+        while (count < wanted && ilk__mpmc_sequence(ring, end) == (end | state)) {
+            end = ilk__mpmc_next(ring, end);
+            count++;
+            if (to_end && ilk__mpmc_slot(ring, end) == 0) {
+                break;
+            }
+        }
+        if (count > 0) {
+            if (ilk_atomic_compare_exchange_weak(counter, &first, end, memory_order_relaxed,
+                                                 memory_order_relaxed)) { /* MP2 */
+                *position = first;
+                return count;
+            }
+        } else {
+            uint64_t now = ilk_atomic_load(counter, memory_order_relaxed); /* MP2 */
+            if (now == first) {
+                return 0;
+            }
+            first = now;
+        }
+    }
+}
+
+size_t ilk_mpmc_try_push_many(ilk_mpmc *ring, const void *elements, size_t count, size_t element_size)
+    ILK_NONBLOCKING {
+    check_size("ilk_mpmc_try_push_many", ring, element_size);
+    uint64_t position;
+    size_t wanted = count < ring->capacity ? count : ring->capacity;
+    size_t claimed = wanted == 0 ? 0 : claim_many(ring, &ring->tail, 0, wanted, false, &position);
+    for (size_t index = 0; index < claimed; index++) {
+        unsigned char *slot = ilk__mpmc_element(ring, position, element_size);
+        ilk_plain_write(slot, element_size);
+        memcpy(slot, (const unsigned char *)elements + index * element_size, element_size);
+        ilk__mpmc_publish(ring, position);
+        position = ilk__mpmc_next(ring, position);
+    }
+    if (claimed > 0) {
+        ilk__mpmc_pushed(ring, claimed);
+    }
+    return claimed;
+}
+
+size_t ilk_mpmc_try_pop_many(ilk_mpmc *ring, void *elements, size_t count, size_t element_size)
+    ILK_NONBLOCKING {
+    check_size("ilk_mpmc_try_pop_many", ring, element_size);
+    uint64_t position;
+    size_t wanted = count < ring->capacity ? count : ring->capacity;
+    size_t claimed =
+        wanted == 0 ? 0 : claim_many(ring, &ring->head, ILK__MPMC_FULL, wanted, false, &position);
+    for (size_t index = 0; index < claimed; index++) {
+        const unsigned char *slot = ilk__mpmc_element(ring, position, element_size);
+        ilk_plain_read(slot, element_size);
+        memcpy((unsigned char *)elements + index * element_size, slot, element_size);
+        ilk__mpmc_give_back(ring, position);
+        position = ilk__mpmc_next(ring, position);
+    }
+    if (claimed > 0) {
+        ilk__mpmc_popped(ring, claimed);
+    }
+    return claimed;
+}
+
+/* ---- In place ---- */
+
+/* The calling thread's open claim on `ring`, or with NULL a free entry. */
+static struct ilk__thread_claim *find_claim(const ilk_mpmc *ring, bool for_reading) ILK_NONBLOCKING {
+    struct ilk__thread_state *thread = ilk__thread_state();
+    for (size_t index = 0; index < ILK__THREAD_CLAIMS; index++) {
+        struct ilk__thread_claim *claim = &thread->claims[index];
+        if (claim->ring == ring && (ring == NULL || claim->for_reading == for_reading)) {
+            return claim;
+        }
+    }
+    return NULL;
+}
+
+static void *open_claim(const char *call, ilk_mpmc *ring, bool for_reading, size_t *count) ILK_NONBLOCKING {
+    struct ilk__thread_claim *claim = find_claim(NULL, false);
+    if (ILK_UNLIKELY(find_claim(ring, for_reading) != NULL)) {
+        ilk__misuse(call, ring, "this thread has slots of the ring open from an earlier call");
+    }
+    if (ILK_UNLIKELY(claim == NULL)) {
+        ilk__misuse(call, ring, "this thread has %d claims open already", ILK_MPMC_MAX_CLAIMS);
+    }
+    size_t wanted = *count < ring->capacity ? *count : ring->capacity;
+    uint64_t position = 0;
+    *count = wanted == 0   ? 0
+             : for_reading ? claim_many(ring, &ring->head, ILK__MPMC_FULL, wanted, true, &position)
+                           : claim_many(ring, &ring->tail, 0, wanted, true, &position);
+    if (*count == 0) {
+        return NULL;
+    }
+    *claim = (struct ilk__thread_claim){ring, position, *count, for_reading};
+    return ilk__mpmc_element(ring, position, ring->element_size);
+}
+
+static void settle_claim(const char *call, ilk_mpmc *ring, bool for_reading, size_t count) ILK_NONBLOCKING {
+    struct ilk__thread_claim *claim = find_claim(ring, for_reading);
+    size_t open = claim == NULL ? 0 : claim->count;
+    if (ILK_UNLIKELY(count > open)) {
+        ilk__misuse(call, ring, "%zu elements; this thread has %zu slots %s", count, open,
+                    for_reading ? "shown" : "reserved");
+    }
+    if (count == 0) {
+        return;
+    }
+    for (size_t index = 0; index < count; index++) {
+        if (for_reading) {
+            ilk__mpmc_give_back(ring, claim->position);
+        } else {
+            ilk__mpmc_publish(ring, claim->position);
+        }
+        claim->position = ilk__mpmc_next(ring, claim->position);
+    }
+    claim->count -= count;
+    if (claim->count == 0) {
+        claim->ring = NULL;
+    }
+}
+
+void *ilk_mpmc_reserve(ilk_mpmc *ring, size_t *count) ILK_NONBLOCKING {
+    return open_claim("ilk_mpmc_reserve", ring, false, count);
+}
+
+void ilk_mpmc_commit(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING {
+    settle_claim("ilk_mpmc_commit", ring, false, count);
+    ilk__mpmc_pushed(ring, count);
+}
+
+const void *ilk_mpmc_peek(ilk_mpmc *ring, size_t *count) ILK_NONBLOCKING {
+    if (*count == 0) {
+        *count = ring->capacity;
+    }
+    return open_claim("ilk_mpmc_peek", ring, true, count);
+}
+
+void ilk_mpmc_release(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING {
+    settle_claim("ilk_mpmc_release", ring, true, count);
+    ilk__mpmc_popped(ring, count);
+}
+
+/* ---- Overwriting ---- */
+
+/* Gives a thread that is in the middle of a slot time to finish: it needs nanoseconds, or if it was
+ * preempted, a core. Sleeping, not yielding: a real-time caller would otherwise keep it off the core. */
+static void give_time(unsigned turn) {
+    if (turn < SPIN_LIMIT) {
+        ilk_cpu_relax();
+        return;
+    }
+    ILK_ATOMIC(uint32_t) nobody_wakes;
+    ilk_atomic_store(&nobody_wakes, 0, memory_order_relaxed); /* MP7 */
+    const uint64_t microseconds = 20;
+    (void)ilk_park_wait(&nobody_wakes, 0, ilk_deadline_in_ns(microseconds * 1000));
+}
+
+/* Moves tail past the slot at head, which is full, and with it the ring: true with the position ours. */
+static bool claim_oldest(ilk_mpmc *ring, uint64_t *position) {
+    uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed); /* MP2 */
+    uint64_t head = ilk_atomic_load(&ring->head, memory_order_relaxed); /* MP2 */
+    if (tail != head + ring->turn_step || ilk__mpmc_sequence(ring, head) != (head | ILK__MPMC_FULL)) {
+        return false;
+    }
+    *position = tail;
+    return ilk_atomic_compare_exchange(&ring->tail, &tail, ilk__mpmc_next(ring, tail), memory_order_relaxed,
+                                       memory_order_relaxed); /* MP2 */
+}
+
+bool ilk_mpmc_push_overwriting(ilk_mpmc *ring, const void *element, size_t element_size, void *evicted) {
+    check_size("ilk_mpmc_push_overwriting", ring, element_size);
+    uint64_t position;
+    for (unsigned turn = 0; !claim_oldest(ring, &position); turn++) {
+        if (ilk_mpmc_try_push(ring, element, element_size)) {
+            return false;
+        }
+        if (ilk_mpmc_is_closed(ring)) {
+            memcpy(evicted, element, element_size);
+            return true;
+        }
+        give_time(turn);
+    }
+    uint64_t oldest = position - ring->turn_step;
+    unsigned char *slot = ilk__mpmc_element(ring, position, element_size);
+    bool evicts = ilk_atomic_compare_exchange(&ring->head, &oldest, ilk__mpmc_next(ring, oldest),
+                                              memory_order_relaxed, memory_order_relaxed); /* MP2 */
+    if (evicts) {
+        /* MP1 in claim_oldest, in this thread, read the number of the element that is still here. */
+        ilk_plain_read(slot, element_size);
+        memcpy(evicted, slot, element_size);
+    } else {
+        for (unsigned turn = 0; ilk__mpmc_sequence(ring, position) != position; turn++) {
+            give_time(turn);
+        }
+    }
+    ilk_plain_write(slot, element_size);
+    memcpy(slot, element, element_size);
+    ilk__mpmc_publish(ring, position);
+    ilk__mpmc_pushed(ring, 1);
+    return evicts;
+}
+
+/* ---- Waiting ---- */
+
+/* One side of the ring, for a wait that is written once. */
+struct side {
+    ILK_ATOMIC(uint32_t) * waiting;
+    ILK_ATOMIC(uint32_t) * gate;
+    bool pushes;
+};
+
+/* One attempt: ILK_OK done, ILK_CLOSED never, ILK_BUSY not now. */
+static ilk_status attempt(ilk_mpmc *ring, const struct side *side, void *element, size_t element_size) {
+    if (side->pushes) {
+        if (ilk_mpmc_try_push(ring, element, element_size)) {
+            return ILK_OK;
+        }
+        return ilk_mpmc_is_closed(ring) ? ILK_CLOSED : ILK_BUSY;
+    }
+    if (ilk_mpmc_try_pop(ring, element, element_size)) {
+        return ILK_OK;
+    }
+    return is_drained(ring) ? ILK_CLOSED : ILK_BUSY;
+}
+
+/* Whoever leaves a wait looks after those who still sleep: see the top of this file. */
+static void pass_on(ilk_mpmc *ring, const struct side *side) {
+    if (is_drained(ring)) {
+        open_gate(side->gate, ILK_PARK_ALL);
+        return;
+    }
+    uint64_t position =
+        ilk_atomic_load(side->pushes ? &ring->tail : &ring->head, memory_order_relaxed); /* MP2 */
+    uint64_t wanted = side->pushes ? position : position | ILK__MPMC_FULL;
+    if (ilk__mpmc_sequence(ring, position) == wanted) {
+        open_gate(side->gate, 1);
+    }
+}
+
+static ilk_status wait_for_turn(ilk_mpmc *ring, const struct side *side, void *element, size_t element_size,
+                                uint64_t deadline_ns) {
+    ilk_status status;
+    for (int turn = 0; turn < SPIN_LIMIT; turn++) {
+        status = attempt(ring, side, element, element_size);
+        if (status != ILK_BUSY) {
+            return status;
+        }
+        ilk_cpu_relax();
+    }
+    if (deadline_ns != ILK_FOREVER && deadline_ns <= ilk__clock_now_ns()) {
+        return ILK_TIMEDOUT;
+    }
+    ilk_atomic_fetch_add(side->waiting, 1, memory_order_relaxed); /* MP6 */
+    ilk__fence_heavy();
+    bool late = false;
+    for (;;) {
+        /* MP9 acquire, pairs with MP8 (release, stepping the gate). See there. */
+        uint32_t gate = ilk_atomic_load(side->gate, memory_order_acquire);
+        status = attempt(ring, side, element, element_size);
+        if (status != ILK_BUSY) {
+            break;
+        }
+        if (late) {
+            status = ILK_TIMEDOUT;
+            break;
+        }
+        late = ilk_park_wait(side->gate, gate, deadline_ns) == ILK_TIMEDOUT;
+    }
+    if (ilk_atomic_fetch_sub(side->waiting, 1, memory_order_relaxed) > 1) { /* MP6 */
+        pass_on(ring, side);
+    }
+    return status;
+}
+
+ilk_status ilk_mpmc_push_until(ilk_mpmc *ring, const void *element, size_t element_size,
+                               uint64_t deadline_ns) {
+    check_size("ilk_mpmc_push_until", ring, element_size);
+    const struct side producers = {&ring->producers_waiting, &ring->not_full, true};
+    /* The element is only read: attempt() takes both directions through one pointer. */
+    return wait_for_turn(ring, &producers, (void *)(uintptr_t)element, element_size, deadline_ns);
+}
+
+ilk_status ilk_mpmc_pop_until(ilk_mpmc *ring, void *element, size_t element_size, uint64_t deadline_ns) {
+    check_size("ilk_mpmc_pop_until", ring, element_size);
+    const struct side consumers = {&ring->consumers_waiting, &ring->not_empty, false};
+    return wait_for_turn(ring, &consumers, element, element_size, deadline_ns);
+}
+
+/* ---- Figures ---- */
+
+size_t ilk_mpmc_count(const ilk_mpmc *ring) ILK_NONBLOCKING {
+    /* MP12 acquire, pairs with nothing but itself: head first, so that the tail read after it is no
+     * older. If weaker: a count below zero. */
+    uint64_t head = ilk_atomic_load(&ring->head, memory_order_acquire);
+    uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed) & ~ILK__MPMC_CLOSED; /* MP2 */
+    size_t count = distance(ring, tail, head);
+    return count < ring->capacity ? count : ring->capacity;
+}
+
+size_t ilk_mpmc_capacity(const ilk_mpmc *ring) ILK_NONBLOCKING {
+    return ring->capacity;
+}

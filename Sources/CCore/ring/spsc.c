@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ilk_spsc beyond its inline fast paths: batches, in-place access, waiting, closing. The layout and
+ * the meaning of every flag are in <interlock/inline/spsc.h>.
+ *
+ * Sleeping. The sleeper pays, not the other side:
+ *     sleeper                                other side
+ *       raise SLEEPS                           publish its counter (release store)
+ *       heavy fence                            light fence (nothing at run time with membarrier)
+ *       look at the counter once more          look at the flags; any up: slow path, wake
+ *       park while the flags are as raised
+ *   Must not happen: the sleeper misses the counter and the other side misses SLEEPS. The fences
+ *   forbid it; raising and parking are one word, so a wake between them makes the park return.
+ *
+ * Closing. Any thread may close while a push is halfway, and both may be told the truth only once:
+ *     close                                  a push that passed its first look at CLOSED
+ *       raise CLOSED                           write the slot, publish tail
+ *       heavy fence                            light fence
+ *       raise DRAINABLE, wake                  look at the flags: CLOSED up?
+ *   After DRAINABLE is seen, every push that did not see CLOSED after publishing is visible. One push
+ *   at most (there is one producer) can have published late and seen it. The consumer that finds the
+ *   ring empty and DRAINABLE raises SEALED; that push raises LAST_PUSH; both by fetch_or on one word:
+ *     LAST_PUSH first   the push counts; the consumer, who sees LAST_PUSH, looks at tail again
+ *     SEALED first      the consumer never looks at tail again. If it had popped the elements before
+ *                       it sealed, the push counts all the same; otherwise the producer takes tail back.
+ *   A reservation needs no such race: reserve announces itself (`reserved`) before its look at CLOSED,
+ *   and a consumer does not seal while one is open.
+ */
+#include "diagnostics/misuse.h"
+#include "diagnostics/names.h"
+#include "ring/allocate.h"
+#include "threads/clock.h"
+#include <interlock/park.h>
+#include <interlock/spsc.h>
+#include <stdlib.h>
+
+_Static_assert(offsetof(struct ilk_spsc, tail) == ILK__RING_SEPARATION, "the producer's part is apart");
+_Static_assert(offsetof(struct ilk_spsc, head) == 2 * ILK__RING_SEPARATION, "the consumer's part is apart");
+_Static_assert(sizeof(struct ilk_spsc) == 3 * ILK__RING_SEPARATION, "the slots are apart");
+
+/* Looks before sleeping: the other side is often halfway through. */
+enum { SPIN_LIMIT = 128 };
+
+ilk_status ilk_spsc_create(ilk_spsc **out, size_t capacity, size_t element_size) {
+    void *memory;
+    ilk_status status = ilk__ring_allocate(sizeof(struct ilk_spsc), capacity, element_size, &memory);
+    if (status != ILK_OK) {
+        return status;
+    }
+    ilk_spsc *ring = memory;
+    memset(ring, 0, sizeof *ring);
+    ring->slots = (unsigned char *)memory + ilk__ring_elements_offset(sizeof *ring);
+    ring->capacity = capacity;
+    ring->element_size = element_size;
+    *out = ring;
+    return ILK_OK;
+}
+
+void ilk_spsc_destroy(ilk_spsc *ring) {
+    if (ring == NULL) {
+        return;
+    }
+    const uint32_t sleeps = ILK__SPSC_CONSUMER_SLEEPS | ILK__SPSC_PRODUCER_SLEEPS;
+    uint32_t flags = ilk__spsc_flags(ring);
+    if ((flags & sleeps) != 0) {
+        ilk__misuse("ilk_spsc_destroy", ring, "destroyed while the %s waits",
+                    (flags & ILK__SPSC_CONSUMER_SLEEPS) != 0 ? "consumer" : "producer");
+    }
+    if (ring->reserved_count > 0) {
+        ilk__misuse("ilk_spsc_destroy", ring, "destroyed with %zu reserved slots not committed",
+                    ring->reserved_count);
+    }
+    ilk__name_forget(ring);
+    free(ring);
+}
+
+void ilk__spsc_wrong_size(const char *call, const ilk_spsc *ring, size_t element_size) {
+    ilk__misuse(call, ring, "an element of %zu bytes; the ring's are of %zu", element_size,
+                ring->element_size);
+}
+
+static void check_size(const char *call, const ilk_spsc *ring, size_t element_size) {
+    if (ILK_UNLIKELY(element_size != ring->element_size)) {
+        ilk__spsc_wrong_size(call, ring, element_size);
+    }
+}
+
+static uint64_t own_tail(const ilk_spsc *ring) ILK_NONBLOCKING {
+    return ilk_atomic_load(&ring->tail, memory_order_relaxed); /* SP4 */
+}
+
+static uint64_t own_head(const ilk_spsc *ring) ILK_NONBLOCKING {
+    return ilk_atomic_load(&ring->head, memory_order_relaxed); /* SP7 */
+}
+
+/* ---- Waking and settling with close ---- */
+
+/* Lowers a SLEEPS flag and wakes if it was up. */
+static void wake(ilk_spsc *ring, uint32_t sleeps) {
+    /* SP8 relaxed: only the one who takes the flag down wakes; the data travels by SP5 or SP6. */
+    if ((ilk_atomic_fetch_and(&ring->flags, ~sleeps, memory_order_relaxed) & sleeps) != 0) {
+        ilk_park_wake(&ring->flags, ILK_PARK_ALL);
+    }
+}
+
+size_t ilk__spsc_pushed_slow(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
+    uint32_t flags = ilk__spsc_flags(ring);
+    if ((flags & ILK__SPSC_CLOSED) != 0) {
+        /* SP9 acq_rel, pairs with SP10 (acq_rel, sealing).
+         * Release carries tail to a consumer that comes second; acquire its head to us if we do.
+         * If weaker: the consumer seals over an element, or we take back one that was popped. */
+        flags = ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_LAST_PUSH, memory_order_acq_rel);
+        if ((flags & ILK__SPSC_SEALED) != 0) {
+            uint64_t tail = own_tail(ring);
+            /* SP11 acquire, pairs with SP6: after SP9 it is the consumer's last head. */
+            uint64_t head = ilk_atomic_load(&ring->head, memory_order_acquire);
+            size_t refused = (size_t)(tail - head);
+            refused = refused < count ? refused : count;
+            ring->tail_slot = ilk__spsc_advance(ring, ring->tail_slot, ring->capacity - refused);
+            /* SP12 release, pairs with SP3: nobody reads a slot for it; for the count, and for form. */
+            ilk_atomic_store(&ring->tail, tail - refused, memory_order_release);
+            count -= refused;
+        }
+    }
+    if ((flags & ILK__SPSC_CONSUMER_SLEEPS) != 0) {
+        wake(ring, ILK__SPSC_CONSUMER_SLEEPS);
+    }
+    return count;
+}
+
+void ilk__spsc_popped_slow(ilk_spsc *ring) ILK_NONBLOCKING {
+    if ((ilk__spsc_flags(ring) & ILK__SPSC_PRODUCER_SLEEPS) != 0) {
+        wake(ring, ILK__SPSC_PRODUCER_SLEEPS);
+    }
+}
+
+/* Elements the consumer has not popped, as tail says now. */
+static size_t look_for_elements(ilk_spsc *ring) ILK_NONBLOCKING {
+    ring->tail_seen = ilk_atomic_load(&ring->tail, memory_order_acquire); /* SP3 */
+    return (size_t)(ring->tail_seen - own_head(ring));
+}
+
+bool ilk__spsc_find_last_slow(ilk_spsc *ring) ILK_NONBLOCKING {
+    if (ring->sealed) {
+        return false;
+    }
+    /* SP13 acquire, pairs with SP15 (release, raising DRAINABLE).
+     * Carries: all pushes that did not see CLOSED, and the announcement of every open reservation.
+     * If weaker: we seal over an element that close found in the ring. */
+    (void)ilk_atomic_load(&ring->flags, memory_order_acquire);
+    /* SP14 acquire, pairs with SP16 (release, ending a reservation). Before tail, so that a reservation
+     * that has ended is in the tail we read. */
+    bool reserved = ilk_atomic_load(&ring->reserved, memory_order_acquire) != 0;
+    if (look_for_elements(ring) > 0) {
+        return true;
+    }
+    if (reserved) {
+        return false;
+    }
+    /* SP10 acq_rel, pairs with SP9 (acq_rel, the last push). See there. */
+    uint32_t flags = ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_SEALED, memory_order_acq_rel);
+    if ((flags & ILK__SPSC_LAST_PUSH) != 0 && look_for_elements(ring) > 0) {
+        return true;
+    }
+    ring->sealed = true;
+    return false;
+}
+
+void ilk_spsc_close(ilk_spsc *ring) {
+    ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_CLOSED, memory_order_relaxed); /* SP1 */
+    /* Pairs with the light fence of publish and of reserve. Forbids: a push publishes late and misses
+     * CLOSED, while a consumer that saw DRAINABLE misses the push. */
+    ilk__fence_heavy();
+    /* SP15 release, pairs with SP13 (acquire, concluding). See there. */
+    ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_DRAINABLE, memory_order_release);
+    ilk_park_wake(&ring->flags, ILK_PARK_ALL);
+}
+
+bool ilk_spsc_is_closed(const ilk_spsc *ring) ILK_NONBLOCKING {
+    return (ilk_atomic_load(&ring->flags, memory_order_acquire) & ILK__SPSC_DRAINABLE) != 0; /* SP13 */
+}
+
+/* ---- Batches ---- */
+
+/* Copies between `count` slots from `slot` on and `elements`, in two spans where they wrap. */
+static void copy_in(ilk_spsc *ring, size_t slot, const unsigned char *elements, size_t count, size_t size) {
+    size_t first = ring->capacity - slot < count ? ring->capacity - slot : count;
+    ilk_plain_write(ilk__spsc_slot(ring, slot, size), first * size);
+    memcpy(ilk__spsc_slot(ring, slot, size), elements, first * size);
+    if (count > first) {
+        ilk_plain_write(ring->slots, (count - first) * size);
+        memcpy(ring->slots, elements + first * size, (count - first) * size);
+    }
+}
+
+static void copy_out(const ilk_spsc *ring, size_t slot, unsigned char *elements, size_t count, size_t size) {
+    size_t first = ring->capacity - slot < count ? ring->capacity - slot : count;
+    ilk_plain_read(ilk__spsc_slot(ring, slot, size), first * size);
+    memcpy(elements, ilk__spsc_slot(ring, slot, size), first * size);
+    if (count > first) {
+        ilk_plain_read(ring->slots, (count - first) * size);
+        memcpy(elements + first * size, ring->slots, (count - first) * size);
+    }
+}
+
+size_t ilk_spsc_try_push_many(ilk_spsc *ring, const void *elements, size_t count, size_t element_size)
+    ILK_NONBLOCKING {
+    check_size("ilk_spsc_try_push_many", ring, element_size);
+    uint64_t tail = own_tail(ring);
+    if ((ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) != 0) {
+        return 0;
+    }
+    size_t room = ilk__spsc_room(ring, tail, count);
+    count = count < room ? count : room;
+    if (count == 0) {
+        return 0;
+    }
+    copy_in(ring, ring->tail_slot, elements, count, element_size);
+    return ilk__spsc_publish(ring, tail, count);
+}
+
+size_t ilk_spsc_try_pop_many(ilk_spsc *ring, void *elements, size_t count, size_t element_size)
+    ILK_NONBLOCKING {
+    check_size("ilk_spsc_try_pop_many", ring, element_size);
+    uint64_t head = own_head(ring);
+    size_t ready = ilk__spsc_ready(ring, head, count);
+    count = count < ready ? count : ready;
+    if (count == 0) {
+        return 0;
+    }
+    copy_out(ring, ring->head_slot, elements, count, element_size);
+    ilk__spsc_give_back(ring, head, count);
+    return count;
+}
+
+/* ---- In place ---- */
+
+/* Ends the reservation, if one is open, for the consumer to see. */
+static void end_reservation(ilk_spsc *ring) ILK_NONBLOCKING {
+    ring->reserved_count = 0;
+    /* SP16 release, pairs with SP14 (acquire, before sealing).
+     * Carries: the tail that the commit published.
+     * If weaker: the consumer seals over the committed elements. */
+    ilk_atomic_store(&ring->reserved, 0, memory_order_release);
+}
+
+void *ilk_spsc_reserve(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
+    uint64_t tail = own_tail(ring);
+    /* SP17 relaxed: the light fence and close's heavy one order it against CLOSED: either we see
+     * CLOSED, or a consumer that sees DRAINABLE sees this. */
+    ilk_atomic_store(&ring->reserved, 1, memory_order_relaxed);
+    ilk__fence_light();
+    size_t wanted = *count;
+    size_t room = 0;
+    /* A reservation that is open already was made before the close, and is only answered anew. */
+    if (ring->reserved_count > 0 || (ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) == 0) {
+        room = ilk__spsc_room(ring, tail, wanted);
+    }
+    size_t to_end = ring->capacity - ring->tail_slot;
+    room = room < to_end ? room : to_end;
+    *count = wanted < room ? wanted : room;
+    if (*count == 0) {
+        end_reservation(ring);
+        if (ilk__spsc_flags(ring) != 0) {
+            wake(ring, ILK__SPSC_CONSUMER_SLEEPS); /* it may wait for this reservation to end */
+        }
+        return NULL;
+    }
+    ring->reserved_count = *count;
+    return ilk__spsc_slot(ring, ring->tail_slot, ring->element_size);
+}
+
+void ilk_spsc_commit(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
+    if (ILK_UNLIKELY(count > ring->reserved_count)) {
+        ilk__misuse("ilk_spsc_commit", ring, "%zu elements; %zu slots are reserved", count,
+                    ring->reserved_count);
+    }
+    uint64_t tail = own_tail(ring);
+    ring->tail_slot = ilk__spsc_advance(ring, ring->tail_slot, count);
+    ilk_atomic_store(&ring->tail, tail + count, memory_order_release); /* SP5 */
+    end_reservation(ring);
+    ilk__fence_light();
+    if (ILK_UNLIKELY((ilk__spsc_flags(ring) & ILK__SPSC_CONSUMER_SLEEPS) != 0)) {
+        wake(ring, ILK__SPSC_CONSUMER_SLEEPS);
+    }
+}
+
+const void *ilk_spsc_peek(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
+    size_t wanted = *count == 0 ? ring->capacity : *count;
+    size_t ready = ilk__spsc_ready(ring, own_head(ring), wanted);
+    size_t to_end = ring->capacity - ring->head_slot;
+    ready = ready < to_end ? ready : to_end;
+    *count = wanted < ready ? wanted : ready;
+    return *count == 0 ? NULL : ilk__spsc_slot(ring, ring->head_slot, ring->element_size);
+}
+
+void ilk_spsc_release(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
+    uint64_t head = own_head(ring);
+    size_t shown = (size_t)(ring->tail_seen - head);
+    if (ILK_UNLIKELY(count > shown)) {
+        ilk__misuse("ilk_spsc_release", ring, "%zu elements; %zu have been shown", count, shown);
+    }
+    ilk__spsc_give_back(ring, head, count);
+}
+
+/* ---- Waiting ---- */
+
+/* Raises `sleeps`, and parks unless `can_go_on` says so after the fence. ILK_TIMEDOUT: time is up. */
+static ilk_status sleep_unless(ilk_spsc *ring, uint32_t sleeps, bool (*can_go_on)(ilk_spsc *),
+                               uint64_t deadline_ns) {
+    if (deadline_ns != ILK_FOREVER && deadline_ns <= ilk__clock_now_ns()) {
+        return ILK_TIMEDOUT;
+    }
+    /* SP18 relaxed: the heavy fence orders it before the look, against publish and give_back. */
+    uint32_t flags = ilk_atomic_fetch_or(&ring->flags, sleeps, memory_order_relaxed) | sleeps;
+    ilk__fence_heavy();
+    ilk_status status = ILK_OK;
+    if (!can_go_on(ring)) {
+        status = ilk_park_wait(&ring->flags, flags, deadline_ns);
+    }
+    ilk_atomic_fetch_and(&ring->flags, ~sleeps, memory_order_relaxed); /* SP18 */
+    return status;
+}
+
+static bool has_room_or_closed(ilk_spsc *ring) {
+    return (ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) != 0 || ilk__spsc_room(ring, own_tail(ring), 1) > 0;
+}
+
+static bool has_element_or_drained(ilk_spsc *ring) {
+    return ilk__spsc_ready(ring, own_head(ring), 1) > 0 || ring->sealed;
+}
+
+ilk_status ilk_spsc_push_until(ilk_spsc *ring, const void *element, size_t element_size,
+                               uint64_t deadline_ns) {
+    check_size("ilk_spsc_push_until", ring, element_size);
+    bool late = false;
+    for (int turn = 0;; turn++) {
+        if (ilk_spsc_try_push(ring, element, element_size)) {
+            return ILK_OK;
+        }
+        if ((ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) != 0) {
+            return ILK_CLOSED;
+        }
+        if (late) {
+            return ILK_TIMEDOUT;
+        }
+        if (turn < SPIN_LIMIT) {
+            ilk_cpu_relax();
+        } else {
+            late = sleep_unless(ring, ILK__SPSC_PRODUCER_SLEEPS, has_room_or_closed, deadline_ns) ==
+                   ILK_TIMEDOUT;
+        }
+    }
+}
+
+ilk_status ilk_spsc_pop_until(ilk_spsc *ring, void *element, size_t element_size, uint64_t deadline_ns) {
+    check_size("ilk_spsc_pop_until", ring, element_size);
+    bool late = false;
+    for (int turn = 0;; turn++) {
+        if (ilk_spsc_try_pop(ring, element, element_size)) {
+            return ILK_OK;
+        }
+        if (ring->sealed) {
+            return ILK_CLOSED;
+        }
+        if (late) {
+            return ILK_TIMEDOUT;
+        }
+        if (turn < SPIN_LIMIT) {
+            ilk_cpu_relax();
+        } else {
+            late = sleep_unless(ring, ILK__SPSC_CONSUMER_SLEEPS, has_element_or_drained, deadline_ns) ==
+                   ILK_TIMEDOUT;
+        }
+    }
+}
+
+/* ---- Figures ---- */
+
+size_t ilk_spsc_count(const ilk_spsc *ring) ILK_NONBLOCKING {
+    /* SP19 acquire, pairs with SP6 and SP5: head first, so that the tail read after it is no older.
+     * If weaker: a count below zero. A tail that moved on meanwhile can make it more than fits. */
+    uint64_t head = ilk_atomic_load(&ring->head, memory_order_acquire);
+    uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_acquire);
+    size_t count = (size_t)(tail - head);
+    return count < ring->capacity ? count : ring->capacity;
+}
+
+size_t ilk_spsc_capacity(const ilk_spsc *ring) ILK_NONBLOCKING {
+    return ring->capacity;
+}

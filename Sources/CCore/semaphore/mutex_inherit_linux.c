@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Priority inheritance through FUTEX_LOCK_PI2, whose deadline is on the monotonic clock, or on kernels
+ * before 5.14 FUTEX_LOCK_PI, whose deadline is on the wall clock and is worked out anew for each wait.
+ */
+#include "semaphore/mutex_inherit.h"
+#include "threads/port.h"
+
+#if ILK__PARK_FUTEX
+
+#include "diagnostics/misuse.h"
+#include "threads/clock.h"
+#include <errno.h>
+#include <interlock/deadline.h>
+#include <linux/futex.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+bool ilk__mutex_can_inherit(void) {
+    return true;
+}
+
+/* The same moment on the wall clock, as well as it can be known. */
+static struct timespec wall_clock(uint64_t deadline_ns) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t wall_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+    uint64_t now_ns = ilk__clock_now_ns();
+    return ilk__clock_timespec(wall_ns + (deadline_ns > now_ns ? deadline_ns - now_ns : 0));
+}
+
+static int lock_once(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns) {
+    if (deadline_ns == ILK_FOREVER) {
+        return syscall(SYS_futex, word, FUTEX_LOCK_PI | FUTEX_PRIVATE_FLAG, 0, NULL, NULL, 0) == 0 ? 0
+                                                                                                   : errno;
+    }
+#if defined(FUTEX_LOCK_PI2)
+    struct timespec deadline = ilk__clock_timespec(deadline_ns);
+    if (syscall(SYS_futex, word, FUTEX_LOCK_PI2 | FUTEX_PRIVATE_FLAG, 0, &deadline, NULL, 0) == 0) {
+        return 0;
+    }
+    if (errno != ENOSYS) {
+        return errno;
+    }
+#endif
+    struct timespec wall = wall_clock(deadline_ns);
+    return syscall(SYS_futex, word, FUTEX_LOCK_PI | FUTEX_PRIVATE_FLAG, 0, &wall, NULL, 0) == 0 ? 0 : errno;
+}
+
+ilk_status ilk__mutex_inherit_lock(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns) {
+    for (;;) {
+        int error = lock_once(word, deadline_ns);
+        switch (error) {
+        case 0:
+            return ILK_OK;
+        case ETIMEDOUT:
+            return ILK_TIMEDOUT;
+        case EINTR:
+        case EAGAIN: /* the owner is just ending */
+            break;
+        default:
+            ilk__misuse("ilk_mutex_lock", (const void *)word, "the system refuses to wait for it: %s",
+                        strerror(error));
+        }
+    }
+}
+
+void ilk__mutex_inherit_unlock(ILK_ATOMIC(uint32_t) * word) {
+    if (syscall(SYS_futex, word, FUTEX_UNLOCK_PI | FUTEX_PRIVATE_FLAG, 0, NULL, NULL, 0) != 0) {
+        ilk__misuse("ilk_mutex_unlock", (const void *)word, "the system refuses to hand it over: %s",
+                    strerror(errno));
+    }
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The kernel's thread id, kept per thread: gettid(2) costs a system call. A child after fork is a new
+ * thread to the kernel and forgets what its parent kept.
+ */
+#include "threads/identity.h"
+#include "threads/port.h"
+
+#if ILK__PORT_LINUX
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static __thread uint32_t kept_id __attribute__((tls_model("initial-exec")));
+
+static void forget_in_child(void) {
+    kept_id = 0;
+}
+
+__attribute__((constructor)) static void watch_fork(void) {
+    (void)pthread_atfork(NULL, NULL, forget_in_child);
+}
+
+/* One system call in a thread's life, and an initial-exec variable. */
+ILK_TRUSTED_NONBLOCKING_BEGIN
+uint32_t ilk__thread_id(void) ILK_NONBLOCKING {
+    if (kept_id == 0) {
+        kept_id = (uint32_t)syscall(SYS_gettid);
+    }
+    return kept_id;
+}
+ILK_TRUSTED_NONBLOCKING_END
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The one door to thread-local state: one block a thread, zeroed when the thread starts. The explorer
+ * links a model that gives every fiber its own.
+ */
+#ifndef INTERLOCK_THREADS_LOCAL_H
+#define INTERLOCK_THREADS_LOCAL_H
+
+#include <interlock/inline/attributes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ILK__THREAD_CLAIMS = 8 };
+
+/* Slots of a many-to-many ring that this thread has open for writing or reading in place. */
+struct ilk__thread_claim {
+    const void *ring; /* NULL: this entry is free */
+    uint64_t position;
+    size_t count;
+    bool for_reading;
+};
+
+struct ilk__thread_state {
+    struct ilk__thread_claim claims[ILK__THREAD_CLAIMS];
+};
+
+struct ilk__thread_state *ilk__thread_state(void) ILK_NONBLOCKING;
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The layout of ilk_mpmc and the fast paths of its single-element calls. Contracts are in
+ * <interlock/mpmc.h>; batches, in-place access, overwriting, waiting and closing in
+ * Sources/CCore/ring/mpmc.c.
+ *
+ * A position says which turn of the ring and which slot: it is (turn << index_bits | slot) << 1, where
+ * index_bits is just enough for the capacity. Stepping past the last slot skips the unused numbers, so
+ * a slot is found by a mask and no capacity costs a division. Bit 0 is 0 in a position; in `tail` it
+ * means closed. Positions wrap after 2^63 of them, and comparing for equality is all that is done, but
+ * for counting.
+ *
+ * sequences[slot], for the push at position p and the pop of its element:
+ *     p                   free: the push at p may write the slot
+ *     p | 1               full: the pop at p may read the slot
+ *     p of the next turn  free again
+ * Only the thread that claimed p, by moving tail or head past it, changes the slot and its number.
+ */
+#ifndef INTERLOCK_INLINE_MPMC_H
+#define INTERLOCK_INLINE_MPMC_H
+
+#include <interlock/inline/atomic.h>
+#include <interlock/inline/fence.h>
+#include <interlock/inline/spsc.h>
+#include <interlock/mpmc.h>
+#include <string.h>
+
+ILK_BEGIN_DECLARATIONS
+
+#define ILK__MPMC_CLOSED UINT64_C(1)
+#define ILK__MPMC_FULL UINT64_C(1)
+#define ILK__MPMC_STEP UINT64_C(2)
+
+struct ilk_mpmc {
+    /* Constant after creation, but for the counts of waiters, which change only around sleeping: a line
+     * that everyone keeps in their caches. */
+    unsigned char *slots;
+    ILK_ATOMIC(uint64_t) * sequences;
+    size_t capacity;
+    size_t element_size;
+    uint64_t turn_step; /* from a position to the same slot's next */
+    uint64_t skip;      /* what the step from the last slot adds to ILK__MPMC_STEP */
+    ILK_ATOMIC(uint32_t) consumers_waiting;
+    ILK_ATOMIC(uint32_t) producers_waiting;
+    unsigned char separate_tail[ILK__RING_SEPARATION - 4 * sizeof(size_t) - 2 * sizeof(uint64_t) -
+                                2 * sizeof(uint32_t)];
+
+    ILK_ATOMIC(uint64_t) tail; /* the next position to push at, and the closed bit; producers */
+    unsigned char separate_head[ILK__RING_SEPARATION - sizeof(uint64_t)];
+
+    ILK_ATOMIC(uint64_t) head; /* the next position to pop at; consumers */
+    unsigned char separate_gates[ILK__RING_SEPARATION - sizeof(uint64_t)];
+
+    /* Words slept on; they count the wake-ups. */
+    ILK_ATOMIC(uint32_t) not_empty;
+    ILK_ATOMIC(uint32_t) not_full;
+    unsigned char separate_sequences[ILK__RING_SEPARATION - 2 * sizeof(uint32_t)];
+};
+
+ILK_COLD ILK_NORETURN void ilk__mpmc_wrong_size(const char *call, const ilk_mpmc *ring, size_t element_size);
+/* Wakes up to `count` of those who wait for elements, or for room. */
+ILK_COLD void ilk__mpmc_wake_consumers(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING;
+ILK_COLD void ilk__mpmc_wake_producers(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING;
+
+static inline size_t ilk__mpmc_slot(const ilk_mpmc *ring, uint64_t position) ILK_NONBLOCKING {
+    return (size_t)((position & (ring->turn_step - 1)) >> 1);
+}
+
+/* The position after this one. */
+static inline uint64_t ilk__mpmc_next(const ilk_mpmc *ring, uint64_t position) ILK_NONBLOCKING {
+    uint64_t skip = ilk__mpmc_slot(ring, position) == ring->capacity - 1 ? ring->skip : 0;
+    return position + ILK__MPMC_STEP + skip;
+}
+
+/* Takes the size from the caller: where that is a constant, so is the multiplication. */
+static inline unsigned char *ilk__mpmc_element(const ilk_mpmc *ring, uint64_t position, size_t element_size)
+    ILK_NONBLOCKING {
+    return ring->slots + ilk__mpmc_slot(ring, position) * element_size;
+}
+
+static inline uint64_t ilk__mpmc_sequence(const ilk_mpmc *ring, uint64_t position) ILK_NONBLOCKING {
+    /* MP1 acquire, pairs with MP4 and MP5 (release, publishing and giving back).
+     * Carries: the element, or that its reader has finished.
+     * If weaker: we read a slot before its element arrives, or overwrite one still being read. */
+    return ilk_atomic_load(&ring->sequences[ilk__mpmc_slot(ring, position)], memory_order_acquire);
+}
+
+/* Claims the slot at tail; false when full or closed. */
+static inline bool ilk__mpmc_claim_push(ilk_mpmc *ring, uint64_t *position) ILK_NONBLOCKING {
+    /* MP2 relaxed: tail and head only deal out positions; MP1 carries the data. A stale value is found
+     * out by the compare-and-swap, and before full or empty is answered by looking again. */
+    uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed);
+    for (;;) {
+        if (ILK_UNLIKELY((tail & ILK__MPMC_CLOSED) != 0)) {
+            return false;
+        }
+        if (ILK_LIKELY(ilk__mpmc_sequence(ring, tail) == tail)) {
+            if (ilk_atomic_compare_exchange_weak(&ring->tail, &tail, ilk__mpmc_next(ring, tail),
+                                                 memory_order_relaxed, memory_order_relaxed)) { /* MP2 */
+                *position = tail;
+                return true;
+            }
+        } else {
+            uint64_t now = ilk_atomic_load(&ring->tail, memory_order_relaxed); /* MP2 */
+            if (now == tail) {
+                return false;
+            }
+            tail = now;
+        }
+    }
+}
+
+/* Claims the element at head; false when empty. */
+static inline bool ilk__mpmc_claim_pop(ilk_mpmc *ring, uint64_t *position) ILK_NONBLOCKING {
+    uint64_t head = ilk_atomic_load(&ring->head, memory_order_relaxed); /* MP2 */
+    for (;;) {
+        if (ILK_LIKELY(ilk__mpmc_sequence(ring, head) == (head | ILK__MPMC_FULL))) {
+            if (ilk_atomic_compare_exchange_weak(&ring->head, &head, ilk__mpmc_next(ring, head),
+                                                 memory_order_relaxed, memory_order_relaxed)) { /* MP2 */
+                *position = head;
+                return true;
+            }
+        } else {
+            uint64_t now = ilk_atomic_load(&ring->head, memory_order_relaxed); /* MP2 */
+            if (now == head) {
+                return false;
+            }
+            head = now;
+        }
+    }
+}
+
+/* Makes the element at a claimed position visible. Call ilk__mpmc_pushed afterwards. */
+static inline void ilk__mpmc_publish(ilk_mpmc *ring, uint64_t position) ILK_NONBLOCKING {
+    /* MP4 release, pairs with MP1. See there. */
+    ilk_atomic_store(&ring->sequences[ilk__mpmc_slot(ring, position)], position | ILK__MPMC_FULL,
+                     memory_order_release);
+}
+
+/* Gives the slot at a claimed position back. Call ilk__mpmc_popped afterwards. */
+static inline void ilk__mpmc_give_back(ilk_mpmc *ring, uint64_t position) ILK_NONBLOCKING {
+    /* MP5 release, pairs with MP1. See there. */
+    ilk_atomic_store(&ring->sequences[ilk__mpmc_slot(ring, position)], position + ring->turn_step,
+                     memory_order_release);
+}
+
+/* After publishing `count` elements: wakes those who wait for them. */
+static inline void ilk__mpmc_pushed(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING {
+    /* The light fence pairs with the heavy one of a consumer going to sleep (mpmc.c). Forbids: we publish
+     * and miss the waiter, while it counts itself in and misses the element. */
+    ilk__fence_light();
+    /* MP6 relaxed: ordered by that fence. */
+    if (ILK_UNLIKELY(ilk_atomic_load(&ring->consumers_waiting, memory_order_relaxed) != 0)) {
+        ilk__mpmc_wake_consumers(ring, count);
+    }
+}
+
+/* After giving `count` slots back: wakes those who wait for room. As ilk__mpmc_pushed. */
+static inline void ilk__mpmc_popped(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING {
+    ilk__fence_light();
+    if (ILK_UNLIKELY(ilk_atomic_load(&ring->producers_waiting, memory_order_relaxed) != 0)) { /* MP6 */
+        ilk__mpmc_wake_producers(ring, count);
+    }
+}
+
+static inline bool ilk_mpmc_try_push(ilk_mpmc *ring, const void *element, size_t element_size)
+    ILK_NONBLOCKING {
+    if (ILK_UNLIKELY(element_size != ring->element_size)) {
+        ilk__mpmc_wrong_size("ilk_mpmc_try_push", ring, element_size);
+    }
+    uint64_t position;
+    if (ILK_UNLIKELY(!ilk__mpmc_claim_push(ring, &position))) {
+        return false;
+    }
+    unsigned char *slot = ilk__mpmc_element(ring, position, element_size);
+    ilk_plain_write(slot, element_size);
+    memcpy(slot, element, element_size);
+    ilk__mpmc_publish(ring, position);
+    ilk__mpmc_pushed(ring, 1);
+    return true;
+}
+
+static inline bool ilk_mpmc_try_pop(ilk_mpmc *ring, void *element, size_t element_size) ILK_NONBLOCKING {
+    if (ILK_UNLIKELY(element_size != ring->element_size)) {
+        ilk__mpmc_wrong_size("ilk_mpmc_try_pop", ring, element_size);
+    }
+    uint64_t position;
+    if (ILK_UNLIKELY(!ilk__mpmc_claim_pop(ring, &position))) {
+        return false;
+    }
+    const unsigned char *slot = ilk__mpmc_element(ring, position, element_size);
+    ilk_plain_read(slot, element_size);
+    memcpy(element, slot, element_size);
+    ilk__mpmc_give_back(ring, position);
+    ilk__mpmc_popped(ring, 1);
+    return true;
+}
+
+ILK_END_DECLARATIONS
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The layout of ilk_spsc and the fast paths of its single-element calls. Contracts are in
+ * <interlock/spsc.h>; batches, in-place access, waiting and closing in Sources/CCore/ring/spsc.c,
+ * where the protocol between the two sides is written down.
+ *
+ * Both counters run freely over 64 bits; each side keeps beside its counter the slot it stands for,
+ * wrapped by comparison, so that no capacity costs a division.
+ */
+#ifndef INTERLOCK_INLINE_SPSC_H
+#define INTERLOCK_INLINE_SPSC_H
+
+#include <interlock/inline/atomic.h>
+#include <interlock/inline/fence.h>
+#include <interlock/spsc.h>
+#include <string.h>
+
+ILK_BEGIN_DECLARATIONS
+
+/* Two cache lines: x86 prefetches lines in pairs, and Apple's arm64 has lines of 128 bytes. */
+#define ILK__RING_SEPARATION 128
+
+/* flags. Read by both sides after every publication, written when someone sleeps or closes.
+ *   CONSUMER_SLEEPS  set by the consumer before it parks; cleared by whoever wakes it, or by itself.
+ *   PRODUCER_SLEEPS  the same for the producer.
+ *   CLOSED           set by close, first. Pushes that start afterwards fail.
+ *   DRAINABLE        set by close, after the heavy fence. Pops may now conclude that nothing follows.
+ *   LAST_PUSH        set by a producer whose push met CLOSED halfway, to have it count.
+ *   SEALED           set by a consumer that found the ring drained. Whichever of LAST_PUSH and
+ *                    SEALED is set first decides whether that push happened. */
+#define ILK__SPSC_CONSUMER_SLEEPS UINT32_C(0x01)
+#define ILK__SPSC_PRODUCER_SLEEPS UINT32_C(0x02)
+#define ILK__SPSC_CLOSED UINT32_C(0x04)
+#define ILK__SPSC_DRAINABLE UINT32_C(0x08)
+#define ILK__SPSC_LAST_PUSH UINT32_C(0x10)
+#define ILK__SPSC_SEALED UINT32_C(0x20)
+
+struct ilk_spsc {
+    /* Constant after creation, but for the flags: a line both sides keep in their caches. */
+    unsigned char *slots;
+    size_t capacity;
+    size_t element_size;
+    ILK_ATOMIC(uint32_t) flags;
+    unsigned char separate_producer[ILK__RING_SEPARATION - 3 * sizeof(size_t) - sizeof(uint32_t)];
+
+    /* The producer's. The consumer reads tail and reserved only. */
+    ILK_ATOMIC(uint64_t) tail;     /* elements ever pushed */
+    uint64_t head_seen;            /* the head this side knows: at most the real one */
+    size_t tail_slot;              /* where element number tail goes */
+    size_t reserved_count;         /* slots open to the producer */
+    ILK_ATOMIC(uint32_t) reserved; /* 1 while a reservation is open */
+    unsigned char separate_consumer[ILK__RING_SEPARATION - 2 * sizeof(uint64_t) - 2 * sizeof(size_t) -
+                                    sizeof(uint32_t)];
+
+    /* The consumer's. The producer reads head only. */
+    ILK_ATOMIC(uint64_t) head; /* elements ever popped */
+    uint64_t tail_seen;        /* the tail this side knows: at most the real one */
+    size_t head_slot;          /* where element number head is */
+    bool sealed;               /* this side sealed the ring: tail means nothing any more */
+    unsigned char separate_slots[ILK__RING_SEPARATION - 2 * sizeof(uint64_t) - sizeof(size_t) - sizeof(bool)];
+};
+
+ILK_COLD ILK_NORETURN void ilk__spsc_wrong_size(const char *call, const ilk_spsc *ring, size_t element_size);
+/* After publishing `count` elements with a flag up: wakes, or settles with close. The number pushed. */
+ILK_COLD size_t ilk__spsc_pushed_slow(ilk_spsc *ring, size_t count) ILK_NONBLOCKING;
+/* After releasing slots with a flag up: wakes. */
+ILK_COLD void ilk__spsc_popped_slow(ilk_spsc *ring) ILK_NONBLOCKING;
+/* Looks for elements on a closed ring, and seals it if there are none: true if there are. */
+ILK_COLD bool ilk__spsc_find_last_slow(ilk_spsc *ring) ILK_NONBLOCKING;
+
+/* Takes the size from the caller: where that is a constant, so is the multiplication. */
+static inline unsigned char *ilk__spsc_slot(const ilk_spsc *ring, size_t slot, size_t element_size)
+    ILK_NONBLOCKING {
+    return ring->slots + slot * element_size;
+}
+
+/* The slot `count` places further; count is at most the capacity. */
+static inline size_t ilk__spsc_advance(const ilk_spsc *ring, size_t slot, size_t count) ILK_NONBLOCKING {
+    size_t to_end = ring->capacity - slot;
+    return count < to_end ? slot + count : count - to_end;
+}
+
+static inline uint32_t ilk__spsc_flags(const ilk_spsc *ring) ILK_NONBLOCKING {
+    /* SP1 relaxed: a hint. Before a push it only refuses early; after a publication the fence of
+     * SP5 or SP6 orders it; every decision is taken again on SP9 to SP12. */
+    return ilk_atomic_load(&ring->flags, memory_order_relaxed);
+}
+
+/* Free slots as the producer knows them, looked up anew if fewer than `wanted`. */
+static inline size_t ilk__spsc_room(ilk_spsc *ring, uint64_t tail, size_t wanted) ILK_NONBLOCKING {
+    size_t room = ring->capacity - (size_t)(tail - ring->head_seen);
+    if (ILK_UNLIKELY(room < wanted)) {
+        /* SP2 acquire, pairs with SP6 (release, popped).
+         * Carries: the consumer has finished reading the slots it gave back.
+         * If weaker: we overwrite a slot still being read. */
+        ring->head_seen = ilk_atomic_load(&ring->head, memory_order_acquire);
+        room = ring->capacity - (size_t)(tail - ring->head_seen);
+    }
+    return room;
+}
+
+/* Elements as the consumer knows them, looked up anew if fewer than `wanted`. */
+static inline size_t ilk__spsc_ready(ilk_spsc *ring, uint64_t head, size_t wanted) ILK_NONBLOCKING {
+    size_t ready = (size_t)(ring->tail_seen - head);
+    if (ILK_UNLIKELY(ready < wanted)) {
+        if (ILK_UNLIKELY((ilk__spsc_flags(ring) & ILK__SPSC_DRAINABLE) != 0)) {
+            if (!ilk__spsc_find_last_slow(ring)) {
+                return ready;
+            }
+        } else {
+            /* SP3 acquire, pairs with SP5 (release, pushed).
+             * Carries: the elements in the slots before it.
+             * If weaker: we read a slot before its element arrives. */
+            ring->tail_seen = ilk_atomic_load(&ring->tail, memory_order_acquire);
+        }
+        ready = (size_t)(ring->tail_seen - head);
+    }
+    return ready;
+}
+
+/* Publishes `count` written slots. The number that counts as pushed: all, but when close won. */
+static inline size_t ilk__spsc_publish(ilk_spsc *ring, uint64_t tail, size_t count) ILK_NONBLOCKING {
+    ring->tail_slot = ilk__spsc_advance(ring, ring->tail_slot, count);
+    /* SP5 release, pairs with SP3 and SP8 (acquire, looking for elements). See SP3. */
+    ilk_atomic_store(&ring->tail, tail + count, memory_order_release);
+    /* The light fence pairs with the heavy one of a consumer going to sleep (SP13) and of close
+     * (SP14). Forbids: we publish and miss the flag, while the other side sets the flag and misses
+     * the element. */
+    ilk__fence_light();
+    if (ILK_UNLIKELY(ilk__spsc_flags(ring) != 0)) {
+        return ilk__spsc_pushed_slow(ring, count);
+    }
+    return count;
+}
+
+/* Gives `count` slots back. */
+static inline void ilk__spsc_give_back(ilk_spsc *ring, uint64_t head, size_t count) ILK_NONBLOCKING {
+    ring->head_slot = ilk__spsc_advance(ring, ring->head_slot, count);
+    /* SP6 release, pairs with SP2 (acquire, looking for room) and SP11 (after a lost close). See SP2. */
+    ilk_atomic_store(&ring->head, head + count, memory_order_release);
+    /* The light fence pairs with the heavy one of a producer going to sleep (SP13), as in publish. */
+    ilk__fence_light();
+    if (ILK_UNLIKELY(ilk__spsc_flags(ring) != 0)) {
+        ilk__spsc_popped_slow(ring);
+    }
+}
+
+static inline bool ilk_spsc_try_push(ilk_spsc *ring, const void *element, size_t element_size)
+    ILK_NONBLOCKING {
+    if (ILK_UNLIKELY(element_size != ring->element_size)) {
+        ilk__spsc_wrong_size("ilk_spsc_try_push", ring, element_size);
+    }
+    /* SP4 relaxed: the producer's own counter; nobody else writes it. */
+    uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed);
+    if (ILK_UNLIKELY((ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) != 0) ||
+        ILK_UNLIKELY(ilk__spsc_room(ring, tail, 1) == 0)) {
+        return false;
+    }
+    unsigned char *slot = ilk__spsc_slot(ring, ring->tail_slot, element_size);
+    ilk_plain_write(slot, element_size);
+    memcpy(slot, element, element_size);
+    return ilk__spsc_publish(ring, tail, 1) == 1;
+}
+
+static inline bool ilk_spsc_try_pop(ilk_spsc *ring, void *element, size_t element_size) ILK_NONBLOCKING {
+    if (ILK_UNLIKELY(element_size != ring->element_size)) {
+        ilk__spsc_wrong_size("ilk_spsc_try_pop", ring, element_size);
+    }
+    /* SP7 relaxed: the consumer's own counter; nobody else writes it. */
+    uint64_t head = ilk_atomic_load(&ring->head, memory_order_relaxed);
+    if (ILK_UNLIKELY(ilk__spsc_ready(ring, head, 1) == 0)) {
+        return false;
+    }
+    const unsigned char *slot = ilk__spsc_slot(ring, ring->head_slot, element_size);
+    ilk_plain_read(slot, element_size);
+    memcpy(element, slot, element_size);
+    ilk__spsc_give_back(ring, head, 1);
+    return true;
+}
+
+ILK_END_DECLARATIONS
+
+#endif

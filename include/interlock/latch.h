@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ilk_latch: a count that goes down to zero once, and the threads that wait for that.
+ *
+ * Concurrency matrix: count_down, wait_until, try_wait and count may run beside each other from any
+ * thread; init beside nothing. There is nothing to destroy.
+ *
+ * Guarantees
+ *   A  What a thread did before it counted down is visible to every thread whose wait succeeded.
+ *   B  A thread whose wait has succeeded may free the latch at once when no other waits: the
+ *      count_down that opened it does not touch the memory any more.
+ */
+#ifndef INTERLOCK_LATCH_H
+#define INTERLOCK_LATCH_H
+
+#include <interlock/deadline.h>
+#include <interlock/inline/atomic.h>
+#include <interlock/inline/attributes.h>
+#include <interlock/status.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+ILK_BEGIN_DECLARATIONS
+
+/* The most a latch counts: its word keeps one bit for itself. */
+#define ILK_LATCH_MAX UINT32_C(0x7FFFFFFF)
+
+/* Private: twice the count, plus 1 while someone sleeps. All zero bits are an open latch. */
+typedef struct ilk_latch {
+    ILK_ATOMIC(uint32_t) word;
+} ilk_latch;
+
+/* Makes `latch` wait for `count` calls of count_down; 0 is open at once. Not thread-safe.
+ * Misuse: above ILK_LATCH_MAX. */
+void ilk_latch_init(ilk_latch *latch, uint32_t count);
+
+/* Counts one down; at zero opens the latch for good and wakes everyone. Never blocks.
+ * Misuse: the latch is open already. O(1), O(sleepers) at zero. */
+void ilk_latch_count_down(ilk_latch *latch) ILK_NONBLOCKING;
+
+/* Waits until the latch is open, until `deadline_ns` at most. ILK_OK: open. ILK_TIMEDOUT: not. A
+ * deadline that has passed still finds an open latch. Not a cancellation point. */
+ILK_MUST_USE ilk_status ilk_latch_wait_until(ilk_latch *latch, uint64_t deadline_ns);
+
+/* True if the latch is open. Never blocks. */
+ILK_MUST_USE bool ilk_latch_try_wait(ilk_latch *latch) ILK_NONBLOCKING;
+
+/* What is left to count down: a snapshot that may be old. */
+uint32_t ilk_latch_count(const ilk_latch *latch) ILK_NONBLOCKING;
+
+ILK_END_DECLARATIONS
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ilk_mutex: a mutual-exclusion lock in 8 bytes that knows its owner, with priority inheritance if
+ * asked for: while a thread of higher priority waits, the owner runs at that priority, so that no
+ * thread in between can keep both from running.
+ *
+ * Concurrency matrix: every call but init may run beside every other, from any thread. There is
+ * nothing to destroy.
+ *
+ * Guarantees
+ *   A  One owner at a time. What an owner did is visible to those after it.
+ *   B  Not fair: a thread that comes while the owner unlocks may pass those that sleep. With priority
+ *      inheritance the kernel hands the lock to the sleeper of highest priority.
+ *   C  A wait that timed out leaves nothing behind.
+ *   D  The thread that gave the lock up does not touch it afterwards.
+ *
+ * Recursive locking and unlocking by another thread than the owner are misuse, and found at no cost.
+ * Waits are not cancellation points.
+ *
+ * Sources: Drepper, "Futexes are tricky" (2011), the third mutex; Sha, Rajkumar, Lehoczky, "Priority
+ * inheritance protocols" (1990), in the form of FUTEX_LOCK_PI.
+ */
+#ifndef INTERLOCK_MUTEX_H
+#define INTERLOCK_MUTEX_H
+
+#include <interlock/deadline.h>
+#include <interlock/inline/atomic.h>
+#include <interlock/inline/attributes.h>
+#include <interlock/status.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+ILK_BEGIN_DECLARATIONS
+
+/* Fields are private. All zero bits are a free mutex without priority inheritance. */
+typedef struct ilk_mutex {
+    ILK_ATOMIC(uint32_t) word; /* the owner's thread id, 0 free; bit 31: someone sleeps */
+    uint32_t inherits;         /* priority inheritance; constant */
+} ilk_mutex;
+
+/* Makes `mutex` free. Not thread-safe. Where the system has no priority inheritance (not Linux, or the
+ * pthread park backend) it is asked for in vain, and the mutex works without. */
+void ilk_mutex_init(ilk_mutex *mutex, bool priority_inheritance);
+
+/* Takes the mutex; waits as long as it takes. Misuse: the calling thread owns it. */
+void ilk_mutex_lock(ilk_mutex *mutex);
+
+/* Takes the mutex if it is free: true when taken; false also for its owner. Never blocks. */
+ILK_MUST_USE bool ilk_mutex_try_lock(ilk_mutex *mutex) ILK_NONBLOCKING;
+
+/* Takes the mutex, waiting until `deadline_ns` at most. ILK_OK: taken. ILK_TIMEDOUT: not; a deadline
+ * that has passed still takes a free mutex. Misuse: the calling thread owns it. */
+ILK_MUST_USE ilk_status ilk_mutex_lock_until(ilk_mutex *mutex, uint64_t deadline_ns);
+
+/* Gives the mutex up. Does not block. Misuse: the calling thread does not own it. */
+void ilk_mutex_unlock(ilk_mutex *mutex);
+
+ILK_END_DECLARATIONS
+
+#endif

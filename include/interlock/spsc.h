@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ilk_spsc: a bounded ring between one producer thread and one consumer thread.
+ *
+ * Elements are bytes of one size, copied in and out, or written and read in place. Any capacity
+ * from 1 up is honoured exactly. A push with nobody asleep is a copy and one release store: no
+ * read-modify-write, no fence, no system call.
+ *
+ * Concurrency matrix
+ *   producer's calls  try_push, try_push_many, push_until, reserve, commit: one thread at a time
+ *   consumer's calls  try_pop, try_pop_many, pop_until, peek, release: one thread at a time
+ *   any thread        close, is_closed, count, capacity
+ *   alone             create, destroy
+ * One producer's call may run beside one consumer's call and any number of the third kind. The role
+ * of producer or consumer may move to another thread if the program orders the hand-over itself.
+ *
+ * Guarantees
+ *   A  First in, first out. What the producer did before a push is visible to the consumer of
+ *      that element.
+ *   B  A push that answered true or ILK_OK, and a commit, is popped exactly once, also when close
+ *      comes from any thread at the same moment: pops answer ILK_CLOSED only when nothing pushed
+ *      with success is left and nothing can follow.
+ *   C  After close: pushes and reserve fail; a reservation made before may still be committed;
+ *      pops drain what is there, then fail. Every waiter wakes.
+ *   D  full and empty are exact: a try_push beside no pop fails only if capacity elements are in
+ *      the ring, a try_pop beside no push only if none is.
+ *   E  try_ calls, reserve, commit, peek and release never block or allocate, and make a system
+ *      call only to wake a sleeper.
+ *
+ * Every call but create, and the waiting ones, is O(1), or O(count) for its copies. Waits are not
+ * cancellation points.
+ *
+ * Sources: Lamport, "Specifying concurrent program modules" (1983) for the ring; the copies of the
+ * opposite index follow Lee, Bu, Chandranmenon, "A lock-free, cache-efficient multi-core
+ * synchronization mechanism" (MCRingBuffer, 2010).
+ */
+#ifndef INTERLOCK_SPSC_H
+#define INTERLOCK_SPSC_H
+
+#include <interlock/deadline.h>
+#include <interlock/inline/attributes.h>
+#include <interlock/status.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+ILK_BEGIN_DECLARATIONS
+
+typedef struct ilk_spsc ilk_spsc;
+
+/* Makes a ring of `capacity` elements of `element_size` bytes, empty and open, in `*out`. Allocates
+ * all the memory it will ever use. Elements lie at multiples of element_size from a 128-byte
+ * boundary. ILK_INVALID: capacity or element_size is 0, or their product is above PTRDIFF_MAX.
+ * ILK_NOMEM: no memory. `*out` is written on ILK_OK only. */
+ILK_MUST_USE ilk_status ilk_spsc_create(ilk_spsc **out, size_t capacity, size_t element_size);
+
+/* Frees `ring` and the elements left in it; NULL does nothing. Nobody else may be using it.
+ * Misuse: a thread waits in it, or a reservation is open. */
+void ilk_spsc_destroy(ilk_spsc *ring);
+
+/* Copies one element in: true when pushed, false when full or closed. Producer only. `element_size`
+ * must be the ring's (misuse otherwise): a constant lets the compiler turn the copy into a move. */
+ILK_MUST_USE static inline bool ilk_spsc_try_push(ilk_spsc *ring, const void *element, size_t element_size)
+    ILK_NONBLOCKING;
+
+/* Moves the oldest element out into `element`: true when popped, false when there is none. Consumer
+ * only. False does not tell an empty ring from a drained one: is_closed asked *before* a try_pop that
+ * fails does, and so does pop_until with deadline 0. */
+ILK_MUST_USE static inline bool ilk_spsc_try_pop(ilk_spsc *ring, void *element, size_t element_size)
+    ILK_NONBLOCKING;
+
+/* Copies in as many of the `count` elements as fit, in order, published by one store. The number
+ * pushed, from the front. Producer only. */
+ILK_MUST_USE size_t ilk_spsc_try_push_many(ilk_spsc *ring, const void *elements, size_t count,
+                                           size_t element_size) ILK_NONBLOCKING;
+
+/* Moves up to `count` elements out, oldest first. The number popped. Consumer only. */
+ILK_MUST_USE size_t ilk_spsc_try_pop_many(ilk_spsc *ring, void *elements, size_t count, size_t element_size)
+    ILK_NONBLOCKING;
+
+/* Pushes one element, waiting for room until `deadline_ns` at most. ILK_OK: pushed. ILK_TIMEDOUT or
+ * ILK_CLOSED: not pushed. A deadline that has passed still pushes where there is room. */
+ILK_MUST_USE ilk_status ilk_spsc_push_until(ilk_spsc *ring, const void *element, size_t element_size,
+                                            uint64_t deadline_ns);
+
+/* Pops one element, waiting for one until `deadline_ns` at most. ILK_OK: popped. ILK_TIMEDOUT: none
+ * came. ILK_CLOSED: none will ever come. A deadline that has passed still pops what is there. */
+ILK_MUST_USE ilk_status ilk_spsc_pop_until(ilk_spsc *ring, void *element, size_t element_size,
+                                           uint64_t deadline_ns);
+
+/* Opens free slots for writing in place. In: `*count` slots are wanted; out: that many or fewer,
+ * contiguous, at the address returned; NULL and 0 when full or closed, or when 0 were wanted. Where
+ * the free slots run across the end of the ring the answer stops there; the call after the commit
+ * gives the rest. Slots hold whatever was there before. Reserving again before commit answers the
+ * same slots anew. Producer only. */
+ILK_MUST_USE void *ilk_spsc_reserve(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING;
+
+/* Pushes the first `count` reserved slots and ends the reservation; 0 gives it up. Producer only.
+ * Misuse: nothing is reserved, or fewer than count. */
+void ilk_spsc_commit(ilk_spsc *ring, size_t count) ILK_NONBLOCKING;
+
+/* Shows the oldest elements in place. In: at most `*count` elements are wanted, 0 for as many as
+ * there are; out: how many stand at the address returned, contiguous; NULL and 0 when empty. Stops
+ * at the end of the ring as reserve does. They stay in the ring until release. Consumer only. */
+ILK_MUST_USE const void *ilk_spsc_peek(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING;
+
+/* Pops the `count` oldest elements without copying them: their slots may be overwritten from now
+ * on. Consumer only. Misuse: fewer have been shown by peek. */
+void ilk_spsc_release(ilk_spsc *ring, size_t count) ILK_NONBLOCKING;
+
+/* Closes the ring (guarantee C). Any thread; twice does nothing more. Makes system calls. */
+void ilk_spsc_close(ilk_spsc *ring);
+
+/* True once a close has taken effect: no push that starts now can succeed. Any thread. */
+bool ilk_spsc_is_closed(const ilk_spsc *ring) ILK_NONBLOCKING;
+
+/* The number of elements in the ring: exact for the two sides while the other rests, a snapshot
+ * that may be old for others. Never above capacity. Any thread. */
+size_t ilk_spsc_count(const ilk_spsc *ring) ILK_NONBLOCKING;
+
+/* The capacity it was made with. Any thread. */
+size_t ilk_spsc_capacity(const ilk_spsc *ring) ILK_NONBLOCKING;
+
+ILK_END_DECLARATIONS
+
+#include <interlock/inline/spsc.h>
+
+#endif
