@@ -1,0 +1,100 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Installing what a script needs, from the distribution's own packages. Sourced, never run.
+#
+# The rule: look first, and touch the system only if something is missing; then say what is missing
+# and why it is needed before installing it. Nothing is ever upgraded or removed.
+
+# Whether the distribution's package $1 is installed.
+package_is_installed() {
+    [[ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" == installed ]]
+}
+
+# Prints, one a line, those of the packages given that are not installed.
+missing_packages() {
+    local package
+    for package in "$@"; do
+        package_is_installed "$package" || printf '%s\n' "$package"
+    done
+}
+
+# Runs a command as root: directly, or through sudo.
+as_root() {
+    # env, after sudo: sudo drops the environment, and this has to arrive.
+    if [[ $EUID -eq 0 ]]; then
+        env DEBIAN_FRONTEND=noninteractive "$@"
+    else
+        sudo env DEBIAN_FRONTEND=noninteractive "$@"
+    fi
+}
+
+# install_missing REASON PACKAGE... : makes sure that all packages are installed; REASON completes
+# "needed to ...". Succeeds at once, and says nothing, when they are. Otherwise installs the missing
+# ones; fails with what to do by hand where it cannot.
+install_missing() {
+    local reason=$1
+    shift
+    if ! command -v dpkg-query >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1; then
+        echo "note: not a Debian system; needed to $reason, under these names on Debian: $*" >&2
+        return 0 # what is really missing will be named by the build
+    fi
+    local missing
+    missing=$(missing_packages "$@")
+    [[ -z "$missing" ]] && return 0
+    local -a names
+    mapfile -t names <<<"$missing"
+    echo "Installing ${names[*]}: needed to $reason." >&2
+    if [[ $EUID -ne 0 ]] && ! command -v sudo >/dev/null 2>&1; then
+        echo "error: neither root nor sudo here. As root: apt-get install ${names[*]}" >&2
+        return 1
+    fi
+    # A lock held by another apt run is waited for. Package lists may be missing or old: refresh them
+    # only when installing from those at hand fails.
+    local -a install=(apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=300)
+    local log
+    log=$(mktemp)
+    if { as_root "${install[@]}" "${names[@]}" ||
+        { as_root apt-get update -o DPkg::Lock::Timeout=300 && as_root "${install[@]}" "${names[@]}"; }; } \
+        >"$log" 2>&1; then
+        rm -f "$log"
+        return 0
+    fi
+    tail -n 20 "$log" >&2
+    echo "error: could not install ${names[*]} (full log: $log)" >&2
+    return 1
+}
+
+# Finds the Swift toolchain: on PATH, else in the places installers use, which it then puts on PATH.
+# Sets SWIFT_ROOT to the folder that holds bin/ and lib/ (also where `swift` is swiftly's proxy).
+require_swift() {
+    local folder info
+    if ! command -v swift >/dev/null 2>&1; then
+        for folder in /opt/swift/usr/bin /usr/share/swift/usr/bin /usr/libexec/swift/bin \
+            "${HOME:-/nonexistent}/.local/share/swiftly/bin"; do
+            [[ -x $folder/swift ]] && PATH=$folder:$PATH && export PATH && break
+        done
+    fi
+    if ! command -v swift >/dev/null 2>&1; then
+        echo "error: no Swift toolchain found. Interlock needs Swift 6.1 or later: see https://www.swift.org/install/" >&2
+        return 1
+    fi
+    info=$(swift -print-target-info) || return 1
+    SWIFT_ROOT=$(sed -n 's|.*"runtimeResourcePath" *: *"\(.*\)/lib/swift".*|\1|p' <<<"$info" | head -n 1)
+    if [[ ! -d ${SWIFT_ROOT:-} ]]; then
+        echo "error: cannot tell where the Swift toolchain $(command -v swift) lives" >&2
+        return 1
+    fi
+    export SWIFT_ROOT
+}
+
+# The packages behind each thing the repository does, so that every script asks for the same ones.
+# g++ stands with Swift because a toolchain unpacked on a bare Debian lacks the C library's headers and
+# the start files to link with, which g++ brings.
+# shellcheck disable=SC2034 # used by the scripts that source this file
+{
+    PACKAGES_SWIFT=(libbsd-dev g++ git)
+    PACKAGES_CMAKE=(cmake make gcc g++ pkg-config libbsd-dev libcmocka-dev)
+    PACKAGES_PHOTOS=(libjpeg-dev libpng-dev)
+    PACKAGES_FORMAT=(clang-format-14 shellcheck)
+}
