@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What every C test uses: cmocka, checks that work on any thread, threads with handshakes, children
+ * for misuse.
+ *
+ * Schedules are forced, never hoped for: a test moves threads through numbered stages (`stage_reach`,
+ * `stage_await`), and knows that a thread sleeps inside a call because the kernel says so
+ * (`thread_await_sleep`), not because time has passed.
+ *
+ * ctest runs each test in a process of its own: `rwlock_test NAME` runs the one called NAME.
+ */
+#ifndef INTERLOCK_TESTS_SUPPORT_TEST_H
+#define INTERLOCK_TESTS_SUPPORT_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h needs the four above. */
+#include <cmocka.h>
+
+#include <interlock/deadline.h>
+#include <interlock/status.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* ---- Checks, usable on every thread (cmocka's own jump out of the main one only) ---- */
+
+/* Ends the test program with the place and the text if `condition` is false. */
+#define check(condition)                                                                                     \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            check_failed(__FILE__, __LINE__, #condition);                                                    \
+        }                                                                                                    \
+    } while (0)
+
+_Noreturn void check_failed(const char *file, int line, const char *condition);
+
+/* Two integers that must be the same; a failure prints both. */
+#define check_equal(actual, expected)                                                                        \
+    check_equal_at(__FILE__, __LINE__, #actual " == " #expected, (long long)(actual), (long long)(expected))
+
+void check_equal_at(const char *file, int line, const char *text, long long actual, long long expected);
+
+/* ---- Stages ---- */
+
+/* A number that only grows. Orders memory like a mutex, so a test of what a primitive itself makes
+ * visible must not have one between the write and the read. */
+struct stage {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    int value;
+};
+
+#define STAGE_INIT                                                                                           \
+    { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0 }
+
+void stage_reach(struct stage *stage, int value);
+void stage_advance(struct stage *stage); /* to the next number */
+void stage_await(struct stage *stage, int value);
+int stage_now(struct stage *stage);
+
+/* ---- Threads ---- */
+
+typedef void thread_body(void *context);
+
+struct thread {
+    pthread_t id;
+    thread_body *body;
+    void *context;
+    struct stage life; /* 1: running, with kernel_id set; 2: the body has returned */
+    pid_t kernel_id;
+};
+
+/* Starts `body(context)`; returns when it runs. */
+void thread_start(struct thread *thread, thread_body *body, void *context);
+
+/* Waits for the end. */
+void thread_join(struct thread *thread);
+
+/* True once the body has returned. */
+bool thread_is_done(struct thread *thread);
+
+/* Waits until the thread sleeps in futex(2), which both park backends end in. For threads whose body
+ * can sleep nowhere but in the call under test. */
+void thread_await_sleep(struct thread *thread);
+
+/* Is it asleep there now? */
+bool thread_sleeps(const struct thread *thread);
+
+/* Sends `signal` to the thread. */
+void thread_signal(const struct thread *thread, int signal);
+
+/* Starts `count` threads that all begin `body` at the same moment, each with `contexts` + i * `size`;
+ * returns when all have ended. */
+void threads_run(int count, thread_body *body, void *contexts, size_t size);
+
+/* ---- Children ---- */
+
+/* Runs `misuse(context)` in a child process. It must end with SIGABRT after one line on standard error
+ * that starts with "interlock: CALL(" and contains `text`. */
+void expect_misuse(void (*misuse)(void *context), void *context, const char *call, const char *text);
+
+/* ---- Sizes of stress ---- */
+
+/* `count` scaled to the build: sanitizers slow everything down ten times or more. */
+int stress_rounds(int count);
+
+/* A small deterministic generator for stress schedules; never 0 for a seed that is not. */
+uint32_t next_random(uint32_t *state);
+
+/* ---- The program ---- */
+
+/* The main function of a test file: all tests, or those whose name is an argument. */
+#define TEST_MAIN(tests)                                                                                     \
+    int main(int argument_count, char **arguments) {                                                         \
+        test_filter(argument_count, arguments);                                                              \
+        return cmocka_run_group_tests(tests, NULL, NULL);                                                    \
+    }
+
+void test_filter(int argument_count, char **arguments);
+
+#endif

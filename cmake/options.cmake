@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# How the project compiles its own code: one interface target, interlock_options, linked privately by
+# everything built here and exported to nobody.
+add_library(interlock_options INTERFACE)
+target_compile_options(interlock_options INTERFACE -Wall -Wextra -Wpedantic)
+if(INTERLOCK_WERROR)
+    target_compile_options(interlock_options INTERFACE -Werror)
+endif()
+
+include(CheckCCompilerFlag)
+# ILK_NONBLOCKING is a promise that clang 20 and later can check.
+check_c_compiler_flag(-Wfunction-effects INTERLOCK_HAVE_FUNCTION_EFFECTS)
+if(INTERLOCK_HAVE_FUNCTION_EFFECTS)
+    target_compile_options(interlock_options INTERFACE $<$<COMPILE_LANGUAGE:C>:-Wfunction-effects>)
+endif()
+
+if(INTERLOCK_SANITIZE)
+    string(REPLACE "," ";" interlock_sanitizers "${INTERLOCK_SANITIZE}")
+    foreach(sanitizer IN LISTS interlock_sanitizers)
+        if(NOT sanitizer MATCHES "^(address|undefined|thread|realtime)$")
+            message(FATAL_ERROR "INTERLOCK_SANITIZE: unknown sanitizer '${sanitizer}'; "
+                                "there are address, undefined, thread and realtime")
+        endif()
+    endforeach()
+    set(interlock_sanitize_flags "-fsanitize=${INTERLOCK_SANITIZE}" -fno-omit-frame-pointer)
+    if("undefined" IN_LIST interlock_sanitizers)
+        # A finding ends the program: a test that prints one and passes would hide it.
+        list(APPEND interlock_sanitize_flags -fno-sanitize-recover=undefined)
+    endif()
+    target_compile_options(interlock_options INTERFACE ${interlock_sanitize_flags})
+    target_link_options(interlock_options INTERFACE ${interlock_sanitize_flags})
+
+    # The clang of a Swift toolchain: its sanitizer runtimes call libdispatch's, which the toolchain has.
+    get_filename_component(interlock_compiler "${CMAKE_C_COMPILER}" REALPATH)
+    get_filename_component(interlock_compiler_folder "${interlock_compiler}" DIRECTORY)
+    get_filename_component(interlock_swift_runtime "${interlock_compiler_folder}/../lib/swift/linux" ABSOLUTE)
+    if("thread" IN_LIST interlock_sanitizers AND EXISTS "${interlock_swift_runtime}/libdispatch.so")
+        target_link_libraries(interlock_options INTERFACE
+            "${interlock_swift_runtime}/libdispatch.so" "${interlock_swift_runtime}/libBlocksRuntime.so")
+    endif()
+endif()
