@@ -89,8 +89,10 @@ void thread_await_sleep(struct thread *thread);
 /* Is it asleep there now? */
 bool thread_sleeps(const struct thread *thread);
 
-/* Sends `signal` to the thread. */
-void thread_signal(const struct thread *thread, int signal);
+/* Sends SIGUSR1 to the thread; thread_allow_interrupts, called once, gives it a handler that does
+ * nothing and interrupts system calls. */
+void thread_allow_interrupts(void);
+void thread_interrupt(const struct thread *thread);
 
 /* Starts `count` threads that all begin `body` at the same moment, each with `contexts` + i * `size`;
  * returns when all have ended. */
