@@ -1,33 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The files of the C core, folder by folder in the order they depend on each other. Written out, not
-# globbed: a new file is a decision. Where there are two files for one door, this chooses.
-# scripts/check fails on a source that no list here names.
+# The files of the C core, folder by folder, from what depends on nothing to what depends on the rest.
+# Written out, not globbed: a new file is a decision, and scripts/check fails on one that is missing
+# here. Where several files do the same for different systems all are listed: each is empty unless
+# threads/port.h chooses it.
+set(interlock_threads
+    clock deadline exit_pthread fence identity_darwin identity_linux local_native membarrier_linux
+    membarrier_none native_pthread)
+set(interlock_diagnostics misuse names status)
+set(interlock_park futex_linux park_futex park_table queue_lock waiter)
+set(interlock_rwlock queue rwlock)
+set(interlock_semaphore barrier latch mutex mutex_inherit_linux mutex_inherit_none semaphore)
+set(interlock_ring allocate mpmc spsc)
 
-# What waiting threads sleep in.
-if(INTERLOCK_PARK_BACKEND STREQUAL "futex")
-    set(interlock_park_backend park/park_futex.c park/futex_linux.c)
-elseif(INTERLOCK_PARK_BACKEND STREQUAL "pthread")
-    set(interlock_park_backend park/park_table.c)
-else()
+set(INTERLOCK_SOURCES)
+foreach(folder threads diagnostics park rwlock semaphore ring)
+    foreach(name IN LISTS interlock_${folder})
+        list(APPEND INTERLOCK_SOURCES "${PROJECT_SOURCE_DIR}/Sources/CCore/${folder}/${name}.c")
+    endforeach()
+endforeach()
+
+# What waiting threads sleep in. A definition, because threads/port.h decides for every build system.
+set(INTERLOCK_DEFINITIONS)
+if(INTERLOCK_PARK_BACKEND STREQUAL "pthread")
+    list(APPEND INTERLOCK_DEFINITIONS ILK_PARK_BACKEND_PTHREAD)
+elseif(NOT INTERLOCK_PARK_BACKEND STREQUAL "futex")
     message(FATAL_ERROR "INTERLOCK_PARK_BACKEND is '${INTERLOCK_PARK_BACKEND}'; there are futex and pthread")
+elseif(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    message(FATAL_ERROR "INTERLOCK_PARK_BACKEND=futex needs Linux")
 endif()
-
-# What the operating system offers.
-if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
-    set(interlock_system threads/identity_linux.c threads/membarrier_linux.c)
-else()
-    set(interlock_system threads/membarrier_none.c)
-endif()
-
-set(interlock_threads threads/clock.c threads/deadline.c threads/fence.c threads/native_pthread.c)
-set(interlock_diagnostics diagnostics/misuse.c diagnostics/names.c diagnostics/status.c)
-set(interlock_park park/queue_lock.c park/waiter.c)
-set(interlock_rwlock rwlock/queue.c rwlock/rwlock.c)
-set(interlock_semaphore semaphore/semaphore.c)
-set(interlock_ring ring/spsc.c ring/allocate.c)
-
-set(INTERLOCK_SOURCES
-    ${interlock_system} ${interlock_threads} ${interlock_diagnostics} ${interlock_park_backend}
-    ${interlock_park} ${interlock_rwlock} ${interlock_semaphore} ${interlock_ring})
-list(TRANSFORM INTERLOCK_SOURCES PREPEND "${PROJECT_SOURCE_DIR}/Sources/CCore/")
