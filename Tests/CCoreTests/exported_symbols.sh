@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# The shared library exports exactly what the installed headers declare: a function that a header declares
+# and the library hides would not link; an internal one that it shows could never be changed.
+#   exported_symbols.sh NM LIBRARY INCLUDE-FOLDER CC
+set -eu
+nm=$1 library=$2 include=$3 cc=$4
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+"$nm" -D --defined-only "$library" | awk '$3 ~ /^ilk_/ { sub(/@.*/, "", $3); print $3 }' | sort >"$work/exported"
+
+# The preprocessed headers, one statement a line; a declaration of ours is one that is not static, not a
+# definition and not a type.
+# The preprocessed headers, one statement a line. A declaration of ours has a type in front of its name
+# (a call in an inline body has not), and is neither static nor a definition.
+echo '#include <interlock/interlock.h>' | "$cc" -I"$include" -E -P -xc - |
+    tr '\n' ' ' | sed 's/[;{}]/&\n/g' |
+    sed -E 's/__attribute__ *\(\([^()]*(\([^()]*\))?[^()]*\)\)//g; s/_Atomic\([A-Za-z0-9_]+\)/atomic/g' |
+    grep -vE '\b(static|typedef|return)\b|=' |
+    sed -nE -e 's/^ *([A-Za-z_][A-Za-z0-9_]*[ *]+)+(ilk_[a-z0-9_]+) *\(.*;$/\2/p' \
+        -e 's/^ *extern [^(]*\b(ilk_[a-z0-9_]+) *;$/\1/p' | sort -u >"$work/declared"
+
+if ! [ -s "$work/declared" ]; then
+    echo "found no declarations in $include" >&2
+    exit 1
+fi
+if ! diff "$work/declared" "$work/exported" >"$work/difference"; then
+    echo "declared (<) and exported (>) symbols differ:"
+    cat "$work/difference"
+    exit 1
+fi
+echo "$(wc -l <"$work/exported") symbols, all of them declared"

@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Misuse, call by call: each ends a child process with SIGABRT after one sentence that names the call,
+ * the object and the state seen. A table per primitive: what is done, and what must be said.
+ */
+#include "support/test.h"
+#include <interlock/interlock.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct misuse {
+    void (*body)(void *context);
+    const char *call;
+    const char *text;
+};
+
+static void expect_all(const struct misuse *table, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        expect_misuse(table[i].body, NULL, table[i].call, table[i].text);
+    }
+}
+
+#define EXPECT_ALL(table) expect_all(table, sizeof(table) / sizeof *(table))
+
+/* A thread that keeps holding, or waiting, until the child has ended. */
+static void on_another_thread(thread_body *body, void *context) {
+    static struct thread thread;
+    thread_start(&thread, body, context);
+    thread_await_sleep(&thread);
+}
+
+/* ---- rwlock ---- */
+
+static void read_unlock_free(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_rwlock_read_unlock(&lock);
+}
+
+static void read_unlock_written(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_rwlock_write_lock(&lock);
+    ilk_rwlock_read_unlock(&lock);
+}
+
+static void read_unlock_upgradable(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_rwlock_upgradable_lock(&lock);
+    ilk_rwlock_read_unlock(&lock);
+}
+
+static void write_unlock_free(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_rwlock_write_unlock(&lock);
+}
+
+static void write_unlock_read(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_rwlock_read_lock(&lock);
+    ilk_rwlock_read_lock(&lock);
+    ilk_rwlock_write_unlock(&lock);
+}
+
+static void write_unlock_upgradable(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_rwlock_upgradable_lock(&lock);
+    ilk_rwlock_write_unlock(&lock);
+}
+
+static void downgrade_free(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_rwlock_downgrade(&lock);
+}
+
+static void downgrade_read(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_rwlock_read_lock(&lock);
+    ilk_rwlock_downgrade(&lock);
+}
+
+static void upgradable_unlock_free(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_rwlock_upgradable_unlock(&lock);
+}
+
+static void upgradable_unlock_upgraded(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_rwlock_upgradable_lock(&lock);
+    ilk_rwlock_upgrade(&lock);
+    ilk_rwlock_upgradable_unlock(&lock);
+}
+
+static void upgrade_free(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_rwlock_upgrade(&lock);
+}
+
+static void upgrade_read(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_rwlock_read_lock(&lock);
+    ilk_rwlock_upgrade(&lock);
+}
+
+static void destroy_read(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_rwlock_read_lock(&lock);
+    ilk_rwlock_destroy(&lock);
+}
+
+static void destroy_written(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_rwlock_write_lock(&lock);
+    ilk_rwlock_destroy(&lock);
+}
+
+static void destroy_upgradable(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_rwlock_upgradable_lock(&lock);
+    ilk_rwlock_destroy(&lock);
+}
+
+static void one_reader_too_many(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_atomic_store(&lock.word, ILK__RWLOCK_READERS, memory_order_relaxed); /* as if 8,388,607 had come */
+    ilk_rwlock_read_lock(&lock);
+}
+
+static void rwlock_misuse_is_reported(void **state) {
+    (void)state;
+    static const struct misuse table[] = {
+        {read_unlock_free, "ilk_rwlock_read_unlock", "no reader holds the lock; the lock is free"},
+        {read_unlock_written, "ilk_rwlock_read_unlock", "the lock is held for writing"},
+        {read_unlock_upgradable, "ilk_rwlock_read_unlock", "the lock is held upgradable"},
+        {write_unlock_free, "ilk_rwlock_write_unlock", "no writer holds the lock; the lock is free"},
+        {write_unlock_read, "ilk_rwlock_write_unlock", "the lock is held by 2 readers"},
+        {write_unlock_upgradable, "ilk_rwlock_write_unlock", "the lock is held upgradable"},
+        {downgrade_free, "ilk_rwlock_downgrade", "the lock is free"},
+        {downgrade_read, "ilk_rwlock_downgrade", "the lock is held by 1 reader"},
+        {upgradable_unlock_free, "ilk_rwlock_upgradable_unlock", "the lock is free"},
+        {upgradable_unlock_upgraded, "ilk_rwlock_upgradable_unlock", "the lock is held for writing"},
+        {upgrade_free, "ilk_rwlock_upgrade", "nobody holds the lock upgradable; the lock is free"},
+        {upgrade_read, "ilk_rwlock_upgrade", "the lock is held by 1 reader"},
+        {destroy_read, "ilk_rwlock_destroy", "destroyed while in use; the lock is held by 1 reader"},
+        {destroy_written, "ilk_rwlock_destroy", "destroyed while in use; the lock is held for writing"},
+        {destroy_upgradable, "ilk_rwlock_destroy", "destroyed while in use; the lock is held upgradable"},
+        {one_reader_too_many, "ilk_rwlock_read_lock", "8388607 readers"},
+    };
+    EXPECT_ALL(table);
+}
+
+static void name_and_misuse(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    check_equal(ilk_set_name(&lock, "orders"), ILK_OK);
+    ilk_rwlock_write_unlock(&lock);
+}
+
+static void misuse_names_the_object(void **state) {
+    (void)state;
+    expect_misuse(name_and_misuse, NULL, "ilk_rwlock_write_unlock", " \"orders\"): no writer holds");
+}
+
+/* ---- semaphore, latch, barrier, mutex ---- */
+
+static void semaphore_init_too_many(void *context) {
+    (void)context;
+    ilk_semaphore semaphore;
+    ilk_semaphore_init(&semaphore, ILK_SEMAPHORE_MAX + 1);
+}
+
+static void semaphore_signal_too_many(void *context) {
+    (void)context;
+    ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(ILK_SEMAPHORE_MAX);
+    ilk_semaphore_signal(&semaphore, 1);
+}
+
+static void semaphore_signal_far_too_many(void *context) {
+    (void)context;
+    ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(5);
+    ilk_semaphore_signal(&semaphore, UINT32_MAX); /* 32 bits would wrap */
+}
+
+static void wait_on_semaphore(void *context) {
+    ilk_semaphore_wait(context);
+}
+
+static void semaphore_destroy_waited_for(void *context) {
+    (void)context;
+    static ilk_semaphore semaphore;
+    on_another_thread(wait_on_semaphore, &semaphore);
+    ilk_semaphore_destroy(&semaphore);
+}
+
+static void latch_init_too_many(void *context) {
+    (void)context;
+    ilk_latch latch;
+    ilk_latch_init(&latch, ILK_LATCH_MAX + 1);
+}
+
+static void latch_below_zero(void *context) {
+    (void)context;
+    ilk_latch latch;
+    ilk_latch_init(&latch, 1);
+    ilk_latch_count_down(&latch);
+    ilk_latch_count_down(&latch);
+}
+
+static void barrier_for_nobody(void *context) {
+    (void)context;
+    ilk_barrier barrier;
+    ilk_barrier_init(&barrier, 0);
+}
+
+static void barrier_too_many(void *context) {
+    (void)context;
+    ilk_barrier barrier;
+    ilk_barrier_init(&barrier, 2);
+    /* As if both had arrived and the last were between its two steps. */
+    ilk_atomic_store(&barrier.arrived, 2, memory_order_relaxed);
+    (void)ilk_barrier_wait(&barrier);
+}
+
+static void mutex_lock_twice(void *context) {
+    (void)context;
+    ilk_mutex mutex;
+    ilk_mutex_init(&mutex, false);
+    ilk_mutex_lock(&mutex);
+    ilk_mutex_lock(&mutex);
+}
+
+static void inheriting_mutex_lock_twice(void *context) {
+    (void)context;
+    ilk_mutex mutex;
+    ilk_mutex_init(&mutex, true);
+    ilk_mutex_lock(&mutex);
+    (void)!ilk_mutex_lock_until(&mutex, 0);
+}
+
+static void mutex_unlock_free(void *context) {
+    (void)context;
+    ilk_mutex mutex;
+    ilk_mutex_init(&mutex, false);
+    ilk_mutex_unlock(&mutex);
+}
+
+static void lock_and_keep(void *context) {
+    ilk_mutex_lock(context);
+    static struct stage never = STAGE_INIT;
+    stage_await(&never, 1);
+}
+
+static void mutex_unlock_by_another(void *context) {
+    static ilk_mutex mutex;
+    ilk_mutex_init(&mutex, context != NULL);
+    on_another_thread(lock_and_keep, &mutex);
+    ilk_mutex_unlock(&mutex);
+}
+
+static void meeting_misuse_is_reported(void **state) {
+    (void)state;
+    static const struct misuse table[] = {
+        {semaphore_init_too_many, "ilk_semaphore_init", "268435456 permits"},
+        {semaphore_signal_too_many, "ilk_semaphore_signal", "the most is 268435455"},
+        {semaphore_signal_far_too_many, "ilk_semaphore_signal", "4294967295 permits more than the 5"},
+        {semaphore_destroy_waited_for, "ilk_semaphore_destroy", "while 1 thread"},
+        {latch_init_too_many, "ilk_latch_init", "2147483648"},
+        {latch_below_zero, "ilk_latch_count_down", "more often"},
+        {barrier_for_nobody, "ilk_barrier_init", "0 parties"},
+        {barrier_too_many, "ilk_barrier_wait", "thread number 3 in a round for 2 parties"},
+        {mutex_lock_twice, "ilk_mutex_lock", "locked again by its owner"},
+        {inheriting_mutex_lock_twice, "ilk_mutex_lock_until", "locked again by its owner"},
+        {mutex_unlock_free, "ilk_mutex_unlock", "does not own it"},
+        {mutex_unlock_by_another, "ilk_mutex_unlock", "does not own it"},
+    };
+    EXPECT_ALL(table);
+    expect_misuse(mutex_unlock_by_another, (void *)1, "ilk_mutex_unlock", "does not own it");
+}
+
+/* ---- rings ---- */
+
+static ilk_spsc *spsc(void) {
+    ilk_spsc *ring = NULL;
+    check_equal(ilk_spsc_create(&ring, 4, sizeof(uint64_t)), ILK_OK);
+    return ring;
+}
+
+static const uint64_t element = 1;
+
+static void spsc_push_wrong_size(void *context) {
+    (void)context;
+    (void)!ilk_spsc_try_push(spsc(), &element, 4);
+}
+
+static void spsc_pop_wrong_size(void *context) {
+    (void)context;
+    uint64_t out;
+    (void)!ilk_spsc_try_pop(spsc(), &out, 4);
+}
+
+static void spsc_push_many_wrong_size(void *context) {
+    (void)context;
+    (void)!ilk_spsc_try_push_many(spsc(), &element, 1, 4);
+}
+
+static void spsc_pop_many_wrong_size(void *context) {
+    (void)context;
+    uint64_t out;
+    (void)!ilk_spsc_try_pop_many(spsc(), &out, 1, 4);
+}
+
+static void spsc_push_until_wrong_size(void *context) {
+    (void)context;
+    (void)!ilk_spsc_push_until(spsc(), &element, 4, 0);
+}
+
+static void spsc_pop_until_wrong_size(void *context) {
+    (void)context;
+    uint64_t out;
+    (void)!ilk_spsc_pop_until(spsc(), &out, 4, 0);
+}
+
+static void spsc_commit_unreserved(void *context) {
+    (void)context;
+    ilk_spsc_commit(spsc(), 1);
+}
+
+static void spsc_commit_too_many(void *context) {
+    (void)context;
+    ilk_spsc *ring = spsc();
+    size_t count = 2;
+    check(ilk_spsc_reserve(ring, &count) != NULL);
+    ilk_spsc_commit(ring, 3);
+}
+
+static void spsc_release_too_many(void *context) {
+    (void)context;
+    ilk_spsc *ring = spsc();
+    check(ilk_spsc_try_push(ring, &element, sizeof element));
+    size_t count = 1;
+    check(ilk_spsc_peek(ring, &count) != NULL);
+    ilk_spsc_release(ring, 2);
+}
+
+static void spsc_destroy_reserved(void *context) {
+    (void)context;
+    ilk_spsc *ring = spsc();
+    size_t count = 2;
+    check(ilk_spsc_reserve(ring, &count) != NULL);
+    ilk_spsc_destroy(ring);
+}
+
+static void wait_in_spsc(void *context) {
+    uint64_t out;
+    (void)!ilk_spsc_pop_until(context, &out, sizeof out, ILK_FOREVER);
+}
+
+static void spsc_destroy_waited_in(void *context) {
+    (void)context;
+    ilk_spsc *ring = spsc();
+    on_another_thread(wait_in_spsc, ring);
+    ilk_spsc_destroy(ring);
+}
+
+static void spsc_misuse_is_reported(void **state) {
+    (void)state;
+    static const struct misuse table[] = {
+        {spsc_push_wrong_size, "ilk_spsc_try_push", "an element of 4 bytes; the ring's are of 8"},
+        {spsc_pop_wrong_size, "ilk_spsc_try_pop", "an element of 4 bytes; the ring's are of 8"},
+        {spsc_push_many_wrong_size, "ilk_spsc_try_push_many", "of 4 bytes"},
+        {spsc_pop_many_wrong_size, "ilk_spsc_try_pop_many", "of 4 bytes"},
+        {spsc_push_until_wrong_size, "ilk_spsc_push_until", "of 4 bytes"},
+        {spsc_pop_until_wrong_size, "ilk_spsc_pop_until", "of 4 bytes"},
+        {spsc_commit_unreserved, "ilk_spsc_commit", "1 elements; 0 slots are reserved"},
+        {spsc_commit_too_many, "ilk_spsc_commit", "3 elements; 2 slots are reserved"},
+        {spsc_release_too_many, "ilk_spsc_release", "2 elements; 1 have been shown"},
+        {spsc_destroy_reserved, "ilk_spsc_destroy", "2 reserved slots"},
+        {spsc_destroy_waited_in, "ilk_spsc_destroy", "while the consumer waits"},
+    };
+    EXPECT_ALL(table);
+}
+
+static ilk_mpmc *mpmc(void) {
+    ilk_mpmc *ring = NULL;
+    check_equal(ilk_mpmc_create(&ring, 4, sizeof(uint64_t)), ILK_OK);
+    return ring;
+}
+
+static void mpmc_push_wrong_size(void *context) {
+    (void)context;
+    (void)!ilk_mpmc_try_push(mpmc(), &element, 4);
+}
+
+static void mpmc_pop_wrong_size(void *context) {
+    (void)context;
+    uint64_t out;
+    (void)!ilk_mpmc_try_pop(mpmc(), &out, 4);
+}
+
+static void mpmc_push_many_wrong_size(void *context) {
+    (void)context;
+    (void)!ilk_mpmc_try_push_many(mpmc(), &element, 1, 4);
+}
+
+static void mpmc_pop_many_wrong_size(void *context) {
+    (void)context;
+    uint64_t out;
+    (void)!ilk_mpmc_try_pop_many(mpmc(), &out, 1, 4);
+}
+
+static void mpmc_overwrite_wrong_size(void *context) {
+    (void)context;
+    uint64_t out;
+    (void)ilk_mpmc_push_overwriting(mpmc(), &element, 4, &out);
+}
+
+static void mpmc_push_until_wrong_size(void *context) {
+    (void)context;
+    (void)!ilk_mpmc_push_until(mpmc(), &element, 4, 0);
+}
+
+static void mpmc_pop_until_wrong_size(void *context) {
+    (void)context;
+    uint64_t out;
+    (void)!ilk_mpmc_pop_until(mpmc(), &out, 4, 0);
+}
+
+static void mpmc_commit_unreserved(void *context) {
+    (void)context;
+    ilk_mpmc_commit(mpmc(), 1);
+}
+
+static void mpmc_commit_too_many(void *context) {
+    (void)context;
+    ilk_mpmc *ring = mpmc();
+    size_t count = 2;
+    check(ilk_mpmc_reserve(ring, &count) != NULL);
+    ilk_mpmc_commit(ring, 3);
+}
+
+static void mpmc_release_unshown(void *context) {
+    (void)context;
+    ilk_mpmc_release(mpmc(), 1);
+}
+
+static void mpmc_reserve_twice(void *context) {
+    (void)context;
+    ilk_mpmc *ring = mpmc();
+    size_t count = 1;
+    check(ilk_mpmc_reserve(ring, &count) != NULL);
+    (void)!ilk_mpmc_reserve(ring, &count);
+}
+
+static void mpmc_too_many_claims(void *context) {
+    (void)context;
+    for (int i = 0; i <= ILK_MPMC_MAX_CLAIMS; i++) {
+        size_t count = 1;
+        check(ilk_mpmc_reserve(mpmc(), &count) != NULL);
+    }
+}
+
+static void mpmc_destroy_reserved(void *context) {
+    (void)context;
+    ilk_mpmc *ring = mpmc();
+    size_t count = 2;
+    check(ilk_mpmc_reserve(ring, &count) != NULL);
+    ilk_mpmc_destroy(ring);
+}
+
+static void mpmc_destroy_shown(void *context) {
+    (void)context;
+    ilk_mpmc *ring = mpmc();
+    check(ilk_mpmc_try_push(ring, &element, sizeof element));
+    size_t count = 1;
+    check(ilk_mpmc_peek(ring, &count) != NULL);
+    ilk_mpmc_destroy(ring);
+}
+
+static void wait_in_mpmc(void *context) {
+    uint64_t out;
+    (void)!ilk_mpmc_pop_until(context, &out, sizeof out, ILK_FOREVER);
+}
+
+static void mpmc_destroy_waited_in(void *context) {
+    (void)context;
+    ilk_mpmc *ring = mpmc();
+    on_another_thread(wait_in_mpmc, ring);
+    ilk_mpmc_destroy(ring);
+}
+
+static void mpmc_misuse_is_reported(void **state) {
+    (void)state;
+    static const struct misuse table[] = {
+        {mpmc_push_wrong_size, "ilk_mpmc_try_push", "an element of 4 bytes; the ring's are of 8"},
+        {mpmc_pop_wrong_size, "ilk_mpmc_try_pop", "an element of 4 bytes; the ring's are of 8"},
+        {mpmc_push_many_wrong_size, "ilk_mpmc_try_push_many", "of 4 bytes"},
+        {mpmc_pop_many_wrong_size, "ilk_mpmc_try_pop_many", "of 4 bytes"},
+        {mpmc_overwrite_wrong_size, "ilk_mpmc_push_overwriting", "of 4 bytes"},
+        {mpmc_push_until_wrong_size, "ilk_mpmc_push_until", "of 4 bytes"},
+        {mpmc_pop_until_wrong_size, "ilk_mpmc_pop_until", "of 4 bytes"},
+        {mpmc_commit_unreserved, "ilk_mpmc_commit", "this thread has 0 slots reserved"},
+        {mpmc_commit_too_many, "ilk_mpmc_commit", "3 elements; this thread has 2 slots reserved"},
+        {mpmc_release_unshown, "ilk_mpmc_release", "this thread has 0 slots shown"},
+        {mpmc_reserve_twice, "ilk_mpmc_reserve", "open from an earlier call"},
+        {mpmc_too_many_claims, "ilk_mpmc_reserve", "8 claims open"},
+        {mpmc_destroy_reserved, "ilk_mpmc_destroy", "reserved"},
+        {mpmc_destroy_shown, "ilk_mpmc_destroy", ""},
+        {mpmc_destroy_waited_in, "ilk_mpmc_destroy", "wait"},
+    };
+    EXPECT_ALL(table);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(rwlock_misuse_is_reported),  cmocka_unit_test(misuse_names_the_object),
+    cmocka_unit_test(meeting_misuse_is_reported), cmocka_unit_test(spsc_misuse_is_reported),
+    cmocka_unit_test(mpmc_misuse_is_reported),
+};
+
+TEST_MAIN(tests)
