@@ -35,6 +35,10 @@ if(INTERLOCK_SANITIZE)
     get_filename_component(interlock_compiler "${CMAKE_C_COMPILER}" REALPATH)
     get_filename_component(interlock_compiler_folder "${interlock_compiler}" DIRECTORY)
     get_filename_component(interlock_swift_runtime "${interlock_compiler_folder}/../lib/swift/linux" ABSOLUTE)
+    if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND EXISTS "${interlock_compiler_folder}/ld.lld")
+        # Its default linker, gold, cannot make a shared library that AddressSanitizer watches.
+        target_link_options(interlock_options INTERFACE -fuse-ld=lld)
+    endif()
     if("thread" IN_LIST interlock_sanitizers AND EXISTS "${interlock_swift_runtime}/libdispatch.so")
         target_link_libraries(interlock_options INTERFACE
             "${interlock_swift_runtime}/libdispatch.so" "${interlock_swift_runtime}/libBlocksRuntime.so")
