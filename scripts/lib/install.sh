@@ -96,5 +96,5 @@ require_swift() {
     PACKAGES_SWIFT=(libbsd-dev g++ git)
     PACKAGES_CMAKE=(cmake make gcc g++ pkg-config libbsd-dev libcmocka-dev)
     PACKAGES_PHOTOS=(libjpeg-dev libpng-dev)
-    PACKAGES_FORMAT=(clang-format-14 shellcheck)
+    PACKAGES_FORMAT=(clang-format-14 shellcheck python3)
 }

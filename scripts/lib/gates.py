@@ -1,0 +1,320 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The gates that read text: licence lines, memory labels, reasons, links, lists of files.
+
+    gates.py GATE [ROOT]     runs one gate over the tracked files of the tree at ROOT; prints every
+                             finding as FILE:LINE: TEXT and exits with 1 if there is one
+    gates.py labels-table    prints the table of memory labels that docs/memory-model.md holds
+
+Each gate is a function that yields findings. A gate that has nothing to look at fails: an empty list
+of files checks nothing and must not pass for a clean tree. scripts/check runs them all, and shows with
+planted faults that each can fail.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from collections import namedtuple
+
+Finding = namedtuple("Finding", "path line text")
+
+
+def tracked(root, *suffixes, under=""):
+    """The tracked files below `under` that end in one of `suffixes`, without symbolic links."""
+    names = subprocess.run(
+        ["git", "-C", root, "ls-files", "-z", "--", under or "."], check=True, capture_output=True, text=True
+    ).stdout.split("\0")
+    names = [n for n in names if n and (not suffixes or n.endswith(suffixes))]
+    names = [n for n in names if os.path.isfile(os.path.join(root, n)) and not os.path.islink(os.path.join(root, n))]
+    return sorted(names)
+
+
+def require(names, what):
+    """Stops a gate that has nothing to check."""
+    if not names:
+        raise SystemExit(f"error: found no {what} to check")
+    return names
+
+
+def read(root, name):
+    with open(os.path.join(root, name), encoding="utf-8") as file:
+        return file.read()
+
+
+# ---- Licence lines ----
+
+SOURCE_SUFFIXES = (".c", ".h", ".cc", ".cpp", ".swift", ".sh", ".py", ".cmake", ".in", ".map", ".pml", "CMakeLists.txt")
+
+
+def spdx(root):
+    """Every source says its licence once, in its first lines."""
+    names = [n for n in tracked(root) if n.endswith(SOURCE_SUFFIXES) or is_script(root, n)]
+    for name in require(names, "sources"):
+        lines = read(root, name).splitlines()
+        # The line itself, not a mention of it in a text or a pattern.
+        found = [i for i, line in enumerate(lines) if re.match(r"^\W*SPDX-License-Identifier: \S+$", line)]
+        if len(found) != 1 or not lines[found[0]].endswith("SPDX-License-Identifier: Apache-2.0"):
+            yield Finding(name, 1, "needs exactly one line 'SPDX-License-Identifier: Apache-2.0'")
+        elif found[0] > 2:
+            yield Finding(name, found[0] + 1, "the licence line belongs at the top")
+
+
+def is_script(root, name):
+    try:
+        with open(os.path.join(root, name), "rb") as file:
+            return file.read(2) == b"#!"
+    except OSError:
+        return False
+
+
+# ---- Memory labels ----
+
+LABEL = r"[A-Z]{2}[0-9]+"
+ORDERS = "relaxed|acquire|release|acq_rel|seq_cst"
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+DEFINITION = re.compile(rf"^({LABEL}) ({ORDERS})\b(.*)$", re.DOTALL)
+# The two headers that spell the atomics themselves.
+DOORS = ("include/interlock/inline/atomic.h", "include/interlock/inline/atomic_c11.h", "include/interlock/inline/atomic_cxx.h")
+
+Label = namedtuple("Label", "name order partners with_itself text path line")
+
+
+def core_files(root):
+    names = tracked(root, ".c", ".h", under="Sources/CCore") + tracked(root, ".h", under="include")
+    return require([n for n in names if n not in DOORS], "C core sources")
+
+
+def comment_text(comment):
+    """A comment as one line of running text."""
+    lines = [re.sub(r"^\s*\*? ?", "", line) for line in comment[2:-2].splitlines()]
+    return " ".join(line.strip() for line in lines).strip()
+
+
+def defined_labels(root):
+    for name in core_files(root):
+        text = read(root, name)
+        for match in COMMENT.finditer(text):
+            definition = DEFINITION.match(comment_text(match.group()))
+            if definition:
+                pairing = re.search(r"pairs with (.*?)(?:[.:](?: |$)|$)", definition.group(3))
+                pairs = pairing.group(1) if pairing else ""
+                yield Label(
+                    definition.group(1),
+                    definition.group(2),
+                    re.findall(LABEL, pairs),
+                    "itself" in pairs,
+                    definition.group(3).strip(" ,:"),
+                    name,
+                    text.count("\n", 0, match.start()) + 1,
+                )
+
+
+def can_pair(one, other):
+    """Whether one side can release what the other acquires. An acq_rel or seq_cst access is both."""
+    gives = {"release", "acq_rel", "seq_cst"}
+    takes = {"acquire", "acq_rel", "seq_cst"}
+    return (one in gives and other in takes) or (one in takes and other in gives)
+
+
+def labels(root):
+    """Every label has one definition and partners that name it back; docs/memory-model.md lists all."""
+    everything = list(defined_labels(root))
+    require(everything, "memory labels")
+    by_name = {}
+    for label in everything:
+        if label.name in by_name:
+            first = by_name[label.name]
+            yield Finding(label.path, label.line, f"{label.name} is defined in {first.path}:{first.line} already")
+        by_name.setdefault(label.name, label)
+    for label in everything:
+        if label.order == "relaxed":
+            continue
+        if not label.partners and not label.with_itself:
+            yield Finding(label.path, label.line, f"{label.name} {label.order} names no partner (pairs with ...)")
+        if label.with_itself and label.order not in ("acq_rel", "seq_cst"):
+            yield Finding(label.path, label.line, f"{label.name} {label.order} cannot pair with itself")
+        for partner_name in label.partners:
+            partner = by_name.get(partner_name)
+            if partner is None:
+                yield Finding(label.path, label.line, f"{label.name} pairs with {partner_name}, which is nowhere defined")
+                continue
+            if not can_pair(label.order, partner.order):
+                yield Finding(
+                    label.path, label.line,
+                    f"{label.name} ({label.order}) cannot pair with {partner.name} ({partner.order})")
+            if label.name not in partner.partners and not (partner is label and label.with_itself):
+                yield Finding(
+                    label.path, label.line,
+                    f"{label.name} pairs with {partner.name}, which does not name it ({partner.path}:{partner.line})")
+    document = "docs/memory-model.md"
+    if not os.path.exists(os.path.join(root, document)):
+        yield Finding(document, 1, "is missing")
+        return
+    listed = re.findall(rf"^\| ({LABEL}) \|", read(root, document), re.MULTILINE)
+    for label in everything:
+        if label.name not in listed:
+            yield Finding(document, 1, f"does not list {label.name} ({label.path}:{label.line})")
+    for name in listed:
+        if name not in by_name:
+            yield Finding(document, 1, f"lists {name}, which is nowhere defined")
+    if labels_table(root) not in read(root, document):
+        yield Finding(document, 1, "its table is out of date: scripts/check --write-labels")
+
+
+def labels_table(root):
+    rows = ["| label | order | pairs with | where | what |", "|---|---|---|---|---|"]
+    for label in sorted(defined_labels(root), key=lambda l: (l.name[:2], int(l.name[2:]))):
+        partners = ", ".join(dict.fromkeys(label.partners)) + (", " if label.partners and label.with_itself else "")
+        partners += "itself" if label.with_itself else ""
+        what = re.sub(r"^pairs with .*?(?:[.:](?: |$)|$)", "", label.text).strip()
+        what = re.split(r"(?<=[.:;]) (?=[A-Z])", what)[0].replace("|", "\\|")
+        rows.append(f"| {label.name} | {label.order} | {partners or '–'} | `{label.path}` | {what} |")
+    return "\n".join(rows) + "\n"
+
+
+def orders(root):
+    """Every memory order in the code stands beside or under the label that justifies it."""
+    known = {label.name for label in defined_labels(root)}
+    uses = 0
+    for name in core_files(root):
+        text = read(root, name)
+        # Comments become blanks of the same shape, so that code and comments can be told apart by line.
+        code = COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text).splitlines()
+        lines = text.splitlines()
+        for index, line in enumerate(code):
+            if "memory_order_" not in line:
+                continue
+            uses += 1
+            # The comment may stand behind the statement as well as before it.
+            end = index
+            while end + 1 < len(code) and not re.search(r"[;{}]\s*$", code[end]):
+                end += 1
+            begin = index
+            while begin > 0:
+                above = code[begin - 1].strip()
+                if re.search(r"[;{}]$|^#", above) or lines[begin - 1].strip() == "":
+                    break
+                begin -= 1
+            near = set(re.findall(rf"\b{LABEL}\b", "\n".join(
+                comment for comment in comments_in(lines, begin, end))))
+            if not near:
+                yield Finding(name, index + 1, "memory order without a label: " + line.strip())
+            elif not near & known:
+                yield Finding(name, index + 1, f"refers to {', '.join(sorted(near))}, which is nowhere defined")
+    require([uses] if uses else [], "memory orders")
+
+
+def comments_in(lines, begin, end):
+    """The comments on lines begin to end, and the comment that ends right above them."""
+    start = begin
+    while start > 0 and re.match(r"\s*(/?\*)", lines[start - 1]) and not re.match(r".*\*/\s*\S", lines[start - 1]):
+        start -= 1
+    return [m.group() for m in COMMENT.finditer("\n".join(lines[start:end + 1]))]
+
+
+# ---- Swift ----
+
+def sendable(root):
+    """Every @unchecked Sendable, and every nonisolated(unsafe), carries its reason on the line above."""
+    names = tracked(root, ".swift")
+    for name in require(names, "Swift sources"):
+        lines = read(root, name).splitlines()
+        for index, line in enumerate(lines):
+            code = line.split("//")[0]
+            if "@unchecked Sendable" not in code and "nonisolated(unsafe)" not in code:
+                continue
+            above = lines[index - 1].strip() if index > 0 else ""
+            if not above.startswith("//") or len(above.lstrip("/ ")) < 20:
+                yield Finding(name, index + 1, "needs its reason on the line above: " + line.strip())
+
+
+def pointers(root):
+    """Pointers appear in the facade's Internal/ only, and memory orderings nowhere in it."""
+    names = [n for n in tracked(root, ".swift", under="Sources/SwiftFacade")]
+    for name in require(names, "facade sources"):
+        internal = "/Internal/" in name
+        for index, line in enumerate(read(root, name).splitlines()):
+            code = line.split("//")[0]
+            if not internal and re.search(r"\bUnsafe\w*Pointer\b|\bOpaquePointer\b|\bUnmanaged\b", code):
+                yield Finding(name, index + 1, "pointers belong into Internal/: " + line.strip())
+            if re.search(r"\bordering: *\.|^import Synchronization|^import Atomics", code) and "ordering" in code:
+                yield Finding(name, index + 1, "no memory ordering is decided in Swift: " + line.strip())
+
+
+# ---- Everything ----
+
+def links(root):
+    """Relative links in Markdown lead to files and headings that exist."""
+    names = tracked(root, ".md")
+    for name in require(names, "Markdown"):
+        text = read(root, name)
+        prose = re.sub(r"```.*?```", lambda m: re.sub(r"[^\n]", " ", m.group()), text, flags=re.DOTALL)
+        prose = re.sub(r"`[^`\n]*`", lambda m: " " * len(m.group()), prose)
+        for match in re.finditer(r"\]\(<?([^)\s>]+)>?(?: \"[^\"]*\")?\)|<(?:img|a) [^>]*(?:src|href)=\"([^\"]+)\"", prose):
+            target = match.group(1) or match.group(2)
+            line = text.count("\n", 0, match.start()) + 1
+            if re.match(r"[a-z]+:", target):
+                continue
+            path, _, heading = target.partition("#")
+            full = os.path.normpath(os.path.join(root, os.path.dirname(name), path)) if path else os.path.join(root, name)
+            if not os.path.exists(full):
+                yield Finding(name, line, f"leads nowhere: {target}")
+            elif heading and full.endswith(".md") and heading not in headings(full):
+                yield Finding(name, line, f"no such heading: {target}")
+
+
+def headings(path):
+    """The anchors GitHub and GitLab make from headings."""
+    with open(path, encoding="utf-8") as file:
+        titles = re.findall(r"^#+ (.*)$", file.read(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", re.sub(r"`", "", title).strip().lower()).replace(" ", "-") for title in titles}
+
+
+def sources(root):
+    """Every C source of the core stands in cmake/sources.cmake, and every one there exists."""
+    text = read(root, "cmake/sources.cmake")
+    listed = set()
+    for folder, names in re.findall(r"set\(interlock_(\w+)\s+([^)]*)\)", text):
+        listed |= {f"Sources/CCore/{folder}/{name}.c" for name in names.split()}
+    present = set(require(tracked(root, ".c", under="Sources/CCore"), "C core sources"))
+    for name in sorted(present - listed):
+        yield Finding(name, 1, "is missing in cmake/sources.cmake: CMake would not build it")
+    for name in sorted(listed - present):
+        yield Finding("cmake/sources.cmake", 1, f"lists {name}, which does not exist")
+
+
+def text(root):
+    """What .editorconfig asks of every text: no tabs or blanks at line ends, a final newline, no CR."""
+    suffixes = SOURCE_SUFFIXES + (".md", ".yml", ".yaml", ".json", ".modulemap")
+    names = [n for n in tracked(root) if n.endswith(suffixes) or is_script(root, n)]
+    for name in require(names, "texts"):
+        content = read(root, name)
+        if content and not content.endswith("\n"):
+            yield Finding(name, content.count("\n") + 1, "no newline at the end of the file")
+        for index, line in enumerate(content.split("\n")):
+            if line != line.rstrip():
+                yield Finding(name, index + 1, "blanks at the end of the line")
+            if "\t" in line:
+                yield Finding(name, index + 1, "a tab")
+
+
+GATES = {gate.__name__: gate for gate in (spdx, labels, orders, sendable, pointers, links, sources, text)}
+
+
+def main(arguments):
+    root = arguments[2] if len(arguments) > 2 else "."
+    if len(arguments) > 1 and arguments[1] == "labels-table":
+        sys.stdout.write(labels_table(root))
+        return 0
+    if len(arguments) < 2 or arguments[1] not in GATES:
+        print(__doc__ + "\nGates: " + " ".join(GATES), file=sys.stderr)
+        return 2
+    findings = list(GATES[arguments[1]](root))
+    for finding in findings:
+        print(f"{finding.path}:{finding.line}: {finding.text}")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
