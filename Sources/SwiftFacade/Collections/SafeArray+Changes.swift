@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Announcing changes. What is announced and from where is decided here; how an announcement travels, and
+// why it is in order and visible, stands in Internal/ChangeMailbox.swift.
+
+import Dispatch
+
+extension SafeArray {
+    /// One change of the contents. Applied in order to a snapshot taken when the subscription began, the
+    /// changes give the contents at every later moment.
+    public enum Change {
+        /// Elements came in; the first of them stands at the index.
+        case insertion(at: Int, elements: [Element])
+        /// Elements went; the first of them stood at the index.
+        case removal(at: Int, elements: [Element])
+        /// Elements that stood at the index gave place to others, which may be more or fewer.
+        case replacement(at: Int, old: [Element], new: [Element])
+
+        /// Makes the change to `elements`, which must be as the array was before it. O(*n*).
+        public func apply(to elements: inout [Element]) {
+            switch self {
+            case .insertion(let index, let added):
+                elements.insert(contentsOf: added, at: index)
+            case .removal(let index, let removed):
+                elements.removeSubrange(index..<index + removed.count)
+            case .replacement(let index, let old, let new):
+                elements.replaceSubrange(index..<index + old.count, with: new)
+            }
+        }
+    }
+}
+
+extension SafeArray.Change: Sendable where Element: Sendable {}
+extension SafeArray.Change: Equatable where Element: Equatable {}
+extension SafeArray.Change: Hashable where Element: Hashable {}
+
+extension SafeArray where Element: Sendable {
+    /// Announces every change from now on, in order, by calling `handler` on `queue`.
+    ///
+    /// A change is announced after it has become visible, outside the lock: `handler` may read and change
+    /// the array. Handlers of one subscription run one at a time, also on a concurrent queue. What
+    /// ``withWriteLock(_:)`` and the verbs with closures did is announced as one replacement; a change
+    /// that left everything equal is not announced where elements are `Equatable`.
+    ///
+    /// Writers pay for observers: each change is copied for each of them, and the whole-array verbs copy
+    /// the storage once.
+    ///
+    /// - Parameters:
+    ///   - queue: Where to call. The main queue drains only in a program that runs it: an `async` main,
+    ///     `dispatchMain()` or a run loop.
+    ///   - handler: Called with each change.
+    /// - Returns: The subscription; the announcements end when it is cancelled or released.
+    public func changes(
+        deliverOn queue: DispatchQueue = .main,
+        _ handler: @escaping @Sendable (Change) -> Void
+    ) -> ChangeSubscription {
+        subscribe(ChangeMailbox(queue: queue, handler: handler))
+    }
+
+    /// Every change from now on, as an asynchronous sequence. It does not end by itself: leave the loop,
+    /// or cancel its task.
+    ///
+    /// Changes are kept until they are asked for; a consumer that is slower than the writers for ever
+    /// needs memory for ever.
+    public var changesSequence: AsyncStream<Change> {
+        AsyncStream { continuation in
+            // Yielding runs nobody's code and does not wait, so the writer does it itself, after the lock.
+            let subscription = subscribe(
+                ChangeMailbox(queue: nil, handler: { continuation.yield($0) })
+            )
+            continuation.onTermination = { _ in subscription.cancel() }
+        }
+    }
+
+    private func subscribe(_ mailbox: ChangeMailbox<Change>) -> ChangeSubscription {
+        let subscriber = Observers.Subscriber(mailbox: mailbox)
+        storage.write("changes(deliverOn:)") { state in
+            state.observers = Observers((state.observers?.subscribers ?? []) + [subscriber])
+        }
+        return ChangeSubscription { [weak self] in
+            mailbox.cancel()
+            self?.storage.write("cancel") { state in
+                let others = (state.observers?.subscribers ?? []).filter {
+                    $0.id != ObjectIdentifier(mailbox)
+                }
+                state.observers = others.isEmpty ? nil : Observers(others)
+            }
+        }
+    }
+}
+
+extension SafeArray {
+    /// Who is told of changes. Immutable: subscribing makes a new one.
+    @usableFromInline
+    final class Observers {
+        struct Subscriber {
+            let id: ObjectIdentifier
+            let post: (Change) -> Void
+            let announce: (SafeArray) -> Void
+        }
+
+        let subscribers: [Subscriber]
+
+        init(_ subscribers: [Subscriber]) {
+            self.subscribers = subscribers
+        }
+
+        /// Under the lock, held for writing.
+        @usableFromInline
+        func record(_ change: Change) {
+            for subscriber in subscribers {
+                subscriber.post(change)
+            }
+        }
+
+        /// After the lock has been given up.
+        @usableFromInline
+        func announce(_ array: SafeArray) {
+            for subscriber in subscribers {
+                subscriber.announce(array)
+            }
+        }
+    }
+}
+
+extension SafeArray.Observers.Subscriber where Element: Sendable {
+    fileprivate init(mailbox: ChangeMailbox<SafeArray.Change>) {
+        id = ObjectIdentifier(mailbox)
+        post = { mailbox.post($0) }
+        announce = { $0.deliver(to: mailbox) }
+    }
+}
+
+extension SafeArray where Element: Sendable {
+    fileprivate func deliver(to mailbox: ChangeMailbox<Change>) {
+        guard mailbox.beginDelivery() else { return }
+        if let queue = mailbox.queue {
+            queue.async { self.deliver(to: mailbox, on: queue) }
+        } else {
+            while deliverBatch(to: mailbox) {}
+        }
+    }
+
+    /// One batch a job, so that a busy array does not keep the queue from others.
+    private func deliver(to mailbox: ChangeMailbox<Change>, on queue: DispatchQueue) {
+        if deliverBatch(to: mailbox) {
+            queue.async { self.deliver(to: mailbox, on: queue) }
+        }
+    }
+
+    /// Delivers what is pending; false when nothing was.
+    private func deliverBatch(to mailbox: ChangeMailbox<Change>) -> Bool {
+        storage.lockForReading("changes")
+        let batch = mailbox.takeBatch()
+        storage.unlockForReading()
+        guard let batch else { return false }
+        mailbox.deliver(batch.compactMap { $0.withoutEqualEnds })
+        return true
+    }
+}
+
+extension SafeArray.Change {
+    /// The change without the elements at both ends that it left as they were, or `nil` if it left all
+    /// of them so. Elements are compared where they are `Equatable`.
+    fileprivate var withoutEqualEnds: Self? {
+        guard case .replacement(let index, let old, let new) = self else { return self }
+        guard Element.self is any Equatable.Type else {
+            return old.isEmpty && new.isEmpty ? nil : self
+        }
+        func areEqual(_ left: Element, _ right: Element) -> Bool {
+            func open<Value: Equatable>(_ left: Value) -> Bool { left == right as? Value }
+            guard let left = left as? any Equatable else { return false }
+            return open(left)
+        }
+        let shorter = Swift.min(old.count, new.count)
+        let front = (0..<shorter).first { !areEqual(old[$0], new[$0]) } ?? shorter
+        let back =
+            (0..<shorter - front).first { !areEqual(old[old.count - 1 - $0], new[new.count - 1 - $0]) }
+            ?? shorter - front
+        let gone = Array(old[front..<old.count - back])
+        let come = Array(new[front..<new.count - back])
+        switch (gone.isEmpty, come.isEmpty) {
+        case (true, true): return nil
+        case (true, false): return .insertion(at: index + front, elements: come)
+        case (false, true): return .removal(at: index + front, elements: gone)
+        case (false, false): return .replacement(at: index + front, old: gone, new: come)
+        }
+    }
+}

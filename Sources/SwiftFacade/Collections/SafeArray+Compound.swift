@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ready-made steps that look and change in one: what would be a race if made of two calls.
+
+extension SafeArray {
+    /// Changes the element at `index` in place, if there is one, and returns what `body` returns.
+    ///
+    /// - Precondition: `body` does not call this array.
+    /// - Returns: What `body` returns, or `nil` if `index` is out of range and `body` did not run.
+    /// - Complexity: O(1).
+    @inlinable
+    @discardableResult
+    public func update<Result: ~Copyable, Failure: Error>(
+        at index: Int,
+        _ body: (inout Element) throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        try changeByClosure("update(at:)") { (elements, observers) throws(Failure) -> Result? in
+            guard index >= 0, index < elements.count else { return nil }
+            guard let observers else { return try body(&elements[index]) }
+            let before = elements[index]
+            defer { observers.record(.replacement(at: index, old: [before], new: [elements[index]])) }
+            return try body(&elements[index])
+        }
+    }
+
+    /// Changes the first element that satisfies `predicate` in place, if there is one.
+    ///
+    /// - Precondition: Neither closure calls this array.
+    /// - Returns: What `body` returns, or `nil` if no element was found.
+    /// - Complexity: O(*n*).
+    @inlinable
+    @discardableResult
+    public func updateFirst<Result: ~Copyable, Failure: Error>(
+        where predicate: (Element) throws(Failure) -> Bool,
+        _ body: (inout Element) throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        try changeByClosure("updateFirst(where:)") { (elements, observers) throws(Failure) -> Result? in
+            for index in elements.indices where try predicate(elements[index]) {
+                guard let observers else { return try body(&elements[index]) }
+                let before = elements[index]
+                defer { observers.record(.replacement(at: index, old: [before], new: [elements[index]])) }
+                return try body(&elements[index])
+            }
+            return nil
+        }
+    }
+
+    /// Removes and returns the first element that satisfies `predicate`, or `nil` if none does.
+    ///
+    /// - Precondition: `predicate` does not call this array.
+    /// - Complexity: O(*n*).
+    @inlinable
+    @discardableResult
+    public func removeFirst<Failure: Error>(
+        where predicate: (Element) throws(Failure) -> Bool
+    ) throws(Failure) -> Element? {
+        try changeByClosure("removeFirst(where:)") { (elements, observers) throws(Failure) -> Element? in
+            for index in elements.indices where try predicate(elements[index]) {
+                let removed = elements.remove(at: index)
+                observers?.record(.removal(at: index, elements: [removed]))
+                return removed
+            }
+            return nil
+        }
+    }
+
+    /// Adds `element` at the end if no element satisfies `predicate`.
+    ///
+    /// - Precondition: `predicate` does not call this array.
+    /// - Returns: Whether it was added.
+    /// - Complexity: O(*n*).
+    @inlinable
+    @discardableResult
+    public func append<Failure: Error>(
+        _ element: __owned Element,
+        unless predicate: (Element) throws(Failure) -> Bool
+    ) throws(Failure) -> Bool {
+        try changeByClosure("append(_:unless:)") { (elements, observers) throws(Failure) -> Bool in
+            for known in elements where try predicate(known) { return false }
+            elements.append(element)
+            observers?.record(.insertion(at: elements.count - 1, elements: [element]))
+            return true
+        }
+    }
+
+    /// Removes and returns all elements: what is appended meanwhile by others is in the answer or stays,
+    /// never lost. O(1).
+    @inlinable
+    public func drain() -> [Element] {
+        replaceAll(with: [])
+    }
+}
+
+extension SafeArray where Element: Equatable {
+    /// Adds `element` at the end if no equal one is there.
+    ///
+    /// - Returns: Whether it was added.
+    /// - Complexity: O(*n*).
+    @inlinable
+    @discardableResult
+    public func appendIfAbsent(_ element: __owned Element) -> Bool {
+        changeByClosure("appendIfAbsent") { elements, observers in
+            guard !elements.contains(element) else { return false }
+            elements.append(element)
+            observers?.record(.insertion(at: elements.count - 1, elements: [element]))
+            return true
+        }
+    }
+
+    /// Removes the first element equal to `element`.
+    ///
+    /// - Returns: Whether there was one.
+    /// - Complexity: O(*n*).
+    @inlinable
+    @discardableResult
+    public func removeFirst(equalTo element: Element) -> Bool {
+        removeFirst { $0 == element } != nil
+    }
+}

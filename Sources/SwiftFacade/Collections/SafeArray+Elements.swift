@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reading: one element, a range, and the questions that look at elements without changing them. A read
+// of one element is the lock's read fast path, a comparison and a copy of the element.
+
+extension SafeArray {
+    /// The number of elements. It may have changed by the time it is used.
+    @inlinable
+    public var count: Int {
+        storage.lockForReading("count")
+        defer { storage.unlockForReading() }
+        return storage.state.elements.count
+    }
+
+    /// Whether there are no elements. Prefer ``popFirst()`` or ``popLast()`` to asking first.
+    @inlinable
+    public var isEmpty: Bool {
+        count == 0
+    }
+
+    /// How many elements fit before the storage grows.
+    @inlinable
+    public var capacity: Int {
+        storage.lockForReading("capacity")
+        defer { storage.unlockForReading() }
+        return storage.state.elements.capacity
+    }
+
+    /// The element at `index`, or `nil` if there is none. O(1).
+    @inlinable
+    public func element(at index: Int) -> Element? {
+        storage.lockForReading("element(at:)")
+        defer { storage.unlockForReading() }
+        let count = storage.state.elements.count
+        guard index >= 0, index < count else { return nil }
+        return storage.state.elements[index]
+    }
+
+    /// The first element, or `nil` if there is none. O(1).
+    @inlinable
+    public var first: Element? {
+        element(at: 0)
+    }
+
+    /// The last element, or `nil` if there is none. O(1).
+    @inlinable
+    public var last: Element? {
+        storage.lockForReading("last")
+        defer { storage.unlockForReading() }
+        return storage.state.elements.last
+    }
+
+    /// The element at `index`.
+    ///
+    /// Reading copies the element; assigning replaces it; changing in place (`array[i] += 1`,
+    /// `array[i].name = "x"`) holds the lock for writing meanwhile and is one step.
+    ///
+    /// - Precondition: `index` is at least 0 and less than the count. Otherwise the index and the count
+    ///   are reported and the process ends; ``element(at:)`` answers `nil` instead.
+    /// - Precondition: A change in place does not call this array, and does not suspend (`await`).
+    /// - Complexity: O(1).
+    @inlinable
+    public subscript(index: Int) -> Element {
+        get {
+            storage.lockForReading("subscript")
+            defer { storage.unlockForReading() }
+            let count = storage.state.elements.count
+            guard index >= 0, index < count else { outOfRange("subscript", index, count: count) }
+            return storage.state.elements[index]
+        }
+        set {
+            // What was there before is released when this returns, after the lock.
+            _ = replace(at: index, with: newValue)
+        }
+        _modify {
+            storage.beginWriting("subscript")
+            let count = storage.state.elements.count
+            guard index >= 0, index < count else { outOfRange("subscript", index, count: count) }
+            let observers = storage.state.observers
+            let before = observers == nil ? nil : storage.state.elements[index]
+            defer {
+                if let observers, let before {
+                    observers.record(
+                        .replacement(at: index, old: [before], new: [storage.state.elements[index]])
+                    )
+                }
+                storage.endWriting()
+                observers?.announce(self)
+            }
+            yield &storage.state.elements[index]
+        }
+    }
+
+    /// The elements in `range`, as an array of the caller's own; assigning replaces them.
+    ///
+    /// - Precondition: `range` lies within the indices. Otherwise it is reported and the process ends.
+    /// - Complexity: O(length of the range) to read; as ``replaceSubrange(_:with:)`` to assign.
+    @inlinable
+    public subscript(range: Range<Int>) -> [Element] {
+        get {
+            storage.lockForReading("subscript")
+            defer { storage.unlockForReading() }
+            let count = storage.state.elements.count
+            guard range.lowerBound >= 0, range.upperBound <= count else {
+                outOfRange("subscript", range, count: count)
+            }
+            return Array(storage.state.elements[range])
+        }
+        set {
+            replaceSubrange(range, with: newValue)
+        }
+    }
+
+    /// The elements in a range expression (`2...`, `..<3`), as an array of the caller's own.
+    ///
+    /// - Precondition: The range lies within the indices. Otherwise it is reported and the process ends.
+    @inlinable
+    public subscript(range: some RangeExpression<Int>) -> [Element] {
+        storage.lockForReading("subscript")
+        defer { storage.unlockForReading() }
+        let count = storage.state.elements.count
+        // An open end is resolved here and not by the standard library, which traps without a word on
+        // `array[5...]` of three elements.
+        let asked = range.relative(to: 0..<Int.max)
+        let end = asked.upperBound == Int.max ? count : asked.upperBound
+        guard asked.lowerBound >= 0, asked.lowerBound <= end, end <= count else {
+            outOfRange("subscript", asked, count: count)
+        }
+        return Array(storage.state.elements[asked.lowerBound..<end])
+    }
+
+    /// The index of the first element that satisfies `predicate`, as it is now. O(*n*).
+    ///
+    /// The index may mean another element by the time it is used: look and change in one step with
+    /// ``removeFirst(where:)`` or ``withWriteLock(_:)``.
+    ///
+    /// - Precondition: `predicate` does not call this array.
+    @inlinable
+    public func firstIndex<Failure: Error>(
+        where predicate: (Element) throws(Failure) -> Bool
+    ) throws(Failure) -> Int? {
+        try storage.read("firstIndex(where:)") { (state) throws(Failure) -> Int? in
+            for index in state.elements.indices where try predicate(state.elements[index]) {
+                return index
+            }
+            return nil
+        }
+    }
+
+    /// The index of the last element that satisfies `predicate`, as it is now. O(*n*).
+    ///
+    /// - Precondition: `predicate` does not call this array.
+    @inlinable
+    public func lastIndex<Failure: Error>(
+        where predicate: (Element) throws(Failure) -> Bool
+    ) throws(Failure) -> Int? {
+        try storage.read("lastIndex(where:)") { (state) throws(Failure) -> Int? in
+            for index in state.elements.indices.reversed() where try predicate(state.elements[index]) {
+                return index
+            }
+            return nil
+        }
+    }
+}
+
+extension SafeArray where Element: Equatable {
+    /// The index of the first element equal to `element`, as it is now. O(*n*).
+    @inlinable
+    public func firstIndex(of element: Element) -> Int? {
+        firstIndex { $0 == element }
+    }
+
+    /// The index of the last element equal to `element`, as it is now. O(*n*).
+    @inlinable
+    public func lastIndex(of element: Element) -> Int? {
+        lastIndex { $0 == element }
+    }
+
+    /// Whether an element equal to `element` is there now. O(*n*). Looks under the lock, without a
+    /// snapshot that would make the next write copy.
+    @inlinable
+    public func contains(_ element: Element) -> Bool {
+        firstIndex(of: element) != nil
+    }
+}

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The changing verbs of Array, each one atomic step, in place. Verbs that take closures or release
+// elements where they stand run as accesses by closure; the others as a few instructions under the lock.
+
+extension SafeArray {
+    // MARK: Adding
+
+    /// Adds `element` at the end. Amortised O(1); O(*n*) once while a snapshot is alive.
+    @inlinable
+    public func append(_ element: __owned Element) {
+        change("append") { elements, observers in
+            elements.append(element)
+            observers?.record(.insertion(at: elements.count - 1, elements: [element]))
+        }
+    }
+
+    /// Adds the elements of a sequence at the end, all in one step. O(length of the sequence).
+    ///
+    /// The sequence is gone through before the lock is taken.
+    @inlinable
+    public func append(contentsOf newElements: some Sequence<Element>) {
+        let added = Array(newElements)
+        guard !added.isEmpty else { return }
+        change("append(contentsOf:)") { elements, observers in
+            elements.append(contentsOf: added)
+            observers?.record(.insertion(at: elements.count - added.count, elements: added))
+        }
+    }
+
+    /// Adds the elements of a sequence at the end, all in one step.
+    @inlinable
+    public static func += (array: SafeArray, newElements: some Sequence<Element>) {
+        array.append(contentsOf: newElements)
+    }
+
+    /// Inserts `element` before the element at `index`, or at the end if `index` is the count. O(*n*).
+    ///
+    /// - Precondition: `index` is at least 0 and at most the count.
+    @inlinable
+    public func insert(_ element: __owned Element, at index: Int) {
+        change("insert(_:at:)") { elements, observers in
+            guard index >= 0, index <= elements.count else {
+                outOfRange("insert(_:at:)", index, count: elements.count)
+            }
+            elements.insert(element, at: index)
+            observers?.record(.insertion(at: index, elements: [element]))
+        }
+    }
+
+    /// Inserts the elements of a collection before the element at `index`, all in one step. O(*n*).
+    ///
+    /// - Precondition: `index` is at least 0 and at most the count.
+    @inlinable
+    public func insert(contentsOf newElements: some Collection<Element>, at index: Int) {
+        let added = Array(newElements)
+        change("insert(contentsOf:at:)") { elements, observers in
+            guard index >= 0, index <= elements.count else {
+                outOfRange("insert(contentsOf:at:)", index, count: elements.count)
+            }
+            elements.insert(contentsOf: added, at: index)
+            if !added.isEmpty {
+                observers?.record(.insertion(at: index, elements: added))
+            }
+        }
+    }
+
+    /// Makes room for at least `minimumCapacity` elements in all. O(*n*).
+    @inlinable
+    public func reserveCapacity(_ minimumCapacity: Int) {
+        change("reserveCapacity") { elements, _ in
+            elements.reserveCapacity(minimumCapacity)
+        }
+    }
+
+    // MARK: Taking out
+
+    /// Removes and returns the element at `index`. O(*n*).
+    ///
+    /// - Precondition: `index` is at least 0 and less than the count.
+    @inlinable
+    @discardableResult
+    public func remove(at index: Int) -> Element {
+        change("remove(at:)") { elements, observers in
+            guard index >= 0, index < elements.count else {
+                outOfRange("remove(at:)", index, count: elements.count)
+            }
+            let removed = elements.remove(at: index)
+            observers?.record(.removal(at: index, elements: [removed]))
+            return removed
+        }
+    }
+
+    /// Removes and returns the last element, or `nil` if there is none. O(1).
+    @inlinable
+    public func popLast() -> Element? {
+        change("popLast") { elements, observers in
+            guard let removed = elements.popLast() else { return nil }
+            observers?.record(.removal(at: elements.count, elements: [removed]))
+            return removed
+        }
+    }
+
+    /// Removes and returns the first element, or `nil` if there is none. O(*n*): the others move up. A
+    /// queue is better made of an ``MPMCRing``.
+    @inlinable
+    public func popFirst() -> Element? {
+        change("popFirst") { elements, observers in
+            guard !elements.isEmpty else { return nil }
+            let removed = elements.removeFirst()
+            observers?.record(.removal(at: 0, elements: [removed]))
+            return removed
+        }
+    }
+
+    /// Removes and returns the last element. O(1).
+    ///
+    /// - Precondition: The array is not empty. Where another thread may empty it, use ``popLast()``.
+    @inlinable
+    @discardableResult
+    public func removeLast() -> Element {
+        change("removeLast") { elements, observers in
+            guard let removed = elements.popLast() else { outOfRange("removeLast", -1, count: 0) }
+            observers?.record(.removal(at: elements.count, elements: [removed]))
+            return removed
+        }
+    }
+
+    /// Removes and returns the first element. O(*n*).
+    ///
+    /// - Precondition: The array is not empty. Where another thread may empty it, use ``popFirst()``.
+    @inlinable
+    @discardableResult
+    public func removeFirst() -> Element {
+        change("removeFirst") { elements, observers in
+            guard !elements.isEmpty else { outOfRange("removeFirst", 0, count: 0) }
+            let removed = elements.removeFirst()
+            observers?.record(.removal(at: 0, elements: [removed]))
+            return removed
+        }
+    }
+
+    /// Removes the elements in `range`. O(*n*).
+    ///
+    /// - Precondition: `range` lies within the indices.
+    @inlinable
+    public func removeSubrange(_ range: Range<Int>) {
+        replaceSubrange(range, with: EmptyCollection())
+    }
+
+    /// Removes the last `count` elements. O(`count`).
+    ///
+    /// - Precondition: There are that many.
+    @inlinable
+    public func removeLast(_ count: Int) {
+        changeByClosure("removeLast(_:)") { elements, observers in
+            guard count >= 0, count <= elements.count else {
+                outOfRange("removeLast(_:)", count, count: elements.count)
+            }
+            let removed = observers == nil ? [] : Array(elements.suffix(count))
+            elements.removeLast(count)
+            if count > 0 {
+                observers?.record(.removal(at: elements.count, elements: removed))
+            }
+        }
+    }
+
+    /// Removes the elements that satisfy `predicate`, all in one step. O(*n*).
+    ///
+    /// - Precondition: `predicate` does not call this array.
+    @inlinable
+    public func removeAll<Failure: Error>(
+        where predicate: (Element) throws(Failure) -> Bool
+    ) throws(Failure) {
+        try changeWhole("removeAll(where:)") { (elements) throws(Failure) in
+            // The standard library's rethrows; this keeps the error's type, and changes nothing if the
+            // predicate throws.
+            var kept = elements.startIndex
+            var marks: [Bool] = []
+            marks.reserveCapacity(elements.count)
+            for element in elements { marks.append(try predicate(element)) }
+            for index in elements.indices where !marks[index] {
+                elements.swapAt(kept, index)
+                kept += 1
+            }
+            elements.removeSubrange(kept...)
+        }
+    }
+
+    /// Removes all elements. O(*n*) to release them, which happens after the lock has been given up,
+    /// unless the storage is to be kept.
+    @inlinable
+    public func removeAll(keepingCapacity: Bool = false) {
+        if keepingCapacity {
+            changeByClosure("removeAll") { elements, observers in
+                if let observers, !elements.isEmpty {
+                    observers.record(.removal(at: 0, elements: elements))
+                }
+                elements.removeAll(keepingCapacity: true)
+            }
+        } else {
+            _ = replaceAll(with: [])
+        }
+    }
+
+    // MARK: Exchanging
+
+    /// Puts `element` in the place of the one at `index`, which is returned. O(1).
+    ///
+    /// - Precondition: `index` is at least 0 and less than the count.
+    @inlinable
+    @discardableResult
+    public func replace(at index: Int, with element: __owned Element) -> Element {
+        change("replace(at:with:)") { elements, observers in
+            guard index >= 0, index < elements.count else {
+                outOfRange("subscript", index, count: elements.count)
+            }
+            var exchanged = element
+            swap(&elements[index], &exchanged)
+            observers?.record(.replacement(at: index, old: [exchanged], new: [element]))
+            return exchanged
+        }
+    }
+
+    /// Puts new elements in the place of those in `range`, all in one step. O(*n*).
+    ///
+    /// - Precondition: `range` lies within the indices.
+    @inlinable
+    public func replaceSubrange(_ range: Range<Int>, with newElements: some Collection<Element>) {
+        let added = Array(newElements)
+        changeByClosure("replaceSubrange(_:with:)") { elements, observers in
+            guard range.lowerBound >= 0, range.upperBound <= elements.count else {
+                outOfRange("replaceSubrange(_:with:)", range, count: elements.count)
+            }
+            if let observers {
+                observers.record(
+                    .replacement(at: range.lowerBound, old: Array(elements[range]), new: added)
+                )
+            }
+            elements.replaceSubrange(range, with: added)
+        }
+    }
+
+    /// Puts all of `newElements` in the place of everything there is, and returns what was there. O(1).
+    @inlinable
+    @discardableResult
+    public func replaceAll(with newElements: [Element]) -> [Element] {
+        change("replaceAll(with:)") { elements, observers in
+            var exchanged = newElements
+            swap(&elements, &exchanged)
+            observers?.record(.replacement(at: 0, old: exchanged, new: newElements))
+            return exchanged
+        }
+    }
+
+    /// Exchanges the elements at two indices. O(1).
+    ///
+    /// - Precondition: Both are at least 0 and less than the count.
+    @inlinable
+    public func swapAt(_ i: Int, _ j: Int) {
+        change("swapAt") { elements, observers in
+            let count = elements.count
+            guard i >= 0, i < count else { outOfRange("swapAt", i, count: count) }
+            guard j >= 0, j < count else { outOfRange("swapAt", j, count: count) }
+            guard i != j else { return }
+            elements.swapAt(i, j)
+            if let observers {
+                observers.record(.replacement(at: i, old: [elements[j]], new: [elements[i]]))
+                observers.record(.replacement(at: j, old: [elements[i]], new: [elements[j]]))
+            }
+        }
+    }
+
+    /// Sorts in place, in one step, by an order that the caller gives. O(*n* log *n*). Stable.
+    ///
+    /// - Precondition: `areInIncreasingOrder` does not call this array.
+    @inlinable
+    public func sort(by areInIncreasingOrder: (Element, Element) throws -> Bool) rethrows {
+        try changeWhole("sort(by:)") { elements in
+            try elements.sort(by: areInIncreasingOrder)
+        }
+    }
+
+    /// Turns the order round, in one step. O(*n*).
+    @inlinable
+    public func reverse() {
+        changeWhole("reverse") { $0.reverse() }
+    }
+
+    /// Puts the elements in random order, in one step. O(*n*).
+    @inlinable
+    public func shuffle() {
+        changeWhole("shuffle") { $0.shuffle() }
+    }
+
+    /// Puts the elements that satisfy `belongsInSecondPartition` behind the others, in one step, and
+    /// returns the index of the first of them. O(*n*). Not stable.
+    ///
+    /// - Precondition: The closure does not call this array.
+    @inlinable
+    @discardableResult
+    public func partition(by belongsInSecondPartition: (Element) throws -> Bool) rethrows -> Int {
+        try changeWhole("partition(by:)") { elements in
+            try elements.partition(by: belongsInSecondPartition)
+        }
+    }
+}
+
+extension SafeArray where Element: Comparable {
+    /// Sorts in place, in one step. O(*n* log *n*). Stable.
+    @inlinable
+    public func sort() {
+        changeWhole("sort") { $0.sort() }
+    }
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What SafeArray, SafeDictionary and SafeSet stand on: guarded storage, taken in one of two ways.
+//
+//   by the element   lockForReading … unlockForReading, and the same for writing, around a few
+//                    instructions of the toolkit's own. Nothing foreign runs in between, so re-entry
+//                    is impossible from inside; it is looked for only when the lock would have to wait.
+//   by closure       read, write, beginWriting … endWriting, around code of the caller's: closures,
+//                    and elements' own ==, hash(into:) and deinit. The access is entered in the thread's
+//                    list, and a thread that is already inside is told so.
+//
+// A read of an element inside a read closure of the same object would mostly work, and deadlock only
+// with a writer that queued in between; debug builds report it always, release builds when it would
+// wait.
+
+import CInterlock
+
+/// Lock-guarded state of `Owner`, a type used in reports only.
+@frozen @usableFromInline
+struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
+    @frozen @usableFromInline
+    struct Guarded {
+        // The entry of whoever writes by closure: there is one at most, so it can live here, where its
+        // address is stable also across the `yield` of a coroutine accessor. It comes first, so that its
+        // address is that of the whole.
+        @usableFromInline var writer: ThreadAccess
+        @usableFromInline var state: State
+
+        @inlinable
+        init(state: State, writer: ThreadAccess) {
+            self.state = state
+            self.writer = writer
+        }
+    }
+
+    @usableFromInline
+    let guarded: GuardedStorage<Guarded>
+
+    @usableFromInline
+    init(_ state: State) {
+        guarded = GuardedStorage(
+            Guarded(state: state, writer: ThreadAccess(lock: UnsafeRawPointer(bitPattern: 1)!, call: "none"))
+        )
+    }
+
+    /// The state; valid as long as the lock is held, for reading or writing as it is held.
+    @inlinable
+    var state: State {
+        @inline(__always)
+        _read { yield guarded.value.pointee.state }
+        @inline(__always)
+        nonmutating _modify { yield &guarded.value.pointee.state }
+    }
+
+    /// The object's address in reports.
+    @inlinable
+    var identity: UnsafeRawPointer {
+        UnsafeRawPointer(guarded.base)
+    }
+
+    // MARK: by the element
+
+    @inlinable @inline(__always)
+    func lockForReading(_ call: StaticString) {
+        if !ilk_rwlock_try_read_lock(guarded.lock) {
+            waitForReading(call)
+        }
+        assert(isOutside(call))
+    }
+
+    @inlinable @inline(__always)
+    func unlockForReading() {
+        ilk_rwlock_read_unlock(guarded.lock)
+    }
+
+    @inlinable @inline(__always)
+    func lockForWriting(_ call: StaticString) {
+        if !ilk_rwlock_try_write_lock(guarded.lock) {
+            waitForWriting(call)
+        }
+    }
+
+    @inlinable @inline(__always)
+    func unlockForWriting() {
+        ilk_rwlock_write_unlock(guarded.lock)
+    }
+
+    @inline(never) @usableFromInline
+    func waitForReading(_ call: StaticString) {
+        ThreadAccess.requireOutside(identity, call: "\(call)", type: Owner.self)
+        ilk_rwlock_read_lock(guarded.lock)
+    }
+
+    @inline(never) @usableFromInline
+    func waitForWriting(_ call: StaticString) {
+        ThreadAccess.requireOutside(identity, call: "\(call)", type: Owner.self)
+        ilk_rwlock_write_lock(guarded.lock)
+    }
+
+    @usableFromInline
+    func isOutside(_ call: StaticString) -> Bool {
+        ThreadAccess.requireOutside(identity, call: "\(call)", type: Owner.self)
+        return true
+    }
+
+    // MARK: by closure
+
+    @inlinable
+    func read<Result: ~Copyable, Failure: Error>(
+        _ call: StaticString,
+        _ body: (borrowing State) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        var access = ThreadAccess(lock: identity, call: call)
+        return try withUnsafeMutablePointer(to: &access) { (access) throws(Failure) -> Result in
+            ThreadAccess.begin(access, type: Owner.self)
+            ilk_rwlock_read_lock(guarded.lock)
+            defer {
+                ilk_rwlock_read_unlock(guarded.lock)
+                ThreadAccess.end(access, type: Owner.self)
+            }
+            return try body(guarded.value.pointee.state)
+        }
+    }
+
+    @inlinable
+    func write<Result: ~Copyable, Failure: Error>(
+        _ call: StaticString,
+        _ body: (inout State) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        beginWriting(call)
+        defer { endWriting() }
+        return try body(&guarded.value.pointee.state)
+    }
+
+    @inlinable
+    func beginWriting(_ call: StaticString) {
+        lockForWriting(call)
+        enterWriter(call)
+    }
+
+    @inlinable
+    func endWriting() {
+        leaveWriter()
+        unlockForWriting()
+    }
+
+    // The lock is held for writing in both, so the entry is this thread's.
+
+    @inlinable
+    func enterWriter(_ call: StaticString) {
+        writer.initialize(to: ThreadAccess(lock: identity, call: call))
+        ThreadAccess.begin(writer, type: Owner.self)
+    }
+
+    @inlinable
+    func leaveWriter() {
+        ThreadAccess.end(writer, type: Owner.self)
+    }
+
+    @inlinable
+    var writer: UnsafeMutablePointer<ThreadAccess> {
+        UnsafeMutableRawPointer(guarded.value).assumingMemoryBound(to: ThreadAccess.self)
+    }
+}
+
+// Reached through the lock only, as GuardedStorage; the state is shared by readers.
+extension CollectionStorage: @unchecked Sendable where State: Sendable {}

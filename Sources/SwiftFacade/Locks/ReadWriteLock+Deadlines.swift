@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Waiting for a reader–writer lock with a limit. The limit is a point in time, or a length of time that
+// becomes one when the call begins. The clock is not read for a lock that is free.
+
+import CInterlock
+
+extension ReadWriteLock where Value: ~Copyable {
+    /// Runs `body` as ``withReadLock(_:)`` does, waiting for the lock until `deadline` at most.
+    ///
+    /// A deadline that has passed still takes a lock that needs no waiting. A wait that ran out leaves
+    /// nothing behind.
+    ///
+    /// - Returns: What `body` returns, or `nil` if the lock was not to be had in time and `body` did not
+    ///   run. The limit is on the wait, not on `body`.
+    @inlinable
+    public borrowing func withReadLock<Result: ~Copyable, Failure: Error>(
+        until deadline: ContinuousClock.Instant,
+        _ body: (borrowing Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result? {
+        guard takeForReading(waitingUntil: { Interlock.deadline(at: deadline) }) else { return nil }
+        defer { ilk_rwlock_read_unlock(storage.lock) }
+        return try body(storage.value.pointee)
+    }
+
+    /// Runs `body` as ``withReadLock(_:)`` does, waiting for the lock for `timeout` at most.
+    ///
+    /// - Returns: What `body` returns, or `nil` if the lock was not to be had in time.
+    @inlinable
+    public borrowing func withReadLock<Result: ~Copyable, Failure: Error>(
+        timeout: Duration,
+        _ body: (borrowing Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result? {
+        guard takeForReading(waitingUntil: { Interlock.deadline(in: timeout) }) else { return nil }
+        defer { ilk_rwlock_read_unlock(storage.lock) }
+        return try body(storage.value.pointee)
+    }
+
+    /// Runs `body` as ``withWriteLock(_:)`` does, waiting for the lock until `deadline` at most.
+    ///
+    /// A deadline that has passed still takes a lock that nobody holds. A writer that gave up waiting
+    /// holds no reader back any more.
+    ///
+    /// - Returns: What `body` returns, or `nil` if the lock was not to be had in time and `body` did not
+    ///   run. The limit is on the wait, not on `body`.
+    @inlinable
+    public borrowing func withWriteLock<Result: ~Copyable, Failure: Error>(
+        until deadline: ContinuousClock.Instant,
+        _ body: (inout Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result? {
+        guard takeForWriting(waitingUntil: { Interlock.deadline(at: deadline) }) else { return nil }
+        defer { ilk_rwlock_write_unlock(storage.lock) }
+        return try body(&storage.value.pointee)
+    }
+
+    /// Runs `body` as ``withWriteLock(_:)`` does, waiting for the lock for `timeout` at most.
+    ///
+    /// - Returns: What `body` returns, or `nil` if the lock was not to be had in time.
+    @inlinable
+    public borrowing func withWriteLock<Result: ~Copyable, Failure: Error>(
+        timeout: Duration,
+        _ body: (inout Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result? {
+        guard takeForWriting(waitingUntil: { Interlock.deadline(in: timeout) }) else { return nil }
+        defer { ilk_rwlock_write_unlock(storage.lock) }
+        return try body(&storage.value.pointee)
+    }
+
+    @inlinable
+    borrowing func takeForReading(waitingUntil deadline: () -> UInt64) -> Bool {
+        ilk_rwlock_try_read_lock(storage.lock)
+            || ilk_rwlock_read_lock_until(storage.lock, deadline()) == ILK_OK
+    }
+
+    @inlinable
+    borrowing func takeForWriting(waitingUntil deadline: () -> UInt64) -> Bool {
+        ilk_rwlock_try_write_lock(storage.lock)
+            || ilk_rwlock_write_lock_until(storage.lock, deadline()) == ILK_OK
+    }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Changing the mode of a held lock without a gap: reading that may turn into writing, and writing that
+// turns into reading. Both exist because giving the lock up in between would let another writer in, and
+// whatever was just looked at would have to be looked at again.
+
+import CInterlock
+
+extension ReadWriteLock where Value: ~Copyable {
+    /// Runs `body` with a view that reads, and may begin to write without letting go.
+    ///
+    /// Beside it other readers run, but no writer and no other upgradable access: what the view read is
+    /// still so when it begins to write.
+    ///
+    /// ```swift
+    /// let session = sessions.withUpgradableLock { view in
+    ///     if let known = view.value[user] { return known }
+    ///     return view.upgrade { sessions in
+    ///         let new = Session(user)
+    ///         sessions[user] = new
+    ///         return new
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// Thread-safe; blocks while a writer or another upgradable access holds the lock, and in `upgrade`
+    /// while the present readers finish. Does not allocate.
+    ///
+    /// - Precondition: The thread does not hold this lock.
+    /// - Returns: What `body` returns.
+    /// - Complexity: O(1) without contention. Calls `ilk_rwlock_upgradable_lock`.
+    @inlinable
+    public borrowing func withUpgradableLock<Result: ~Copyable, Failure: Error>(
+        _ body: (inout UpgradableView) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        ilk_rwlock_upgradable_lock(storage.lock)
+        var view = UpgradableView(lock: storage.lock, location: storage.value)
+        defer { view.giveUp() }
+        return try body(&view)
+    }
+
+    /// Runs `change` while holding the lock for writing, then `read` while still holding it for reading.
+    ///
+    /// No writer comes between the two, so `read` sees exactly what `change` left; other readers are
+    /// let in as soon as `change` is done. Use it where telling what was written takes longer than
+    /// writing it.
+    ///
+    /// - Parameters:
+    ///   - change: Changes the value in place. If it throws, `read` does not run.
+    ///   - read: Borrows the value; it is given what `change` returned.
+    /// - Returns: What `read` returns.
+    /// - Complexity: O(1) without contention. Calls `ilk_rwlock_downgrade`.
+    @inlinable
+    public borrowing func withWriteLock<Change: ~Copyable, Result: ~Copyable, Failure: Error>(
+        _ change: (inout Value) throws(Failure) -> Change,
+        downgrading read: (borrowing Value, consuming Change) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        ilk_rwlock_write_lock(storage.lock)
+        let made: Change
+        do {
+            made = try change(&storage.value.pointee)
+        } catch {
+            ilk_rwlock_write_unlock(storage.lock)
+            throw error
+        }
+        ilk_rwlock_downgrade(storage.lock)
+        defer { ilk_rwlock_read_unlock(storage.lock) }
+        return try read(storage.value.pointee, made)
+    }
+
+    /// What ``withUpgradableLock(_:)`` hands to its closure: the value for reading, and the right to
+    /// change it.
+    ///
+    /// It is noncopyable and made by the lock alone, so that it cannot outlive the closure; it belongs to
+    /// the thread the closure runs on.
+    @frozen
+    public struct UpgradableView: ~Copyable {
+        @usableFromInline let lock: UnsafeMutablePointer<ilk_rwlock>
+        @usableFromInline let location: UnsafeMutablePointer<Value>
+
+        /// Whether ``upgrade(_:)`` has been called: then the lock is held for writing until the closure
+        /// of ``withUpgradableLock(_:)`` ends.
+        public private(set) var isUpgraded = false
+
+        @usableFromInline
+        init(lock: UnsafeMutablePointer<ilk_rwlock>, location: UnsafeMutablePointer<Value>) {
+            self.lock = lock
+            self.location = location
+        }
+
+        /// The value, for reading.
+        @inlinable
+        public var value: Value {
+            _read { yield location.pointee }
+        }
+
+        /// Runs `body` with the value in place, alone.
+        ///
+        /// The first call waits for the present readers to finish, goes before writers that queue, and
+        /// keeps the lock for writing from then on; further calls do not wait.
+        ///
+        /// - Returns: What `body` returns.
+        /// - Throws: What `body` throws; the lock stays held for writing until the outer closure ends.
+        public mutating func upgrade<Result: ~Copyable, Failure: Error>(
+            _ body: (inout Value) throws(Failure) -> sending Result
+        ) throws(Failure) -> sending Result {
+            if !isUpgraded {
+                ilk_rwlock_upgrade(lock)
+                isUpgraded = true
+            }
+            return try body(&location.pointee)
+        }
+
+        @usableFromInline
+        mutating func giveUp() {
+            if isUpgraded {
+                ilk_rwlock_write_unlock(lock)
+            } else {
+                ilk_rwlock_upgradable_unlock(lock)
+            }
+        }
+    }
+}
+
+// The view stands for a lock that one thread holds.
+@available(*, unavailable)
+extension ReadWriteLock.UpgradableView: Sendable where Value: ~Copyable {}
