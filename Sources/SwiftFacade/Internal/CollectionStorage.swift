@@ -34,13 +34,18 @@ struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
     }
 
     @usableFromInline
-    let guarded: GuardedStorage<Guarded>
+    let guarded: GuardedStorage<ilk_rwlock, Guarded>
 
     @usableFromInline
     init(_ state: State) {
         guarded = GuardedStorage(
             Guarded(state: state, writer: ThreadAccess(lock: UnsafeRawPointer(bitPattern: 1)!, call: "none"))
         )
+    }
+
+    @inlinable
+    deinit {
+        ilk_rwlock_destroy(guarded.lock)
     }
 
     /// The state; valid as long as the lock is held, for reading or writing as it is held.

@@ -5,14 +5,12 @@
 // deinit. That is why it is an allocation at all: the address of a Swift stored property passed with
 // `&` may be that of a temporary copy, and a lock that moves is no lock.
 //
-// The calls below are the C calls and nothing more, so that their inline fast paths end up in the
-// caller. Who may touch `value` when is decided one level up, by the types that take closures.
+// Who may touch `value` when is decided one level up, by the types that take closures.
 
-import CInterlock
-
-/// One allocation holding an `ilk_rwlock` and the value it guards.
+/// One allocation holding a C lock, for which zero is a free one, and the value it guards. Ending the lock's
+/// use is up to the type that knows which lock it is.
 @frozen @usableFromInline
-struct GuardedStorage<Value: ~Copyable>: ~Copyable {
+struct GuardedStorage<Lock, Value: ~Copyable>: ~Copyable {
     @usableFromInline
     let base: UnsafeMutableRawPointer
 
@@ -27,7 +25,7 @@ struct GuardedStorage<Value: ~Copyable>: ~Copyable {
     @inlinable
     static var valueOffset: Int {
         let mask = MemoryLayout<Value>.alignment - 1
-        return (MemoryLayout<ilk_rwlock>.size + mask) & ~mask
+        return (MemoryLayout<Lock>.size + mask) & ~mask
     }
 
     @inlinable
@@ -36,21 +34,20 @@ struct GuardedStorage<Value: ~Copyable>: ~Copyable {
             byteCount: Self.valueOffset + MemoryLayout<Value>.size,
             alignment: Self.alignment
         )
-        base.initializeMemory(as: ilk_rwlock.self, to: ilk_rwlock())
+        base.initializeMemory(as: UInt8.self, repeating: 0, count: MemoryLayout<Lock>.size)
+        base.bindMemory(to: Lock.self, capacity: 1)
         (base + Self.valueOffset).initializeMemory(as: Value.self, to: value)
     }
 
     @inlinable
     deinit {
-        // Reports a lock that is still held: a raw pair left open, or the value freed inside its closure.
-        ilk_rwlock_destroy(lock)
         value.deinitialize(count: 1)
         base.deallocate()
     }
 
     @inlinable @inline(__always)
-    var lock: UnsafeMutablePointer<ilk_rwlock> {
-        base.assumingMemoryBound(to: ilk_rwlock.self)
+    var lock: UnsafeMutablePointer<Lock> {
+        base.assumingMemoryBound(to: Lock.self)
     }
 
     /// The value; valid while the lock is held, for reading or for writing as it is held.
@@ -60,5 +57,6 @@ struct GuardedStorage<Value: ~Copyable>: ~Copyable {
     }
 }
 
-// The allocation is reached through the lock only; readers share the value, so it must be Sendable.
-extension GuardedStorage: @unchecked Sendable where Value: Sendable & ~Copyable {}
+// The allocation is reached through the lock only; whoever shares the value among threads at the same
+// time, as readers do, asks for more than this.
+extension GuardedStorage: @unchecked Sendable where Value: ~Copyable {}

@@ -42,12 +42,18 @@ import CInterlock
 @frozen
 public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
     @usableFromInline
-    let storage: GuardedStorage<Value>
+    let storage: GuardedStorage<ilk_rwlock, Value>
 
     /// A free lock that guards `initialValue`. Allocates.
     @inlinable
     public init(_ initialValue: consuming Value) {
         storage = GuardedStorage(initialValue)
+    }
+
+    @inlinable
+    deinit {
+        // Reports a lock that is still held: a raw pair left open.
+        ilk_rwlock_destroy(storage.lock)
     }
 
     /// Runs `body` with the value while holding the lock for reading, beside other readers.

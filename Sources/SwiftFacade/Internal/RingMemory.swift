@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Swift elements in the C rings' memory. The rings copy bytes; here those copies become moves, so that
+// each element has one owner at every moment: its value on the Swift side is given up exactly when the
+// ring has taken the bytes, and comes to life again exactly when the ring has handed them out.
+//
+// Bytes may be moved like this because a Swift value does not know its own address. The exception, on
+// Apple platforms only, is a struct with a `weak` stored property: such an element goes into a class.
+//
+// An element occupies its stride, at least one byte, so that an array of them is a batch, and `Void` is
+// an element like any other. Both are constants where the code is specialised, which is what turns the
+// C copy into a move between registers.
+
+import CInterlock
+
+/// The bytes an element occupies in a ring.
+@inlinable @inline(__always)
+func ringElementSize<Element: ~Copyable>(_: Element.Type) -> Int {
+    max(MemoryLayout<Element>.stride, 1)
+}
+
+/// Lets `give` hand the bytes of `element` to a ring; gets the element back unless it answers `ILK_OK`.
+@inlinable @inline(__always)
+func handOver<Element: ~Copyable>(
+    _ element: consuming sending Element,
+    _ give: (UnsafeRawPointer) -> ilk_status
+) -> sending PushResult<Element> {
+    // The optional is how a value gets into a closure that may consume it only once.
+    var element: Element? = consume element
+    // The compiler counts the answer to the region of the closures. They pass bytes on and keep nothing.
+    nonisolated(unsafe) let result = withUnsafeTemporaryAllocation(
+        byteCount: ringElementSize(Element.self),
+        alignment: MemoryLayout<Element>.alignment
+    ) { memory -> PushResult<Element> in
+        let slot = memory.baseAddress!.bindMemory(to: Element.self, capacity: 1)
+        slot.initialize(to: element.take()!)
+        switch give(slot) {
+        // The ring owns it now: the slot is left without being deinitialised.
+        case ILK_OK: return .pushed
+        case ILK_TIMEDOUT: return .timedOut(slot.move())
+        case ILK_CLOSED: return .closed(slot.move())
+        default: return .full(slot.move())
+        }
+    }
+    return result
+}
+
+/// Lets `take` get the bytes of an element out of a ring: the element if it answers `ILK_OK`.
+@inlinable @inline(__always)
+func takeOver<Element: ~Copyable>(
+    _: Element.Type,
+    _ take: (UnsafeMutableRawPointer) -> ilk_status
+) -> sending PopResult<Element> {
+    nonisolated(unsafe) let result = withUnsafeTemporaryAllocation(
+        byteCount: ringElementSize(Element.self),
+        alignment: MemoryLayout<Element>.alignment
+    ) { memory -> PopResult<Element> in
+        let slot = memory.baseAddress!.bindMemory(to: Element.self, capacity: 1)
+        switch take(slot) {
+        case ILK_OK: return .popped(slot.move())
+        case ILK_TIMEDOUT: return .timedOut
+        case ILK_CLOSED: return .closed
+        default: return .empty
+        }
+    }
+    return result
+}

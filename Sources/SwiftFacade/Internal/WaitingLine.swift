@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The three ways to stand in a line: blocked, blocked with a limit, and suspended with cancellation and a
+// limit. What the line is for is a closure: `admit` tries to take it without waiting, and is called
+// under the line's lock, so that nothing can be handed out between "none is there" and taking a place.
+
+import CInterlock
+
+/// A lock and the waiters behind it.
+final class WaitingLine: Sendable {
+    private let queue = ReadWriteLock(WaiterQueue())
+
+    /// Runs `body` with the queue, under the line's lock.
+    func withQueue<Result>(_ body: (inout WaiterQueue) -> sending Result) -> sending Result {
+        queue.withWriteLock(body)
+    }
+
+    /// Blocks the thread until `admit` succeeds or what it tries for is handed over; false if `deadline`
+    /// passed first.
+    func block(until deadline: UInt64, admit: () -> Bool) -> Bool {
+        let waiter = ThreadWaiter()
+        let admitted = queue.withWriteLock { queue in
+            if admit() { return true }
+            queue.append(waiter)
+            return false
+        }
+        if admitted || waiter.park(until: deadline) { return true }
+        // Out of time; but whoever took us out of the line in the meantime has handed it over.
+        return queue.withWriteLock { queue in !queue.remove(waiter) }
+    }
+
+    /// Suspends the task until `admit` succeeds or what it tries for is handed over, the task is
+    /// cancelled, or `deadline` passes.
+    ///
+    /// Whatever comes first decides, under the lock: a task that was granted is never told otherwise, and
+    /// one that was not has left the line, so that the next grant goes to the next in line.
+    func suspend(
+        until deadline: ContinuousClock.Instant? = nil,
+        admit: @escaping @Sendable () -> Bool
+    ) async -> WaitOutcome {
+        let waiter = TaskWaiter()
+        let alarm = deadline.map { deadline in
+            Task {
+                // Cancelled, and thereby silent, when the wait is over.
+                guard (try? await Task.sleep(until: deadline, clock: .continuous)) != nil else { return }
+                self.giveUp(waiter, .timedOut)
+            }
+        }
+        defer { alarm?.cancel() }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let outcome: WaitOutcome? = queue.withWriteLock { queue in
+                    if admit() { return .granted }
+                    if let abandoned = waiter.abandoned { return abandoned }
+                    waiter.suspend(continuation)
+                    queue.append(waiter)
+                    return nil
+                }
+                if let outcome {
+                    continuation.resume(returning: outcome)
+                }
+            }
+        } onCancel: {
+            giveUp(waiter, .cancelled)
+        }
+    }
+
+    private func giveUp(_ waiter: TaskWaiter, _ outcome: WaitOutcome) {
+        let wasInLine = queue.withWriteLock { queue in
+            guard queue.remove(waiter) else {
+                waiter.abandon(outcome)
+                return false
+            }
+            return true
+        }
+        if wasInLine {
+            waiter.end(outcome)
+        }
+    }
+}

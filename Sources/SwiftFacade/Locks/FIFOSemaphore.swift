@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The counting semaphore: permits in a C semaphore, waiters, threads and tasks alike, in one line.
+//
+// Invariant: while anybody stands in line, the C semaphore holds no permit. A permit is put there under
+// the line's lock and only when the line is empty; a waiter joins the line under the same lock and only
+// after it has found none. Taking a permit without waiting is therefore one atomic operation with no
+// look at the line, and can overtake nobody.
+
+import CInterlock
+
+/// A counting semaphore that serves first come, first served: threads and tasks in one order.
+///
+/// A signal hands its permits to those who have waited longest; a permit handed over cannot be taken by
+/// a later comer. Permits belong to nobody: any thread may signal.
+///
+/// ```swift
+/// let downloads = FIFOSemaphore(permits: 3)
+/// for url in urls {
+///     group.addTask {
+///         try await downloads.withPermit { try await fetch(url) }
+///     }
+/// }
+/// ```
+///
+/// Every method is thread-safe. In `async` code, waiting suspends instead of blocking; a task that is
+/// cancelled while it waits leaves the line, and the permit that would have been its own goes to the
+/// next.
+///
+/// What a thread did before a signal is visible to whoever gets the permit.
+public final class FIFOSemaphore: Sendable {
+    private let permits: CObject<ilk_semaphore>
+    private let line = WaitingLine()
+
+    /// A semaphore that holds `permits`. Allocates.
+    ///
+    /// - Precondition: `permits` is at least 0 and at most 268,435,455.
+    public init(permits: Int) {
+        guard permits >= 0, permits <= Int(ILK_SEMAPHORE_LIMIT) else {
+            misuse(
+                "FIFOSemaphore.init",
+                nil,
+                "\(permits) permits; a semaphore holds 0 to \(ILK_SEMAPHORE_LIMIT)"
+            )
+        }
+        self.permits = CObject { ilk_semaphore_init($0, UInt32(permits)) }
+    }
+
+    deinit {
+        ilk_semaphore_destroy(permits.pointer)
+    }
+
+    // MARK: Blocking
+
+    /// Takes one permit; waits in line for it as long as it takes. Blocks the thread.
+    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await wait()`")
+    public func wait() {
+        if !tryWait() {
+            _ = line.block(until: forever, admit: tryWait)
+        }
+    }
+
+    /// Takes one permit if one is there that nobody waits for. Never blocks.
+    ///
+    /// - Returns: Whether it was taken.
+    public func tryWait() -> Bool {
+        ilk_semaphore_try_wait(permits.pointer)
+    }
+
+    /// Takes one permit, waiting in line until `deadline` at most. Blocks the thread.
+    ///
+    /// A deadline that has passed still takes a permit that is there.
+    ///
+    /// - Returns: Whether it was taken; otherwise the thread has left the line.
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await wait(until:)`"
+    )
+    public func wait(until deadline: ContinuousClock.Instant) -> Bool {
+        tryWait() || line.block(until: Interlock.deadline(at: deadline), admit: tryWait)
+    }
+
+    /// Takes one permit, waiting in line for `timeout` at most. Blocks the thread.
+    ///
+    /// - Returns: Whether it was taken.
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await wait(timeout:)`"
+    )
+    public func wait(timeout: Duration) -> Bool {
+        tryWait() || line.block(until: Interlock.deadline(in: timeout), admit: tryWait)
+    }
+
+    // MARK: Suspending
+
+    /// Takes one permit; waits in line for it as long as it takes. Suspends the task.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled before it has been given a permit; it has
+    ///   taken none then. A cancelled task still takes a permit that is there.
+    public func wait() async throws(CancellationError) {
+        _ = try await suspend(until: nil)
+    }
+
+    /// Takes one permit, waiting in line until `deadline` at most. Suspends the task.
+    ///
+    /// - Returns: Whether it was taken.
+    /// - Throws: `CancellationError` if the task is cancelled first.
+    public func wait(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool {
+        try await suspend(until: deadline)
+    }
+
+    /// Takes one permit, waiting in line for `timeout` at most. Suspends the task.
+    ///
+    /// - Returns: Whether it was taken.
+    /// - Throws: `CancellationError` if the task is cancelled first.
+    public func wait(timeout: Duration) async throws(CancellationError) -> Bool {
+        try await suspend(until: .now.advanced(by: timeout))
+    }
+
+    private func suspend(until deadline: ContinuousClock.Instant?) async throws(CancellationError) -> Bool {
+        if tryWait() { return true }
+        switch await line.suspend(until: deadline, admit: { self.tryWait() }) {
+        case .granted: return true
+        case .timedOut: return false
+        case .cancelled: throw CancellationError()
+        }
+    }
+
+    // MARK: Giving back
+
+    /// Gives `count` permits: to those who wait, in their order; the rest stay. Never blocks on waiters.
+    ///
+    /// - Precondition: `count` is not negative, and the semaphore does not come to hold more than it can.
+    /// - Complexity: O(permits handed over).
+    public func signal(_ count: Int = 1) {
+        guard count >= 0, count <= Int(ILK_SEMAPHORE_LIMIT) else {
+            misuse(
+                "FIFOSemaphore.signal",
+                permits.pointer,
+                "\(count) permits; a semaphore holds 0 to \(ILK_SEMAPHORE_LIMIT)"
+            )
+        }
+        let granted = line.withQueue { queue in
+            let granted = queue.takeFirst(count)
+            let rest = count - granted.count
+            if rest > 0 {
+                ilk_semaphore_signal(permits.pointer, UInt32(rest))
+            }
+            return granted
+        }
+        granted.resumeAll()
+    }
+
+    /// The counter as textbooks draw it: the permits there, or minus the number of those who wait. It may
+    /// have changed by the time it is used: for traces and tests, not for decisions.
+    public var value: Int {
+        line.withQueue { queue in
+            queue.count > 0 ? -queue.count : Int(ilk_semaphore_value(permits.pointer))
+        }
+    }
+
+    // MARK: With a permit
+
+    /// Runs `body` with one permit, which goes back when `body` ends, also by throwing. Blocks the thread
+    /// while it waits for the permit.
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await withPermit`"
+    )
+    public func withPermit<Result: ~Copyable, Failure: Error>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        wait()
+        defer { signal() }
+        return try body()
+    }
+
+    /// Runs `body` with one permit, which goes back when `body` ends, also by throwing. Suspends the task
+    /// while it waits for the permit; `body` runs in the isolation of the caller.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled before it has been given a permit, and
+    ///   `body` has not run; otherwise what `body` throws.
+    public func withPermit<Result>(
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: () async throws -> Result
+    ) async throws -> Result {
+        try await wait()
+        defer { signal() }
+        return try await body()
+    }
+}
+
+/// `ILK_SEMAPHORE_MAX`, which is a macro over a macro and is not imported.
+private let ILK_SEMAPHORE_LIMIT: UInt32 = 0x0FFF_FFFF

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The mutex against priority inversion: the C mutex with inheritance switched on, and the value it
+// guards.
+
+import CInterlock
+
+/// A value behind a mutex that lends its holder the priority of whoever waits.
+///
+/// While a thread of higher priority waits, the holder runs at that priority, so that no thread in
+/// between can keep both from running. Use it where threads of different real-time priorities share a
+/// value; elsewhere `Synchronization.Mutex` or ``ReadWriteLock`` do.
+///
+/// The shape is that of `Synchronization.Mutex`, and so are its rules: closures never overlap, what goes
+/// in and comes out is `sending`, and the lock is `Sendable` whatever the value is.
+///
+/// Not fair: a thread that comes while the holder lets go may pass those that sleep. Locking again on
+/// the thread that holds it is reported and ends the process. Where the system has no priority
+/// inheritance the mutex works without. Source: `ilk_mutex` in `<interlock/mutex.h>`.
+@frozen
+public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
+    @usableFromInline
+    let storage: GuardedStorage<ilk_mutex, Value>
+
+    /// A free mutex that guards `initialValue`. Allocates.
+    @inlinable
+    public init(_ initialValue: consuming sending Value) {
+        storage = GuardedStorage(initialValue)
+        ilk_mutex_init(storage.lock, true)
+    }
+
+    /// Runs `body` with the value in place while holding the mutex.
+    ///
+    /// Thread-safe; blocks while another thread holds it; does not allocate.
+    ///
+    /// - Precondition: The thread does not hold this mutex.
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws; the mutex is given up first.
+    @inlinable
+    public borrowing func withLock<Result: ~Copyable, Failure: Error>(
+        _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        ilk_mutex_lock(storage.lock)
+        defer { ilk_mutex_unlock(storage.lock) }
+        return try body(&storage.value.pointee)
+    }
+
+    /// Runs `body` as ``withLock(_:)`` does if the mutex is free. Never blocks.
+    ///
+    /// - Returns: What `body` returns, or `nil` if it did not run.
+    @inlinable
+    public borrowing func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
+        _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result? {
+        guard ilk_mutex_try_lock(storage.lock) else { return nil }
+        defer { ilk_mutex_unlock(storage.lock) }
+        return try body(&storage.value.pointee)
+    }
+
+    /// Runs `body` as ``withLock(_:)`` does, waiting for the mutex until `deadline` at most.
+    ///
+    /// - Returns: What `body` returns, or `nil` if the mutex was not to be had in time.
+    @inlinable
+    public borrowing func withLock<Result: ~Copyable, Failure: Error>(
+        until deadline: ContinuousClock.Instant,
+        _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result? {
+        guard
+            ilk_mutex_try_lock(storage.lock)
+                || ilk_mutex_lock_until(storage.lock, Interlock.deadline(at: deadline)) == ILK_OK
+        else { return nil }
+        defer { ilk_mutex_unlock(storage.lock) }
+        return try body(&storage.value.pointee)
+    }
+
+    /// Runs `body` as ``withLock(_:)`` does, waiting for the mutex for `timeout` at most.
+    ///
+    /// - Returns: What `body` returns, or `nil` if the mutex was not to be had in time.
+    @inlinable
+    public borrowing func withLock<Result: ~Copyable, Failure: Error>(
+        timeout: Duration,
+        _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result? {
+        guard
+            ilk_mutex_try_lock(storage.lock)
+                || ilk_mutex_lock_until(storage.lock, Interlock.deadline(in: timeout)) == ILK_OK
+        else { return nil }
+        defer { ilk_mutex_unlock(storage.lock) }
+        return try body(&storage.value.pointee)
+    }
+}
+
+// One closure at a time has the value, and `sending` keeps what goes in and out apart from it.
+extension PriorityInheritingMutex: @unchecked Sendable where Value: ~Copyable {}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The shared ring: making it, single elements without waiting, and closing. Waiting has a file of its
+// own, and batches have.
+
+import CInterlock
+
+/// A bounded queue for any number of producers and consumers.
+///
+/// ```swift
+/// let jobs = try MPMCRing<Job>(capacity: 1024)
+/// // any thread                          // any thread
+/// _ = jobs.tryPush(job)                  while let job = jobs.pop() { run(job) }
+/// ```
+///
+/// Elements, noncopyable and non-Sendable ones too, are moved in and out of memory allocated once, never
+/// copied: each has one owner at every moment (`sending`). What is left at the end is released. Any
+/// capacity from 1 up is honoured exactly.
+///
+/// Order: first in, first out; each producer's elements keep their order. While another thread is in the
+/// middle of a push or pop, a neighbour may be told empty or full (guarantee D of the C header); where no
+/// call is in progress both are exact.
+///
+/// Closing: pushes fail from then on, pops drain what is there and then answer closed, everyone waiting
+/// wakes. Nothing pushed with success is ever lost.
+///
+/// What a producer did before a push is visible to the consumer of that element. Source: `ilk_mpmc` in
+/// `<interlock/mpmc.h>`.
+public final class MPMCRing<Element: ~Copyable>: Sendable {
+    @usableFromInline
+    let storage: MPMCStorage<Element>
+
+    @inlinable @inline(__always)
+    var ring: UnsafeMutablePointer<ilk_mpmc> {
+        storage.ring
+    }
+
+    /// An empty ring for `capacity` elements. Allocates all the memory it will ever use.
+    ///
+    /// - Throws: ``RingError`` if the capacity is below 1 or too large, or there is no memory.
+    public init(capacity: Int) throws(RingError) {
+        storage = try MPMCStorage(capacity: capacity)
+    }
+
+    /// Moves `element` into the ring if there is room. Thread-safe; never blocks or allocates.
+    ///
+    /// - Returns: Whether it is in the ring, and otherwise the element: `.full` or `.closed`.
+    /// - Complexity: O(1). Calls `ilk_mpmc_try_push`.
+    @inlinable
+    public func offer(_ element: consuming sending Element) -> sending PushResult<Element> {
+        handOver(element) { bytes in
+            if ilk_mpmc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
+            return ilk_mpmc_is_closed(ring) ? ILK_CLOSED : ILK_BUSY
+        }
+    }
+
+    /// Moves the oldest element out, or answers `nil` if there is none. Thread-safe; never blocks or
+    /// allocates.
+    ///
+    /// - Complexity: O(1). Calls `ilk_mpmc_try_pop`.
+    @inlinable
+    public func tryPop() -> sending Element? {
+        takeOver(Element.self) { bytes in
+            ilk_mpmc_try_pop(ring, bytes, ringElementSize(Element.self)) ? ILK_OK : ILK_BUSY
+        }.element()
+    }
+
+    /// Moves `element` into the ring, in place of the oldest if there is no room. Thread-safe; waits for
+    /// other threads only while they are in the middle of the slot it needs.
+    ///
+    /// - Returns: The element that had to go, or `nil`. On a closed ring that is `element` itself: nothing
+    ///   is ever dropped.
+    /// - Complexity: O(1). Calls `ilk_mpmc_push_overwriting`.
+    @inlinable
+    public func pushOverwriting(_ element: consuming sending Element) -> sending Element? {
+        var evicted = PopResult<Element>.empty
+        let pushed = handOver(element) { bytes in
+            evicted = takeOver(Element.self) { memory in
+                ilk_mpmc_push_overwriting(ring, bytes, ringElementSize(Element.self), memory)
+                    ? ILK_OK : ILK_BUSY
+            }
+            return ILK_OK
+        }
+        _ = consume pushed
+        // The compiler counts it to the region of the closure, which has ended.
+        nonisolated(unsafe) let result = evicted.element()
+        return result
+    }
+
+    /// Closes the ring. Thread-safe; twice does nothing more.
+    public func close() {
+        ilk_mpmc_close(ring)
+    }
+
+    /// Whether the ring is closed: no push that starts now can succeed. Elements may still be in it.
+    public var isClosed: Bool {
+        ilk_mpmc_is_closed(ring)
+    }
+
+    /// The number of elements in the ring, those being pushed included. It may have changed by the time it
+    /// is used.
+    public var count: Int {
+        ilk_mpmc_count(ring)
+    }
+
+    /// How many elements fit.
+    public var capacity: Int {
+        ilk_mpmc_capacity(ring)
+    }
+
+    /// The C ring, for producers and consumers written in C: they push and pop bytes of `Element`, each of
+    /// its stride, and own what they pop. Valid as long as this object exists.
+    public var unsafeHandle: UnsafeMutablePointer<ilk_mpmc> {
+        ring
+    }
+}
+
+extension MPMCRing {
+    /// Puts `element` into the ring if there is room. Thread-safe; never blocks or allocates.
+    ///
+    /// - Returns: Whether it is in the ring; `false` when full or closed.
+    @inlinable
+    public func tryPush(_ element: sending Element) -> Bool {
+        offer(element).isPushed
+    }
+
+    /// Puts as many of the elements as fit into the ring, next to each other, claimed by one operation (two
+    /// where they run across the end of the ring). Thread-safe; never blocks or allocates.
+    ///
+    /// - Returns: The number pushed, from the front.
+    @inlinable
+    public func tryPush(contentsOf elements: Span<Element>) -> Int where Element: Sendable {
+        var pushed = 0
+        while pushed < elements.count {
+            var slots = elements.count - pushed
+            guard let memory = ilk_mpmc_reserve(ring, &slots) else { break }
+            let target = memory.bindMemory(to: Element.self, capacity: slots)
+            for index in 0..<slots {
+                (target + index).initialize(to: elements[pushed + index])
+            }
+            ilk_mpmc_commit(ring, slots)
+            pushed += slots
+        }
+        return pushed
+    }
+
+    /// Puts as many of the elements as fit into the ring, as ``tryPush(contentsOf:)-(Span<Element>)``.
+    @inlinable
+    public func tryPush(contentsOf elements: [Element]) -> Int where Element: Sendable {
+        tryPush(contentsOf: elements.span)
+    }
+
+    /// Moves up to `count` elements out, oldest first, claimed by one operation. Thread-safe; never blocks;
+    /// allocates the array.
+    ///
+    /// - Returns: The elements; empty if there are none.
+    @inlinable
+    public func tryPop(atMost count: Int) -> sending [Element] {
+        let wanted = min(max(count, 0), ilk_mpmc_count(ring))
+        nonisolated(unsafe) let popped = [Element](unsafeUninitializedCapacity: wanted) {
+            buffer,
+            initialized in
+            guard let memory = buffer.baseAddress, wanted > 0 else { return }
+            initialized = ilk_mpmc_try_pop_many(ring, memory, wanted, ringElementSize(Element.self))
+        }
+        return popped
+    }
+}

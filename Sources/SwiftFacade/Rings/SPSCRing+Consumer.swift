@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the consumer of an SPSC ring can do.
+
+import CInterlock
+
+extension SPSCRing.Consumer where Element: ~Copyable {
+    /// Moves the oldest element out, or answers `nil` if there is none. Never blocks or allocates.
+    ///
+    /// - Complexity: O(1). Calls `ilk_spsc_try_pop`.
+    @inlinable
+    public func tryPop() -> sending Element? {
+        takeOver(Element.self) { bytes in
+            ilk_spsc_try_pop(ring, bytes, ringElementSize(Element.self)) ? ILK_OK : ILK_BUSY
+        }.element()
+    }
+
+    /// Moves the oldest element out, waiting for one as long as it takes. Blocks the thread.
+    ///
+    /// - Returns: The element, or `nil` once the ring is closed and drained.
+    @inlinable
+    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `tryPop`")
+    public func pop() -> sending Element? {
+        takeOver(Element.self) { bytes in
+            if ilk_spsc_try_pop(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
+            return ilk_spsc_pop_until(ring, bytes, ringElementSize(Element.self), forever)
+        }.element()
+    }
+
+    /// Moves the oldest element out, waiting for one until `deadline` at most. Blocks the thread.
+    ///
+    /// - Returns: `.popped`, `.timedOut` or `.closed`.
+    @inlinable
+    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `tryPop`")
+    public func pop(until deadline: ContinuousClock.Instant) -> sending PopResult<Element> {
+        takeOver(Element.self) { bytes in
+            if ilk_spsc_try_pop(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
+            return ilk_spsc_pop_until(
+                ring,
+                bytes,
+                ringElementSize(Element.self),
+                Interlock.deadline(at: deadline)
+            )
+        }
+    }
+
+    /// Moves the oldest element out, waiting for one for `timeout` at most. Blocks the thread.
+    ///
+    /// - Returns: `.popped`, `.timedOut` or `.closed`.
+    @inlinable
+    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `tryPop`")
+    public func pop(timeout: Duration) -> sending PopResult<Element> {
+        takeOver(Element.self) { bytes in
+            if ilk_spsc_try_pop(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
+            return ilk_spsc_pop_until(
+                ring,
+                bytes,
+                ringElementSize(Element.self),
+                Interlock.deadline(in: timeout)
+            )
+        }
+    }
+
+    /// Shows `body` up to `count` of the oldest elements in place, then releases them.
+    ///
+    /// Never blocks or allocates. Where the elements run across the end of the ring fewer are shown than
+    /// there are; the next call shows the rest.
+    ///
+    /// - Parameters:
+    ///   - count: How many elements are wanted at most.
+    ///   - body: Reads the elements. It runs only if there are any. Also if it throws, they are gone.
+    /// - Returns: The number of elements shown and released; 0 if the ring is empty.
+    @inlinable
+    @discardableResult
+    public mutating func withElements<Failure: Error>(
+        atMost count: Int,
+        _ body: (Span<Element>) throws(Failure) -> Void
+    ) throws(Failure) -> Int {
+        var shown = count
+        guard count > 0, let memory = ilk_spsc_peek(ring, &shown) else { return 0 }
+        let elements = UnsafeMutableRawPointer(mutating: memory).bindMemory(to: Element.self, capacity: shown)
+        defer {
+            elements.deinitialize(count: shown)
+            ilk_spsc_release(ring, shown)
+        }
+        let buffer = UnsafeBufferPointer(start: elements, count: shown)
+        try body(buffer.span)
+        return shown
+    }
+
+    /// Closes the ring: pushes fail from now on, pops drain what is there, everyone waiting wakes.
+    public func close() {
+        ilk_spsc_close(ring)
+    }
+
+    /// Whether the ring is closed. Elements may still be in it.
+    public var isClosed: Bool {
+        ilk_spsc_is_closed(ring)
+    }
+
+    /// The number of elements in the ring: exact while the producer rests, at least that many otherwise.
+    public var count: Int {
+        ilk_spsc_count(ring)
+    }
+
+    /// How many elements fit.
+    public var capacity: Int {
+        ilk_spsc_capacity(ring)
+    }
+
+    /// The C ring, for a consumer written in C, which takes this consumer's part while it uses it. Valid as
+    /// long as this consumer exists.
+    public var unsafeHandle: UnsafeMutablePointer<ilk_spsc> {
+        ring
+    }
+}
+
+extension SPSCRing.Consumer {
+    /// Moves up to `count` elements out, oldest first. Never blocks; allocates the array.
+    ///
+    /// - Returns: The elements; empty if there are none.
+    @inlinable
+    public func tryPop(atMost count: Int) -> [Element] {
+        let wanted = min(max(count, 0), ilk_spsc_count(ring))
+        return Array(unsafeUninitializedCapacity: wanted) { buffer, initialized in
+            guard let memory = buffer.baseAddress, wanted > 0 else { return }
+            initialized = ilk_spsc_try_pop_many(ring, memory, wanted, ringElementSize(Element.self))
+        }
+    }
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the producer of an SPSC ring can do.
+
+import CInterlock
+
+extension SPSCRing.Producer where Element: ~Copyable {
+    /// Moves `element` into the ring if there is room. Never blocks or allocates.
+    ///
+    /// - Returns: Whether it is in the ring, and otherwise the element: `.full` or `.closed`.
+    /// - Complexity: O(1). Calls `ilk_spsc_try_push`.
+    @inlinable
+    public func offer(_ element: consuming sending Element) -> sending PushResult<Element> {
+        handOver(element) { bytes in
+            if ilk_spsc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
+            return ilk_spsc_is_closed(ring) ? ILK_CLOSED : ILK_BUSY
+        }
+    }
+
+    /// Moves `element` into the ring, waiting for room as long as it takes. Blocks the thread.
+    ///
+    /// - Returns: `.pushed`, or the element with `.closed`.
+    @inlinable
+    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `offer`")
+    public func push(_ element: consuming sending Element) -> sending PushResult<Element> {
+        handOver(element) { bytes in
+            if ilk_spsc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
+            return ilk_spsc_push_until(ring, bytes, ringElementSize(Element.self), forever)
+        }
+    }
+
+    /// Moves `element` into the ring, waiting for room until `deadline` at most. Blocks the thread.
+    ///
+    /// - Returns: `.pushed`, or the element with `.timedOut` or `.closed`.
+    @inlinable
+    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `offer`")
+    public func push(
+        _ element: consuming sending Element,
+        until deadline: ContinuousClock.Instant
+    ) -> sending PushResult<Element> {
+        handOver(element) { bytes in
+            if ilk_spsc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
+            return ilk_spsc_push_until(
+                ring,
+                bytes,
+                ringElementSize(Element.self),
+                Interlock.deadline(at: deadline)
+            )
+        }
+    }
+
+    /// Moves `element` into the ring, waiting for room for `timeout` at most. Blocks the thread.
+    ///
+    /// - Returns: `.pushed`, or the element with `.timedOut` or `.closed`.
+    @inlinable
+    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `offer`")
+    public func push(
+        _ element: consuming sending Element,
+        timeout: Duration
+    ) -> sending PushResult<Element> {
+        handOver(element) { bytes in
+            if ilk_spsc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
+            return ilk_spsc_push_until(
+                ring,
+                bytes,
+                ringElementSize(Element.self),
+                Interlock.deadline(in: timeout)
+            )
+        }
+    }
+
+    /// Lets `body` write up to `count` elements in place, and pushes what it wrote by one store.
+    ///
+    /// ```swift
+    /// producer.withSlots(atMost: 64) { slots in
+    ///     while !slots.isFull, let sample = source.next() { slots.append(sample) }
+    /// }
+    /// ```
+    ///
+    /// Never blocks or allocates. Where the free slots run across the end of the ring fewer are shown than
+    /// there are; the next call shows the rest.
+    ///
+    /// - Parameters:
+    ///   - count: How many slots are wanted at most.
+    ///   - body: Appends to the span. It runs only if there is room. If it throws, what it appended is
+    ///     released and nothing is pushed.
+    /// - Returns: The number of elements pushed; 0 if the ring is full or closed.
+    @inlinable
+    @discardableResult
+    public mutating func withSlots<Failure: Error>(
+        atMost count: Int,
+        _ body: (inout OutputSpan<Element>) throws(Failure) -> Void
+    ) throws(Failure) -> Int {
+        var slots = max(count, 0)
+        guard let memory = ilk_spsc_reserve(ring, &slots) else { return 0 }
+        let buffer = UnsafeMutableBufferPointer(
+            start: memory.bindMemory(to: Element.self, capacity: slots),
+            count: slots
+        )
+        var span = OutputSpan(buffer: buffer, initializedCount: 0)
+        do {
+            try body(&span)
+        } catch {
+            // The span releases what it holds as it goes.
+            ilk_spsc_commit(ring, 0)
+            throw error
+        }
+        let written = span.finalize(for: buffer)
+        ilk_spsc_commit(ring, written)
+        return written
+    }
+
+    /// Closes the ring: pushes fail from now on, pops drain what is there, everyone waiting wakes.
+    public func close() {
+        ilk_spsc_close(ring)
+    }
+
+    /// Whether the ring is closed: no push that starts now can succeed.
+    public var isClosed: Bool {
+        ilk_spsc_is_closed(ring)
+    }
+
+    /// The number of elements in the ring: exact while the consumer rests, at least that many slots free
+    /// otherwise.
+    public var count: Int {
+        ilk_spsc_count(ring)
+    }
+
+    /// How many elements fit.
+    public var capacity: Int {
+        ilk_spsc_capacity(ring)
+    }
+
+    /// The C ring, for a producer written in C: it pushes bytes of `Element`, each of its stride, and takes
+    /// this producer's part while it does. Valid as long as this producer exists.
+    public var unsafeHandle: UnsafeMutablePointer<ilk_spsc> {
+        ring
+    }
+}
+
+extension SPSCRing.Producer {
+    /// Puts `element` into the ring if there is room. Never blocks or allocates.
+    ///
+    /// - Returns: Whether it is in the ring; `false` when full or closed.
+    /// - Complexity: O(1). Calls `ilk_spsc_try_push`.
+    @inlinable
+    public func tryPush(_ element: sending Element) -> Bool {
+        offer(element).isPushed
+    }
+
+    /// Puts as many of the elements as fit into the ring, in order, published by as few stores as the end
+    /// of the ring allows. Never blocks or allocates.
+    ///
+    /// - Returns: The number pushed, from the front.
+    @inlinable
+    public func tryPush(contentsOf elements: Span<Element>) -> Int where Element: Sendable {
+        var pushed = 0
+        while pushed < elements.count {
+            var slots = elements.count - pushed
+            guard let memory = ilk_spsc_reserve(ring, &slots) else { break }
+            let target = memory.bindMemory(to: Element.self, capacity: slots)
+            for index in 0..<slots {
+                (target + index).initialize(to: elements[pushed + index])
+            }
+            ilk_spsc_commit(ring, slots)
+            pushed += slots
+        }
+        return pushed
+    }
+
+    /// Puts as many of the elements as fit into the ring, as ``tryPush(contentsOf:)-(Span<Element>)``.
+    @inlinable
+    public func tryPush(contentsOf elements: [Element]) -> Int where Element: Sendable {
+        tryPush(contentsOf: elements.span)
+    }
+}

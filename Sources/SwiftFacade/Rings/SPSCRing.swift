@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ring between one producer and one consumer. The C ring trusts its callers to be one thread on each
+// side; here the type system sees to it:
+//  - one call makes one Producer and one Consumer, both noncopyable: there is no second one of either;
+//  - neither is Sendable, so it is on one thread at a time, but each comes as `sending`, so that it may go
+//    to another thread, whole. Using it on both sides of that does not compile.
+// An endpoint that goes out of existence closes the ring: nobody waits for a partner that is gone.
+
+import CInterlock
+
+/// A bounded ring between one producer and one consumer, to be split into the two.
+///
+/// ```swift
+/// let ring = try SPSCRing<Frame>(capacity: 64)
+/// ring.split { producer, consumer in
+///     Task { while let frame = capture() { _ = producer.tryPush(frame) } }
+///     Task { while let frame = consumer.tryPop() { show(frame) } }
+/// }
+/// ```
+///
+/// Elements, noncopyable ones too, are moved in and out of memory allocated once, never copied; what is
+/// left at the end is released. A push with nobody asleep is a move and a store: no allocation, no system
+/// call. Any capacity from 1 up is honoured exactly.
+///
+/// What the producer did before a push is visible to the consumer of that element. Source: `ilk_spsc` in
+/// `<interlock/spsc.h>`.
+@frozen
+public struct SPSCRing<Element: ~Copyable>: ~Copyable {
+    @usableFromInline
+    let storage: SPSCStorage<Element>
+
+    /// An empty ring for `capacity` elements. Allocates all the memory it will ever use.
+    ///
+    /// - Throws: ``RingError`` if the capacity is below 1 or too large, or there is no memory.
+    public init(capacity: Int) throws(RingError) {
+        storage = try SPSCStorage(capacity: capacity)
+    }
+
+    /// Takes the ring apart into its two ends and hands them to `body`, which may pass each on to where it
+    /// is used, or return one.
+    ///
+    /// - Returns: What `body` returns.
+    @inlinable
+    public consuming func split<Result: ~Copyable, Failure: Error>(
+        _ body: (consuming sending Producer, consuming sending Consumer) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        // Two ends of one storage, which keeps them apart by itself: each is its own region.
+        nonisolated(unsafe) let producer = Producer(storage)
+        nonisolated(unsafe) let consumer = Consumer(storage)
+        return try body(producer, consumer)
+    }
+
+    /// Takes the ring apart as ``split(_:)-(_)`` does, for a `body` that suspends.
+    @inlinable
+    public consuming func split<Result: ~Copyable, Failure: Error>(
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: (consuming sending Producer, consuming sending Consumer) async throws(Failure) ->
+            sending Result
+    ) async throws(Failure) -> sending Result {
+        nonisolated(unsafe) let producer = Producer(storage)
+        nonisolated(unsafe) let consumer = Consumer(storage)
+        return try await body(producer, consumer)
+    }
+}
+
+// Before it is split, a ring can do nothing but be split, once, by whoever has it.
+extension SPSCRing: @unchecked Sendable where Element: ~Copyable {}
+
+/// The end of an ``SPSCRing`` that pushes.
+extension SPSCRing where Element: ~Copyable {
+    /// The one producer of a ring. Closes the ring when it goes out of existence.
+    ///
+    /// On one thread at a time; it may move to another as a whole. Methods named `try…` and `offer` never
+    /// block; `push` blocks while the ring is full.
+    @frozen
+    public struct Producer: ~Copyable {
+        // Beside the owner, so that a push need not go through it.
+        @usableFromInline let ring: UnsafeMutablePointer<ilk_spsc>
+        @usableFromInline let storage: SPSCStorage<Element>
+
+        @usableFromInline
+        init(_ storage: SPSCStorage<Element>) {
+            self.storage = storage
+            ring = storage.ring
+        }
+
+        deinit {
+            ilk_spsc_close(ring)
+        }
+    }
+
+    /// The one consumer of a ring. Closes the ring when it goes out of existence.
+    ///
+    /// On one thread at a time; it may move to another as a whole. Methods named `try…` never block; `pop`
+    /// blocks while the ring is empty.
+    @frozen
+    public struct Consumer: ~Copyable {
+        @usableFromInline let ring: UnsafeMutablePointer<ilk_spsc>
+        @usableFromInline let storage: SPSCStorage<Element>
+
+        @usableFromInline
+        init(_ storage: SPSCStorage<Element>) {
+            self.storage = storage
+            ring = storage.ring
+        }
+
+        deinit {
+            ilk_spsc_close(ring)
+        }
+    }
+}
+
+// One thread at a time: what the C ring demands of its producer and its consumer.
+@available(*, unavailable)
+extension SPSCRing.Producer: Sendable where Element: ~Copyable {}
+@available(*, unavailable)
+extension SPSCRing.Consumer: Sendable where Element: ~Copyable {}
