@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Announcements (scenario 4): on the queue asked for, in order, after they have become visible, until the
+// subscription ends.
+
+import Dispatch
+import Interlock
+import Synchronization
+import Testing
+
+/// What the scenario calls for: made once however many are first, adding is a write, reading is a copy.
+private final class PhotoManager: Sendable {
+    static let made = Atomic<Int>(0)
+    static let shared = PhotoManager()
+    private let storage = SafeArray<String>()
+
+    private init() { Self.made.add(1, ordering: .relaxed) }
+
+    var photos: [String] { storage.snapshot }
+    func add(_ photo: String) { storage.append(photo) }
+    func onAddition(_ handler: @escaping @Sendable (String) -> Void) -> ChangeSubscription {
+        storage.changes { change in
+            if case .insertion(_, let photos) = change { photos.forEach(handler) }
+        }
+    }
+}
+
+@Suite struct SafeArrayChangesTests {
+    @Test func aSharedManagerIsMadeOnceAndAnnouncesOnTheMainQueueInOrder() async {
+        onThreads(4) { _ in _ = PhotoManager.shared.photos }
+        #expect(PhotoManager.made.load(ordering: .relaxed) == 1)
+
+        let announced = SafeArray<String>()
+        let misplaced = Atomic<Int>(0)
+        let subscription = PhotoManager.shared.onAddition { photo in
+            dispatchPrecondition(condition: .onQueue(.main))
+            // The addition is visible by now.
+            if !PhotoManager.shared.photos.contains(photo) { misplaced.add(1, ordering: .relaxed) }
+            announced.append(photo)
+        }
+        let copy = PhotoManager.shared.photos
+        onThreads(4) { thread in
+            for number in 0..<50 { PhotoManager.shared.add("\(thread)/\(number)") }
+        }
+        #expect(await eventuallySuspending { announced.count == 200 })
+        #expect(misplaced.load(ordering: .relaxed) == 0)
+        #expect(announced.snapshot == PhotoManager.shared.photos, "announced in the order of the additions")
+        #expect(copy.isEmpty, "a copy is not changed by later writes")
+        subscription.cancel()
+    }
+
+    @Test func handlersOfOneSubscriptionRunOneAtATimeOnAConcurrentQueue() async {
+        let array = SafeArray<Int>()
+        let inside = Atomic<Int>(0)
+        let overlaps = Atomic<Int>(0)
+        let heard = SafeArray<Int>()
+        let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
+        let subscription = array.changes(deliverOn: queue) { change in
+            if inside.add(1, ordering: .relaxed).newValue > 1 { overlaps.add(1, ordering: .relaxed) }
+            if case .insertion(_, let elements) = change { heard.append(contentsOf: elements) }
+            inside.subtract(1, ordering: .relaxed)
+        }
+        onThreads(4) { thread in
+            for step in 0..<250 { array.append(thread * 1_000 + step) }
+        }
+        #expect(await eventuallySuspending { heard.count == 1_000 })
+        #expect(overlaps.load(ordering: .relaxed) == 0)
+        #expect(heard.snapshot == array.snapshot)
+        subscription.cancel()
+    }
+
+    @Test func aHandlerMayChangeTheArray() async {
+        let array = SafeArray<Int>()
+        let subscription = array.changes(deliverOn: DispatchQueue(label: "echo")) { [weak array] change in
+            if case .insertion(_, let elements) = change, elements[0] < 10 {
+                array?.append(elements[0] + 1)
+            }
+        }
+        array.append(0)
+        #expect(await eventuallySuspending { array.count == 11 })
+        #expect(array.snapshot == Array(0...10))
+        subscription.cancel()
+    }
+
+    @Test func nothingIsAnnouncedAfterTheSubscriptionHasEnded() async {
+        let array = SafeArray<Int>()
+        let queue = DispatchQueue(label: "silence")
+        let cancelled = SafeArray<Int>()
+        let dropped = SafeArray<Int>()
+        let kept = SafeArray<Int>()
+        let one = array.changes(deliverOn: queue) { _ in cancelled.append(1) }
+        var other: ChangeSubscription? = array.changes(deliverOn: queue) { _ in dropped.append(1) }
+        let third = array.changes(deliverOn: queue) { _ in kept.append(1) }
+        array.append(1)
+        #expect(await eventuallySuspending { cancelled.count == 1 && dropped.count == 1 && kept.count == 1 })
+        one.cancel()
+        one.cancel()
+        other = nil
+        array.append(2)
+        #expect(await eventuallySuspending { kept.count == 2 })
+        #expect(cancelled.count == 1 && dropped.count == 1)
+        _ = other
+        withExtendedLifetime(third) {}
+    }
+
+    @Test func whatLeavesEverythingEqualIsNotAnnounced() async {
+        let array: SafeArray = [1, 2, 3]
+        let heard = SafeArray<SafeArray<Int>.Change>()
+        let subscription = array.changes(deliverOn: DispatchQueue(label: "equal")) { heard.append($0) }
+        array.sort()
+        array.withWriteLock { _ in }
+        array[1] = 2
+        array.withWriteLock { $0[1] = 5 }
+        array.withWriteLock { _ = $0.remove(at: 0) }
+        array.withWriteLock { $0.insert(9, at: 1) }
+        #expect(await eventuallySuspending { heard.count >= 3 })
+        #expect(
+            heard.snapshot == [
+                .replacement(at: 1, old: [2], new: [5]),
+                .removal(at: 0, elements: [1]),
+                .insertion(at: 1, elements: [9]),
+            ]
+        )
+        subscription.cancel()
+    }
+
+    @Test func elementsThatCannotBeComparedAreAnnouncedWhole() async {
+        struct Opaque: Sendable { let value: Int }
+        let array = SafeArray([Opaque(value: 1), Opaque(value: 2)])
+        let heard = SafeArray<[Int]>()
+        let subscription = array.changes(deliverOn: DispatchQueue(label: "opaque")) { change in
+            if case .replacement(0, let old, let new) = change {
+                heard.append(old.map(\.value) + new.map(\.value))
+            }
+        }
+        array.withWriteLock { $0[0] = Opaque(value: 3) }
+        #expect(await eventuallySuspending { heard.count == 1 })
+        #expect(heard.snapshot == [[1, 2, 3, 2]])
+        subscription.cancel()
+    }
+
+    @Test func theSequenceHearsTheSameAndEndsWithItsTask() async {
+        let array = SafeArray<Int>()
+        let changes = array.changesSequence
+        let listener = Task {
+            var heard: [Int] = []
+            for await change in changes {
+                if case .insertion(_, let elements) = change { heard += elements }
+                if heard.count == 400 { break }
+            }
+            return heard
+        }
+        onThreads(4) { thread in
+            for step in 0..<100 { array.append(thread * 100 + step) }
+        }
+        #expect(await listener.value == array.snapshot)
+
+        let idle = Task { for await _ in array.changesSequence {} }
+        idle.cancel()
+        await idle.value
+    }
+
+    @Test func observersDoNotKeepTheArrayOrItsElements() {
+        let counter = LifetimeCounter()
+        var subscription: ChangeSubscription?
+        do {
+            let array = SafeArray([Counted(1, counter)])
+            subscription = array.changes(deliverOn: DispatchQueue(label: "lifetime")) { _ in }
+            array.append(Counted(2, counter))
+        }
+        #expect(eventually { counter.living == 0 }, "the last delivery lets go of the array")
+        subscription?.cancel()
+    }
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SafeArray under many threads (scenarios 1, 2 and 4), what it costs in copies, and how it answers to
+// misuse. That each verb does what Array's does stands in SafeArrayVocabularyTests.
+
+import Interlock
+import Synchronization
+import Testing
+
+@Suite struct SafeArrayTests {
+    @Test func nothingIsLostAndNothingTornUnderManyThreads() {
+        let array = SafeArray<String>()
+        let wrong = Atomic<Int>(0)
+        onThreads(4) { thread in
+            for step in 0..<2_000 {
+                array.append("element number \(step) of thread \(thread)")
+                if let last = array.last, !last.hasPrefix("element number ") {
+                    wrong.add(1, ordering: .relaxed)
+                }
+                if array[step].isEmpty || array.element(at: array.count - 1) == nil {
+                    wrong.add(1, ordering: .relaxed)
+                }
+            }
+        }
+        #expect(wrong.load(ordering: .relaxed) == 0)
+        #expect(array.count == 8_000)
+        #expect(Set(array.snapshot).count == 8_000)
+        for thread in 0..<4 {
+            let mine = array.filter { $0.hasSuffix(" \(thread)") }
+            #expect(mine == (0..<2_000).map { "element number \($0) of thread \(thread)" })
+        }
+    }
+
+    /// Scenario 2's loop: read the last, append one more. Each of the two is a step of its own, so numbers
+    /// may repeat; the count may not fall short.
+    @Test func aThousandReadsAndAppendsGiveAThousandElements() {
+        let array: SafeArray<Int> = [0]
+        onThreads(4) { _ in
+            for _ in 0..<250 { array.append((array.last ?? 0) + 1) }
+        }
+        #expect(array.count == 1_001)
+    }
+
+    @Test func changingAnElementInPlaceIsOneStep() {
+        let array = SafeArray(repeating: 0, count: 2)
+        onThreads(4) { thread in
+            for _ in 0..<5_000 {
+                array[0] += 1
+                array.update(at: 1) { $0 += 1 }
+            }
+        }
+        #expect(array.snapshot == [20_000, 20_000])
+    }
+
+    @Test func severalStepsInOneAccessAreOneToOthers() {
+        let array: SafeArray<Int> = []
+        let odd = Atomic<Int>(0)
+        onThreads(3) { thread in
+            for _ in 0..<2_000 {
+                if thread == 0 {
+                    array.withWriteLock { elements in
+                        elements.append(1)
+                        elements.append(2)
+                    }
+                } else if array.withReadLock({ $0.count % 2 != 0 }) || array.count % 2 != 0 {
+                    odd.add(1, ordering: .relaxed)
+                }
+            }
+        }
+        #expect(odd.load(ordering: .relaxed) == 0)
+        #expect(array.count == 4_000)
+    }
+
+    @Test func onlyOneOfManyIsFirstToAppend() {
+        let array = SafeArray<Int>()
+        let added = Atomic<Int>(0)
+        onThreads(4) { _ in
+            for value in 0..<200 where array.appendIfAbsent(value) {
+                added.add(1, ordering: .relaxed)
+            }
+        }
+        #expect(added.load(ordering: .relaxed) == 200)
+        #expect(array.sorted() == Array(0..<200))
+    }
+
+    @Test func eachElementIsPoppedOnce() {
+        let array = SafeArray(0..<4_000)
+        let popped = SafeArray<Int>()
+        onThreads(4) { thread in
+            while let element = thread.isMultiple(of: 2) ? array.popFirst() : array.popLast() {
+                popped.append(element)
+            }
+        }
+        #expect(popped.sorted() == Array(0..<4_000))
+    }
+
+    // MARK: Copies
+
+    /// Appending grows the storage by a factor, so it moves a number of times that grows as the logarithm.
+    /// A copy on every write would move it every time.
+    @Test func appendingReallocatesAsSeldomAsAnArray() {
+        func addresses(_ append: (Int) -> Void, _ address: () -> Int) -> Int {
+            var moves = 0
+            var last = address()
+            for value in 0..<10_000 {
+                append(value)
+                let now = address()
+                if now != last { moves += 1 }
+                last = now
+            }
+            return moves
+        }
+        func base(_ elements: [Int]) -> Int {
+            elements.withUnsafeBufferPointer { Int(bitPattern: $0.baseAddress) }
+        }
+        var plain: [Int] = []
+        let expected = addresses({ plain.append($0) }, { base(plain) })
+        let array = SafeArray<Int>()
+        #expect(addresses({ array.append($0) }, { array.withReadLock(base) }) == expected)
+        let inClosure = SafeArray<Int>()
+        #expect(
+            addresses(
+                { value in inClosure.withWriteLock { $0.append(value) } },
+                { inClosure.withReadLock(base) }
+            )
+                == expected
+        )
+        #expect(expected < 20)
+    }
+
+    @Test func changesMadeInPlaceDoNotMoveTheStorage() {
+        let array = SafeArray(0..<1_000)
+        func base() -> Int {
+            array.withReadLock { $0.withUnsafeBufferPointer { Int(bitPattern: $0.baseAddress) } }
+        }
+        array[0] = 1  // the first write parts from the storage of the initial array
+        let before = base()
+        array[1] = 7
+        array[2] += 1
+        array.swapAt(3, 4)
+        array.update(at: 5) { $0 = 0 }
+        array.updateFirst(where: { $0 == 0 }) { $0 = 9 }
+        array.sort()
+        array.reverse()
+        array.removeLast()
+        array.remove(at: 0)
+        array.insert(3, at: 1)
+        array.removeAll { $0.isMultiple(of: 2) }
+        array.withWriteLock { $0[0] = 1 }
+        array.removeAll(keepingCapacity: true)
+        array.append(1)
+        #expect(base() == before)
+    }
+
+    @Test func aSnapshotSharesStorageAndDoesNotChange() {
+        let array = SafeArray(0..<100)
+        let snapshot = array.snapshot
+        func base(_ elements: [Int]) -> Int {
+            elements.withUnsafeBufferPointer { Int(bitPattern: $0.baseAddress) }
+        }
+        #expect(array.withReadLock(base) == base(snapshot), "taking a snapshot copies nothing")
+        array[0] = -1
+        array.append(100)
+        array.removeFirst()
+        #expect(snapshot == Array(0..<100))
+        #expect(array.snapshot == Array(1...100))
+    }
+
+    // MARK: Lifetimes
+
+    @Test func everyElementIsReleasedOnce() {
+        let counter = LifetimeCounter()
+        do {
+            let array = SafeArray((0..<100).map { Counted($0, counter) })
+            array.append(Counted(100, counter))
+            array[0] = Counted(200, counter)
+            array.removeAll { $0.id.isMultiple(of: 3) }
+            _ = array.popFirst()
+            array.replaceSubrange(0..<10, with: [Counted(300, counter)])
+            let kept = array.snapshot
+            array.removeAll()
+            #expect(counter.living == kept.count)
+            array.append(contentsOf: kept)
+        }
+        #expect(counter.living == 0)
+    }
+
+    /// A released element may call the array it was in: it is released after the lock has been given up.
+    @Test func releasedElementsMayCallTheArray() {
+        final class Caller: @unchecked Sendable {
+            // Weak only against the cycle; the array outlives the elements here.
+            weak var array: SafeArray<Caller>?
+            let seen: SafeArray<Int>
+            init(_ array: SafeArray<Caller>, _ seen: SafeArray<Int>) {
+                self.array = array
+                self.seen = seen
+            }
+            deinit {
+                if let array { seen.append(array.count) }
+            }
+        }
+        let array = SafeArray<Caller>()
+        let seen = SafeArray<Int>()
+        for _ in 0..<4 { array.append(Caller(array, seen)) }
+        array[0] = Caller(array, seen)
+        array.remove(at: 0)
+        _ = array.popLast()
+        array.replaceAll(with: [Caller(array, seen)])
+        array.removeAll()
+        #expect(seen.snapshot == [4, 3, 2, 1, 1, 0])
+    }
+
+    // MARK: Misuse
+
+    @Test func anIndexOutOfRangeReportsIndexAndCount() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let array: SafeArray = [1, 2, 3]
+            _ = array[7]
+        }
+        let report = result?.report ?? ""
+        #expect(report.contains("interlock: SafeArray<Int>.subscript(0x"))
+        #expect(report.contains("index 7 is out of range; the array has 3 elements"))
+    }
+
+    @Test func aRangeOutOfRangeReportsRangeAndCount() async {
+        let closed = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let array: SafeArray = [1]
+            array.removeSubrange(0..<2)
+        }
+        #expect(closed?.report.contains("range 0..<2 is out of range; the array has 1 element\n") == true)
+        let open = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let array: SafeArray = [1]
+            _ = array[5...]
+        }
+        #expect(open?.report.contains("is out of range; the array has 1 element\n") == true)
+    }
+
+    @Test func otherIndicesOutOfRangeAreReportedToo() async {
+        await #expect(processExitsWith: .failure) { SafeArray<Int>().insert(1, at: 1) }
+        await #expect(processExitsWith: .failure) { SafeArray<Int>().remove(at: 0) }
+        await #expect(processExitsWith: .failure) { SafeArray<Int>().removeLast() }
+        await #expect(processExitsWith: .failure) { SafeArray<Int>([1]).swapAt(0, 1) }
+        await #expect(processExitsWith: .failure) { SafeArray<Int>([1])[-1] = 0 }
+        await #expect(processExitsWith: .failure) { SafeArray<Int>([1])[1] += 1 }
+    }
+
+    /// A thread that waited for itself would hang this test's child process instead of ending it.
+    @Test(.timeLimit(.minutes(1))) func enteringAnArrayFromItsOwnClosureIsReported() async {
+        let closure = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let array: SafeArray = [1]
+            array.withWriteLock { _ in array.withReadLock { _ in } }
+        }
+        #expect(
+            closure?.report.contains("called from inside withWriteLock of the same object") == true
+        )
+        let element = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let array: SafeArray = [1]
+            array.withWriteLock { elements in elements[0] = array[0] }
+        }
+        #expect(element?.report.contains("SafeArray<Int>.subscript") == true)
+        let write = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let array: SafeArray = [1]
+            array.withReadLock { elements in array.append(elements[0]) }
+        }
+        #expect(write?.report.contains("called from inside withReadLock of the same object") == true)
+        let place = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let array: SafeArray = [1, 2]
+            swap(&array[0], &array[1])
+        }
+        #expect(place?.report.contains("called from inside subscript of the same object") == true)
+        let predicate = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let array: SafeArray = [1, 2]
+            array.removeAll { $0 == array.count }
+        }
+        #expect(predicate?.report.contains("called from inside removeAll(where:)") == true)
+    }
+
+    @Test func otherArraysMayBeEnteredInAClosure() {
+        let one: SafeArray = [1]
+        let other: SafeArray = [2]
+        one.withWriteLock { ones in
+            other.withReadLock { ones += $0 }
+            other.append(ones.count)
+        }
+        #expect(one.snapshot == [1, 2] && other.snapshot == [2, 2])
+        one.withReadLock { _ in }
+        one.append(3)
+        #expect(one.count == 3, "an access that has ended is forgotten")
+    }
+
+    @Test func aClosureThatThrowsEndsItsAccess() {
+        struct Refused: Error {}
+        let array: SafeArray = [1]
+        #expect(throws: Refused.self) {
+            try array.withWriteLock {
+                $0.append(2); throw Refused()
+            }
+        }
+        #expect(throws: Refused.self) { try array.withReadLock { _ in throw Refused() } }
+        array.append(3)
+        #expect(array.snapshot == [1, 2, 3])
+    }
+}

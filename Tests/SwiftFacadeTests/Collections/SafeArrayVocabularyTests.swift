@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every verb against Array's own, on random arguments; and the announcements with them: replayed on the
+// initial contents they must give the final ones, whatever the verbs were.
+
+import Foundation
+import Interlock
+import Testing
+
+@Suite struct SafeArrayVocabularyTests {
+    /// One random step on both.
+    private func step(
+        _ array: SafeArray<Int>,
+        _ model: inout [Int],
+        _ random: inout some RandomNumberGenerator
+    ) {
+        let value = Int.random(in: 0..<50, using: &random)
+        let index = model.isEmpty ? nil : Int.random(in: model.indices, using: &random)
+        let place = Int.random(in: 0...model.count, using: &random)
+        let range = place..<Int.random(in: place...model.count, using: &random)
+        let several = (0..<Int.random(in: 0..<4, using: &random)).map { $0 + value }
+        switch Int.random(in: 0..<30, using: &random) {
+        case 0...4:
+            array.append(value)
+            model.append(value)
+        case 5:
+            array.append(contentsOf: several)
+            model.append(contentsOf: several)
+        case 6:
+            array.insert(value, at: place)
+            model.insert(value, at: place)
+        case 7:
+            array.insert(contentsOf: several, at: place)
+            model.insert(contentsOf: several, at: place)
+        case 8:
+            guard let index else { return }
+            #expect(array.remove(at: index) == model.remove(at: index))
+        case 9: #expect(array.popLast() == model.popLast())
+        case 10: #expect(array.popFirst() == (model.isEmpty ? nil : model.removeFirst()))
+        case 11:
+            guard index != nil else { return }
+            #expect(array.removeLast() == model.removeLast())
+            guard !model.isEmpty else { return }
+            #expect(array.removeFirst() == model.removeFirst())
+        case 12:
+            array.removeSubrange(range)
+            model.removeSubrange(range)
+        case 13:
+            array.removeLast(range.count)
+            model.removeLast(range.count)
+        case 14:
+            array.removeAll { $0 % 5 == value % 5 }
+            model.removeAll { $0 % 5 == value % 5 }
+        case 15:
+            guard value < 5 else { return }
+            array.removeAll(keepingCapacity: value < 2)
+            model.removeAll()
+        case 16:
+            guard let index else { return }
+            array[index] = value
+            model[index] = value
+        case 17:
+            guard let index else { return }
+            array[index] += value
+            model[index] += value
+        case 18:
+            array[range] = several
+            model[range] = several[...]
+        case 19:
+            guard let index else { return }
+            array.swapAt(index, model.count - 1 - index)
+            model.swapAt(index, model.count - 1 - index)
+        case 20:
+            array.sort()
+            model.sort()
+        case 21:
+            array.sort { $0 % 10 > $1 % 10 }
+            model.sort { $0 % 10 > $1 % 10 }
+        case 22:
+            array.reverse()
+            model.reverse()
+        case 23:
+            #expect(array.appendIfAbsent(value) == !model.contains(value))
+            if !model.contains(value) { model.append(value) }
+        case 24:
+            #expect(
+                array.update(at: place) {
+                    $0 += 1; return $0
+                } == (place < model.count ? model[place] + 1 : nil)
+            )
+            if place < model.count { model[place] += 1 }
+        case 25:
+            let first = model.firstIndex { $0 > value }
+            #expect(array.removeFirst { $0 > value } == first.map { model[$0] })
+            if let first { model.remove(at: first) }
+        case 26:
+            #expect(array.replaceAll(with: several + model) == model)
+            model = several + model
+        case 27:
+            let split = array.partition { $0 < value }
+            #expect(model.partition { $0 < value } == split)
+        case 28:
+            array.withWriteLock {
+                $0.append(value); $0.swapAt(0, $0.count - 1)
+            }
+            model.append(value)
+            model.swapAt(0, model.count - 1)
+        default:
+            let first = model.firstIndex { $0 == value }
+            let answer = array.updateFirst(where: { $0 == value }) {
+                $0 = 1; return value
+            }
+            #expect(answer == first.map { _ in value })
+            if let first { model[first] = 1 }
+        }
+    }
+
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func everyVerbDoesWhatArraysDoes(seed: UInt64) {
+        var random = SplitMix(state: seed)
+        let array = SafeArray<Int>()
+        var model: [Int] = []
+        for _ in 0..<500 {
+            step(array, &model, &random)
+            guard array.snapshot == model else {
+                Issue.record("seed \(seed): \(array) and not \(model)")
+                return
+            }
+        }
+        #expect(array.count == model.count && array.isEmpty == model.isEmpty)
+        #expect(array.first == model.first && array.last == model.last)
+        #expect(array.firstIndex(of: 7) == model.firstIndex(of: 7))
+        #expect(array.lastIndex(of: 7) == model.lastIndex(of: 7))
+        #expect(array.contains(3) == model.contains(3))
+        #expect(array[0..<model.count / 2] == Array(model[..<(model.count / 2)]))
+        #expect(array[..<model.count] == model && array[0...] == model)
+        #expect(Array(array) == model)
+    }
+
+    @Test(arguments: 1...10 as ClosedRange<UInt64>)
+    func announcedChangesReplayToTheSameContents(seed: UInt64) async {
+        var random = SplitMix(state: seed)
+        let array: SafeArray = [1, 2, 3]
+        var replayed = array.snapshot
+        var model = replayed
+        let queue = DispatchQueue(label: "replay")
+        let announced = SafeArray<SafeArray<Int>.Change>()
+        let subscription = array.changes(deliverOn: queue) { announced.append($0) }
+        for _ in 0..<300 { step(array, &model, &random) }
+        array.append(-1)
+        #expect(
+            await eventuallySuspending { announced.last == .insertion(at: array.count - 1, elements: [-1]) }
+        )
+        subscription.cancel()
+        for change in announced { change.apply(to: &replayed) }
+        #expect(replayed == array.snapshot, "seed \(seed)")
+    }
+
+    @Test func outOfRangeIsNilForTheCheckedForms() {
+        let array: SafeArray = ["a", "b"]
+        #expect(array.element(at: 1) == "b")
+        #expect(array.element(at: 2) == nil && array.element(at: -1) == nil)
+        #expect(SafeArray<Int>().first == nil && SafeArray<Int>().last == nil)
+        #expect(array.update(at: 9) { $0 = "" } == nil)
+    }
+
+    @Test func conformancesAreThoseOfTheContents() throws {
+        let array: SafeArray = [1, 2, 3]
+        #expect(array == SafeArray(1...3) && array != [3, 2, 1])
+        #expect(array.hashValue == SafeArray([1, 2, 3]).hashValue)
+        #expect("\(array)" == "[1, 2, 3]" && String(reflecting: array) == "SafeArray([1, 2, 3])")
+        #expect(Mirror(reflecting: array).children.map { $0.value as? Int } == [1, 2, 3])
+        #expect(Mirror(reflecting: array).displayStyle == .collection)
+        let encoded = try JSONEncoder().encode(array)
+        #expect(String(decoding: encoded, as: UTF8.self) == "[1,2,3]")
+        #expect(try JSONDecoder().decode(SafeArray<Int>.self, from: encoded) == array)
+        #expect(array.map { $0 * 2 } == [2, 4, 6] && array.reduce(0, +) == 6)
+        array += [4]
+        #expect(array.count == 4)
+        #expect(array.drain() == [1, 2, 3, 4] && array.isEmpty)
+    }
+
+    @Test func aPredicateThatThrowsLeavesTheElementsAsTheyWere() {
+        struct Refused: Error {}
+        let array = SafeArray(0..<10)
+        #expect(throws: Refused.self) {
+            try array.removeAll { if $0 == 5 { throw Refused() } else { true } }
+        }
+        #expect(array.snapshot == Array(0..<10))
+    }
+}
+
+/// Vigna's splitmix64: small, seedable, good enough to choose steps.
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scenario 10: order, hand-off, limits, cancellation, and that permits are never lost or made.
+
+import Interlock
+import Synchronization
+import Testing
+
+@Suite struct FIFOSemaphoreTests {
+    /// Three users of one permit. Each arrival and each signal is one step; the counter after each of them:
+    ///     start 1 · A takes 0 · B queues -1 · C queues -2 · A signals -1 · B signals 0 · C signals 1
+    @Test func theCounterOfThreeUsersOfOnePermitIsTheTextbooks() {
+        let semaphore = FIFOSemaphore(permits: 1)
+        let served = [Event(), Event(), Event()]
+        let signal = [Event(), Event(), Event()]
+        var trace = [semaphore.value]
+        var users: [TestThread] = []
+        for user in 0..<3 {
+            let before = semaphore.value
+            users.append(
+                TestThread {
+                    semaphore.wait()
+                    served[user].happen()
+                    signal[user].wait()
+                    semaphore.signal()
+                }
+            )
+            #expect(eventually { semaphore.value == before - 1 })
+            trace.append(semaphore.value)
+        }
+        for user in 0..<3 {
+            #expect(served[user].wait())
+            signal[user].happen()
+            users[user].join()
+            trace.append(semaphore.value)
+        }
+        #expect(trace == [1, 0, -1, -2, -1, 0, 1])
+    }
+
+    /// Threads and tasks alternate in the line; each is seen in it before the next comes.
+    @Test func threadsAndTasksAreServedInOneOrder() async throws {
+        let semaphore = FIFOSemaphore(permits: 0)
+        let order = SafeArray<Int>()
+        var tasks: [Task<Void, any Error>] = []
+        var threads: [TestThread] = []
+        for place in 0..<8 {
+            if place.isMultiple(of: 2) {
+                threads.append(
+                    TestThread {
+                        semaphore.wait()
+                        order.append(place)
+                        semaphore.signal()
+                    }
+                )
+            } else {
+                tasks.append(
+                    Task {
+                        try await semaphore.wait()
+                        order.append(place)
+                        semaphore.signal()
+                    }
+                )
+            }
+            #expect(await eventuallySuspending { semaphore.value == -(place + 1) })
+        }
+        semaphore.signal()
+        for task in tasks { try await task.value }
+        threads.forEach { $0.join() }
+        #expect(order.snapshot == Array(0..<8))
+        #expect(semaphore.value == 1)
+    }
+
+    @Test func aPermitHandedOverCannotBeTakenByALaterComer() {
+        let semaphore = FIFOSemaphore(permits: 0)
+        let waiter = TestThread { semaphore.wait() }
+        #expect(eventually { semaphore.value == -1 })
+        semaphore.signal()
+        #expect(!semaphore.tryWait())
+        waiter.join()
+        #expect(semaphore.value == 0)
+    }
+
+    @Test func signallingSeveralServesExactlyThatManyAndKeepsTheRest() {
+        let semaphore = FIFOSemaphore(permits: 0)
+        let served = Atomic<Int>(0)
+        let threads = (0..<3).map { _ in
+            TestThread {
+                semaphore.wait()
+                served.add(1, ordering: .relaxed)
+            }
+        }
+        #expect(eventually { semaphore.value == -3 })
+        semaphore.signal(0)
+        #expect(semaphore.value == -3)
+        semaphore.signal(2)
+        #expect(eventually { served.load(ordering: .relaxed) == 2 })
+        #expect(semaphore.value == -1)
+        semaphore.signal(5)
+        threads.forEach { $0.join() }
+        #expect(semaphore.value == 4)
+    }
+
+    @Test func limitsAreKeptAndTheLineForgetsWhoGaveUp() async throws {
+        let semaphore = FIFOSemaphore(permits: 0)
+        let limit = Duration.milliseconds(20)
+        onThreads(1) { _ in
+            let begin = ContinuousClock.now
+            #expect(!semaphore.wait(timeout: limit))
+            #expect(ContinuousClock.now - begin >= limit)
+            #expect(!semaphore.wait(until: begin))
+        }
+        let begin = ContinuousClock.now
+        #expect(try await semaphore.wait(timeout: limit) == false)
+        #expect(ContinuousClock.now - begin >= limit)
+        #expect(semaphore.value == 0)
+        semaphore.signal()
+        #expect(
+            try await semaphore.wait(until: begin),
+            "a passed deadline still takes a permit that is there"
+        )
+    }
+
+    /// task 1: waits ── cancelled, leaves      the signal that follows must reach task 2
+    /// task 2: waits ··················· served
+    @Test func aCancelledWaitGivesThePermitToTheNext() async throws {
+        let semaphore = FIFOSemaphore(permits: 0)
+        let first = Task { try await semaphore.wait() }
+        #expect(await eventuallySuspending { semaphore.value == -1 })
+        let second = Task { try await semaphore.wait() }
+        #expect(await eventuallySuspending { semaphore.value == -2 })
+        first.cancel()
+        await #expect(throws: CancellationError.self) { try await first.value }
+        #expect(semaphore.value == -1)
+        semaphore.signal()
+        try await second.value
+        #expect(semaphore.value == 0)
+    }
+
+    /// Cancel and signal race; whichever comes first, the permit is with the task or in the semaphore.
+    @Test func cancellationRacingASignalLosesNoPermit() async {
+        for _ in 0..<500 {
+            let semaphore = FIFOSemaphore(permits: 0)
+            let task = Task { (try? await semaphore.wait()) != nil }
+            async let signalled: Void = Task { semaphore.signal() }.value
+            task.cancel()
+            await signalled
+            let got = await task.value
+            #expect(semaphore.value == (got ? 0 : 1))
+        }
+    }
+
+    @Test func aTimeoutRacingASignalLosesNoPermit() {
+        for _ in 0..<200 {
+            let semaphore = FIFOSemaphore(permits: 0)
+            let got = ReadWriteLock(false)
+            let waiter = TestThread {
+                let inTime = semaphore.wait(timeout: .microseconds(50))
+                got.withWriteLock { $0 = inTime }
+            }
+            semaphore.signal()
+            waiter.join()
+            #expect(semaphore.value == (got.withReadLock { $0 } ? 0 : 1))
+        }
+    }
+
+    @Test func fifteenDownloadsWithThreePermitsNeverExceedThree() async throws {
+        let downloads = FIFOSemaphore(permits: 3)
+        let running = Occupancy()
+        let finished = try await withThrowingTaskGroup(of: Int.self, returning: Set<Int>.self) { group in
+            for download in 0..<15 {
+                group.addTask {
+                    try await downloads.withPermit {
+                        running.enter()
+                        for _ in 0..<20 { await Task.yield() }
+                        running.leave()
+                        return download
+                    }
+                }
+            }
+            return try await group.reduce(into: []) { $0.insert($1) }
+        }
+        #expect(finished == Set(0..<15))
+        #expect(running.most <= 3)
+        #expect(downloads.value == 3)
+    }
+
+    @Test func aPermitGoesBackAlsoWhenTheBodyThrows() async {
+        struct Failed: Error {}
+        let semaphore = FIFOSemaphore(permits: 1)
+        onThreads(1) { _ in
+            #expect(throws: Failed.self) { try semaphore.withPermit { throw Failed() } }
+            #expect(semaphore.withPermit { semaphore.value } == 0)
+        }
+        await #expect(throws: Failed.self) { try await semaphore.withPermit { throw Failed() } }
+        #expect(semaphore.value == 1)
+    }
+
+    @Test func permitsBalanceUnderThreadsAndTasksTogether() async throws {
+        let semaphore = FIFOSemaphore(permits: 2)
+        let inside = Occupancy()
+        let threads = (0..<3).map { _ in
+            TestThread {
+                for _ in 0..<1_000 {
+                    semaphore.withPermit {
+                        inside.enter(); inside.leave()
+                    }
+                }
+            }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for _ in 0..<1_000 {
+                        try await semaphore.withPermit {
+                            inside.enter()
+                            inside.leave()
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        threads.forEach { $0.join() }
+        #expect(inside.most <= 2)
+        #expect(semaphore.value == 2)
+    }
+
+    @Test func impossiblePermitsAreReported() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = FIFOSemaphore(permits: -1)
+        }
+        #expect(result?.report.contains("interlock: FIFOSemaphore.init(): -1 permits") == true)
+    }
+}
+
+/// How many are inside, and how many were at most.
+private final class Occupancy: Sendable {
+    private let now = Atomic<Int>(0)
+    private let peak = Atomic<Int>(0)
+
+    var most: Int { peak.load(ordering: .relaxed) }
+
+    func enter() { peak.max(now.add(1, ordering: .relaxed).newValue, ordering: .relaxed) }
+    func leave() { now.subtract(1, ordering: .relaxed) }
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scenario 3 through the facade: who runs beside whom, waits with limits, changes of mode, and what comes
+// in and out of the closures. The algorithm itself is tested in C.
+
+import Interlock
+import Synchronization
+import Testing
+
+@Suite struct ReadWriteLockTests {
+    /// reader 1: [ in ───── meets ───── out ]
+    /// reader 2:     [ in ─ meets ── out ]        each waits inside for the other
+    @Test func readersRunInParallel() {
+        let lock = ReadWriteLock(0)
+        let arrived = [Event(), Event()]
+        let met = Atomic<Int>(0)
+        onThreads(2) { me in
+            lock.withReadLock { _ in
+                arrived[me].happen()
+                if arrived[1 - me].wait() { met.add(1, ordering: .relaxed) }
+            }
+        }
+        #expect(met.load(ordering: .relaxed) == 2)
+    }
+
+    /// writer: [ in ─ a += 1 ─ b += 1 ─ out ]      readers must never see a != b
+    @Test func readersNeverSeeHalfAWrite() {
+        let lock = ReadWriteLock((a: 0, b: 0))
+        let torn = Atomic<Int>(0)
+        onThreads(4) { me in
+            for _ in 0..<5_000 {
+                if me == 0 {
+                    lock.withWriteLock { pair in
+                        pair.a += 1
+                        pair.b += 1
+                    }
+                } else if lock.withReadLock({ $0.a != $0.b }) {
+                    torn.add(1, ordering: .relaxed)
+                }
+            }
+        }
+        #expect(torn.load(ordering: .relaxed) == 0)
+        #expect(lock.withReadLock { $0 } == (5_000, 5_000))
+    }
+
+    @Test func noWriteIsLost() {
+        let lock = ReadWriteLock(0)
+        onThreads(4) { _ in
+            for _ in 0..<10_000 { lock.withWriteLock { $0 += 1 } }
+        }
+        #expect(lock.withReadLock { $0 } == 40_000)
+    }
+
+    /// reader 1: [ in ──────────────────────── released ── out ]
+    /// writer:      queues ·························· [ in ]
+    /// reader 2:              refused: a writer waits
+    @Test func waitingWriterBlocksNewReaders() {
+        let lock = ReadWriteLock(0)
+        let reading = Event()
+        let release = Event()
+        let reader = TestThread {
+            lock.withReadLock { _ in
+                reading.happen()
+                release.wait()
+            }
+        }
+        reading.wait()
+        #expect(lock.withReadLockIfAvailable { $0 } == 0, "a second reader comes in beside the first")
+        let writer = TestThread { lock.withWriteLock { $0 = 1 } }
+        #expect(eventually { lock.withReadLockIfAvailable { $0 } == nil })
+        release.happen()
+        reader.join()
+        writer.join()
+        #expect(lock.withReadLockIfAvailable { $0 } == 1)
+    }
+
+    @Test func whileHeldTheAvailableFormsAnswerNilAndDoNotRun() {
+        let lock = ReadWriteLock(0)
+        lock.withWriteLock { _ in
+            // On another thread: taking it again on this one would be misuse.
+            onThreads(1) { _ in
+                #expect(lock.withReadLockIfAvailable { _ in Issue.record("ran") } == nil)
+                #expect(lock.withWriteLockIfAvailable { _ in Issue.record("ran") } == nil)
+            }
+        }
+        #expect(lock.withWriteLockIfAvailable { $0 } == 0)
+    }
+
+    @Test func limitsAreKeptAndLeaveNothingBehind() {
+        let lock = ReadWriteLock(0)
+        lock.withReadLock { _ in
+            onThreads(1) { _ in
+                let limit = Duration.milliseconds(20)
+                let begin = ContinuousClock.now
+                #expect(lock.withWriteLock(timeout: limit) { _ in Issue.record("ran") } == nil)
+                #expect(ContinuousClock.now - begin >= limit)
+                #expect(lock.withWriteLock(until: begin + limit) { _ in Issue.record("ran") } == nil)
+                #expect(lock.withWriteLock(timeout: .seconds(-1)) { _ in Issue.record("ran") } == nil)
+                #expect(
+                    lock.withReadLockIfAvailable { $0 } == 0,
+                    "a writer that gave up must not hold readers back"
+                )
+            }
+        }
+        lock.withWriteLock { _ in
+            onThreads(1) { _ in
+                #expect(lock.withReadLock(timeout: .milliseconds(1)) { _ in Issue.record("ran") } == nil)
+                #expect(lock.withReadLock(until: .now) { _ in Issue.record("ran") } == nil)
+            }
+        }
+    }
+
+    @Test func aPassedDeadlineStillTakesAFreeLock() {
+        let lock = ReadWriteLock(7)
+        let past = ContinuousClock.now - .seconds(1)
+        #expect(lock.withReadLock(until: past) { $0 } == 7)
+        #expect(lock.withWriteLock(until: past) { $0 } == 7)
+        #expect(lock.withReadLock(timeout: .zero) { $0 } == 7)
+        #expect(lock.withWriteLock(timeout: .seconds(Int64.max)) { $0 } == 7)
+    }
+
+    /// upgradable: [ reads ── reader beside it ── upgrade ── writes ]
+    /// writer:        kept out from the beginning to the end
+    @Test func upgradableAccessAdmitsReadersAndNoWriter() {
+        let lock = ReadWriteLock([1])
+        let sum = lock.withUpgradableLock { view in
+            let before = view.isUpgraded
+            onThreads(1) { _ in
+                #expect(lock.withReadLockIfAvailable { $0 } == [1])
+                #expect(lock.withWriteLockIfAvailable { _ in Issue.record("ran") } == nil)
+            }
+            let seen = view.value.count
+            view.upgrade { $0.append(2) }
+            let after = view.isUpgraded
+            #expect(!before && after)
+            onThreads(1) { _ in #expect(lock.withReadLockIfAvailable { $0 } == nil) }
+            view.upgrade { $0.append(3) }
+            return seen + view.value.reduce(0, +)
+        }
+        #expect(sum == 7)
+        #expect(lock.withWriteLockIfAvailable { $0 } == [1, 2, 3], "given up in the mode it was held in")
+    }
+
+    @Test func decidingAndInsertingInOneAccessInsertsOnce() {
+        let lock = ReadWriteLock([Int: Int]())
+        let insertions = Atomic<Int>(0)
+        onThreads(4) { _ in
+            for key in 0..<500 {
+                lock.withUpgradableLock { view in
+                    if view.value[key] == nil {
+                        view.upgrade { $0[key] = key }
+                        insertions.add(1, ordering: .relaxed)
+                    }
+                }
+            }
+        }
+        #expect(insertions.load(ordering: .relaxed) == 500)
+    }
+
+    /// writer 1: [ writes n ─ downgrade ─ reads n ]     nobody's write comes between the two
+    @Test func downgradingLeavesNoGap() {
+        let lock = ReadWriteLock(0)
+        let overtaken = Atomic<Int>(0)
+        onThreads(4) { _ in
+            for _ in 0..<2_000 {
+                let same = lock.withWriteLock { value in
+                    value += 1
+                    return value
+                } downgrading: { value, mine in
+                    value == mine
+                }
+                if !same { overtaken.add(1, ordering: .relaxed) }
+            }
+        }
+        #expect(overtaken.load(ordering: .relaxed) == 0)
+        #expect(lock.withReadLock { $0 } == 8_000)
+    }
+
+    @Test func downgradingAdmitsReaders() {
+        let lock = ReadWriteLock(0)
+        lock.withWriteLock { value in
+            value = 1
+        } downgrading: { _, _ in
+            onThreads(1) { _ in #expect(lock.withReadLockIfAvailable { $0 } == 1) }
+        }
+        #expect(lock.withWriteLockIfAvailable { $0 } == 1)
+    }
+
+    enum Refusal: Error { case refused }
+
+    @Test func errorsKeepTheirTypeAndTheLockIsGivenUp() {
+        let lock = ReadWriteLock(0)
+        func refuse() throws(Refusal) { throw .refused }
+        do throws(Refusal) {
+            try lock.withReadLock { (_) throws(Refusal) in try refuse() }
+            Issue.record("did not throw")
+        } catch {
+            #expect(error == .refused)
+        }
+        #expect(throws: Refusal.refused) { try lock.withWriteLock { _ in try refuse() } }
+        #expect(throws: Refusal.refused) { try lock.withUpgradableLock { _ in try refuse() } }
+        #expect(throws: Refusal.refused) {
+            try lock.withWriteLock { _ in
+                try refuse()
+            } downgrading: { _, _ in
+                Issue.record("ran")
+            }
+        }
+        #expect(throws: Refusal.refused) {
+            try lock.withWriteLock { _ in
+            } downgrading: { _, _ in
+                try refuse()
+            }
+        }
+        #expect(lock.withWriteLockIfAvailable { _ in true } == true)
+    }
+
+    @Test func noncopyableValuesGoInAndOutAndLiveOnce() {
+        let counter = LifetimeCounter()
+        do {
+            let lock = ReadWriteLock(CountedUnique(1, counter))
+            #expect(lock.withReadLock { $0.id } == 1)
+            let old = lock.withWriteLock { value in
+                let old = exchange(&value, with: CountedUnique(2, counter))
+                return old
+            }
+            #expect(old.id == 1 && counter.living == 2)
+            _ = consume old
+            #expect(counter.living == 1)
+        }
+        #expect(counter.living == 0 && counter.total == 2)
+    }
+
+    @Test func aLockOverNothingGuardsWhatLivesElsewhere() {
+        let lock = ReadWriteLock()
+        #expect(lock.withReadLock { _ in 1 } + lock.withWriteLock { _ in 2 } == 3)
+    }
+
+    @Test func theUnsafeViewIsTheSameLock() {
+        let lock = ReadWriteLock(1)
+        let view = lock.unsafeView
+        view.lockForWriting()
+        view.value.pointee = 2
+        onThreads(1) { _ in #expect(lock.withReadLockIfAvailable { $0 } == nil) }
+        view.unlockForWriting()
+        view.lockForReading()
+        onThreads(1) { _ in #expect(lock.withReadLockIfAvailable { $0 } == 2) }
+        view.unlockForReading()
+        #expect(lock.withWriteLockIfAvailable { $0 } == 2)
+    }
+
+    @Test func givingUpWhatIsNotHeldIsReported() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let lock = ReadWriteLock(1)
+            lock.unsafeView.unlockForWriting()
+        }
+        #expect(result?.report.contains("interlock: ilk_rwlock_write_unlock(") == true)
+    }
+
+    @Test func freeingAHeldLockIsReported() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let lock = ReadWriteLock(1)
+            lock.unsafeView.lockForReading()
+        }
+        #expect(result?.report.contains("interlock: ilk_rwlock_destroy(") == true)
+    }
+}
+
+/// `swap` for a value that cannot be copied.
+func exchange<Value: ~Copyable>(_ value: inout Value, with new: consuming Value) -> Value {
+    let old = value
+    value = new
+    return old
+}

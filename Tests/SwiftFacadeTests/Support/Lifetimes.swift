@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Values that are counted: each birth and each death. A test that ends with a balance of zero has neither
+// leaked nor freed twice; a leak detector alone would miss some of the first and crash on the second.
+
+import Synchronization
+
+/// Counts the living.
+final class LifetimeCounter: Sendable {
+    private let born = Atomic<Int>(0)
+    private let died = Atomic<Int>(0)
+
+    var living: Int { born.load(ordering: .acquiring) - died.load(ordering: .acquiring) }
+    var total: Int { born.load(ordering: .acquiring) }
+
+    fileprivate func birth() { born.add(1, ordering: .acquiringAndReleasing) }
+    fileprivate func death() { died.add(1, ordering: .acquiringAndReleasing) }
+}
+
+/// A counted reference: copies share one life.
+final class Counted: Sendable {
+    let id: Int
+    private let counter: LifetimeCounter
+
+    init(_ id: Int, _ counter: LifetimeCounter) {
+        self.id = id
+        self.counter = counter
+        counter.birth()
+    }
+
+    deinit {
+        counter.death()
+    }
+}
+
+/// A counted value that cannot be copied. Wide enough not to fit a register.
+struct CountedUnique: ~Copyable, Sendable {
+    let id: Int
+    private let check: Int
+    private let counter: LifetimeCounter
+
+    init(_ id: Int, _ counter: LifetimeCounter) {
+        self.id = id
+        check = ~id
+        self.counter = counter
+        counter.birth()
+    }
+
+    /// Whether both ends of it arrived.
+    var isWhole: Bool { check == ~id }
+
+    deinit {
+        counter.death()
+    }
+}

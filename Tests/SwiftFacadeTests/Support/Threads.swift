@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Real threads for tests that need blocking ones: neither libdispatch's pool, which starts as many as
+// there are cores, nor the cooperative pool, which must not be blocked. Built on Foundation and not on
+// the toolkit, so that a test does not stand on what it tests.
+
+import Dispatch
+import Foundation
+import Synchronization
+
+/// Runs `body` on `count` threads that start together, and returns when all have ended.
+func onThreads(_ count: Int, _ body: @escaping @Sendable (_ thread: Int) -> Void) {
+    let threads = (0..<count).map { index in TestThread { body(index) } }
+    for thread in threads {
+        thread.join()
+    }
+}
+
+/// A thread that can be waited for.
+final class TestThread: Sendable {
+    private let ended = DispatchSemaphore(value: 0)
+
+    /// Starts a thread that runs `body`.
+    init(_ body: @escaping @Sendable () -> Void) {
+        let ended = ended
+        let thread = Thread {
+            body()
+            ended.signal()
+        }
+        thread.stackSize = 1 << 20
+        thread.start()
+    }
+
+    /// Waits for the end of `body`. Once.
+    func join() {
+        ended.wait()
+    }
+}
+
+/// Something that happens once, for handshakes.
+final class Event: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    func happen() {
+        semaphore.signal()
+    }
+
+    /// Waits until it has happened; false if it has not after a time in which it should have.
+    @discardableResult
+    func wait(_ patience: DispatchTimeInterval = .seconds(30)) -> Bool {
+        guard semaphore.wait(timeout: .now() + patience) == .success else { return false }
+        semaphore.signal()
+        return true
+    }
+}
+
+/// Looks until `condition` holds, giving the processor away in between; false if it never does. For states
+/// that can only be observed (a thread has queued), where there is nobody to tell us.
+func eventually(_ condition: () -> Bool) -> Bool {
+    let patience = ContinuousClock.now.advanced(by: .seconds(30))
+    while !condition() {
+        guard ContinuousClock.now < patience else { return false }
+        sched_yield()
+    }
+    return true
+}
+
+/// As ``eventually(_:)``, giving the task's turn away in between and not the thread's.
+func eventuallySuspending(_ condition: () -> Bool) async -> Bool {
+    let patience = ContinuousClock.now.advanced(by: .seconds(30))
+    while !condition() {
+        guard ContinuousClock.now < patience else { return false }
+        await Task.yield()
+    }
+    return true
+}
