@@ -53,3 +53,12 @@ struct CountedUnique: ~Copyable, Sendable {
         counter.death()
     }
 }
+
+/// The id of a value that arrived whole; -1 for a torn one. A function, because a macro cannot look into what
+/// cannot be copied.
+func id(_ value: borrowing CountedUnique?) -> Int? {
+    switch value {
+    case .some(let value): value.isWhole ? value.id : -1
+    case .none: nil
+    }
+}

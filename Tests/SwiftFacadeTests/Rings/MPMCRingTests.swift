@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The MPMC ring through the facade: nothing lost or doubled among many threads, also when it is closed in
+// the middle, every lifetime balanced, overwriting, waits.
+
+import Interlock
+import Synchronization
+import Testing
+
+@Suite struct MPMCRingTests {
+    @Test(arguments: [1, 3, 16, 1_024])
+    func everyElementArrivesOnceAndEachProducersInOrder(capacity: Int) throws {
+        let ring = try MPMCRing<Int>(capacity: capacity)
+        let received = SafeArray<[Int]>()
+        let producers = Latch(count: 2)
+        onThreads(4) { thread in
+            if thread < 2 {
+                for value in 0..<5_000 where !ring.push(thread * 10_000 + value).isPushed {
+                    Issue.record("refused")
+                }
+                producers.countDown()
+                producers.wait()
+                ring.close()
+            } else {
+                var mine: [Int] = []
+                while let value = ring.pop() { mine.append(value) }
+                received.append(mine)
+            }
+        }
+        for mine in received {
+            for producer in 0..<2 {
+                let theirs = mine.filter { $0 / 10_000 == producer }
+                #expect(theirs == theirs.sorted())
+            }
+        }
+        let expected = (0..<5_000).map { $0 } + (0..<5_000).map { 10_000 + $0 }
+        #expect(received.flatMap { $0 }.sorted() == expected)
+    }
+
+    /// Close races with pushes and pops on all threads: what was pushed with success is popped.
+    @Test func closingLosesNothing() throws {
+        let counter = LifetimeCounter()
+        for _ in 0..<300 {
+            let ring = try MPMCRing<Counted>(capacity: 4)
+            let pushed = Atomic<Int>(0)
+            let popped = Atomic<Int>(0)
+            onThreads(4) { thread in
+                switch thread {
+                case 0, 1:
+                    while ring.push(Counted(thread, counter)).isPushed { pushed.add(1, ordering: .relaxed) }
+                case 2:
+                    while ring.pop() != nil { popped.add(1, ordering: .relaxed) }
+                default:
+                    for _ in 0..<20 where ring.tryPop() != nil { popped.add(1, ordering: .relaxed) }
+                    ring.close()
+                }
+            }
+            #expect(pushed.load(ordering: .relaxed) == popped.load(ordering: .relaxed))
+            #expect(ring.tryPop() == nil && ring.count == 0)
+        }
+        #expect(counter.living == 0)
+    }
+
+    @Test func capacitiesAreHonouredExactly() throws {
+        for capacity in [1, 2, 3, 5, 8, 100] {
+            let ring = try MPMCRing<UInt8>(capacity: capacity)
+            for _ in 0..<3 {
+                for value in 0..<capacity { #expect(ring.tryPush(UInt8(value))) }
+                #expect(!ring.tryPush(0) && ring.count == capacity && ring.capacity == capacity)
+                for value in 0..<capacity { #expect(ring.tryPop() == UInt8(value)) }
+                #expect(ring.tryPop() == nil)
+            }
+        }
+        #expect(throws: RingError.invalidCapacity(0)) { try MPMCRing<Int>(capacity: 0) }
+        #expect(throws: RingError.invalidCapacity(-1)) { try MPMCRing<Int>(capacity: -1) }
+        #expect(throws: RingError.invalidCapacity(.max)) { try MPMCRing<Int>(capacity: .max) }
+    }
+
+    @Test func everyLifetimeIsBalanced() throws {
+        let counter = LifetimeCounter()
+        do {
+            let ring = try MPMCRing<CountedUnique>(capacity: 3)
+            for id in 0..<5 { _ = ring.offer(CountedUnique(id, counter)) }
+            #expect(counter.living == 3)
+            let evicted = ring.pushOverwriting(CountedUnique(5, counter))
+            #expect(id(evicted) == 0 && counter.living == 4)
+            let popped = ring.tryPop()
+            #expect(id(popped) == 1)
+            let kept = ring.pushOverwriting(CountedUnique(6, counter))
+            #expect(id(kept) == nil && counter.living == 5)
+        }
+        #expect(counter.living == 0 && counter.total == 7)
+    }
+
+    @Test func overwritingEvictsTheOldestAndDropsNothingOnAClosedRing() throws {
+        let ring = try MPMCRing<Int>(capacity: 2)
+        #expect((1...5).map { ring.pushOverwriting($0) } == [nil, nil, 1, 2, 3])
+        ring.close()
+        #expect(ring.pushOverwriting(6) == 6)
+        #expect(ring.pop() == 4 && ring.pop() == 5 && ring.pop() == nil)
+    }
+
+    @Test func batchesKeepTogetherAndBalance() throws {
+        let counter = LifetimeCounter()
+        do {
+            let ring = try MPMCRing<Counted>(capacity: 5)
+            for _ in 0..<20 {
+                let all = (0..<7).map { Counted($0, counter) }
+                #expect(ring.tryPush(contentsOf: all) == 5)
+                #expect(ring.tryPop(atMost: 2).map(\.id) == [0, 1])
+                #expect(ring.tryPush(contentsOf: Array(all[5...])) == 2)
+                #expect(ring.tryPop(atMost: 9).map(\.id) == [2, 3, 4, 5, 6])
+                #expect(ring.tryPop(atMost: 9).isEmpty && ring.tryPop(atMost: 0).isEmpty)
+            }
+            #expect(counter.living == 0)
+            #expect(ring.tryPush(contentsOf: [Counted(1, counter)]) == 1)
+        }
+        #expect(counter.living == 0)
+    }
+
+    @Test func waitsEndInTime() throws {
+        let ring = try MPMCRing<Int>(capacity: 1)
+        let limit = Duration.milliseconds(10)
+        let begin = ContinuousClock.now
+        #expect(ring.pop(timeout: limit) == .timedOut)
+        #expect(ContinuousClock.now - begin >= limit)
+        #expect(ring.tryPush(1))
+        #expect(ring.push(2, until: begin) == .timedOut(2))
+        #expect(ring.offer(2) == .full(2))
+        #expect(ring.pop(until: begin) == .popped(1), "a passed deadline still pops what is there")
+        ring.close()
+        #expect(ring.offer(3) == .closed(3) && ring.push(3, timeout: .zero) == .closed(3) && ring.isClosed)
+        #expect(ring.pop(timeout: limit) == .closed)
+    }
+
+    @Test func closingWakesEveryWaiter() throws {
+        let ring = try MPMCRing<Int>(capacity: 1)
+        let threads = (0..<3).map { _ in TestThread { #expect(ring.pop() == nil) } }
+        ring.close()
+        threads.forEach { $0.join() }
+    }
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Programs that must not compile, and for each its right twin that must: the compiler is run on both
+// against the module under test. A wrong program counts only if it fails for its own reason, so each
+// names the words the compiler must say; the twin shows that nothing else is wrong with it.
+//
+// Ownership and regions are checked after type checking: `-typecheck` alone would accept all of them.
+
+import Foundation
+import Testing
+
+@Suite struct WrongProgramTests {
+    struct Program: CustomTestStringConvertible, Sendable {
+        let claim: String
+        let right: String
+        let wrong: String
+        /// What the compiler must say to the wrong one.
+        let complaint: String
+
+        var testDescription: String { claim }
+    }
+
+    static let programs: [Program] = [
+        Program(
+            claim: "a ring is split once",
+            right: "func f(_ ring: consuming SPSCRing<Int>) { ring.split { _, _ in } }",
+            wrong: """
+                func f(_ ring: consuming SPSCRing<Int>) {
+                    ring.split { _, _ in }
+                    ring.split { _, _ in }
+                }
+                """,
+            complaint: "'ring' consumed more than once"
+        ),
+        Program(
+            claim: "a producer is not copied",
+            right: """
+                func f(_ ring: consuming SPSCRing<Int>) {
+                    ring.split { producer, _ in let same = producer; _ = same.tryPush(1) }
+                }
+                """,
+            wrong: """
+                func f(_ ring: consuming SPSCRing<Int>) {
+                    ring.split { producer, _ in let second = producer; _ = second.tryPush(1); _ = producer.tryPush(2) }
+                }
+                """,
+            complaint: "used after consume"
+        ),
+        Program(
+            claim: "a producer is not made by hand",
+            right: "func f(_ ring: borrowing SPSCRing<Int>.Producer) { _ = ring.count }",
+            wrong: "func f() { _ = SPSCRing<Int>.Producer() }",
+            complaint: "initializer is inaccessible"
+        ),
+        Program(
+            claim: "a producer is not used after it has gone",
+            right: """
+                func f(_ ring: consuming SPSCRing<Int>) {
+                    ring.split { producer, _ in _ = producer.tryPush(1); _ = consume producer }
+                }
+                """,
+            wrong: """
+                func f(_ ring: consuming SPSCRing<Int>) {
+                    ring.split { producer, _ in _ = consume producer; _ = producer.tryPush(1) }
+                }
+                """,
+            complaint: "used after consume"
+        ),
+        Program(
+            claim: "a producer is on one thread at a time",
+            right: """
+                func f(_ ring: consuming SPSCRing<Int>) {
+                    ring.split { producer, consumer in
+                        Task { _ = producer.tryPush(1) }
+                        Task { _ = consumer.tryPop() }
+                    }
+                }
+                """,
+            wrong: """
+                func f(_ ring: consuming SPSCRing<Int>) {
+                    ring.split { producer, consumer in
+                        Task { _ = producer.tryPush(1) }
+                        _ = producer.tryPush(2)
+                    }
+                }
+                """,
+            complaint: "risks causing data races"
+        ),
+        Program(
+            claim: "a consumer does not go into a closure that may run on several threads",
+            right: """
+                func several(_ body: @escaping @Sendable () -> Void) {}
+                func f(_ ring: consuming SPSCRing<Int>) {
+                    ring.split { _, consumer in
+                        let handoff = Handoff(consumer)
+                        several { _ = handoff.take().tryPop() }
+                    }
+                }
+                """,
+            wrong: """
+                func several(_ body: @escaping @Sendable () -> Void) {}
+                func f(_ ring: consuming SPSCRing<Int>) {
+                    ring.split { _, consumer in several { _ = consumer.tryPop() } }
+                }
+                """,
+            complaint: "non-Sendable type 'SPSCRing<Int>.Consumer'"
+        ),
+        Program(
+            claim: "an element is not used after it has been pushed",
+            right: """
+                final class Box { var value = 0 }
+                func f(_ ring: MPMCRing<Box>) { let box = Box(); box.value = 1; _ = ring.tryPush(box) }
+                """,
+            wrong: """
+                final class Box { var value = 0 }
+                func f(_ ring: MPMCRing<Box>) { let box = Box(); _ = ring.tryPush(box); box.value = 1 }
+                """,
+            complaint: "risks causing data races"
+        ),
+        Program(
+            claim: "a lock is not copied",
+            right:
+                "func f(_ lock: consuming ReadWriteLock<Int>) { let same = lock; same.withWriteLock { $0 += 1 } }",
+            wrong: """
+                func f(_ lock: consuming ReadWriteLock<Int>) {
+                    let second = lock
+                    second.withWriteLock { $0 += 1 }
+                    lock.withWriteLock { $0 += 1 }
+                }
+                """,
+            complaint: "used after consume"
+        ),
+        Program(
+            claim: "a lock over what is not Sendable stays on its thread",
+            right: """
+                final class Sound: Sendable { let lock = ReadWriteLock([0]) }
+                """,
+            wrong: """
+                final class Box { var value = 0 }
+                final class Unsound: Sendable { let lock = ReadWriteLock(Box()) }
+                """,
+            complaint: "contains non-Sendable type 'Box'"
+        ),
+        Program(
+            claim: "a read closure does not write",
+            right: "func f(_ lock: borrowing ReadWriteLock<[Int]>) { lock.withWriteLock { $0.append(1) } }",
+            wrong: "func f(_ lock: borrowing ReadWriteLock<[Int]>) { lock.withReadLock { $0.append(1) } }",
+            complaint: "cannot use mutating member on immutable value"
+        ),
+        Program(
+            claim: "an upgradable view does not outlive its closure",
+            right:
+                "func f(_ lock: borrowing ReadWriteLock<Int>) -> Int { lock.withUpgradableLock { view in view.value } }",
+            wrong: """
+                func f(_ lock: borrowing ReadWriteLock<Int>) -> ReadWriteLock<Int>.UpgradableView {
+                    lock.withUpgradableLock { view in view }
+                }
+                """,
+            complaint: "missing reinitialization of inout parameter"
+        ),
+        Program(
+            claim: "an array of what is not Sendable stays on its thread",
+            right: "final class Sound: Sendable { let array = SafeArray<Int>() }",
+            wrong: """
+                final class Box { var value = 0 }
+                final class Unsound: Sendable { let array = SafeArray<Box>() }
+                """,
+            complaint: "contains non-Sendable type 'Box'"
+        ),
+        Program(
+            claim: "a task does not block its thread in a semaphore",
+            right: "func f(_ semaphore: FIFOSemaphore) async throws { try await semaphore.wait() }",
+            wrong: "func f(_ lock: ThreadBarrier) async { _ = lock.wait() }",
+            complaint: "unavailable from asynchronous contexts"
+        ),
+    ]
+
+    @Test(arguments: programs) func theRightTwinCompilesAndTheWrongProgramDoesNot(program: Program) throws {
+        let right = try Compiler.compile(program.right)
+        #expect(right.succeeded, "\(right.output)")
+        let wrong = try Compiler.compile(program.wrong)
+        #expect(!wrong.succeeded, "compiled, and must not")
+        #expect(wrong.output.contains(program.complaint), "\(wrong.output)")
+    }
+}
+
+/// The Swift compiler of the toolchain these tests were built with, on one file that imports the module
+/// under test.
+private enum Compiler {
+    struct Unavailable: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    static func compile(_ body: String) throws -> (succeeded: Bool, output: String) {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "interlock-\(UUID().uuidString)"
+        )
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let source = folder.appendingPathComponent("program.swift")
+        try Data("import Interlock\n\(body)\n".utf8).write(to: source)
+
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [
+            "swiftc", "-swift-version", "6", "-parse-as-library", "-emit-sil", "-o", "/dev/null",
+            "-module-cache-path", products.appendingPathComponent("ModuleCache").path,
+            "-I", products.appendingPathComponent("Modules").path,
+            "-I", root.appendingPathComponent("include").path,
+            source.path,
+        ]
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        let said = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return (process.terminationStatus == 0, String(decoding: said, as: UTF8.self))
+    }
+
+    /// Where the modules were built: beside the running test program.
+    static var products: URL {
+        URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
+    }
+
+    static var root: URL {
+        var folder = URL(fileURLWithPath: #filePath)
+        for _ in 0..<4 { folder.deleteLastPathComponent() }
+        return folder
+    }
+}
