@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Work in the background, its result on a chosen queue. Each form exists twice, for an expression and
+// for a closure, and again for work that throws, whose completion then takes a `Result`: the compiler
+// picks by what the completion accepts. All of them end in `deliver`, so that the rule is in one place:
+// the completion runs exactly once, on the queue asked for, and sees everything the work did.
+
+import Dispatch
+
+extension GCD {
+    /// Computes an expression on `queue` and delivers its value on another.
+    ///
+    /// May be called from any thread; returns at once. The expression is evaluated on `queue`, not here.
+    /// The default delivery, the main queue, needs a program that drains it.
+    ///
+    /// - Parameters:
+    ///   - queue: where the work runs, by default the global queue for work the user waits for.
+    ///   - delivery: where `completion` runs, by default the main queue.
+    ///   - work: the expression.
+    ///   - completion: called exactly once, with the value; it sees everything the work did.
+    public static func run<Value: Sendable>(
+        on queue: DispatchQueue = userInitiated,
+        deliverOn delivery: DispatchQueue = main,
+        _ work: @autoclosure @escaping @Sendable () -> Value,
+        completion: @escaping @Sendable (Value) -> Void
+    ) {
+        deliver(on: queue, deliverOn: delivery, work, completion)
+    }
+
+    /// Runs a closure on `queue` and delivers its value on another; otherwise as the form for an
+    /// expression.
+    ///
+    /// - Parameters:
+    ///   - queue: where the work runs, by default the global queue for work the user waits for.
+    ///   - delivery: where `completion` runs, by default the main queue.
+    ///   - work: the closure.
+    ///   - completion: called exactly once, with the value; it sees everything the work did.
+    public static func run<Value: Sendable>(
+        on queue: DispatchQueue = userInitiated,
+        deliverOn delivery: DispatchQueue = main,
+        _ work: @escaping @Sendable () -> Value,
+        completion: @escaping @Sendable (Value) -> Void
+    ) {
+        deliver(on: queue, deliverOn: delivery, work, completion)
+    }
+
+    /// Computes an expression that may throw on `queue` and delivers its `Result` on another.
+    ///
+    /// - Parameters:
+    ///   - queue: where the work runs, by default the global queue for work the user waits for.
+    ///   - delivery: where `completion` runs, by default the main queue.
+    ///   - work: the expression.
+    ///   - completion: called exactly once, with the value or the error.
+    public static func run<Value: Sendable>(
+        on queue: DispatchQueue = userInitiated,
+        deliverOn delivery: DispatchQueue = main,
+        _ work: @autoclosure @escaping @Sendable () throws -> Value,
+        completion: @escaping @Sendable (Result<Value, any Error>) -> Void
+    ) {
+        deliver(on: queue, deliverOn: delivery, { Result(catching: work) }, completion)
+    }
+
+    /// Runs a closure that may throw on `queue` and delivers its `Result` on another.
+    ///
+    /// - Parameters:
+    ///   - queue: where the work runs, by default the global queue for work the user waits for.
+    ///   - delivery: where `completion` runs, by default the main queue.
+    ///   - work: the closure.
+    ///   - completion: called exactly once, with the value or the error.
+    public static func run<Value: Sendable>(
+        on queue: DispatchQueue = userInitiated,
+        deliverOn delivery: DispatchQueue = main,
+        _ work: @escaping @Sendable () throws -> Value,
+        completion: @escaping @Sendable (Result<Value, any Error>) -> Void
+    ) {
+        deliver(on: queue, deliverOn: delivery, { Result(catching: work) }, completion)
+    }
+
+    /// Runs a closure on `queue` and suspends until its value is there.
+    ///
+    /// Keeps blocking or long computation off the cooperative threads of Swift concurrency. If the task
+    /// is cancelled before the work has begun, the work never runs, its captures are freed and
+    /// `CancellationError` is thrown at once; work that has begun is waited for.
+    ///
+    /// - Parameters:
+    ///   - queue: where the work runs, by default the global queue for work the user waits for.
+    ///   - work: the closure; what it throws is thrown on.
+    /// - Returns: the closure's value.
+    public static func run<Value: Sendable>(
+        on queue: DispatchQueue = userInitiated, _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        let pending = PendingWork(work)
+        let result = Rendezvous<Result<Value, any Error>>()
+        return try await withTaskCancellationHandler {
+            _ = QueueTag.of(queue)
+            queue.async {
+                // Taking the work is what decides between running and cancelling.
+                guard let work = pending.take() else { return }
+                result.settle(Result(catching: work))
+            }
+            return try await result.value().get()
+        } onCancel: {
+            if pending.take() != nil { result.settle(.failure(CancellationError())) }
+        }
+    }
+
+    private static func deliver<Value: Sendable>(
+        on queue: DispatchQueue, deliverOn delivery: DispatchQueue,
+        _ work: @escaping @Sendable () -> Value, _ completion: @escaping @Sendable (Value) -> Void
+    ) {
+        _ = QueueTag.of(queue)
+        _ = QueueTag.of(delivery)
+        queue.async {
+            let value = work()
+            delivery.async { completion(value) }
+        }
+    }
+}

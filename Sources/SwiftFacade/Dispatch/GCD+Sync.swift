@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `sync` that refuses to wait for itself. libdispatch traps without a word when a thread waits for the
+// queue it is on, and hangs when the queue was entered further out (A, then B, then A again), since it
+// looks at the innermost queue only. Two sources are asked here before waiting: the tag of the current
+// queue, which also knows work that arrived by plain `async`, and the list of the queues this thread
+// has entered through `GCD.sync`.
+
+import Dispatch
+
+extension GCD {
+    /// Runs `body` on `queue` and waits for its result, or reports that it could never come.
+    ///
+    /// May be called from any thread; blocks until `queue` has run `body`. Entering a queue that this
+    /// thread is already on, directly or further out (A, then B, then A again), is misuse: it is
+    /// reported with the labels of all queues on the way, then the program aborts. This holds for
+    /// concurrent queues too, where a second `sync` hangs as soon as a barrier waits in between; the
+    /// global queues, which have no barriers, are exempt.
+    ///
+    /// What is seen: queues entered through this call, and the current queue however work got there,
+    /// if ``GCD`` made it or met it before. What is not: a queue entered by plain `sync` or `async` that
+    /// no helper has met, once another queue was entered in between. libdispatch does not tell a queue
+    /// from one that targets it: a queue without a tag of its own counts as the queue it targets, which
+    /// is right where that one is serial; make a concurrent target with
+    /// ``concurrentQueue(label:qos:target:)`` to have it told apart.
+    ///
+    /// - Parameters:
+    ///   - queue: the queue to run on.
+    ///   - body: the work; what it throws is thrown on. It sees everything done before the call.
+    /// - Returns: what `body` returned.
+    @discardableResult
+    public static func sync<Value, Failure: Error>(
+        on queue: DispatchQueue, _ body: () throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        guard let target = QueueTag.of(queue) else { return try perform(on: queue, body) }
+        let entered = enteredQueues()
+        if let outermost = entered.firstIndex(where: { $0 === target }) {
+            let way = (entered[outermost...] + [target]).map(\.quoted).joined(separator: " → ")
+            MisuseReport.stop(
+                "GCD.sync", "on: \(target.quoted)",
+                "would wait for itself: this thread is running on \(entered[entered.count - 1].quoted) and "
+                    + "has entered \(target.quoted) already (\(way)), so the work could never start; "
+                    + "call it directly or use async")
+        }
+        let inside = entered + [target]
+        return try perform(on: queue) { () throws(Failure) -> Value in
+            try EnteredQueues.with(inside, body)
+        }
+    }
+
+    /// The list kept by `sync`, followed by the current queue where work got there another way. One
+    /// known to be concurrent is left out: the tag may be that of a target, which is free to be entered.
+    private static func enteredQueues() -> [QueueTag] {
+        let entered = EnteredQueues.current
+        guard let current = QueueTag.current, current.width != .concurrent,
+            !entered.contains(where: { $0 === current })
+        else { return entered }
+        return entered + [current]
+    }
+
+    /// `DispatchQueue.sync` with the error's type kept.
+    private static func perform<Value, Failure: Error>(
+        on queue: DispatchQueue, _ body: () throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        let result: Result<Value, Failure> = queue.sync {
+            do throws(Failure) { return .success(try body()) } catch { return .failure(error) }
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Map and for-each over several child tasks at once. A task group without a limit would start a task
+// for each element; here a new one starts only when one has ended, so at most `maxConcurrency` elements
+// are in progress however many there are.
+
+import Foundation
+
+extension Sequence where Element: Sendable {
+    /// The results of `transform` for each element, in the elements' order, computed several at a time.
+    ///
+    /// Suspends instead of blocking. The first error (in time) cancels the child tasks in progress, no
+    /// further element is begun, and the error is thrown once they have ended. When the calling task is
+    /// cancelled its children are too, no further element is begun, and what `transform` makes of its
+    /// cancellation decides the outcome; elements that were never begun then throw `CancellationError`.
+    ///
+    /// - Parameters:
+    ///   - maxConcurrency: how many elements are in progress at most; at least 1; by default the number
+    ///     of processors. One below 1 is misuse.
+    ///   - transform: called once for each element begun, in a child task.
+    /// - Returns: one result for each element.
+    public func concurrentMap<Output: Sendable>(
+        maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
+        _ transform: @escaping @Sendable (Element) async throws -> Output
+    ) async throws -> [Output] {
+        let elements = Array(self)
+        let limit = validated(maxConcurrency, "concurrentMap")
+        var results = [Output?](repeating: nil, count: elements.count)
+        try await withThrowingTaskGroup(of: (Int, Output).self) { group in
+            for (index, element) in elements.enumerated() {
+                if index >= limit, let (done, output) = try await group.next() { results[done] = output }
+                try Task.checkCancellation()
+                group.addTask { (index, try await transform(element)) }
+            }
+            for try await (done, output) in group { results[done] = output }
+        }
+        return results.map { $0! }
+    }
+
+    /// Calls `body` for each element, several at a time; otherwise as the suspending
+    /// `concurrentMap(maxConcurrency:_:)`.
+    ///
+    /// - Parameters:
+    ///   - maxConcurrency: how many elements are in progress at most; by default the number of
+    ///     processors.
+    ///   - body: called once for each element begun, in a child task.
+    public func concurrentForEach(
+        maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
+        _ body: @escaping @Sendable (Element) async throws -> Void
+    ) async throws {
+        _ = try await concurrentMap(maxConcurrency: maxConcurrency, body)
+    }
+}

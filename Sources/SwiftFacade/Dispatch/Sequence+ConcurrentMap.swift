@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Map and for-each over several threads at once, blocking form. The calling thread works too, beside
+// threads of their own, so elements may block without starving libdispatch's pool, and one processor's
+// worth of work costs no thread. Workers take the next index from one counter; each keeps its results
+// to itself and hands them over once, at its end, so the lock is touched once an element and never
+// while one is being worked on. The `async` form lives in `Sequence+ConcurrentMap+Async.swift`.
+
+import Dispatch
+import Foundation
+import Synchronization
+
+extension Sequence where Element: Sendable {
+    /// The results of `transform` for each element, in the elements' order, computed several at a time.
+    ///
+    /// Blocks the calling thread, which does its share, until all workers are done. The first error
+    /// (in time) is thrown; elements not begun by then are never begun, those in progress are waited
+    /// for. Everything the transforms did is visible after the return. Elements are started in order.
+    ///
+    /// - Parameters:
+    ///   - maxConcurrency: how many elements are in progress at most; at least 1; by default the number
+    ///     of processors. Ask for more than that where elements block. One below 1 is misuse.
+    ///   - transform: called once for each element begun, on the calling thread or one of its own.
+    /// - Returns: one result for each element.
+    /// - Complexity: O(*n*) calls, `maxConcurrency` - 1 threads created.
+    public func concurrentMap<Output: Sendable, Failure: Error>(
+        maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
+        _ transform: @Sendable (Element) throws(Failure) -> Output
+    ) throws(Failure) -> [Output] {
+        let elements = Array(self)
+        let work = SharedWork<Output, Failure>(count: elements.count)
+        let workers = Swift.min(validated(maxConcurrency, "concurrentMap"), elements.count)
+        withoutActuallyEscaping(transform) { transform in
+            let helpers = DispatchGroup()
+            for number in 1..<Swift.max(workers, 1) {
+                helpers.enter()
+                OwnThread.run(named: "concurrentMap.\(number)") {
+                    work.run { index throws(Failure) in try transform(elements[index]) }
+                    helpers.leave()
+                }
+            }
+            work.run { index throws(Failure) in try transform(elements[index]) }
+            // Nothing escapes: all helpers have left the closure before it goes out of scope.
+            helpers.wait()
+        }
+        return try work.results()
+    }
+
+    /// Calls `body` for each element, several at a time; otherwise as
+    /// `concurrentMap(maxConcurrency:_:)`.
+    ///
+    /// - Parameters:
+    ///   - maxConcurrency: how many elements are in progress at most; by default the number of
+    ///     processors.
+    ///   - body: called once for each element begun, on the calling thread or one of its own.
+    public func concurrentForEach<Failure: Error>(
+        maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
+        _ body: @Sendable (Element) throws(Failure) -> Void
+    ) throws(Failure) {
+        _ = try concurrentMap(maxConcurrency: maxConcurrency, body)
+    }
+
+    func validated(_ maxConcurrency: Int, _ call: String) -> Int {
+        if maxConcurrency < 1 {
+            MisuseReport.stop(call, "maxConcurrency: \(maxConcurrency)", "at least one element must be allowed at a time")
+        }
+        return maxConcurrency
+    }
+}
+
+/// The counter, the results and the first error of one `concurrentMap`.
+private final class SharedWork<Output: Sendable, Failure: Error>: Sendable {
+    private struct State {
+        var next = 0
+        var results: [Output?]
+        var failure: Failure?
+    }
+
+    private let count: Int
+    private let state: Mutex<State>
+
+    init(count: Int) {
+        self.count = count
+        state = Mutex(State(results: Array(repeating: nil, count: count)))
+    }
+
+    /// One worker: takes indices until none is left or one has failed.
+    func run(_ body: (Int) throws(Failure) -> Output) {
+        var mine: [(index: Int, output: Output)] = []
+        while let index = takeIndex() {
+            do throws(Failure) {
+                mine.append((index, try body(index)))
+            } catch {
+                state.withLock { if $0.failure == nil { $0.failure = error } }
+                return
+            }
+        }
+        let done = mine
+        state.withLock { for (index, output) in done { $0.results[index] = output } }
+    }
+
+    private func takeIndex() -> Int? {
+        state.withLock { state in
+            guard state.failure == nil, state.next < count else { return nil }
+            defer { state.next += 1 }
+            return state.next
+        }
+    }
+
+    func results() throws(Failure) -> [Output] {
+        let (failure, results) = state.withLock { ($0.failure, $0.results) }
+        if let failure { throw failure }
+        return results.map { $0! }
+    }
+}

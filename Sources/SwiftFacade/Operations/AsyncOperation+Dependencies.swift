@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The side of an operation that others wait on: it keeps their gates and opens them when it has
+// finished. And the question whether an edge may be added, for those who would rather ask than abort.
+
+import Foundation
+
+extension AsyncOperation {
+    /// The cycle that depending on `dependency` would close, or nil where the edge may be added.
+    ///
+    /// May be called from any thread; never blocks for long. Another thread may add an edge between the
+    /// answer and its use.
+    ///
+    /// - Returns: the operations of the cycle, each waiting for the next; first and last are this one.
+    /// - Complexity: O(*v* + *e*) in the unfinished operations above `dependency` and their edges.
+    public final func cycle(byDependingOn dependency: Operation) -> [Operation]? {
+        DependencyGraph.path(from: dependency, to: self).map { [self] + $0 }
+    }
+
+    var unfinishedDependencyNames: String {
+        let names = dependencies.filter { !$0.isFinished }.map { MisuseReport.name($0.name, of: $0) }
+        return names.isEmpty ? "a dependency" : names.joined(separator: ", ")
+    }
+}
+
+extension AsyncOperation: GatedOperation {
+    func openWhenFinished(_ gate: DependencyGate) {
+        let hasFinished = record.withLock { record in
+            if record.phase == .finished { return true }
+            // Dependents come and go while a long operation runs: do not keep the gates of the gone.
+            if record.gates.count == record.gates.capacity { record.gates.removeAll(where: \.dependentIsGone) }
+            record.gates.append(gate)
+            return false
+        }
+        if hasFinished { gate.open() }
+    }
+
+    func dependencyEnded() {
+        if isReady { announce(.ready) }
+    }
+
+    func markDependedUpon() {
+        record.withLock { $0.isDependedUpon = true }
+    }
+}

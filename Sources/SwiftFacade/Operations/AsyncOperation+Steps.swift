@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Typed data from operation to operation. A step is an operation that depends on the one above and is
+// given its output; when the one above failed or was cancelled, the step's closure is not called and
+// its error passes on unchanged, so that whoever takes the last result learns where the chain broke.
+//
+// A step holds the operation above until it has run, then lets it go with all it produced. Steps are
+// ordinary operations: each is added to a queue, the same or another.
+
+import Foundation
+
+extension AsyncOperation {
+    /// A step that computes something from this operation's output.
+    ///
+    /// - Parameters:
+    ///   - name: names the step in errors and reports.
+    ///   - step: given the output, on the thread of the queue the step was added to.
+    /// - Returns: the step, which waits for this operation. Add both to a queue.
+    public final func then<Next: Sendable>(
+        name: String? = nil, _ step: @escaping @Sendable (Output) throws -> Next
+    ) -> AsyncOperation<Next> {
+        following(name) { .block(with: $0, step) }
+    }
+
+    /// A step that computes something from this operation's output with an `async` closure.
+    ///
+    /// - Parameters:
+    ///   - name: names the step in errors and reports.
+    ///   - priority: of the task the closure runs in.
+    ///   - step: given the output; its task is cancelled with the step.
+    /// - Returns: the step, which waits for this operation. Add both to a queue.
+    public final func then<Next: Sendable>(
+        name: String? = nil, priority: TaskPriority? = nil,
+        _ step: @escaping @Sendable (Output) async throws -> Next
+    ) -> AsyncOperation<Next> {
+        following(name) { input in .task(priority) { try await step(try input()) } }
+    }
+
+    /// A step that gives this operation's output to a completion-handler function.
+    ///
+    /// - Parameters:
+    ///   - name: names the step in errors and reports.
+    ///   - step: given the output and the completion to call.
+    /// - Returns: the step, which waits for this operation. Add both to a queue.
+    public final func then<Next: Sendable>(
+        name: String? = nil, _ step: @escaping @Sendable (Output, OperationCompletion<Next>) -> Void
+    ) -> AsyncOperation<Next> {
+        following(name) { input in
+            .handler { completion in
+                switch Result(catching: input) {
+                case .success(let output): step(output, completion)
+                case .failure(let error): completion.fail(error)
+                }
+            }
+        }
+    }
+
+    /// A step that makes an operation from this one's output, runs it, and ends with its outcome.
+    ///
+    /// - Parameters:
+    ///   - name: names the step in errors and reports.
+    ///   - queue: where the operation that `make` returns is run. The step itself does not occupy it.
+    ///   - make: given the output. Cancelling the step cancels the operation it returned.
+    /// - Returns: the step, which waits for this operation. Add both to a queue.
+    public final func flatMap<Next: Sendable>(
+        name: String? = nil, on queue: OperationQueue,
+        _ make: @escaping @Sendable (Output) throws -> AsyncOperation<Next>
+    ) -> AsyncOperation<Next> {
+        then(name: name) { output, completion in
+            do {
+                let inner = try make(output)
+                inner.onFinish { completion($0) }
+                completion.onCancel { inner.cancel() }
+                queue.addOperation(inner)
+            } catch {
+                completion.fail(error)
+            }
+        }
+    }
+
+    /// A step that gives this operation's output, or what `rescue` makes of its error.
+    ///
+    /// - Parameters:
+    ///   - name: names the step in errors and reports.
+    ///   - rescue: given the error of this operation or of one above it; may throw another.
+    /// - Returns: the step, which waits for this operation. Add both to a queue.
+    public final func recover(
+        name: String? = nil, _ rescue: @escaping @Sendable (any Error) throws -> Output
+    ) -> AsyncOperation<Output> {
+        following(name) { input in
+            .block { do { return try input() } catch { return try rescue(error) } }
+        }
+    }
+
+    /// A step that gives both outputs once both operations have finished, or the error of one of them.
+    public final func and<Other: Sendable>(
+        _ other: AsyncOperation<Other>, name: String? = nil
+    ) -> AsyncOperation<(Output, Other)> {
+        let both = following(name) { input in
+            .block { [weak other] in
+                let first = try input()
+                guard let second = other?.result else {
+                    throw OperationInputMissing(operation: name ?? "and", upstream: other?.bareName ?? "?")
+                }
+                return (first, try second.get())
+            }
+        }
+        both.addDependency(other)
+        return both
+    }
+
+    /// An operation that gives the outputs of `operations`, in their order, or the first error in order.
+    public static func all<Element>(
+        of operations: [AsyncOperation<Element>], name: String? = nil
+    ) -> AsyncOperation<[Element]> where Output == [Element] {
+        let all = AsyncOperation<[Element]>(
+            name: name,
+            work: .block {
+                try operations.map { operation in
+                    guard let result = operation.result else {
+                        throw OperationInputMissing(operation: name ?? "all", upstream: operation.bareName)
+                    }
+                    return try result.get()
+                }
+            })
+        for operation in operations { all.addDependency(operation) }
+        return all
+    }
+
+    /// Adds the operation to `queue` and gives it back: `let page = AsyncOperation { … }.enqueued(on: queue)`.
+    @discardableResult
+    public final func enqueued(on queue: OperationQueue) -> Self {
+        queue.addOperation(self)
+        return self
+    }
+
+    /// An operation that depends on this one and whose work gets at its output through a closure.
+    private func following<Next: Sendable>(
+        _ name: String?, _ work: (_ input: @escaping @Sendable () throws -> Output) -> AsyncOperation<Next>.Work
+    ) -> AsyncOperation<Next> {
+        let next = AsyncOperation<Next>(
+            name: name,
+            work: work { [self] in
+                guard let result else {
+                    throw OperationInputMissing(operation: name ?? "then", upstream: bareName)
+                }
+                return try result.get()
+            })
+        next.addDependency(self)
+        return next
+    }
+}
+
+extension AsyncOperation.Work {
+    /// A plain step: input, then closure.
+    fileprivate static func block<Input>(
+        with input: @escaping @Sendable () throws -> Input,
+        _ step: @escaping @Sendable (Input) throws -> Output
+    ) -> Self {
+        .block { try step(try input()) }
+    }
+}

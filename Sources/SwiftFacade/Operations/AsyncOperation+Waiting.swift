@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ways to get the result: a hook, a blocking wait with and without a time limit, and the same as
+// `async`. All of them are hooks underneath; a wait that gives up takes its hook back, so that waiting
+// in a loop for a long operation leaves nothing behind.
+
+import Dispatch
+import Foundation
+import Synchronization
+
+extension AsyncOperation {
+    /// Runs `hook` with the outcome when the operation has finished, at once if it has.
+    ///
+    /// May be called from any thread. The hook runs exactly once, after dependents were released, on the
+    /// thread that finishes the operation (or on this one), and is freed after it has run. Unlike
+    /// `completionBlock` there may be any number.
+    public final func onFinish(_ hook: @escaping @Sendable (Outcome) -> Void) {
+        if addHook(hook) == nil { hook(settledOutcome) }
+    }
+
+    // MARK: Blocking
+
+    /// Blocks until the operation has finished; gives its outcome.
+    ///
+    /// Never returns for an operation that nobody starts. Not for `async` code, which gets the
+    /// suspending form of the same name.
+    public final func outcome() -> Outcome {
+        blockingWait(until: .distantFuture)
+        return settledOutcome
+    }
+
+    /// Blocks until the operation has finished or `timeout` is over; nil then, and the operation goes on.
+    public final func outcome(timeout: Duration) -> Outcome? {
+        blockingWait(until: .after(timeout)) ? settledOutcome : nil
+    }
+
+    /// Blocks until the operation has finished or `deadline` is reached; answers whether it finished.
+    @discardableResult
+    public final func wait(until deadline: ContinuousClock.Instant) -> Bool {
+        blockingWait(until: .after(ContinuousClock.now.duration(to: deadline)))
+    }
+
+    /// Blocks until the operation has finished; gives its value or throws its error.
+    public final func output() throws -> Output { try outcome().get() }
+
+    @discardableResult
+    private func blockingWait(until deadline: DispatchTime) -> Bool {
+        let arrived = DispatchSemaphore(value: 0)
+        guard let hook = addHook({ _ in arrived.signal() }) else { return true }
+        if arrived.wait(timeout: deadline) == .success { return true }
+        record.withLock { $0.removeFinishHook(hook) }
+        return isFinished
+    }
+
+    // MARK: Suspending
+
+    /// The value, or the error the operation failed with; waits until it has finished.
+    ///
+    /// If the awaiting task is cancelled it throws `CancellationError` at once; the operation goes on.
+    /// A cancelled *operation* throws ``OperationCancelled``.
+    public final var value: Output {
+        get async throws { try await outcome().get() }
+    }
+
+    /// Waits until the operation has finished; gives its outcome. Throws only if the awaiting task is
+    /// cancelled, at once; the operation goes on.
+    public final func outcome() async throws(CancellationError) -> Outcome {
+        guard let outcome = await suspendingWait(timeout: nil) else { throw CancellationError() }
+        return outcome
+    }
+
+    /// Waits until the operation has finished or `timeout` is over; nil then, and the operation goes on.
+    /// Throws only if the awaiting task is cancelled.
+    public final func outcome(timeout: Duration) async throws(CancellationError) -> Outcome? {
+        let outcome = await suspendingWait(timeout: timeout)
+        if outcome == nil, Task.isCancelled { throw CancellationError() }
+        return outcome
+    }
+
+    /// Nil where the time was over or the task was cancelled.
+    private func suspendingWait(timeout: Duration?) async -> Outcome? {
+        let arrival = Rendezvous<Outcome?>()
+        guard let hook = addHook({ arrival.settle($0) }) else { return settledOutcome }
+        let timer = timeout.map { GCD.after($0, on: .global()) { arrival.settle(nil) } }
+        let outcome = await withTaskCancellationHandler {
+            await arrival.value()
+        } onCancel: {
+            arrival.settle(nil)
+        }
+        timer?.cancel()
+        if outcome == nil { record.withLock { $0.removeFinishHook(hook) } }
+        return outcome
+    }
+
+    // MARK: The hook underneath
+
+    private func addHook(_ hook: @escaping @Sendable (Outcome) -> Void) -> UInt64? {
+        record.withLock { $0.addFinishHook(hook) }
+    }
+
+    /// The outcome of an operation known to have one.
+    private var settledOutcome: Outcome {
+        guard let result else { preconditionFailure("a finished operation has an outcome") }
+        return result
+    }
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A Foundation operation that finishes when its work does and not when `main` returns, with a typed
+// result. This file is the meeting of two state machines: ours (`OperationRecord`, behind `record`) and
+// Foundation's. On Linux there is no key-value observing: `didChangeValue(for:)` with the key paths of
+// `isExecuting` and `isFinished` is a plain call that advances Foundation's state, releases dependents,
+// wakes waiters and fires the completion block. The recipe that is right there and on Darwin:
+//
+// - `isAsynchronous`, `isExecuting`, `isFinished` and `start()` are overridden and `super.start()` is
+//   never called: with an overridden `isFinished` it would fire the completion block twice.
+// - Finishing is decided once under our lock, the result stored first. will/didChange bracket the
+//   mutation but are posted outside the lock, because observers come back into the getters.
+// - Before `start()`, finishing and cancelling are only recorded: Foundation makes a cancelled
+//   operation ready at once, and its queue calls `start()`, which settles.
+// - `isReady` is left alone. Dependencies go through gates (`DependencyGate.swift`).
+//
+// Lock order: graph, then an operation's record. No lock is held while anything of the user's runs.
+
+import Foundation
+import Synchronization
+
+/// An operation whose work may go on after `start()` has returned, with a result of type `Output`.
+///
+/// It wraps a completion-handler function, an `async` closure or a plain closure, or is subclassed by
+/// overriding ``execute()``, which calls ``finish(_:)`` when the work is done. All of it may be used
+/// from any thread. It runs once, from an `OperationQueue` or by `start()`.
+///
+/// ```swift
+/// let page = AsyncOperation<Data>(name: "page") { completion in
+///     fetch(url) { data, error in
+///         if let data { completion.succeed(data) } else { completion.fail(error!) }
+///     }
+/// }
+/// let length = page.then(name: "length") { data in data.count }
+/// queue.addOperations([page, length], waitUntilFinished: false)
+/// print(try await length.value)
+/// ```
+///
+/// Finishing happens exactly once, however many callbacks, cancellations and threads race for it: the
+/// result is stored, dependents are released, the completion block fires and the ``onFinish(_:)`` hooks
+/// run, each of them once. A failed or cancelled operation releases its dependents too; steps made with
+/// `then` get its error.
+///
+/// Three limits come from Foundation on Linux. An operation of another class that depends on this one
+/// must be kept until this one finishes (an `AsyncOperation` need not be). A cycle is seen when its
+/// last edge is added to an `AsyncOperation`, not when it is added to another class. And
+/// `OperationQueue.addBarrierBlock` beside cancelled operations can deadlock the queue's own lock:
+/// make the barrier an operation that depends on the others instead.
+// Unchecked because Foundation declares its superclass so; all state added here is behind `record`.
+open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
+    /// What a subclass's ``execute()`` or a closure leaves behind.
+    public typealias Outcome = Result<Output, any Error>
+
+    enum Work {
+        case none
+        case handler(@Sendable (OperationCompletion<Output>) -> Void)
+        case block(@Sendable () throws -> Output)
+        case task(TaskPriority?, @Sendable () async throws -> Output)
+    }
+
+    let record: Mutex<OperationRecord<Output>>
+
+    /// For subclasses that override ``execute()``.
+    public override init() {
+        record = Mutex(OperationRecord(work: .none))
+        super.init()
+    }
+
+    init(name: String?, work: Work) {
+        record = Mutex(OperationRecord(work: work))
+        super.init()
+        self.name = name
+    }
+
+    /// Wraps a completion-handler function.
+    ///
+    /// `body` starts the function and returns; the operation goes on until the completion it was given
+    /// is called. A cancelled operation finishes at once; use ``OperationCompletion/onCancel(_:)`` to
+    /// tell the function.
+    public convenience init(
+        name: String? = nil, _ body: @escaping @Sendable (OperationCompletion<Output>) -> Void
+    ) {
+        self.init(name: name, work: .handler(body))
+    }
+
+    /// Runs a closure on the queue's thread.
+    ///
+    /// The closure is not interrupted by a cancellation: the operation finishes when it returns, with
+    /// ``OperationCancelled`` instead of its value.
+    public convenience init(name: String? = nil, _ body: @escaping @Sendable () throws -> Output) {
+        self.init(name: name, work: .block(body))
+    }
+
+    /// Runs an `async` closure in a task of its own.
+    ///
+    /// Cancelling the operation cancels the task, and the operation finishes when the closure has
+    /// returned or thrown; a `CancellationError` it throws then becomes ``OperationCancelled``.
+    public convenience init(
+        name: String? = nil, priority: TaskPriority? = nil,
+        _ body: @escaping @Sendable () async throws -> Output
+    ) {
+        self.init(name: name, work: .task(priority, body))
+    }
+
+    // MARK: What Foundation asks
+
+    /// True: the work may outlast `start()`.
+    public final override var isAsynchronous: Bool { true }
+
+    /// Whether the work has begun and has not ended.
+    public final override var isExecuting: Bool {
+        record.withLock { $0.phase == .starting || $0.phase == .executing }
+    }
+
+    /// Whether the operation has its final result and all it does has been done.
+    public final override var isFinished: Bool { record.withLock { $0.phase == .finished } }
+
+    /// Whether it was asked to stop before it finished. It may have succeeded all the same.
+    public final override var isCancelled: Bool { record.withLock { $0.cancelRequested } }
+
+    /// The operations this one waits for, in the order they were added; empty once it has finished,
+    /// so that a chain's last result does not keep all before it.
+    public final override var dependencies: [Operation] { record.withLock { $0.edges.map(\.source) } }
+
+    /// Begins the work, or settles what was recorded before. Called by the queue, or once by hand for
+    /// an operation that is in none and is ready; anything else is misuse.
+    public final override func start() {
+        if !isReady && !isCancelled {
+            MisuseReport.stop(
+                "Operation.start", displayName,
+                "it still waits for \(unfinishedDependencyNames); add it to a queue, which starts it in time, "
+                    + "and add dependencies before that")
+        }
+        willChangeValue(for: \.isExecuting)
+        let decision = record.withLock { $0.begin(cancelled: { self.cancellationError }) }
+        didChangeValue(for: \.isExecuting)
+        switch decision {
+        case .settle:
+            settle(wasExecuting: false)
+        case .launch:
+            announce(.executing)
+            launch()
+        case .misuse(.finished):
+            return
+        case .misuse:
+            MisuseReport.stop("Operation.start", displayName, "it is executing already; an operation runs once")
+        }
+    }
+
+    private func launch() {
+        switch record.withLock({ $0.launch() }) {
+        case .settle: settle(wasExecuting: true)
+        case .cancelled: finish(.failure(cancellationError))
+        case .run: execute()
+        }
+    }
+
+    /// Asks the operation to stop.
+    ///
+    /// One that has not begun never will: it finishes with ``OperationCancelled`` as soon as its queue
+    /// starts it, without waiting for its dependencies. One that is executing is told through
+    /// ``executionCancelled()``. One that has finished is left alone. Never blocks.
+    public final override func cancel() {
+        let (isFirst, deliver) = record.withLock { $0.requestCancel() }
+        guard isFirst else { return }
+        super.cancel()
+        announce(.cancelled)
+        if deliver { executionCancelled() }
+    }
+
+    // MARK: What a subclass overrides
+
+    /// The work. An override returns when it likes and calls ``finish(_:)`` when the work is done.
+    ///
+    /// Called once, on the queue's thread, unless the operation was cancelled or finished before. An
+    /// override does not call `super`.
+    open func execute() {
+        switch record.withLock({ $0.takeWork() }) {
+        case nil:
+            return
+        case .some(.none):
+            MisuseReport.stop(
+                "AsyncOperation.execute", displayName, "there is no work: override execute() or give a closure")
+        case .handler(let body):
+            body(OperationCompletion(self))
+        case .block(let body):
+            let outcome = Result(catching: body)
+            finish(isCancelled ? .failure(cancellationError) : outcome)
+        case .task(let priority, let body):
+            runTask(priority, body)
+        }
+    }
+
+    /// Told once that the operation was cancelled while executing, on the thread that called `cancel()`.
+    ///
+    /// By default runs the ``onCancel(_:)`` handlers and finishes at once with ``OperationCancelled``,
+    /// except for closures that occupy a thread or a task, which are waited for. An override that lets
+    /// the work wind down too must see to it that ``finish(_:)`` is called.
+    open func executionCancelled() {
+        runCancelHandlers()
+        if !record.withLock({ $0.windsDown }) { finish(.failure(cancellationError)) }
+    }
+
+    // MARK: Finishing
+
+    /// Ends the operation with `outcome`.
+    ///
+    /// May be called from any thread, any number of times: the first call decides. Before the operation
+    /// has started the outcome is only recorded, and the work will not run. Blocks only as long as the
+    /// ``onFinish(_:)`` hooks, which run here.
+    ///
+    /// - Returns: whether this call was the first.
+    @discardableResult
+    public final func finish(_ outcome: Outcome) -> Bool {
+        let recorded = record.withLock { $0.record(outcome) }
+        if recorded.mustSettle { settle(wasExecuting: true) }
+        return recorded.accepted
+    }
+
+    /// The outcome is stored and this is the one caller who makes it known.
+    private func settle(wasExecuting: Bool) {
+        if wasExecuting { willChangeValue(for: \.isExecuting) }
+        willChangeValue(for: \.isFinished)
+        let remains = record.withLock { $0.settle() }
+        if wasExecuting { didChangeValue(for: \.isExecuting) }
+        didChangeValue(for: \.isFinished)
+        for gate in remains.gates { gate.open() }
+        for hook in remains.stateHooks { hook(.finished) }
+        for hook in remains.finishHooks { hook.body(remains.outcome) }
+    }
+
+    // MARK: Dependencies
+
+    /// Makes this operation wait until `dependency` has finished, in whatever queue either is.
+    ///
+    /// May be called from any thread, before the operation has started; adding a dependency twice
+    /// changes nothing. A dependency that would close a cycle is misuse and reported with the names of
+    /// all operations in it (``cycle(byDependingOn:)`` asks first), one added after the start likewise.
+    public final override func addDependency(_ dependency: Operation) {
+        guard let gate = addEdge(to: dependency) else { return }
+        super.addDependency(gate)
+        if let dependency = dependency as? any GatedOperation {
+            dependency.openWhenFinished(gate)
+        } else {
+            gate.openAfter(dependency)
+        }
+    }
+
+    /// Stops waiting for `dependency`, finished or not: if it was the last, this operation is ready.
+    public final override func removeDependency(_ dependency: Operation) {
+        let gate: DependencyGate? = record.withLock { record in
+            guard let index = record.edges.firstIndex(where: { $0.source === dependency }) else { return nil }
+            return record.edges.remove(at: index).gate
+        }
+        gate?.open()
+    }
+
+    /// Under the graph's lock: checks the edge and records it. Nil where it is there already.
+    private func addEdge(to dependency: Operation) -> DependencyGate? {
+        DependencyGraph.lock.withLock { graph in
+            let (phase, known, isDependedUpon) = record.withLock { record in
+                (record.phase, record.edges.contains { $0.source === dependency }, record.isDependedUpon)
+            }
+            let name = MisuseReport.name(dependency.name, of: dependency)
+            if phase != .waiting {
+                MisuseReport.stop(
+                    "Operation.addDependency", displayName,
+                    "it has started, too late to wait for \(name); add dependencies before the queue gets it")
+            }
+            if known { return nil }
+            let isForeign = !(dependency is any GatedOperation)
+            if isForeign { graph.hasForeignEdges = true }
+            if isDependedUpon || graph.hasForeignEdges || dependency === self,
+                let path = DependencyGraph.path(from: dependency, to: self)
+            {
+                MisuseReport.stop(
+                    "Operation.addDependency", displayName,
+                    "waiting for \(name) closes a cycle in which nothing could ever start: "
+                        + DependencyGraph.describe([self] + path))
+            }
+            (dependency as? any GatedOperation)?.markDependedUpon()
+            let gate = DependencyGate(dependent: self)
+            record.withLock { $0.edges.append(.init(source: dependency, gate: gate)) }
+            return gate
+        }
+    }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Several closures in one operation, all running at once. Foundation's `BlockOperation` runs its blocks
+// one after the other on Linux, and a concurrent queue offers as many threads as there are processors;
+// here each closure has a thread of its own, so closures that sleep sleep together. The last one to
+// return ends the operation.
+
+import Foundation
+import Synchronization
+
+/// An operation that runs several closures at once, each where it may block, and ends after the last.
+///
+/// The result is the closures' values in the order they were added, or the error of the first in that
+/// order that threw; the others are not stopped by it. Cancelling while closures run lets them return
+/// (they may look at `isCancelled`) and starts no further one; the operation then ends with
+/// ``OperationCancelled``. All of it may be used from any thread.
+// Unchecked because its superclass is; all state added here is behind a mutex or constant.
+public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Value]>, @unchecked Sendable {
+    private struct Blocks {
+        var waiting: [@Sendable () throws -> Value] = []
+        var results: [Result<Value, any Error>?] = []
+        var next = 0
+        var workers = 0
+        var hasBegun = false
+    }
+
+    private let blocks = Mutex(Blocks())
+    private let maxConcurrency: Int
+
+    /// Makes an operation without closures.
+    ///
+    /// - Parameters:
+    ///   - name: names the operation, and its threads, in errors, reports and debuggers.
+    ///   - maxConcurrency: how many closures run at once at most; by default all of them. One below 1 is
+    ///     misuse.
+    public init(name: String? = nil, maxConcurrency: Int = .max) {
+        if maxConcurrency < 1 {
+            MisuseReport.stop(
+                "ConcurrentBlockOperation", "maxConcurrency: \(maxConcurrency)",
+                "at least one closure must be allowed at a time")
+        }
+        self.maxConcurrency = maxConcurrency
+        super.init()
+        self.name = name
+    }
+
+    /// Makes an operation of these closures.
+    public convenience init(
+        name: String? = nil, maxConcurrency: Int = .max, _ blocks: [@Sendable () throws -> Value]
+    ) {
+        self.init(name: name, maxConcurrency: maxConcurrency)
+        for block in blocks { addBlock(block) }
+    }
+
+    /// Adds a closure. Adding one to an operation that has begun is misuse.
+    public func addBlock(_ block: @escaping @Sendable () throws -> Value) {
+        let isTooLate = blocks.withLock { state in
+            if !state.hasBegun { state.waiting.append(block) }
+            return state.hasBegun
+        }
+        if isTooLate {
+            MisuseReport.stop("ConcurrentBlockOperation.addBlock", displayName, "it has begun; add closures before that")
+        }
+    }
+
+    /// Starts the threads.
+    public override func execute() {
+        let workers = blocks.withLock { state in
+            state.hasBegun = true
+            state.results = Array(repeating: nil, count: state.waiting.count)
+            state.workers = min(maxConcurrency, state.waiting.count)
+            return state.workers
+        }
+        if workers == 0 { finish(.success([])) }
+        for number in 0..<workers {
+            OwnThread.run(named: "\(name ?? "blocks").\(number)", quality: qualityOfService) { [self] in work() }
+        }
+    }
+
+    /// Starts no further closure; those that run are waited for.
+    public override func executionCancelled() { runCancelHandlers() }
+
+    /// One thread: runs closures until there are no more, and ends the operation if it is the last.
+    private func work() {
+        while let (index, block) = takeBlock() {
+            let result = Result(catching: block)
+            blocks.withLock { $0.results[index] = result }
+        }
+        let results = blocks.withLock { state -> [Result<Value, any Error>?]? in
+            state.workers -= 1
+            guard state.workers == 0 else { return nil }
+            defer { (state.waiting, state.results) = ([], []) }
+            return state.results
+        }
+        guard let results else { return }
+        if isCancelled {
+            finish(.failure(cancellationError))
+        } else {
+            finish(Result { try results.map { try $0!.get() } })
+        }
+    }
+
+    private func takeBlock() -> (Int, @Sendable () throws -> Value)? {
+        if isCancelled { return nil }
+        return blocks.withLock { state in
+            guard state.next < state.waiting.count else { return nil }
+            defer { state.next += 1 }
+            return (state.next, state.waiting[state.next])
+        }
+    }
+}

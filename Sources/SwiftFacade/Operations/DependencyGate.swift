@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What stands between an operation and one of its dependencies. Foundation for Linux keeps a pointer
+// from a dependency to each operation that waits for it and does not retain it: one that is dropped,
+// or cancelled and done, before its dependency finishes is used after it was freed. It also never
+// counts down when an unfinished dependency is removed, so the operation never becomes ready.
+//
+// So an `AsyncOperation` never depends, in Foundation's eyes, on the operation it was given, but on a
+// gate of its own. The dependency opens the gate when it has finished; a gate whose operation is gone
+// stays shut and nothing is touched; removing a dependency opens its gate. References run
+//
+//     dependent ──▶ gate ◀── dependency        gate ┄┄weak┄┄▶ dependent
+//
+// so that a graph nobody runs is freed like any other value.
+
+import Foundation
+import Synchronization
+
+/// An operation that only ever becomes finished. In no queue, and never started.
+///
+/// `@unchecked Sendable` because its superclass is: what it adds is behind a mutex or set once in `init`.
+final class DependencyGate: Operation, @unchecked Sendable {
+    private struct State {
+        var claimed = false
+        var open = false
+    }
+
+    private let state = Mutex(State())
+    /// Set in `init` only; loading a weak reference is atomic.
+    private weak var dependent: (any GatedOperation)?
+
+    init(dependent: any GatedOperation) {
+        self.dependent = dependent
+        super.init()
+    }
+
+    override var isFinished: Bool { state.withLock { $0.open } }
+
+    var dependentIsGone: Bool { dependent == nil }
+
+    /// Lets the dependent pass; the first call does, the others do nothing.
+    ///
+    /// Foundation follows its unretained pointer to the dependent while this posts, which is why the
+    /// dependent is held across it, and why nothing is posted when it is gone: an object whose `deinit`
+    /// has begun can no longer be held.
+    func open() {
+        guard let dependent else { return }
+        let isFirst = state.withLock { state in
+            defer { state.claimed = true }
+            return !state.claimed
+        }
+        guard isFirst else { return }
+        withExtendedLifetime(dependent) {
+            willChangeValue(for: \.isFinished)
+            state.withLock { $0.open = true }
+            didChangeValue(for: \.isFinished)
+            dependent.dependencyEnded()
+        }
+    }
+
+    /// Opens the gate when an operation of another kind finishes.
+    ///
+    /// Such an operation cannot be asked to open gates, so a block that waits for it does. A private
+    /// queue holds the block until it has run, which keeps Foundation's unretained pointer to it valid.
+    /// The price: an operation that never finishes is kept, with its block, for as long as the process.
+    func openAfter(_ foreign: Operation) {
+        if foreign.isFinished { return open() }
+        let relay = BlockOperation { [self] in open() }
+        relay.addDependency(foreign)
+        Self.relays.addOperation(relay)
+    }
+
+    private static let relays: OperationQueue = {
+        let queue = OperationQueue()
+        queue.name = "interlock.dependency-relays"
+        queue.qualityOfService = .userInitiated
+        return queue
+    }()
+}
+
+/// What gates and the graph need to know of an `AsyncOperation`, whatever its output.
+protocol GatedOperation: Operation {
+    /// Opens the gate when this operation has finished, at once if it has.
+    func openWhenFinished(_ gate: DependencyGate)
+    /// A gate of this operation was opened.
+    func dependencyEnded()
+    /// Remembers that an operation waits for this one. Called with the graph locked.
+    func markDependedUpon()
+}

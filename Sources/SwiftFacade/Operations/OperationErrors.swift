@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The errors an operation fails with when its own work did not fail: cancellation, a callback that can
+// never come, an input that is missing. Each names the operation it happened to, so that the last step
+// of a chain can tell where the chain broke: steps pass an upstream error on unchanged.
+
+/// An operation was cancelled before it had a result.
+///
+/// The same error reaches the steps below it, with the name of the operation that was cancelled and not
+/// theirs. It is a type of its own beside `CancellationError`, which here always means the awaiting
+/// *task* was cancelled.
+public struct OperationCancelled: Error, Hashable, CustomStringConvertible {
+    /// The name of the cancelled operation, or its type and address.
+    public let operation: String
+
+    /// Makes the error for an operation of that name.
+    public init(operation: String) { self.operation = operation }
+
+    /// A sentence naming the operation.
+    public var description: String { "operation \(operation) was cancelled" }
+}
+
+/// An operation's completion was dropped without having been called, so it could never have finished.
+public struct OperationAbandoned: Error, Hashable, CustomStringConvertible {
+    /// The name of the operation, or its type and address.
+    public let operation: String
+
+    /// Makes the error for an operation of that name.
+    public init(operation: String) { self.operation = operation }
+
+    /// A sentence naming the operation.
+    public var description: String {
+        "operation \(operation) can never finish: its completion was dropped without having been called"
+    }
+}
+
+/// A step ran without the output of the step before it, because the dependency between them was removed.
+public struct OperationInputMissing: Error, Hashable, CustomStringConvertible {
+    /// The step that ran, by name or type and address.
+    public let operation: String
+    /// The step whose output it wanted.
+    public let upstream: String
+
+    /// Makes the error for a step and the one above it.
+    public init(operation: String, upstream: String) {
+        self.operation = operation
+        self.upstream = upstream
+    }
+
+    /// A sentence naming both.
+    public var description: String {
+        "operation \(operation) was started before \(upstream), whose output it takes, had finished"
+    }
+}
