@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Waiting for a group with a report instead of a bare "timed out", and taking the results of its jobs.
+// Blocking and suspending forms share the names and the answers; the suspending ones are told by
+// `notify`, race it with a timer and with cancellation, and never hold a thread.
+
+import Dispatch
+import Synchronization
+
+/// What waiting for a group found.
+public struct GroupWaitReport: Sendable, CustomStringConvertible {
+    /// Whether the group became empty in time.
+    public let isFinished: Bool
+    /// The jobs that had not left when time was over, in order of entry. They go on running. A job that
+    /// entered with a bare `enter()` has no name and is not listed.
+    public let running: [RunningJob]
+
+    /// A sentence: finished, or who is still running.
+    public var description: String {
+        if isFinished { return "all jobs have finished" }
+        if running.isEmpty { return "still running: jobs that entered the group without a token" }
+        return "still running: " + running.map(\.description).joined(separator: ", ")
+    }
+}
+
+/// The results of a group's jobs, in order of entry.
+public struct CollectedResults<Value: Sendable>: Sendable {
+    /// One for each job; nil for one that has not finished.
+    public let results: [Result<Value, any Error>?]
+    /// The jobs that had not finished, in order of entry.
+    public let running: [RunningJob]
+
+    /// Whether every job has a result.
+    public var isComplete: Bool { running.isEmpty }
+
+    /// The values of the jobs that have succeeded so far, in order of entry.
+    public var successes: [Value] { results.compactMap { try? $0?.get() } }
+
+    /// All values in order of entry; throws the first error in that order, or ``GroupTimedOut``.
+    public func values() throws -> [Value] {
+        let values = try results.compactMap { try $0?.get() }
+        if !isComplete { throw GroupTimedOut(running: running) }
+        return values
+    }
+}
+
+/// Not all jobs of a group had finished in time.
+public struct GroupTimedOut: Error, Sendable, CustomStringConvertible {
+    /// The jobs that had not finished.
+    public let running: [RunningJob]
+
+    /// A sentence naming the jobs.
+    public var description: String {
+        "timed out; still running: " + running.map(\.description).joined(separator: ", ")
+    }
+}
+
+extension DispatchGroup {
+    /// Blocks until the group is empty or `timeout` is over, and says which jobs are still running.
+    ///
+    /// May be called from any thread but those the jobs need. Jobs may join while it waits. In `async`
+    /// code the suspending form of the same name is taken.
+    ///
+    /// - Parameter timeout: how long to wait; nil waits for ever.
+    public func waitReport(timeout: Duration?) -> GroupWaitReport {
+        report(isFinished: wait(timeout: .after(timeout)) == .success)
+    }
+
+    /// Suspends until the group is empty or `timeout` is over, and says which jobs are still running.
+    ///
+    /// Throws only if the awaiting task is cancelled, at once; the jobs go on.
+    ///
+    /// - Parameter timeout: how long to wait; nil waits for ever.
+    public func waitReport(timeout: Duration?) async throws(CancellationError) -> GroupWaitReport {
+        report(isFinished: try await becameEmpty(timeout: timeout))
+    }
+
+    /// Blocks until the group is empty or `timeout` is over, and gives the results of the jobs started
+    /// by `wrap` or `run` whose values are of type `Value`, in order of entry.
+    ///
+    /// Complete results are given once: collecting them removes them. After a time-out they stay, so
+    /// that a later call gives all of them.
+    ///
+    /// - Parameters:
+    ///   - type: the values' type, where it cannot be inferred.
+    ///   - timeout: how long to wait; nil waits for ever.
+    /// - Complexity: O(*n*) in the jobs.
+    public func collect<Value: Sendable>(
+        _ type: Value.Type = Value.self, timeout: Duration? = nil
+    ) -> CollectedResults<Value> {
+        _ = wait(timeout: .after(timeout))
+        return taken(type)
+    }
+
+    /// Suspends until the group is empty or `timeout` is over, and gives the results; otherwise as the
+    /// blocking form. Throws only if the awaiting task is cancelled, at once; the jobs go on.
+    ///
+    /// - Parameters:
+    ///   - type: the values' type, where it cannot be inferred.
+    ///   - timeout: how long to wait; nil waits for ever.
+    public func collect<Value: Sendable>(
+        _ type: Value.Type = Value.self, timeout: Duration? = nil
+    ) async throws(CancellationError) -> CollectedResults<Value> {
+        _ = try await becameEmpty(timeout: timeout)
+        return taken(type)
+    }
+
+    private func report(isFinished: Bool) -> GroupWaitReport {
+        GroupWaitReport(isFinished: isFinished, running: isFinished ? [] : GroupLedger.of(self).running)
+    }
+
+    private func taken<Value: Sendable>(_: Value.Type) -> CollectedResults<Value> {
+        let entries = GroupLedger.of(self).collect(ObjectIdentifier(Value.self))
+        return CollectedResults(
+            results: entries.map { $0.result as? Result<Value, any Error> },
+            running: entries.filter { $0.result == nil }.map(\.job))
+    }
+
+    private enum Wake { case empty, timedOut, cancelled }
+
+    private func becameEmpty(timeout: Duration?) async throws(CancellationError) -> Bool {
+        let wake = Rendezvous<Wake>()
+        // The closure outlives a wait that gives up, until the group is empty; it holds only the rendezvous.
+        notify(queue: .global()) { wake.settle(.empty) }
+        let timer = timeout.map { GCD.after($0, on: .global()) { wake.settle(.timedOut) } }
+        let settled = await withTaskCancellationHandler {
+            await wake.value()
+        } onCancel: {
+            wake.settle(.cancelled)
+        }
+        timer?.cancel()
+        if settled == .cancelled { throw CancellationError() }
+        return settled == .empty
+    }
+}

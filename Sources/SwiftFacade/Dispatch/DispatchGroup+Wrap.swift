@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Jobs that balance by themselves. A completion-handler function enters before it is called and leaves
+// when its callback has come, however it comes: with a value, with an error, not at all because the
+// function returned early and dropped it, or twice. What is left to go wrong is a callback that is kept
+// for ever and never called; `waitReport` names it.
+
+import Dispatch
+import Synchronization
+
+/// The callback of a job in a `DispatchGroup`: records its result and leaves the group, once.
+///
+/// Safe to keep and to call from any thread; the first call decides, later ones are ignored and answer
+/// false. When it is dropped without a call, the job's result is ``JobAbandoned`` and it leaves.
+public final class GroupCompletion<Value: Sendable>: Sendable {
+    private let token: LeaveToken
+
+    init(_ token: LeaveToken) { self.token = token }
+
+    deinit { self(.failure(JobAbandoned(job: token.label, origin: token.origin))) }
+
+    /// Ends the job with `result`; answers whether this call was the first.
+    @discardableResult
+    public func callAsFunction(_ result: Result<Value, any Error>) -> Bool {
+        token.leaveIfInside { ledger, entry in ledger.store(result, for: entry) }
+    }
+
+    /// Ends the job with a value; answers whether this call was the first.
+    @discardableResult
+    public func succeed(_ value: Value) -> Bool { self(.success(value)) }
+
+    /// Ends the job with an error; answers whether this call was the first.
+    @discardableResult
+    public func fail(_ error: any Error) -> Bool { self(.failure(error)) }
+}
+
+/// The result of a job whose callback was dropped without having been called.
+public struct JobAbandoned: Error, Hashable, CustomStringConvertible {
+    /// The job's label.
+    public let job: String
+    /// Where it entered its group.
+    public let origin: String
+
+    /// Makes the error for a job.
+    public init(job: String, origin: String) {
+        self.job = job
+        self.origin = origin
+    }
+
+    /// A sentence naming the job and the place.
+    public var description: String {
+        "the callback of the job \(job.isEmpty ? "" : "\"\(job)\" ")entered at \(origin) was dropped without a call"
+    }
+}
+
+extension DispatchGroup {
+    /// Starts a completion-handler function as a job of the group.
+    ///
+    /// May be called from any thread; `start` runs on this one, before the return. What it throws
+    /// becomes the job's result. The result is kept until `collect` takes it or the group is gone.
+    ///
+    /// - Parameters:
+    ///   - label: names the job in reports.
+    ///   - file: where the job enters; leave the default.
+    ///   - line: where the job enters; leave the default.
+    ///   - start: given the completion, which it or its callback calls.
+    public func wrap<Value: Sendable>(
+        _ label: String = "", file: StaticString = #fileID, line: UInt = #line,
+        _ start: (GroupCompletion<Value>) throws -> Void
+    ) {
+        let completion = job(label, "\(file):\(line)", Value.self)
+        do { try start(completion) } catch { completion.fail(error) }
+    }
+
+    /// A callback that calls `handler` and then leaves the group, to be handed to a function that takes
+    /// a completion handler: `fetch(url, completion: group.leaving("page") { data, error in … })`.
+    ///
+    /// Enters before it returns. The handler runs for the first call only, and has returned before the
+    /// group sees the job leave; if the callback is dropped without a call, the job leaves then.
+    ///
+    /// - Parameters:
+    ///   - label: names the job in reports.
+    ///   - file: where the job enters; leave the default.
+    ///   - line: where the job enters; leave the default.
+    ///   - handler: what the callback does.
+    /// - Returns: the callback.
+    public func leaving<each Argument>(
+        _ label: String = "", file: StaticString = #fileID, line: UInt = #line,
+        _ handler: @escaping @Sendable (repeat each Argument) -> Void
+    ) -> @Sendable (repeat each Argument) -> Void {
+        let stay = SilentStay(enterToken(label, file: file, line: line))
+        return { (argument: repeat each Argument) in
+            stay.end { handler(repeat each argument) }
+        }
+    }
+
+    /// Runs a closure on `queue` as a job of the group; its value or error is the job's result.
+    ///
+    /// - Parameters:
+    ///   - label: names the job in reports.
+    ///   - queue: where it runs.
+    ///   - file: where the job enters; leave the default.
+    ///   - line: where the job enters; leave the default.
+    ///   - work: the closure.
+    public func run<Value: Sendable>(
+        _ label: String = "", on queue: DispatchQueue, file: StaticString = #fileID, line: UInt = #line,
+        _ work: @escaping @Sendable () throws -> Value
+    ) {
+        let completion = job(label, "\(file):\(line)", Value.self)
+        _ = QueueTag.of(queue)
+        queue.async { completion(Result(catching: work)) }
+    }
+
+    private func job<Value>(_ label: String, _ origin: String, _: Value.Type) -> GroupCompletion<Value> {
+        GroupCompletion(
+            LeaveToken(group: self, label: label, origin: origin, valueType: ObjectIdentifier(Value.self)))
+    }
+}
+
+/// A token that may be dropped: whoever holds the callback may decide not to call it.
+private final class SilentStay: Sendable {
+    private let token: LeaveToken
+
+    init(_ token: LeaveToken) { self.token = token }
+
+    deinit { token.leaveIfInside() }
+
+    func end(_ last: () -> Void) { token.leaveIfInside { _, _ in last() } }
+}

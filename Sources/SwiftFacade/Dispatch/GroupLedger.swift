@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a `DispatchGroup` does not remember: who is in it, since where, and what came of them. One ledger
+// per group, kept beside it in a table because a group has room for nothing: entries appear with the
+// first token, and those of groups that are gone are swept out as the table grows. The table holds
+// groups weakly and compares identity, so a new group at an old address starts with an empty page.
+//
+// Invariant: a job is in the ledger from before its `enter` until after its `leave`; one with a result
+// stays until the result is collected.
+
+import Dispatch
+import Synchronization
+
+/// A job of a group that has not left it yet.
+public struct RunningJob: Sendable, CustomStringConvertible {
+    /// The name given on entry; empty if none was.
+    public let label: String
+    /// Where it entered: file and line.
+    public let origin: String
+
+    /// The label in quotes, and the place.
+    public var description: String { label.isEmpty ? "the job entered at \(origin)" : "\"\(label)\" (\(origin))" }
+}
+
+final class GroupLedger: Sendable {
+    struct Entry {
+        let id: UInt64
+        let job: RunningJob
+        /// The type of the values collected from this job; nil where there is nothing to collect.
+        let valueType: ObjectIdentifier?
+        var hasLeft = false
+        /// A `Result<Value, any Error>` of that type, before the job leaves.
+        var result: (any Sendable)?
+    }
+
+    private struct Page {
+        var lastID: UInt64 = 0
+        var entries: [Entry] = []
+
+        /// Entries are in the order of their ids.
+        func index(of id: UInt64) -> Int? {
+            var (low, high) = (0, entries.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if entries[middle].id < id { low = middle + 1 } else { high = middle }
+            }
+            return low < entries.count && entries[low].id == id ? low : nil
+        }
+    }
+
+    private let page = Mutex(Page())
+
+    func enter(_ job: RunningJob, valueType: ObjectIdentifier?) -> UInt64 {
+        page.withLock { page in
+            page.lastID += 1
+            page.entries.append(Entry(id: page.lastID, job: job, valueType: valueType))
+            return page.lastID
+        }
+    }
+
+    /// The result must be there before the group may see the job leave: who waits then collects it.
+    func store(_ result: any Sendable, for id: UInt64) {
+        page.withLock { page in
+            guard let index = page.index(of: id) else { return }
+            page.entries[index].result = result
+        }
+    }
+
+    func leave(_ id: UInt64) {
+        page.withLock { page in
+            guard let index = page.index(of: id) else { return }
+            if page.entries[index].result == nil {
+                page.entries.remove(at: index)
+            } else {
+                page.entries[index].hasLeft = true
+            }
+        }
+    }
+
+    var running: [RunningJob] {
+        page.withLock { $0.entries.filter { !$0.hasLeft }.map(\.job) }
+    }
+
+    /// The jobs whose values are of that type, in order of entry; removed if all of them have results.
+    func collect(_ valueType: ObjectIdentifier) -> [Entry] {
+        page.withLock { page in
+            let matching = page.entries.filter { $0.valueType == valueType }
+            if matching.allSatisfy({ $0.result != nil }) {
+                page.entries.removeAll { $0.valueType == valueType }
+            }
+            return matching
+        }
+    }
+
+    // MARK: The table
+
+    private struct Shelf {
+        weak var group: DispatchGroup?
+        let ledger: GroupLedger
+    }
+
+    private struct Table {
+        var shelves: [ObjectIdentifier: Shelf] = [:]
+        var sweepAt = 16
+    }
+
+    private static let table = Mutex(Table())
+
+    /// The group's ledger, made now if it had none.
+    static func of(_ group: DispatchGroup) -> GroupLedger {
+        table.withLock { table in
+            let key = ObjectIdentifier(group)
+            if let shelf = table.shelves[key], shelf.group === group { return shelf.ledger }
+            if table.shelves.count >= table.sweepAt {
+                table.shelves = table.shelves.filter { $0.value.group != nil }
+                table.sweepAt = max(16, table.shelves.count * 2)
+            }
+            let ledger = GroupLedger()
+            table.shelves[key] = Shelf(group: group, ledger: ledger)
+            return ledger
+        }
+    }
+}
