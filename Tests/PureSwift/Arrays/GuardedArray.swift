@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The vocabulary of an array that several threads share, over two primitives.
+//
+// The three arrays of this folder differ in nothing but how a section is protected, so they supply
+// `withReadLock` and `withWriteLock` and get the rest here. Each call is one section: two calls in a
+// row are not one step, and `count` may be old when the caller looks at it. What must be one step goes into
+// one `withWriteLock`.
+
+/// An array behind a lock of some kind. Every call is thread-safe and blocks while a section that
+/// excludes it runs. A section must not call back into the same array: it deadlocks or traps.
+public protocol GuardedArray<Element>: AnyObject, Sendable {
+    associatedtype Element: Sendable
+
+    /// An array that starts with `elements`.
+    init(_ elements: [Element])
+
+    /// Runs `body` with the elements, beside other readers if the kind of lock allows it, never beside a
+    /// writer.
+    func withReadLock<Result: Sendable, Failure: Error>(
+        _ body: ([Element]) throws(Failure) -> Result
+    ) throws(Failure) -> Result
+
+    /// Runs `body` alone with the elements, in place.
+    func withWriteLock<Result: Sendable, Failure: Error>(
+        _ body: (inout [Element]) throws(Failure) -> Result
+    ) throws(Failure) -> Result
+
+    /// Adds `element` at the end. Visible to every later read of the thread that appended.
+    func append(_ element: Element)
+}
+
+extension GuardedArray {
+    /// An empty array.
+    @inlinable
+    public init() { self.init([]) }
+
+    @inlinable
+    public func append(_ element: Element) { withWriteLock { $0.append(element) } }
+
+    /// How many elements there were.
+    @inlinable
+    public var count: Int { withReadLock { $0.count } }
+
+    /// Whether there was none.
+    @inlinable
+    public var isEmpty: Bool { withReadLock { $0.isEmpty } }
+
+    /// The last element, if there was one.
+    @inlinable
+    public var last: Element? { withReadLock { $0.last } }
+
+    /// A copy of all elements as they were at one moment; later writes do not change it.
+    @inlinable
+    public var snapshot: [Element] { withReadLock { $0 } }
+
+    /// The element at `index`, which must be there: another thread may have removed it since the caller
+    /// looked. `element(at:)` answers nil instead.
+    @inlinable
+    public subscript(index: Int) -> Element {
+        get { withReadLock { $0[index] } }
+        set { withWriteLock { $0[index] = newValue } }
+    }
+
+    /// The element at `index`, or nil if there is none.
+    @inlinable
+    public func element(at index: Int) -> Element? {
+        withReadLock { $0.indices.contains(index) ? $0[index] : nil }
+    }
+
+    /// Takes out the first element, if there is one. O(n).
+    @inlinable
+    public func popFirst() -> Element? {
+        withWriteLock { $0.isEmpty ? nil : $0.removeFirst() }
+    }
+
+    /// Takes out every element that satisfies `predicate`, in one step.
+    @inlinable
+    public func removeAll(where predicate: (Element) -> Bool) {
+        withWriteLock { $0.removeAll(where: predicate) }
+    }
+}

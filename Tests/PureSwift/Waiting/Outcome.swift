@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a call that waits can answer. Deadlines are points in time of `ContinuousClock`; nil waits for ever.
+
+/// How a push that was prepared to wait ended.
+public enum PushOutcome: Sendable, Equatable {
+    /// The element is in the ring and will be popped by somebody.
+    case pushed
+    /// The ring is closed; the element was not taken.
+    case closed
+    /// The deadline passed first; the element was not taken.
+    case timedOut
+}
+
+/// How a pop that was prepared to wait ended.
+public enum PopOutcome<Element> {
+    /// The oldest element, now the caller's.
+    case element(Element)
+    /// The ring is closed and everything that was in it has been popped.
+    case closed
+    /// The deadline passed first.
+    case timedOut
+}
+
+extension PopOutcome: Sendable where Element: Sendable {}
+extension PopOutcome: Equatable where Element: Equatable {}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One waiting thread, and a first-come-first-served line of them.
+//
+// A `Waiter` is made for one wait and thrown away: pure Swift has neither thread-local storage nor a
+// sleep on an address (futex), so the two allocations (this object and its semaphore) are the price of a
+// queue that knows who came first. The links belong to the line the waiter stands in and are
+// guarded by whatever mutex guards that line; once a waiter has been taken out, they belong to
+// whoever took it out, until that thread wakes it.
+
+import Dispatch
+
+/// A thread that waits, or is about to.
+///
+/// The thread that made it sleeps on it; whoever takes it out of the line wakes it, exactly once.
+// @unchecked: the links and the flag are guarded by the mutex of the line, the semaphore by itself.
+@usableFromInline
+final class Waiter: @unchecked Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+    fileprivate var next: Waiter?
+    fileprivate var previous: Waiter?
+
+    /// True while it stands in a line. Guarded by the line's mutex: a waiter whose time has run out looks
+    /// here whether it has been served meanwhile.
+    fileprivate(set) var isQueued = false
+
+    /// Sleeps until woken, or until `deadline` has passed; nil waits for ever. True when woken.
+    ///
+    /// On Linux libdispatch turns the time-out into one of the wall clock. A wait that ends early because
+    /// somebody set the clock forward goes back to sleep; one that would end late because it was set back
+    /// is caught by sleeping at most `longestNap` at a time.
+    func sleep(until deadline: ContinuousClock.Instant?) -> Bool {
+        guard let deadline else {
+            semaphore.wait()
+            return true
+        }
+        while true {
+            let left = ContinuousClock.now.duration(to: deadline)
+            let nap = max(.zero, min(left, Self.longestNap))
+            if semaphore.wait(timeout: .now() + .nanoseconds(nap.wholeNanoseconds)) == .success {
+                return true
+            }
+            if left <= .zero { return false }
+        }
+    }
+
+    /// Wakes the thread that sleeps here, or lets it pass when it comes to sleep.
+    func wake() {
+        semaphore.signal()
+    }
+
+    private static let longestNap = Duration.seconds(1)
+}
+
+/// A doubly linked line of waiters: O(1) to join, to serve the first and to leave from the middle.
+/// Guarded by the mutex of whoever owns it.
+@usableFromInline
+struct WaiterLine: Sendable {
+    private var first: Waiter?
+    private var last: Waiter?
+    private(set) var count = 0
+
+    var isEmpty: Bool { count == 0 }
+
+    mutating func join(_ waiter: Waiter) {
+        waiter.isQueued = true
+        waiter.previous = last
+        if let last { last.next = waiter } else { first = waiter }
+        last = waiter
+        count += 1
+    }
+
+    /// Takes `waiter` out of the line if it still stands there; true when it did.
+    mutating func leave(_ waiter: Waiter) -> Bool {
+        guard waiter.isQueued else { return false }
+        if let previous = waiter.previous { previous.next = waiter.next } else { first = waiter.next }
+        if let next = waiter.next { next.previous = waiter.previous } else { last = waiter.previous }
+        waiter.next = nil
+        waiter.previous = nil
+        waiter.isQueued = false
+        count -= 1
+        return true
+    }
+
+    /// Takes out the one that came first. The caller owes it a `wake()`.
+    mutating func takeFirst() -> Waiter? {
+        guard let waiter = first else { return nil }
+        _ = leave(waiter)
+        return waiter
+    }
+
+    /// Takes out up to `limit` of them, in the order they came. The caller owes each a `wake()`.
+    mutating func take(upTo limit: Int = .max) -> [Waiter] {
+        var taken: [Waiter] = []
+        taken.reserveCapacity(min(limit, count))
+        while taken.count < limit, let waiter = takeFirst() { taken.append(waiter) }
+        return taken
+    }
+}
+
+extension Duration {
+    /// The length in nanoseconds, cut off below. For lengths of some seconds only.
+    var wholeNanoseconds: Int {
+        Int(components.seconds) * 1_000_000_000 + Int(components.attoseconds / 1_000_000_000)
+    }
+}
