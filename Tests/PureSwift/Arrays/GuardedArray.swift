@@ -35,6 +35,7 @@ extension GuardedArray {
     @inlinable
     public init() { self.init([]) }
 
+    /// Adds `element` at the end, in a section of its own.
     @inlinable
     public func append(_ element: Element) { withWriteLock { $0.append(element) } }
 

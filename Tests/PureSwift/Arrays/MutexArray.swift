@@ -17,6 +17,7 @@ public final class MutexArray<Element: Sendable>: GuardedArray {
         self.elements = SanitizerVisibleMutex(elements)
     }
 
+    /// Runs `body` alone with the elements. Blocks while another section runs.
     @inlinable
     public func withReadLock<Result: Sendable, Failure: Error>(
         _ body: ([Element]) throws(Failure) -> Result
@@ -24,6 +25,7 @@ public final class MutexArray<Element: Sendable>: GuardedArray {
         try elements.withLock { (elements) throws(Failure) in try body(elements) }
     }
 
+    /// Runs `body` alone with the elements, in place. Blocks while another section runs.
     @inlinable
     public func withWriteLock<Result: Sendable, Failure: Error>(
         _ body: (inout [Element]) throws(Failure) -> Result

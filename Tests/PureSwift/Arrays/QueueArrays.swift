@@ -15,8 +15,8 @@
 
 import Dispatch
 
-/// An array over a concurrent queue with barriers. See `GuardedArray` for the calls.
 // @unchecked: `elements` is touched only in work items of `queue`, written only by barriers.
+/// An array over a concurrent queue with barriers. See `GuardedArray` for the calls.
 public final class BarrierQueueArray<Element: Sendable>: GuardedArray, @unchecked Sendable {
     private let queue = DispatchQueue(label: "PureSwift.BarrierQueueArray", attributes: .concurrent)
     private var elements: [Element]
@@ -26,12 +26,14 @@ public final class BarrierQueueArray<Element: Sendable>: GuardedArray, @unchecke
         self.elements = elements
     }
 
+    /// Runs `body` with the elements, beside other readers. Blocks; the work runs on the calling thread.
     public func withReadLock<Result: Sendable, Failure: Error>(
         _ body: ([Element]) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try queue.sync { Swift.Result { () throws(Failure) in try body(elements) } }.get()
     }
 
+    /// Runs `body` alone with the elements, in place. Blocks; the work runs on the calling thread.
     public func withWriteLock<Result: Sendable, Failure: Error>(
         _ body: (inout [Element]) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -40,13 +42,15 @@ public final class BarrierQueueArray<Element: Sendable>: GuardedArray, @unchecke
         }.get()
     }
 
+    /// Adds `element` at the end, later: every read that the same thread asks for afterwards sees it. Does not
+    /// block; allocates a work item.
     public func append(_ element: Element) {
         queue.async(flags: .barrier) { self.elements.append(element) }
     }
 }
 
-/// An array over a serial queue. See `GuardedArray` for the calls; readers do not run beside each other.
 // @unchecked: `elements` is touched only in work items of `queue`, which runs one at a time.
+/// An array over a serial queue. See `GuardedArray` for the calls; readers do not run beside each other.
 public final class SerialQueueArray<Element: Sendable>: GuardedArray, @unchecked Sendable {
     private let queue = DispatchQueue(label: "PureSwift.SerialQueueArray")
     private var elements: [Element]
@@ -56,18 +60,22 @@ public final class SerialQueueArray<Element: Sendable>: GuardedArray, @unchecked
         self.elements = elements
     }
 
+    /// Runs `body` with the elements, alone. Blocks; the work runs on the calling thread.
     public func withReadLock<Result: Sendable, Failure: Error>(
         _ body: ([Element]) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try queue.sync { Swift.Result { () throws(Failure) in try body(elements) } }.get()
     }
 
+    /// Runs `body` alone with the elements, in place. Blocks; the work runs on the calling thread.
     public func withWriteLock<Result: Sendable, Failure: Error>(
         _ body: (inout [Element]) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try queue.sync { Swift.Result { () throws(Failure) in try body(&elements) } }.get()
     }
 
+    /// Adds `element` at the end, later: every read that the same thread asks for afterwards sees it. Does not
+    /// block; allocates a work item.
     public func append(_ element: Element) {
         queue.async { self.elements.append(element) }
     }

@@ -27,8 +27,12 @@ public final class AtomicSPSCRing<Element: Sendable> {
     /// How many elements the ring holds at most.
     public let capacity: Int
     @usableFromInline let slots: UnsafeMutablePointer<Element>
-    @usableFromInline let producerLines: OwnCacheLines<ProducerSide>
-    @usableFromInline let consumerLines: OwnCacheLines<ConsumerSide>
+    /// Elements published, and `closedBit`. Written by the producer and whoever closes, read by the consumer.
+    @usableFromInline let tailLines = OwnCacheLines(Atomic<UInt>(0))
+    /// Elements taken. Written by the consumer, read by the producer.
+    @usableFromInline let headLines = OwnCacheLines(Atomic<UInt>(0))
+    @usableFromInline let producerLines = OwnCacheLines(SideNotes())
+    @usableFromInline let consumerLines = OwnCacheLines(SideNotes())
     @usableFromInline let notEmpty = WaitingRoom()
     @usableFromInline let notFull = WaitingRoom()
 
@@ -37,8 +41,6 @@ public final class AtomicSPSCRing<Element: Sendable> {
         precondition(capacity > 0, "AtomicSPSCRing: capacity \(capacity); it must be at least 1")
         self.capacity = capacity
         slots = .allocate(capacity: capacity)
-        producerLines = OwnCacheLines(ProducerSide())
-        consumerLines = OwnCacheLines(ConsumerSide())
     }
 
     deinit {
@@ -46,8 +48,10 @@ public final class AtomicSPSCRing<Element: Sendable> {
         slots.deallocate()
     }
 
-    @inlinable var producer: UnsafeMutablePointer<ProducerSide> { producerLines.address }
-    @inlinable var consumer: UnsafeMutablePointer<ConsumerSide> { consumerLines.address }
+    @inlinable var tail: UnsafeMutablePointer<Atomic<UInt>> { tailLines.address }
+    @inlinable var head: UnsafeMutablePointer<Atomic<UInt>> { headLines.address }
+    @inlinable var producer: UnsafeMutablePointer<SideNotes> { producerLines.address }
+    @inlinable var consumer: UnsafeMutablePointer<SideNotes> { consumerLines.address }
 }
 
 // @unchecked: the slots between head and tail are the consumer's, the others the producer's; the atomic
@@ -57,34 +61,25 @@ extension AtomicSPSCRing: @unchecked Sendable {}
 /// Set in the tail once the ring is closed.
 @usableFromInline let closedBit: UInt = 1 << 63
 
-/// Written by the producer (and `tail` by whoever closes).
+/// What one side knows, and nobody else looks at. Not stored properties of the ring: those of a class are
+/// checked for exclusive access at run time, which costs more than the push.
 @usableFromInline
-struct ProducerSide: ~Copyable {
-    /// Elements published, and `closedBit`. Read by the consumer.
-    @usableFromInline let tail = Atomic<UInt>(0)
-    /// The tail without `closedBit`: the producer's own copy.
-    @usableFromInline var pushed: UInt = 0
-    /// The head as last seen; the true one is this or further on.
-    @usableFromInline var headSeen: UInt = 0
-    /// Where the next element goes: `pushed` modulo capacity.
+struct SideNotes {
+    /// How many elements this side has pushed or popped: its own index without the closed bit.
+    @usableFromInline var done: UInt = 0
+    /// The other side's index as last seen, without the closed bit; the true one is this or further on.
+    @usableFromInline var otherSeen: UInt = 0
+    /// Where the next element goes or comes from: `done` modulo capacity.
     @usableFromInline var slot = 0
 
     init() {}
-}
 
-/// Written by the consumer.
-@usableFromInline
-struct ConsumerSide: ~Copyable {
-    /// Elements taken. Read by the producer.
-    @usableFromInline let head = Atomic<UInt>(0)
-    /// The head: the consumer's own copy.
-    @usableFromInline var popped: UInt = 0
-    /// The tail as last seen, without `closedBit`.
-    @usableFromInline var tailSeen: UInt = 0
-    /// Where the next element comes from: `popped` modulo capacity.
-    @usableFromInline var slot = 0
-
-    init() {}
+    /// Steps over one element.
+    @inlinable
+    mutating func advance(capacity: Int) {
+        done &+= 1
+        slot = slot &+ 1 == capacity ? 0 : slot &+ 1
+    }
 }
 
 // MARK: - Fast paths
@@ -94,26 +89,25 @@ extension AtomicSPSCRing {
     /// wake a consumer that sleeps. O(1).
     @inlinable
     public func tryPush(_ element: consuming Element) -> Bool {
-        let side = producer
-        if side.pointee.pushed &- side.pointee.headSeen == UInt(capacity) {
+        let notes = producer
+        if notes.pointee.done &- notes.pointee.otherSeen == UInt(capacity) {
             // Acquire, pairs with the exchange in tryPop: the consumer has moved the element out.
-            side.pointee.headSeen = consumer.pointee.head.load(ordering: .acquiring)
-            if side.pointee.pushed &- side.pointee.headSeen == UInt(capacity) { return false }
+            notes.pointee.otherSeen = head.pointee.load(ordering: .acquiring)
+            if notes.pointee.done &- notes.pointee.otherSeen == UInt(capacity) { return false }
         }
-        let place = slots + side.pointee.slot
+        let place = slots + notes.pointee.slot
         place.initialize(to: element)
         // Release part: the element is whole before it can be seen. Sequentially consistent for WaitingRoom.
-        let published = side.pointee.tail.compareExchange(
-            expected: side.pointee.pushed,
-            desired: side.pointee.pushed &+ 1,
+        let published = tail.pointee.compareExchange(
+            expected: notes.pointee.done,
+            desired: notes.pointee.done &+ 1,
             ordering: .sequentiallyConsistent
         ).exchanged
         guard published else {
             place.deinitialize(count: 1)  // closed: nobody will ever look there
             return false
         }
-        side.pointee.pushed &+= 1
-        side.pointee.slot = side.pointee.slot &+ 1 == capacity ? 0 : side.pointee.slot &+ 1
+        notes.pointee.advance(capacity: capacity)
         notEmpty.wakeOne()
         return true
     }
@@ -122,18 +116,17 @@ extension AtomicSPSCRing {
     /// to wake a producer that sleeps. O(1).
     @inlinable
     public func tryPop() -> Element? {
-        let side = consumer
-        if side.pointee.popped == side.pointee.tailSeen {
+        let notes = consumer
+        if notes.pointee.done == notes.pointee.otherSeen {
             // Acquire, pairs with the exchange in tryPush: the element is whole.
-            side.pointee.tailSeen = producer.pointee.tail.load(ordering: .acquiring) & ~closedBit
-            if side.pointee.popped == side.pointee.tailSeen { return nil }
+            notes.pointee.otherSeen = tail.pointee.load(ordering: .acquiring) & ~closedBit
+            if notes.pointee.done == notes.pointee.otherSeen { return nil }
         }
-        let element = (slots + side.pointee.slot).move()
-        side.pointee.popped &+= 1
-        side.pointee.slot = side.pointee.slot &+ 1 == capacity ? 0 : side.pointee.slot &+ 1
+        let element = (slots + notes.pointee.slot).move()
+        notes.pointee.advance(capacity: capacity)
         // Release part: the slot is empty before it can be filled. An exchange and not a store because
         // WaitingRoom needs a full fence here.
-        _ = side.pointee.head.exchange(side.pointee.popped, ordering: .sequentiallyConsistent)
+        _ = head.pointee.exchange(notes.pointee.done, ordering: .sequentiallyConsistent)
         notFull.wakeOne()
         return element
     }
@@ -149,8 +142,8 @@ extension AtomicSPSCRing {
             for _ in 0..<looksBeforeSleeping where tryPush(element) { return .pushed }
             if isClosed { return .closed }
             let waiter = notFull.enter()
-            let head = consumer.pointee.head.load(ordering: .sequentiallyConsistent)
-            if producer.pointee.pushed &- head < UInt(capacity) || isClosed {
+            let popped = head.pointee.load(ordering: .sequentiallyConsistent)
+            if producer.pointee.done &- popped < UInt(capacity) || isClosed {
                 notFull.leave(waiter)
             } else if !waiter.sleep(until: deadline) {
                 notFull.leave(waiter)
@@ -172,8 +165,7 @@ extension AtomicSPSCRing {
             if let element = tryPop() { return .element(element) }
             if wasClosed { return .closed }
             let waiter = notEmpty.enter()
-            let tail = producer.pointee.tail.load(ordering: .sequentiallyConsistent)
-            if tail != consumer.pointee.popped {
+            if tail.pointee.load(ordering: .sequentiallyConsistent) != consumer.pointee.done {
                 notEmpty.leave(waiter)  // an element, or the closed bit
             } else if !waiter.sleep(until: deadline) {
                 notEmpty.leave(waiter)
@@ -187,7 +179,7 @@ extension AtomicSPSCRing {
     /// Closes the ring, from any thread: pushes fail from here on, pops drain what is there, everybody
     /// who waits wakes. Closing again does nothing.
     public func close() {
-        producer.pointee.tail.bitwiseOr(closedBit, ordering: .sequentiallyConsistent)
+        tail.pointee.bitwiseOr(closedBit, ordering: .sequentiallyConsistent)
         notEmpty.wakeAll()
         notFull.wakeAll()
     }
@@ -195,14 +187,14 @@ extension AtomicSPSCRing {
     /// Whether the ring has been closed. It may still hold elements.
     public var isClosed: Bool {
         // Acquire: who sees the ring closed sees everything that was published before.
-        producer.pointee.tail.load(ordering: .acquiring) & closedBit != 0
+        tail.pointee.load(ordering: .acquiring) & closedBit != 0
     }
 
     /// How many elements were there, between 0 and `capacity`; may be old when read.
     public var count: Int {
         // Head first: it cannot overtake a tail that is read later.
-        let head = consumer.pointee.head.load(ordering: .acquiring)
-        let tail = producer.pointee.tail.load(ordering: .acquiring) & ~closedBit
-        return min(Int(tail &- head), capacity)
+        let popped = head.pointee.load(ordering: .acquiring)
+        let pushed = tail.pointee.load(ordering: .acquiring) & ~closedBit
+        return min(Int(pushed &- popped), capacity)
     }
 }

@@ -10,10 +10,10 @@
 
 import Dispatch
 
+// @unchecked: the links and the flag are guarded by the mutex of the line, the semaphore by itself.
 /// A thread that waits, or is about to.
 ///
 /// The thread that made it sleeps on it; whoever takes it out of the line wakes it, exactly once.
-// @unchecked: the links and the flag are guarded by the mutex of the line, the semaphore by itself.
 @usableFromInline
 final class Waiter: @unchecked Sendable {
     private let semaphore = DispatchSemaphore(value: 0)

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every bounded ring must do with one producer and one consumer: exact capacity, order, close and
+// drain, waits that end. Run over the SPSC and the MPMC rings, at capacities where the arithmetic is
+// most likely to be wrong: a single slot, two, not a power of two, and a usual one.
+
+import PureSwift
+import Synchronization
+import Testing
+
+let ringCapacities = [1, 2, 3, 64]
+
+@Suite("conformance: rings", .serialized)
+struct RingConformance {
+    @Test(arguments: Subjects.rings, ringCapacities)
+    func holdsExactlyItsCapacity(_ subject: RingSubject, _ capacity: Int) async throws {
+        try await onThread {
+            let ledger = Ledger()
+            let ring = subject.make(capacity)
+            try ensure(ring.capacity == capacity, "says it holds \(ring.capacity)")
+            // Over several laps, starting at every slot.
+            for lap in 0..<(2 * capacity + 3) {
+                try ensure(ring.count == 0 && ring.tryPop() == nil, "lap \(lap): not empty")
+                for sequence in 0..<capacity {
+                    try ensure(ring.tryPush(Parcel(sequence, ledger)), "lap \(lap): full at \(sequence)")
+                    try ensure(ring.count == sequence + 1, "lap \(lap): counts \(ring.count)")
+                }
+                try ensure(!ring.tryPush(Parcel(capacity, ledger)), "lap \(lap): holds one too many")
+                try ensure(ledger.balance == capacity, "lap \(lap): the refused element was kept")
+                for sequence in 0..<capacity {
+                    let parcel = ring.tryPop()
+                    try ensure(
+                        parcel?.sequence == sequence && parcel?.isWhole == true,
+                        "lap \(lap): popped \(String(describing: parcel)) instead of \(sequence)"
+                    )
+                }
+                // One more in and out moves the start of the next lap by one slot.
+                try ensure(ring.tryPush(Parcel(0, ledger)) && ring.tryPop() != nil, "lap \(lap): stuck")
+            }
+            try ensure(ledger.balance == 0, "\(ledger.balance) elements not released")
+        }
+    }
+
+    @Test(arguments: Subjects.rings, ringCapacities)
+    func oneToOneKeepsOrderAndLosesNothing(_ subject: RingSubject, _ capacity: Int) async throws {
+        let total = 4_000
+        let ledger = Ledger()
+        let ring = subject.make(capacity)
+        let crew = Crew()
+        crew.add("producer") {
+            for sequence in 0..<total {
+                // Both ways of pushing meet both ways of popping.
+                if sequence % 3 == 0 {
+                    try waitUntil("room") { ring.tryPush(Parcel(sequence, ledger)) }
+                } else {
+                    let outcome = ring.push(Parcel(sequence, ledger), until: farDeadline)
+                    try ensure(outcome == .pushed, "push \(sequence) ended \(outcome)")
+                }
+            }
+        }
+        crew.add("consumer") {
+            for sequence in 0..<total {
+                let parcel: Parcel
+                if sequence % 5 == 0 {
+                    var popped: Parcel?
+                    try waitUntil("element \(sequence)") {
+                        popped = ring.tryPop()
+                        return popped != nil
+                    }
+                    parcel = popped!
+                } else {
+                    parcel = try ring.mustPop()
+                }
+                try ensure(parcel.isWhole, "a torn parcel at \(sequence)")
+                try ensure(parcel.sequence == sequence, "\(parcel.sequence) instead of \(sequence)")
+            }
+            try ensure(ring.tryPop() == nil, "an element too many")
+        }
+        try await crew.run()
+        #expect(ledger.balance == 0)
+    }
+
+    /// Each side waits for the other in every round, so a single lost wake-up stops the game.
+    @Test(arguments: Subjects.rings, ringCapacities)
+    func noWakeUpIsLostBetweenTwoThatWaitForEachOther(
+        _ subject: RingSubject,
+        _ capacity: Int
+    ) async throws {
+        let rounds = 1_500
+        let ledger = Ledger()
+        let (there, back) = (subject.make(capacity), subject.make(capacity))
+        let crew = Crew()
+        crew.add("server") {
+            for round in 0..<rounds {
+                let outcome = there.push(Parcel(round, ledger), until: farDeadline)
+                try ensure(outcome == .pushed, "serving round \(round) ended \(outcome)")
+                try ensure(try back.mustPop().sequence == round, "round \(round) came back as another")
+            }
+        }
+        crew.add("returner") {
+            for _ in 0..<rounds {
+                let outcome = back.push(try there.mustPop(), until: farDeadline)
+                try ensure(outcome == .pushed, "returning ended \(outcome)")
+            }
+        }
+        try await crew.run()
+    }
+
+    /// A producer that always outruns its consumer, and so waits for room all the time.
+    @Test(arguments: Subjects.rings, ringCapacities)
+    func aWaitingPushIsWokenByEachPop(_ subject: RingSubject, _ capacity: Int) async throws {
+        let total = capacity + 300
+        let ledger = Ledger()
+        let ring = subject.make(capacity)
+        let crew = Crew()
+        crew.add("producer") {
+            for sequence in 0..<total {
+                let outcome = ring.push(Parcel(sequence, ledger), until: farDeadline)
+                try ensure(outcome == .pushed, "push \(sequence) ended \(outcome)")
+            }
+        }
+        crew.add("consumer") {
+            for sequence in 0..<total {
+                try waitUntil("the ring is full, or holds the rest") {
+                    ring.count == min(capacity, total - sequence)
+                }
+                // It may be counted and not yet quite there.
+                var parcel: Parcel?
+                try waitUntil("element \(sequence)") {
+                    parcel = ring.tryPop()
+                    return parcel != nil
+                }
+                try ensure(parcel?.sequence == sequence, "element \(sequence) is not next")
+            }
+        }
+        try await crew.run()
+    }
+
+    @Test(arguments: Subjects.rings, ringCapacities)
+    func aClosedRingRefusesPushesAndDrains(_ subject: RingSubject, _ capacity: Int) async throws {
+        try await onThread {
+            let ledger = Ledger()
+            let ring = subject.make(capacity)
+            for sequence in 0..<capacity { _ = ring.tryPush(Parcel(sequence, ledger)) }
+            try ensure(!ring.isClosed, "closed before close")
+            ring.close()
+            ring.close()
+            try ensure(ring.isClosed, "open after close")
+            try ensure(!ring.tryPush(Parcel(99, ledger)), "pushed into a closed, full ring")
+            try ensure(ring.push(Parcel(99, ledger), until: nil) == .closed, "push into a closed, full ring")
+            for sequence in 0..<capacity {
+                try ensure(try ring.mustPop().sequence == sequence, "element \(sequence) lost by closing")
+                try ensure(!ring.tryPush(Parcel(99, ledger)), "pushed into a closed ring with room")
+                let outcome = ring.push(Parcel(99, ledger), until: nil)
+                try ensure(outcome == .closed, "a push into a closed ring ended \(outcome)")
+            }
+            try ensure(ring.tryPop() == nil, "an element out of a drained ring")
+            guard case .closed = ring.pop(until: nil) else { throw Broken(description: "not drained") }
+            try ensure(ledger.balance == 0, "\(ledger.balance) elements not released")
+        }
+    }
+
+    @Test(arguments: Subjects.rings, ringCapacities)
+    func closingWakesThoseWhoWait(_ subject: RingSubject, _ capacity: Int) async throws {
+        let ledger = Ledger()
+        for _ in 0..<20 {
+            let (empty, full) = (subject.make(capacity), subject.make(capacity))
+            for sequence in 0..<capacity { #expect(full.tryPush(Parcel(sequence, ledger))) }
+            let crew = Crew()
+            crew.add("consumer") {
+                guard case .closed = empty.pop(until: farDeadline) else {
+                    throw Broken(description: "not woken by close")
+                }
+            }
+            crew.add("producer") {
+                let outcome = full.push(Parcel(99, ledger), until: farDeadline)
+                try ensure(outcome == .closed, "not woken by close but \(outcome)")
+            }
+            crew.add("closer") {
+                empty.close()
+                full.close()
+            }
+            try await crew.run()
+        }
+        // A thread lets go of the rings a moment after it has said that it is done.
+        try await onThread { try waitUntil("everything is released") { ledger.balance == 0 } }
+    }
+
+    @Test(arguments: Subjects.rings, ringCapacities)
+    func deadlinesAreHonouredAndNeverEarly(_ subject: RingSubject, _ capacity: Int) async throws {
+        try await onThread {
+            let ledger = Ledger()
+            let ring = subject.make(capacity)
+            try expectTimeOut { deadline in
+                guard case .timedOut = ring.pop(until: deadline) else { return false }
+                return true
+            }
+            let past = ContinuousClock.now - .seconds(1)
+            for sequence in 0..<capacity {
+                let outcome = ring.push(Parcel(sequence, ledger), until: past)
+                try ensure(outcome == .pushed, "room refused because the deadline had passed: \(outcome)")
+            }
+            try expectTimeOut { ring.push(Parcel(99, ledger), until: $0) == .timedOut }
+            try ensure(ledger.balance == capacity, "the element of a push that timed out was kept")
+            guard case .element(let parcel) = ring.pop(until: past) else {
+                throw Broken(description: "an element refused because the deadline had passed")
+            }
+            try ensure(parcel.sequence == 0, "popped \(parcel.sequence) first")
+        }
+    }
+
+    /// Whenever a third thread closes: what was pushed with success is popped, what was not is not.
+    @Test(arguments: Subjects.rings, ringCapacities)
+    func aRaceOfCloseAndPushLosesNothing(_ subject: RingSubject, _ capacity: Int) async throws {
+        let ledger = Ledger()
+        for round in 0..<60 {
+            let ring = subject.make(capacity)
+            let pushed = Atomic<Int>(0)
+            let popped = Atomic<Int>(0)
+            let crew = Crew()
+            crew.add("producer") {
+                while ring.push(Parcel(pushed.load(ordering: .relaxed), ledger), until: farDeadline)
+                    == .pushed
+                {
+                    pushed.add(1, ordering: .relaxed)
+                }
+                try ensure(ring.isClosed, "a push into an open ring failed")
+            }
+            crew.add("consumer") {
+                while case .element(let parcel) = ring.pop(until: farDeadline) {
+                    let next = popped.add(1, ordering: .relaxed).oldValue
+                    try ensure(parcel.sequence == next, "\(parcel.sequence) popped instead of \(next)")
+                }
+                try ensure(ring.isClosed, "a pop from an open ring failed")
+            }
+            crew.add("closer") {
+                // Another moment each round, in the middle of the traffic.
+                try waitUntil("traffic") { popped.load(ordering: .relaxed) >= round % 20 }
+                ring.close()
+            }
+            try await crew.run()
+            let (sent, got) = (pushed.load(ordering: .relaxed), popped.load(ordering: .relaxed))
+            #expect(sent == got, "round \(round), capacity \(capacity): \(sent) pushed, \(got) popped")
+        }
+        #expect(ledger.balance == 0)
+    }
+
+    @Test(arguments: Subjects.rings, ringCapacities)
+    func whatIsLeftInARingIsReleasedWithIt(_ subject: RingSubject, _ capacity: Int) async throws {
+        try await onThread {
+            let ledger = Ledger()
+            do {
+                let ring = subject.make(capacity)
+                // Not at the start, so that what is left lies across the end of the memory.
+                for sequence in 0..<capacity { _ = ring.tryPush(Parcel(sequence, ledger)) }
+                _ = ring.tryPop()
+                _ = ring.tryPush(Parcel(capacity, ledger))
+                try ensure(ledger.balance == capacity, "\(ledger.balance) alive in a ring of \(capacity)")
+            }
+            try ensure(ledger.balance == 0, "\(ledger.balance) elements not released")
+        }
+    }
+}
+
+extension ConformanceRing {
+    /// Waits for an element that must come.
+    func mustPop() throws -> Element {
+        switch pop(until: farDeadline) {
+        case .element(let element): return element
+        case .closed: throw Broken(description: "the ring is closed")
+        case .timedOut: throw Broken(description: "no element came")
+        }
+    }
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a counting semaphore must do that serves first come, first served: permits neither lost nor
+// multiplied, service in order of arrival, hand-off that cannot be stolen, deadlines.
+//
+// That a thread has joined the line shows in the semaphore's value, which is what the handshakes wait for.
+
+import Foundation
+import Synchronization
+import Testing
+
+@Suite("conformance: semaphores", .serialized)
+struct SemaphoreConformance {
+    @Test(arguments: Subjects.semaphores)
+    func neverMoreInsideThanPermits(_ subject: SemaphoreSubject) async throws {
+        let (permits, threads, each) = (3, 6, 3_000)
+        let semaphore = subject.make(permits)
+        let inside = Atomic<Int>(0)
+        let crew = Crew()
+        crew.add("user", count: threads) { _ in
+            for round in 0..<each {
+                if round % 2 == 0 {
+                    semaphore.wait()
+                } else {
+                    try ensure(semaphore.wait(until: farDeadline), "no permit came in round \(round)")
+                }
+                let now = inside.add(1, ordering: .relaxed).newValue
+                try ensure(now <= permits, "\(now) inside with \(permits) permits")
+                if round % 8 == 0 { Thread.yield() }
+                inside.subtract(1, ordering: .relaxed)
+                semaphore.signal(1)
+            }
+        }
+        try await crew.run()
+        #expect(semaphore.value == permits)
+    }
+
+    @Test(arguments: Subjects.semaphores)
+    func servesInOrderOfArrival(_ subject: SemaphoreSubject) async throws {
+        let waiters = 6
+        let semaphore = subject.make(0)
+        let served = Journal<Int>()
+        let crew = Crew()
+        crew.add("waiter", count: waiters) { index in
+            try waitUntil("\(index) in line") { semaphore.value == -index }
+            semaphore.wait()
+            served.note(index)
+        }
+        crew.add("signaller") {
+            try waitUntil("all in line") { semaphore.value == -waiters }
+            for turn in 1...waiters {
+                semaphore.signal(1)
+                try waitUntil("turn \(turn)") { served.count == turn }
+            }
+        }
+        try await crew.run()
+        #expect(served.entries == Array(0..<waiters))
+    }
+
+    /// The signaller tries for the permit at once, while the thread it was meant for is still waking up.
+    @Test(arguments: Subjects.semaphores)
+    func aPermitHandedOverCannotBeStolen(_ subject: SemaphoreSubject) async throws {
+        let rounds = 300
+        let semaphore = subject.make(0)
+        let phase = Phase()
+        let crew = Crew()
+        crew.add("waiter") {
+            for round in 1...rounds {
+                try ensure(semaphore.wait(until: farDeadline), "round \(round): no permit came")
+                phase.advance(to: round)
+            }
+        }
+        crew.add("thief") {
+            for round in 1...rounds {
+                try waitUntil("round \(round) in line") { semaphore.value == -1 }
+                semaphore.signal(1)
+                try ensure(!semaphore.tryWait(), "round \(round): stolen")
+                try phase.await(round)
+            }
+        }
+        try await crew.run()
+        #expect(semaphore.value == 0)
+    }
+
+    /// Three users of one permit: the counter as textbooks draw it.
+    @Test(arguments: Subjects.semaphores)
+    func theCounterTraceOfThreeUsersOfOnePermit(_ subject: SemaphoreSubject) async throws {
+        let semaphore = subject.make(1)
+        let trace = Journal<Int>()
+        let phase = Phase()
+        let crew = Crew()
+        for user in 1...3 {
+            crew.add("user \(user)") {
+                try phase.await(user)
+                semaphore.wait()
+                try phase.await(3 + user)
+                semaphore.signal(1)
+                trace.note(semaphore.value)
+                phase.advance(to: 4 + user)
+            }
+        }
+        crew.add("observer") {
+            trace.note(semaphore.value)
+            for (user, value) in [(1, 0), (2, -1), (3, -2)] {
+                phase.advance(to: user)
+                try waitUntil("user \(user) has come") { semaphore.value == value }
+                trace.note(semaphore.value)
+            }
+            phase.advance(to: 4)
+        }
+        try await crew.run()
+        #expect(trace.entries == [1, 0, -1, -2, -1, 0, 1])
+    }
+
+    @Test(arguments: Subjects.semaphores)
+    func oneSignalServesSeveralAndKeepsTheRest(_ subject: SemaphoreSubject) async throws {
+        let semaphore = subject.make(0)
+        let crew = Crew()
+        crew.add("waiter", count: 3) { _ in semaphore.wait() }
+        crew.add("signaller") {
+            try waitUntil("all in line") { semaphore.value == -3 }
+            semaphore.signal(0)
+            try ensure(semaphore.value == -3, "a signal of nothing changed \(semaphore.value)")
+            semaphore.signal(5)
+            try ensure(semaphore.value == 2, "\(semaphore.value) left instead of 2")
+        }
+        try await crew.run()
+        #expect(semaphore.tryWait() && semaphore.tryWait() && !semaphore.tryWait())
+    }
+
+    @Test(arguments: Subjects.semaphores)
+    func deadlinesAreHonouredAndLeaveNothingBehind(_ subject: SemaphoreSubject) async throws {
+        try await onThread {
+            let semaphore = subject.make(0)
+            try expectTimeOut { !semaphore.wait(until: $0) }
+            try ensure(semaphore.value == 0, "\(semaphore.value) after a wait that timed out")
+            semaphore.signal(1)
+            try ensure(semaphore.wait(until: .now - .seconds(1)), "a permit refused: the deadline had passed")
+            try ensure(!semaphore.tryWait(), "a permit out of nothing")
+        }
+    }
+
+    /// ```
+    /// first in line      second in line     signaller
+    /// gives up
+    ///                                       signals
+    ///                    is served
+    /// ```
+    @Test(arguments: Subjects.semaphores)
+    func whoGivesUpIsPassedOver(_ subject: SemaphoreSubject) async throws {
+        let semaphore = subject.make(0)
+        let phase = Phase()
+        let crew = Crew()
+        crew.add("first") {
+            try ensure(!semaphore.wait(until: .now + .milliseconds(100)), "served before anybody signalled")
+            phase.advance(to: 1)
+        }
+        crew.add("second") {
+            try waitUntil("the first is in line, or has been") { semaphore.value == -1 || phase.has(1) }
+            try ensure(semaphore.wait(until: farDeadline), "never served")
+        }
+        crew.add("signaller") {
+            try phase.await(1)
+            semaphore.signal(1)
+        }
+        try await crew.run()
+        #expect(semaphore.value == 0)
+    }
+
+    /// Signals that meet waits in the very moment they give up: each permit is either taken or left.
+    @Test(arguments: Subjects.semaphores)
+    func aRaceOfSignalAndDeadlineLosesNoPermit(_ subject: SemaphoreSubject) async throws {
+        let signals = 1_200
+        let semaphore = subject.make(0)
+        let taken = Atomic<Int>(0)
+        let finished = Atomic<Bool>(false)
+        let crew = Crew()
+        crew.add("waiter", count: 4) { index in
+            var round = index
+            while !finished.load(ordering: .relaxed) {
+                round += 7
+                if semaphore.wait(until: .now + .microseconds(round % 50)) {
+                    taken.add(1, ordering: .relaxed)
+                }
+            }
+        }
+        crew.add("signaller") {
+            for _ in 0..<signals {
+                semaphore.signal(1)
+                try waitUntil("somebody waits, or nothing is left") { semaphore.value <= 0 }
+            }
+            finished.store(true, ordering: .relaxed)
+        }
+        try await crew.run()
+        #expect(taken.load(ordering: .relaxed) + semaphore.value == signals)
+    }
+}

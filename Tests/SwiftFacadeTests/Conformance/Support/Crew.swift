@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Threads for tests: started together, joined with a time limit, their errors brought back.
+//
+// Tests of locks block, and Swift's and libdispatch's pools have as many threads as there are
+// processors: a test that blocked two of them would stop every other test of the run. So each role gets a
+// thread of its own, and the test itself only suspends. A thread does not carry the current test,
+// so a role reports a failure by throwing; the error is rethrown where the test waits.
+
+import Foundation
+import Synchronization
+import Testing
+
+/// A claim that did not hold, with what was seen instead.
+struct Broken: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// Throws if `condition` does not hold: what a thread of a crew uses instead of `#expect`.
+func ensure(_ condition: Bool, _ claim: @autoclosure () -> String) throws {
+    if !condition { throw Broken(description: claim()) }
+}
+
+/// How long a test may take before it counts as hung: far more than any of them needs, also under
+/// ThreadSanitizer on a loaded machine.
+let hangLimit = Duration.seconds(120)
+
+/// A deadline that only a hang reaches.
+var farDeadline: ContinuousClock.Instant { .now + .seconds(60) }
+
+/// Yields until `condition` holds: the handshake for states that announce themselves only by what they refuse
+/// (a queued writer by a try that fails). Throws when it takes so long that it will not happen.
+func waitUntil(_ what: String, _ condition: () throws -> Bool) throws {
+    let deadline = farDeadline
+    while try !condition() {
+        if ContinuousClock.now > deadline { throw Broken(description: "never happened: \(what)") }
+        Thread.yield()
+    }
+}
+
+/// A set of threads, each with a role, that start together.
+final class Crew {
+    private var roles: [(name: String, body: @Sendable () throws -> Void)] = []
+
+    func add(_ name: String, _ body: @escaping @Sendable () throws -> Void) {
+        roles.append((name, body))
+    }
+
+    func add(_ name: String, count: Int, _ body: @escaping @Sendable (Int) throws -> Void) {
+        for index in 0..<count { add("\(name) \(index)") { try body(index) } }
+    }
+
+    /// Runs every role on a thread of its own and returns when all are done. Throws the first error; or,
+    /// after `hangLimit`, an error that names those still running, which are then left behind.
+    func run() async throws {
+        let roster = Roster(count: roles.count)
+        for (index, role) in roles.enumerated() {
+            let thread = Thread {
+                roster.startTogether()
+                do {
+                    try role.body()
+                    roster.finished(index, nil)
+                } catch {
+                    roster.finished(index, Broken(description: "\(role.name): \(error)"))
+                }
+            }
+            thread.name = role.name
+            thread.start()
+        }
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                roster.waitForAll()
+                continuation.resume()
+            }
+        }
+        let (running, errors) = roster.state
+        if let first = errors.first { throw first }
+        if !running.isEmpty {
+            let names = running.sorted().map { roles[$0].name }.joined(separator: ", ")
+            throw Broken(description: "still running after \(hangLimit): \(names)")
+        }
+    }
+}
+
+/// Runs `body` on a thread of its own: for tests with a single role that may block.
+func onThread(_ body: @escaping @Sendable () throws -> Void) async throws {
+    let crew = Crew()
+    crew.add("test", body)
+    try await crew.run()
+}
+
+/// Who has started and who has finished. `NSCondition` and not one of the subjects.
+// @unchecked: every field is touched under `condition` only.
+private final class Roster: @unchecked Sendable {
+    private let condition = NSCondition()
+    private var toStart: Int
+    private var running: Set<Int>
+    private var errors: [Broken] = []
+
+    init(count: Int) {
+        toStart = count
+        running = Set(0..<count)
+    }
+
+    func startTogether() {
+        condition.lock()
+        toStart -= 1
+        if toStart == 0 { condition.broadcast() }
+        while toStart > 0 { condition.wait() }
+        condition.unlock()
+    }
+
+    func finished(_ index: Int, _ error: Broken?) {
+        condition.lock()
+        running.remove(index)
+        if let error { errors.append(error) }
+        condition.broadcast()
+        condition.unlock()
+    }
+
+    /// Returns when all have finished, when one has failed (the others may then wait for it in vain), or when
+    /// the limit has passed.
+    func waitForAll() {
+        let limit = Date(timeIntervalSinceNow: TimeInterval(hangLimit.components.seconds))
+        condition.lock()
+        while !running.isEmpty && errors.isEmpty && condition.wait(until: limit) {}
+        condition.unlock()
+    }
+
+    var state: (running: Set<Int>, errors: [Broken]) {
+        condition.lock()
+        defer { condition.unlock() }
+        return (running, errors)
+    }
+}
+
+extension Thread {
+    /// Lets another thread run.
+    static func yield() { sched_yield() }
+}
+
+/// A lock around a value that is neither a subject of these tests nor opaque to ThreadSanitizer.
+// @unchecked: the value is touched under `lock` only.
+final class UnfairPlainLock<Value: Sendable>: @unchecked Sendable {
+    private let lock = NSLock()
+    private var value: Value
+
+    init(_ value: Value) { self.value = value }
+
+    func with<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+        lock.lock()
+        defer { lock.unlock() }
+        return try body(&value)
+    }
+}
