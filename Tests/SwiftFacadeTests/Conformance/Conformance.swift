@@ -28,15 +28,15 @@ protocol ConformanceArray<Element>: AnyObject, Sendable {
 protocol ConformanceLock<Value>: AnyObject, Sendable {
     associatedtype Value: Sendable
     init(_ value: Value)
-    func reading<Result>(_ body: (Value) throws -> Result) rethrows -> Result
-    func writing<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result
-    func readingIfAvailable<Result>(_ body: (Value) throws -> Result) rethrows -> Result?
-    func writingIfAvailable<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result?
-    func reading<Result>(
+    func reading<Result: Sendable>(_ body: (Value) throws -> Result) rethrows -> Result
+    func writing<Result: Sendable>(_ body: (inout Value) throws -> Result) rethrows -> Result
+    func readingIfAvailable<Result: Sendable>(_ body: (Value) throws -> Result) rethrows -> Result?
+    func writingIfAvailable<Result: Sendable>(_ body: (inout Value) throws -> Result) rethrows -> Result?
+    func reading<Result: Sendable>(
         until deadline: ContinuousClock.Instant,
         _ body: (Value) throws -> Result
     ) rethrows -> Result?
-    func writing<Result>(
+    func writing<Result: Sendable>(
         until deadline: ContinuousClock.Instant,
         _ body: (inout Value) throws -> Result
     ) rethrows -> Result?

@@ -1,11 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the C-backed versions meet the protocols of the conformance suite.
+// How the C-backed versions meet the protocols of the conformance suite. Nothing but names is translated
+// here: whatever a call promises must come from the version itself.
+
+import Interlock
 
 extension Subjects {
-    static let coreArrays: [ArraySubject] = []
-    static let coreLocks: [LockSubject] = []
+    static let coreArrays = [ArraySubject("C-backed SafeArray") { CoreArray<Parcel>([]) }]
+    static let coreLocks = [LockSubject("C-backed ReadWriteLock") { CoreLock($0) }]
     static let coreSPSCRings: [SPSCSubject] = []
     static let coreMPMCRings: [MPMCSubject] = []
-    static let coreSemaphores: [SemaphoreSubject] = []
+    static let coreSemaphores = [
+        SemaphoreSubject("C-backed FIFOSemaphore") { CoreSemaphore(permits: $0) }
+    ]
+}
+
+/// A class of its own because an array is Sendable only if its elements are, and no conformance can depend on
+/// that.
+final class CoreArray<Element: Sendable>: ConformanceArray {
+    private let array: SafeArray<Element>
+
+    init(_ elements: [Element]) { array = SafeArray(elements) }
+
+    func append(_ element: Element) { array.append(element) }
+    func popFirst() -> Element? { array.popFirst() }
+    func element(at index: Int) -> Element? { array.element(at: index) }
+    func removeAll(where predicate: (Element) -> Bool) { array.removeAll(where: predicate) }
+    subscript(index: Int) -> Element {
+        get { array[index] }
+        set { array[index] = newValue }
+    }
+    var count: Int { array.count }
+    var last: Element? { array.last }
+    var snapshot: [Element] { array.snapshot }
+    func reading<Result: Sendable>(_ body: ([Element]) -> Result) -> Result { array.withReadLock(body) }
+    func writing<Result: Sendable>(_ body: (inout [Element]) -> Result) -> Result {
+        array.withWriteLock(body)
+    }
+}
+
+/// The lock is noncopyable; this is the class that a test can share.
+final class CoreLock<Value: Sendable>: ConformanceLock {
+    private let lock: ReadWriteLock<Value>
+
+    init(_ value: Value) { lock = ReadWriteLock(value) }
+
+    func reading<Result: Sendable>(_ body: (Value) throws -> Result) rethrows -> Result {
+        try lock.withReadLock { try body($0) }
+    }
+    func writing<Result: Sendable>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+        try lock.withWriteLock { try body(&$0) }
+    }
+    func readingIfAvailable<Result: Sendable>(_ body: (Value) throws -> Result) rethrows -> Result? {
+        try lock.withReadLockIfAvailable { try body($0) }
+    }
+    func writingIfAvailable<Result: Sendable>(_ body: (inout Value) throws -> Result) rethrows -> Result? {
+        try lock.withWriteLockIfAvailable { try body(&$0) }
+    }
+    func reading<Result: Sendable>(
+        until deadline: ContinuousClock.Instant,
+        _ body: (Value) throws -> Result
+    ) rethrows -> Result? {
+        try lock.withReadLock(until: deadline) { try body($0) }
+    }
+    func writing<Result: Sendable>(
+        until deadline: ContinuousClock.Instant,
+        _ body: (inout Value) throws -> Result
+    ) rethrows -> Result? {
+        try lock.withWriteLock(until: deadline) { try body(&$0) }
+    }
+}
+
+/// A class of its own because "no deadline" is another call there.
+final class CoreSemaphore: ConformanceSemaphore {
+    private let semaphore: FIFOSemaphore
+
+    init(permits: Int) { semaphore = FIFOSemaphore(permits: permits) }
+
+    func wait() { semaphore.wait() }
+    func tryWait() -> Bool { semaphore.tryWait() }
+    func wait(until deadline: ContinuousClock.Instant?) -> Bool {
+        guard let deadline else {
+            semaphore.wait()
+            return true
+        }
+        return semaphore.wait(until: deadline)
+    }
+    func signal(_ permits: Int) { semaphore.signal(permits) }
+    var value: Int { semaphore.value }
 }

@@ -57,25 +57,25 @@ final class PureSwiftLock<Value: Sendable>: ConformanceLock {
 
     init(_ value: Value) { lock = PhaseFairLock(value) }
 
-    func reading<Result>(_ body: (Value) throws -> Result) rethrows -> Result {
+    func reading<Result: Sendable>(_ body: (Value) throws -> Result) rethrows -> Result {
         try lock.withReadLock(body)
     }
-    func writing<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+    func writing<Result: Sendable>(_ body: (inout Value) throws -> Result) rethrows -> Result {
         try lock.withWriteLock(body)
     }
-    func readingIfAvailable<Result>(_ body: (Value) throws -> Result) rethrows -> Result? {
+    func readingIfAvailable<Result: Sendable>(_ body: (Value) throws -> Result) rethrows -> Result? {
         try lock.withReadLockIfAvailable(body)
     }
-    func writingIfAvailable<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result? {
+    func writingIfAvailable<Result: Sendable>(_ body: (inout Value) throws -> Result) rethrows -> Result? {
         try lock.withWriteLockIfAvailable(body)
     }
-    func reading<Result>(
+    func reading<Result: Sendable>(
         until deadline: ContinuousClock.Instant,
         _ body: (Value) throws -> Result
     ) rethrows -> Result? {
         try lock.withReadLock(until: deadline, body)
     }
-    func writing<Result>(
+    func writing<Result: Sendable>(
         until deadline: ContinuousClock.Instant,
         _ body: (inout Value) throws -> Result
     ) rethrows -> Result? {

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How two versions are compared on a machine that is never quiet: short measurements, taken in turns so
+// that whatever disturbs one disturbs the other, and the median of each version's.
+//
+// A comparison this coarse finds a version that has become several times slower, and nothing finer; the
+// benchmarks are the place for that.
+
+import Foundation
+import Synchronization
+
+/// Whether the numbers mean anything. In a debug build generic code is not specialised and every
+/// access is checked, so a ratio says who is compiled worse, not who is faster.
+let isOptimised: Bool = {
+    #if DEBUG
+    false
+    #else
+    true
+    #endif
+}()
+
+/// One version of a primitive at some work: answers how many operations it did in the time given.
+struct Entrant: Sendable {
+    let name: String
+    let operations: @Sendable (_ time: Duration) -> Int
+}
+
+/// The same work done by the C-backed version and by each pure-Swift one.
+struct Contest: Sendable {
+    let title: String
+    let core: Entrant
+    let others: [Entrant]
+
+    /// The C-backed version's speed over each other's.
+    struct Ratio: Sendable {
+        let title: String
+        let core: Double
+        let other: Double
+        let name: String
+        var value: Double { core / other }
+
+        var line: String {
+            let speeds = String(format: "%9.2f  %9.2f  %6.2f", core / 1e6, other / 1e6, value)
+            return title.padding(toLength: 38, withPad: " ", startingAt: 0) + speeds + "  " + name
+        }
+
+        static let heading =
+            "work".padding(toLength: 38, withPad: " ", startingAt: 0)
+            + " C-backed       pure   ratio  against (million operations a second)"
+    }
+
+    /// Measures everybody in turns, `rounds` times, each time for `time`; blocks.
+    func ratios(rounds: Int, time: Duration) -> [Ratio] {
+        let everybody = [core] + others
+        var speeds = everybody.map { _ in [Double]() }
+        for round in 0..<rounds {
+            // Another one goes first each round: what follows a slow one may find the machine busy.
+            for offset in everybody.indices {
+                let index = (round + offset) % everybody.count
+                let operations = everybody[index].operations(time)
+                speeds[index].append(Double(operations) / (time / .seconds(1)))
+            }
+        }
+        let medians = speeds.map { $0.sorted()[rounds / 2] }
+        return zip(others, medians.dropFirst()).map { other, median in
+            Ratio(title: title, core: medians[0], other: median, name: other.name)
+        }
+    }
+}
+
+/// Runs `work` on `threads` threads of their own that start together and answers the sum of what they did.
+func together(_ threads: Int, _ work: @escaping @Sendable (_ thread: Int) -> Int) -> Int {
+    let gate = StartGate(threads)
+    let total = Atomic<Int>(0)
+    let group = DispatchGroup()
+    for index in 0..<threads {
+        group.enter()
+        Thread.detachNewThread {
+            gate.arriveAndAwaitAll()
+            total.add(work(index), ordering: .relaxed)
+            group.leave()
+        }
+    }
+    group.wait()
+    return total.load(ordering: .relaxed)
+}
+
+/// Repeats `operation` until `time` has passed; answers how often. Looks at the clock every 64 times.
+@inline(__always)
+func repeating(for time: Duration, _ operation: (Int) -> Void) -> Int {
+    let end = ContinuousClock.now + time
+    var done = 0
+    while ContinuousClock.now < end {
+        for _ in 0..<64 {
+            operation(done)
+            done &+= 1
+        }
+    }
+    return done
+}
+
+/// Where the threads of one measurement meet before it begins.
+private final class StartGate: Sendable {
+    private let missing: Atomic<Int>
+
+    init(_ threads: Int) { missing = Atomic(threads) }
+
+    func arriveAndAwaitAll() {
+        missing.subtract(1, ordering: .relaxed)
+        while missing.load(ordering: .relaxed) > 0 { Thread.yield() }
+    }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether the C core is worth having: its throughput beside that of the best pure-Swift version of the same
+// primitive, printed for each pair.
+//
+// It fails only where the C-backed version is slower than half the other, twice in a row: noise on a
+// shared machine moves a median by tens of per cent, not by that. And it fails only in an optimised build:
+//
+//     swift test -c release --filter ThroughputComparison
+//
+// In a debug build it runs shorter, prints the same table and says that the ratios mean nothing there.
+
+import Foundation
+import Testing
+
+@Suite("throughput: C-backed over pure Swift", .serialized)
+struct ThroughputComparison {
+    @Test func noCoreIsSlowerThanHalfItsPureSwiftVersion() async throws {
+        let report = Journal<Contest.Ratio>()
+        try await onThread {
+            print(
+                isOptimised
+                    ? "\n" + Contest.Ratio.heading
+                    : """
+
+                    A debug build: the ratios below mean nothing, the comparison only shows that it runs.
+                    For figures: swift test -c release --filter ThroughputComparison
+                    \(Contest.Ratio.heading)
+                    """
+            )
+            for contest in Contests.all {
+                var ratios = measure(contest)
+                if isOptimised && ratios.contains(where: { $0.value < 0.5 }) {
+                    print("\(contest.title): slower than half; measured again")
+                    ratios = measure(contest)
+                }
+                for ratio in ratios { print(ratio.line) }
+                report.note(contentsOf: ratios)
+            }
+        }
+        #expect(!report.entries.isEmpty)
+        for ratio in report.entries {
+            #expect(ratio.core > 0 && ratio.other > 0, "\(ratio.title): nothing was done at all")
+            if isOptimised {
+                #expect(ratio.value >= 0.5, "\(ratio.title): slower than half of \(ratio.name)")
+            }
+        }
+    }
+}
+
+private func measure(_ contest: Contest) -> [Contest.Ratio] {
+    isOptimised
+        ? contest.ratios(rounds: 7, time: .milliseconds(20))
+        : contest.ratios(rounds: 3, time: .milliseconds(3))
+}
