@@ -1,0 +1,63 @@
+// swift-tools-version: 6.1
+// SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+// A package of its own, so that whoever depends on Interlock gets neither the examples nor the argument
+// parser. `Demo` is the program; everything else is a library that the tests reach.
+
+// Warnings are errors in the project's own builds only, as in the root package.
+let strict = Context.environment["INTERLOCK_STRICT"] != nil
+let strictC: [CSetting] = strict ? [.unsafeFlags(["-Wall", "-Wextra", "-Wpedantic", "-Werror"])] : []
+let strictSwift: [SwiftSetting] = strict ? [.unsafeFlags(["-warnings-as-errors"])] : []
+
+let interlock: Target.Dependency = .product(name: "Interlock", package: "interlock")
+
+let package = Package(
+    name: "interlock-examples",
+    platforms: [.macOS(.v15)],
+    dependencies: [
+        .package(name: "interlock", path: ".."),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    ],
+    targets: [
+        .systemLibrary(name: "CLibJPEG", providers: [.apt(["libjpeg-dev"]), .brew(["jpeg-turbo"])]),
+        .systemLibrary(name: "CLibPNG", providers: [.apt(["libpng-dev"]), .brew(["libpng"])]),
+        .target(
+            name: "CImageCodecs",
+            dependencies: ["CLibJPEG", "CLibPNG"],
+            cSettings: strictC,
+            linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("png16")]
+        ),
+        .target(name: "Imaging", swiftSettings: strictSwift),
+        .target(name: "ImageCodecs", dependencies: ["CImageCodecs", "Imaging"], swiftSettings: strictSwift),
+        .target(name: "Timeline", swiftSettings: strictSwift),
+        .target(
+            name: "PhotoPipeline",
+            dependencies: ["ImageCodecs", "Imaging", "Timeline", interlock],
+            swiftSettings: strictSwift
+        ),
+        .target(name: "SafeAgainstUnsafe", dependencies: [interlock], swiftSettings: strictSwift),
+        .target(name: "Report", dependencies: ["Timeline"], swiftSettings: strictSwift),
+        .executableTarget(
+            name: "Demo",
+            dependencies: [
+                "PhotoPipeline", "Report", "SafeAgainstUnsafe", "ImageCodecs", "Imaging",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strictSwift
+        ),
+        .testTarget(
+            name: "ImagingTests",
+            dependencies: ["ImageCodecs", "Imaging"],
+            swiftSettings: strictSwift
+        ),
+        .testTarget(
+            name: "PhotoPipelineTests",
+            dependencies: ["PhotoPipeline", "Report", "SafeAgainstUnsafe"],
+            swiftSettings: strictSwift
+        ),
+    ],
+    swiftLanguageModes: [.v6],
+    cLanguageStandard: .gnu11
+)

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// libjpeg's error manager with a way back: fatal errors jump to the function that armed `escape`, and
+// warnings that mean lost pixels become errors, because a picture with a grey lower half is not a result.
+
+#ifndef JPEG_ERRORS_H
+#define JPEG_ERRORS_H
+
+#include "image_codecs.h"
+
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <jpeglib.h>
+
+struct jpeg_errors {
+    struct jpeg_error_mgr manager; // first: libjpeg hands back a pointer to it
+    jmp_buf escape;                // armed by each function that calls into libjpeg, never across two
+    codec_status status;
+    codec_message *message;
+};
+
+// Installs the handlers. `errors->message` is where the reason goes; set it anew before each call.
+struct jpeg_error_mgr *jpeg_errors_install(struct jpeg_errors *errors);
+
+// Ends the current libjpeg call with a status and a reason of our own.
+_Noreturn void jpeg_errors_escape(struct jpeg_errors *errors, codec_status status, const char *reason);
+
+#endif

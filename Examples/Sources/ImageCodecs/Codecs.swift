@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Swift face of the C codecs: bytes in, a picture or a reason out. Whatever the bytes, nothing here
+// traps, and no picture larger than the limit has memory allocated for it.
+
+import CImageCodecs
+import Imaging
+
+/// Why a picture could not be read or written.
+public enum CodecError: Error, Equatable, CustomStringConvertible {
+    /// The first bytes are of no format read here; with what they seem to be.
+    case notAPicture(String)
+    /// The bytes are not what their beginning promises; with the library's own words.
+    case damaged(PictureFormat, String)
+    /// More pixels than allowed; with the sizes.
+    case tooLarge(PictureFormat, String)
+    /// The library could not get the memory it asked for.
+    case noMemory
+
+    public var description: String {
+        switch self {
+        case .notAPicture(let guess): "not a JPEG or PNG picture: \(guess)"
+        case .damaged(let format, let reason): "damaged \(format.rawValue): \(reason)"
+        case .tooLarge(let format, let reason): "\(format.rawValue) too large: \(reason)"
+        case .noMemory: "not enough memory"
+        }
+    }
+}
+
+/// Reading and writing of pictures, in memory. Stateless; may be used by any number of threads at once.
+public enum Codecs {
+    /// The default for the most pixels a picture may have: what a camera of 100 megapixels makes.
+    public static let defaultPixelLimit = 100_000_000
+
+    /// Decodes a JPEG or PNG, told apart by its first bytes, and turns it upright as its Exif block says.
+    ///
+    /// Blocks for as long as decoding takes and allocates four bytes a pixel, though never for more than
+    /// `pixelLimit` pixels. O(pixels).
+    public static func decode(
+        _ bytes: [UInt8], pixelLimit: Int = defaultPixelLimit
+    ) throws(CodecError) -> Image {
+        guard let format = PictureFormat(firstBytes: bytes) else {
+            throw .notAPicture(PictureFormat.guess(firstBytes: bytes))
+        }
+        let decoded = bytes.withUnsafeBufferPointer { decode($0, as: format, pixelLimit: pixelLimit) }
+        let (image, orientation) = try decoded.get()
+        return image.turnedUpright(from: orientation)
+    }
+
+    private static func decode(
+        _ bytes: UnsafeBufferPointer<UInt8>, as format: PictureFormat, pixelLimit: Int
+    ) -> Result<(Image, Orientation), CodecError> {
+        var decoder: OpaquePointer?
+        var message = codec_message()
+        let open = format == .jpeg ? codec_jpeg_open : codec_png_open
+        let opened = open(bytes.baseAddress, bytes.count, UInt64(pixelLimit), &decoder, &message)
+        guard let decoder else { return .failure(error(opened, format, message)) }
+        defer { codec_destroy(decoder) }
+
+        let width = Int(codec_width(decoder))
+        let height = Int(codec_height(decoder))
+        var status = CODEC_OK
+        let pixels = [UInt8](unsafeUninitializedCapacity: width * height * Image.bytesPerPixel) { pixels, count in
+            status = codec_read(decoder, pixels.baseAddress, &message)
+            count = status == CODEC_OK ? width * height * Image.bytesPerPixel : 0
+        }
+        guard status == CODEC_OK else { return .failure(error(status, format, message)) }
+
+        var exifCount = 0
+        let exif = UnsafeBufferPointer(start: codec_exif(decoder, &exifCount), count: exifCount)
+        return .success((Image(width: width, height: height, bytes: pixels), Orientation(exif: exif) ?? .upright))
+    }
+
+    /// Encodes a picture as a JPEG; the same picture gives the same bytes. Blocks and allocates. O(pixels).
+    ///
+    /// - Parameter quality: from 1 to 100, as libjpeg counts it.
+    public static func encodeJPEG(_ image: Image, quality: Int = 88) throws(CodecError) -> [UInt8] {
+        let limit = 65_500  // libjpeg's own, in either direction
+        guard image.width <= limit, image.height <= limit else {
+            throw .tooLarge(.jpeg, "\(image.width) x \(image.height) pixels, and the format ends at \(limit)")
+        }
+        var encoded: UnsafeMutablePointer<UInt8>?
+        var count = 0
+        var message = codec_message()
+        let status = image.bytes.withUnsafeBufferPointer {
+            codec_jpeg_encode(
+                $0.baseAddress, UInt32(image.width), UInt32(image.height), Int32(quality), &encoded, &count,
+                &message)
+        }
+        guard status == CODEC_OK, let encoded else { throw error(status, .jpeg, message) }
+        defer { codec_free(encoded) }
+        return Array(UnsafeBufferPointer(start: encoded, count: count))
+    }
+
+    private static func error(
+        _ status: codec_status, _ format: PictureFormat, _ message: codec_message
+    ) -> CodecError {
+        let text = withUnsafeBytes(of: message.text) { bytes in
+            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        switch status {
+        case CODEC_TOO_LARGE: return .tooLarge(format, text)
+        case CODEC_NO_MEMORY: return .noMemory
+        default: return .damaged(format, text)
+        }
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A picture in memory: a value, so that an operation may hand it to the next one and forget it, and copying
+// it copies nothing until somebody writes.
+
+/// A picture of 8-bit sRGB pixels. A value type; safe to pass between threads.
+///
+/// Each pixel is four bytes: red, green, blue and one that is always 255. Rows run top to bottom without
+/// padding.
+public struct Image: Equatable, Sendable {
+    public static let bytesPerPixel = 4
+
+    public let width: Int
+    public let height: Int
+    /// `width * height * bytesPerPixel` bytes.
+    public private(set) var bytes: [UInt8]
+
+    /// Takes over bytes laid out as described above; traps when their number does not fit the size.
+    public init(width: Int, height: Int, bytes: [UInt8]) {
+        precondition(width > 0 && height > 0, "an image has at least one pixel")
+        precondition(bytes.count == width * height * Self.bytesPerPixel, "the bytes do not fit the size")
+        self.width = width
+        self.height = height
+        self.bytes = bytes
+    }
+
+    /// A picture of one colour.
+    public init(width: Int, height: Int, color: Color) {
+        self.init(
+            width: width,
+            height: height,
+            bytes: [UInt8](unsafeUninitializedCapacity: width * height * Self.bytesPerPixel) { bytes, count in
+                for at in stride(from: 0, to: bytes.count, by: Self.bytesPerPixel) {
+                    bytes[at] = color.red
+                    bytes[at + 1] = color.green
+                    bytes[at + 2] = color.blue
+                    bytes[at + 3] = 255
+                }
+                count = width * height * Self.bytesPerPixel
+            })
+    }
+
+    /// The colour of the pixel in column `x` and row `y`.
+    public subscript(x: Int, y: Int) -> Color {
+        get {
+            let at = offset(x, y)
+            return Color(red: bytes[at], green: bytes[at + 1], blue: bytes[at + 2])
+        }
+        set {
+            let at = offset(x, y)
+            bytes[at] = newValue.red
+            bytes[at + 1] = newValue.green
+            bytes[at + 2] = newValue.blue
+        }
+    }
+
+    private func offset(_ x: Int, _ y: Int) -> Int {
+        precondition(x >= 0 && x < width && y >= 0 && y < height, "pixel outside the image")
+        return (y * width + x) * Self.bytesPerPixel
+    }
+
+    /// Copies `other` into this picture with its top left corner at `x`, `y`; what lies outside is cut off.
+    public mutating func draw(_ other: Image, x: Int, y: Int) {
+        let columns = max(0, -x)..<min(other.width, width - x)
+        let rows = max(0, -y)..<min(other.height, height - y)
+        guard columns.lowerBound < columns.upperBound, rows.lowerBound < rows.upperBound else { return }
+        for row in rows {
+            let from = (row * other.width + columns.lowerBound) * Self.bytesPerPixel
+            let to = offset(x + columns.lowerBound, y + row)
+            let count = columns.count * Self.bytesPerPixel
+            bytes.replaceSubrange(to..<to + count, with: other.bytes[from..<from + count])
+        }
+    }
+}
+
+/// A colour in 8-bit sRGB.
+public struct Color: Equatable, Sendable {
+    public var red: UInt8
+    public var green: UInt8
+    public var blue: UInt8
+
+    public init(red: UInt8, green: UInt8, blue: UInt8) {
+        self.red = red
+        self.green = green
+        self.blue = blue
+    }
+
+    /// This colour, moved towards `other` by `amount` between 0 and 1.
+    public func mixed(with other: Color, amount: Float) -> Color {
+        func mix(_ from: UInt8, _ to: UInt8) -> UInt8 {
+            UInt8((Float(from) + (Float(to) - Float(from)) * amount).rounded())
+        }
+        return Color(
+            red: mix(red, other.red), green: mix(green, other.green), blue: mix(blue, other.blue))
+    }
+}
