@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reading and writing whole files, with reasons that name the file and what the system said about it.
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// A file that could not be read or written, in a sentence.
+public struct FileError: Error, Equatable, CustomStringConvertible {
+    public let path: String
+    public let reason: String
+
+    public var description: String { "\(path): \(reason)" }
+
+    init(_ path: String, reason: String) {
+        self.path = path
+        self.reason = reason
+    }
+
+    init(_ path: String, errno code: Int32 = errno) {
+        self.init(path, reason: String(cString: strerror(code)))
+    }
+}
+
+enum Files {
+    /// What a path leads to, links followed.
+    enum Kind { case regular, folder, other }
+
+    static func kind(of path: String) throws(FileError) -> Kind {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw FileError(path) }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return .regular
+        case S_IFDIR: return .folder
+        default: return .other
+        }
+    }
+
+    /// The folder's or file's true place: two paths lead to the same one if this is the same.
+    static func identity(of path: String) throws(FileError) -> some Hashable {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw FileError(path) }
+        return [UInt64(status.st_dev), UInt64(status.st_ino)]
+    }
+
+    /// The names in a folder, in no order, without those that begin with a dot.
+    static func names(in folder: String) throws(FileError) -> [String] {
+        guard let stream = opendir(folder) else { throw FileError(folder) }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { tuple in
+                tuple.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: tuple.pointee)) {
+                    String(cString: $0)
+                }
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names
+    }
+
+    /// The first `limit` bytes of a file, or all of them if there are fewer. Blocks.
+    static func contents(of path: String, limit: Int) throws(FileError) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileError(path) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw FileError(path) }
+
+        // One byte more than the file's size, so that reading on tells its end even if it grows.
+        var bytes = [UInt8](repeating: 0, count: min(limit, Int(status.st_size) + 1))
+        var filled = 0
+        while filled < bytes.count {
+            let got = bytes.withUnsafeMutableBytes {
+                read(descriptor, $0.baseAddress! + filled, $0.count - filled)
+            }
+            if got < 0 {
+                if errno == EINTR { continue }
+                throw FileError(path)
+            }
+            if got == 0 { break }
+            filled += got
+        }
+        bytes.removeLast(bytes.count - filled)
+        return bytes
+    }
+
+    /// Writes a file under a temporary name beside it and then renames it: whoever looks sees the old file
+    /// or the new one, and a link of that name is replaced, not followed. Blocks.
+    static func replace(_ path: String, with bytes: [UInt8]) throws(FileError) {
+        let temporary = "\(path).\(getpid()).part"
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw FileError(path) }
+        var written = 0
+        while written < bytes.count {
+            let put = bytes.withUnsafeBytes {
+                write(descriptor, $0.baseAddress! + written, $0.count - written)
+            }
+            if put < 0 {
+                if errno == EINTR { continue }
+                let code = errno
+                close(descriptor)
+                unlink(temporary)
+                throw FileError(path, errno: code)
+            }
+            written += put
+        }
+        guard close(descriptor) == 0, rename(temporary, path) == 0 else {
+            let code = errno
+            unlink(temporary)
+            throw FileError(path, errno: code)
+        }
+    }
+
+    /// Makes a folder, and those above it, where there is none.
+    static func makeFolder(_ path: String) throws(FileError) {
+        if mkdir(path, 0o755) == 0 { return }
+        if errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex {
+            try makeFolder(String(path[..<slash]))
+            if mkdir(path, 0o755) == 0 { return }
+        }
+        let code = errno
+        guard code == EEXIST, try kind(of: path) == .folder else { throw FileError(path, errno: code) }
+    }
+
+    static func remove(_ path: String) throws(FileError) {
+        guard unlink(path) == 0 || errno == ENOENT else { throw FileError(path) }
+    }
+
+    static func removeFolder(_ path: String) throws(FileError) {
+        guard rmdir(path) == 0 || errno == ENOENT else { throw FileError(path) }
+    }
+}

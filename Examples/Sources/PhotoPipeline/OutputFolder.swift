@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one place that results go to. Nothing here or elsewhere writes outside it.
+
+/// The folder for the results, with the places in it. Making the value makes the folders.
+public struct OutputFolder: Sendable {
+    public let path: String
+
+    public var pictures: String { "\(path)/pictures" }
+    public var contactSheet: String { "\(path)/contact-sheet.jpg" }
+    public var page: String { "\(path)/index.html" }
+
+    /// Makes the folder unless it is there.
+    ///
+    /// - Throws: When it cannot be made, or is the folder that the photos are in: results could then
+    ///   replace them.
+    public init(path: String, photos: PhotoFolder) throws(FileError) {
+        let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        try Files.makeFolder(path)
+        guard try Files.identity(of: path) != Files.identity(of: photos.path) else {
+            throw FileError(path, reason: "the photos are in here; choose another folder for the output")
+        }
+        try self.init(making: path)
+    }
+
+    private init(making path: String) throws(FileError) {
+        self.path = path
+        try Files.makeFolder(path)
+        try Files.makeFolder("\(path)/pictures")
+    }
+
+    /// A folder inside this one for results that are only to be compared with these.
+    public func comparison() throws(FileError) -> OutputFolder {
+        try OutputFolder(making: "\(path)/comparison")
+    }
+
+    /// The names of the results of these files that are not the same, byte for byte, in another folder, the
+    /// contact sheet among them.
+    public func differences(from other: OutputFolder, of photos: [Photo]) throws(FileError) -> [String] {
+        var different: [String] = []
+        let pairs =
+            photos.map { ($0.file.outputName, "\(pictures)/", "\(other.pictures)/") }
+            + [("contact-sheet.jpg", "\(path)/", "\(other.path)/")]
+        for (name, here, there) in pairs {
+            let mine = try Files.contents(of: here + name, limit: .max)
+            let others = try? Files.contents(of: there + name, limit: .max)
+            if mine != others { different.append(name) }
+        }
+        return different
+    }
+
+    /// Writes the page.
+    public func write(page html: String) throws(FileError) {
+        try Files.replace(page, with: Array(html.utf8))
+    }
+
+    /// Removes the results of these files, the contact sheet and the folders; leaves what else is there.
+    public func remove(resultsOf photos: [Photo]) throws(FileError) {
+        for photo in photos { try Files.remove("\(pictures)/\(photo.file.outputName)") }
+        try Files.remove(contactSheet)
+        try Files.removeFolder(pictures)
+        try Files.removeFolder(path)
+    }
+}

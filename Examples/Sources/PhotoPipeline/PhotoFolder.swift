@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which files of a folder are pictures, and what the rest is. Only the files directly in the folder count:
+// whoever points the demo at a home directory wants an answer today.
+
+import ImageCodecs
+
+/// A picture to be worked on: where it is, and what its result will be called.
+public struct PhotoFile: Sendable, Equatable {
+    public let name: String
+    public let path: String
+    /// The name of the result; no two files of a folder have the same.
+    public let outputName: String
+}
+
+/// A file that gave no picture, and why.
+public struct Rejection: Error, Sendable, Equatable, CustomStringConvertible {
+    public let name: String
+    public let reason: String
+
+    public init(name: String, reason: String) {
+        self.name = name
+        self.reason = reason
+    }
+
+    public var description: String { "\(name): \(reason)" }
+}
+
+/// A folder's pictures, in the order of their names, and the other things in it.
+public struct PhotoFolder: Sendable {
+    public let path: String
+    public let photos: [PhotoFile]
+    public let others: [Rejection]
+
+    /// Why there is nothing to work on.
+    public enum Unusable: Error, Equatable, CustomStringConvertible {
+        case missing(String, reason: String)
+        case notAFolder(String)
+        case empty(String)
+        case noPictures(String, others: [Rejection])
+
+        public var description: String {
+            switch self {
+            case .missing(let path, let reason): "cannot open the folder '\(path)': \(reason)"
+            case .notAFolder(let path): "'\(path)' is not a folder; give the folder that the photos are in"
+            case .empty(let path): "the folder '\(path)' is empty"
+            case .noPictures(let path, let others):
+                "no JPEG or PNG picture in '\(path)':"
+                    + others.prefix(10).map { "\n  \($0)" }.joined()
+                    + (others.count > 10 ? "\n  and \(others.count - 10) more" : "")
+            }
+        }
+    }
+
+    /// Looks at the first bytes of every file in a folder; names and their extensions decide nothing, and
+    /// names that begin with a dot are passed over. Links are followed. Nothing is opened that could block.
+    public init(path: String) throws(Unusable) {
+        self.path = path
+        let names: [String]
+        do {
+            guard try Files.kind(of: path) == .folder else { throw Unusable.notAFolder(path) }
+            names = try Files.names(in: path).sorted()
+        } catch let error as FileError {
+            throw .missing(path, reason: error.reason)
+        } catch {
+            throw .notAFolder(path)
+        }
+        guard !names.isEmpty else { throw .empty(path) }
+
+        var pictures: [(name: String, path: String)] = []
+        var others: [Rejection] = []
+        for name in names {
+            let file = path.hasSuffix("/") ? path + name : "\(path)/\(name)"
+            if let reason = Self.whyNotAPicture(file) {
+                others.append(Rejection(name: name, reason: reason))
+            } else {
+                pictures.append((name, file))
+            }
+        }
+        guard !pictures.isEmpty else { throw .noPictures(path, others: others) }
+        let outputNames = Self.outputNames(for: pictures.map(\.name))
+        photos = zip(pictures, outputNames).map { PhotoFile(name: $0.name, path: $0.path, outputName: $1) }
+        self.others = others
+    }
+
+    private static func whyNotAPicture(_ path: String) -> String? {
+        do throws(FileError) {
+            switch try Files.kind(of: path) {
+            case .folder: return "a folder; only the files directly in the one given are taken"
+            case .other: return "not a regular file"
+            case .regular: break
+            }
+            let firstBytes = try Files.contents(of: path, limit: 64)
+            guard PictureFormat(firstBytes: firstBytes) == nil else { return nil }
+            return CodecError.notAPicture(PictureFormat.guess(firstBytes: firstBytes)).description
+        } catch {
+            return error.reason
+        }
+    }
+
+    /// A name for each result: the picture's own with the extension of a JPEG; where two would then be the
+    /// same, also on a file system that ignores case, those keep their whole name before it; and where even
+    /// that is taken, a number is added.
+    static func outputNames(for names: [String]) -> [String] {
+        func stem(_ name: String) -> String {
+            guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return name }
+            return String(name[..<dot])
+        }
+        let stems = Dictionary(grouping: names, by: { stem($0).lowercased() })
+        var taken: Set<String> = []
+        return names.map { name in
+            let isAlone = stems[stem(name).lowercased()]?.count == 1
+            let wanted = isAlone ? stem(name) : name
+            let candidates = sequence(first: 1) { $0 + 1 }.lazy
+                .map { $0 == 1 ? "\(wanted).jpg" : "\(wanted) \($0).jpg" }
+            let free = candidates.first { taken.insert($0.lowercased()).inserted }
+            return free!
+        }
+    }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a photo pipeline takes and gives, whichever way it is scheduled.
+
+import Timeline
+
+/// What bounds a pipeline.
+public struct PipelineOptions: Sendable {
+    /// The most files being read at once.
+    public var loads = 4
+    /// The most pictures between being read and being written, and so in memory, at once.
+    public var inFlight = 8
+    /// The most pixels that a picture may have.
+    public var pixelLimit = 100_000_000
+    /// The most bytes that a file may have.
+    public var byteLimit = 512_000_000
+    /// The longer side of the pictures in the report.
+    public var previewSize = 720
+    /// The height of the frames on the contact sheet.
+    public var frameHeight = 300
+
+    public init() {}
+}
+
+/// What happened to one of the files given to a pipeline.
+public enum PhotoOutcome: Sendable {
+    case finished(Photo)
+    case rejected(Rejection)
+}
+
+/// What came of a run.
+public struct PipelineResult: Sendable {
+    /// The finished pictures and the files that gave none, each in the order in which they were given.
+    public let photos: [Photo]
+    public let rejections: [Rejection]
+    public let duration: Duration
+    public let timeline: Timeline
+
+    init(photos: [Photo], rejections: [Rejection], duration: Duration, timeline: Timeline) {
+        self.photos = photos.sorted { $0.file.name < $1.file.name }
+        self.rejections = rejections.sorted { $0.name < $1.name }
+        self.duration = duration
+        self.timeline = timeline
+    }
+}
+
+/// A way to get all pictures of a folder done.
+public protocol PhotoPipeline: Sendable {
+    /// What the report calls it.
+    var name: String { get }
+
+    /// Loads, decodes, edits and writes every file, and lays out the contact sheet. Blocks until all of it
+    /// is done; a file that gives no picture stops nobody else.
+    ///
+    /// - Parameter announce: Called on the main queue, once for each file, after its outcome has become
+    ///   visible; all calls have been made when this returns. The main queue must be draining meanwhile, so
+    ///   this is not for the main thread.
+    /// - Throws: When the contact sheet cannot be written.
+    func run(
+        _ files: [PhotoFile],
+        into output: OutputFolder,
+        options: PipelineOptions,
+        announce: @escaping @MainActor (PhotoOutcome) -> Void
+    ) throws(FileError) -> PipelineResult
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is done to a picture, step by step, without a word on threads: both pipelines run exactly these
+// functions, so that what differs between them is how they are scheduled and nothing else.
+//
+// Each step takes the value that the one before it made. A step that needs more (faces to draw on, say) adds
+// it to `EditedPhoto` and itself to `Edit.all`.
+
+import ImageCodecs
+import Imaging
+import Timeline
+
+/// A picture's file in memory.
+struct LoadedPhoto: Sendable {
+    let file: PhotoFile
+    let bytes: [UInt8]
+}
+
+/// A picture while it is being edited.
+struct EditedPhoto: Sendable {
+    let file: PhotoFile
+    let original: Image
+    var image: Image
+}
+
+/// A finished picture: its result is on disk, and what the report needs of it is here.
+public struct Photo: Sendable, Equatable {
+    public let file: PhotoFile
+    public let width: Int
+    public let height: Int
+    /// Small JPEGs of the picture before and after.
+    public let before: [UInt8]
+    public let after: [UInt8]
+    /// The result at the size of a frame on the contact sheet.
+    let frame: Image
+}
+
+/// A change to a picture between decoding and writing.
+struct Edit: Sendable {
+    let name: String
+    let apply: @Sendable (EditedPhoto) throws(Rejection) -> EditedPhoto
+
+    /// The edits in their order.
+    static let all = [tiltShift]
+
+    static let tiltShift = Edit(name: "tilt-shift") { photo throws(Rejection) in
+        var photo = photo
+        photo.image = TiltShift().applied(to: photo.image)
+        return photo
+    }
+}
+
+/// The steps, with the folder that results go to and the recorder that notes when each ran.
+struct PhotoSteps: Sendable {
+    let output: OutputFolder
+    let options: PipelineOptions
+    let recorder: TimelineRecorder
+
+    func load(_ file: PhotoFile) throws(Rejection) -> LoadedPhoto {
+        try recorder.measure("load", of: file.name) { () throws(Rejection) in
+            let bytes = try naming(file) { () throws(FileError) in
+                try Files.contents(of: file.path, limit: options.byteLimit + 1)
+            }
+            guard bytes.count <= options.byteLimit else {
+                throw Rejection(name: file.name, reason: "larger than \(options.byteLimit / 1_000_000) MB")
+            }
+            return LoadedPhoto(file: file, bytes: bytes)
+        }
+    }
+
+    func decode(_ photo: LoadedPhoto) throws(Rejection) -> EditedPhoto {
+        try recorder.measure("decode", of: photo.file.name) { () throws(Rejection) in
+            do throws(CodecError) {
+                let image = try Codecs.decode(photo.bytes, pixelLimit: options.pixelLimit)
+                return EditedPhoto(file: photo.file, original: image, image: image)
+            } catch {
+                throw Rejection(name: photo.file.name, reason: error.description)
+            }
+        }
+    }
+
+    func edit(_ photo: EditedPhoto, _ edit: Edit) throws(Rejection) -> EditedPhoto {
+        try recorder.measure(edit.name, of: photo.file.name) { () throws(Rejection) in
+            try edit.apply(photo)
+        }
+    }
+
+    func write(_ photo: EditedPhoto) throws(Rejection) -> Photo {
+        try recorder.measure("write", of: photo.file.name) { () throws(Rejection) in
+            let encoded = try encode(photo.image, of: photo.file, quality: 88)
+            try naming(photo.file) { () throws(FileError) in
+                try Files.replace("\(output.pictures)/\(photo.file.outputName)", with: encoded)
+            }
+            return Photo(
+                file: photo.file,
+                width: photo.image.width,
+                height: photo.image.height,
+                before: try preview(photo.original, of: photo.file),
+                after: try preview(photo.image, of: photo.file),
+                frame: photo.image.fitted(width: 4 * options.frameHeight, height: options.frameHeight))
+        }
+    }
+
+    private func preview(_ image: Image, of file: PhotoFile) throws(Rejection) -> [UInt8] {
+        try encode(image.fitted(width: options.previewSize, height: options.previewSize), of: file, quality: 82)
+    }
+
+    private func encode(_ image: Image, of file: PhotoFile, quality: Int) throws(Rejection) -> [UInt8] {
+        do throws(CodecError) {
+            return try Codecs.encodeJPEG(image, quality: quality)
+        } catch {
+            throw Rejection(name: file.name, reason: error.description)
+        }
+    }
+
+    /// The last step, once for all pictures; `photos` in the order of their names.
+    func writeContactSheet(_ photos: [Photo]) throws(FileError) {
+        guard !photos.isEmpty else { return }
+        try recorder.measure("contact sheet", of: "all pictures") { () throws(FileError) in
+            let sheet = ContactSheet(frameHeight: options.frameHeight).rendered(photos.map(\.frame))
+            let encoded: [UInt8]
+            do throws(CodecError) {
+                encoded = try Codecs.encodeJPEG(sheet)
+            } catch {
+                throw FileError(output.contactSheet, reason: error.description)
+            }
+            try Files.replace(output.contactSheet, with: encoded)
+        }
+    }
+
+    /// Gives a file's error the name under which the user knows the picture.
+    private func naming<Output>(
+        _ file: PhotoFile, _ body: () throws(FileError) -> Output
+    ) throws(Rejection) -> Output {
+        do throws(FileError) {
+            return try body()
+        } catch {
+            throw Rejection(name: file.name, reason: error.reason)
+        }
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How the page looks, in light and in dark. Text has a contrast of at least 4.5 to 1 on what it stands on,
+// also the names inside bars.
+
+extension Page {
+    static let style = """
+
+        :root {
+          --page: #faf8f5; --card: #ffffff; --text: #1f1d1a; --quiet: #625c54; --line: #ddd7cd;
+          --accent: #a04a00;
+          --step0: #9bb8d9; --step1: #8fcbbf; --step2: #f0b36a; --step3: #b9a6dd; --step4: #d99bb0;
+          --step5: #b9bd73; --bar-text: #1f1d1a;
+        }
+        @media (prefers-color-scheme: dark) {
+          :root {
+            --page: #171614; --card: #211f1c; --text: #ece8e1; --quiet: #a8a198; --line: #3a3631;
+            --accent: #f2a93b;
+            --step0: #3d6797; --step1: #23766a; --step2: #97590d; --step3: #6a52a3; --step4: #94445f;
+            --step5: #686c1d; --bar-text: #ffffff;
+          }
+        }
+        * { box-sizing: border-box; }
+        body {
+          margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 72rem; background: var(--page);
+          color: var(--text); font: 16px/1.5 system-ui, "Segoe UI", "Noto Sans", "DejaVu Sans", sans-serif;
+        }
+        h1 { font-size: 2rem; line-height: 1.2; margin: 0 0 .25rem; }
+        h2 { font-size: 1.3rem; margin: 3rem 0 .5rem; }
+        h3 { font-size: 1rem; margin: 1.5rem 0 .25rem; }
+        p { max-width: 46rem; margin: .25rem 0 1rem; }
+        header p { color: var(--quiet); }
+        small { color: var(--quiet); }
+        ul { padding-left: 1.25rem; }
+        img { display: block; max-width: 100%; height: auto; }
+        .pictures { display: grid; gap: 1.25rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 30rem), 1fr)); }
+        .pair {
+          margin: 0; padding: .75rem; background: var(--card); border: 1px solid var(--line); border-radius: .5rem;
+        }
+        .pair > div { display: grid; grid-template-columns: 1fr 1fr; gap: .5rem; align-items: start; }
+        .pair img { width: 100%; border-radius: .25rem; }
+        .pair figcaption { margin-top: .5rem; overflow-wrap: anywhere; }
+        .number { color: var(--accent); font-weight: 600; }
+        .sheet { border: 1px solid var(--line); border-radius: .5rem; }
+        .legend { list-style: none; display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; padding: 0; margin: 0 0 .5rem; }
+        .key { display: inline-block; width: .9rem; height: .9rem; border-radius: 2px; margin-right: .4rem; vertical-align: -1px; }
+        .timeline { margin: 0 0 1.5rem; }
+        .timeline figcaption { font-weight: 600; margin-bottom: .25rem; }
+        .scroll { overflow-x: auto; }
+        .timeline .scroll { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .75rem .75rem 0; }
+        svg { display: block; min-width: 44rem; width: 100%; height: auto; }
+        svg text { font-size: 12px; fill: var(--quiet); }
+        svg .tick { text-anchor: middle; }
+        svg .thread { fill: var(--text); }
+        svg .name { fill: var(--bar-text); font-size: 11px; }
+        .grid { stroke: var(--line); stroke-width: 1; }
+        .step0 { fill: var(--step0); background: var(--step0); } .step1 { fill: var(--step1); background: var(--step1); }
+        .step2 { fill: var(--step2); background: var(--step2); } .step3 { fill: var(--step3); background: var(--step3); }
+        .step4 { fill: var(--step4); background: var(--step4); } .step5 { fill: var(--step5); background: var(--step5); }
+        table { border-collapse: collapse; background: var(--card); border: 1px solid var(--line); font-variant-numeric: tabular-nums; }
+        th, td { padding: .4rem .9rem; text-align: right; border-bottom: 1px solid var(--line); }
+        th:first-child { text-align: left; font-weight: 500; }
+        thead th { color: var(--quiet); font-weight: 500; }
+        code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .95em; }
+        @media (max-width: 40rem) { body { padding: 1.25rem .75rem 3rem; } }
+
+        """
+}

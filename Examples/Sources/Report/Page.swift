@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The demo's page: one file that needs no other, with the pictures inside, which shows what was done and when.
+// It is written so that it is well-formed XML as well as HTML, which a test makes sure of.
+
+import Foundation
+import Timeline
+
+/// What the page shows.
+public struct Page: Sendable {
+    public struct Picture: Sendable {
+        public let name: String
+        public let detail: String
+        /// JPEGs.
+        public let before: [UInt8]
+        public let after: [UInt8]
+
+        public init(name: String, detail: String, before: [UInt8], after: [UInt8]) {
+            self.name = name
+            self.detail = detail
+            self.before = before
+            self.after = after
+        }
+    }
+
+    public struct Run: Sendable {
+        public let name: String
+        public let detail: String
+        public let timeline: Timeline
+
+        public init(name: String, detail: String, timeline: Timeline) {
+            self.name = name
+            self.detail = detail
+            self.timeline = timeline
+        }
+    }
+
+    public struct Table: Sendable {
+        public let columns: [String]
+        public let rows: [[String]]
+
+        public init(columns: [String], rows: [[String]]) {
+            self.columns = columns
+            self.rows = rows
+        }
+    }
+
+    /// The most pictures that are put into the page; the others are named.
+    public static let pictureLimit = 60
+
+    public var summary: String
+    public var pictures: [Picture] = []
+    /// Names and reasons.
+    public var rejections: [(name: String, reason: String)] = []
+    /// A JPEG.
+    public var contactSheet: [UInt8] = []
+    public var runs: [Run] = []
+    public var runsNote = ""
+    public var safe: Table?
+    public var unsafeNote = ""
+
+    public init(summary: String) {
+        self.summary = summary
+    }
+
+    /// The page as HTML.
+    public var html: String { markup.source }
+
+    private var markup: Markup {
+        """
+        <!DOCTYPE html>
+        <html lang="en" xmlns="http://www.w3.org/1999/xhtml">
+        <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>Interlock: what the demo did</title>
+        <style>\(Markup(stringLiteral: Self.style))</style>
+        </head>
+        <body>
+        <header>
+        <h1>What the demo did</h1>
+        <p>\(summary)</p>
+        </header>
+        <main>
+        \(Markup(joining: [picturesSection, timelineSection, sheetSection, arraySection]))
+        </main>
+        </body>
+        </html>
+
+        """
+    }
+
+    private var picturesSection: Markup {
+        let shown = pictures.prefix(Self.pictureLimit)
+        let more = pictures.count - shown.count
+        return """
+            <section>
+            <h2>The pictures, before and after</h2>
+            <div class="pictures">
+            \(Markup(joining: shown.enumerated().map { picture($0.offset + 1, $0.element) }))
+            </div>
+            \(more > 0 ? "<p>and \(more) more, in the folder <code>pictures</code> beside this page.</p>" : "")
+            \(rejectionList)
+            </section>
+            """
+    }
+
+    private func picture(_ number: Int, _ picture: Picture) -> Markup {
+        """
+        <figure class="pair">
+        <div>
+        <img src="\(Self.dataURI(picture.before))" alt="\(picture.name) before" loading="lazy" />
+        <img src="\(Self.dataURI(picture.after))" alt="\(picture.name) after tilt-shift" loading="lazy" />
+        </div>
+        <figcaption><span class="number">\(number)</span> \(picture.name) <small>\(picture.detail)</small></figcaption>
+        </figure>
+        """
+    }
+
+    private var rejectionList: Markup {
+        guard !rejections.isEmpty else { return "" }
+        let items = rejections.map { rejection -> Markup in
+            "<li><strong>\(rejection.name)</strong>: \(rejection.reason)</li>"
+        }
+        return """
+            <h3>Files that gave no picture</h3>
+            <ul>
+            \(Markup(joining: items))
+            </ul>
+            """
+    }
+
+    private var timelineSection: Markup {
+        guard !runs.isEmpty else { return "" }
+        let spans = runs.flatMap(\.timeline.spans)
+        var steps: [String] = []
+        for span in spans.sorted(by: { $0.begin < $1.begin }) where !steps.contains(span.step) {
+            steps.append(span.step)
+        }
+        let longest = runs.map(\.timeline.end).max() ?? .zero
+        let legend = steps.enumerated().map { index, step -> Markup in
+            "<li><span class=\"key step\(index)\"></span>\(step)</li>"
+        }
+        let charts = runs.map { run -> Markup in
+            TimelineChart(
+                title: "\(run.name): \(run.detail)", timeline: run.timeline, span: longest, steps: steps
+            ).markup
+        }
+        return """
+            <section>
+            <h2>Which thread did what, when</h2>
+            <p>\(runsNote)</p>
+            <ul class="legend">
+            \(Markup(joining: legend))
+            </ul>
+            \(Markup(joining: charts))
+            </section>
+            """
+    }
+
+    private var sheetSection: Markup {
+        guard !contactSheet.isEmpty else { return "" }
+        return """
+            <section>
+            <h2>The contact sheet</h2>
+            <img class="sheet" src="\(Self.dataURI(contactSheet))" alt="Contact sheet: all pictures as numbered frames on strips of film" loading="lazy" />
+            </section>
+            """
+    }
+
+    private var arraySection: Markup {
+        guard let safe else { return "" }
+        let head = safe.columns.map { column -> Markup in "<th scope=\"col\">\(column)</th>" }
+        let rows = safe.rows.map { row -> Markup in
+            let cells = row.enumerated().map { index, cell -> Markup in
+                index == 0 ? "<th scope=\"row\">\(cell)</th>" : "<td>\(cell)</td>"
+            }
+            return "<tr>\(Markup(joining: cells))</tr>"
+        }
+        return """
+            <section>
+            <h2>Safe against unsafe</h2>
+            <p>A thousand concurrent iterations, each of which reads an array's last element and appends one more \
+            than it. Times are of one iteration, in the median run.</p>
+            <div class="scroll" tabindex="0" role="group" aria-label="Table, scrolls sideways">
+            <table>
+            <thead><tr>\(Markup(joining: head))</tr></thead>
+            <tbody>
+            \(Markup(joining: rows))
+            </tbody>
+            </table>
+            </div>
+            <p>\(unsafeNote)</p>
+            </section>
+            """
+    }
+
+    private static func dataURI(_ jpeg: [UInt8]) -> String {
+        "data:image/jpeg;base64,\(Data(jpeg).base64EncodedString())"
+    }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The experiment: a thousand iterations run concurrently, each of which reads the last element and appends
+// one more than it. What a guarded array owes is a thousand elements, in every run.
+
+import Dispatch
+import Interlock
+
+/// The experiment on the guarded arrays.
+public enum SafeTrials {
+    public static let iterations = 1000
+
+    /// What came of all runs on one kind of array.
+    public struct Report: Sendable {
+        public let name: String
+        /// The number of elements at the end of each run.
+        public let counts: [Int]
+        /// The median run's time for one iteration.
+        public let perIteration: Duration
+
+        /// How many runs ended with every element there.
+        public var completeRuns: Int { counts.count { $0 == iterations } }
+    }
+
+    /// Runs the experiment on each kind of array. Blocks, and keeps all cores busy. The kinds take turns,
+    /// so that whatever else the machine does meets all of them alike.
+    public static func run(rounds: Int = 25) -> [Report] {
+        let contenders: [(name: String, type: any SharedArray.Type)] = [
+            ("SafeArray", SafeArray<Int>.self),
+            ("concurrent queue, barriers", BarrierQueueArray.self),
+            ("serial queue", SerialQueueArray.self),
+            ("NSLock", NSLockArray.self),
+            ("Mutex", MutexArray.self),
+            ("pthread_rwlock_t", PthreadLockArray.self),
+        ]
+        var counts = [[Int]](repeating: [], count: contenders.count)
+        var times = [[Duration]](repeating: [], count: contenders.count)
+        for _ in 0..<rounds {
+            for (index, contender) in contenders.enumerated() {
+                let (count, time) = fill(contender.type)
+                counts[index].append(count)
+                times[index].append(time)
+            }
+        }
+        return contenders.indices.map { index in
+            let median = times[index].sorted()[rounds / 2]
+            return Report(
+                name: contenders[index].name, counts: counts[index], perIteration: median / iterations)
+        }
+    }
+
+    /// One run, timed from the moment two threads are at it to the moment the count is known, which writes
+    /// still queued must have ended for.
+    static func fill<Contender: SharedArray>(_: Contender.Type) -> (count: Int, time: Duration) {
+        let array = Contender()
+        let meeting = Meeting()
+        DispatchQueue.concurrentPerform(iterations: iterations) { _ in
+            meeting.join()
+            array.append((array.last ?? 0) + 1)
+        }
+        let count = array.count
+        return (count, (meeting.time ?? .now).duration(to: .now))
+    }
+}

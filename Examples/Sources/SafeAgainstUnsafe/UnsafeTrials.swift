@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The experiment on an array without a guard, in child processes: it corrupts the heap, and what that leads
+// to, a crash most times, is to be shown here and not suffered.
+
+import Foundation
+
+/// The experiment on an unprotected array.
+public enum UnsafeTrials {
+    /// How a child process ended.
+    public enum Ending: Equatable, Sendable {
+        /// It lived to print the number of elements.
+        case finished(count: Int)
+        case crashed(signal: Int32)
+        /// It neither ended nor crashed within the limit and was killed.
+        case hung
+
+        /// Whether every element was there.
+        public var isComplete: Bool { self == .finished(count: SafeTrials.iterations) }
+    }
+
+    /// The child's part: one run in this process, whatever comes of it. Prints the number of elements.
+    public static func runInThisProcess() {
+        // A crash is expected: leave no core file behind.
+        var none = rlimit(rlim_cur: 0, rlim_max: 0)
+        setrlimit(CInt(RLIMIT_CORE.rawValue), &none)
+        print(SafeTrials.fill(UnprotectedArray.self).count)
+    }
+
+    /// The parent's part: starts a child and says how it ended. Blocks until it has, for `limit` at most.
+    ///
+    /// - Parameters:
+    ///   - executable: A program that, given `arguments`, calls ``runInThisProcess()`` and exits.
+    public static func run(
+        executable: URL, arguments: [String], limit: Duration = .seconds(10)
+    ) throws -> Ending {
+        let child = Process()
+        child.executableURL = executable
+        child.arguments = arguments
+        // The runtime's backtrace of a crash takes seconds, and here tells nothing.
+        child.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
+        let output = Pipe()
+        child.standardInput = FileHandle.nullDevice
+        child.standardOutput = output
+        child.standardError = FileHandle.nullDevice
+        let ended = DispatchSemaphore(value: 0)
+        child.terminationHandler = { _ in ended.signal() }
+        try child.run()
+        let seconds = Double(limit.components.seconds)
+        guard ended.wait(timeout: .now() + seconds) == .success else {
+            kill(child.processIdentifier, SIGKILL)
+            ended.wait()
+            return .hung
+        }
+        if child.terminationReason == .uncaughtSignal { return .crashed(signal: child.terminationStatus) }
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        guard let count = Int(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+            // The runtime's own checks end a process with a status on some systems.
+            return .crashed(signal: child.terminationStatus)
+        }
+        return .finished(count: count)
+    }
+}

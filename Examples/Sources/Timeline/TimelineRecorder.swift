@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Noting which thread did what when. The recorder measures both pipelines, so it leans on neither: a
+// `Mutex` around an array, entered once a step, for as long as an append takes.
+
+import Synchronization
+
+/// Collects the steps that threads carry out. Thread-safe: any thread may measure at any time.
+public final class TimelineRecorder: Sendable {
+    private struct Log {
+        var spans: [Timeline.Span] = []
+        var threads: [ThreadIdentity] = []
+    }
+
+    private let start = ContinuousClock.now
+    private let log = Mutex(Log())
+
+    public init() {}
+
+    /// Runs `body` on the calling thread and notes when it began and ended, also when it throws.
+    public func measure<Output, Failure: Error>(
+        _ step: String, of item: String, _ body: () throws(Failure) -> Output
+    ) throws(Failure) -> Output {
+        let begin = start.duration(to: .now)
+        defer { note(step, of: item, begin: begin, end: start.duration(to: .now)) }
+        return try body()
+    }
+
+    private func note(_ step: String, of item: String, begin: Duration, end: Duration) {
+        let identity = ThreadIdentity.current
+        log.withLock { log in
+            let thread: Int
+            if let known = log.threads.firstIndex(of: identity) {
+                thread = known
+            } else {
+                thread = log.threads.count
+                log.threads.append(identity)
+            }
+            log.spans.append(.init(step: step, item: item, thread: thread, begin: begin, end: end))
+        }
+    }
+
+    /// Everything measured so far.
+    public func timeline() -> Timeline {
+        log.withLock { Timeline(spans: $0.spans) }
+    }
+}
+
+/// What was recorded: a value.
+public struct Timeline: Sendable {
+    /// One step that one thread carried out; times count from the recorder's start.
+    public struct Span: Equatable, Sendable {
+        public let step: String
+        public let item: String
+        /// Threads are numbered from 0 in the order in which they finished their first step.
+        public let thread: Int
+        public let begin: Duration
+        public let end: Duration
+
+        public init(step: String, item: String, thread: Int, begin: Duration, end: Duration) {
+            self.step = step
+            self.item = item
+            self.thread = thread
+            self.begin = begin
+            self.end = end
+        }
+    }
+
+    public let spans: [Span]
+
+    public init(spans: [Span]) {
+        self.spans = spans
+    }
+
+    public var threadCount: Int {
+        (spans.map(\.thread).max() ?? -1) + 1
+    }
+
+    /// The end of the last step.
+    public var end: Duration {
+        spans.map(\.end).max() ?? .zero
+    }
+
+    /// The most steps of this name that were ever in progress together.
+    public func peak(of step: String) -> Int {
+        let changes = spans.filter { $0.step == step }.flatMap { [($0.begin, 1), ($0.end, -1)] }
+        // At the same instant an end comes before a begin: the two did not overlap.
+        let ordered = changes.sorted { $0 < $1 }
+        var now = 0
+        return ordered.reduce(0) { peak, change in
+            now += change.1
+            return max(peak, now)
+        }
+    }
+
+    /// The time that a thread spent in steps.
+    public func busy(thread: Int) -> Duration {
+        spans.filter { $0.thread == thread }.reduce(.zero) { $0 + ($1.end - $1.begin) }
+    }
+}
