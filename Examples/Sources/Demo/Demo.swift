@@ -1,21 +1,90 @@
-import Foundation
-import PhotoPipeline
-import SafeAgainstUnsafe
-import Interlock
+// SPDX-License-Identifier: Apache-2.0
+//
+// The command: what it takes, and the order of what it does. Exit status 0: done; 1: something came out wrong;
+// 2: the folder of photos or the one for the output cannot be used; 64: the arguments make no sense.
 
-@main struct Demo {
-  static func main() async throws {
-    if CommandLine.arguments.dropFirst().first == "child" { UnsafeTrials.runInThisProcess(); return }
-    let r = try await GCD.run { SafeTrials.run() }
-    for x in r { print(x.name, x.completeRuns, x.perIteration) }
-    for _ in 0..<10 { print(try UnsafeTrials.run(executable: URL(fileURLWithPath: "/proc/self/exe"), arguments: ["child"])) }
-    let folder = try PhotoFolder(path: CommandLine.arguments[1])
-    print(folder.others)
-    let out = try OutputFolder(path: "/tmp/demo/out2", photos: folder)
-    for _ in 0..<3 {
-    for p in [OperationPipeline() as any PhotoPipeline, DispatchPipeline()] {
-      let result = try await GCD.run { try p.run(folder.photos, into: out, options: .init()) { o in _ = o } }
-      print(p.name, result.duration, result.photos.count, result.rejections, result.timeline.peak(of: "load"), result.timeline.threadCount)
-    } }
-  }
+import ArgumentParser
+import Foundation
+import Interlock
+import PhotoPipeline
+import Report
+import SafeAgainstUnsafe
+import Timeline
+
+@main
+struct Demo: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo",
+        abstract: "Shows Interlock at work: arrays with and without a guard, and a pipeline of photos.",
+        discussion: """
+            The JPEG and PNG files directly in FOLDER are loaded, decoded, given a tilt-shift effect and written \
+            to the output folder, with a contact sheet and a page that shows what happened: twice, with \
+            Interlock and with libdispatch alone. A file that is not a picture is named with the reason.
+            """)
+
+    @Argument(help: "The folder with the photos. (default: the sample photos)", completion: .directory)
+    var folder: String?
+
+    @Option(name: [.short, .long], help: "The folder for the results.", completion: .directory)
+    var output = "demo-output"
+
+    @Option(help: "How many photos are loaded at once, at most.")
+    var loads = 4
+
+    @Option(help: "Refuse pictures of more megapixels than this, which would need the memory.")
+    var maxMegapixels = 100
+
+    @Flag(help: .private)
+    var unprotectedChild = false
+
+    func validate() throws {
+        guard (1...64).contains(loads) else { throw ValidationError("--loads takes a number from 1 to 64.") }
+        guard (1...2000).contains(maxMegapixels) else {
+            throw ValidationError("--max-megapixels takes a number from 1 to 2000.")
+        }
+        guard !output.isEmpty else { throw ValidationError("--output takes the name of a folder.") }
+    }
+
+    func run() async throws {
+        if unprotectedChild { return UnsafeTrials.runInThisProcess() }
+        do {
+            let photos = try PhotoFolder(path: folder ?? Self.samplePhotos)
+            let output = try OutputFolder(path: output, photos: photos)
+            try await show(photos, output)
+        } catch let error as PhotoFolder.Unusable {
+            Console.error("\(error)")
+            throw ExitCode(2)
+        } catch let error as FileError {
+            Console.error("\(error)")
+            throw ExitCode(2)
+        }
+    }
+
+    /// Beside this package's sources, from wherever the program is run.
+    private static let samplePhotos = URL(filePath: #filePath)
+        .deletingLastPathComponent().appending(path: "../../Photos").standardizedFileURL.path()
+
+    private func show(_ photos: PhotoFolder, _ output: OutputFolder) async throws {
+        let cores = ProcessInfo.processInfo.activeProcessorCount
+        Console.line("Interlock's demo: \(photos.photos.count) pictures in \(photos.path), \(cores) cores")
+
+        Console.heading("1. Safe against unsafe")
+        let arrays = try await ArrayChapter.run()
+
+        Console.heading("2. The photo pipeline")
+        var options = PipelineOptions()
+        options.loads = loads
+        options.inFlight = max(8, 2 * loads)
+        options.pixelLimit = maxMegapixels * 1_000_000
+        let chapter = try await PhotoChapter.run(photos, into: output, options: options)
+
+        Console.heading("3. The page")
+        var page = Page(summary: "\(chapter.summary) on \(cores) cores, from \(photos.path).")
+        arrays.add(to: &page)
+        try chapter.add(to: &page, from: output)
+        try output.write(page: page.html)
+        Console.line("The pictures, before and after, and which thread did what when:")
+        Console.line("    \(output.page)")
+        guard chapter.isSound else { throw ExitCode(1) }
+    }
 }

@@ -49,6 +49,11 @@ public struct OutputFolder: Sendable {
         return different
     }
 
+    /// The contact sheet as it was written.
+    public func contactSheetBytes() throws(FileError) -> [UInt8] {
+        try Files.contents(of: contactSheet, limit: .max)
+    }
+
     /// Writes the page.
     public func write(page html: String) throws(FileError) {
         try Files.replace(page, with: Array(html.utf8))

@@ -33,7 +33,7 @@ extension Page {
         small { color: var(--quiet); }
         ul { padding-left: 1.25rem; }
         img { display: block; max-width: 100%; height: auto; }
-        .pictures { display: grid; gap: 1.25rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 30rem), 1fr)); }
+        .pictures { display: grid; gap: 1.25rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 30rem), 1fr)); align-items: start; }
         .pair {
           margin: 0; padding: .75rem; background: var(--card); border: 1px solid var(--line); border-radius: .5rem;
         }
@@ -46,7 +46,7 @@ extension Page {
         .key { display: inline-block; width: .9rem; height: .9rem; border-radius: 2px; margin-right: .4rem; vertical-align: -1px; }
         .timeline { margin: 0 0 1.5rem; }
         .timeline figcaption { font-weight: 600; margin-bottom: .25rem; }
-        .scroll { overflow-x: auto; }
+        .scroll { overflow-x: auto; margin-bottom: 1rem; }
         .timeline .scroll { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .75rem .75rem 0; }
         svg { display: block; min-width: 44rem; width: 100%; height: auto; }
         svg text { font-size: 12px; fill: var(--quiet); }

@@ -63,7 +63,7 @@ struct TimelineChart {
     static func tickStep(for seconds: Double) -> Double {
         var power = 1e-6
         while true {
-            for step in [1, 2, 5] where seconds / (power * step) <= 10 { return power * step }
+            for step in [1.0, 2, 5] where seconds / (power * step) <= 10 { return power * step }
             power *= 10
         }
     }

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The demo's second part: the photos through both pipelines, their times, and whether they agree.
+
+import Foundation
+import Interlock
+import PhotoPipeline
+import Report
+import Timeline
+
+struct PhotoChapter {
+    /// Interlock's last run, and the other's.
+    private let results: [(pipeline: any PhotoPipeline, result: PipelineResult, median: Duration)]
+    private let others: [Rejection]
+    private let rounds: Int
+    private let differences: [String]
+
+    private var result: PipelineResult { results[0].result }
+    private var rejections: [Rejection] { (others + result.rejections).sorted { $0.name < $1.name } }
+
+    /// Whether at least one picture was made and both pipelines made the same.
+    var isSound: Bool { !result.photos.isEmpty && differences.isEmpty }
+
+    var summary: String {
+        let made = result.photos.count
+        let pictures = made == 1 ? "1 picture was" : "\(made) pictures were"
+        return "\(pictures) loaded, decoded, tilt-shifted and written in \(results[0].median.text)"
+    }
+
+    /// Runs the pipelines off the main thread, prints progress and what came of it.
+    @MainActor
+    static func run(
+        _ folder: PhotoFolder, into output: OutputFolder, options: PipelineOptions
+    ) async throws -> PhotoChapter {
+        let files = folder.photos
+        let comparison = try output.comparison()
+        let contenders: [(pipeline: any PhotoPipeline, output: OutputFolder)] = [
+            (OperationPipeline(), output), (DispatchPipeline(), comparison),
+        ]
+        var results: [[PipelineResult]] = [[], []]
+        var rounds = 1
+        var round = 0
+        while round < rounds {
+            for (index, contender) in contenders.enumerated() {
+                let progress = Progress(
+                    of: files.count,
+                    title: "\(contender.pipeline.name)\(round > 0 ? ", again" : "")",
+                    listsPhotos: index == 0 && round == 0)
+                results[index].append(
+                    try await GCD.run {
+                        try contender.pipeline.run(files, into: contender.output, options: options) {
+                            progress.advance($0)
+                        }
+                    })
+                progress.end()
+            }
+            // Short runs are taken three times in turns: the first of all pays for waking threads and disk.
+            if round == 0 { rounds = results[0][0].duration < .seconds(2) ? 3 : 1 }
+            round += 1
+        }
+        let last = zip(contenders, results).map { contender, results in
+            (contender.pipeline, results[results.count - 1], results.map(\.duration).sorted()[results.count / 2])
+        }
+        let agreeOnRejections = last[0].1.rejections == last[1].1.rejections
+        let photos = last[0].1.photos
+        let differences =
+            (photos.isEmpty ? [] : try output.differences(from: comparison, of: photos))
+            + (agreeOnRejections ? [] : ["the files that were refused"])
+        if differences.isEmpty { try comparison.remove(resultsOf: photos) }
+
+        let chapter = PhotoChapter(
+            results: last, others: folder.others, rounds: rounds, differences: differences)
+        chapter.print(output, comparison, loads: options.loads)
+        return chapter
+    }
+
+    func add(to page: inout Page, from output: OutputFolder) throws {
+        page.pictures = result.photos.map { photo in
+            Page.Picture(
+                name: photo.file.name,
+                detail: "\(photo.width) × \(photo.height)",
+                before: photo.before,
+                after: photo.after)
+        }
+        page.rejections = rejections.map { ($0.name, $0.reason) }
+        page.contactSheet = result.photos.isEmpty ? [] : try output.contactSheetBytes()
+        page.runs = results.map { Page.Run(name: $0.pipeline.name, detail: $0.result.duration.text, timeline: $0.result.timeline) }
+        page.runsNote =
+            "The same steps on the same pictures: with Interlock, each step an operation that takes the output "
+            + "of the one before it; and with libdispatch alone. Both charts have the same scale. Nearly all of "
+            + "the time goes into pixels, so the two should take about as long: \(times)."
+    }
+
+    private var times: String {
+        let each = results.map { "\($0.pipeline.name) \($0.median.text)" }.joined(separator: ", ")
+        return rounds == 1 ? each : "\(each), in the median of \(rounds) runs that took turns"
+    }
+
+    private func print(_ output: OutputFolder, _ comparison: OutputFolder, loads: Int) {
+        if !rejections.isEmpty {
+            Console.line()
+            Console.line("Files that gave no picture:")
+            for rejection in rejections { Console.line("    \(rejection)") }
+        }
+        Console.line()
+        Console.table(
+            columns: ["", "time", "most loads at once", "threads"],
+            rows: results.map { pipeline, result, median in
+                [
+                    pipeline.name, median.text, "\(result.timeline.peak(of: "load")) of \(loads)",
+                    "\(result.timeline.threadCount)",
+                ]
+            })
+        Console.line()
+        if rounds > 1 { Console.line("Times are the median of \(rounds) runs each, taken in turns.") }
+        if differences.isEmpty {
+            Console.line("Both made the same \(result.photos.count) pictures and contact sheet, byte for byte.")
+        } else {
+            Console.error("the two pipelines differ on: \(differences.joined(separator: ", "))")
+            Console.error("the other pipeline's results are in \(comparison.path)")
+        }
+        if result.photos.isEmpty {
+            Console.error("no file gave a picture")
+        } else {
+            Console.line("    \(output.pictures)")
+            Console.line("    \(output.contactSheet)")
+        }
+    }
+}

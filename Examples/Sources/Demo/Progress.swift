@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How far the photos are: a bar that moves on a terminal, a line for each photo where nobody watches.
+
+import PhotoPipeline
+
+/// Shows the outcomes as they are announced. On the main actor, as the announcements are.
+@MainActor
+final class Progress {
+    private let total: Int
+    private let title: String
+    private let listsPhotos: Bool
+    private var done = 0
+
+    private let barWidth = 30
+
+    init(of total: Int, title: String, listsPhotos: Bool) {
+        self.total = total
+        self.title = title
+        self.listsPhotos = listsPhotos
+        if Console.isTerminal { draw(latest: "") }
+    }
+
+    func advance(_ outcome: PhotoOutcome) {
+        done += 1
+        let (name, detail) =
+            switch outcome {
+            case .finished(let photo): (photo.file.name, "\(photo.width) x \(photo.height)")
+            case .rejected(let rejection): (rejection.name, rejection.reason)
+            }
+        if Console.isTerminal {
+            draw(latest: name)
+        } else if listsPhotos {
+            Console.line("    \(done) of \(total)  \(name): \(detail)")
+        }
+    }
+
+    /// Takes the bar away: what it said is said again, for good, below.
+    func end() {
+        if Console.isTerminal { Console.write("\r\u{1B}[K") }
+    }
+
+    private func draw(latest: String) {
+        let filled = total == 0 ? barWidth : barWidth * done / total
+        let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: barWidth - filled)
+        // Short enough for a line of 80 columns; \u{1B}[K clears what an earlier, longer name left.
+        let name = latest.count > 20 ? "\(latest.prefix(19))…" : latest
+        Console.write("\r    \(bar) \(done) of \(total)  \(title)  \(name)\u{1B}[K")
+    }
+}
