@@ -16,14 +16,17 @@ struct ArrayChapter {
 
     /// Runs the trials off the main thread and prints what came of them.
     static func run() async throws -> ArrayChapter {
-        Console.line("1,000 iterations run concurrently; each reads the last element and appends one more than it.")
+        Console.line(
+            "1,000 iterations run concurrently; each reads the last element and appends one more than it."
+        )
         Console.line()
         let chapter = try await GCD.run {
             ArrayChapter(
                 reports: SafeTrials.run(),
                 endings: try (0..<children).map { _ in
                     try UnsafeTrials.run(executable: executable, arguments: ["--unprotected-child"])
-                })
+                }
+            )
         }
         Console.table(columns: chapter.table.columns, rows: chapter.table.rows)
         Console.line()
@@ -44,7 +47,8 @@ struct ArrayChapter {
             columns: ["array", "runs with all 1,000 elements", "time for one iteration"],
             rows: reports.map { report in
                 [report.name, "\(report.completeRuns) of \(report.counts.count)", report.perIteration.text]
-            })
+            }
+        )
     }
 
     /// What became of the children, in a sentence.
@@ -62,7 +66,9 @@ struct ArrayChapter {
         }
         var parts: [String] = []
         if !crashes.isEmpty {
-            let names = crashes.sorted { $0.key < $1.key }.map { "\($0.value) by \(Self.name(ofSignal: $0.key))" }
+            let names = crashes.sorted { $0.key < $1.key }.map {
+                "\($0.value) by \(Self.name(ofSignal: $0.key))"
+            }
             parts.append("\(crashes.values.reduce(0, +)) crashed (\(names.joined(separator: ", ")))")
         }
         if !losses.isEmpty {
@@ -76,7 +82,9 @@ struct ArrayChapter {
     }
 
     private static func name(ofSignal number: Int32) -> String {
-        let names = [SIGSEGV: "SIGSEGV", SIGABRT: "SIGABRT", SIGILL: "SIGILL", SIGTRAP: "SIGTRAP", SIGBUS: "SIGBUS"]
+        let names = [
+            SIGSEGV: "SIGSEGV", SIGABRT: "SIGABRT", SIGILL: "SIGILL", SIGTRAP: "SIGTRAP", SIGBUS: "SIGBUS",
+        ]
         return names[number] ?? "signal \(number)"
     }
 }

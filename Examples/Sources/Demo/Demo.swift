@@ -20,7 +20,8 @@ struct Demo: AsyncParsableCommand {
             The JPEG and PNG files directly in FOLDER are loaded, decoded, given a tilt-shift effect and written \
             to the output folder, with a contact sheet and a page that shows what happened: twice, with \
             Interlock and with libdispatch alone. A file that is not a picture is named with the reason.
-            """)
+            """
+    )
 
     @Argument(help: "The folder with the photos. (default: the sample photos)", completion: .directory)
     var folder: String?

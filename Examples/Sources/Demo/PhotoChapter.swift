@@ -30,7 +30,9 @@ struct PhotoChapter {
     /// Runs the pipelines off the main thread, prints progress and what came of it.
     @MainActor
     static func run(
-        _ folder: PhotoFolder, into output: OutputFolder, options: PipelineOptions
+        _ folder: PhotoFolder,
+        into output: OutputFolder,
+        options: PipelineOptions
     ) async throws -> PhotoChapter {
         let files = folder.photos
         let comparison = try output.comparison()
@@ -45,13 +47,15 @@ struct PhotoChapter {
                 let progress = Progress(
                     of: files.count,
                     title: "\(contender.pipeline.name)\(round > 0 ? ", again" : "")",
-                    listsPhotos: index == 0 && round == 0)
+                    listsPhotos: index == 0 && round == 0
+                )
                 results[index].append(
                     try await GCD.run {
                         try contender.pipeline.run(files, into: contender.output, options: options) {
                             progress.advance($0)
                         }
-                    })
+                    }
+                )
                 progress.end()
             }
             // Short runs are taken three times in turns: the first of all pays for waking threads and disk.
@@ -59,7 +63,10 @@ struct PhotoChapter {
             round += 1
         }
         let last = zip(contenders, results).map { contender, results in
-            (contender.pipeline, results[results.count - 1], results.map(\.duration).sorted()[results.count / 2])
+            (
+                contender.pipeline, results[results.count - 1],
+                results.map(\.duration).sorted()[results.count / 2]
+            )
         }
         let agreeOnRejections = last[0].1.rejections == last[1].1.rejections
         let photos = last[0].1.photos
@@ -69,7 +76,11 @@ struct PhotoChapter {
         if differences.isEmpty { try comparison.remove(resultsOf: photos) }
 
         let chapter = PhotoChapter(
-            results: last, others: folder.others, rounds: rounds, differences: differences)
+            results: last,
+            others: folder.others,
+            rounds: rounds,
+            differences: differences
+        )
         chapter.print(output, comparison, loads: options.loads)
         return chapter
     }
@@ -80,11 +91,14 @@ struct PhotoChapter {
                 name: photo.file.name,
                 detail: "\(photo.width) × \(photo.height)",
                 before: photo.before,
-                after: photo.after)
+                after: photo.after
+            )
         }
         page.rejections = rejections.map { ($0.name, $0.reason) }
         page.contactSheet = result.photos.isEmpty ? [] : try output.contactSheetBytes()
-        page.runs = results.map { Page.Run(name: $0.pipeline.name, detail: $0.result.duration.text, timeline: $0.result.timeline) }
+        page.runs = results.map {
+            Page.Run(name: $0.pipeline.name, detail: $0.result.duration.text, timeline: $0.result.timeline)
+        }
         page.runsNote =
             "The same steps on the same pictures: with Interlock, each step an operation that takes the output "
             + "of the one before it; and with libdispatch alone. Both charts have the same scale. Nearly all of "
@@ -110,11 +124,14 @@ struct PhotoChapter {
                     pipeline.name, median.text, "\(result.timeline.peak(of: "load")) of \(loads)",
                     "\(result.timeline.threadCount)",
                 ]
-            })
+            }
+        )
         Console.line()
         if rounds > 1 { Console.line("Times are the median of \(rounds) runs each, taken in turns.") }
         if differences.isEmpty {
-            Console.line("Both made the same \(result.photos.count) pictures and contact sheet, byte for byte.")
+            Console.line(
+                "Both made the same \(result.photos.count) pictures and contact sheet, byte for byte."
+            )
         } else {
             Console.error("the two pipelines differ on: \(differences.joined(separator: ", "))")
             Console.error("the other pipeline's results are in \(comparison.path)")

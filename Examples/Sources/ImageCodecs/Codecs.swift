@@ -7,7 +7,7 @@ import CImageCodecs
 import Imaging
 
 /// Why a picture could not be read or written.
-public enum CodecError: Error, Equatable, CustomStringConvertible {
+package enum CodecError: Error, Equatable, CustomStringConvertible {
     /// The first bytes are of no format read here; with what they seem to be.
     case notAPicture(String)
     /// The bytes are not what their beginning promises; with the library's own words.
@@ -17,7 +17,7 @@ public enum CodecError: Error, Equatable, CustomStringConvertible {
     /// The library could not get the memory it asked for.
     case noMemory
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .notAPicture(let guess): "not a JPEG or PNG picture: \(guess)"
         case .damaged(let format, let reason): "damaged \(format.rawValue): \(reason)"
@@ -28,16 +28,17 @@ public enum CodecError: Error, Equatable, CustomStringConvertible {
 }
 
 /// Reading and writing of pictures, in memory. Stateless; may be used by any number of threads at once.
-public enum Codecs {
+package enum Codecs {
     /// The default for the most pixels a picture may have: what a camera of 100 megapixels makes.
-    public static let defaultPixelLimit = 100_000_000
+    package static let defaultPixelLimit = 100_000_000
 
     /// Decodes a JPEG or PNG, told apart by its first bytes, and turns it upright as its Exif block says.
     ///
     /// Blocks for as long as decoding takes and allocates four bytes a pixel, though never for more than
     /// `pixelLimit` pixels. O(pixels).
-    public static func decode(
-        _ bytes: [UInt8], pixelLimit: Int = defaultPixelLimit
+    package static func decode(
+        _ bytes: [UInt8],
+        pixelLimit: Int = defaultPixelLimit
     ) throws(CodecError) -> Image {
         guard let format = PictureFormat(firstBytes: bytes) else {
             throw .notAPicture(PictureFormat.guess(firstBytes: bytes))
@@ -48,7 +49,9 @@ public enum Codecs {
     }
 
     private static func decode(
-        _ bytes: UnsafeBufferPointer<UInt8>, as format: PictureFormat, pixelLimit: Int
+        _ bytes: UnsafeBufferPointer<UInt8>,
+        as format: PictureFormat,
+        pixelLimit: Int
     ) -> Result<(Image, Orientation), CodecError> {
         var decoder: OpaquePointer?
         var message = codec_message()
@@ -60,7 +63,9 @@ public enum Codecs {
         let width = Int(codec_width(decoder))
         let height = Int(codec_height(decoder))
         var status = CODEC_OK
-        let pixels = [UInt8](unsafeUninitializedCapacity: width * height * Image.bytesPerPixel) { pixels, count in
+        let pixels = [UInt8](unsafeUninitializedCapacity: width * height * Image.bytesPerPixel) {
+            pixels,
+            count in
             status = codec_read(decoder, pixels.baseAddress, &message)
             count = status == CODEC_OK ? width * height * Image.bytesPerPixel : 0
         }
@@ -68,13 +73,15 @@ public enum Codecs {
 
         var exifCount = 0
         let exif = UnsafeBufferPointer(start: codec_exif(decoder, &exifCount), count: exifCount)
-        return .success((Image(width: width, height: height, bytes: pixels), Orientation(exif: exif) ?? .upright))
+        return .success(
+            (Image(width: width, height: height, bytes: pixels), Orientation(exif: exif) ?? .upright)
+        )
     }
 
     /// Encodes a picture as a JPEG; the same picture gives the same bytes. Blocks and allocates. O(pixels).
     ///
     /// - Parameter quality: from 1 to 100, as libjpeg counts it.
-    public static func encodeJPEG(_ image: Image, quality: Int = 88) throws(CodecError) -> [UInt8] {
+    package static func encodeJPEG(_ image: Image, quality: Int = 88) throws(CodecError) -> [UInt8] {
         let limit = 65_500  // libjpeg's own, in either direction
         guard image.width <= limit, image.height <= limit else {
             throw .tooLarge(.jpeg, "\(image.width) x \(image.height) pixels, and the format ends at \(limit)")
@@ -84,8 +91,14 @@ public enum Codecs {
         var message = codec_message()
         let status = image.bytes.withUnsafeBufferPointer {
             codec_jpeg_encode(
-                $0.baseAddress, UInt32(image.width), UInt32(image.height), Int32(quality), &encoded, &count,
-                &message)
+                $0.baseAddress,
+                UInt32(image.width),
+                UInt32(image.height),
+                Int32(quality),
+                &encoded,
+                &count,
+                &message
+            )
         }
         guard status == CODEC_OK, let encoded else { throw error(status, .jpeg, message) }
         defer { codec_free(encoded) }
@@ -93,7 +106,9 @@ public enum Codecs {
     }
 
     private static func error(
-        _ status: codec_status, _ format: PictureFormat, _ message: codec_message
+        _ status: codec_status,
+        _ format: PictureFormat,
+        _ message: codec_message
     ) -> CodecError {
         let text = withUnsafeBytes(of: message.text) { bytes in
             String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)

@@ -3,12 +3,12 @@
 // Telling a picture by its first bytes, as names lie; and telling the user what a file is when it is none.
 
 /// The formats that the codecs read.
-public enum PictureFormat: String, Sendable {
+package enum PictureFormat: String, Sendable {
     case jpeg = "JPEG"
     case png = "PNG"
 
     /// The format that a file with these first bytes claims to be, or `nil`.
-    public init?(firstBytes bytes: some Collection<UInt8>) {
+    package init?(firstBytes bytes: some Collection<UInt8>) {
         if bytes.starts(with: [0xFF, 0xD8, 0xFF]) {
             self = .jpeg
         } else if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
@@ -19,7 +19,7 @@ public enum PictureFormat: String, Sendable {
     }
 
     /// What a file with these first bytes seems to be instead, as the end of a sentence.
-    public static func guess(firstBytes bytes: some Collection<UInt8>) -> String {
+    package static func guess(firstBytes bytes: some Collection<UInt8>) -> String {
         if bytes.isEmpty { return "it is empty" }
         let known: [(String, [UInt8])] = [
             ("it is a GIF", Array("GIF8".utf8)), ("it is a PDF", Array("%PDF".utf8)),

@@ -4,11 +4,11 @@
 // with its number.
 
 /// A contact sheet's measures. Rendering is thread-safe and gives the same bytes for the same pictures.
-public struct ContactSheet: Sendable {
+package struct ContactSheet: Sendable {
     /// The sheet's width in pixels.
-    public var width: Int
+    package var width: Int
     /// About how high the pictures on a strip are; each strip's are scaled together to fill its width.
-    public var frameHeight: Int
+    package var frameHeight: Int
 
     private let margin = 28
     private let gap = 12
@@ -19,13 +19,13 @@ public struct ContactSheet: Sendable {
     private static let film = Color(red: 0x17, green: 0x15, blue: 0x13)
     private static let print = Color(red: 0xF2, green: 0xA9, blue: 0x3B)
 
-    public init(width: Int = 1600, frameHeight: Int = 300) {
+    package init(width: Int = 1600, frameHeight: Int = 300) {
         self.width = width
         self.frameHeight = frameHeight
     }
 
     /// The sheet with the pictures in the order given, numbered from 1. Traps when there are none.
-    public func rendered(_ pictures: [Image]) -> Image {
+    package func rendered(_ pictures: [Image]) -> Image {
         precondition(!pictures.isEmpty, "a contact sheet needs a picture")
         let strips = self.strips(pictures)
         let heights = strips.map { $0.height + 2 * perforation }
@@ -68,14 +68,22 @@ public struct ContactSheet: Sendable {
     }
 
     private func draw(_ strip: Strip, on sheet: inout Image, top: Int, height: Int) {
-        let film = Box(x: Float(margin), y: Float(top), width: Float(width - 2 * margin), height: Float(height))
+        let film = Box(
+            x: Float(margin),
+            y: Float(top),
+            width: Float(width - 2 * margin),
+            height: Float(height)
+        )
         sheet.fill(film, radius: 6, color: Self.film)
         let hole = Box(x: 0, y: 0, width: 15, height: 11)
         var x = Float(margin) + 14
         while x + hole.width + 14 <= Float(width - margin) {
             for y in [Float(top) + 9, Float(top + height) - 9 - hole.height] {
                 sheet.fill(
-                    Box(x: x, y: y, width: hole.width, height: hole.height), radius: 3.5, color: Self.table)
+                    Box(x: x, y: y, width: hole.width, height: hole.height),
+                    radius: 3.5,
+                    color: Self.table
+                )
             }
             x += 30
         }
@@ -83,19 +91,22 @@ public struct ContactSheet: Sendable {
         for frame in strip.frames {
             let width = max(
                 1,
-                Int(Double(frame.picture.width) / Double(frame.picture.height) * Double(strip.height)))
+                Int(Double(frame.picture.width) / Double(frame.picture.height) * Double(strip.height))
+            )
             // Pictures smaller than their frame stay as they are, in its middle.
             let picture = frame.picture.fitted(width: width, height: strip.height)
             sheet.draw(
                 picture,
                 x: left + (width - picture.width) / 2,
-                y: top + perforation + (strip.height - picture.height) / 2)
+                y: top + perforation + (strip.height - picture.height) / 2
+            )
             sheet.draw(
                 number: frame.number,
                 x: Float(left + 3),
                 y: Float(top + height - perforation) + 6,
                 height: 11,
-                color: Self.print)
+                color: Self.print
+            )
             left += width + gap
         }
     }

@@ -4,7 +4,7 @@
 // and turns the picture upright. The block comes from a stranger: every offset is checked.
 
 /// How the stored rows and columns lie in the upright picture; the values are those of the Exif tag.
-public enum Orientation: UInt16, CaseIterable, Sendable {
+package enum Orientation: UInt16, CaseIterable, Sendable {
     case upright = 1
     case mirrored
     case upsideDown
@@ -15,7 +15,7 @@ public enum Orientation: UInt16, CaseIterable, Sendable {
     case turnedRight
 
     /// Whether the upright picture is as wide as the stored one is high.
-    public var swapsSides: Bool {
+    package var swapsSides: Bool {
         rawValue >= Orientation.mirroredThenTurnedLeft.rawValue
     }
 
@@ -24,7 +24,7 @@ public enum Orientation: UInt16, CaseIterable, Sendable {
     ///
     /// The layout is TIFF 6.0's: byte order, 42, the offset of a directory; the directory is a count and
     /// that many entries of twelve bytes: tag, type, count, value.
-    public init?(exif: some RandomAccessCollection<UInt8>) {
+    package init?(exif: some RandomAccessCollection<UInt8>) {
         let block = Array(exif)
         let isLittleEndian: Bool
         switch block.prefix(4) {
@@ -45,7 +45,8 @@ public enum Orientation: UInt16, CaseIterable, Sendable {
         for entry in (0..<count).lazy.map({ directory + 2 + $0 * 12 }) {
             guard let tag = number(at: entry, bytes: 2) else { return nil }
             if tag == orientationTag {
-                guard number(at: entry + 2, bytes: 2) == shortType, let value = number(at: entry + 8, bytes: 2)
+                guard number(at: entry + 2, bytes: 2) == shortType,
+                    let value = number(at: entry + 8, bytes: 2)
                 else { return nil }
                 self.init(rawValue: UInt16(value))
                 return
@@ -57,7 +58,7 @@ public enum Orientation: UInt16, CaseIterable, Sendable {
 
 extension Image {
     /// The picture turned upright, given how it was stored. O(pixels); `upright` costs nothing.
-    public func turnedUpright(from orientation: Orientation) -> Image {
+    package func turnedUpright(from orientation: Orientation) -> Image {
         guard orientation != .upright else { return self }
         let newWidth = orientation.swapsSides ? height : width
         let newHeight = orientation.swapsSides ? width : height

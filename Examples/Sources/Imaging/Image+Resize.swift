@@ -5,16 +5,17 @@
 
 extension Image {
     /// The picture scaled down, keeping its proportions, to fit a box. One that fits already is unchanged.
-    public func fitted(width maxWidth: Int, height maxHeight: Int) -> Image {
+    package func fitted(width maxWidth: Int, height maxHeight: Int) -> Image {
         let scale = min(Double(maxWidth) / Double(width), Double(maxHeight) / Double(height))
         guard scale < 1 else { return self }
         return scaledDown(
             width: max(1, Int((Double(width) * scale).rounded())),
-            height: max(1, Int((Double(height) * scale).rounded())))
+            height: max(1, Int((Double(height) * scale).rounded()))
+        )
     }
 
     /// The picture averaged down to a size that is not larger in either direction. O(pixels).
-    public func scaledDown(width newWidth: Int, height newHeight: Int) -> Image {
+    package func scaledDown(width newWidth: Int, height newHeight: Int) -> Image {
         precondition((1...width).contains(newWidth) && (1...height).contains(newHeight), "only scales down")
         guard (newWidth, newHeight) != (width, height) else { return self }
         let columns = Coverage.of(newWidth, over: width)
@@ -22,7 +23,8 @@ extension Image {
         let scale = Float(newWidth) * Float(newHeight) / (Float(width) * Float(height))
         let stored = width * Self.bytesPerPixel
         let scaled = [UInt8](unsafeUninitializedCapacity: newWidth * newHeight * Self.bytesPerPixel) {
-            scaled, count in
+            scaled,
+            count in
             bytes.withUnsafeBufferPointer { bytes in
                 // First the rows that a new row covers are summed, whole; then columns of that sum.
                 withUnsafeTemporaryAllocation(of: Float.self, capacity: stored) { sums in

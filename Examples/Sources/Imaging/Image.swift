@@ -7,16 +7,16 @@
 ///
 /// Each pixel is four bytes: red, green, blue and one that is always 255. Rows run top to bottom without
 /// padding.
-public struct Image: Equatable, Sendable {
-    public static let bytesPerPixel = 4
+package struct Image: Equatable, Sendable {
+    package static let bytesPerPixel = 4
 
-    public let width: Int
-    public let height: Int
+    package let width: Int
+    package let height: Int
     /// `width * height * bytesPerPixel` bytes.
-    public private(set) var bytes: [UInt8]
+    package private(set) var bytes: [UInt8]
 
     /// Takes over bytes laid out as described above; traps when their number does not fit the size.
-    public init(width: Int, height: Int, bytes: [UInt8]) {
+    package init(width: Int, height: Int, bytes: [UInt8]) {
         precondition(width > 0 && height > 0, "an image has at least one pixel")
         precondition(bytes.count == width * height * Self.bytesPerPixel, "the bytes do not fit the size")
         self.width = width
@@ -25,7 +25,7 @@ public struct Image: Equatable, Sendable {
     }
 
     /// A picture of one colour.
-    public init(width: Int, height: Int, color: Color) {
+    package init(width: Int, height: Int, color: Color) {
         self.init(
             width: width,
             height: height,
@@ -37,11 +37,12 @@ public struct Image: Equatable, Sendable {
                     bytes[at + 3] = 255
                 }
                 count = width * height * Self.bytesPerPixel
-            })
+            }
+        )
     }
 
     /// The colour of the pixel in column `x` and row `y`.
-    public subscript(x: Int, y: Int) -> Color {
+    package subscript(x: Int, y: Int) -> Color {
         get {
             let at = offset(x, y)
             return Color(red: bytes[at], green: bytes[at + 1], blue: bytes[at + 2])
@@ -60,7 +61,7 @@ public struct Image: Equatable, Sendable {
     }
 
     /// Copies `other` into this picture with its top left corner at `x`, `y`; what lies outside is cut off.
-    public mutating func draw(_ other: Image, x: Int, y: Int) {
+    package mutating func draw(_ other: Image, x: Int, y: Int) {
         let columns = max(0, -x)..<min(other.width, width - x)
         let rows = max(0, -y)..<min(other.height, height - y)
         guard columns.lowerBound < columns.upperBound, rows.lowerBound < rows.upperBound else { return }
@@ -74,23 +75,26 @@ public struct Image: Equatable, Sendable {
 }
 
 /// A colour in 8-bit sRGB.
-public struct Color: Equatable, Sendable {
-    public var red: UInt8
-    public var green: UInt8
-    public var blue: UInt8
+package struct Color: Equatable, Sendable {
+    package var red: UInt8
+    package var green: UInt8
+    package var blue: UInt8
 
-    public init(red: UInt8, green: UInt8, blue: UInt8) {
+    package init(red: UInt8, green: UInt8, blue: UInt8) {
         self.red = red
         self.green = green
         self.blue = blue
     }
 
     /// This colour, moved towards `other` by `amount` between 0 and 1.
-    public func mixed(with other: Color, amount: Float) -> Color {
+    package func mixed(with other: Color, amount: Float) -> Color {
         func mix(_ from: UInt8, _ to: UInt8) -> UInt8 {
             UInt8((Float(from) + (Float(to) - Float(from)) * amount).rounded())
         }
         return Color(
-            red: mix(red, other.red), green: mix(green, other.green), blue: mix(blue, other.blue))
+            red: mix(red, other.red),
+            green: mix(green, other.green),
+            blue: mix(blue, other.blue)
+        )
     }
 }

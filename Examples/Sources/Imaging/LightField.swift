@@ -32,11 +32,16 @@ struct LightField {
                 Gamma.fromLight.withUnsafeBufferPointer { fromLight in
                     for at in stride(from: 0, to: light.count, by: Self.channels) {
                         let color = SIMD4<Float>(
-                            Float(fromLight[Int(light[at])]), Float(fromLight[Int(light[at + 1])]),
-                            Float(fromLight[Int(light[at + 2])]), 255)
+                            Float(fromLight[Int(light[at])]),
+                            Float(fromLight[Int(light[at + 1])]),
+                            Float(fromLight[Int(light[at + 2])]),
+                            255
+                        )
                         let grey = 0.2126 * color.x + 0.7152 * color.y + 0.0722 * color.z
                         let lifted = (grey + (color - grey) * saturation).clamped(
-                            lowerBound: .zero, upperBound: .init(repeating: 255))
+                            lowerBound: .zero,
+                            upperBound: .init(repeating: 255)
+                        )
                         bytes[at] = UInt8(truncatingIfNeeded: lifted.x.nearestInteger)
                         bytes[at + 1] = UInt8(truncatingIfNeeded: lifted.y.nearestInteger)
                         bytes[at + 2] = UInt8(truncatingIfNeeded: lifted.z.nearestInteger)
@@ -68,13 +73,16 @@ struct LightField {
         let channels = Self.channels
         let width = width
         light.withUnsafeMutableBufferPointer { light in
-            let row = UnsafeMutableBufferPointer(rebasing: light[row * width * channels..<(row + 1) * width * channels])
+            let row = UnsafeMutableBufferPointer(
+                rebasing: light[row * width * channels..<(row + 1) * width * channels]
+            )
             withUnsafeTemporaryAllocation(of: SIMD4<Int32>.self, capacity: width + 2 * edge) { padded in
                 for x in 0..<width {
                     let at = x * channels
                     padded.initializeElement(
                         at: edge + x,
-                        to: SIMD4(Int32(row[at]), Int32(row[at + 1]), Int32(row[at + 2]), Int32(row[at + 3])))
+                        to: SIMD4(Int32(row[at]), Int32(row[at + 1]), Int32(row[at + 2]), Int32(row[at + 3]))
+                    )
                 }
                 for _ in 0..<Self.boxes {
                     for x in 0..<edge {
@@ -85,7 +93,11 @@ struct LightField {
                     for x in 0..<width {
                         let at = x * channels
                         padded[edge + x] = SIMD4(
-                            Int32(row[at]), Int32(row[at + 1]), Int32(row[at + 2]), Int32(row[at + 3]))
+                            Int32(row[at]),
+                            Int32(row[at + 1]),
+                            Int32(row[at + 2]),
+                            Int32(row[at + 3])
+                        )
                     }
                 }
             }
@@ -155,7 +167,8 @@ struct LightField {
                         let above = row(wanted.lowerBound - 1)
                         let below = row(wanted.upperBound)
                         let out = UnsafeMutableBufferPointer(
-                            rebasing: target[y * stride..<(y + 1) * stride])
+                            rebasing: target[y * stride..<(y + 1) * stride]
+                        )
                         for at in 0..<stride {
                             let sides = Float(Int32(above[at]) &+ Int32(below[at]))
                             let mean = (Float(sums[at]) + sides * window.fraction) * window.scale

@@ -11,20 +11,20 @@
 
 /// The tilt-shift effect with its settings. A value; applying it is thread-safe and gives the same bytes for
 /// the same picture, always.
-public struct TiltShift: Equatable, Sendable {
+package struct TiltShift: Equatable, Sendable {
     /// The height of the sharp band's middle as a part of the picture's: 0 is the top and 1 the bottom. `nil`
     /// looks for the band with the most detail.
-    public var focus: Double?
+    package var focus: Double?
     /// The sharp band's height as a part of the picture's.
-    public var sharpHeight: Double
+    package var sharpHeight: Double
     /// How far beyond the band the blur reaches its full strength, as a part of the picture's height.
-    public var transition: Double
+    package var transition: Double
     /// The radius of each box blur at full strength, as a part of the picture's diagonal.
-    public var radius: Double
+    package var radius: Double
     /// How much farther from grey colours move: 1 leaves them alone.
-    public var saturation: Float
+    package var saturation: Float
 
-    public init(
+    package init(
         focus: Double? = nil,
         sharpHeight: Double = 0.2,
         transition: Double = 0.4,
@@ -40,7 +40,7 @@ public struct TiltShift: Equatable, Sendable {
 
     /// The picture with the effect. O(pixels), whatever the radius; needs eight bytes a pixel twice over
     /// while it runs.
-    public func applied(to image: Image) -> Image {
+    package func applied(to image: Image) -> Image {
         let focus = focus ?? Self.mostDetailedHeight(of: image, band: sharpHeight)
         let radii = self.radii(width: image.width, height: image.height, focus: focus)
         var light = LightField(image)

@@ -9,12 +9,12 @@ import Synchronization
 import Timeline
 
 /// The photo pipeline over plain libdispatch.
-public struct DispatchPipeline: PhotoPipeline {
-    public let name = "GCD alone"
+package struct DispatchPipeline: PhotoPipeline {
+    package let name = "GCD alone"
 
-    public init() {}
+    package init() {}
 
-    public func run(
+    package func run(
         _ files: [PhotoFile],
         into output: OutputFolder,
         options: PipelineOptions,
@@ -79,7 +79,8 @@ public struct DispatchPipeline: PhotoPipeline {
             photos: result.0,
             rejections: result.1,
             duration: duration,
-            timeline: recorder.timeline())
+            timeline: recorder.timeline()
+        )
     }
 }
 

@@ -11,11 +11,11 @@ import Darwin
 #endif
 
 /// A file that could not be read or written, in a sentence.
-public struct FileError: Error, Equatable, CustomStringConvertible {
-    public let path: String
-    public let reason: String
+package struct FileError: Error, Equatable, CustomStringConvertible {
+    package let path: String
+    package let reason: String
 
-    public var description: String { "\(path): \(reason)" }
+    package var description: String { "\(path): \(reason)" }
 
     init(_ path: String, reason: String) {
         self.path = path

@@ -15,16 +15,16 @@ import Interlock
 import Timeline
 
 /// The photo pipeline over Interlock's operations, semaphores and arrays.
-public struct OperationPipeline: PhotoPipeline {
-    public let name = "Interlock"
+package struct OperationPipeline: PhotoPipeline {
+    package let name = "Interlock"
 
     private let manager: PhotoManager
 
-    public init(manager: PhotoManager = .shared) {
+    package init(manager: PhotoManager = .shared) {
         self.manager = manager
     }
 
-    public func run(
+    package func run(
         _ files: [PhotoFile],
         into output: OutputFolder,
         options: PipelineOptions,
@@ -63,9 +63,11 @@ public struct OperationPipeline: PhotoPipeline {
             }
             let decode = load.then(name: "decode \(file.name)") { try steps.decode($0) }
             let edited = Edit.all.reduce(into: [decode]) { chain, edit in
-                chain.append(chain[chain.count - 1].then(name: "\(edit.name) \(file.name)") {
-                    try steps.edit($0, edit)
-                })
+                chain.append(
+                    chain[chain.count - 1].then(name: "\(edit.name) \(file.name)") {
+                        try steps.edit($0, edit)
+                    }
+                )
             }
             let write = edited[edited.count - 1].then(name: "write \(file.name)") { photo in
                 manager.add(try steps.write(photo))
@@ -96,6 +98,7 @@ public struct OperationPipeline: PhotoPipeline {
             photos: manager.photos,
             rejections: rejections.snapshot,
             duration: duration,
-            timeline: recorder.timeline())
+            timeline: recorder.timeline()
+        )
     }
 }

@@ -3,18 +3,18 @@
 // The one place that results go to. Nothing here or elsewhere writes outside it.
 
 /// The folder for the results, with the places in it. Making the value makes the folders.
-public struct OutputFolder: Sendable {
-    public let path: String
+package struct OutputFolder: Sendable {
+    package let path: String
 
-    public var pictures: String { "\(path)/pictures" }
-    public var contactSheet: String { "\(path)/contact-sheet.jpg" }
-    public var page: String { "\(path)/index.html" }
+    package var pictures: String { "\(path)/pictures" }
+    package var contactSheet: String { "\(path)/contact-sheet.jpg" }
+    package var page: String { "\(path)/index.html" }
 
     /// Makes the folder unless it is there.
     ///
     /// - Throws: When it cannot be made, or is the folder that the photos are in: results could then
     ///   replace them.
-    public init(path: String, photos: PhotoFolder) throws(FileError) {
+    package init(path: String, photos: PhotoFolder) throws(FileError) {
         let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
         try Files.makeFolder(path)
         guard try Files.identity(of: path) != Files.identity(of: photos.path) else {
@@ -30,13 +30,13 @@ public struct OutputFolder: Sendable {
     }
 
     /// A folder inside this one for results that are only to be compared with these.
-    public func comparison() throws(FileError) -> OutputFolder {
+    package func comparison() throws(FileError) -> OutputFolder {
         try OutputFolder(making: "\(path)/comparison")
     }
 
     /// The names of the results of these files that are not the same, byte for byte, in another folder, the
     /// contact sheet among them.
-    public func differences(from other: OutputFolder, of photos: [Photo]) throws(FileError) -> [String] {
+    package func differences(from other: OutputFolder, of photos: [Photo]) throws(FileError) -> [String] {
         var different: [String] = []
         let pairs =
             photos.map { ($0.file.outputName, "\(pictures)/", "\(other.pictures)/") }
@@ -50,17 +50,17 @@ public struct OutputFolder: Sendable {
     }
 
     /// The contact sheet as it was written.
-    public func contactSheetBytes() throws(FileError) -> [UInt8] {
+    package func contactSheetBytes() throws(FileError) -> [UInt8] {
         try Files.contents(of: contactSheet, limit: .max)
     }
 
     /// Writes the page.
-    public func write(page html: String) throws(FileError) {
+    package func write(page html: String) throws(FileError) {
         try Files.replace(page, with: Array(html.utf8))
     }
 
     /// Removes the results of these files, the contact sheet and the folders; leaves what else is there.
-    public func remove(resultsOf photos: [Photo]) throws(FileError) {
+    package func remove(resultsOf photos: [Photo]) throws(FileError) {
         for photo in photos { try Files.remove("\(pictures)/\(photo.file.outputName)") }
         try Files.remove(contactSheet)
         try Files.removeFolder(pictures)

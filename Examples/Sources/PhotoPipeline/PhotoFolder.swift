@@ -6,40 +6,40 @@
 import ImageCodecs
 
 /// A picture to be worked on: where it is, and what its result will be called.
-public struct PhotoFile: Sendable, Equatable {
-    public let name: String
-    public let path: String
+package struct PhotoFile: Sendable, Equatable {
+    package let name: String
+    package let path: String
     /// The name of the result; no two files of a folder have the same.
-    public let outputName: String
+    package let outputName: String
 }
 
 /// A file that gave no picture, and why.
-public struct Rejection: Error, Sendable, Equatable, CustomStringConvertible {
-    public let name: String
-    public let reason: String
+package struct Rejection: Error, Sendable, Equatable, CustomStringConvertible {
+    package let name: String
+    package let reason: String
 
-    public init(name: String, reason: String) {
+    package init(name: String, reason: String) {
         self.name = name
         self.reason = reason
     }
 
-    public var description: String { "\(name): \(reason)" }
+    package var description: String { "\(name): \(reason)" }
 }
 
 /// A folder's pictures, in the order of their names, and the other things in it.
-public struct PhotoFolder: Sendable {
-    public let path: String
-    public let photos: [PhotoFile]
-    public let others: [Rejection]
+package struct PhotoFolder: Sendable {
+    package let path: String
+    package let photos: [PhotoFile]
+    package let others: [Rejection]
 
     /// Why there is nothing to work on.
-    public enum Unusable: Error, Equatable, CustomStringConvertible {
+    package enum Unusable: Error, Equatable, CustomStringConvertible {
         case missing(String, reason: String)
         case notAFolder(String)
         case empty(String)
         case noPictures(String, others: [Rejection])
 
-        public var description: String {
+        package var description: String {
             switch self {
             case .missing(let path, let reason): "cannot open the folder '\(path)': \(reason)"
             case .notAFolder(let path): "'\(path)' is not a folder; give the folder that the photos are in"
@@ -54,7 +54,7 @@ public struct PhotoFolder: Sendable {
 
     /// Looks at the first bytes of every file in a folder; names and their extensions decide nothing, and
     /// names that begin with a dot are passed over. Links are followed. Nothing is opened that could block.
-    public init(path: String) throws(Unusable) {
+    package init(path: String) throws(Unusable) {
         self.path = path
         let names: [String]
         do {

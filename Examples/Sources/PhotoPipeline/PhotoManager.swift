@@ -7,33 +7,33 @@ import Dispatch
 import Interlock
 
 /// The finished photos. Thread-safe: any thread may add, read and observe at any time.
-public final class PhotoManager: Sendable {
+package final class PhotoManager: Sendable {
     /// The process's own manager, made once, by whichever thread asks first.
-    public static let shared = PhotoManager()
+    package static let shared = PhotoManager()
 
     private let storage = SafeArray<Photo>()
 
     /// A manager of one's own; most code wants ``shared``.
-    public init() {}
+    package init() {}
 
     /// The photos there are now, in the order in which they were added. A copy: what others add later does
     /// not show in it. O(1).
-    public var photos: [Photo] { storage.snapshot }
+    package var photos: [Photo] { storage.snapshot }
 
     /// Adds a photo. Visible to everyone when this returns, and announced after that.
-    public func add(_ photo: Photo) {
+    package func add(_ photo: Photo) {
         storage.append(photo)
     }
 
     /// Removes all photos.
-    public func removeAll() {
+    package func removeAll() {
         storage.removeAll()
     }
 
     /// Calls `handler` on the main queue for each photo added from now on, in order, once it is visible.
     ///
     /// - Returns: The subscription; the calls end when it is released.
-    public func additions(_ handler: @escaping @MainActor (Photo) -> Void) -> ChangeSubscription {
+    package func additions(_ handler: @escaping @MainActor (Photo) -> Void) -> ChangeSubscription {
         storage.additions(handler)
     }
 }

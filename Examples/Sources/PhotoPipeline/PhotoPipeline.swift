@@ -5,36 +5,36 @@
 import Timeline
 
 /// What bounds a pipeline.
-public struct PipelineOptions: Sendable {
+package struct PipelineOptions: Sendable {
     /// The most files being read at once.
-    public var loads = 4
+    package var loads = 4
     /// The most pictures between being read and being written, and so in memory, at once.
-    public var inFlight = 8
+    package var inFlight = 8
     /// The most pixels that a picture may have.
-    public var pixelLimit = 100_000_000
+    package var pixelLimit = 100_000_000
     /// The most bytes that a file may have.
-    public var byteLimit = 512_000_000
+    package var byteLimit = 512_000_000
     /// The longer side of the pictures in the report.
-    public var previewSize = 720
+    package var previewSize = 720
     /// The height of the frames on the contact sheet.
-    public var frameHeight = 300
+    package var frameHeight = 300
 
-    public init() {}
+    package init() {}
 }
 
 /// What happened to one of the files given to a pipeline.
-public enum PhotoOutcome: Sendable {
+package enum PhotoOutcome: Sendable {
     case finished(Photo)
     case rejected(Rejection)
 }
 
 /// What came of a run.
-public struct PipelineResult: Sendable {
+package struct PipelineResult: Sendable {
     /// The finished pictures and the files that gave none, each in the order in which they were given.
-    public let photos: [Photo]
-    public let rejections: [Rejection]
-    public let duration: Duration
-    public let timeline: Timeline
+    package let photos: [Photo]
+    package let rejections: [Rejection]
+    package let duration: Duration
+    package let timeline: Timeline
 
     init(photos: [Photo], rejections: [Rejection], duration: Duration, timeline: Timeline) {
         self.photos = photos.sorted { $0.file.name < $1.file.name }
@@ -45,7 +45,7 @@ public struct PipelineResult: Sendable {
 }
 
 /// A way to get all pictures of a folder done.
-public protocol PhotoPipeline: Sendable {
+package protocol PhotoPipeline: Sendable {
     /// What the report calls it.
     var name: String { get }
 

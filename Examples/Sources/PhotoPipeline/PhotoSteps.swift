@@ -24,13 +24,13 @@ struct EditedPhoto: Sendable {
 }
 
 /// A finished picture: its result is on disk, and what the report needs of it is here.
-public struct Photo: Sendable, Equatable {
-    public let file: PhotoFile
-    public let width: Int
-    public let height: Int
+package struct Photo: Sendable, Equatable {
+    package let file: PhotoFile
+    package let width: Int
+    package let height: Int
     /// Small JPEGs of the picture before and after.
-    public let before: [UInt8]
-    public let after: [UInt8]
+    package let before: [UInt8]
+    package let after: [UInt8]
     /// The result at the size of a frame on the contact sheet.
     let frame: Image
 }
@@ -97,12 +97,17 @@ struct PhotoSteps: Sendable {
                 height: photo.image.height,
                 before: try preview(photo.original, of: photo.file),
                 after: try preview(photo.image, of: photo.file),
-                frame: photo.image.fitted(width: 4 * options.frameHeight, height: options.frameHeight))
+                frame: photo.image.fitted(width: 4 * options.frameHeight, height: options.frameHeight)
+            )
         }
     }
 
     private func preview(_ image: Image, of file: PhotoFile) throws(Rejection) -> [UInt8] {
-        try encode(image.fitted(width: options.previewSize, height: options.previewSize), of: file, quality: 82)
+        try encode(
+            image.fitted(width: options.previewSize, height: options.previewSize),
+            of: file,
+            quality: 82
+        )
     }
 
     private func encode(_ image: Image, of file: PhotoFile, quality: Int) throws(Rejection) -> [UInt8] {
@@ -130,7 +135,8 @@ struct PhotoSteps: Sendable {
 
     /// Gives a file's error the name under which the user knows the picture.
     private func naming<Output>(
-        _ file: PhotoFile, _ body: () throws(FileError) -> Output
+        _ file: PhotoFile,
+        _ body: () throws(FileError) -> Output
     ) throws(Rejection) -> Output {
         do throws(FileError) {
             return try body()

@@ -7,15 +7,15 @@ import Foundation
 import Timeline
 
 /// What the page shows.
-public struct Page: Sendable {
-    public struct Picture: Sendable {
-        public let name: String
-        public let detail: String
+package struct Page: Sendable {
+    package struct Picture: Sendable {
+        package let name: String
+        package let detail: String
         /// JPEGs.
-        public let before: [UInt8]
-        public let after: [UInt8]
+        package let before: [UInt8]
+        package let after: [UInt8]
 
-        public init(name: String, detail: String, before: [UInt8], after: [UInt8]) {
+        package init(name: String, detail: String, before: [UInt8], after: [UInt8]) {
             self.name = name
             self.detail = detail
             self.before = before
@@ -23,48 +23,48 @@ public struct Page: Sendable {
         }
     }
 
-    public struct Run: Sendable {
-        public let name: String
-        public let detail: String
-        public let timeline: Timeline
+    package struct Run: Sendable {
+        package let name: String
+        package let detail: String
+        package let timeline: Timeline
 
-        public init(name: String, detail: String, timeline: Timeline) {
+        package init(name: String, detail: String, timeline: Timeline) {
             self.name = name
             self.detail = detail
             self.timeline = timeline
         }
     }
 
-    public struct Table: Sendable {
-        public let columns: [String]
-        public let rows: [[String]]
+    package struct Table: Sendable {
+        package let columns: [String]
+        package let rows: [[String]]
 
-        public init(columns: [String], rows: [[String]]) {
+        package init(columns: [String], rows: [[String]]) {
             self.columns = columns
             self.rows = rows
         }
     }
 
     /// The most pictures that are put into the page; the others are named.
-    public static let pictureLimit = 60
+    package static let pictureLimit = 60
 
-    public var summary: String
-    public var pictures: [Picture] = []
+    package var summary: String
+    package var pictures: [Picture] = []
     /// Names and reasons.
-    public var rejections: [(name: String, reason: String)] = []
+    package var rejections: [(name: String, reason: String)] = []
     /// A JPEG.
-    public var contactSheet: [UInt8] = []
-    public var runs: [Run] = []
-    public var runsNote = ""
-    public var safe: Table?
-    public var unsafeNote = ""
+    package var contactSheet: [UInt8] = []
+    package var runs: [Run] = []
+    package var runsNote = ""
+    package var safe: Table?
+    package var unsafeNote = ""
 
-    public init(summary: String) {
+    package init(summary: String) {
         self.summary = summary
     }
 
     /// The page as HTML.
-    public var html: String { markup.source }
+    package var html: String { markup.source }
 
     private var markup: Markup {
         """
@@ -144,7 +144,10 @@ public struct Page: Sendable {
         }
         let charts = runs.map { run -> Markup in
             TimelineChart(
-                title: "\(run.name): \(run.detail)", timeline: run.timeline, span: longest, steps: steps
+                title: "\(run.name): \(run.detail)",
+                timeline: run.timeline,
+                span: longest,
+                steps: steps
             ).markup
         }
         return """

@@ -7,24 +7,24 @@ import Dispatch
 import Interlock
 
 /// The experiment on the guarded arrays.
-public enum SafeTrials {
-    public static let iterations = 1000
+package enum SafeTrials {
+    package static let iterations = 1000
 
     /// What came of all runs on one kind of array.
-    public struct Report: Sendable {
-        public let name: String
+    package struct Report: Sendable {
+        package let name: String
         /// The number of elements at the end of each run.
-        public let counts: [Int]
+        package let counts: [Int]
         /// The median run's time for one iteration.
-        public let perIteration: Duration
+        package let perIteration: Duration
 
         /// How many runs ended with every element there.
-        public var completeRuns: Int { counts.count { $0 == iterations } }
+        package var completeRuns: Int { counts.count { $0 == iterations } }
     }
 
     /// Runs the experiment on each kind of array. Blocks, and keeps all cores busy. The kinds take turns,
     /// so that whatever else the machine does meets all of them alike.
-    public static func run(rounds: Int = 25) -> [Report] {
+    package static func run(rounds: Int = 25) -> [Report] {
         let contenders: [(name: String, type: any SharedArray.Type)] = [
             ("SafeArray", SafeArray<Int>.self),
             ("concurrent queue, barriers", BarrierQueueArray.self),
@@ -45,7 +45,10 @@ public enum SafeTrials {
         return contenders.indices.map { index in
             let median = times[index].sorted()[rounds / 2]
             return Report(
-                name: contenders[index].name, counts: counts[index], perIteration: median / iterations)
+                name: contenders[index].name,
+                counts: counts[index],
+                perIteration: median / iterations
+            )
         }
     }
 

@@ -6,9 +6,9 @@
 import Foundation
 
 /// The experiment on an unprotected array.
-public enum UnsafeTrials {
+package enum UnsafeTrials {
     /// How a child process ended.
-    public enum Ending: Equatable, Sendable {
+    package enum Ending: Equatable, Sendable {
         /// It lived to print the number of elements.
         case finished(count: Int)
         case crashed(signal: Int32)
@@ -16,11 +16,11 @@ public enum UnsafeTrials {
         case hung
 
         /// Whether every element was there.
-        public var isComplete: Bool { self == .finished(count: SafeTrials.iterations) }
+        package var isComplete: Bool { self == .finished(count: SafeTrials.iterations) }
     }
 
     /// The child's part: one run in this process, whatever comes of it. Prints the number of elements.
-    public static func runInThisProcess() {
+    package static func runInThisProcess() {
         // A crash is expected: leave no core file behind.
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         setrlimit(CInt(RLIMIT_CORE.rawValue), &none)
@@ -31,14 +31,18 @@ public enum UnsafeTrials {
     ///
     /// - Parameters:
     ///   - executable: A program that, given `arguments`, calls ``runInThisProcess()`` and exits.
-    public static func run(
-        executable: URL, arguments: [String], limit: Duration = .seconds(10)
+    package static func run(
+        executable: URL,
+        arguments: [String],
+        limit: Duration = .seconds(10)
     ) throws -> Ending {
         let child = Process()
         child.executableURL = executable
         child.arguments = arguments
         // The runtime's backtrace of a crash takes seconds, and here tells nothing.
-        child.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
+        child.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) {
+            $1
+        }
         let output = Pipe()
         child.standardInput = FileHandle.nullDevice
         child.standardOutput = output

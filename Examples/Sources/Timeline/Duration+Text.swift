@@ -3,12 +3,12 @@
 // Times as people read them, without Foundation's formatters and the same in every locale.
 
 extension Duration {
-    public var inSeconds: Double {
+    package var inSeconds: Double {
         Double(components.seconds) + Double(components.attoseconds) * 1e-18
     }
 
     /// The time with three digits that count, in the unit that suits it: `1.24 s`, `37.5 ms`, `263 ns`.
-    public var text: String {
+    package var text: String {
         let units = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")]
         let (size, unit) = units.first { inSeconds >= $0.0 } ?? (1e-9, "ns")
         let value = inSeconds / size
@@ -20,7 +20,7 @@ extension Duration {
 
 extension Double {
     /// The number rounded to so many decimals, all of which are shown.
-    public func text(decimals: Int) -> String {
+    package func text(decimals: Int) -> String {
         let scale = (0..<decimals).reduce(1.0) { scale, _ in scale * 10 }
         let rounded = Int((self.magnitude * scale).rounded())
         let sign = self < 0 && rounded > 0 ? "-" : ""

@@ -6,7 +6,7 @@
 import Synchronization
 
 /// Collects the steps that threads carry out. Thread-safe: any thread may measure at any time.
-public final class TimelineRecorder: Sendable {
+package final class TimelineRecorder: Sendable {
     private struct Log {
         var spans: [Timeline.Span] = []
         var threads: [ThreadIdentity] = []
@@ -15,11 +15,13 @@ public final class TimelineRecorder: Sendable {
     private let start = ContinuousClock.now
     private let log = Mutex(Log())
 
-    public init() {}
+    package init() {}
 
     /// Runs `body` on the calling thread and notes when it began and ended, also when it throws.
-    public func measure<Output, Failure: Error>(
-        _ step: String, of item: String, _ body: () throws(Failure) -> Output
+    package func measure<Output, Failure: Error>(
+        _ step: String,
+        of item: String,
+        _ body: () throws(Failure) -> Output
     ) throws(Failure) -> Output {
         let begin = start.duration(to: .now)
         defer { note(step, of: item, begin: begin, end: start.duration(to: .now)) }
@@ -41,23 +43,23 @@ public final class TimelineRecorder: Sendable {
     }
 
     /// Everything measured so far.
-    public func timeline() -> Timeline {
+    package func timeline() -> Timeline {
         log.withLock { Timeline(spans: $0.spans) }
     }
 }
 
 /// What was recorded: a value.
-public struct Timeline: Sendable {
+package struct Timeline: Sendable {
     /// One step that one thread carried out; times count from the recorder's start.
-    public struct Span: Equatable, Sendable {
-        public let step: String
-        public let item: String
+    package struct Span: Equatable, Sendable {
+        package let step: String
+        package let item: String
         /// Threads are numbered from 0 in the order in which they finished their first step.
-        public let thread: Int
-        public let begin: Duration
-        public let end: Duration
+        package let thread: Int
+        package let begin: Duration
+        package let end: Duration
 
-        public init(step: String, item: String, thread: Int, begin: Duration, end: Duration) {
+        package init(step: String, item: String, thread: Int, begin: Duration, end: Duration) {
             self.step = step
             self.item = item
             self.thread = thread
@@ -66,23 +68,23 @@ public struct Timeline: Sendable {
         }
     }
 
-    public let spans: [Span]
+    package let spans: [Span]
 
-    public init(spans: [Span]) {
+    package init(spans: [Span]) {
         self.spans = spans
     }
 
-    public var threadCount: Int {
+    package var threadCount: Int {
         (spans.map(\.thread).max() ?? -1) + 1
     }
 
     /// The end of the last step.
-    public var end: Duration {
+    package var end: Duration {
         spans.map(\.end).max() ?? .zero
     }
 
     /// The most steps of this name that were ever in progress together.
-    public func peak(of step: String) -> Int {
+    package func peak(of step: String) -> Int {
         let changes = spans.filter { $0.step == step }.flatMap { [($0.begin, 1), ($0.end, -1)] }
         // At the same instant an end comes before a begin: the two did not overlap.
         let ordered = changes.sorted { $0 < $1 }
@@ -94,7 +96,7 @@ public struct Timeline: Sendable {
     }
 
     /// The time that a thread spent in steps.
-    public func busy(thread: Int) -> Duration {
+    package func busy(thread: Int) -> Duration {
         spans.filter { $0.thread == thread }.reduce(.zero) { $0 + ($1.end - $1.begin) }
     }
 }
