@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Searching: many executions of one scenario under one strategy, and making what was found short.
+ */
+#ifndef EXPLORER_ENGINE_EXPLORE_H
+#define EXPLORER_ENGINE_EXPLORE_H
+
+#include "../explorer.h"
+#include "strategy.h"
+#include <stdio.h>
+
+typedef struct ex_search {
+    ex_strategy strategy;
+    bool weak;
+    int bound; /* preemptions for depth-first, depth for PCT */
+    uint64_t seed;
+    uint64_t executions; /* at most */
+} ex_search;
+
+typedef struct ex_finding {
+    ex_verdict verdict;  /* EX_CLEAN: nothing found */
+    uint64_t executions; /* run, or until it was found */
+    bool exhausted;      /* depth-first has seen everything within the bound */
+    double seconds;
+    uint32_t steps;       /* of the failing execution */
+    ex_schedule schedule; /* that fails */
+} ex_finding;
+
+void ex_find(const ex_scenario *scenario, const ex_search *search, ex_finding *finding);
+
+/* Looks for a shorter schedule with the same verdict, by leaving choices out and by more searching. */
+void ex_shorten(const ex_scenario *scenario, const ex_search *search, ex_finding *finding);
+
+/* Replays and prints the finding: what, where, the replay line, the columns. */
+void ex_show(FILE *to, const ex_scenario *scenario, bool weak, const ex_schedule *schedule);
+
+/* "3:1,17:2", or "-" for the schedule without choices. Reading answers false for anything else. */
+void ex_print_schedule(FILE *to, const ex_schedule *schedule);
+bool ex_read_schedule(const char *text, ex_schedule *schedule);
+
+double ex_seconds(void);
+
+#endif

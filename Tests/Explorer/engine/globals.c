@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The core's own static data (tables of parked threads, of names): saved before the first execution
+ * and put back after one that did not end by itself. The linker lays out data in the order of the
+ * command line, so two marks in objects linked right before and right after the core's enclose it:
+ * core_begin.c and core_end.c. A program without a core has the marks side by side.
+ */
+#include "state.h"
+#include <stdlib.h>
+#include <string.h>
+
+extern char ex_data_begin[], ex_data_end[], ex_bss_begin[], ex_bss_end[];
+
+static char *saved;
+
+static size_t span(const char *from, const char *to) {
+    if ((uintptr_t)to < (uintptr_t)from) {
+        fputs("explorer: core_begin and core_end are linked in the wrong order\n", stderr);
+        exit(2);
+    }
+    return (size_t)((uintptr_t)to - (uintptr_t)from);
+}
+
+void ex_globals_save(void) {
+    size_t data = span(ex_data_begin, ex_data_end);
+    size_t bss = span(ex_bss_begin, ex_bss_end);
+    saved = malloc(data + bss + 1);
+    memcpy(saved, ex_data_begin, data);
+    memcpy(saved + data, ex_bss_begin, bss);
+}
+
+void ex_globals_restore(void) {
+    size_t data = span(ex_data_begin, ex_data_end);
+    size_t bss = span(ex_bss_begin, ex_bss_end);
+    memcpy(ex_data_begin, saved, data);
+    memcpy(ex_bss_begin, saved + data, bss);
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The command line of every explorer program: which scenarios, under which strategies, to which
+ * budget. scripts/explore builds and calls it. Exit status 0: every scenario came out as it says it
+ * must; 1: one did not; 2: the command was not understood.
+ */
+#define _GNU_SOURCE
+#include "explore.h"
+#include "state.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_SCENARIOS = 512 };
+
+static const ex_scenario *scenarios[MOST_SCENARIOS];
+static unsigned scenario_count;
+
+void ex_enter(const ex_scenario *scenario) {
+    if (scenario_count == MOST_SCENARIOS) {
+        fputs("explorer: too many scenarios\n", stderr);
+        exit(2);
+    }
+    scenarios[scenario_count++] = scenario;
+}
+
+/* What to spend on a scenario. */
+typedef struct budget {
+    uint64_t depth_first, random, pct; /* executions; pct: for each depth */
+} budget;
+
+static const budget quick = {400000, 4000, 3000};
+static const budget standard = {4000000, 40000, 30000};
+static const budget all = {20000000, 400000, 200000};
+
+static struct {
+    const char *names[64];
+    unsigned name_count;
+    const char *strategy; /* NULL: the whole plan */
+    int bound;            /* -1: the scenario's */
+    uint64_t executions;  /* 0: the budget's */
+    uint64_t seed;
+    unsigned modes; /* 0: the scenario's */
+    unsigned slice, slices;
+    bool quiet, is_quick, first_failure;
+    const budget *budget;
+} options = {.bound = -1, .seed = 1, .slices = 1, .budget = &standard};
+
+static int by_name(const void *a, const void *b) {
+    return strcmp((*(const ex_scenario *const *)a)->name, (*(const ex_scenario *const *)b)->name);
+}
+
+static bool is_asked_for(const ex_scenario *scenario) {
+    for (unsigned i = 0; i < options.name_count; i++) {
+        size_t length = strlen(options.names[i]);
+        bool prefix = length > 0 && options.names[i][length - 1] == '*';
+        if (prefix ? strncmp(options.names[i], scenario->name, length - 1) == 0
+                   : strcmp(options.names[i], scenario->name) == 0) {
+            return true;
+        }
+    }
+    return options.name_count == 0 && !(options.is_quick && scenario->patient);
+}
+
+/* One search of a scenario's plan. */
+typedef struct planned {
+    const char *label;
+    ex_search search;
+} planned;
+
+static unsigned make_plan(const ex_scenario *scenario, bool weak, planned *plan) {
+    int bound = weak ? scenario->weak_bound : scenario->sc_bound;
+    bound = bound != 0 ? bound : weak ? 2 : 3;
+    if (options.bound >= 0) {
+        bound = options.bound;
+    }
+    uint64_t weight = scenario->weight != 0 ? scenario->weight : 1;
+    const budget *b = options.budget;
+    unsigned count = 0;
+    const char *only = options.strategy;
+    if (only == NULL || strcmp(only, "dfs") == 0) {
+        plan[count++] = (planned){"dfs", {EX_DEPTH_FIRST, weak, bound, 0, b->depth_first}};
+    }
+    if (only == NULL || strcmp(only, "random") == 0) {
+        plan[count++] = (planned){"random", {EX_RANDOM, weak, 0, options.seed, b->random * weight}};
+    }
+    if (only == NULL || strcmp(only, "pct") == 0) {
+        for (int depth = 3; depth <= 5; depth++) {
+            if (options.bound < 0 || options.bound == depth || only == NULL) {
+                static const char *const labels[] = {"pct 3", "pct 4", "pct 5"};
+                plan[count++] =
+                    (planned){labels[depth - 3], {EX_PCT, weak, depth, options.seed, b->pct * weight}};
+            }
+        }
+    }
+    for (unsigned i = 0; i < count && options.executions != 0; i++) {
+        plan[i].search.executions = options.executions;
+    }
+    return count;
+}
+
+/* A schedule that failed once: replayed first. True when it still does. */
+static bool still_fails(const ex_scenario *scenario) {
+    static ex_schedule schedule;
+    for (unsigned i = 0; i < 4 && scenario->once_failed[i] != NULL; i++) {
+        const char *text = scenario->once_failed[i];
+        bool weak = strncmp(text, "weak ", 5) == 0;
+        if (!ex_read_schedule(strchr(text, ' ') + 1, &schedule)) {
+            fprintf(stderr, "explorer: %s: not a schedule: %s\n", scenario->name, text);
+            exit(2);
+        }
+        ex_strategy_replay(&schedule);
+        if (ex_run_once(scenario, weak, false) != EX_CLEAN) {
+            ex_show(stdout, scenario, weak, &schedule);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Runs one mode's plan. True when it came out as the scenario says. */
+static bool run_mode(const ex_scenario *scenario, bool weak) {
+    static ex_finding finding, best;
+    static planned best_by;
+    ex_verdict wanted = scenario->finds;
+    if (scenario->finds_in != 0 && (scenario->finds_in & (weak ? EX_WEAK : EX_SC)) == 0) {
+        wanted = EX_CLEAN;
+    }
+    planned plan[8];
+    unsigned count = make_plan(scenario, weak, plan);
+    best.verdict = EX_CLEAN;
+    bool wrong = false;
+    double seconds = 0;
+    char line[512];
+    int used = 0;
+    for (unsigned i = 0; i < count && !wrong; i++) {
+        ex_find(scenario, &plan[i].search, &finding);
+        seconds += finding.seconds;
+        const char *how = finding.verdict != EX_CLEAN ? "!" : finding.exhausted ? "." : "";
+        used += snprintf(line + used, sizeof line - (size_t)used, "  %s%s%.0d: %llu%s", plan[i].label,
+                         plan[i].search.strategy == EX_DEPTH_FIRST ? " " : "",
+                         plan[i].search.strategy == EX_DEPTH_FIRST ? plan[i].search.bound : 0,
+                         (unsigned long long)finding.executions, how);
+        if (finding.verdict != EX_CLEAN &&
+            (best.verdict == EX_CLEAN || finding.schedule.length < best.schedule.length)) {
+            best = finding;
+            best_by = plan[i];
+        }
+        wrong = finding.verdict != EX_CLEAN && finding.verdict != wanted;
+        if (finding.exhausted && wanted == EX_CLEAN && plan[i].search.bound >= EX_UNBOUNDED) {
+            break; /* every schedule has been seen: nothing is left for the others */
+        }
+    }
+    bool as_wanted = best.verdict == wanted;
+    printf("%-6s %-44s %-4s%s  %.1f s\n", as_wanted ? (wanted == EX_CLEAN ? "clean" : "found") : "WRONG",
+           scenario->name, weak ? "weak" : "sc", line, seconds);
+    if (!as_wanted && best.verdict == EX_CLEAN) {
+        printf("       expected: %s (%s); nothing was found\n", ex_verdict_name(wanted), scenario->claim);
+    } else if (best.verdict != EX_CLEAN && (!as_wanted || !options.quiet)) {
+        ex_shorten(scenario, &best_by.search, &best);
+        ex_show(stdout, scenario, weak, &best.schedule);
+    }
+    fflush(stdout);
+    return as_wanted;
+}
+
+static bool run_scenario(const ex_scenario *scenario) {
+    bool right = true;
+    if (scenario->once_failed[0] != NULL && still_fails(scenario)) {
+        right = false;
+    }
+    unsigned modes = scenario->modes != 0 ? scenario->modes : EX_SC | EX_WEAK;
+    if (options.modes != 0) {
+        modes &= options.modes;
+    }
+    if (modes & EX_SC) {
+        right &= run_mode(scenario, false);
+    }
+    if ((modes & EX_WEAK) && (right || !options.first_failure)) {
+        right &= run_mode(scenario, true);
+    }
+    return right;
+}
+
+static const ex_scenario *find_scenario(const char *name, size_t length) {
+    for (unsigned i = 0; i < scenario_count; i++) {
+        if (strlen(scenarios[i]->name) == length && strncmp(scenarios[i]->name, name, length) == 0) {
+            return scenarios[i];
+        }
+    }
+    return NULL;
+}
+
+/* "NAME sc|weak SCHEDULE", as a finding prints it. */
+static int replay(const char *text) {
+    static ex_schedule schedule;
+    const char *space = strchr(text, ' ');
+    const char *second = space != NULL ? strchr(space + 1, ' ') : NULL;
+    if (second == NULL || !ex_read_schedule(second + 1, &schedule)) {
+        fprintf(stderr, "explorer: a replay line reads NAME sc|weak SCHEDULE\n");
+        return 2;
+    }
+    const ex_scenario *scenario = find_scenario(text, (size_t)(space - text));
+    if (scenario == NULL) {
+        fprintf(stderr, "explorer: no scenario of that name: %.*s\n", (int)(space - text), text);
+        return 2;
+    }
+    ex_show(stdout, scenario, strncmp(space + 1, "weak", 4) == 0, &schedule);
+    return ex.verdict == EX_CLEAN ? 0 : 1;
+}
+
+static void list(void) {
+    for (unsigned i = 0; i < scenario_count; i++) {
+        printf("%-46s %s%s\n", scenarios[i]->name, scenarios[i]->finds != EX_CLEAN ? "[broken] " : "",
+               scenarios[i]->claim);
+    }
+}
+
+static int usage(void) {
+    fputs("usage: explore [SCENARIO|PREFIX*]... [--sc|--weak] [--strategy dfs|random|pct] [--bound N]\n"
+          "               [--executions N] [--seed N] [--quick|--all] [--slice I/N] [--quiet] [--first]\n"
+          "       explore --replay 'NAME sc|weak SCHEDULE'\n"
+          "       explore --list\n"
+          "In the results, \".\" after a count: depth-first saw every schedule within its bound;\n"
+          "\"!\": found at that execution.\n",
+          stderr);
+    return 2;
+}
+
+int main(int count, char **arguments) {
+    qsort(scenarios, scenario_count, sizeof scenarios[0], by_name);
+    for (int i = 1; i < count; i++) {
+        const char *argument = arguments[i];
+        const char *value = i + 1 < count ? arguments[i + 1] : NULL;
+        if (strcmp(argument, "--list") == 0) {
+            list();
+            return 0;
+        } else if (strcmp(argument, "--replay") == 0 && value != NULL) {
+            return replay(value);
+        } else if (strcmp(argument, "--strategy") == 0 && value != NULL) {
+            options.strategy = arguments[++i];
+        } else if (strcmp(argument, "--bound") == 0 && value != NULL) {
+            options.bound = atoi(arguments[++i]);
+        } else if (strcmp(argument, "--seed") == 0 && value != NULL) {
+            options.seed = strtoull(arguments[++i], NULL, 10);
+        } else if (strcmp(argument, "--executions") == 0 && value != NULL) {
+            options.executions = strtoull(arguments[++i], NULL, 10);
+        } else if (strcmp(argument, "--slice") == 0 && value != NULL) {
+            if (sscanf(arguments[++i], "%u/%u", &options.slice, &options.slices) != 2 ||
+                options.slices == 0) {
+                return usage();
+            }
+            options.slice--;
+        } else if (strcmp(argument, "--sc") == 0) {
+            options.modes = EX_SC;
+        } else if (strcmp(argument, "--weak") == 0) {
+            options.modes = EX_WEAK;
+        } else if (strcmp(argument, "--quick") == 0) {
+            options.budget = &quick;
+            options.is_quick = true;
+            options.quiet = true;
+        } else if (strcmp(argument, "--all") == 0) {
+            options.budget = &all;
+            options.quiet = true;
+        } else if (strcmp(argument, "--quiet") == 0) {
+            options.quiet = true;
+        } else if (strcmp(argument, "--first") == 0) {
+            options.first_failure = true;
+        } else if (argument[0] != '-' && options.name_count < 64) {
+            options.names[options.name_count++] = argument;
+        } else {
+            return usage();
+        }
+    }
+    unsigned ran = 0, wrong = 0;
+    double start = ex_seconds();
+    for (unsigned i = 0; i < scenario_count; i++) {
+        if (is_asked_for(scenarios[i]) && ran++ % options.slices == options.slice) {
+            wrong += !run_scenario(scenarios[i]);
+            if (wrong > 0 && options.first_failure) {
+                return 1;
+            }
+        }
+    }
+    if (ran == 0) {
+        fputs("explorer: no scenario of that name; --list shows them\n", stderr);
+        return 2;
+    }
+    printf("%u scenarios, %u not as they should be, %.1f s, seed %llu\n", ran, wrong, ex_seconds() - start,
+           (unsigned long long)options.seed);
+    return wrong == 0 ? 0 : 1;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who goes on. Every visible operation calls ex_point() first; there the strategy may hand the turn to
+ * another thread, or let an event end somebody's wait. The next runner is switched to directly: there
+ * is no scheduler fiber between two threads.
+ *
+ * Spin loops: a thread that calls ilk_cpu_relax() is set aside until another thread writes something,
+ * or nobody else can go on. Nothing a spinner could see changes before that, so no behaviour is lost,
+ * and a correct spin loop ends.
+ */
+#include "state.h"
+
+/* Who may go on, candidate 0 first. `here`: the current thread may simply continue. */
+static unsigned list_candidates(ex_candidate *list, bool here) {
+    unsigned count = 0;
+    if (here) {
+        list[count++] = (ex_candidate){(uint8_t)ex.current, EX_NO_EVENT};
+    }
+    unsigned ready = ex.runnable & ~ex.yielded;
+    for (unsigned i = 1; i < EX_THREADS; i++) {
+        unsigned thread = (ex.current + i) % EX_THREADS;
+        if (ready & (1u << thread)) {
+            list[count++] = (ex_candidate){(uint8_t)thread, EX_NO_EVENT};
+        }
+    }
+    bool stuck = count == 0;
+    if (ex.timed != 0) {
+        /* When only spinners are left, or nobody, time passes: the earliest deadline is reached. */
+        uint64_t earliest = EX_NEVER;
+        for (unsigned i = 0; i < EX_THREADS; i++) {
+            if ((ex.timed & (1u << i)) && ex.thread[i].deadline < earliest) {
+                earliest = ex.thread[i].deadline;
+            }
+        }
+        for (unsigned i = 0; i < EX_THREADS; i++) {
+            if ((ex.timed & (1u << i)) == 0) {
+                continue;
+            }
+            bool due = ex.thread[i].deadline <= ex.clock_ns;
+            if (due || ex.timeouts > 0 || (stuck && ex.thread[i].deadline == earliest)) {
+                list[count++] = (ex_candidate){(uint8_t)i, EX_TIMED_OUT};
+            }
+        }
+    }
+    if (stuck && ex.runnable != 0) {
+        /* Only spinners: the next in turn, one after the other, without a choice among them. */
+        for (unsigned i = 1; i <= EX_THREADS; i++) {
+            unsigned thread = (ex.current + i) % EX_THREADS;
+            if (ex.runnable & (1u << thread)) {
+                list[count++] = (ex_candidate){(uint8_t)thread, EX_NO_EVENT};
+                break;
+            }
+        }
+    }
+    if (ex.chance_wakeups > 0) {
+        for (unsigned i = 0; i < EX_THREADS; i++) {
+            if (ex.asleep & (1u << i)) {
+                list[count++] = (ex_candidate){(uint8_t)i, EX_BY_CHANCE};
+            }
+        }
+    }
+    return count;
+}
+
+static void stop_waiting(unsigned index, ex_event event) {
+    ex_thread *thread = &ex.thread[index];
+    unsigned bit = 1u << index;
+    thread->waiting = EX_NOT_WAITING;
+    thread->ended_by = event;
+    ex.runnable |= bit;
+    ex.timed &= ~bit;
+    ex.asleep &= ~bit;
+    ex.yielded &= ~bit;
+}
+
+static void apply_event(ex_candidate chosen) {
+    ex_thread *thread = &ex.thread[chosen.thread];
+    if (chosen.event == EX_TIMED_OUT) {
+        if (thread->deadline > ex.clock_ns) {
+            ex.clock_ns = thread->deadline;
+            ex.timeouts -= ex.timeouts > 0;
+        }
+    } else if (chosen.event == EX_BY_CHANCE) {
+        ex.chance_wakeups--;
+    } else {
+        return;
+    }
+    stop_waiting(chosen.thread, (ex_event)chosen.event);
+}
+
+static const char *describe_wait(const ex_thread *thread, char *text, size_t size) {
+    switch (thread->waiting) {
+    case EX_ON_FUTEX: {
+        uint32_t now = *(const volatile uint32_t *)thread->waits_for;
+        snprintf(text, size, "sleeps on %p since it held 0x%x; it holds 0x%x now", thread->waits_for,
+                 thread->expected, now);
+        break;
+    }
+    case EX_ON_MUTEX:
+        snprintf(text, size, "waits for the mutex %p", thread->waits_for);
+        break;
+    case EX_ON_CONDITION:
+        snprintf(text, size, "waits for a signal of the condition %p", thread->waits_for);
+        break;
+    default:
+        snprintf(text, size, "waits");
+        break;
+    }
+    return text;
+}
+
+static _Noreturn void report_deadlock(void) {
+    char text[1024];
+    size_t used = 0;
+    bool lost = false;
+    for (unsigned i = 1; i < ex.threads; i++) {
+        const ex_thread *thread = &ex.thread[i];
+        if (thread->waiting == EX_NOT_WAITING || used >= sizeof text) {
+            continue;
+        }
+        if (thread->waiting == EX_ON_FUTEX &&
+            *(const volatile uint32_t *)thread->waits_for != thread->expected) {
+            lost = true;
+        }
+        char wait[160];
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s", used == 0 ? "" : "; ",
+                                 ex_title(i), describe_wait(thread, wait, sizeof wait));
+    }
+    if (lost) {
+        ex_fail(EX_LOST_WAKEUP, "nobody is left to wake anyone: %s", text);
+    }
+    ex_fail(EX_DEADLOCK, "nobody can go on: %s", text);
+}
+
+static void switch_to(unsigned thread) {
+    unsigned before = ex.current;
+    ex.current = thread;
+    ex.yielded &= ~(1u << thread);
+    if (before != thread) {
+        ex_fiber_switch(&ex.thread[before].fiber, &ex.thread[thread].fiber);
+    }
+}
+
+/* Chooses the next runner and switches to it; returns when the current thread's turn comes again. */
+static void go_on(bool here) {
+    unsigned ready = ex.runnable & ~ex.yielded;
+    unsigned me = 1u << ex.current;
+    if (here && ready == me && ex.timed == 0 && (ex.asleep == 0 || ex.chance_wakeups == 0)) {
+        return;
+    }
+    ex_candidate list[3 * EX_THREADS];
+    unsigned count = list_candidates(list, here);
+    if (count == 0) {
+        report_deadlock();
+    }
+    unsigned chosen = count > 1 ? ex_choose_thread(list, count, here) : 0;
+    apply_event(list[chosen]);
+    switch_to(list[chosen].thread);
+}
+
+static void count_step(void) {
+    if (++ex.steps > ex.step_limit) {
+        ex_fail(EX_LIVELOCK, "no end after %u steps", ex.step_limit);
+    }
+}
+
+void ex_point(void) {
+    count_step();
+    go_on(true);
+}
+
+void ex_yield(void) {
+    count_step();
+    ex.yielded |= 1u << ex.current;
+    go_on(false);
+}
+
+ex_event ex_wait(ex_waiting kind, const void *object, uint32_t expected, uint64_t deadline) {
+    ex_thread *me = ex_me();
+    unsigned bit = 1u << ex.current;
+    me->waiting = kind;
+    me->waits_for = object;
+    me->expected = expected;
+    me->deadline = deadline;
+    me->since = ex.arrivals++;
+    ex.runnable &= ~bit;
+    if (deadline != EX_NEVER) {
+        ex.timed |= bit;
+    }
+    if (kind == EX_ON_FUTEX || kind == EX_ON_CONDITION) {
+        ex.asleep |= bit;
+    }
+    go_on(false);
+    return me->ended_by;
+}
+
+unsigned ex_wake(ex_waiting kind, const void *object, unsigned count) {
+    unsigned woken = 0;
+    while (woken < count) {
+        uint8_t waiting[EX_THREADS];
+        unsigned found = 0;
+        for (unsigned i = 0; i < EX_THREADS; i++) {
+            if (ex.thread[i].waiting == kind && ex.thread[i].waits_for == object) {
+                waiting[found++] = (uint8_t)i;
+            }
+        }
+        if (found == 0) {
+            break;
+        }
+        /* Which of several sleepers a wake-up reaches is nobody's promise. */
+        unsigned which = found > count - woken ? ex_choose(found) : 0;
+        if (ex.recording && kind != EX_ON_MUTEX) {
+            ex_trace(NULL, "  wakes %s", ex_title(waiting[which]));
+        }
+        stop_waiting(waiting[which], EX_WOKEN);
+        woken++;
+    }
+    return woken;
+}
+
+void ex_leave(void) {
+    unsigned bit = 1u << ex.current;
+    ex.thread[ex.current].ended = true;
+    ex.runnable &= ~bit;
+    ex.unfinished &= ~bit;
+    ex.yielded = 0;
+    if (ex.unfinished == 0) {
+        ex_wake(EX_ON_JOIN, &ex, 1);
+    }
+    go_on(false);
+}
+
+bool ex_is_waiting(unsigned thread) {
+    return ex.thread[thread].ended || ex.thread[thread].waiting != EX_NOT_WAITING;
+}

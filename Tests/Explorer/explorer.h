@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The schedule explorer, as the author of a scenario sees it. A scenario is a few threads of at most
+ * a dozen operations each; the explorer runs it again and again as fibers on one thread, decides at
+ * every atomic operation, park and wake who goes on (and in the weak mode which store a load
+ * returns), and reports the first schedule that breaks a claim, as columns, with a line that replays
+ * it. docs/verification.md tells the method and what a clean run does not prove.
+ *
+ * A scenario in full:
+ *
+ *     static struct { ILK_ATOMIC(int) flag; int data; } s;
+ *     static void setup(void) { s.flag = 0; s.data = 0; }
+ *     static void writer(void) {
+ *         ilk_plain_write(&s.data, sizeof s.data);
+ *         s.data = 1;
+ *         ilk_atomic_store(&s.flag, 1, memory_order_release);
+ *     }
+ *     static void reader(void) {
+ *         if (ilk_atomic_load(&s.flag, memory_order_acquire)) {
+ *             ilk_plain_read(&s.data, sizeof s.data);
+ *             ex_assert(s.data == 1);
+ *         }
+ *     }
+ *     EX_SCENARIO(passes) {
+ *         .name = "message-passing", .claim = "who sees the flag sees the data",
+ *         .setup = setup, .threads = { writer, reader },
+ *     };
+ *
+ * Rules: keep all state in static memory that setup() writes anew, or allocate it with ex_allocate;
+ * use only <interlock/inline/atomic.h> and the primitives under test between threads; announce plain
+ * memory that threads share with ilk_plain_read/ilk_plain_write (four bytes are the finest grain told
+ * apart); put ilk_cpu_relax() into every spin loop; never print, sleep or use real threads.
+ */
+#ifndef EXPLORER_H
+#define EXPLORER_H
+
+#include <interlock/inline/atomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define EX_BODIES 6
+
+/* How an execution can end. */
+typedef enum ex_verdict {
+    EX_CLEAN,
+    EX_ASSERTION,   /* ex_assert, ex_expect, a history without an order */
+    EX_RACE,        /* plain memory touched by two threads, one writing, with no happens-before */
+    EX_DEADLOCK,    /* everyone waits, nobody will wake anyone */
+    EX_LOST_WAKEUP, /* the same, and a sleeper's word no longer holds what it went to sleep on */
+    EX_LIVELOCK,    /* the step limit was reached: threads run, nothing comes of it */
+    EX_DEAD_MEMORY, /* an access to freed memory or to a stack frame that has returned */
+    EX_MISUSE,      /* ilk__misuse was called */
+    EX_BEYOND       /* the scenario asks for something the model does not have */
+} ex_verdict;
+
+enum { EX_SC = 1, EX_WEAK = 2, EX_UNBOUNDED = 1000 };
+
+typedef struct ex_scenario {
+    const char *name;
+    const char *claim;                /* one sentence: what holds; for a broken one: what is wrong */
+    void (*setup)(void);              /* alone, before the threads */
+    void (*threads[EX_BODIES])(void); /* two or more; the first NULL ends the list */
+    const char *titles[EX_BODIES];    /* headings of the columns; "thread 1"... where NULL */
+    void (*check)(void);              /* alone, after the last thread has ended */
+
+    ex_verdict finds;         /* what must be found; EX_CLEAN: nothing may be */
+    unsigned finds_in;        /* modes in which it must be found, clean in others; 0: all */
+    unsigned modes;           /* EX_SC | EX_WEAK; 0: both */
+    int sc_bound, weak_bound; /* preemption bounds of the depth-first search; 0: 3 and 2 */
+    unsigned step_limit;      /* 0: 2,000 */
+
+    /* Events the explorer may place anywhere, at most so many in one execution. A time-out also
+     * happens, without limit, when nothing else can. */
+    unsigned chance_wakeups; /* a sleeper wakes without a wake-up */
+    unsigned timeouts;       /* a deadline passes though others could run */
+    unsigned weak_failures;  /* compare_exchange_weak fails without cause */
+    bool refuse_membarrier;
+
+    /* Schedules that once failed, as replay lines have them ("weak 3:1,17:2"): tried first. */
+    const char *once_failed[4];
+
+    unsigned weight; /* multiplies the budgets of random and PCT runs; 0: 1 */
+    bool patient;    /* too long for the quick selection */
+} ex_scenario;
+
+/* Enters a scenario into the program's list; goes before its initialiser. */
+#define EX_SCENARIO(identifier)                                                                              \
+    static const ex_scenario identifier;                                                                     \
+    __attribute__((constructor)) static void identifier##_enters(void) {                                     \
+        ex_enter(&identifier);                                                                               \
+    }                                                                                                        \
+    static const ex_scenario identifier =
+
+void ex_enter(const ex_scenario *scenario);
+
+/* Claims. A claim that fails ends the execution. */
+#define ex_assert(condition)                                                                                 \
+    ((condition) ? (void)0 : ex_fail_at(EX_ASSERTION, __FILE__, __LINE__, "%s does not hold", #condition))
+#define ex_expect(condition, ...)                                                                            \
+    ((condition) ? (void)0 : ex_fail_at(EX_ASSERTION, __FILE__, __LINE__, __VA_ARGS__))
+_Noreturn void ex_fail_at(ex_verdict verdict, const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* A remark in the running thread's column of the trace; free when no trace is wanted. */
+void ex_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Memory that ends with the execution and is never handed out twice in it, so that a use after free
+ * is seen. The core's malloc and free lead here. */
+void *ex_allocate(size_t size, size_t alignment);
+void ex_free(void *memory);
+
+/* The model's clock moves by time-outs, and by this. */
+void ex_time_passes(uint64_t nanoseconds);
+
+/* The calling thread goes on as the only thread of a forked child: the others vanish where they
+ * stand, holding what they hold. Handlers given to pthread_atfork run as POSIX says. */
+void ex_fork(void);
+
+/* 0 is the thread of setup() and check(), 1 and up the bodies. */
+unsigned ex_thread_index(void);
+
+/* Another thread, by index, has ended or waits (parked, or for a modelled mutex): for scenarios that
+ * must reach a certain state. Not a scheduling point. */
+bool ex_is_waiting(unsigned thread);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the engine's speed is measured on: two threads, ten operations, nothing to find. The bound is
+ * high enough that depth-first does not run out of schedules soon.
+ */
+#include "../explorer.h"
+
+static struct {
+    ILK_ATOMIC(uint32_t) x, y;
+    uint32_t seen;
+} s;
+
+static void setup(void) {
+    s.x = 0;
+    s.y = 0;
+}
+
+static void one(void) {
+    ilk_atomic_store(&s.x, 1, memory_order_release);
+    (void)ilk_atomic_load(&s.y, memory_order_acquire);
+    ilk_atomic_fetch_add(&s.x, 1, memory_order_acq_rel);
+    ilk_atomic_store(&s.y, 2, memory_order_relaxed);
+    (void)ilk_atomic_load(&s.y, memory_order_acquire);
+}
+
+static void two(void) {
+    ilk_atomic_store(&s.y, 1, memory_order_release);
+    (void)ilk_atomic_load(&s.x, memory_order_acquire);
+    ilk_atomic_fetch_add(&s.y, 1, memory_order_acq_rel);
+    ilk_atomic_store(&s.x, 2, memory_order_relaxed);
+    (void)ilk_atomic_load(&s.x, memory_order_acquire);
+}
+
+EX_SCENARIO(throughput){
+    .name = "throughput-two-threads-ten-operations",
+    .claim = "measures executions a second; nothing to find",
+    .setup = setup,
+    .threads = {one, two},
+    .sc_bound = EX_UNBOUNDED,
+    .weak_bound = EX_UNBOUNDED,
+};

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Put before every source of the core by -include: its heap is the model's, and its fork handlers are
+ * the model's to run.
+ */
+#ifndef EXPLORER_MODEL_HEAP_H
+#define EXPLORER_MODEL_HEAP_H
+
+#include "../engine/heap.h"
+#include <pthread.h>
+#include <stdlib.h>
+
+#define malloc(size) ex_allocate((size), 16)
+#define calloc(count, size) ex_allocate_zeroed((count), (size))
+#define aligned_alloc(alignment, size) ex_allocate((size), (alignment))
+#define posix_memalign(out, alignment, size) ex_allocate_into((out), (alignment), (size))
+#define free(memory) ex_free(memory)
+
+int ex_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
+#define pthread_atfork(prepare, parent, child) ex_at_fork((prepare), (parent), (child))
+
+#endif
