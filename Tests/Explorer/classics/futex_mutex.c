@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A mutex of three states on a futex (Drepper, "Futexes are tricky", 2011): 0 free, 1 held, 2 held and
+ * somebody may sleep. A thread that slept must take the lock with 2, since it cannot know whether
+ * others sleep still. The broken twin takes it with 1: with three threads the last sleeper is never
+ * woken.
+ */
+#include "../explorer.h"
+#include <park/futex.h>
+
+static struct {
+    ILK_ATOMIC(uint32_t) word;
+    uint32_t data;
+} s;
+
+static void setup(void) {
+    s.word = 0;
+    s.data = 0;
+}
+
+static bool take(uint32_t as) {
+    uint32_t expected = 0;
+    return ilk_atomic_compare_exchange(&s.word, &expected, as, memory_order_acquire, memory_order_relaxed);
+}
+
+static void lock(bool remembers_sleepers) {
+    if (take(1)) {
+        return;
+    }
+    while (ilk_atomic_exchange(&s.word, 2, memory_order_acquire) != 0) {
+        ilk__futex_wait(&s.word, 2, UINT64_MAX);
+        if (!remembers_sleepers && take(1)) {
+            return;
+        }
+    }
+}
+
+static void unlock(void) {
+    if (ilk_atomic_exchange(&s.word, 0, memory_order_release) == 2) {
+        ilk__futex_wake(&s.word, 1);
+    }
+}
+
+static void use(bool remembers_sleepers) {
+    lock(remembers_sleepers);
+    ilk_plain_write(&s.data, sizeof s.data);
+    s.data++;
+    unlock();
+}
+
+static void user(void) {
+    use(true);
+}
+static void forgetful_user(void) {
+    use(false);
+}
+
+static void check(void) {
+    ex_assert(s.data == 3);
+}
+
+EX_SCENARIO(right){
+    .name = "futex-mutex",
+    .claim = "three users exclude each other and all come to an end",
+    .setup = setup,
+    .threads = {user, user, user},
+    .check = check,
+    .chance_wakeups = 1,
+};
+
+EX_SCENARIO(broken){
+    .name = "futex-mutex-broken",
+    .claim = "who slept takes the lock without saying that others may sleep still",
+    .setup = setup,
+    .threads = {forgetful_user, forgetful_user, forgetful_user},
+    .check = check,
+    .finds = EX_LOST_WAKEUP,
+};

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A bounded ring with a sequence number per slot (Vyukov, 2010), capacity 2. Positions must be wide
+ * enough never to come round while a thread sleeps between looking and claiming. The broken twin has
+ * positions of 2 bits: four pops by others bring the head round to where a slow consumer looked, its
+ * compare-and-swap succeeds, and it takes an element that was taken long ago.
+ */
+#include "../explorer.h"
+
+enum { CAPACITY = 2 };
+
+static struct {
+    struct {
+        ILK_ATOMIC(uint32_t) sequence;
+        ILK_ATOMIC(uint32_t) element; /* atomic, so that what is found is the wrong answer, not the race */
+    } slot[CAPACITY];
+    ILK_ATOMIC(uint32_t) head, tail;
+    uint32_t mask; /* what positions are counted in */
+    uint32_t taken[8];
+    uint32_t slow;
+} s;
+
+static void begin(uint32_t mask) {
+    for (uint32_t i = 0; i < CAPACITY; i++) {
+        s.slot[i].sequence = i;
+        s.slot[i].element = 0;
+    }
+    s.head = s.tail = 0;
+    s.mask = mask;
+    s.slow = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        s.taken[i] = 0;
+    }
+    /* One element from the start: number 1. */
+    s.slot[0].element = 1;
+    s.slot[0].sequence = 1;
+    s.tail = 1;
+}
+
+static void setup(void) {
+    begin(UINT32_MAX);
+}
+static void setup_narrow(void) {
+    begin(3);
+}
+
+static bool push(uint32_t element) {
+    uint32_t tail = ilk_atomic_load(&s.tail, memory_order_relaxed);
+    uint32_t i = tail % CAPACITY;
+    if (ilk_atomic_load(&s.slot[i].sequence, memory_order_acquire) != tail ||
+        !ilk_atomic_compare_exchange(&s.tail, &tail, (tail + 1) & s.mask, memory_order_relaxed,
+                                     memory_order_relaxed)) {
+        return false;
+    }
+    ilk_atomic_store(&s.slot[i].element, element, memory_order_relaxed);
+    ilk_atomic_store(&s.slot[i].sequence, (tail + 1) & s.mask, memory_order_release);
+    return true;
+}
+
+static uint32_t pop(void) {
+    uint32_t head = ilk_atomic_load(&s.head, memory_order_relaxed);
+    uint32_t i = head % CAPACITY;
+    if (ilk_atomic_load(&s.slot[i].sequence, memory_order_acquire) != ((head + 1) & s.mask) ||
+        !ilk_atomic_compare_exchange(&s.head, &head, (head + 1) & s.mask, memory_order_relaxed,
+                                     memory_order_relaxed)) {
+        return 0;
+    }
+    uint32_t element = ilk_atomic_load(&s.slot[i].element, memory_order_relaxed);
+    ilk_atomic_store(&s.slot[i].sequence, (head + CAPACITY) & s.mask, memory_order_release);
+    return element;
+}
+
+static void slow_consumer(void) {
+    s.slow = pop();
+}
+
+static void busy_one(void) {
+    for (uint32_t i = 0; i < 4; i++) {
+        s.taken[i] = pop();
+        if (i < 3) {
+            (void)push(2 + i);
+        }
+    }
+}
+
+static void check(void) {
+    for (unsigned i = 0; i < 4; i++) {
+        ex_expect(s.slow == 0 || s.slow != s.taken[i], "element %u was popped twice", s.slow);
+    }
+}
+
+EX_SCENARIO(wide){
+    .name = "sequence-ring",
+    .claim = "an element is popped once, however slow a consumer is",
+    .setup = setup,
+    .threads = {slow_consumer, busy_one},
+    .titles = {"slow consumer", "busy one"},
+    .check = check,
+};
+
+EX_SCENARIO(narrow){
+    .name = "sequence-ring-broken",
+    .claim = "positions of 2 bits come round while a consumer sleeps",
+    .setup = setup_narrow,
+    .threads = {slow_consumer, busy_one},
+    .titles = {"slow consumer", "busy one"},
+    .check = check,
+    .finds = EX_ASSERTION,
+};
