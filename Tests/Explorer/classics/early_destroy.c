@@ -2,7 +2,8 @@
  *
  * A semaphore whose only waiter frees it as soon as it has its permit. The signal must not touch it
  * after the step that gives the permit, except for waking by address. The broken twin looks afterwards
- * whether somebody waits: glibc's bug 12674.
+ * whether somebody waits: glibc's bug 12674. It shows as a race even in schedules in which the look
+ * comes in time: nothing orders it before the memory's end.
  */
 #include "../explorer.h"
 #include <park/futex.h>
@@ -64,5 +65,5 @@ EX_SCENARIO(broken){
     .setup = setup,
     .threads = {waiter, looking_signaller},
     .titles = {"waiter", "signaller"},
-    .finds = EX_DEAD_MEMORY,
+    .finds = EX_RACE,
 };

@@ -148,6 +148,7 @@ static void begin(const ex_scenario *scenario, bool weak, bool recording) {
     ex.steps = 0;
     ex.step_limit = scenario->step_limit != 0 ? scenario->step_limit : 2000;
     ex.arrivals = 0;
+    ex.writes = 0;
     ex.clock_ns = 1000;
     ex.chance_wakeups = scenario->chance_wakeups;
     ex.timeouts = scenario->timeouts;
@@ -163,6 +164,8 @@ static void begin(const ex_scenario *scenario, bool weak, bool recording) {
         thread->waits_for = NULL;
         thread->ended = false;
         thread->hook = NULL;
+        thread->writes = 0;
+        thread->news = UINT32_MAX;
         ex_knowledge_clear(&thread->now);
         ex_knowledge_clear(&thread->heard);
         ex_knowledge_clear(&thread->offered);

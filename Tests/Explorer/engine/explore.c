@@ -143,7 +143,7 @@ void ex_show(FILE *to, const ex_scenario *scenario, bool weak, const ex_schedule
         if (ex.failed_file != NULL) {
             fprintf(to, " (%s:%d)", ex.failed_file, ex.failed_line);
         }
-        fprintf(to, "\n  by %s", ex_title(ex.current));
+        fprintf(to, "\n  in %s", ex_title(ex.current));
     }
     fprintf(to, "\n  replay: scripts/explore --replay '%s %s ", scenario->name, weak ? "weak" : "sc");
     ex_print_schedule(to, schedule);

@@ -61,13 +61,18 @@ static bool is_asked_for(const ex_scenario *scenario) {
     return options.name_count == 0 && !(options.is_quick && scenario->patient);
 }
 
-/* One search of a scenario's plan. */
-typedef struct planned {
-    const char *label;
-    ex_search search;
-} planned;
+static const char *search_label(const ex_search *search, char *text, size_t size) {
+    static const char *const names[] = {"dfs", "random", "pct", "replay"};
+    if (search->strategy == EX_RANDOM || search->bound >= EX_UNBOUNDED) {
+        snprintf(text, size, "%s", names[search->strategy]);
+    } else {
+        snprintf(text, size, "%s:%d", names[search->strategy], search->bound);
+    }
+    return text;
+}
 
-static unsigned make_plan(const ex_scenario *scenario, bool weak, planned *plan) {
+/* The searches that a scenario gets in one mode; answers how many. */
+static unsigned make_plan(const ex_scenario *scenario, bool weak, ex_search *plan) {
     int bound = weak ? scenario->weak_bound : scenario->sc_bound;
     bound = bound != 0 ? bound : weak ? 2 : 3;
     if (options.bound >= 0) {
@@ -78,22 +83,20 @@ static unsigned make_plan(const ex_scenario *scenario, bool weak, planned *plan)
     unsigned count = 0;
     const char *only = options.strategy;
     if (only == NULL || strcmp(only, "dfs") == 0) {
-        plan[count++] = (planned){"dfs", {EX_DEPTH_FIRST, weak, bound, 0, b->depth_first}};
+        plan[count++] = (ex_search){EX_DEPTH_FIRST, weak, bound, 0, b->depth_first};
     }
     if (only == NULL || strcmp(only, "random") == 0) {
-        plan[count++] = (planned){"random", {EX_RANDOM, weak, 0, options.seed, b->random * weight}};
+        plan[count++] = (ex_search){EX_RANDOM, weak, 0, options.seed, b->random * weight};
     }
     if (only == NULL || strcmp(only, "pct") == 0) {
         for (int depth = 3; depth <= 5; depth++) {
             if (options.bound < 0 || options.bound == depth || only == NULL) {
-                static const char *const labels[] = {"pct 3", "pct 4", "pct 5"};
-                plan[count++] =
-                    (planned){labels[depth - 3], {EX_PCT, weak, depth, options.seed, b->pct * weight}};
+                plan[count++] = (ex_search){EX_PCT, weak, depth, options.seed, b->pct * weight};
             }
         }
     }
     for (unsigned i = 0; i < count && options.executions != 0; i++) {
-        plan[i].search.executions = options.executions;
+        plan[i].executions = options.executions;
     }
     return count;
 }
@@ -120,12 +123,12 @@ static bool still_fails(const ex_scenario *scenario) {
 /* Runs one mode's plan. True when it came out as the scenario says. */
 static bool run_mode(const ex_scenario *scenario, bool weak) {
     static ex_finding finding, best;
-    static planned best_by;
+    static ex_search best_by;
     ex_verdict wanted = scenario->finds;
     if (scenario->finds_in != 0 && (scenario->finds_in & (weak ? EX_WEAK : EX_SC)) == 0) {
         wanted = EX_CLEAN;
     }
-    planned plan[8];
+    ex_search plan[8];
     unsigned count = make_plan(scenario, weak, plan);
     best.verdict = EX_CLEAN;
     bool wrong = false;
@@ -133,20 +136,20 @@ static bool run_mode(const ex_scenario *scenario, bool weak) {
     char line[512];
     int used = 0;
     for (unsigned i = 0; i < count && !wrong; i++) {
-        ex_find(scenario, &plan[i].search, &finding);
+        ex_find(scenario, &plan[i], &finding);
         seconds += finding.seconds;
         const char *how = finding.verdict != EX_CLEAN ? "!" : finding.exhausted ? "." : "";
-        used += snprintf(line + used, sizeof line - (size_t)used, "  %s%s%.0d: %llu%s", plan[i].label,
-                         plan[i].search.strategy == EX_DEPTH_FIRST ? " " : "",
-                         plan[i].search.strategy == EX_DEPTH_FIRST ? plan[i].search.bound : 0,
-                         (unsigned long long)finding.executions, how);
+        char label[24];
+        used += snprintf(line + used, sizeof line - (size_t)used, "  %s %llu%s",
+                         search_label(&plan[i], label, sizeof label), (unsigned long long)finding.executions,
+                         how);
         if (finding.verdict != EX_CLEAN &&
             (best.verdict == EX_CLEAN || finding.schedule.length < best.schedule.length)) {
             best = finding;
             best_by = plan[i];
         }
         wrong = finding.verdict != EX_CLEAN && finding.verdict != wanted;
-        if (finding.exhausted && wanted == EX_CLEAN && plan[i].search.bound >= EX_UNBOUNDED) {
+        if (finding.exhausted && wanted == EX_CLEAN && plan[i].bound >= EX_UNBOUNDED) {
             break; /* every schedule has been seen: nothing is left for the others */
         }
     }
@@ -156,7 +159,7 @@ static bool run_mode(const ex_scenario *scenario, bool weak) {
     if (!as_wanted && best.verdict == EX_CLEAN) {
         printf("       expected: %s (%s); nothing was found\n", ex_verdict_name(wanted), scenario->claim);
     } else if (best.verdict != EX_CLEAN && (!as_wanted || !options.quiet)) {
-        ex_shorten(scenario, &best_by.search, &best);
+        ex_shorten(scenario, &best_by, &best);
         ex_show(stdout, scenario, weak, &best.schedule);
     }
     fflush(stdout);

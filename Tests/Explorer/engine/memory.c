@@ -142,11 +142,12 @@ ex_location *ex_locate(const volatile void *object, unsigned size) {
 }
 
 /* One step of the thread's own time; every visible operation takes one. */
-static ex_thread *tick(ex_location *location) {
+static ex_thread *tick(ex_location *location, const ex_site *site) {
     ex_thread *me = ex_me();
     uint16_t now = ++me->now.clock.at[ex.current];
     if (location != NULL) {
         location->touched.at[ex.current] = now;
+        location->touched_at[ex.current] = site;
     }
     return me;
 }
@@ -202,6 +203,7 @@ static void read_from(ex_thread *me, const ex_location *location, const ex_store
 /* Appends a store; `continues` is the store a read-modify-write read, whose message it passes on. */
 static void append(ex_thread *me, ex_location *location, uint64_t value, int order,
                    const ex_store *continues) {
+    bool is_news = newest(location)->value != value;
     uint16_t number = ++location->newest;
     ex_store *store = newest(location);
     /* EX_KEPT is above 1, so `continues` is another slot. */
@@ -221,7 +223,9 @@ static void append(ex_thread *me, ex_location *location, uint64_t value, int ord
         join(&store->message, &continues->message);
     }
     poke((volatile void *)location->address, location->size, value);
-    ex_wrote();
+    if (is_news) {
+        ex_wrote();
+    }
 }
 
 uint64_t ex_atomic_load(const volatile void *object, unsigned size, int order, const ex_site *site) {
@@ -230,7 +234,7 @@ uint64_t ex_atomic_load(const volatile void *object, unsigned size, int order, c
     }
     ex_point();
     ex_location *location = ex_locate(object, size);
-    ex_thread *me = tick(location);
+    ex_thread *me = tick(location, site);
     unsigned count = visible(location, order);
     ex_store *store = back(location, count > 1 ? ex_choose(count) : 0);
     read_from(me, location, store, order);
@@ -248,7 +252,7 @@ void ex_atomic_store(volatile void *object, unsigned size, uint64_t value, int o
     }
     ex_point();
     ex_location *location = ex_locate(object, size);
-    ex_thread *me = tick(location);
+    ex_thread *me = tick(location, site);
     append(me, location, value, order, NULL);
     if (ex.recording) {
         ex_trace_operation("store", site, location, NULL, order, true, value);
@@ -280,7 +284,7 @@ uint64_t ex_atomic_update(volatile void *object, unsigned size, ex_update update
     }
     ex_point();
     ex_location *location = ex_locate(object, size);
-    ex_thread *me = tick(location);
+    ex_thread *me = tick(location, site);
     /* A read-modify-write reads the newest store, in C11 as here. */
     ex_store *store = back(location, 0);
     uint64_t old = store->value;
@@ -326,7 +330,7 @@ bool ex_atomic_compare_exchange(volatile void *object, unsigned size, void *expe
     }
     ex_point();
     ex_location *location = ex_locate(object, size);
-    ex_thread *me = tick(location);
+    ex_thread *me = tick(location, site);
     bool by_chance;
     ex_store *store = choose_comparison(location, wanted, failure, weak, &by_chance);
     if (store->value != wanted || by_chance) {
@@ -359,7 +363,7 @@ void ex_atomic_fence(int order, const ex_site *site) {
         return;
     }
     ex_point();
-    ex_thread *me = tick(NULL);
+    ex_thread *me = tick(NULL, site);
     if (acquires(order)) {
         take_in(me);
     }
@@ -401,10 +405,10 @@ void ex_atomic_relax(const ex_site *site) {
 /* A modelled mutex orders its holders as an atomic word would; these are its two halves. */
 void ex_acquire_object(const void *object, unsigned size) {
     ex_location *location = ex_locate(object, size);
-    read_from(tick(location), location, newest(location), memory_order_acquire);
+    read_from(tick(location, NULL), location, newest(location), memory_order_acquire);
 }
 
 void ex_release_object(const void *object, unsigned size) {
     ex_location *location = ex_locate(object, size);
-    append(tick(location), location, peek(object, size), memory_order_release, newest(location));
+    append(tick(location, NULL), location, peek(object, size), memory_order_release, newest(location));
 }

@@ -117,7 +117,7 @@ static void end_atomic(uintptr_t at, const volatile void *address, const ex_site
     }
     for (unsigned i = 0; i < EX_THREADS; i++) {
         if (i != ex.current && !knows(i, location->touched.at[i])) {
-            report("the write", address, site, i, "atomic access", NULL);
+            report("the write", address, site, i, "atomic access", location->touched_at[i]);
         }
     }
     ex_forget_location(location);

@@ -5,8 +5,9 @@
  * is no scheduler fiber between two threads.
  *
  * Spin loops: a thread that calls ilk_cpu_relax() is set aside until another thread writes something,
- * or nobody else can go on. Nothing a spinner could see changes before that, so no behaviour is lost,
- * and a correct spin loop ends.
+ * or nobody else can go on, so that a correct spin loop ends. A loop that gives up after some turns
+ * goes on to do other things without any news, so a thread may also stay, once without news in
+ * between.
  */
 #include "state.h"
 
@@ -141,19 +142,29 @@ static void switch_to(unsigned thread) {
     }
 }
 
+enum turn {
+    GOES_ON,  /* the current thread is in the middle of things */
+    MAY_STAY, /* it asked to be set aside, and may go on all the same */
+    IS_OUT    /* it waits, has ended, or was set aside */
+};
+
 /* Chooses the next runner and switches to it; returns when the current thread's turn comes again. */
-static void go_on(bool here) {
+static void go_on(enum turn turn) {
     unsigned ready = ex.runnable & ~ex.yielded;
     unsigned me = 1u << ex.current;
-    if (here && ready == me && ex.timed == 0 && (ex.asleep == 0 || ex.chance_wakeups == 0)) {
+    if (turn == GOES_ON && ready == me && ex.timed == 0 && (ex.asleep == 0 || ex.chance_wakeups == 0)) {
         return;
     }
-    ex_candidate list[3 * EX_THREADS];
-    unsigned count = list_candidates(list, here);
+    ex_candidate list[3 * EX_THREADS + 1];
+    unsigned count = list_candidates(list, turn == GOES_ON);
     if (count == 0) {
         report_deadlock();
     }
-    unsigned chosen = count > 1 ? ex_choose_thread(list, count, here) : 0;
+    if (turn == MAY_STAY && list[count - 1].thread != ex.current) {
+        list[count++] = (ex_candidate){(uint8_t)ex.current, EX_NO_EVENT};
+    }
+    unsigned free = turn == GOES_ON ? 1 : count;
+    unsigned chosen = count > 1 ? ex_choose_thread(list, count, free) : 0;
     apply_event(list[chosen]);
     switch_to(list[chosen].thread);
 }
@@ -166,13 +177,17 @@ static void count_step(void) {
 
 void ex_point(void) {
     count_step();
-    go_on(true);
+    go_on(GOES_ON);
 }
 
 void ex_yield(void) {
     count_step();
     ex.yielded |= 1u << ex.current;
-    go_on(false);
+    ex_thread *me = ex_me();
+    uint32_t news = ex.writes - me->writes; /* writes by others so far */
+    bool may_stay = news != me->news;
+    me->news = news;
+    go_on(may_stay ? MAY_STAY : IS_OUT);
 }
 
 ex_event ex_wait(ex_waiting kind, const void *object, uint32_t expected, uint64_t deadline) {
@@ -190,7 +205,7 @@ ex_event ex_wait(ex_waiting kind, const void *object, uint32_t expected, uint64_
     if (kind == EX_ON_FUTEX || kind == EX_ON_CONDITION) {
         ex.asleep |= bit;
     }
-    go_on(false);
+    go_on(IS_OUT);
     return me->ended_by;
 }
 
@@ -227,7 +242,7 @@ void ex_leave(void) {
     if (ex.unfinished == 0) {
         ex_wake(EX_ON_JOIN, &ex, 1);
     }
-    go_on(false);
+    go_on(IS_OUT);
 }
 
 bool ex_is_waiting(unsigned thread) {

@@ -58,6 +58,7 @@ typedef struct ex_location {
     uint8_t size;
     uint8_t stale[EX_THREADS]; /* stale loads in a row, by thread */
     ex_clock touched;          /* each thread's own time at its last access */
+    const ex_site *touched_at[EX_THREADS];
     ex_store kept[EX_KEPT];
 } ex_location;
 
@@ -75,6 +76,8 @@ typedef struct ex_thread {
     uint64_t deadline;
     uint32_t since;       /* order of arrival among sleepers */
     const ex_site *where; /* of the wait */
+    uint32_t writes;      /* its own */
+    uint32_t news;        /* others' when it last asked to be set aside */
     int priority;         /* PCT */
     void (*hook)(void *);
     void *hook_context;
@@ -98,6 +101,7 @@ typedef struct ex_execution {
     unsigned threads;
     uint32_t steps, step_limit;
     uint32_t arrivals;
+    uint32_t writes; /* that changed something */
     uint64_t clock_ns;
     unsigned chance_wakeups, timeouts, weak_failures; /* budgets left */
 
@@ -144,6 +148,8 @@ ex_event ex_wait(ex_waiting kind, const void *object, uint32_t expected, uint64_
 unsigned ex_wake(ex_waiting kind, const void *object, unsigned count);
 void ex_leave(void); /* the current thread has ended; returns only to the last waiter */
 static inline void ex_wrote(void) {
+    ex.writes++;
+    ex_me()->writes++;
     ex.yielded = 0; /* whoever spins may see something new */
 }
 

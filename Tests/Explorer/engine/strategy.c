@@ -174,15 +174,15 @@ static unsigned highest_priority(const ex_candidate *candidates, unsigned count)
     return best;
 }
 
-unsigned ex_choose_thread(const ex_candidate *candidates, unsigned count, bool preempts) {
+unsigned ex_choose_thread(const ex_candidate *candidates, unsigned count, unsigned free) {
     unsigned taken = 0;
     switch (s.strategy) {
-    case EX_DEPTH_FIRST:
-        if (!preempts || s.preemptions < s.bound) {
-            taken = depth_first(count);
-        }
-        s.preemptions += preempts && taken != 0;
+    case EX_DEPTH_FIRST: {
+        unsigned alternatives = s.preemptions < s.bound ? count : free;
+        taken = alternatives > 1 ? depth_first(alternatives) : 0;
+        s.preemptions += taken >= free;
         break;
+    }
     case EX_RANDOM:
         taken = random_below(count);
         break;

@@ -43,8 +43,9 @@ typedef struct ex_candidate {
     uint8_t event; /* ex_event: what ends its wait, or none */
 } ex_candidate;
 
-/* Who goes on. `preempts`: candidate 0 is the running thread and any other interrupts it. */
-unsigned ex_choose_thread(const ex_candidate *candidates, unsigned count, bool preempts);
+/* Who goes on. The first `free` candidates are ordinary; each of the others interrupts a thread that
+ * could go on, and counts as a preemption. */
+unsigned ex_choose_thread(const ex_candidate *candidates, unsigned count, unsigned free);
 /* Which store to read, which sleeper to wake, whether to fail by chance. */
 unsigned ex_choose(unsigned count);
 

@@ -96,49 +96,39 @@ void ex_trace_operation(const char *verb, const ex_site *site, const ex_location
     }
 }
 
-enum { COLUMN = 46 };
+enum { COLUMN = 44, PLACE = 26 };
 
 static const char *basename_of(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash != NULL ? slash + 1 : path;
 }
 
-/* One step in its column, broken into lines where it is too long. */
-static void print_step(FILE *to, const ex_step *step, unsigned columns) {
-    char text[200];
-    if (step->site != NULL) {
-        snprintf(text, sizeof text, "%s  [%s:%d]", step->text, basename_of(step->site->file),
-                 step->site->line);
-    } else {
-        snprintf(text, sizeof text, "%s", step->text);
+/* How much of `text` goes on a line of a column: up to a space where there is one. */
+static size_t line_length(const char *text, size_t limit) {
+    size_t length = strlen(text);
+    if (length <= limit) {
+        return length;
     }
-    const char *rest = text;
-    bool first = true;
-    while (*rest != '\0') {
-        size_t length = strlen(rest);
-        size_t take = length;
-        if (length > COLUMN - 2) {
-            take = COLUMN - 2;
-            while (take > COLUMN / 2 && rest[take] != ' ') {
-                take--;
-            }
-            if (rest[take] != ' ') {
-                take = COLUMN - 2;
-            }
-        }
-        if (first) {
-            fprintf(to, "%4u  ", step->number);
-        } else {
-            fprintf(to, "      ");
-        }
-        for (unsigned i = 0; i < columns; i++) {
-            if (i + 1 == step->thread || (step->thread == 0 && i == 0)) {
-                fprintf(to, "%s%.*s\n", first ? "" : "    ", (int)take, rest);
-                break;
-            }
-            fprintf(to, "%-*s", COLUMN, "");
-        }
-        first = false;
+    size_t take = limit;
+    while (take > limit / 2 && text[take] != ' ') {
+        take--;
+    }
+    return text[take] == ' ' ? take : limit;
+}
+
+/* One step: number and place in the margin, the text in the thread's column, broken where too long. */
+static void print_step(FILE *to, const ex_step *step) {
+    char place[64] = "";
+    if (step->site != NULL) {
+        snprintf(place, sizeof place, "%s:%d", basename_of(step->site->file), step->site->line);
+    }
+    unsigned column = step->thread == 0 ? 0 : step->thread - 1u;
+    fprintf(to, "%4u  %-*s", step->number, PLACE, place);
+    const char *rest = step->text;
+    for (bool first = true; *rest != '\0'; first = false) {
+        size_t take = line_length(rest, first ? COLUMN - 2 : COLUMN - 6);
+        int indent = (int)(column * COLUMN) + (first ? 0 : 6 + PLACE + 4);
+        fprintf(to, "%*s%.*s\n", indent, "", (int)take, rest);
         rest += take;
         while (*rest == ' ') {
             rest++;
@@ -149,7 +139,7 @@ static void print_step(FILE *to, const ex_step *step, unsigned columns) {
 void ex_trace_print(FILE *to) {
     unsigned columns = ex.threads - 1;
     bool seen_main = false;
-    fprintf(to, "step  ");
+    fprintf(to, "step  %-*s", PLACE, "place");
     for (unsigned i = 0; i < columns; i++) {
         fprintf(to, "%-*s", i + 1 < columns ? COLUMN : 0, ex_title(i + 1));
     }
@@ -160,6 +150,6 @@ void ex_trace_print(FILE *to) {
             fprintf(to, "      after all have ended:\n");
             seen_main = true;
         }
-        print_step(to, step, columns);
+        print_step(to, step);
     }
 }

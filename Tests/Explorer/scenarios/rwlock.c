@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ilk_rwlock under the explorer: every pair of operations that can meet, two and three threads. Each
+ * thread does one or two things with the lock around guarded data; the data's own accesses say what it
+ * was in, so that a wrong admission is a data race or a broken sum, and a wake-up that is lost ends in
+ * deadlock.
+ */
+#include "../explorer.h"
+#include <interlock/rwlock.h>
+
+static struct {
+    ilk_rwlock lock;
+    uint32_t data[2]; /* equal whenever nobody writes */
+    uint32_t writes;  /* that should have happened */
+    ilk_rwlock *heap; /* for the scenario that frees it */
+    ILK_ATOMIC(uint32_t) stage;
+} s;
+
+static void setup(void) {
+    ilk_rwlock_init(&s.lock);
+    s.data[0] = s.data[1] = 0;
+    s.writes = 0;
+    s.stage = 0;
+}
+
+static uint32_t look(void) {
+    ilk_plain_read(s.data, sizeof s.data);
+    ex_assert(s.data[0] == s.data[1]);
+    return s.data[0];
+}
+
+static void change(void) {
+    ilk_plain_write(s.data, sizeof s.data);
+    s.data[0]++;
+    s.data[1]++;
+    s.writes++;
+}
+
+/* After the end: nobody inside, nobody in line, nothing of a waiter left, every write counted. */
+static void check(void) {
+    ex_assert(s.data[0] == s.writes && s.data[1] == s.writes);
+    ex_expect(s.lock.word == 0, "the lock's word is 0x%x after everyone has left", s.lock.word);
+    ex_assert(s.lock.queue == NULL);
+    ilk_rwlock_destroy(&s.lock);
+}
+
+static void read(void) {
+    ilk_rwlock_read_lock(&s.lock);
+    look();
+    ilk_rwlock_read_unlock(&s.lock);
+}
+
+static void write(void) {
+    ilk_rwlock_write_lock(&s.lock);
+    change();
+    ilk_rwlock_write_unlock(&s.lock);
+}
+
+static void try_read(void) {
+    if (ilk_rwlock_try_read_lock(&s.lock)) {
+        look();
+        ilk_rwlock_read_unlock(&s.lock);
+    }
+}
+
+static void try_write(void) {
+    if (ilk_rwlock_try_write_lock(&s.lock)) {
+        change();
+        ilk_rwlock_write_unlock(&s.lock);
+    }
+}
+
+enum { SOON = 5000 }; /* a deadline ahead of the model's clock, which starts at 1,000 */
+
+static void read_until(void) {
+    if (ilk_rwlock_read_lock_until(&s.lock, SOON) == ILK_OK) {
+        look();
+        ilk_rwlock_read_unlock(&s.lock);
+    }
+}
+
+static void write_until(void) {
+    if (ilk_rwlock_write_lock_until(&s.lock, SOON) == ILK_OK) {
+        change();
+        ilk_rwlock_write_unlock(&s.lock);
+    }
+}
+
+static void write_then_read(void) {
+    ilk_rwlock_write_lock(&s.lock);
+    change();
+    uint32_t mine = s.data[0];
+    ilk_rwlock_downgrade(&s.lock);
+    ex_expect(look() == mine, "another write came between the write and the downgraded read");
+    ilk_rwlock_read_unlock(&s.lock);
+}
+
+static void upgradable(void) {
+    ilk_rwlock_upgradable_lock(&s.lock);
+    look();
+    ilk_rwlock_upgradable_unlock(&s.lock);
+}
+
+static void upgrade(void) {
+    ilk_rwlock_upgradable_lock(&s.lock);
+    uint32_t seen = look();
+    ilk_rwlock_upgrade(&s.lock);
+    ex_expect(look() == seen, "a write came between the upgradable read and the upgrade");
+    change();
+    ilk_rwlock_write_unlock(&s.lock);
+}
+
+static void upgrade_then_downgrade(void) {
+    ilk_rwlock_upgradable_lock(&s.lock);
+    uint32_t seen = look();
+    ilk_rwlock_upgrade(&s.lock);
+    ex_assert(look() == seen);
+    change();
+    ilk_rwlock_downgrade(&s.lock);
+    ex_assert(look() == seen + 1);
+    ilk_rwlock_read_unlock(&s.lock);
+}
+
+static void write_twice(void) {
+    write();
+    write();
+}
+
+static void read_twice(void) {
+    read();
+    read();
+}
+
+#define PAIR(identifier, first, second)                                                                      \
+    EX_SCENARIO(identifier) {                                                                                \
+        .name = "rwlock-" #first "-" #second, .claim = "writers alone, all come to an end", .setup = setup,  \
+        .threads = {first, second}, .titles = {#first, #second}, .check = check, .chance_wakeups = 1,        \
+        .timeouts = 2, .weak_failures = 1                                                                    \
+    }
+#define TRIPLE(identifier, first, second, third)                                                             \
+    EX_SCENARIO(identifier) {                                                                                \
+        .name = "rwlock-" #first "-" #second "-" #third, .claim = "writers alone, all come to an end",       \
+        .setup = setup, .threads = {first, second, third}, .titles = {#first, #second, #third},              \
+        .check = check, .timeouts = 1                                                                        \
+    }
+
+PAIR(read_write, read, write);
+PAIR(write_write, write, write);
+PAIR(read_try_write, read, try_write);
+PAIR(write_try_read, write, try_read);
+PAIR(write_try_write, write, try_write);
+PAIR(try_read_try_write, try_read, try_write);
+PAIR(write_read_until, write, read_until);
+PAIR(read_write_until, read, write_until);
+PAIR(write_write_until, write, write_until);
+PAIR(write_until_write_until, write_until, write_until);
+PAIR(read_downgrade, read, write_then_read);
+PAIR(write_downgrade, write, write_then_read);
+PAIR(downgrade_downgrade, write_then_read, write_then_read);
+PAIR(read_upgrade, read, upgrade);
+PAIR(write_upgrade, write, upgrade);
+PAIR(upgrade_upgrade, upgrade, upgrade);
+PAIR(upgradable_upgrade, upgradable, upgrade);
+PAIR(upgradable_write, upgradable, write);
+PAIR(upgrade_write_until, upgrade, write_until);
+PAIR(upgrade_read_until, upgrade, read_until);
+PAIR(upgrade_downgrade_read, upgrade_then_downgrade, read);
+PAIR(upgrade_downgrade_write, upgrade_then_downgrade, write);
+PAIR(write_twice_read_twice, write_twice, read_twice);
+
+TRIPLE(read_read_write, read, read, write);
+TRIPLE(read_write_write, read, write, write);
+TRIPLE(write_write_write, write, write, write);
+TRIPLE(read_write_write_until, read, write, write_until);
+TRIPLE(read_write_until_read, read, write_until, read);
+TRIPLE(write_read_until_write, write, read_until, write);
+TRIPLE(read_write_upgrade, read, write, upgrade);
+TRIPLE(read_upgrade_upgrade, read, upgrade, upgrade);
+TRIPLE(read_write_try_read, read, write, try_read);
+TRIPLE(read_write_try_write, read, write, try_write);
+TRIPLE(read_write_downgrade, read, write, write_then_read);
+TRIPLE(write_upgrade_downgrade, write, upgrade, write_then_read);
+TRIPLE(read_upgrade_write_until, read, upgrade, write_until);
