@@ -21,7 +21,9 @@ ilk_status ilk_park_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_
 
 ILK_TRUSTED_NONBLOCKING_BEGIN
 void ilk_park_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count) ILK_NONBLOCKING {
-    ilk__futex_wake(word, count);
+    if (count != 0) { /* the kernel wakes one when asked for none */
+        ilk__futex_wake(word, count);
+    }
 }
 ILK_TRUSTED_NONBLOCKING_END
 
