@@ -2,8 +2,8 @@
  *
  * Everything at once. status.h says what calls answer and deadline.h how time is given; park.h is the
  * layer all waiting rests on; rwlock.h, semaphore.h, latch.h, barrier.h and mutex.h are what threads
- * wait for; spsc.h and mpmc.h are rings that hand data from thread to thread; diagnostics.h names
- * objects for reports. Each can be included alone.
+ * wait for; spsc.h and mpmc.h are rings that hand data from thread to thread, and notify.h is how an
+ * event loop waits for one; diagnostics.h names objects for reports. Each can be included alone.
  */
 #ifndef INTERLOCK_INTERLOCK_H
 #define INTERLOCK_INTERLOCK_H
@@ -14,6 +14,7 @@
 #include <interlock/latch.h>
 #include <interlock/mpmc.h>
 #include <interlock/mutex.h>
+#include <interlock/notify.h>
 #include <interlock/park.h>
 #include <interlock/rwlock.h>
 #include <interlock/semaphore.h>

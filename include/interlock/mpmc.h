@@ -35,6 +35,7 @@
 
 #include <interlock/deadline.h>
 #include <interlock/inline/attributes.h>
+#include <interlock/notify.h>
 #include <interlock/status.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -118,6 +119,19 @@ void ilk_mpmc_close(ilk_mpmc *ring);
 
 /* True once the ring is closed: no push that starts now can succeed. */
 bool ilk_mpmc_is_closed(const ilk_mpmc *ring) ILK_NONBLOCKING;
+
+/* Installs the ring's hook (see notify.h), in place of an earlier one; NULL takes it away. Before the ring
+ * is shared, or while nothing is armed. */
+void ilk_mpmc_set_notify(ilk_mpmc *ring, ilk_notify function, void *context);
+
+/* Arms the hook for elements: true when armed, false when an element is there or none will ever come (look
+ * again, do not wait). Arming what is armed is harmless. Any thread. Does not block; makes a system call.
+ * Misuse: no hook is installed. */
+ILK_MUST_USE bool ilk_mpmc_arm_pop(ilk_mpmc *ring);
+
+/* Arms the hook for room: true when armed, false when there is room or the ring is closed. Any thread. As
+ * arm_pop. */
+ILK_MUST_USE bool ilk_mpmc_arm_push(ilk_mpmc *ring);
 
 /* The number of elements in the ring, those being pushed included and those being popped not: a
  * snapshot that may be old. Never above capacity. */

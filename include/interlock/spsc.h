@@ -39,6 +39,7 @@
 
 #include <interlock/deadline.h>
 #include <interlock/inline/attributes.h>
+#include <interlock/notify.h>
 #include <interlock/status.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -113,6 +114,19 @@ void ilk_spsc_close(ilk_spsc *ring);
 
 /* True once a close has taken effect: no push that starts now can succeed. Any thread. */
 bool ilk_spsc_is_closed(const ilk_spsc *ring) ILK_NONBLOCKING;
+
+/* Installs the ring's hook (see notify.h), in place of an earlier one; NULL takes it away. Before the ring
+ * is shared, or while nothing is armed. */
+void ilk_spsc_set_notify(ilk_spsc *ring, ilk_notify function, void *context);
+
+/* Arms the hook for elements: true when armed, false when an element is there or none will ever come (look
+ * again, do not wait). Arming what is armed is harmless. Consumer only. Does not block; makes a system call.
+ * Misuse: no hook is installed. */
+ILK_MUST_USE bool ilk_spsc_arm_pop(ilk_spsc *ring);
+
+/* Arms the hook for room: true when armed, false when there is room or the ring is closed. Producer only. As
+ * arm_pop. */
+ILK_MUST_USE bool ilk_spsc_arm_push(ilk_spsc *ring);
 
 /* The number of elements in the ring: exact for the two sides while the other rests, a snapshot
  * that may be old for others. Never above capacity. Any thread. */

@@ -104,8 +104,11 @@ void ilk_mpmc_destroy(ilk_mpmc *ring) {
     if (ring == NULL) {
         return;
     }
-    uint32_t consumers = ilk_atomic_load(&ring->consumers_waiting, memory_order_relaxed); /* MP6 */
-    uint32_t producers = ilk_atomic_load(&ring->producers_waiting, memory_order_relaxed); /* MP6 */
+    /* An armed hook is nobody who waits: the program has said it is done. */
+    uint32_t consumers =
+        ilk_atomic_load(&ring->consumers_waiting, memory_order_relaxed) & ~ILK__MPMC_ARMED; /* MP6 */
+    uint32_t producers =
+        ilk_atomic_load(&ring->producers_waiting, memory_order_relaxed) & ~ILK__MPMC_ARMED; /* MP6 */
     if (consumers + producers > 0) {
         ilk__misuse("ilk_mpmc_destroy", ring, "destroyed while %u consumers and %u producers wait",
                     (unsigned)consumers, (unsigned)producers);
@@ -138,20 +141,68 @@ static void open_gate(ILK_ATOMIC(uint32_t) * gate, size_t count) ILK_NONBLOCKING
     ilk_park_wake(gate, count < ILK_PARK_ALL ? (uint32_t)count : ILK_PARK_ALL);
 }
 
+/* One side of the ring, for what is written once for both. */
+struct side {
+    ILK_ATOMIC(uint32_t) * waiting;
+    ILK_ATOMIC(uint32_t) * gate;
+    ilk_ring_event event;
+    bool pushes;
+};
+
+static struct side consumers_of(ilk_mpmc *ring) ILK_NONBLOCKING {
+    return (struct side){&ring->consumers_waiting, &ring->not_empty, ILK_READABLE, false};
+}
+
+static struct side producers_of(ilk_mpmc *ring) ILK_NONBLOCKING {
+    return (struct side){&ring->producers_waiting, &ring->not_full, ILK_WRITABLE, true};
+}
+
+/* Calls the hook if it is armed for this side. It is foreign code that the contract asks to be quick. */
+ILK_TRUSTED_NONBLOCKING_BEGIN
+static void notify_if_armed(ilk_mpmc *ring, const struct side *side) ILK_NONBLOCKING {
+    /* MP13 acquire, pairs with MP14 (release, arming): the hook installed before. Whoever takes the arm down
+     * calls. */
+    if ((ilk_atomic_load(side->waiting, memory_order_relaxed) & ILK__MPMC_ARMED) != 0 && /* MP6 */
+        (ilk_atomic_fetch_and(side->waiting, ~ILK__MPMC_ARMED, memory_order_acquire) & ILK__MPMC_ARMED) !=
+            0) {
+        ring->notify(ring->notify_context, side->event);
+    }
+}
+ILK_TRUSTED_NONBLOCKING_END
+
+static void wake(ilk_mpmc *ring, const struct side *side, size_t count) ILK_NONBLOCKING {
+    if ((ilk_atomic_load(side->waiting, memory_order_relaxed) & ~ILK__MPMC_ARMED) != 0) { /* MP6 */
+        open_gate(side->gate, count);
+    }
+    notify_if_armed(ring, side);
+}
+
 void ilk__mpmc_wake_consumers(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING {
-    open_gate(&ring->not_empty, count);
+    const struct side side = consumers_of(ring);
+    wake(ring, &side, count);
 }
 
 void ilk__mpmc_wake_producers(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING {
-    open_gate(&ring->not_full, count);
+    const struct side side = producers_of(ring);
+    wake(ring, &side, count);
+}
+
+/* Everyone, whether counted in already or only about to be: the gate is stepped in any case. */
+static void wake_everyone(ilk_mpmc *ring, const struct side *side) {
+    open_gate(side->gate, ILK_PARK_ALL);
+    notify_if_armed(ring, side);
 }
 
 void ilk_mpmc_close(ilk_mpmc *ring) {
     /* MP10 release, pairs with MP11 (acquire, asking whether it is closed): what the closer did before is
      * visible to those who find the ring closed. Pushes are ordered against it by this word alone. */
     ilk_atomic_fetch_or(&ring->tail, ILK__MPMC_CLOSED, memory_order_release);
-    open_gate(&ring->not_empty, ILK_PARK_ALL);
-    open_gate(&ring->not_full, ILK_PARK_ALL);
+    /* Pairs with the heavy fence of an armer: either it sees the ring closed, or we see it armed. */
+    ilk__fence_light();
+    const struct side consumers = consumers_of(ring);
+    const struct side producers = producers_of(ring);
+    wake_everyone(ring, &consumers);
+    wake_everyone(ring, &producers);
 }
 
 bool ilk_mpmc_is_closed(const ilk_mpmc *ring) ILK_NONBLOCKING {
@@ -383,13 +434,6 @@ bool ilk_mpmc_push_overwriting(ilk_mpmc *ring, const void *element, size_t eleme
 
 /* ---- Waiting ---- */
 
-/* One side of the ring, for a wait that is written once. */
-struct side {
-    ILK_ATOMIC(uint32_t) * waiting;
-    ILK_ATOMIC(uint32_t) * gate;
-    bool pushes;
-};
-
 /* One attempt: ILK_OK done, ILK_CLOSED never, ILK_BUSY not now. */
 static ilk_status attempt(ilk_mpmc *ring, const struct side *side, void *element, size_t element_size) {
     if (side->pushes) {
@@ -404,17 +448,23 @@ static ilk_status attempt(ilk_mpmc *ring, const struct side *side, void *element
     return is_drained(ring) ? ILK_CLOSED : ILK_BUSY;
 }
 
+/* Could this side go on now: a free or full slot at its counter, or nothing to wait for any more? */
+static bool can_go_on(const ilk_mpmc *ring, const struct side *side) ILK_NONBLOCKING {
+    uint64_t position =
+        ilk_atomic_load(side->pushes ? &ring->tail : &ring->head, memory_order_relaxed); /* MP2 */
+    if ((position & ILK__MPMC_CLOSED) != 0) {
+        return true; /* tail only: pushes fail at once */
+    }
+    uint64_t wanted = side->pushes ? position : position | ILK__MPMC_FULL;
+    return ilk__mpmc_sequence(ring, position) == wanted || (!side->pushes && is_drained(ring));
+}
+
 /* Whoever leaves a wait looks after those who still sleep: see the top of this file. */
 static void pass_on(ilk_mpmc *ring, const struct side *side) {
     if (is_drained(ring)) {
-        open_gate(side->gate, ILK_PARK_ALL);
-        return;
-    }
-    uint64_t position =
-        ilk_atomic_load(side->pushes ? &ring->tail : &ring->head, memory_order_relaxed); /* MP2 */
-    uint64_t wanted = side->pushes ? position : position | ILK__MPMC_FULL;
-    if (ilk__mpmc_sequence(ring, position) == wanted) {
-        open_gate(side->gate, 1);
+        wake_everyone(ring, side);
+    } else if (can_go_on(ring, side)) {
+        wake(ring, side, 1);
     }
 }
 
@@ -447,7 +497,7 @@ static ilk_status wait_for_turn(ilk_mpmc *ring, const struct side *side, void *e
         }
         late = ilk_park_wait(side->gate, gate, deadline_ns) == ILK_TIMEDOUT;
     }
-    if (ilk_atomic_fetch_sub(side->waiting, 1, memory_order_relaxed) > 1) { /* MP6 */
+    if (ilk_atomic_fetch_sub(side->waiting, 1, memory_order_relaxed) != 1) { /* MP6 */
         pass_on(ring, side);
     }
     return status;
@@ -456,15 +506,47 @@ static ilk_status wait_for_turn(ilk_mpmc *ring, const struct side *side, void *e
 ilk_status ilk_mpmc_push_until(ilk_mpmc *ring, const void *element, size_t element_size,
                                uint64_t deadline_ns) {
     check_size("ilk_mpmc_push_until", ring, element_size);
-    const struct side producers = {&ring->producers_waiting, &ring->not_full, true};
+    const struct side producers = producers_of(ring);
     /* The element is only read: attempt() takes both directions through one pointer. */
     return wait_for_turn(ring, &producers, (void *)(uintptr_t)element, element_size, deadline_ns);
 }
 
 ilk_status ilk_mpmc_pop_until(ilk_mpmc *ring, void *element, size_t element_size, uint64_t deadline_ns) {
     check_size("ilk_mpmc_pop_until", ring, element_size);
-    const struct side consumers = {&ring->consumers_waiting, &ring->not_empty, false};
+    const struct side consumers = consumers_of(ring);
     return wait_for_turn(ring, &consumers, element, element_size, deadline_ns);
+}
+
+/* ---- The hook ---- */
+
+void ilk_mpmc_set_notify(ilk_mpmc *ring, ilk_notify function, void *context) {
+    ring->notify = function;
+    ring->notify_context = context;
+}
+
+/* As a thread going to sleep: count in, heavy fence, look once more. When there is something to go on with
+ * the arm stays up all the same: another armer may rely on it. That is one call too many, later. */
+static bool arm(ilk_mpmc *ring, const struct side *side, const char *call) {
+    if (ring->notify == NULL) {
+        ilk__misuse(call, ring, "no hook is installed");
+    }
+    if (can_go_on(ring, side)) {
+        return false;
+    }
+    /* MP14 release, pairs with MP13 (acquire, taking the arm down). See there. */
+    ilk_atomic_fetch_or(side->waiting, ILK__MPMC_ARMED, memory_order_release);
+    ilk__fence_heavy();
+    return !can_go_on(ring, side);
+}
+
+bool ilk_mpmc_arm_pop(ilk_mpmc *ring) {
+    const struct side side = consumers_of(ring);
+    return arm(ring, &side, "ilk_mpmc_arm_pop");
+}
+
+bool ilk_mpmc_arm_push(ilk_mpmc *ring) {
+    const struct side side = producers_of(ring);
+    return arm(ring, &side, "ilk_mpmc_arm_push");
 }
 
 /* ---- Figures ---- */

@@ -95,13 +95,34 @@ static uint64_t own_head(const ilk_spsc *ring) ILK_NONBLOCKING {
 
 /* ---- Waking and settling with close ---- */
 
-/* Lowers a SLEEPS flag and wakes if it was up. */
-static void wake(ilk_spsc *ring, uint32_t sleeps) {
-    /* SP8 relaxed: only the one who takes the flag down wakes; the data travels by SP5 or SP6. */
-    if ((ilk_atomic_fetch_and(&ring->flags, ~sleeps, memory_order_relaxed) & sleeps) != 0) {
+/* The two flags of a side that waits, and what its hook is told. */
+struct side {
+    uint32_t sleeps;
+    uint32_t armed;
+    ilk_ring_event event;
+};
+static const struct side consumer = {ILK__SPSC_CONSUMER_SLEEPS, ILK__SPSC_CONSUMER_ARMED, ILK_READABLE};
+static const struct side producer = {ILK__SPSC_PRODUCER_SLEEPS, ILK__SPSC_PRODUCER_ARMED, ILK_WRITABLE};
+
+/* Lowers the flags of a side that waits, and wakes or notifies it if they were up. The hook is foreign code
+ * that the contract asks to be quick. */
+ILK_TRUSTED_NONBLOCKING_BEGIN
+static void wake(ilk_spsc *ring, const struct side *side) ILK_NONBLOCKING {
+    uint32_t waits = side->sleeps | side->armed;
+    if ((ilk__spsc_flags(ring) & waits) == 0) {
+        return;
+    }
+    /* SP8 acquire, pairs with SP18 (release, raising the flag): the hook installed before.
+     * Only the one who takes a flag down wakes for it; the data travels by SP5 or SP6. */
+    uint32_t flags = ilk_atomic_fetch_and(&ring->flags, ~waits, memory_order_acquire);
+    if ((flags & side->sleeps) != 0) {
         ilk_park_wake(&ring->flags, ILK_PARK_ALL);
     }
+    if ((flags & side->armed) != 0) {
+        ring->notify(ring->notify_context, side->event);
+    }
 }
+ILK_TRUSTED_NONBLOCKING_END
 
 size_t ilk__spsc_pushed_slow(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
     uint32_t flags = ilk__spsc_flags(ring);
@@ -122,16 +143,12 @@ size_t ilk__spsc_pushed_slow(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
             count -= refused;
         }
     }
-    if ((flags & ILK__SPSC_CONSUMER_SLEEPS) != 0) {
-        wake(ring, ILK__SPSC_CONSUMER_SLEEPS);
-    }
+    wake(ring, &consumer);
     return count;
 }
 
 void ilk__spsc_popped_slow(ilk_spsc *ring) ILK_NONBLOCKING {
-    if ((ilk__spsc_flags(ring) & ILK__SPSC_PRODUCER_SLEEPS) != 0) {
-        wake(ring, ILK__SPSC_PRODUCER_SLEEPS);
-    }
+    wake(ring, &producer);
 }
 
 /* Elements the consumer has not popped, as tail says now. */
@@ -174,6 +191,8 @@ void ilk_spsc_close(ilk_spsc *ring) {
     /* SP15 release, pairs with SP13 (acquire, concluding). See there. */
     ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_DRAINABLE, memory_order_release);
     ilk_park_wake(&ring->flags, ILK_PARK_ALL);
+    wake(ring, &consumer);
+    wake(ring, &producer);
 }
 
 bool ilk_spsc_is_closed(const ilk_spsc *ring) ILK_NONBLOCKING {
@@ -261,9 +280,8 @@ void *ilk_spsc_reserve(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
     *count = wanted < room ? wanted : room;
     if (*count == 0) {
         end_reservation(ring);
-        if (ilk__spsc_flags(ring) != 0) {
-            wake(ring, ILK__SPSC_CONSUMER_SLEEPS); /* it may wait for this reservation to end */
-        }
+        ilk__fence_light();
+        wake(ring, &consumer); /* it may wait for this reservation to end */
         return NULL;
     }
     ring->reserved_count = *count;
@@ -280,9 +298,7 @@ void ilk_spsc_commit(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
     ilk_atomic_store(&ring->tail, tail + count, memory_order_release); /* SP5 */
     end_reservation(ring);
     ilk__fence_light();
-    if (ILK_UNLIKELY((ilk__spsc_flags(ring) & ILK__SPSC_CONSUMER_SLEEPS) != 0)) {
-        wake(ring, ILK__SPSC_CONSUMER_SLEEPS);
-    }
+    wake(ring, &consumer);
 }
 
 const void *ilk_spsc_peek(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
@@ -305,14 +321,15 @@ void ilk_spsc_release(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
 
 /* ---- Waiting ---- */
 
-/* Raises `sleeps`, and parks unless `can_go_on` says so after the fence. ILK_TIMEDOUT: time is up. */
+/* Raises SLEEPS, and parks unless `can_go_on` says so after the fence. ILK_TIMEDOUT: time is up. */
 static ilk_status sleep_unless(ilk_spsc *ring, uint32_t sleeps, bool (*can_go_on)(ilk_spsc *),
                                uint64_t deadline_ns) {
     if (deadline_ns != ILK_FOREVER && deadline_ns <= ilk__clock_now_ns()) {
         return ILK_TIMEDOUT;
     }
-    /* SP18 relaxed: the heavy fence orders it before the look, against publish and give_back. */
-    uint32_t flags = ilk_atomic_fetch_or(&ring->flags, sleeps, memory_order_relaxed) | sleeps;
+    /* SP18 release, pairs with SP8 (acquire, taking the flag down): carries the hook. For sleeping, the heavy
+     * fence is what counts: it orders the flag before the look, against publish and give_back. */
+    uint32_t flags = ilk_atomic_fetch_or(&ring->flags, sleeps, memory_order_release) | sleeps;
     ilk__fence_heavy();
     ilk_status status = ILK_OK;
     if (!can_go_on(ring)) {
@@ -347,8 +364,7 @@ ilk_status ilk_spsc_push_until(ilk_spsc *ring, const void *element, size_t eleme
         if (turn < SPIN_LIMIT) {
             ilk_cpu_relax();
         } else {
-            late = sleep_unless(ring, ILK__SPSC_PRODUCER_SLEEPS, has_room_or_closed, deadline_ns) ==
-                   ILK_TIMEDOUT;
+            late = sleep_unless(ring, producer.sleeps, has_room_or_closed, deadline_ns) == ILK_TIMEDOUT;
         }
     }
 }
@@ -369,10 +385,39 @@ ilk_status ilk_spsc_pop_until(ilk_spsc *ring, void *element, size_t element_size
         if (turn < SPIN_LIMIT) {
             ilk_cpu_relax();
         } else {
-            late = sleep_unless(ring, ILK__SPSC_CONSUMER_SLEEPS, has_element_or_drained, deadline_ns) ==
-                   ILK_TIMEDOUT;
+            late = sleep_unless(ring, consumer.sleeps, has_element_or_drained, deadline_ns) == ILK_TIMEDOUT;
         }
     }
+}
+
+/* ---- The hook ---- */
+
+void ilk_spsc_set_notify(ilk_spsc *ring, ilk_notify function, void *context) {
+    ring->notify = function;
+    ring->notify_context = context;
+}
+
+/* As going to sleep: raise the flag, heavy fence, look once more. */
+static bool arm(ilk_spsc *ring, const struct side *side, bool (*can_go_on)(ilk_spsc *), const char *call) {
+    if (ring->notify == NULL) {
+        ilk__misuse(call, ring, "no hook is installed");
+    }
+    ilk_atomic_fetch_or(&ring->flags, side->armed, memory_order_release); /* SP18 */
+    ilk__fence_heavy();
+    if (!can_go_on(ring)) {
+        return true;
+    }
+    /* If the flag is down already the hook has been called, or will be: one look too many. */
+    ilk_atomic_fetch_and(&ring->flags, ~side->armed, memory_order_relaxed); /* SP18 */
+    return false;
+}
+
+bool ilk_spsc_arm_pop(ilk_spsc *ring) {
+    return arm(ring, &consumer, has_element_or_drained, "ilk_spsc_arm_pop");
+}
+
+bool ilk_spsc_arm_push(ilk_spsc *ring) {
+    return arm(ring, &producer, has_room_or_closed, "ilk_spsc_arm_push");
 }
 
 /* ---- Figures ---- */

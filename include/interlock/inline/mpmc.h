@@ -30,6 +30,8 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__MPMC_CLOSED UINT64_C(1)
 #define ILK__MPMC_FULL UINT64_C(1)
 #define ILK__MPMC_STEP UINT64_C(2)
+/* In the counts of waiters: the hook is armed for this side. */
+#define ILK__MPMC_ARMED UINT32_C(0x80000000)
 
 struct ilk_mpmc {
     /* Constant after creation, but for the counts of waiters, which change only around sleeping: a line
@@ -38,11 +40,13 @@ struct ilk_mpmc {
     ILK_ATOMIC(uint64_t) * sequences;
     size_t capacity;
     size_t element_size;
-    uint64_t turn_step; /* from a position to the same slot's next */
-    uint64_t skip;      /* what the step from the last slot adds to ILK__MPMC_STEP */
-    ILK_ATOMIC(uint32_t) consumers_waiting;
+    uint64_t turn_step;                     /* from a position to the same slot's next */
+    uint64_t skip;                          /* what the step from the last slot adds to ILK__MPMC_STEP */
+    ILK_ATOMIC(uint32_t) consumers_waiting; /* threads that sleep or are about to, and ILK__MPMC_ARMED */
     ILK_ATOMIC(uint32_t) producers_waiting;
-    unsigned char separate_tail[ILK__RING_SEPARATION - 4 * sizeof(size_t) - 2 * sizeof(uint64_t) -
+    ilk_notify notify;
+    void *notify_context;
+    unsigned char separate_tail[ILK__RING_SEPARATION - 6 * sizeof(size_t) - 2 * sizeof(uint64_t) -
                                 2 * sizeof(uint32_t)];
 
     ILK_ATOMIC(uint64_t) tail; /* the next position to push at, and the closed bit; producers */

@@ -23,6 +23,8 @@ ILK_BEGIN_DECLARATIONS
 /* flags. Read by both sides after every publication, written when someone sleeps or closes.
  *   CONSUMER_SLEEPS  set by the consumer before it parks; cleared by whoever wakes it, or by itself.
  *   PRODUCER_SLEEPS  the same for the producer.
+ *   CONSUMER_ARMED   set by arm_pop; cleared by whoever calls the hook.
+ *   PRODUCER_ARMED   the same for arm_push.
  *   CLOSED           set by close, first. Pushes that start afterwards fail.
  *   DRAINABLE        set by close, after the heavy fence. Pops may now conclude that nothing follows.
  *   LAST_PUSH        set by a producer whose push met CLOSED halfway, to have it count.
@@ -34,14 +36,18 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__SPSC_DRAINABLE UINT32_C(0x08)
 #define ILK__SPSC_LAST_PUSH UINT32_C(0x10)
 #define ILK__SPSC_SEALED UINT32_C(0x20)
+#define ILK__SPSC_CONSUMER_ARMED UINT32_C(0x40)
+#define ILK__SPSC_PRODUCER_ARMED UINT32_C(0x80)
 
 struct ilk_spsc {
     /* Constant after creation, but for the flags: a line both sides keep in their caches. */
     unsigned char *slots;
     size_t capacity;
     size_t element_size;
+    ilk_notify notify;
+    void *notify_context;
     ILK_ATOMIC(uint32_t) flags;
-    unsigned char separate_producer[ILK__RING_SEPARATION - 3 * sizeof(size_t) - sizeof(uint32_t)];
+    unsigned char separate_producer[ILK__RING_SEPARATION - 5 * sizeof(size_t) - sizeof(uint32_t)];
 
     /* The producer's. The consumer reads tail and reserved only. */
     ILK_ATOMIC(uint64_t) tail;     /* elements ever pushed */
