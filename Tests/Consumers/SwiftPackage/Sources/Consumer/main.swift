@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A consumer in Swift: fills a SafeArray from many threads at once, keeps a total under a ReadWriteLock,
+// and hands the elements through a ring of the C module. Prints what arrived.
+
+import CInterlock
+import Dispatch
+import Interlock
+
+let numbers = SafeArray<Int>()
+let total = ReadWriteLock(0)
+
+DispatchQueue.concurrentPerform(iterations: 1_000) { index in
+    numbers.append(index)
+    total.withWriteLock { $0 += index }
+}
+
+var ring: OpaquePointer?
+var status = ilk_spsc_create(&ring, 7, MemoryLayout<Int>.size)
+precondition(status == ILK_OK, "no ring")
+var received = 0
+for number in numbers.snapshot {
+    var element = number
+    precondition(ilk_spsc_try_push(ring, &element, MemoryLayout<Int>.size))
+    precondition(ilk_spsc_try_pop(ring, &element, MemoryLayout<Int>.size))
+    received += element
+}
+ilk_spsc_destroy(ring)
+
+let sum = total.withReadLock { $0 }
+print("collected \(numbers.count) numbers, sum \(sum), received \(received)")
