@@ -15,8 +15,8 @@ DispatchQueue.concurrentPerform(iterations: 1_000) { index in
     total.withWriteLock { $0 += index }
 }
 
-var ring: OpaquePointer?
-var status = ilk_spsc_create(&ring, 7, MemoryLayout<Int>.size)
+var ring: UnsafeMutablePointer<ilk_spsc>?
+let status = ilk_spsc_create(&ring, 7, MemoryLayout<Int>.size)
 precondition(status == ILK_OK, "no ring")
 var received = 0
 for number in numbers.snapshot {
