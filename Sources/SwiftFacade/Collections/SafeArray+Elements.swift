@@ -87,7 +87,8 @@ extension SafeArray {
                 storage.endWriting()
                 observers?.announce(self)
             }
-            yield &storage.state.elements[index]
+            let location = storage.location
+            yield &location.pointee.state.elements[index]
         }
     }
 

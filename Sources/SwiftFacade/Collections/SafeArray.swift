@@ -133,8 +133,9 @@ public final class SafeArray<Element> {
         _ body: (inout [Element], Observers?) -> Result
     ) -> Result {
         storage.lockForWriting(call)
-        let observers = storage.state.observers
-        let result = body(&storage.state.elements, observers)
+        let location = storage.location
+        let observers = location.pointee.state.observers
+        let result = body(&location.pointee.state.elements, observers)
         storage.unlockForWriting()
         observers?.announce(self)
         return result

@@ -48,13 +48,18 @@ struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
         ilk_rwlock_destroy(guarded.lock)
     }
 
-    /// The state; valid as long as the lock is held, for reading or writing as it is held.
+    /// The state, for reading; valid as long as the lock is held.
     @inlinable
     var state: State {
         @inline(__always)
         _read { yield guarded.value.pointee.state }
-        @inline(__always)
-        nonmutating _modify { yield &guarded.value.pointee.state }
+    }
+
+    /// The state, for changing in place; valid as long as the lock is held for writing. Into a local first,
+    /// as ``GuardedStorage/value`` says.
+    @inlinable @inline(__always)
+    var location: UnsafeMutablePointer<Guarded> {
+        guarded.value
     }
 
     /// The object's address in reports.
@@ -134,7 +139,8 @@ struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
     ) throws(Failure) -> Result {
         beginWriting(call)
         defer { endWriting() }
-        return try body(&guarded.value.pointee.state)
+        let location = location
+        return try body(&location.pointee.state)
     }
 
     @inlinable

@@ -51,6 +51,9 @@ struct GuardedStorage<Lock, Value: ~Copyable>: ~Copyable {
     }
 
     /// The value; valid while the lock is held, for reading or for writing as it is held.
+    ///
+    /// Put it into a local before passing `&value.pointee` on. ThreadSanitizer takes `&storage.value.pointee`
+    /// for a write to whatever `storage` begins with, which is the lock: a race that is none.
     @inlinable @inline(__always)
     var value: UnsafeMutablePointer<Value> {
         (base + Self.valueOffset).assumingMemoryBound(to: Value.self)

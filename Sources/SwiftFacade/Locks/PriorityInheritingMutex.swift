@@ -42,7 +42,8 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
     ) throws(Failure) -> sending Result {
         ilk_mutex_lock(storage.lock)
         defer { ilk_mutex_unlock(storage.lock) }
-        return try body(&storage.value.pointee)
+        let value = storage.value
+        return try body(&value.pointee)
     }
 
     /// Runs `body` as ``withLock(_:)`` does if the mutex is free. Never blocks.
@@ -54,7 +55,8 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
     ) throws(Failure) -> sending Result? {
         guard ilk_mutex_try_lock(storage.lock) else { return nil }
         defer { ilk_mutex_unlock(storage.lock) }
-        return try body(&storage.value.pointee)
+        let value = storage.value
+        return try body(&value.pointee)
     }
 
     /// Runs `body` as ``withLock(_:)`` does, waiting for the mutex until `deadline` at most.
@@ -70,7 +72,8 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
                 || ilk_mutex_lock_until(storage.lock, Interlock.deadline(at: deadline)) == ILK_OK
         else { return nil }
         defer { ilk_mutex_unlock(storage.lock) }
-        return try body(&storage.value.pointee)
+        let value = storage.value
+        return try body(&value.pointee)
     }
 
     /// Runs `body` as ``withLock(_:)`` does, waiting for the mutex for `timeout` at most.
@@ -86,7 +89,8 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
                 || ilk_mutex_lock_until(storage.lock, Interlock.deadline(in: timeout)) == ILK_OK
         else { return nil }
         defer { ilk_mutex_unlock(storage.lock) }
-        return try body(&storage.value.pointee)
+        let value = storage.value
+        return try body(&value.pointee)
     }
 }
 

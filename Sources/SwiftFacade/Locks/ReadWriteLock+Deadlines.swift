@@ -50,7 +50,8 @@ extension ReadWriteLock where Value: ~Copyable {
     ) throws(Failure) -> sending Result? {
         guard takeForWriting(waitingUntil: { Interlock.deadline(at: deadline) }) else { return nil }
         defer { ilk_rwlock_write_unlock(storage.lock) }
-        return try body(&storage.value.pointee)
+        let value = storage.value
+        return try body(&value.pointee)
     }
 
     /// Runs `body` as ``withWriteLock(_:)`` does, waiting for the lock for `timeout` at most.
@@ -63,7 +64,8 @@ extension ReadWriteLock where Value: ~Copyable {
     ) throws(Failure) -> sending Result? {
         guard takeForWriting(waitingUntil: { Interlock.deadline(in: timeout) }) else { return nil }
         defer { ilk_rwlock_write_unlock(storage.lock) }
-        return try body(&storage.value.pointee)
+        let value = storage.value
+        return try body(&value.pointee)
     }
 
     @inlinable

@@ -19,10 +19,12 @@ extension ReadWriteLock where Value: ~Copyable {
     /// every path, and the value may be touched only in between.
     @frozen
     public struct UnsafeView {
-        /// The C lock, for C code that takes part in the locking.
-        public let handle: UnsafeMutablePointer<ilk_rwlock>
+        // First of the two, for the reason given at GuardedStorage.value.
+
         /// The value: to be read while the lock is held in any mode, changed while it is held for writing.
         public let value: UnsafeMutablePointer<Value>
+        /// The C lock, for C code that takes part in the locking.
+        public let handle: UnsafeMutablePointer<ilk_rwlock>
 
         @usableFromInline
         init(handle: UnsafeMutablePointer<ilk_rwlock>, value: UnsafeMutablePointer<Value>) {

@@ -56,16 +56,17 @@ extension ReadWriteLock where Value: ~Copyable {
         downgrading read: (borrowing Value, consuming Change) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
         ilk_rwlock_write_lock(storage.lock)
+        let value = storage.value
         let made: Change
         do {
-            made = try change(&storage.value.pointee)
+            made = try change(&value.pointee)
         } catch {
             ilk_rwlock_write_unlock(storage.lock)
             throw error
         }
         ilk_rwlock_downgrade(storage.lock)
         defer { ilk_rwlock_read_unlock(storage.lock) }
-        return try read(storage.value.pointee, made)
+        return try read(value.pointee, made)
     }
 
     /// What ``withUpgradableLock(_:)`` hands to its closure: the value for reading, and the right to
@@ -108,6 +109,7 @@ extension ReadWriteLock where Value: ~Copyable {
                 ilk_rwlock_upgrade(lock)
                 isUpgraded = true
             }
+            let location = location
             return try body(&location.pointee)
         }
 

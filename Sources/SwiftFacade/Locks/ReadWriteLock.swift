@@ -91,7 +91,8 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
     ) throws(Failure) -> sending Result {
         ilk_rwlock_write_lock(storage.lock)
         defer { ilk_rwlock_write_unlock(storage.lock) }
-        return try body(&storage.value.pointee)
+        let value = storage.value
+        return try body(&value.pointee)
     }
 
     /// Runs `body` as ``withReadLock(_:)`` does if the lock can be had without waiting.
@@ -119,7 +120,8 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
     ) throws(Failure) -> sending Result? {
         guard ilk_rwlock_try_write_lock(storage.lock) else { return nil }
         defer { ilk_rwlock_write_unlock(storage.lock) }
-        return try body(&storage.value.pointee)
+        let value = storage.value
+        return try body(&value.pointee)
     }
 }
 
