@@ -27,12 +27,15 @@ struct ThreadAccess {
     @usableFromInline let call: UnsafePointer<UInt8>
     /// The next outer access of the same thread.
     @usableFromInline var outer: UnsafeMutablePointer<ThreadAccess>?
+    /// Where the thread keeps its innermost access, so that the end need not ask again.
+    @usableFromInline var key: pthread_key_t
 
     @inlinable
     init(lock: UnsafeRawPointer, call: StaticString) {
         self.lock = lock
         self.call = call.utf8Start
         outer = nil
+        key = 0
     }
 
     // No destructor: a thread cannot end inside an access, the nodes are in its frames.
@@ -44,7 +47,7 @@ struct ThreadAccess {
         return key
     }()
 
-    private static var innermost: UnsafeMutablePointer<ThreadAccess>? {
+    private static func innermost(_ key: pthread_key_t) -> UnsafeMutablePointer<ThreadAccess>? {
         pthread_getspecific(key)?.assumingMemoryBound(to: ThreadAccess.self)
     }
 
@@ -52,8 +55,13 @@ struct ThreadAccess {
     /// must stay where it is until ``end(_:type:)``.
     @usableFromInline
     static func begin(_ access: UnsafeMutablePointer<ThreadAccess>, type: Any.Type) {
-        requireOutside(access.pointee.lock, call: String(cString: access.pointee.call), type: type)
-        access.pointee.outer = innermost
+        let key = key
+        let outer = innermost(key)
+        if let outer {
+            outer.requireOutside(access.pointee.lock, call: String(cString: access.pointee.call), type: type)
+        }
+        access.pointee.outer = outer
+        access.pointee.key = key
         pthread_setspecific(key, access)
     }
 
@@ -61,7 +69,8 @@ struct ThreadAccess {
     /// function was given the object in place and came back on another thread.
     @usableFromInline
     static func end(_ access: UnsafeMutablePointer<ThreadAccess>, type: Any.Type) {
-        guard innermost == access else {
+        let key = access.pointee.key
+        guard innermost(key) == access else {
             misuse(
                 "\(type).\(String(cString: access.pointee.call))",
                 access.pointee.lock,
@@ -73,14 +82,30 @@ struct ThreadAccess {
 
     /// Reports that this thread is already inside a closure of the object that `lock` guards, if so.
     @usableFromInline
-    static func requireOutside(_ lock: UnsafeRawPointer, call: @autoclosure () -> String, type: Any.Type) {
-        var access = innermost
+    static func requireOutside(
+        _ lock: UnsafeRawPointer,
+        call: @autoclosure () -> String,
+        type: Any.Type
+    ) {
+        innermost(key)?.requireOutside(lock, call: call(), type: type)
+    }
+}
+
+extension UnsafeMutablePointer<ThreadAccess> {
+    /// Goes through the accesses from this one outwards. There are seldom more than two.
+    fileprivate func requireOutside(
+        _ lock: UnsafeRawPointer,
+        call: @autoclosure () -> String,
+        type: Any.Type
+    ) {
+        var access: UnsafeMutablePointer<ThreadAccess>? = self
         while let current = access {
             if current.pointee.lock == lock {
+                let inside = String(cString: current.pointee.call)
                 misuse(
                     "\(type).\(call())",
                     lock,
-                    "called from inside \(String(cString: current.pointee.call)) of the same object: the thread would wait for itself for ever"
+                    "called from inside \(inside) of the same object: the thread would wait for itself for ever"
                 )
             }
             access = current.pointee.outer
