@@ -63,99 +63,23 @@ extension SafeArray where Element: Sendable {
     /// Changes are kept until they are asked for; a consumer that is slower than the writers for ever
     /// needs memory for ever.
     public var changesSequence: AsyncStream<Change> {
-        AsyncStream { continuation in
-            // Yielding runs nobody's code and does not wait, so the writer does it itself, after the lock.
-            let subscription = subscribe(
-                ChangeMailbox(queue: nil, handler: { continuation.yield($0) })
-            )
-            continuation.onTermination = { _ in subscription.cancel() }
-        }
-    }
-
-    private func subscribe(_ mailbox: ChangeMailbox<Change>) -> ChangeSubscription {
-        let subscriber = Observers.Subscriber(mailbox: mailbox)
-        storage.write("changes(deliverOn:)") { state in
-            state.observers = Observers((state.observers?.subscribers ?? []) + [subscriber])
-        }
-        return ChangeSubscription { [weak self] in
-            mailbox.cancel()
-            self?.storage.write("cancel") { state in
-                let others = (state.observers?.subscribers ?? []).filter {
-                    $0.id != ObjectIdentifier(mailbox)
-                }
-                state.observers = others.isEmpty ? nil : Observers(others)
-            }
-        }
+        makeChangesSequence()
     }
 }
 
-extension SafeArray {
-    /// Who is told of changes. Immutable: subscribing makes a new one.
-    @usableFromInline
-    final class Observers {
-        struct Subscriber {
-            let id: ObjectIdentifier
-            let post: (Change) -> Void
-            let announce: (SafeArray) -> Void
-        }
-
-        let subscribers: [Subscriber]
-
-        init(_ subscribers: [Subscriber]) {
-            self.subscribers = subscribers
-        }
-
-        /// Under the lock, held for writing.
-        @usableFromInline
-        func record(_ change: Change) {
-            for subscriber in subscribers {
-                subscriber.post(change)
-            }
-        }
-
-        /// After the lock has been given up.
-        @usableFromInline
-        func announce(_ array: SafeArray) {
-            for subscriber in subscribers {
-                subscriber.announce(array)
-            }
-        }
-    }
-}
-
-extension SafeArray.Observers.Subscriber where Element: Sendable {
-    fileprivate init(mailbox: ChangeMailbox<SafeArray.Change>) {
-        id = ObjectIdentifier(mailbox)
-        post = { mailbox.post($0) }
-        announce = { $0.deliver(to: mailbox) }
-    }
-}
-
-extension SafeArray where Element: Sendable {
-    fileprivate func deliver(to mailbox: ChangeMailbox<Change>) {
-        guard mailbox.beginDelivery() else { return }
-        if let queue = mailbox.queue {
-            queue.async { self.deliver(to: mailbox, on: queue) }
-        } else {
-            while deliverBatch(to: mailbox) {}
-        }
-    }
-
-    /// One batch a job, so that a busy array does not keep the queue from others.
-    private func deliver(to mailbox: ChangeMailbox<Change>, on queue: DispatchQueue) {
-        if deliverBatch(to: mailbox) {
-            queue.async { self.deliver(to: mailbox, on: queue) }
-        }
-    }
-
-    /// Delivers what is pending; false when nothing was.
-    private func deliverBatch(to mailbox: ChangeMailbox<Change>) -> Bool {
+extension SafeArray: ChangeSource {
+    func whileSettled<Result>(_ body: () -> Result) -> Result {
         storage.lockForReading("changes")
-        let batch = mailbox.takeBatch()
-        storage.unlockForReading()
-        guard let batch else { return false }
-        mailbox.deliver(batch.compactMap { $0.withoutEqualEnds })
-        return true
+        defer { storage.unlockForReading() }
+        return body()
+    }
+
+    func announcement(of change: Change) -> Change? {
+        change.withoutEqualEnds
+    }
+
+    func updateObservers(_ body: (Observers?) -> Observers?) {
+        storage.write("changes(deliverOn:)") { $0.observers = body($0.observers) }
     }
 }
 
@@ -167,15 +91,10 @@ extension SafeArray.Change {
         guard Element.self is any Equatable.Type else {
             return old.isEmpty && new.isEmpty ? nil : self
         }
-        func areEqual(_ left: Element, _ right: Element) -> Bool {
-            func open<Value: Equatable>(_ left: Value) -> Bool { left == right as? Value }
-            guard let left = left as? any Equatable else { return false }
-            return open(left)
-        }
         let shorter = Swift.min(old.count, new.count)
-        let front = (0..<shorter).first { !areEqual(old[$0], new[$0]) } ?? shorter
+        let front = (0..<shorter).first { !areKnownEqual(old[$0], new[$0]) } ?? shorter
         let back =
-            (0..<shorter - front).first { !areEqual(old[old.count - 1 - $0], new[new.count - 1 - $0]) }
+            (0..<shorter - front).first { !areKnownEqual(old[old.count - 1 - $0], new[new.count - 1 - $0]) }
             ?? shorter - front
         let gone = Array(old[front..<old.count - back])
         let come = Array(new[front..<new.count - back])

@@ -54,6 +54,9 @@ public final class SafeArray<Element> {
     }
 
     @usableFromInline
+    typealias Observers = ChangeObservers<SafeArray, Change>
+
+    @usableFromInline
     let storage: CollectionStorage<SafeArray, State>
 
     /// An empty array.

@@ -68,7 +68,7 @@ final class ChangeMailbox<Change: Sendable>: Sendable {
     }
 
     /// Hands `batch` to the subscriber, as long as there is one.
-    func deliver(_ batch: [Change]) {
+    func deliver(_ batch: some Sequence<Change>) {
         for change in batch {
             guard !state.withReadLock({ $0.isCancelled }) else { return }
             handler(change)

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The changing verbs of Dictionary, and ready-made steps that look and change in one.
+
+extension SafeDictionary {
+    /// Sets the value for `key`, and returns the one that was there. O(1) on average.
+    @inlinable
+    @discardableResult
+    public func updateValue(_ value: __owned Value, forKey key: Key) -> Value? {
+        change("updateValue(_:forKey:)") { entries, observers in
+            let before = entries.updateValue(value, forKey: key)
+            observers?.record(from: before, to: value, forKey: key)
+            return before
+        }
+    }
+
+    /// Removes the value for `key` and returns it, or `nil` if there is none. O(1) on average.
+    @inlinable
+    @discardableResult
+    public func removeValue(forKey key: Key) -> Value? {
+        change("removeValue(forKey:)") { entries, observers in
+            let before = entries.removeValue(forKey: key)
+            observers?.record(from: before, to: nil, forKey: key)
+            return before
+        }
+    }
+
+    /// Sets the value for `key` if there is none.
+    ///
+    /// - Returns: Whether it was set.
+    /// - Complexity: O(1) on average.
+    @inlinable
+    @discardableResult
+    public func insertIfAbsent(_ value: __owned Value, forKey key: Key) -> Bool {
+        change("insertIfAbsent(_:forKey:)") { entries, observers in
+            guard entries.index(forKey: key) == nil else { return false }
+            entries[key] = value
+            observers?.record(from: nil, to: value, forKey: key)
+            return true
+        }
+    }
+
+    /// The value for `key`; if there is none, what `make` gives, which is inserted.
+    ///
+    /// `make` runs at most once however many threads ask, **under the lock**: all other access to the
+    /// dictionary waits for it. For values that take long to make use a ``SingleFlightCache``.
+    ///
+    /// - Precondition: `make` does not call this dictionary.
+    /// - Throws: What `make` throws; nothing is inserted then.
+    /// - Complexity: O(1) on average, and `make`.
+    @inlinable
+    public func value(
+        forKey key: Key,
+        orInsert make: @autoclosure () throws -> Value
+    ) rethrows -> Value {
+        if let known = value(forKey: key) { return known }
+        return try changeByClosure("value(forKey:orInsert:)") { entries, observers in
+            // Another thread may have been here since.
+            if let known = entries[key] { return known }
+            let made = try make()
+            entries[key] = made
+            observers?.record(from: nil, to: made, forKey: key)
+            return made
+        }
+    }
+
+    /// Changes the value for `key` in place, starting from `fallback` if there is none.
+    ///
+    /// - Precondition: Neither closure calls this dictionary.
+    /// - Returns: What `body` returns.
+    /// - Complexity: O(1) on average.
+    @inlinable
+    @discardableResult
+    public func mutateValue<Result: ~Copyable, Failure: Error>(
+        forKey key: Key,
+        default fallback: @autoclosure () -> Value,
+        _ body: (inout Value) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try changeByClosure("mutateValue(forKey:default:)") {
+            (entries, observers) throws(Failure) -> Result in
+            let before = observers == nil ? nil : entries[key]
+            defer { observers?.record(from: before, to: entries[key], forKey: key) }
+            return try body(&entries[key, default: fallback()])
+        }
+    }
+
+    /// Changes the value for `key` in place, if there is one.
+    ///
+    /// - Precondition: `body` does not call this dictionary.
+    /// - Returns: What `body` returns, or `nil` if there is no value and `body` did not run.
+    /// - Complexity: O(1) on average.
+    @inlinable
+    @discardableResult
+    public func update<Result: ~Copyable, Failure: Error>(
+        forKey key: Key,
+        _ body: (inout Value) throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        try changeByClosure("update(forKey:)") { (entries, observers) throws(Failure) -> Result? in
+            guard let index = entries.index(forKey: key) else { return nil }
+            let before = observers == nil ? nil : entries.values[index]
+            defer { observers?.record(from: before, to: entries.values[index], forKey: key) }
+            return try body(&entries.values[index])
+        }
+    }
+
+    /// Merges entries in, all in one step; where a key is there already, `combine` chooses.
+    ///
+    /// The sequence is gone through before the lock is taken.
+    ///
+    /// - Precondition: `combine` does not call this dictionary.
+    /// - Complexity: O(length of the sequence) on average.
+    @inlinable
+    public func merge(
+        _ others: some Sequence<(Key, Value)>,
+        uniquingKeysWith combine: (Value, Value) throws -> Value
+    ) rethrows {
+        let others = Array(others)
+        try changeWhole("merge") { entries in
+            try entries.merge(others, uniquingKeysWith: combine)
+        }
+    }
+
+    /// Merges a dictionary in, as ``merge(_:uniquingKeysWith:)-(Sequence<(Key,Value)>,_)``.
+    @inlinable
+    public func merge(
+        _ others: [Key: Value],
+        uniquingKeysWith combine: (Value, Value) throws -> Value
+    ) rethrows {
+        try changeWhole("merge") { entries in
+            try entries.merge(others, uniquingKeysWith: combine)
+        }
+    }
+
+    /// Removes the entries that satisfy `predicate`, all in one step. O(*n*).
+    ///
+    /// - Precondition: `predicate` does not call this dictionary.
+    /// - Throws: What `predicate` throws; nothing has been removed then.
+    @inlinable
+    public func removeAll<Failure: Error>(
+        where predicate: (Key, Value) throws(Failure) -> Bool
+    ) throws(Failure) {
+        try changeWhole("removeAll(where:)") { (entries) throws(Failure) in
+            var gone: [Key] = []
+            for (key, value) in entries where try predicate(key, value) {
+                gone.append(key)
+            }
+            for key in gone {
+                entries.removeValue(forKey: key)
+            }
+        }
+    }
+
+    /// Removes everything. The entries are released after the lock has been given up, unless the storage is
+    /// to be kept. O(*n*).
+    @inlinable
+    public func removeAll(keepingCapacity: Bool = false) {
+        if keepingCapacity {
+            changeWhole("removeAll") { $0.removeAll(keepingCapacity: true) }
+        } else {
+            _ = replaceAll(with: [:])
+        }
+    }
+
+    /// Puts `newEntries` in the place of everything there is, and returns what was there. O(1) without
+    /// observers.
+    @inlinable
+    @discardableResult
+    public func replaceAll(with newEntries: [Key: Value]) -> [Key: Value] {
+        changeByClosure("replaceAll(with:)") { entries, observers in
+            let before = entries
+            entries = newEntries
+            observers?.record(from: before, to: newEntries)
+            return before
+        }
+    }
+
+    /// Removes and returns all entries. O(1) without observers.
+    @inlinable
+    public func drain() -> [Key: Value] {
+        replaceAll(with: [:])
+    }
+
+    /// Makes room for at least `minimumCapacity` entries in all. O(*n*).
+    @inlinable
+    public func reserveCapacity(_ minimumCapacity: Int) {
+        change("reserveCapacity") { entries, _ in
+            entries.reserveCapacity(minimumCapacity)
+        }
+    }
+}

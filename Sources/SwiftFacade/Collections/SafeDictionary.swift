@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SafeDictionary: storage, lifetime, access to the whole and to one value. The invariants are those of
+// SafeArray.swift, with one addition: keys' == and hash(into:) run under the lock, as lookups cannot do
+// without; they are taken for what they are in every sound program, functions of their values that call
+// nobody back. Further files: +Mutation, +Changes, +Conformances.
+
+/// A dictionary that any number of threads may read and change.
+///
+/// `SafeDictionary` is a reference: every holder sees the same entries. It has the vocabulary of
+/// `Dictionary`; each call is one atomic step. Lookups run in parallel and copy the value, never the
+/// storage; changes are made in place.
+///
+/// ```swift
+/// let hits = SafeDictionary<String, Int>()
+/// hits[path, default: 0] += 1                                  // one step
+/// let image = images.value(forKey: name, orInsert: decode(name))  // computed at most once
+/// ```
+///
+/// Two calls are two steps. Use those that do both (``value(forKey:orInsert:)``,
+/// ``insertIfAbsent(_:forKey:)``, ``mutateValue(forKey:default:_:)``, in-place subscripts), or
+/// ``withWriteLock(_:)`` for steps of your own.
+///
+/// A closure given to a dictionary must not call the same dictionary: that would wait for itself for
+/// ever, and is reported as one sentence before the process ends.
+public final class SafeDictionary<Key: Hashable, Value> {
+    @frozen @usableFromInline
+    struct State {
+        @usableFromInline var entries: [Key: Value]
+        /// Who wants to know; `nil` when nobody does.
+        @usableFromInline var observers: Observers?
+
+        @inlinable
+        init(entries: [Key: Value]) {
+            self.entries = entries
+            observers = nil
+        }
+    }
+
+    @usableFromInline
+    typealias Observers = ChangeObservers<SafeDictionary, Change>
+
+    @usableFromInline
+    let storage: CollectionStorage<SafeDictionary, State>
+
+    /// An empty dictionary.
+    @inlinable
+    public convenience init() {
+        self.init([:])
+    }
+
+    /// A dictionary of the given entries. O(1): the storage is shared until the first change.
+    @inlinable
+    public init(_ entries: [Key: Value]) {
+        storage = CollectionStorage(State(entries: entries))
+    }
+
+    /// A dictionary of a sequence of entries. O(*n*).
+    ///
+    /// - Precondition: No key comes twice.
+    @inlinable
+    public convenience init(uniqueKeysWithValues entries: some Sequence<(Key, Value)>) {
+        self.init(Dictionary(uniqueKeysWithValues: entries))
+    }
+
+    // MARK: The whole
+
+    /// The entries as they are now, as a dictionary of the caller's own. O(1): the first write while it is
+    /// alive copies the storage, once; later writes do not change it.
+    @inlinable
+    public var snapshot: [Key: Value] {
+        storage.lockForReading("snapshot")
+        defer { storage.unlockForReading() }
+        return storage.state.entries
+    }
+
+    /// Runs `body` with the entries while holding the lock for reading, beside other readers.
+    ///
+    /// - Precondition: `body` does not call this dictionary.
+    /// - Returns: What `body` returns.
+    @inlinable
+    public func withReadLock<Result: ~Copyable, Failure: Error>(
+        _ body: ([Key: Value]) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try storage.read("withReadLock") { (state) throws(Failure) -> Result in
+            try body(state.entries)
+        }
+    }
+
+    /// Runs `body` with the entries in place while holding the lock for writing, alone: however many steps
+    /// `body` takes, they are one to every other thread. Observers are told of each entry that differs
+    /// afterwards; an observed dictionary is copied once.
+    ///
+    /// - Precondition: `body` does not call this dictionary.
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws; what it changed until then stays changed.
+    @inlinable
+    public func withWriteLock<Result: ~Copyable, Failure: Error>(
+        _ body: (inout [Key: Value]) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try changeWhole("withWriteLock", body)
+    }
+
+    /// The number of entries. It may have changed by the time it is used.
+    @inlinable
+    public var count: Int {
+        storage.lockForReading("count")
+        defer { storage.unlockForReading() }
+        return storage.state.entries.count
+    }
+
+    /// Whether there are no entries.
+    @inlinable
+    public var isEmpty: Bool {
+        count == 0
+    }
+
+    /// The keys as they are now. O(*n*).
+    public var keys: [Key] {
+        Array(snapshot.keys)
+    }
+
+    /// The values as they are now, in the order of ``keys``, if nothing changes in between. O(*n*).
+    public var values: [Value] {
+        Array(snapshot.values)
+    }
+
+    // MARK: One value
+
+    /// The value for `key`, or `nil` if there is none. O(1) on average.
+    @inlinable
+    public func value(forKey key: Key) -> Value? {
+        storage.lockForReading("value(forKey:)")
+        defer { storage.unlockForReading() }
+        return storage.state.entries[key]
+    }
+
+    /// The value for `key`, or what `fallback` gives if there is none. Nothing is inserted; `fallback` runs
+    /// outside the lock. O(1) on average.
+    @inlinable
+    public func value(forKey key: Key, default fallback: @autoclosure () -> Value) -> Value {
+        value(forKey: key) ?? fallback()
+    }
+
+    /// Whether there is a value for `key` now. O(1) on average.
+    @inlinable
+    public func contains(key: Key) -> Bool {
+        storage.lockForReading("contains(key:)")
+        defer { storage.unlockForReading() }
+        return storage.state.entries.index(forKey: key) != nil
+    }
+
+    /// The value for `key`, or `nil`; assigning `nil` removes it.
+    ///
+    /// Changing in place (`dictionary[key]?.count += 1`) holds the lock for writing meanwhile and is one
+    /// step.
+    ///
+    /// - Precondition: A change in place does not call this dictionary, and does not suspend (`await`).
+    /// - Complexity: O(1) on average.
+    @inlinable
+    public subscript(key: Key) -> Value? {
+        get {
+            value(forKey: key)
+        }
+        set {
+            // What was there before is released after the lock.
+            if let newValue {
+                _ = updateValue(newValue, forKey: key)
+            } else {
+                _ = removeValue(forKey: key)
+            }
+        }
+        _modify {
+            storage.beginWriting("subscript")
+            let location = storage.location
+            let observers = location.pointee.state.observers
+            let before = observers == nil ? nil : location.pointee.state.entries[key]
+            defer {
+                if let observers {
+                    observers.record(from: before, to: location.pointee.state.entries[key], forKey: key)
+                }
+                storage.endWriting()
+                observers?.announce(self)
+            }
+            yield &location.pointee.state.entries[key]
+        }
+    }
+
+    /// The value for `key`, or what `fallback` gives. Changing in place starts from `fallback` if there is no
+    /// value: `dictionary[key, default: 0] += 1` is one step.
+    ///
+    /// - Precondition: Neither a change in place nor `fallback` calls this dictionary.
+    /// - Complexity: O(1) on average.
+    @inlinable
+    public subscript(key: Key, default fallback: @autoclosure () -> Value) -> Value {
+        get {
+            value(forKey: key, default: fallback())
+        }
+        _modify {
+            storage.beginWriting("subscript")
+            let location = storage.location
+            let observers = location.pointee.state.observers
+            let before = observers == nil ? nil : location.pointee.state.entries[key]
+            defer {
+                if let observers {
+                    observers.record(from: before, to: location.pointee.state.entries[key], forKey: key)
+                }
+                storage.endWriting()
+                observers?.announce(self)
+            }
+            yield &location.pointee.state.entries[key, default: fallback()]
+        }
+    }
+
+    // MARK: How changes are made
+
+    /// A change by the toolkit's own few instructions, which record it.
+    @inlinable @inline(__always)
+    func change<Result>(
+        _ call: StaticString,
+        _ body: (inout [Key: Value], Observers?) -> Result
+    ) -> Result {
+        storage.lockForWriting(call)
+        let location = storage.location
+        let observers = location.pointee.state.observers
+        let result = body(&location.pointee.state.entries, observers)
+        storage.unlockForWriting()
+        observers?.announce(self)
+        return result
+    }
+
+    /// A change that runs foreign code and records it itself.
+    @inlinable
+    func changeByClosure<Result: ~Copyable, Failure: Error>(
+        _ call: StaticString,
+        _ body: (inout [Key: Value], Observers?) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        var observers: Observers?
+        defer { observers?.announce(self) }
+        return try storage.write(call) { (state) throws(Failure) -> Result in
+            observers = state.observers
+            return try body(&state.entries, observers)
+        }
+    }
+
+    /// A change by foreign code of which only the outcome is known.
+    @inlinable
+    func changeWhole<Result: ~Copyable, Failure: Error>(
+        _ call: StaticString,
+        _ body: (inout [Key: Value]) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try changeByClosure(call) { (entries, observers) throws(Failure) -> Result in
+            guard let observers else { return try body(&entries) }
+            let before = entries
+            defer { observers.record(from: before, to: entries) }
+            return try body(&entries)
+        }
+    }
+}
+
+// As SafeArray.
+extension SafeDictionary: @unchecked Sendable where Key: Sendable, Value: Sendable {}

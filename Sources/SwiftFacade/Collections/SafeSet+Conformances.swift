@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a Set conforms to and a shared one can too. Each works on one snapshot.
+
+extension SafeSet: ExpressibleByArrayLiteral {
+    /// A set of the members of the literal.
+    @inlinable
+    public convenience init(arrayLiteral elements: Element...) {
+        self.init(elements)
+    }
+}
+
+/// Iterating goes over a snapshot taken at the start: changes made meanwhile are not seen, and the first of
+/// them copies the storage.
+extension SafeSet: Sequence {
+    /// An iterator over a snapshot.
+    @inlinable
+    public func makeIterator() -> Set<Element>.Iterator {
+        snapshot.makeIterator()
+    }
+
+    /// The count as it is now.
+    @inlinable
+    public var underestimatedCount: Int {
+        count
+    }
+}
+
+/// Equal if the members are, each set at one moment, which need not be the same one. Hashes the members; see
+/// the warning at `SafeArray`'s conformance.
+extension SafeSet: Hashable {
+    /// Whether two snapshots are equal.
+    @inlinable
+    public static func == (left: SafeSet, right: SafeSet) -> Bool {
+        left === right || left.snapshot == right.snapshot
+    }
+
+    /// Hashes a snapshot.
+    @inlinable
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(snapshot)
+    }
+}
+
+extension SafeSet: Encodable where Element: Encodable {
+    /// Encodes a snapshot, as a `Set` encodes.
+    public func encode(to encoder: any Encoder) throws {
+        try snapshot.encode(to: encoder)
+    }
+}
+
+extension SafeSet: Decodable where Element: Decodable {
+    /// Decodes what a `Set` or a ``SafeSet`` encoded.
+    public convenience init(from decoder: any Decoder) throws {
+        self.init(try Set<Element>(from: decoder))
+    }
+}
+
+extension SafeSet: CustomStringConvertible, CustomDebugStringConvertible {
+    /// The members as a `Set` prints them.
+    public var description: String {
+        snapshot.description
+    }
+
+    /// The type and the members.
+    public var debugDescription: String {
+        "SafeSet(\(Array(snapshot).debugDescription))"
+    }
+}
+
+extension SafeSet: CustomReflectable {
+    /// The members of a snapshot, as debuggers and `dump` show a `Set`.
+    public var customMirror: Mirror {
+        Mirror(self, unlabeledChildren: snapshot, displayStyle: .set)
+    }
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SafeSet: storage, the vocabulary of Set, and its announcements. The invariants are those of SafeArray.swift
+// and SafeDictionary.swift. +Conformances has the rest.
+
+import Dispatch
+
+/// A set that any number of threads may read and change.
+///
+/// `SafeSet` is a reference: every holder sees the same members. It has the vocabulary of `Set`; each
+/// call is one atomic step, so that of many threads that insert the same member exactly one is told that
+/// it was first. Lookups run in parallel; changes are made in place.
+///
+/// ```swift
+/// let seen = SafeSet<URL>()
+/// if seen.insert(url).inserted { crawl(url) }
+/// ```
+///
+/// A closure given to a set must not call the same set: that is reported, and ends the process.
+public final class SafeSet<Element: Hashable> {
+    @frozen @usableFromInline
+    struct State {
+        @usableFromInline var members: Set<Element>
+        /// Who wants to know; `nil` when nobody does.
+        @usableFromInline var observers: Observers?
+
+        @inlinable
+        init(members: Set<Element>) {
+            self.members = members
+            observers = nil
+        }
+    }
+
+    /// One change of the members.
+    public enum Change: Hashable {
+        /// A member came.
+        case insertion(Element)
+        /// A member went.
+        case removal(Element)
+    }
+
+    @usableFromInline
+    typealias Observers = ChangeObservers<SafeSet, Change>
+
+    @usableFromInline
+    let storage: CollectionStorage<SafeSet, State>
+
+    /// An empty set.
+    @inlinable
+    public convenience init() {
+        self.init(Set())
+    }
+
+    /// A set of the given members. O(1): the storage is shared until the first change.
+    @inlinable
+    public init(_ members: Set<Element>) {
+        storage = CollectionStorage(State(members: members))
+    }
+
+    /// A set of the members of a sequence. O(*n*).
+    @inlinable
+    public convenience init(_ members: some Sequence<Element>) {
+        self.init(Set(members))
+    }
+
+    // MARK: The whole
+
+    /// The members as they are now, as a set of the caller's own. O(1): the first write while it is alive
+    /// copies the storage, once; later writes do not change it.
+    @inlinable
+    public var snapshot: Set<Element> {
+        storage.lockForReading("snapshot")
+        defer { storage.unlockForReading() }
+        return storage.state.members
+    }
+
+    /// Runs `body` with the members while holding the lock for reading, beside other readers.
+    ///
+    /// - Precondition: `body` does not call this set.
+    /// - Returns: What `body` returns.
+    @inlinable
+    public func withReadLock<Result: ~Copyable, Failure: Error>(
+        _ body: (Set<Element>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try storage.read("withReadLock") { (state) throws(Failure) -> Result in
+            try body(state.members)
+        }
+    }
+
+    /// Runs `body` with the members in place while holding the lock for writing, alone. Observers are told of
+    /// each member that came or went; an observed set is copied once.
+    ///
+    /// - Precondition: `body` does not call this set.
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws; what it changed until then stays changed.
+    @inlinable
+    public func withWriteLock<Result: ~Copyable, Failure: Error>(
+        _ body: (inout Set<Element>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        var observers: Observers?
+        defer { observers?.announce(self) }
+        return try storage.write("withWriteLock") { (state) throws(Failure) -> Result in
+            observers = state.observers
+            guard let observers else { return try body(&state.members) }
+            let before = state.members
+            defer {
+                for member in before.subtracting(state.members) { observers.record(.removal(member)) }
+                for member in state.members.subtracting(before) { observers.record(.insertion(member)) }
+            }
+            return try body(&state.members)
+        }
+    }
+
+    // MARK: Looking
+
+    /// The number of members. It may have changed by the time it is used.
+    @inlinable
+    public var count: Int {
+        storage.lockForReading("count")
+        defer { storage.unlockForReading() }
+        return storage.state.members.count
+    }
+
+    /// Whether there are no members.
+    @inlinable
+    public var isEmpty: Bool {
+        count == 0
+    }
+
+    /// Whether `member` is in the set now. O(1) on average.
+    @inlinable
+    public func contains(_ member: Element) -> Bool {
+        storage.lockForReading("contains")
+        defer { storage.unlockForReading() }
+        return storage.state.members.contains(member)
+    }
+
+    // MARK: Changing
+
+    /// Inserts `member` if no equal one is there. O(1) on average.
+    ///
+    /// - Returns: Whether it was inserted, and the member that is in the set now.
+    @inlinable
+    @discardableResult
+    public func insert(_ member: __owned Element) -> (inserted: Bool, memberAfterInsert: Element) {
+        change("insert") { members, observers in
+            let result = members.insert(member)
+            if result.inserted { observers?.record(.insertion(member)) }
+            return result
+        }
+    }
+
+    /// Removes and returns the member equal to `member`, or `nil` if there is none. O(1) on average.
+    @inlinable
+    @discardableResult
+    public func remove(_ member: Element) -> Element? {
+        change("remove") { members, observers in
+            guard let removed = members.remove(member) else { return nil }
+            observers?.record(.removal(removed))
+            return removed
+        }
+    }
+
+    /// Removes and returns any member, or `nil` if there is none. O(1) on average.
+    @inlinable
+    public func popFirst() -> Element? {
+        change("popFirst") { members, observers in
+            guard let removed = members.popFirst() else { return nil }
+            observers?.record(.removal(removed))
+            return removed
+        }
+    }
+
+    /// Inserts the members of a sequence, all in one step. O(length of the sequence) on average. The sequence
+    /// is gone through before the lock is taken.
+    @inlinable
+    public func formUnion(_ others: some Sequence<Element>) {
+        let others = Array(others)
+        withWriteLock { $0.formUnion(others) }
+    }
+
+    /// Removes the members of a sequence, all in one step. O(length of the sequence) on average.
+    @inlinable
+    public func subtract(_ others: some Sequence<Element>) {
+        let others = Array(others)
+        withWriteLock { $0.subtract(others) }
+    }
+
+    /// Keeps only the members of a sequence, in one step. O(length of the sequence) on average.
+    @inlinable
+    public func formIntersection(_ others: some Sequence<Element>) {
+        let others = Set(others)
+        withWriteLock { $0.formIntersection(others) }
+    }
+
+    /// Removes the members that satisfy `predicate`, all in one step. O(*n*).
+    ///
+    /// - Precondition: `predicate` does not call this set.
+    /// - Throws: What `predicate` throws; nothing has been removed then.
+    @inlinable
+    public func removeAll<Failure: Error>(
+        where predicate: (Element) throws(Failure) -> Bool
+    ) throws(Failure) {
+        try withWriteLock { (members) throws(Failure) in
+            var gone: [Element] = []
+            for member in members where try predicate(member) {
+                gone.append(member)
+            }
+            members.subtract(gone)
+        }
+    }
+
+    /// Removes all members. O(*n*).
+    @inlinable
+    public func removeAll(keepingCapacity: Bool = false) {
+        if keepingCapacity {
+            withWriteLock { $0.removeAll(keepingCapacity: true) }
+        } else {
+            _ = drain()
+        }
+    }
+
+    /// Removes and returns all members. O(1) without observers.
+    @inlinable
+    public func drain() -> Set<Element> {
+        change("drain") { members, observers in
+            let removed = members
+            members = []
+            if let observers {
+                for member in removed { observers.record(.removal(member)) }
+            }
+            return removed
+        }
+    }
+
+    /// A change by the toolkit's own few instructions, which record it.
+    @inlinable @inline(__always)
+    func change<Result>(
+        _ call: StaticString,
+        _ body: (inout Set<Element>, Observers?) -> Result
+    ) -> Result {
+        storage.lockForWriting(call)
+        let location = storage.location
+        let observers = location.pointee.state.observers
+        let result = body(&location.pointee.state.members, observers)
+        storage.unlockForWriting()
+        observers?.announce(self)
+        return result
+    }
+}
+
+// As SafeArray.
+extension SafeSet: @unchecked Sendable where Element: Sendable {}
+extension SafeSet.Change: Sendable where Element: Sendable {}
+
+extension SafeSet where Element: Sendable {
+    /// Announces every change from now on, in order, by calling `handler` on `queue`; as
+    /// ``SafeArray/changes(deliverOn:_:)`` does.
+    ///
+    /// - Returns: The subscription; the announcements end when it is cancelled or released.
+    public func changes(
+        deliverOn queue: DispatchQueue = .main,
+        _ handler: @escaping @Sendable (Change) -> Void
+    ) -> ChangeSubscription {
+        subscribe(ChangeMailbox(queue: queue, handler: handler))
+    }
+
+    /// Every change from now on, as an asynchronous sequence. It does not end by itself. Changes are kept
+    /// until they are asked for.
+    public var changesSequence: AsyncStream<Change> {
+        makeChangesSequence()
+    }
+}
+
+extension SafeSet: ChangeSource {
+    func whileSettled<Result>(_ body: () -> Result) -> Result {
+        storage.lockForReading("changes")
+        defer { storage.unlockForReading() }
+        return body()
+    }
+
+    func announcement(of change: Change) -> Change? {
+        change
+    }
+
+    func updateObservers(_ body: (Observers?) -> Observers?) {
+        storage.write("changes(deliverOn:)") { $0.observers = body($0.observers) }
+    }
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SafeDictionary: every verb against Dictionary's on random arguments, steps that are one under many
+// threads, announcements, misuse.
+
+import Dispatch
+import Foundation
+import Interlock
+import Synchronization
+import Testing
+
+@Suite struct SafeDictionaryTests {
+    private func step(
+        _ dictionary: SafeDictionary<Int, Int>,
+        _ model: inout [Int: Int],
+        _ random: inout some RandomNumberGenerator
+    ) {
+        let key = Int.random(in: 0..<20, using: &random)
+        let value = Int.random(in: 0..<50, using: &random)
+        switch Int.random(in: 0..<15, using: &random) {
+        case 0...2:
+            #expect(dictionary.updateValue(value, forKey: key) == model.updateValue(value, forKey: key))
+        case 3: #expect(dictionary.removeValue(forKey: key) == model.removeValue(forKey: key))
+        case 4:
+            dictionary[key] = value
+            model[key] = value
+        case 5:
+            dictionary[key] = nil
+            model[key] = nil
+        case 6:
+            dictionary[key]? += 1
+            model[key]? += 1
+        case 7:
+            dictionary[key, default: value] += 1
+            model[key, default: value] += 1
+        case 8:
+            #expect(dictionary.insertIfAbsent(value, forKey: key) == (model[key] == nil))
+            if model[key] == nil { model[key] = value }
+        case 9:
+            #expect(dictionary.value(forKey: key, orInsert: value) == model[key] ?? value)
+            if model[key] == nil { model[key] = value }
+        case 10:
+            dictionary.mutateValue(forKey: key, default: 0) { $0 += value }
+            model[key, default: 0] += value
+        case 11:
+            #expect(
+                dictionary.update(forKey: key) {
+                    $0 = 1; return value
+                } == model[key].map { _ in value }
+            )
+            if model[key] != nil { model[key] = 1 }
+        case 12:
+            dictionary.merge([key: value, key + 1: value]) { $0 + $1 }
+            model.merge([key: value, key + 1: value]) { $0 + $1 }
+        case 13:
+            dictionary.removeAll { key, value in key % 7 == 0 && value % 2 == 0 }
+            model = model.filter { key, value in !(key % 7 == 0 && value % 2 == 0) }
+        default:
+            guard value < 10 else { return }
+            if value < 3 {
+                dictionary.removeAll(keepingCapacity: value == 0)
+                model = [:]
+            } else {
+                #expect(dictionary.replaceAll(with: [key: value]) == model)
+                model = [key: value]
+            }
+        }
+    }
+
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func everyVerbDoesWhatDictionarysDoes(seed: UInt64) async {
+        var random = SplitMix(state: seed)
+        let dictionary = SafeDictionary<Int, Int>()
+        var model: [Int: Int] = [:]
+        let announced = SafeArray<SafeDictionary<Int, Int>.Change>()
+        let subscription = dictionary.changes(deliverOn: DispatchQueue(label: "replay")) {
+            announced.append($0)
+        }
+        for _ in 0..<300 {
+            step(dictionary, &model, &random)
+            guard dictionary.snapshot == model else {
+                Issue.record("seed \(seed): \(dictionary) and not \(model)")
+                return
+            }
+        }
+        #expect(dictionary.count == model.count && dictionary.isEmpty == model.isEmpty)
+        #expect(
+            Set(dictionary.keys) == Set(model.keys) && dictionary.values.sorted() == model.values.sorted()
+        )
+        #expect(dictionary.contains(key: 3) == (model[3] != nil))
+        #expect(dictionary.value(forKey: 3) == model[3] && dictionary.value(forKey: 99, default: 4) == 4)
+        dictionary[100] = 100
+        #expect(
+            await eventuallySuspending { announced.last == .insertion(key: 100, value: 100) },
+            "announcements come to an end"
+        )
+        subscription.cancel()
+        var replayed: [Int: Int] = [:]
+        for change in announced { change.apply(to: &replayed) }
+        #expect(replayed == dictionary.snapshot, "seed \(seed): announcements replay to the contents")
+    }
+
+    @Test func aMissingValueIsComputedOnceHoweverManyAsk() {
+        let dictionary = SafeDictionary<Int, Int>()
+        let computed = Atomic<Int>(0)
+        onThreads(4) { _ in
+            for key in 0..<500 {
+                let value = dictionary.value(
+                    forKey: key,
+                    orInsert: {
+                        computed.add(1, ordering: .relaxed)
+                        return key * 2
+                    }()
+                )
+                if value != key * 2 { Issue.record("wrong value") }
+            }
+        }
+        #expect(computed.load(ordering: .relaxed) == 500)
+    }
+
+    @Test func countingInPlaceLosesNothing() {
+        let hits = SafeDictionary<String, Int>()
+        onThreads(4) { thread in
+            for step in 0..<2_000 {
+                hits["page \(step % 3)", default: 0] += 1
+                hits.mutateValue(forKey: "all", default: 0) { $0 += 1 }
+            }
+        }
+        #expect(hits["all"] == 8_000)
+        #expect((0..<3).map { hits["page \($0)"] ?? 0 }.reduce(0, +) == 8_000)
+    }
+
+    @Test func aComputationThatThrowsInsertsNothing() {
+        struct Refused: Error {}
+        let dictionary: SafeDictionary<Int, Int> = [:]
+        func refuse() throws(Refused) -> Int { throw Refused() }
+        #expect(throws: Refused.self) { try dictionary.value(forKey: 1, orInsert: try refuse()) }
+        #expect(dictionary.isEmpty)
+        dictionary.merge([1: 1, 2: 2]) { $1 }
+        #expect(throws: Refused.self) {
+            try dictionary.removeAll { _, value in if value == 2 { throw Refused() } else { true } }
+        }
+        #expect(dictionary.snapshot == [1: 1, 2: 2])
+    }
+
+    @Test func aSnapshotDoesNotChange() {
+        let dictionary: SafeDictionary = [1: "a"]
+        let snapshot = dictionary.snapshot
+        dictionary[1] = "b"
+        dictionary[2] = "c"
+        #expect(snapshot == [1: "a"] && dictionary.snapshot == [1: "b", 2: "c"])
+    }
+
+    @Test func conformancesAreThoseOfTheContents() throws {
+        let dictionary: SafeDictionary = ["a": 1]
+        #expect(dictionary == SafeDictionary(["a": 1]) && dictionary != ["a": 2])
+        #expect(dictionary.hashValue == SafeDictionary(["a": 1]).hashValue)
+        #expect(
+            "\(dictionary)" == #"["a": 1]"# && String(reflecting: dictionary) == #"SafeDictionary(["a": 1])"#
+        )
+        #expect(Mirror(reflecting: dictionary).displayStyle == .dictionary)
+        let encoded = try JSONEncoder().encode(dictionary)
+        #expect(String(decoding: encoded, as: UTF8.self) == #"{"a":1}"#)
+        #expect(try JSONDecoder().decode(SafeDictionary<String, Int>.self, from: encoded) == dictionary)
+        #expect(dictionary.map(\.value) == [1])
+        #expect(dictionary.drain() == ["a": 1] && dictionary.isEmpty)
+    }
+
+    @Test func everyValueIsReleasedOnce() {
+        let counter = LifetimeCounter()
+        do {
+            let dictionary = SafeDictionary(uniqueKeysWithValues: (0..<10).map { ($0, Counted($0, counter)) })
+            dictionary[0] = Counted(10, counter)
+            dictionary[1] = nil
+            _ = dictionary.value(forKey: 1, orInsert: Counted(11, counter))
+            dictionary.removeAll { key, _ in key > 5 }
+            #expect(counter.living == 6)
+        }
+        #expect(counter.living == 0)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func enteringADictionaryFromItsOwnClosureIsReported() async {
+        let computing = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let dictionary: SafeDictionary<Int, Int> = [:]
+            _ = dictionary.value(forKey: 1, orInsert: dictionary[2] ?? 0)
+        }
+        #expect(
+            computing?.report.contains("called from inside value(forKey:orInsert:) of the same object")
+                == true
+        )
+        await #expect(processExitsWith: .failure) {
+            let dictionary: SafeDictionary<Int, Int> = [1: 1]
+            dictionary[1, default: 0] += dictionary.withWriteLock { _ in dictionary.count }
+        }
+    }
+}
+
+@Suite struct SafeSetTests {
+    @Test func exactlyOneOfManyInsertsAMember() {
+        let set = SafeSet<Int>()
+        let first = Atomic<Int>(0)
+        onThreads(4) { _ in
+            for member in 0..<500 where set.insert(member).inserted { first.add(1, ordering: .relaxed) }
+        }
+        #expect(first.load(ordering: .relaxed) == 500 && set.snapshot == Set(0..<500))
+    }
+
+    @Test(arguments: 1...10 as ClosedRange<UInt64>)
+    func everyVerbDoesWhatSetsDoes(seed: UInt64) async {
+        var random = SplitMix(state: seed)
+        let set: SafeSet = [1, 2, 3]
+        var model = set.snapshot
+        var replayed = model
+        let announced = SafeArray<SafeSet<Int>.Change>()
+        let subscription = set.changes(deliverOn: DispatchQueue(label: "replay")) { announced.append($0) }
+        for _ in 0..<300 {
+            let member = Int.random(in: 0..<20, using: &random)
+            let several = (0..<Int.random(in: 0..<5, using: &random)).map { $0 + member }
+            switch Int.random(in: 0..<9, using: &random) {
+            case 0...2: #expect(set.insert(member).inserted == model.insert(member).inserted)
+            case 3: #expect(set.remove(member) == model.remove(member))
+            case 4:
+                set.formUnion(several)
+                model.formUnion(several)
+            case 5:
+                set.subtract(several)
+                model.subtract(several)
+            case 6:
+                set.formIntersection(Array(5...25))
+                model.formIntersection(Array(5...25))
+            case 7:
+                set.removeAll { $0 % 4 == member % 4 }
+                model = model.filter { $0 % 4 != member % 4 }
+            default:
+                if let popped = set.popFirst() {
+                    #expect(model.remove(popped) == popped)
+                } else {
+                    #expect(model.isEmpty)
+                }
+                guard member < 3 else { continue }
+                set.removeAll(keepingCapacity: member == 0)
+                model = []
+            }
+            guard set.snapshot == model else {
+                Issue.record("seed \(seed): \(set) and not \(model)")
+                return
+            }
+            #expect(set.contains(member) == model.contains(member) && set.count == model.count)
+        }
+        set.insert(100)
+        #expect(await eventuallySuspending { announced.last == .insertion(100) })
+        subscription.cancel()
+        for change in announced {
+            switch change {
+            case .insertion(let member): #expect(replayed.insert(member).inserted)
+            case .removal(let member): #expect(replayed.remove(member) == member)
+            }
+        }
+        #expect(replayed == set.snapshot, "seed \(seed)")
+    }
+
+    @Test func conformancesAreThoseOfTheContents() throws {
+        let set: SafeSet = [1]
+        #expect(set == SafeSet([1]) && set != [2] && set.hashValue == SafeSet([1]).hashValue)
+        #expect("\(set)" == "[1]" && String(reflecting: set) == "SafeSet([1])")
+        #expect(Mirror(reflecting: set).displayStyle == .set)
+        let encoded = try JSONEncoder().encode(set)
+        #expect(try JSONDecoder().decode(SafeSet<Int>.self, from: encoded) == set)
+        #expect(Array(set) == [1] && set.drain() == [1] && set.isEmpty)
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Latch and ThreadBarrier: waiting for others to get somewhere (scenario 19).
+
+import Interlock
+import Synchronization
+import Testing
+
+@Suite struct LatchTests {
+    @Test func itOpensAtZeroForThreadsAndTasksAndStaysOpen() async throws {
+        let latch = Latch(count: 3)
+        let through = Atomic<Int>(0)
+        let threads = (0..<2).map { _ in
+            TestThread {
+                latch.wait()
+                through.add(1, ordering: .relaxed)
+            }
+        }
+        let tasks = (0..<2).map { _ in Task { try await latch.wait() } }
+        latch.countDown()
+        latch.countDown()
+        #expect(!latch.isOpen && latch.count == 1 && through.load(ordering: .relaxed) == 0)
+        latch.countDown()
+        threads.forEach { $0.join() }
+        for task in tasks { try await task.value }
+        #expect(through.load(ordering: .relaxed) == 2)
+        #expect(latch.isOpen && latch.count == 0)
+        try await latch.wait()
+        #expect(try await latch.wait(timeout: .zero))
+        #expect(Latch(count: 0).isOpen)
+    }
+
+    /// Every round races the last count against a task that is about to wait.
+    @Test func noTaskMissesTheOpening() async throws {
+        for _ in 0..<500 {
+            let latch = Latch(count: 1)
+            async let opened: Void = Task { latch.countDown() }.value
+            try await latch.wait()
+            await opened
+        }
+    }
+
+    @Test func whatWasDoneBeforeCountingDownIsSeenAfterWaiting() {
+        nonisolated(unsafe) var written = 0
+        let latch = Latch(count: 1)
+        let writer = TestThread {
+            written = 7
+            latch.countDown()
+        }
+        latch.wait(timeout: .seconds(30))
+        #expect(written == 7)
+        writer.join()
+    }
+
+    @Test func limitsAndCancellationEndAWait() async {
+        let latch = Latch(count: 1)
+        onThreads(1) { _ in
+            let begin = ContinuousClock.now
+            #expect(!latch.wait(timeout: .milliseconds(10)))
+            #expect(ContinuousClock.now - begin >= .milliseconds(10))
+            #expect(!latch.wait(until: begin))
+        }
+        let task = Task { try await latch.wait(timeout: .seconds(60)) }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func misuseIsReported() async {
+        let late = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            Latch(count: 0).countDown()
+        }
+        #expect(late?.report.contains("interlock: ilk_latch_count_down(") == true)
+        let negative = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = Latch(count: -1)
+        }
+        #expect(negative?.report.contains("interlock: Latch.init(): a count of -1") == true)
+    }
+}
+
+@Suite struct ThreadBarrierTests {
+    /// Each party adds to a round's sum before it meets the others; none may be short afterwards.
+    @Test func nobodyPassesBeforeAllHaveComeAndOneIsLast() {
+        let parties = 4
+        let rounds = 200
+        let barrier = ThreadBarrier(parties: parties)
+        let arrived = Atomic<Int>(0)
+        let short = Atomic<Int>(0)
+        let last = Atomic<Int>(0)
+        onThreads(parties) { _ in
+            for round in 1...rounds {
+                arrived.add(1, ordering: .relaxed)
+                if barrier.wait() { last.add(1, ordering: .relaxed) }
+                if arrived.load(ordering: .relaxed) < round * parties { short.add(1, ordering: .relaxed) }
+                barrier.wait()
+            }
+        }
+        #expect(short.load(ordering: .relaxed) == 0)
+        #expect(last.load(ordering: .relaxed) == rounds)
+        #expect(barrier.parties == parties)
+    }
+
+    @Test func aBarrierForNobodyIsReported() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = ThreadBarrier(parties: 0)
+        }
+        #expect(result?.report.contains("interlock: ThreadBarrier.init(): 0 parties") == true)
+    }
+}
