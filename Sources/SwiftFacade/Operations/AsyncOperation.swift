@@ -32,7 +32,7 @@ import Synchronization
 ///     }
 /// }
 /// let length = page.then(name: "length") { data in data.count }
-/// queue.addOperations([page, length], waitUntilFinished: false)
+/// queue.enqueue(page, length)
 /// print(try await length.value)
 /// ```
 ///

@@ -141,6 +141,8 @@ struct OperationRecord<Output: Sendable> {
         return lastHook
     }
 
+    var hookCount: Int { finishHooks.count }
+
     mutating func removeFinishHook(_ id: UInt64) {
         finishHooks.removeAll { $0.id == id }
     }

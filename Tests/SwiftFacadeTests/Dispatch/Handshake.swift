@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the tests of operations and queues force their schedules with: a signal one side gives and the
+// other waits for, a counter, something whose end of life can be seen, and a way to block without
+// holding a thread of the test runner. A wait that nobody ends is recorded as an issue after a limit, so
+// that a lost wake-up is a failed test and not a hung run.
+
+import Dispatch
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Interlock
+
+/// Given by one side, awaited by the other; counts, so it may be given before it is awaited.
+final class Handshake: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+    static let limit: TimeInterval = 30
+
+    func give(_ count: Int = 1) { for _ in 0..<count { semaphore.signal() } }
+
+    /// Blocks until given.
+    func take(_ count: Int = 1, _ location: SourceLocation = #_sourceLocation) {
+        for _ in 0..<count where semaphore.wait(timeout: .now() + Self.limit) == .timedOut {
+            Issue.record("nobody gave the signal", sourceLocation: location)
+            return
+        }
+    }
+
+    /// Suspends until given.
+    func taken(_ count: Int = 1, _ location: SourceLocation = #_sourceLocation) async {
+        await blocking { self.take(count, location) }
+    }
+}
+
+/// Runs a closure that blocks on a thread of its own and suspends until it is done.
+func blocking<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async rethrows -> Value {
+    let arrival = Rendezvous<Result<Value, any Error>>()
+    OwnThread.run(named: "test") { arrival.settle(Result(catching: body)) }
+    switch await arrival.value() {
+    case .success(let value): return value
+    case .failure(let error): return try { throw error }()
+    }
+}
+
+final class Counter: Sendable {
+    private let count = Mutex(0)
+    var value: Int { count.withLock { $0 } }
+    @discardableResult
+    func increment() -> Int {
+        count.withLock {
+            $0 += 1
+            return $0
+        }
+    }
+}
+
+/// What happened, in order.
+final class Trace<Event: Sendable>: Sendable {
+    private let log = Mutex<[Event]>([])
+    var events: [Event] { log.withLock { $0 } }
+    func add(_ event: Event) { log.withLock { $0.append(event) } }
+}
+
+/// Counts how many of its kind are alive.
+final class Tracked: Sendable {
+    let alive: Counter
+    let freed: Counter
+    init(alive: Counter = Counter(), freed: Counter) {
+        self.alive = alive
+        self.freed = freed
+        alive.increment()
+    }
+    deinit { freed.increment() }
+    /// To be captured.
+    func touch() {}
+}
+
+struct Broken: Error, Equatable { var why = "broken" }
+
+/// Waits for something another thread is about to do and tells nobody of, such as freeing an object.
+func eventually(
+    _ what: Comment, _ location: SourceLocation = #_sourceLocation, _ condition: @Sendable () -> Bool
+) async {
+    let deadline = ContinuousClock.now + .seconds(Handshake.limit)
+    while !condition() {
+        if ContinuousClock.now > deadline {
+            Issue.record(what, sourceLocation: location)
+            return
+        }
+        await Task.yield()
+    }
+}
+
+/// The text an exit test's child left on standard error.
+func sentence(_ result: ExitTest.Result?) -> String {
+    String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cancellation at every point of an operation's way, and in a race with its end. What must hold each
+// time: finished exactly once, dependents released, completion block once, nothing run that should not.
+
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Interlock
+
+@Suite struct OperationCancellationTests {
+    let queue = OperationQueue()
+
+    @Test func cancelledBeforeItsStartItNeverRuns() async throws {
+        let ran = Counter()
+        let operation = AsyncOperation<Int>(name: "early") { ran.increment() }
+        let done = Handshake()
+        let completions = Counter()
+        operation.completionBlock = {
+            completions.increment()
+            done.give()
+        }
+        queue.isSuspended = true
+        queue.addOperation(operation)
+        operation.cancel()
+        #expect(operation.isCancelled && !operation.isFinished && operation.isReady)
+        queue.isSuspended = false
+        await #expect(throws: OperationCancelled(operation: "early")) { try await operation.value }
+        await done.taken()
+        #expect(ran.value == 0 && completions.value == 1)
+    }
+
+    // above: executing ................................ succeeds
+    // below: waiting    cancelled → finished at once
+    // last:  waiting                → runs, is given below's error
+    @Test func cancelledWhileItWaitsItFinishesBeforeItsDependency() async throws {
+        let kept = Mutex<OperationCompletion<Int>?>(nil)
+        let begun = Handshake()
+        let above = AsyncOperation<Int>(name: "above") { completion in
+            kept.withLock { $0 = completion }
+            begun.give()
+        }
+        let ran = Counter()
+        let below = above.then(name: "below") { value in ran.increment() + value }
+        let last = below.then(name: "last") { value in ran.increment() + value }
+        queue.enqueue(above, below, last)
+        await begun.taken()
+        below.cancel()
+        await #expect(throws: OperationCancelled(operation: "below")) { try await below.value }
+        await #expect(throws: OperationCancelled(operation: "below")) { try await last.value }
+        #expect(above.isExecuting && ran.value == 0)
+        kept.withLock { $0 }?.succeed(1)
+        #expect(try await above.value == 1)
+    }
+
+    @Test func cancelledWhileItRunsItFinishesAtOnceAndRefusesTheLateCallback() async throws {
+        let kept = Mutex<OperationCompletion<Int>?>(nil)
+        let begun = Handshake()
+        let told = Counter()
+        let operation = AsyncOperation<Int>(name: "running") { completion in
+            completion.onCancel { told.increment() }
+            kept.withLock { $0 = completion }
+            begun.give()
+        }
+        let below = operation.then { $0 }
+        queue.enqueue(operation, below)
+        await begun.taken()
+        operation.cancel()
+        #expect(operation.isFinished && told.value == 1)
+        let completion = try #require(kept.withLock { $0 })
+        #expect(completion.isCancelled)
+        #expect(!completion.succeed(1))
+        await #expect(throws: OperationCancelled(operation: "running")) { try await below.value }
+        completion.onCancel { told.increment() }
+        #expect(told.value == 1)
+    }
+
+    @Test func cancellingCancelsTheTaskAndWaitsForItsEnd() async throws {
+        let begun = Handshake()
+        let operation = AsyncOperation<Int>(name: "task") {
+            begun.give()
+            while !Task.isCancelled { await Task.yield() }
+            try Task.checkCancellation()
+            return 1
+        }
+        queue.addOperation(operation)
+        await begun.taken()
+        operation.cancel()
+        await #expect(throws: OperationCancelled(operation: "task")) { try await operation.value }
+    }
+
+    @Test func aTaskThatAnswersItsCancellationWithAValueSucceeds() async throws {
+        let begun = Handshake()
+        let operation = AsyncOperation<Int> {
+            begun.give()
+            while !Task.isCancelled { await Task.yield() }
+            return 5
+        }
+        queue.addOperation(operation)
+        await begun.taken()
+        operation.cancel()
+        #expect(try await operation.value == 5)
+        #expect(operation.isCancelled)
+    }
+
+    // serial queue:  [closure holds the thread.....returns] [next]
+    // test:               cancel
+    @Test func aCancelledClosureIsWaitedForSoThatTheNextRunsAlone() async throws {
+        queue.maxConcurrentOperationCount = 1
+        let begun = Handshake()
+        let goOn = Handshake()
+        let trace = Trace<String>()
+        let operation = AsyncOperation<Int>(name: "closure") {
+            begun.give()
+            goOn.take()
+            trace.add("closure ends")
+            return 1
+        }
+        let next = AsyncOperation<Int> {
+            trace.add("next begins")
+            return 2
+        }
+        queue.addOperation(operation)
+        queue.addOperation(next)
+        await begun.taken()
+        operation.cancel()
+        #expect(!operation.isFinished)
+        goOn.give()
+        #expect(try await next.value == 2)
+        await #expect(throws: OperationCancelled(operation: "closure")) { try await operation.value }
+        #expect(trace.events == ["closure ends", "next begins"])
+    }
+
+    @Test func whatHasFinishedIsLeftAlone() async throws {
+        let operation = AsyncOperation<Int> { 1 }
+        queue.addOperation(operation)
+        _ = try await operation.value
+        operation.cancel()
+        #expect(!operation.isCancelled)
+        #expect(try await operation.value == 1)
+    }
+
+    @Test func cancelAllOperationsEndsAWholeChain() async throws {
+        let begun = Handshake()
+        let kept = Mutex<OperationCompletion<Int>?>(nil)
+        let first = AsyncOperation<Int>(name: "first") { completion in
+            kept.withLock { $0 = completion }
+            begun.give()
+        }
+        var chain = [first]
+        for number in 1..<20 { chain.append(chain[number - 1].then(name: "\(number)") { $0 + 1 }) }
+        for operation in chain { queue.addOperation(operation) }
+        await begun.taken()
+        queue.cancelAllOperations()
+        await blocking { [queue] in queue.waitUntilAllOperationsAreFinished() }
+        for operation in chain {
+            #expect(operation.isFinished && operation.isCancelled)
+            #expect(throws: OperationCancelled.self) { try operation.result?.get() }
+        }
+    }
+
+    /// Three threads meet before each round and then finish, cancel, and add a dependent at once.
+    @Test(arguments: [1000, 2000]) func racesWithFinishEndItOnce(rounds: Int) async throws {
+        let finishes = Counter()
+        let completions = Counter()
+        let released = Counter()
+        let allCompleted = Handshake()
+        for round in 0..<rounds {
+            let completion = Mutex<OperationCompletion<Int>?>(nil)
+            let begun = Handshake()
+            let operation = AsyncOperation<Int>(name: "raced") { handle in
+                completion.withLock { $0 = handle }
+                begun.give()
+            }
+            let ends = Counter()
+            operation.onFinish { _ in ends.increment() }
+            operation.completionBlock = {
+                completions.increment()
+                allCompleted.give()
+            }
+            let earlier = operation.then { $0 }
+            queue.enqueue(operation, earlier)
+            // Odd rounds race with the start too.
+            if round.isMultiple(of: 2) { await begun.taken() }
+            async let cancelling: Void = blocking { operation.cancel() }
+            async let finishing: Void = blocking {
+                if operation.finish(.success(round)) { finishes.increment() }
+            }
+            let later = operation.then { $0 }
+            queue.addOperation(later)
+            _ = await (cancelling, finishing)
+            for step in [earlier, later] {
+                let outcome = try #require(try await step.outcome(timeout: .seconds(Handshake.limit)))
+                switch outcome {
+                case .success(let value): #expect(value == round)
+                case .failure(let error): #expect(error as? OperationCancelled == .init(operation: "raced"))
+                }
+                released.increment()
+            }
+            #expect(ends.value == 1 && operation.isFinished && !operation.isExecuting)
+        }
+        await allCompleted.taken(rounds)
+        #expect(completions.value == rounds && released.value == 2 * rounds)
+        #expect(finishes.value <= rounds)
+    }
+}

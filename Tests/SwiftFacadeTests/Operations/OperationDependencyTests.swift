@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What stands between operations: that edges release in every order of events, that nothing freed is
+// touched and nothing is kept that nobody wants, and that cycles are named.
+
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Interlock
+
+@Suite struct OperationDependencyTests {
+    let queue = OperationQueue()
+
+    /// An operation that finishes when told.
+    private func held(_ name: String) -> (operation: AsyncOperation<Int>, begun: Handshake) {
+        let begun = Handshake()
+        // The completion is kept, so that it is not taken for abandoned.
+        let kept = Mutex<OperationCompletion<Int>?>(nil)
+        let keeper = Keeper(kept)
+        let operation = AsyncOperation<Int>(name: name) { completion in
+            keeper.completion.withLock { $0 = completion }
+            begun.give()
+        }
+        operation.onFinish { _ in keeper.completion.withLock { $0 = nil } }
+        return (operation, begun)
+    }
+
+    private final class Keeper: Sendable {
+        let completion: Mutex<OperationCompletion<Int>?>
+        init(_ completion: consuming Mutex<OperationCompletion<Int>?>) { self.completion = completion }
+    }
+
+    @Test func anOperationWaitsForAllOfItsDependencies() async throws {
+        let (one, oneBegun) = held("one")
+        let (two, twoBegun) = held("two")
+        let below = AsyncOperation<Int> { 3 }
+        below.addDependency(one)
+        below.addDependency(two)
+        below.addDependency(two)
+        #expect(below.dependencies == [one, two])
+        queue.enqueue(one, two, below)
+        await oneBegun.taken()
+        await twoBegun.taken()
+        one.finish(.success(1))
+        #expect(!below.isReady && below.operationState == .waiting)
+        two.finish(.success(2))
+        #expect(try await below.value == 3)
+        #expect(below.dependencies.isEmpty, "a finished operation lets its dependencies go")
+    }
+
+    @Test func aDependencyThatHasFinishedHoldsUpNobody() async throws {
+        let above = AsyncOperation<Int> { 1 }
+        queue.addOperation(above)
+        _ = try await above.value
+        let below = AsyncOperation<Int> { 2 }
+        below.addDependency(above)
+        #expect(below.isReady)
+        queue.addOperation(below)
+        #expect(try await below.value == 2)
+    }
+
+    @Test func dependenciesReachAcrossQueues() async throws {
+        let other = OperationQueue()
+        let above = AsyncOperation<Int> { 20 }
+        let below = above.then { $0 + 1 }
+        let last = below.then { $0 * 2 }
+        other.addOperation(below)
+        queue.addOperation(last)
+        queue.addOperation(above)
+        #expect(try await last.value == 42)
+    }
+
+    // Foundation for Linux does not count down here: the operation would never become ready.
+    @Test func removingAnUnfinishedDependencyReleases() async throws {
+        let (above, begun) = held("above")
+        let below = AsyncOperation<Int> { 2 }
+        below.addDependency(above)
+        queue.enqueue(above, below)
+        await begun.taken()
+        #expect(!below.isReady)
+        below.removeDependency(above)
+        #expect(below.isReady && below.dependencies.isEmpty)
+        #expect(try await below.value == 2)
+        above.finish(.success(1))
+        below.removeDependency(above)
+    }
+
+    @Test func aRemovedDependencyLeavesTheOthers() async throws {
+        let (one, oneBegun) = held("one")
+        let (two, twoBegun) = held("two")
+        let below = AsyncOperation<Int> { 3 }
+        below.addDependency(one)
+        below.addDependency(two)
+        queue.enqueue(one, two, below)
+        await oneBegun.taken()
+        await twoBegun.taken()
+        below.removeDependency(one)
+        #expect(!below.isReady && below.dependencies == [two])
+        one.finish(.success(1))
+        #expect(!below.isReady)
+        two.finish(.success(2))
+        #expect(try await below.value == 3)
+    }
+
+    @Test func aStepWithoutItsInputSaysSo() async throws {
+        let (above, begun) = held("above")
+        let below = above.then(name: "below") { $0 }
+        queue.enqueue(above, below)
+        await begun.taken()
+        below.removeDependency(above)
+        await #expect(throws: OperationInputMissing(operation: "below", upstream: "above")) { try await below.value }
+        above.finish(.success(1))
+    }
+
+    // MARK: Operations of other kinds
+
+    @Test func anOperationOfAnotherKindReleasesWhatWaitsForIt() async throws {
+        let goOn = Handshake()
+        let above = BlockOperation { goOn.take() }
+        let below = AsyncOperation<Int> { 1 }
+        below.addDependency(above)
+        queue.enqueue(above, below)
+        #expect(!below.isReady && below.dependencies == [above])
+        goOn.give()
+        #expect(try await below.value == 1)
+        let late = AsyncOperation<Int> { 2 }
+        late.addDependency(above)
+        #expect(late.isReady)
+    }
+
+    @Test func anOperationOfAnotherKindIsReleasedByWhatItWaitsFor() async throws {
+        let (above, begun) = held("above")
+        let ran = Handshake()
+        let below = BlockOperation { ran.give() }
+        below.addDependency(above)
+        queue.enqueue(above, below)
+        await begun.taken()
+        #expect(!below.isReady)
+        above.finish(.success(1))
+        await ran.taken()
+    }
+
+    // MARK: Lifetimes
+
+    // Foundation for Linux keeps an unretained pointer to each dependent and follows it here.
+    @Test func aDependentThatIsGoneIsNotTouched() async throws {
+        for _ in 0..<50 {
+            let (above, begun) = held("above")
+            let freed = Counter()
+            do {
+                let captured = Tracked(freed: freed)
+                let dropped = AsyncOperation<Int> {
+                    captured.touch()
+                    return 1
+                }
+                dropped.addDependency(above)
+            }
+            #expect(freed.value == 1, "a dependent nobody wants is freed at once")
+            queue.addOperation(above)
+            await begun.taken()
+            above.finish(.success(1))
+        }
+    }
+
+    @Test func aDependentThatWasCancelledAndIsDoneIsNotTouched() async throws {
+        for _ in 0..<50 {
+            let (above, begun) = held("above")
+            queue.addOperation(above)
+            await begun.taken()
+            weak var seen: AsyncOperation<Int>?
+            do {
+                let below = AsyncOperation<Int> { 1 }
+                below.addDependency(above)
+                queue.addOperation(below)
+                below.cancel()
+                seen = below
+                _ = try await below.outcome()
+            }
+            let box = WeakBox(seen)
+            await eventually("a cancelled operation is freed before its dependency ends") { box.object == nil }
+            above.finish(.success(1))
+        }
+    }
+
+    // finishing thread:  promote the dependent, post, open
+    // this thread:       drop the last reference
+    @Test func aDependentMayGoWhileItsDependencyFinishes() async throws {
+        for _ in 0..<1000 {
+            let (above, begun) = held("above")
+            queue.addOperation(above)
+            await begun.taken()
+            let dependent = Mutex<AsyncOperation<Int>?>(AsyncOperation { 1 })
+            dependent.withLock { $0?.addDependency(above) }
+            async let finishing: Bool = blocking { above.finish(.success(1)) }
+            let last = dependent.withLock { dependent in
+                defer { dependent = nil }
+                return dependent
+            }
+            withExtendedLifetime(last) {}
+            _ = await finishing
+        }
+    }
+
+    @Test func aGraphNobodyRunsIsFreed() async {
+        let freed = Counter()
+        do {
+            let captured = Tracked(freed: freed)
+            let first = AsyncOperation<Int> {
+                captured.touch()
+                return 1
+            }
+            let second = first.then { $0 + 1 }
+            let third = second.and(first)
+            third.addDependency(first)
+        }
+        #expect(freed.value == 1)
+    }
+
+    @Test func aFinishedChainKeepsOnlyWhatIsHeld() async throws {
+        let freed = Counter()
+        let first = Mutex<AsyncOperation<Tracked>?>(AsyncOperation { Tracked(freed: freed) })
+        let last = first.withLock { $0! }.then { captured in
+            captured.touch()
+            return 1
+        }
+        queue.addOperation(first.withLock { $0! })
+        queue.addOperation(last)
+        _ = try await last.value
+        first.withLock { $0 = nil }
+        await eventually("the last step does not keep the first one's output") { freed.value == 1 }
+    }
+
+    @Test func aLongChainRunsInOrder() async throws {
+        let length = 1000
+        var chain = [AsyncOperation<Int> { 0 }]
+        for _ in 1..<length {
+            chain.append(chain[chain.count - 1].then { $0 + 1 })
+        }
+        for operation in chain { queue.addOperation(operation) }
+        #expect(try await chain[length - 1].value == length - 1)
+    }
+
+    // MARK: Cycles
+
+    private static func numbered(_ numbers: [Int]) -> [Int: AsyncOperation<Int>] {
+        Dictionary(uniqueKeysWithValues: numbers.map { number in
+            (number, AsyncOperation<Int>(name: "\(number)") { number })
+        })
+    }
+
+    @Test func aCycleIsNamedWhenItsLastEdgeIsAdded() async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            let operation = OperationDependencyTests.numbered([2, 3, 5])
+            operation[2]!.addDependency(operation[5]!)
+            operation[5]!.addDependency(operation[3]!)
+            try FileHandle.standardError.write(contentsOf: Data("two edges are fine\n".utf8))
+            operation[3]!.addDependency(operation[2]!)
+        }
+        let text = sentence(result)
+        #expect(text.hasPrefix("two edges are fine\n"))
+        #expect(text.contains("interlock: Operation.addDependency(\"3\"): waiting for \"2\" closes a cycle"))
+        #expect(text.contains("\"3\" → \"2\" → \"5\" → \"3\""))
+    }
+
+    @Test func anOperationThatWaitsForItselfIsNamed() async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            let operation = AsyncOperation<Int>(name: "self") { 1 }
+            operation.addDependency(operation)
+        }
+        #expect(sentence(result).contains("\"self\" → \"self\""))
+    }
+
+    @Test func aCycleThroughAnotherKindOfOperationIsNamed() async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            let first = AsyncOperation<Int>(name: "first") { 1 }
+            let block = BlockOperation {}
+            block.name = "block"
+            block.addDependency(first)
+            first.addDependency(block)
+        }
+        #expect(sentence(result).contains("\"first\" → \"block\" → \"first\""))
+    }
+
+    @Test func aCycleMayBeAskedFor() throws {
+        let operation = Self.numbered([2, 3, 5, 7])
+        operation[2]!.addDependency(operation[5]!)
+        operation[5]!.addDependency(operation[3]!)
+        operation[7]!.addDependency(operation[3]!)
+        #expect(operation[2]!.cycle(byDependingOn: operation[3]!) == nil)
+        #expect(operation[7]!.cycle(byDependingOn: operation[2]!) == nil)
+        let cycle = try #require(operation[3]!.cycle(byDependingOn: operation[2]!))
+        #expect(cycle.map(\.name) == ["3", "2", "5", "3"])
+        operation[2]!.removeDependency(operation[5]!)
+        #expect(operation[3]!.cycle(byDependingOn: operation[2]!) == nil)
+    }
+
+    @Test func aDependencyAddedAfterTheStartIsReported() async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            let above = AsyncOperation<Int>(name: "above") { 1 }
+            let below = AsyncOperation<Int>(name: "below") { 1 }
+            below.start()
+            below.addDependency(above)
+        }
+        #expect(sentence(result).contains("Operation.addDependency(\"below\"): it has started, too late to wait for \"above\""))
+    }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Typed data from step to step: what each is given, and what becomes of errors and cancellations.
+
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Interlock
+
+@Suite struct OperationStepTests {
+    let queue = OperationQueue()
+
+    private struct Encrypted: Sendable, Equatable { var bytes: [UInt8] }
+    private struct Picture: Sendable, Equatable { var pixels: [UInt8] }
+
+    @Test func downloadDecryptShiftEachGetsTheOutputBefore() async throws {
+        let filters = OperationQueue()
+        let download = AsyncOperation<Encrypted>(name: "download") { completion in
+            DispatchQueue.global().async { completion.succeed(Encrypted(bytes: [1, 2, 3])) }
+        }
+        let decrypt = download.then(name: "decrypt") { (encrypted: Encrypted) -> Picture in
+            Picture(pixels: encrypted.bytes.map { $0 ^ 0xFF })
+        }
+        let shift = decrypt.then(name: "tilt-shift") { (picture: Picture) async throws -> Picture in
+            await Task.yield()
+            return Picture(pixels: picture.pixels.reversed())
+        }
+        queue.enqueue(download, decrypt)
+        filters.addOperation(shift)
+        #expect(try await shift.value == Picture(pixels: [252, 253, 254]))
+    }
+
+    @Test func anErrorPassesOnUnchangedAndNoStepBelowRuns() async throws {
+        let ran = Counter()
+        let first = AsyncOperation<Int>(name: "first") { throw Broken(why: "no network") }
+        let second = first.then { value in ran.increment() + value }
+        let third = second.then { value async in ran.increment() + value }
+        let last = third.then { (value: Int, completion: OperationCompletion<Int>) in
+            ran.increment()
+            completion.succeed(value)
+        }
+        queue.enqueue(first, second, third, last)
+        await #expect(throws: Broken(why: "no network")) { try await last.value }
+        #expect(ran.value == 0)
+    }
+
+    @Test func aCancellationReachesTheLastStepWithTheNameOfTheCancelled() async throws {
+        let first = AsyncOperation<Int>(name: "first") { 1 }
+        let second = first.then(name: "second") { $0 }
+        let last = second.then(name: "last") { $0 }
+        first.cancel()
+        queue.enqueue(first, second, last)
+        await #expect(throws: OperationCancelled(operation: "first")) { try await last.value }
+        #expect(!second.isCancelled && !last.isCancelled)
+    }
+
+    @Test func recoverGivesAnotherValue() async throws {
+        let first = AsyncOperation<Int> { throw Broken() }
+        let rescued = first.recover { error in error is Broken ? 7 : 0 }
+        let fine = rescued.recover { _ in 9 }
+        queue.enqueue(first, rescued, fine)
+        #expect(try await fine.value == 7)
+    }
+
+    @Test func flatMapEndsWithTheOutcomeOfTheOperationItMade() async throws {
+        let first = AsyncOperation<Int> { 6 }
+        let product = first.flatMap(on: queue) { value in AsyncOperation<Int> { value * 7 } }
+        let broken = first.flatMap(on: queue) { _ in AsyncOperation<Int> { throw Broken() } }
+        let unmade = first.flatMap(on: queue) { _ -> AsyncOperation<Int> in throw Broken(why: "unmade") }
+        queue.enqueue(first, product, broken, unmade)
+        #expect(try await product.value == 42)
+        await #expect(throws: Broken()) { try await broken.value }
+        await #expect(throws: Broken(why: "unmade")) { try await unmade.value }
+    }
+
+    @Test func cancellingAFlatMapCancelsTheOperationItMade() async throws {
+        let begun = Handshake()
+        let inner = AsyncOperation<Int>(name: "inner") {
+            begun.give()
+            while !Task.isCancelled { await Task.yield() }
+            throw CancellationError()
+        }
+        let first = AsyncOperation<Int> { 6 }
+        let outer = first.flatMap(name: "outer", on: queue) { _ in inner }
+        queue.enqueue(first, outer)
+        await begun.taken()
+        outer.cancel()
+        await #expect(throws: OperationCancelled(operation: "outer")) { try await outer.value }
+        await #expect(throws: OperationCancelled(operation: "inner")) { try await inner.value }
+    }
+
+    @Test func andWaitsForBothAndAllForAll() async throws {
+        let number = AsyncOperation<Int> { 4 }
+        let word = AsyncOperation<String> { "four" }
+        let both = number.and(word)
+        queue.enqueue(number, word, both)
+        #expect(try await both.value == (4, "four"))
+
+        let many = (0..<20).map { number in AsyncOperation<Int> { number } }
+        let all = AsyncOperation<[Int]>.all(of: many)
+        queue.addOperation(all)
+        for operation in many.reversed() { queue.addOperation(operation) }
+        #expect(try await all.value == Array(0..<20))
+
+        let some = [AsyncOperation<Int> { 1 }, AsyncOperation<Int> { throw Broken() }]
+        let failed = AsyncOperation<[Int]>.all(of: some)
+        queue.enqueue(some[0], some[1], failed)
+        await #expect(throws: Broken()) { try await failed.value }
+    }
+}
