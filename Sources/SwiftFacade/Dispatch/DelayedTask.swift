@@ -98,7 +98,9 @@ extension GCD {
     /// - Returns: the handle that cancels it.
     @discardableResult
     public static func after(
-        _ delay: Duration, on queue: DispatchQueue = main, _ work: @escaping @Sendable () -> Void
+        _ delay: Duration,
+        on queue: DispatchQueue = main,
+        _ work: @escaping @Sendable () -> Void
     ) -> DelayedTask {
         _ = QueueTag.of(queue)
         let task = DelayedTask(deadline: .after(delay), work)

@@ -86,7 +86,8 @@ extension DispatchGroup {
     ///   - timeout: how long to wait; nil waits for ever.
     /// - Complexity: O(*n*) in the jobs.
     public func collect<Value: Sendable>(
-        _ type: Value.Type = Value.self, timeout: Duration? = nil
+        _ type: Value.Type = Value.self,
+        timeout: Duration? = nil
     ) -> CollectedResults<Value> {
         _ = wait(timeout: .after(timeout))
         return taken(type)
@@ -99,7 +100,8 @@ extension DispatchGroup {
     ///   - type: the values' type, where it cannot be inferred.
     ///   - timeout: how long to wait; nil waits for ever.
     public func collect<Value: Sendable>(
-        _ type: Value.Type = Value.self, timeout: Duration? = nil
+        _ type: Value.Type = Value.self,
+        timeout: Duration? = nil
     ) async throws(CancellationError) -> CollectedResults<Value> {
         _ = try await becameEmpty(timeout: timeout)
         return taken(type)
@@ -113,7 +115,8 @@ extension DispatchGroup {
         let entries = GroupLedger.of(self).collect(ObjectIdentifier(Value.self))
         return CollectedResults(
             results: entries.map { $0.result as? Result<Value, any Error> },
-            running: entries.filter { $0.result == nil }.map(\.job))
+            running: entries.filter { $0.result == nil }.map(\.job)
+        )
     }
 
     private enum Wake { case empty, timedOut, cancelled }

@@ -65,7 +65,9 @@ extension DispatchGroup {
     ///   - line: where the job enters; leave the default.
     ///   - start: given the completion, which it or its callback calls.
     public func wrap<Value: Sendable>(
-        _ label: String = "", file: StaticString = #fileID, line: UInt = #line,
+        _ label: String = "",
+        file: StaticString = #fileID,
+        line: UInt = #line,
         _ start: (GroupCompletion<Value>) throws -> Void
     ) {
         let completion = job(label, "\(file):\(line)", Value.self)
@@ -85,7 +87,9 @@ extension DispatchGroup {
     ///   - handler: what the callback does.
     /// - Returns: the callback.
     public func leaving<each Argument>(
-        _ label: String = "", file: StaticString = #fileID, line: UInt = #line,
+        _ label: String = "",
+        file: StaticString = #fileID,
+        line: UInt = #line,
         _ handler: @escaping @Sendable (repeat each Argument) -> Void
     ) -> @Sendable (repeat each Argument) -> Void {
         let stay = SilentStay(enterToken(label, file: file, line: line))
@@ -103,7 +107,10 @@ extension DispatchGroup {
     ///   - line: where the job enters; leave the default.
     ///   - work: the closure.
     public func run<Value: Sendable>(
-        _ label: String = "", on queue: DispatchQueue, file: StaticString = #fileID, line: UInt = #line,
+        _ label: String = "",
+        on queue: DispatchQueue,
+        file: StaticString = #fileID,
+        line: UInt = #line,
         _ work: @escaping @Sendable () throws -> Value
     ) {
         let completion = job(label, "\(file):\(line)", Value.self)
@@ -113,7 +120,8 @@ extension DispatchGroup {
 
     private func job<Value>(_ label: String, _ origin: String, _: Value.Type) -> GroupCompletion<Value> {
         GroupCompletion(
-            LeaveToken(group: self, label: label, origin: origin, valueType: ObjectIdentifier(Value.self)))
+            LeaveToken(group: self, label: label, origin: origin, valueType: ObjectIdentifier(Value.self))
+        )
     }
 }
 

@@ -87,7 +87,8 @@ extension GCD {
     ///   - work: the closure; what it throws is thrown on.
     /// - Returns: the closure's value.
     public static func run<Value: Sendable>(
-        on queue: DispatchQueue = userInitiated, _ work: @escaping @Sendable () throws -> Value
+        on queue: DispatchQueue = userInitiated,
+        _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         let pending = PendingWork(work)
         let result = Rendezvous<Result<Value, any Error>>()
@@ -105,8 +106,10 @@ extension GCD {
     }
 
     private static func deliver<Value: Sendable>(
-        on queue: DispatchQueue, deliverOn delivery: DispatchQueue,
-        _ work: @escaping @Sendable () -> Value, _ completion: @escaping @Sendable (Value) -> Void
+        on queue: DispatchQueue,
+        deliverOn delivery: DispatchQueue,
+        _ work: @escaping @Sendable () -> Value,
+        _ completion: @escaping @Sendable (Value) -> Void
     ) {
         _ = QueueTag.of(queue)
         _ = QueueTag.of(delivery)

@@ -30,17 +30,20 @@ extension GCD {
     /// - Returns: what `body` returned.
     @discardableResult
     public static func sync<Value, Failure: Error>(
-        on queue: DispatchQueue, _ body: () throws(Failure) -> Value
+        on queue: DispatchQueue,
+        _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
         guard let target = QueueTag.of(queue) else { return try perform(on: queue, body) }
         let entered = enteredQueues()
         if let outermost = entered.firstIndex(where: { $0 === target }) {
             let way = (entered[outermost...] + [target]).map(\.quoted).joined(separator: " → ")
             MisuseReport.stop(
-                "GCD.sync", "on: \(target.quoted)",
+                "GCD.sync",
+                "on: \(target.quoted)",
                 "would wait for itself: this thread is running on \(entered[entered.count - 1].quoted) and "
                     + "has entered \(target.quoted) already (\(way)), so the work could never start; "
-                    + "call it directly or use async")
+                    + "call it directly or use async"
+            )
         }
         let inside = entered + [target]
         return try perform(on: queue) { () throws(Failure) -> Value in
@@ -60,7 +63,8 @@ extension GCD {
 
     /// `DispatchQueue.sync` with the error's type kept.
     private static func perform<Value, Failure: Error>(
-        on queue: DispatchQueue, _ body: () throws(Failure) -> Value
+        on queue: DispatchQueue,
+        _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
         let result: Result<Value, Failure> = queue.sync {
             do throws(Failure) { return .success(try body()) } catch { return .failure(error) }

@@ -14,7 +14,8 @@ import Dispatch
 public enum GCD {
     /// The main queue: serial, and drained only under `dispatchMain()`, a run loop or an async `main`.
     public static var main: DispatchQueue { .main }
-    /// The global queue for work the user is waiting on at this moment, such as animation.
+    /// The global queue for work the user is waiting on at this moment, such as animation. On
+    /// Linux it is the queue for ``userInitiated``: there is no class above that one.
     public static var userInteractive: DispatchQueue { .global(qos: .userInteractive) }
     /// The global queue for work the user asked for and waits for.
     public static var userInitiated: DispatchQueue { .global(qos: .userInitiated) }
@@ -32,7 +33,9 @@ public enum GCD {
     ///   - qos: the service class, a hint on Linux.
     ///   - target: the queue that supplies the threads, by default a global one.
     public static func serialQueue(
-        label: String, qos: DispatchQoS = .unspecified, target: DispatchQueue? = nil
+        label: String,
+        qos: DispatchQoS = .unspecified,
+        target: DispatchQueue? = nil
     ) -> DispatchQueue {
         let queue = DispatchQueue(label: label, qos: qos, target: target)
         _ = QueueTag.of(queue, width: .serial)
@@ -50,7 +53,9 @@ public enum GCD {
     ///   - qos: the service class, a hint on Linux.
     ///   - target: the queue that supplies the threads, by default a global one.
     public static func concurrentQueue(
-        label: String, qos: DispatchQoS = .unspecified, target: DispatchQueue? = nil
+        label: String,
+        qos: DispatchQoS = .unspecified,
+        target: DispatchQueue? = nil
     ) -> DispatchQueue {
         let queue = DispatchQueue(label: label, qos: qos, attributes: .concurrent, target: target)
         _ = QueueTag.of(queue, width: .concurrent)

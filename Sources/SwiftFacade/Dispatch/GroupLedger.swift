@@ -19,7 +19,9 @@ public struct RunningJob: Sendable, CustomStringConvertible {
     public let origin: String
 
     /// The label in quotes, and the place.
-    public var description: String { label.isEmpty ? "the job entered at \(origin)" : "\"\(label)\" (\(origin))" }
+    public var description: String {
+        label.isEmpty ? "the job entered at \(origin)" : "\"\(label)\" (\(origin))"
+    }
 }
 
 final class GroupLedger: Sendable {
@@ -76,6 +78,8 @@ final class GroupLedger: Sendable {
             }
         }
     }
+
+    var entryCount: Int { page.withLock { $0.entries.count } }
 
     var running: [RunningJob] {
         page.withLock { $0.entries.filter { !$0.hasLeft }.map(\.job) }

@@ -38,8 +38,10 @@ public final class LeaveToken: Sendable {
     deinit {
         if leaveIfInside() {
             MisuseReport.tell(
-                "LeaveToken.deinit", displayName,
-                "dropped without leave(); it was made at \(origin) and has now left group \(groupName)")
+                "LeaveToken.deinit",
+                displayName,
+                "dropped without leave(); it was made at \(origin) and has now left group \(groupName)"
+            )
         }
     }
 
@@ -49,8 +51,10 @@ public final class LeaveToken: Sendable {
     public func leave() {
         if !leaveIfInside() {
             MisuseReport.stop(
-                "LeaveToken.leave", displayName,
-                "left twice; it was made at \(origin) and has left group \(groupName) already")
+                "LeaveToken.leave",
+                displayName,
+                "left twice; it was made at \(origin) and has left group \(groupName) already"
+            )
         }
     }
 
@@ -83,7 +87,9 @@ extension DispatchGroup {
     ///   - file: where the token is made; leave the default.
     ///   - line: where the token is made; leave the default.
     /// - Returns: the token, whose ``LeaveToken/leave()`` must be called once.
-    public func enterToken(_ label: String = "", file: StaticString = #fileID, line: UInt = #line) -> LeaveToken {
+    public func enterToken(_ label: String = "", file: StaticString = #fileID, line: UInt = #line)
+        -> LeaveToken
+    {
         LeaveToken(group: self, label: label, origin: "\(file):\(line)")
     }
 }

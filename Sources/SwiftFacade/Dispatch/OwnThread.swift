@@ -10,7 +10,9 @@ import Foundation
 enum OwnThread {
     /// Runs `body` on a new thread with that name (the system shows the first 15 bytes).
     static func run(
-        named name: String, quality: QualityOfService = .default, _ body: @escaping @Sendable () -> Void
+        named name: String,
+        quality: QualityOfService = .default,
+        _ body: @escaping @Sendable () -> Void
     ) {
         let thread = Thread(block: body)
         thread.name = name

@@ -59,7 +59,8 @@ enum EnteredQueues {
 
     /// Runs `body` with the list replaced, and puts back what this thread had before.
     static func with<Value, Failure: Error>(
-        _ entered: [QueueTag], _ body: () throws(Failure) -> Value
+        _ entered: [QueueTag],
+        _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
         let before = current
         Thread.current.threadDictionary[key] = entered

@@ -23,6 +23,9 @@ extension Sequence where Element: Sendable {
     ///   - transform: called once for each element begun, on the calling thread or one of its own.
     /// - Returns: one result for each element.
     /// - Complexity: O(*n*) calls, `maxConcurrency` - 1 threads created.
+    // Disfavoured so that `await` before the call decides: with a closure that fits both forms the compiler
+    // otherwise finds them equally good.
+    @_disfavoredOverload
     public func concurrentMap<Output: Sendable, Failure: Error>(
         maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
         _ transform: @Sendable (Element) throws(Failure) -> Output
@@ -32,16 +35,19 @@ extension Sequence where Element: Sendable {
         let workers = Swift.min(validated(maxConcurrency, "concurrentMap"), elements.count)
         withoutActuallyEscaping(transform) { transform in
             let helpers = DispatchGroup()
+            work.begin { index throws(Failure) in try transform(elements[index]) }
             for number in 1..<Swift.max(workers, 1) {
                 helpers.enter()
                 OwnThread.run(named: "concurrentMap.\(number)") {
-                    work.run { index throws(Failure) in try transform(elements[index]) }
+                    work.run()
                     helpers.leave()
                 }
             }
-            work.run { index throws(Failure) in try transform(elements[index]) }
-            // Nothing escapes: all helpers have left the closure before it goes out of scope.
+            work.run()
             helpers.wait()
+            // A helper's thread may still be on its way out, but what it holds is `work`, not the closure:
+            // with this the last reference to it is the caller's again.
+            work.end()
         }
         return try work.results()
     }
@@ -53,6 +59,7 @@ extension Sequence where Element: Sendable {
     ///   - maxConcurrency: how many elements are in progress at most; by default the number of
     ///     processors.
     ///   - body: called once for each element begun, on the calling thread or one of its own.
+    @_disfavoredOverload
     public func concurrentForEach<Failure: Error>(
         maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
         _ body: @Sendable (Element) throws(Failure) -> Void
@@ -62,15 +69,22 @@ extension Sequence where Element: Sendable {
 
     func validated(_ maxConcurrency: Int, _ call: String) -> Int {
         if maxConcurrency < 1 {
-            MisuseReport.stop(call, "maxConcurrency: \(maxConcurrency)", "at least one element must be allowed at a time")
+            MisuseReport.stop(
+                call,
+                "maxConcurrency: \(maxConcurrency)",
+                "at least one element must be allowed at a time"
+            )
         }
         return maxConcurrency
     }
 }
 
-/// The counter, the results and the first error of one `concurrentMap`.
+/// The closure, the counter, the results and the first error of one `concurrentMap`.
 private final class SharedWork<Output: Sendable, Failure: Error>: Sendable {
+    typealias Body = @Sendable (Int) throws(Failure) -> Output
+
     private struct State {
+        var body: Body?
         var next = 0
         var results: [Output?]
         var failure: Failure?
@@ -84,8 +98,15 @@ private final class SharedWork<Output: Sendable, Failure: Error>: Sendable {
         state = Mutex(State(results: Array(repeating: nil, count: count)))
     }
 
-    /// One worker: takes indices until none is left or one has failed.
-    func run(_ body: (Int) throws(Failure) -> Output) {
+    func begin(_ body: @escaping Body) { state.withLock { $0.body = body } }
+
+    func end() { state.withLock { $0.body = nil } }
+
+    /// One worker: takes indices until none is left or one has failed. Not inlined, so that its reference
+    /// to the closure is gone when it returns.
+    @inline(never)
+    func run() {
+        guard let body = state.withLock({ $0.body }) else { return }
         var mine: [(index: Int, output: Output)] = []
         while let index = takeIndex() {
             do throws(Failure) {

@@ -28,7 +28,9 @@ extension AsyncOperation: GatedOperation {
         let hasFinished = record.withLock { record in
             if record.phase == .finished { return true }
             // Dependents come and go while a long operation runs: do not keep the gates of the gone.
-            if record.gates.count == record.gates.capacity { record.gates.removeAll(where: \.dependentIsGone) }
+            if record.gates.count == record.gates.capacity {
+                record.gates.removeAll(where: \.dependentIsGone)
+            }
             record.gates.append(gate)
             return false
         }

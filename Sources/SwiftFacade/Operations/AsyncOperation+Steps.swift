@@ -17,7 +17,8 @@ extension AsyncOperation {
     ///   - step: given the output, on the thread of the queue the step was added to.
     /// - Returns: the step, which waits for this operation. Add both to a queue.
     public final func then<Next: Sendable>(
-        name: String? = nil, _ step: @escaping @Sendable (Output) throws -> Next
+        name: String? = nil,
+        _ step: @escaping @Sendable (Output) throws -> Next
     ) -> AsyncOperation<Next> {
         following(name) { .block(with: $0, step) }
     }
@@ -30,7 +31,8 @@ extension AsyncOperation {
     ///   - step: given the output; its task is cancelled with the step.
     /// - Returns: the step, which waits for this operation. Add both to a queue.
     public final func then<Next: Sendable>(
-        name: String? = nil, priority: TaskPriority? = nil,
+        name: String? = nil,
+        priority: TaskPriority? = nil,
         _ step: @escaping @Sendable (Output) async throws -> Next
     ) -> AsyncOperation<Next> {
         following(name) { input in .task(priority) { try await step(try input()) } }
@@ -43,7 +45,8 @@ extension AsyncOperation {
     ///   - step: given the output and the completion to call.
     /// - Returns: the step, which waits for this operation. Add both to a queue.
     public final func then<Next: Sendable>(
-        name: String? = nil, _ step: @escaping @Sendable (Output, OperationCompletion<Next>) -> Void
+        name: String? = nil,
+        _ step: @escaping @Sendable (Output, OperationCompletion<Next>) -> Void
     ) -> AsyncOperation<Next> {
         following(name) { input in
             .handler { completion in
@@ -63,7 +66,8 @@ extension AsyncOperation {
     ///   - make: given the output. Cancelling the step cancels the operation it returned.
     /// - Returns: the step, which waits for this operation. Add both to a queue.
     public final func flatMap<Next: Sendable>(
-        name: String? = nil, on queue: OperationQueue,
+        name: String? = nil,
+        on queue: OperationQueue,
         _ make: @escaping @Sendable (Output) throws -> AsyncOperation<Next>
     ) -> AsyncOperation<Next> {
         then(name: name) { output, completion in
@@ -85,7 +89,8 @@ extension AsyncOperation {
     ///   - rescue: given the error of this operation or of one above it; may throw another.
     /// - Returns: the step, which waits for this operation. Add both to a queue.
     public final func recover(
-        name: String? = nil, _ rescue: @escaping @Sendable (any Error) throws -> Output
+        name: String? = nil,
+        _ rescue: @escaping @Sendable (any Error) throws -> Output
     ) -> AsyncOperation<Output> {
         following(name) { input in
             .block { do { return try input() } catch { return try rescue(error) } }
@@ -94,7 +99,8 @@ extension AsyncOperation {
 
     /// A step that gives both outputs once both operations have finished, or the error of one of them.
     public final func and<Other: Sendable>(
-        _ other: AsyncOperation<Other>, name: String? = nil
+        _ other: AsyncOperation<Other>,
+        name: String? = nil
     ) -> AsyncOperation<(Output, Other)> {
         let both = following(name) { input in
             .block { [weak other] in
@@ -111,7 +117,8 @@ extension AsyncOperation {
 
     /// An operation that gives the outputs of `operations`, in their order, or the first error in order.
     public static func all<Element>(
-        of operations: [AsyncOperation<Element>], name: String? = nil
+        of operations: [AsyncOperation<Element>],
+        name: String? = nil
     ) -> AsyncOperation<[Element]> where Output == [Element] {
         let all = AsyncOperation<[Element]>(
             name: name,
@@ -122,7 +129,8 @@ extension AsyncOperation {
                     }
                     return try result.get()
                 }
-            })
+            }
+        )
         for operation in operations { all.addDependency(operation) }
         return all
     }
@@ -136,7 +144,8 @@ extension AsyncOperation {
 
     /// An operation that depends on this one and whose work gets at its output through a closure.
     private func following<Next: Sendable>(
-        _ name: String?, _ work: (_ input: @escaping @Sendable () throws -> Output) -> AsyncOperation<Next>.Work
+        _ name: String?,
+        _ work: (_ input: @escaping @Sendable () throws -> Output) -> AsyncOperation<Next>.Work
     ) -> AsyncOperation<Next> {
         let next = AsyncOperation<Next>(
             name: name,
@@ -145,7 +154,8 @@ extension AsyncOperation {
                     throw OperationInputMissing(operation: name ?? "then", upstream: bareName)
                 }
                 return try result.get()
-            })
+            }
+        )
         next.addDependency(self)
         return next
     }

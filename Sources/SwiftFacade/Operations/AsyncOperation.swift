@@ -78,7 +78,8 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// is called. A cancelled operation finishes at once; use ``OperationCompletion/onCancel(_:)`` to
     /// tell the function.
     public convenience init(
-        name: String? = nil, _ body: @escaping @Sendable (OperationCompletion<Output>) -> Void
+        name: String? = nil,
+        _ body: @escaping @Sendable (OperationCompletion<Output>) -> Void
     ) {
         self.init(name: name, work: .handler(body))
     }
@@ -96,7 +97,8 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// Cancelling the operation cancels the task, and the operation finishes when the closure has
     /// returned or thrown; a `CancellationError` it throws then becomes ``OperationCancelled``.
     public convenience init(
-        name: String? = nil, priority: TaskPriority? = nil,
+        name: String? = nil,
+        priority: TaskPriority? = nil,
         _ body: @escaping @Sendable () async throws -> Output
     ) {
         self.init(name: name, work: .task(priority, body))
@@ -127,9 +129,11 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     public final override func start() {
         if !isReady && !isCancelled {
             MisuseReport.stop(
-                "Operation.start", displayName,
+                "Operation.start",
+                displayName,
                 "it still waits for \(unfinishedDependencyNames); add it to a queue, which starts it in time, "
-                    + "and add dependencies before that")
+                    + "and add dependencies before that"
+            )
         }
         willChangeValue(for: \.isExecuting)
         let decision = record.withLock { $0.begin(cancelled: { self.cancellationError }) }
@@ -143,7 +147,11 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         case .misuse(.finished):
             return
         case .misuse:
-            MisuseReport.stop("Operation.start", displayName, "it is executing already; an operation runs once")
+            MisuseReport.stop(
+                "Operation.start",
+                displayName,
+                "it is executing already; an operation runs once"
+            )
         }
     }
 
@@ -180,7 +188,10 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
             return
         case .some(.none):
             MisuseReport.stop(
-                "AsyncOperation.execute", displayName, "there is no work: override execute() or give a closure")
+                "AsyncOperation.execute",
+                displayName,
+                "there is no work: override execute() or give a closure"
+            )
         case .handler(let body):
             body(OperationCompletion(self))
         case .block(let body):
@@ -264,8 +275,10 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
             let name = MisuseReport.name(dependency.name, of: dependency)
             if phase != .waiting {
                 MisuseReport.stop(
-                    "Operation.addDependency", displayName,
-                    "it has started, too late to wait for \(name); add dependencies before the queue gets it")
+                    "Operation.addDependency",
+                    displayName,
+                    "it has started, too late to wait for \(name); add dependencies before the queue gets it"
+                )
             }
             if known { return nil }
             let isForeign = !(dependency is any GatedOperation)
@@ -274,9 +287,11 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
                 let path = DependencyGraph.path(from: dependency, to: self)
             {
                 MisuseReport.stop(
-                    "Operation.addDependency", displayName,
+                    "Operation.addDependency",
+                    displayName,
                     "waiting for \(name) closes a cycle in which nothing could ever start: "
-                        + DependencyGraph.describe([self] + path))
+                        + DependencyGraph.describe([self] + path)
+                )
             }
             (dependency as? any GatedOperation)?.markDependedUpon()
             let gate = DependencyGate(dependent: self)

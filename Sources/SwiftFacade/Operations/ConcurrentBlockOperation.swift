@@ -36,8 +36,10 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
     public init(name: String? = nil, maxConcurrency: Int = .max) {
         if maxConcurrency < 1 {
             MisuseReport.stop(
-                "ConcurrentBlockOperation", "maxConcurrency: \(maxConcurrency)",
-                "at least one closure must be allowed at a time")
+                "ConcurrentBlockOperation",
+                "maxConcurrency: \(maxConcurrency)",
+                "at least one closure must be allowed at a time"
+            )
         }
         self.maxConcurrency = maxConcurrency
         super.init()
@@ -46,7 +48,9 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
 
     /// Makes an operation of these closures.
     public convenience init(
-        name: String? = nil, maxConcurrency: Int = .max, _ blocks: [@Sendable () throws -> Value]
+        name: String? = nil,
+        maxConcurrency: Int = .max,
+        _ blocks: [@Sendable () throws -> Value]
     ) {
         self.init(name: name, maxConcurrency: maxConcurrency)
         for block in blocks { addBlock(block) }
@@ -59,7 +63,11 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
             return state.hasBegun
         }
         if isTooLate {
-            MisuseReport.stop("ConcurrentBlockOperation.addBlock", displayName, "it has begun; add closures before that")
+            MisuseReport.stop(
+                "ConcurrentBlockOperation.addBlock",
+                displayName,
+                "it has begun; add closures before that"
+            )
         }
     }
 
@@ -73,7 +81,9 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
         }
         if workers == 0 { finish(.success([])) }
         for number in 0..<workers {
-            OwnThread.run(named: "\(name ?? "blocks").\(number)", quality: qualityOfService) { [self] in work() }
+            OwnThread.run(named: "\(name ?? "blocks").\(number)", quality: qualityOfService) { [self] in
+                work()
+            }
         }
     }
 

@@ -32,7 +32,8 @@ enum DependencyGraph {
         while let operation = pending.popLast() {
             // One that has finished holds up nobody, whatever it once waited for.
             if operation.isFinished { continue }
-            for dependency in operation.dependencies where visited.insert(ObjectIdentifier(dependency)).inserted {
+            for dependency in operation.dependencies
+            where visited.insert(ObjectIdentifier(dependency)).inserted {
                 cameFrom[ObjectIdentifier(dependency)] = operation
                 if dependency === goal { return trail(to: goal, cameFrom) }
                 pending.append(dependency)

@@ -105,8 +105,12 @@ struct OperationRecord<Output: Sendable> {
             (gates, edges, finishHooks, cancelHandlers, stateHooks) = ([], [], [], [], [])
         }
         return Remains(
-            outcome: outcome, gates: gates, finishHooks: finishHooks, stateHooks: stateHooks,
-            freed: [work, edges, cancelHandlers])
+            outcome: outcome,
+            gates: gates,
+            finishHooks: finishHooks,
+            stateHooks: stateHooks,
+            freed: [work, edges, cancelHandlers]
+        )
     }
 
     // MARK: Cancelling

@@ -80,7 +80,9 @@ struct Broken: Error, Equatable { var why = "broken" }
 
 /// Waits for something another thread is about to do and tells nobody of, such as freeing an object.
 func eventually(
-    _ what: Comment, _ location: SourceLocation = #_sourceLocation, _ condition: @Sendable () -> Bool
+    _ what: Comment,
+    _ location: SourceLocation = #_sourceLocation,
+    _ condition: @Sendable () -> Bool
 ) async {
     let deadline = ContinuousClock.now + .seconds(Handshake.limit)
     while !condition() {

@@ -109,7 +109,9 @@ import Testing
         queue.enqueue(above, below)
         await begun.taken()
         below.removeDependency(above)
-        await #expect(throws: OperationInputMissing(operation: "below", upstream: "above")) { try await below.value }
+        await #expect(throws: OperationInputMissing(operation: "below", upstream: "above")) {
+            try await below.value
+        }
         above.finish(.success(1))
     }
 
@@ -178,7 +180,9 @@ import Testing
                 _ = try await below.outcome()
             }
             let box = WeakBox(seen)
-            await eventually("a cancelled operation is freed before its dependency ends") { box.object == nil }
+            await eventually("a cancelled operation is freed before its dependency ends") {
+                box.object == nil
+            }
             above.finish(.success(1))
         }
     }
@@ -244,9 +248,11 @@ import Testing
     // MARK: Cycles
 
     private static func numbered(_ numbers: [Int]) -> [Int: AsyncOperation<Int>] {
-        Dictionary(uniqueKeysWithValues: numbers.map { number in
-            (number, AsyncOperation<Int>(name: "\(number)") { number })
-        })
+        Dictionary(
+            uniqueKeysWithValues: numbers.map { number in
+                (number, AsyncOperation<Int>(name: "\(number)") { number })
+            }
+        )
     }
 
     @Test func aCycleIsNamedWhenItsLastEdgeIsAdded() async {
@@ -302,6 +308,10 @@ import Testing
             below.start()
             below.addDependency(above)
         }
-        #expect(sentence(result).contains("Operation.addDependency(\"below\"): it has started, too late to wait for \"above\""))
+        #expect(
+            sentence(result).contains(
+                "Operation.addDependency(\"below\"): it has started, too late to wait for \"above\""
+            )
+        )
     }
 }

@@ -145,14 +145,18 @@ import Testing
             await Task.yield()
             return "task"
         }.enqueued(on: queue)
-        let handler = AsyncOperation<String> { completion in completion.succeed("handler") }.enqueued(on: queue)
+        let handler = AsyncOperation<String> { completion in completion.succeed("handler") }.enqueued(
+            on: queue
+        )
         #expect(try await [block.value, task.value, handler.value] == ["block", "task", "handler"])
         let failing = AsyncOperation<String> { throw Broken() }.enqueued(on: queue)
         let failingTask = AsyncOperation<String> {
             await Task.yield()
             throw Broken()
         }.enqueued(on: queue)
-        let failingHandler = AsyncOperation<String> { completion in completion.fail(Broken()) }.enqueued(on: queue)
+        let failingHandler = AsyncOperation<String> { completion in completion.fail(Broken()) }.enqueued(
+            on: queue
+        )
         await #expect(throws: Broken()) { try await failing.value }
         await #expect(throws: Broken()) { try await failingTask.value }
         await #expect(throws: Broken()) { try await failingHandler.value }
@@ -289,7 +293,9 @@ import Testing
     @Test func runningTwiceIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             let kept = Mutex<OperationCompletion<Int>?>(nil)
-            let operation = AsyncOperation<Int>(name: "once") { completion in kept.withLock { $0 = completion } }
+            let operation = AsyncOperation<Int>(name: "once") { completion in
+                kept.withLock { $0 = completion }
+            }
             operation.start()
             operation.start()
         }
@@ -302,7 +308,9 @@ import Testing
             let operation = above.then(name: "below") { $0 + 1 }
             operation.start()
         }
-        #expect(sentence(result).contains("interlock: Operation.start(\"below\"): it still waits for \"above\""))
+        #expect(
+            sentence(result).contains("interlock: Operation.start(\"below\"): it still waits for \"above\"")
+        )
     }
 
     @Test func anOperationWithoutWorkIsReported() async {

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `GCD.sync` refuses to wait for itself, says which queues are involved, and refuses nothing else. Each
+// report is made by a child process, which would hang or trap without text if it were missed.
+
+import Dispatch
+import Foundation
+import Testing
+
+@testable import Interlock
+
+@Suite struct CheckedSyncTests {
+    @Test func valuesAndErrorsPassThrough() throws {
+        let queue = GCD.serialQueue(label: "plain")
+        #expect(GCD.sync(on: queue) { 42 } == 42)
+        #expect(throws: Broken()) { try GCD.sync(on: queue) { () throws(Broken) in throw Broken() } }
+    }
+
+    @Test func differentQueuesNest() {
+        let (a, b, c) = (GCD.serialQueue(label: "A"), GCD.serialQueue(label: "B"), DispatchQueue(label: "C"))
+        for _ in 0..<3 {
+            #expect(GCD.sync(on: a) { GCD.sync(on: b) { GCD.sync(on: c) { 3 } } } == 3)
+        }
+        #expect(EnteredQueues.current.isEmpty)
+    }
+
+    @Test func theSameLabelIsNotTheSameQueue() {
+        let (one, two) = (GCD.serialQueue(label: "twin"), GCD.serialQueue(label: "twin"))
+        #expect(GCD.sync(on: one) { GCD.sync(on: two) { 1 } } == 1)
+    }
+
+    @Test func aQueueMayBeEnteredAgainAfterItWasLeft() async {
+        let queue = GCD.serialQueue(label: "again")
+        for _ in 0..<10 { GCD.sync(on: queue) {} }
+        // From another queue's work, on the same few threads of the pool.
+        for _ in 0..<10 {
+            let value: Int? = try? await GCD.run(on: GCD.utility) { GCD.sync(on: queue) { 1 } }
+            #expect(value == 1)
+        }
+    }
+
+    @Test func workStartedInsideIsNotInside() async {
+        let queue = GCD.serialQueue(label: "inside")
+        let arrival = Rendezvous<Int>()
+        GCD.sync(on: queue) {
+            DispatchQueue.global().async { arrival.settle(GCD.sync(on: queue) { 7 }) }
+            Task { GCD.sync(on: queue) {} }
+        }
+        #expect(await arrival.value() == 7)
+    }
+
+    @Test func globalQueuesMayBeEnteredFromThemselves() async throws {
+        let value = try await GCD.run(on: GCD.utility) { GCD.sync(on: GCD.utility) { 5 } }
+        #expect(value == 5)
+    }
+
+    @Test func aConcurrentTargetMayBeEnteredFromTheQueueOnIt() async throws {
+        let target = GCD.concurrentQueue(label: "target")
+        let queue = DispatchQueue(label: "on target", target: target)
+        let arrival = Rendezvous<Int>()
+        queue.async { arrival.settle(GCD.sync(on: target) { 5 }) }
+        #expect(await arrival.value() == 5)
+    }
+
+    @Test func syncOntoTheCurrentQueueIsReported() async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            let queue = DispatchQueue(label: "org.interlock.photos")
+            GCD.sync(on: queue) { GCD.sync(on: queue) {} }
+        }
+        #expect(
+            sentence(result).contains(
+                "interlock: GCD.sync(on: \"org.interlock.photos\"): would wait for itself"
+            )
+        )
+        #expect(sentence(result).contains("(\"org.interlock.photos\" → \"org.interlock.photos\")"))
+    }
+
+    @Test func syncFromAsyncWorkOntoItsOwnQueueIsReported() async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            let queue = DispatchQueue(label: "never met before")
+            queue.async { GCD.sync(on: queue) {} }
+            try await Task.sleep(for: .seconds(60))
+        }
+        #expect(sentence(result).contains("GCD.sync(on: \"never met before\"): would wait for itself"))
+    }
+
+    // A, then B, then A: libdispatch sees B only, and hangs.
+    @Test func enteringAQueueFurtherOutIsReportedWithBothLabels() async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            let (a, b) = (DispatchQueue(label: "A"), DispatchQueue(label: "B"))
+            GCD.sync(on: a) { GCD.sync(on: b) { GCD.sync(on: a) {} } }
+        }
+        #expect(sentence(result).contains("this thread is running on \"B\" and has entered \"A\" already"))
+        #expect(sentence(result).contains("(\"A\" → \"B\" → \"A\")"))
+    }
+
+    @Test func theFirstOfThreeMayHaveBeenEnteredByAsync() async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            let (a, b) = (GCD.serialQueue(label: "A"), DispatchQueue(label: "B"))
+            a.async { GCD.sync(on: b) { GCD.sync(on: a) {} } }
+            try await Task.sleep(for: .seconds(60))
+        }
+        #expect(sentence(result).contains("(\"A\" → \"B\" → \"A\")"))
+    }
+
+    @Test func syncOntoTheMainQueueFromItselfIsReported() async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            await MainActor.run { GCD.sync(on: GCD.main) {} }
+        }
+        #expect(sentence(result).contains("would wait for itself"))
+    }
+}

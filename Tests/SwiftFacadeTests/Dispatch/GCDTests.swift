@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Named queues, background work with its result on a chosen queue, delayed work.
+
+import Dispatch
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Interlock
+
+@Suite struct GCDTests {
+    private static func fibonacci(_ number: Int) -> Int {
+        number < 2 ? number : fibonacci(number - 1) + fibonacci(number - 2)
+    }
+
+    private static func broken() throws -> Int { throw Broken() }
+
+    private let key = DispatchSpecificKey<String>()
+
+    private func named(_ name: String) -> DispatchQueue {
+        let queue = GCD.serialQueue(label: name)
+        queue.setSpecific(key: key, value: name)
+        return queue
+    }
+
+    // MARK: Queues
+
+    // libdispatch for Linux has no class above user-initiated and answers with that queue for both.
+    @Test func theGlobalQueuesAreTheOnesTheyAreNamedFor() {
+        #expect(GCD.userInteractive.label == DispatchQueue.global(qos: .userInteractive).label)
+        let labels = [GCD.userInitiated, GCD.default, GCD.utility, GCD.background].map(\.label)
+        let expected = ["user-initiated", "default", "utility", "background"].map {
+            "com.apple.root.\($0)-qos"
+        }
+        #expect(labels == expected)
+        #expect(GCD.main.label == "com.apple.main-thread")
+    }
+
+    @Test func aSerialQueueRunsOneAtATimeInOrder() async {
+        let queue = GCD.serialQueue(label: "org.interlock.test.serial", qos: .utility)
+        #expect(queue.label == "org.interlock.test.serial" && queue.qos.qosClass == .utility)
+        let trace = Trace<String>()
+        for number in 0..<200 {
+            queue.async {
+                trace.add("begin \(number)")
+                trace.add("end \(number)")
+            }
+        }
+        await blocking { queue.sync {} }
+        #expect(trace.events == (0..<200).flatMap { ["begin \($0)", "end \($0)"] })
+    }
+
+    @Test func aConcurrentQueueRunsTwoAtOnce() async {
+        let queue = GCD.concurrentQueue(label: "org.interlock.test.concurrent")
+        let (first, second) = (Handshake(), Handshake())
+        queue.async {
+            first.give()
+            second.take()
+        }
+        queue.async {
+            second.give()
+            first.take()
+        }
+        await blocking { queue.sync(flags: .barrier) {} }
+    }
+
+    // MARK: Work in the background
+
+    @Test func anExpressionIsEvaluatedOnItsQueueAndDeliveredOnTheOther() async {
+        let (work, delivery) = (named("work"), named("delivery"))
+        let key = key
+        let arrival = Rendezvous<(ran: String?, delivered: String?)>()
+        GCD.run(on: work, deliverOn: delivery, DispatchQueue.getSpecific(key: key)) { ran in
+            arrival.settle((ran, DispatchQueue.getSpecific(key: key)))
+        }
+        #expect(await arrival.value() == ("work", "delivery"))
+    }
+
+    @Test func aClosureIsRunAndItsValueDelivered() async {
+        let (work, delivery) = (named("work"), named("delivery"))
+        let arrival = Rendezvous<Int>()
+        GCD.run(on: work, deliverOn: delivery) {
+            let base = 20
+            return Self.fibonacci(base)
+        } completion: { (value: Int) in
+            arrival.settle(value)
+        }
+        #expect(await arrival.value() == 6765)
+    }
+
+    @Test func theDefaultDeliveryIsTheMainQueue() async {
+        let key = key
+        GCD.main.setSpecific(key: key, value: "main")
+        let arrival = Rendezvous<(Int, String?)>()
+        GCD.run(Self.fibonacci(20)) { value in arrival.settle((value, DispatchQueue.getSpecific(key: key))) }
+        #expect(await arrival.value() == (6765, "main"))
+    }
+
+    @Test func errorsAreDeliveredAsResults() async {
+        let queue = named("work")
+        let expression = Rendezvous<Result<Int, any Error>>()
+        GCD.run(on: queue, deliverOn: queue, try Self.broken()) { (result: Result<Int, any Error>) in
+            expression.settle(result)
+        }
+        let closure = Rendezvous<Result<Int, any Error>>()
+        GCD.run(on: queue, deliverOn: queue) {
+            try Self.broken()
+        } completion: { result in
+            closure.settle(result)
+        }
+        for arrival in [expression, closure] {
+            let result = await arrival.value()
+            #expect(throws: Broken()) { try result.get() }
+        }
+    }
+
+    @Test func theAsyncFormSuspendsAndThrows() async throws {
+        let (queue, key) = (named("work"), key)
+        #expect(try await GCD.run(on: queue) { DispatchQueue.getSpecific(key: key) } == "work")
+        await #expect(throws: Broken()) { try await GCD.run(on: queue) { try Self.broken() } }
+    }
+
+    // queue:  [blocked..................]  (the work would be here)
+    // task:            waits, cancelled: throws now
+    @Test func workOfACancelledTaskThatHasNotBegunNeverRuns() async {
+        let queue = named("work")
+        let (blocked, goOn, ran, freed) = (Handshake(), Handshake(), Counter(), Counter())
+        queue.async {
+            blocked.give()
+            goOn.take()
+        }
+        await blocked.taken()
+        let task = {
+            let captured = Tracked(freed: freed)
+            return Task { [captured] in
+                try await GCD.run(on: queue) {
+                    captured.touch()
+                    return ran.increment()
+                }
+            }
+        }()
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        await eventually("the captures go while the queue is still blocked") { freed.value == 1 }
+        goOn.give()
+        await blocking { queue.sync {} }
+        #expect(ran.value == 0)
+    }
+
+    // MARK: Delayed work
+
+    @Test func delayedWorkIsNeverEarly() async throws {
+        for milliseconds in [0, 1, 3, 10, 25] {
+            let before = DispatchTime.now().uptimeNanoseconds
+            let ranAt = Mutex<UInt64>(0)
+            let work = DelayedWork { ranAt.withLock { $0 = DispatchTime.now().uptimeNanoseconds } }
+            let task = GCD.after(.milliseconds(milliseconds), on: .global()) { work.run() }
+            #expect(try await task.finished())
+            let elapsed = ranAt.withLock { $0 } - before
+            #expect(elapsed >= UInt64(milliseconds) * 1_000_000, "ran after \(elapsed) ns")
+            #expect(!task.cancel())
+        }
+    }
+
+    private final class DelayedWork: Sendable {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+        func run() { body() }
+    }
+
+    @Test func cancellingPreventsTheRunAndFreesTheCapturesAtOnce() async throws {
+        let (freed, ran) = (Counter(), Counter())
+        let task = {
+            let captured = Tracked(freed: freed)
+            return GCD.after(.seconds(3600), on: .global()) {
+                captured.touch()
+                ran.increment()
+            }
+        }()
+        #expect(freed.value == 0)
+        #expect(task.cancel())
+        #expect(freed.value == 1, "freed an hour before the deadline")
+        #expect(!task.cancel())
+        #expect(try await task.finished() == false)
+        #expect(ran.value == 0)
+    }
+
+    @Test func cancellingInARaceWithTheTimerDecidesOnce() async throws {
+        for _ in 0..<300 {
+            let ran = Counter()
+            let task = GCD.after(.microseconds(50), on: .global()) { ran.increment() }
+            let prevented = await blocking { task.cancel() }
+            let didRun = try await task.finished()
+            #expect(didRun != prevented)
+            #expect(ran.value == (prevented ? 0 : 1))
+        }
+    }
+
+    @Test func aCancelledWaitLeavesTheDelayedWorkAlone() async throws {
+        let goOn = Handshake()
+        let queue = named("held")
+        queue.async { goOn.take() }
+        let delayed = GCD.after(.zero, on: queue) {}
+        let waiter = Task { try await delayed.finished() }
+        waiter.cancel()
+        await #expect(throws: CancellationError.self) { try await waiter.value }
+        goOn.give()
+        #expect(try await delayed.finished())
+    }
+
+    @Test func durationsAreRoundedUpAndNeverWrap() {
+        #expect(Duration.nanoseconds(5).nanosecondsRoundedUp == 5)
+        #expect(Duration(secondsComponent: 0, attosecondsComponent: 1).nanosecondsRoundedUp == 1)
+        #expect(
+            Duration(secondsComponent: 2, attosecondsComponent: 1_000_000_001).nanosecondsRoundedUp
+                == 2_000_000_002
+        )
+        #expect(Duration.seconds(-1).nanosecondsRoundedUp == 0)
+        #expect(Duration.seconds(Int64.max).nanosecondsRoundedUp == nil)
+        #expect(DispatchTime.after(.seconds(Int64.max)) == .distantFuture)
+        #expect(DispatchTime.after(nil) == .distantFuture)
+    }
+}
