@@ -4,7 +4,11 @@
 // threads of their own, so elements may block without starving libdispatch's pool, and one processor's
 // worth of work costs no thread. Workers take the next index from one counter; each keeps its results
 // to itself and hands them over once, at its end, so the lock is touched once an element and never
-// while one is being worked on. The `async` form lives in `Sequence+ConcurrentMap+Async.swift`.
+// while one is being worked on.
+//
+// The `async` form of the same names lives in `Sequence+ConcurrentMap+Async.swift`. These are marked as
+// disfavoured so that `await` before the call decides: for a closure that fits both forms the compiler
+// otherwise finds them equally good.
 
 import Dispatch
 import Foundation
@@ -23,8 +27,6 @@ extension Sequence where Element: Sendable {
     ///   - transform: called once for each element begun, on the calling thread or one of its own.
     /// - Returns: one result for each element.
     /// - Complexity: O(*n*) calls, `maxConcurrency` - 1 threads created.
-    // Disfavoured so that `await` before the call decides: with a closure that fits both forms the compiler
-    // otherwise finds them equally good.
     @_disfavoredOverload
     public func concurrentMap<Output: Sendable, Failure: Error>(
         maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,

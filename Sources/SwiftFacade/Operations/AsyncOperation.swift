@@ -46,7 +46,9 @@ import Synchronization
 /// last edge is added to an `AsyncOperation`, not when it is added to another class. And
 /// `OperationQueue.addBarrierBlock` beside cancelled operations can deadlock the queue's own lock:
 /// make the barrier an operation that depends on the others instead.
-// Unchecked because Foundation declares its superclass so; all state added here is behind `record`.
+///
+/// Unchecked `Sendable` because Foundation declares its superclass so; all state added here is behind one
+/// lock. A subclass owes the same for what it adds.
 open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// What a subclass's ``execute()`` or a closure leaves behind.
     public typealias Outcome = Result<Output, any Error>

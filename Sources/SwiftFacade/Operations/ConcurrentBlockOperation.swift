@@ -14,7 +14,8 @@ import Synchronization
 /// order that threw; the others are not stopped by it. Cancelling while closures run lets them return
 /// (they may look at `isCancelled`) and starts no further one; the operation then ends with
 /// ``OperationCancelled``. All of it may be used from any thread.
-// Unchecked because its superclass is; all state added here is behind a mutex or constant.
+///
+/// Unchecked `Sendable` because its superclass is; all state added here is behind a mutex or constant.
 public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Value]>, @unchecked Sendable {
     private struct Blocks {
         var waiting: [@Sendable () throws -> Value] = []

@@ -13,7 +13,9 @@ import Testing
     @Test func valuesAndErrorsPassThrough() throws {
         let queue = GCD.serialQueue(label: "plain")
         #expect(GCD.sync(on: queue) { 42 } == 42)
-        #expect(throws: Broken()) { try GCD.sync(on: queue) { () throws(Broken) in throw Broken() } }
+        #expect(throws: JobFailure()) {
+            try GCD.sync(on: queue) { () throws(JobFailure) in throw JobFailure() }
+        }
     }
 
     @Test func differentQueuesNest() {

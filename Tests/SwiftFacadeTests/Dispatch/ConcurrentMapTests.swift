@@ -90,13 +90,13 @@ import Testing
     @Test func theFirstErrorStopsWhatHasNotBegun() async throws {
         let begun = Counter()
         await blocking {
-            let error = #expect(throws: Broken.self) {
-                try (0..<1000).concurrentForEach(maxConcurrency: 1) { number throws(Broken) in
+            let error = #expect(throws: JobFailure.self) {
+                try (0..<1000).concurrentForEach(maxConcurrency: 1) { number throws(JobFailure) in
                     begun.increment()
-                    if number == 5 { throw Broken(why: "\(number)") }
+                    if number == 5 { throw JobFailure(why: "\(number)") }
                 }
             }
-            #expect(error == Broken(why: "5"))
+            #expect(error == JobFailure(why: "5"))
         }
         #expect(begun.value == 6)
     }
@@ -106,7 +106,7 @@ import Testing
         let begun = Counter()
         let cancelled = Counter()
         let firstWaits = Handshake()
-        await #expect(throws: Broken()) {
+        await #expect(throws: JobFailure()) {
             try await (0..<100).concurrentForEach(maxConcurrency: 2) { number in
                 begun.increment()
                 if number == 0 {
@@ -115,7 +115,7 @@ import Testing
                     cancelled.increment()
                 } else {
                     await firstWaits.taken()
-                    throw Broken()
+                    throw JobFailure()
                 }
             }
         }
@@ -143,7 +143,7 @@ import Testing
         await blocking {
             _ = (0..<100).concurrentMap(maxConcurrency: 4) { _ in Tracked(alive: alive, freed: freed) }
             _ = try? (0..<100).concurrentMap(maxConcurrency: 4) { number in
-                if number == 50 { throw Broken() }
+                if number == 50 { throw JobFailure() }
                 return Tracked(alive: alive, freed: freed)
             }
         }

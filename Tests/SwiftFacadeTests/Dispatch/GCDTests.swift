@@ -14,7 +14,7 @@ import Testing
         number < 2 ? number : fibonacci(number - 1) + fibonacci(number - 2)
     }
 
-    private static func broken() throws -> Int { throw Broken() }
+    private static func broken() throws -> Int { throw JobFailure() }
 
     private let key = DispatchSpecificKey<String>()
 
@@ -111,14 +111,14 @@ import Testing
         }
         for arrival in [expression, closure] {
             let result = await arrival.value()
-            #expect(throws: Broken()) { try result.get() }
+            #expect(throws: JobFailure()) { try result.get() }
         }
     }
 
     @Test func theAsyncFormSuspendsAndThrows() async throws {
         let (queue, key) = (named("work"), key)
         #expect(try await GCD.run(on: queue) { DispatchQueue.getSpecific(key: key) } == "work")
-        await #expect(throws: Broken()) { try await GCD.run(on: queue) { try Self.broken() } }
+        await #expect(throws: JobFailure()) { try await GCD.run(on: queue) { try Self.broken() } }
     }
 
     // queue:  [blocked..................]  (the work would be here)

@@ -91,12 +91,12 @@ import Testing
             group.wrap("\(callback)") { (completion: GroupCompletion<Int>) in
                 switch callback {
                 case .value: completion.succeed(1)
-                case .error: completion.fail(Broken())
+                case .error: completion.fail(JobFailure())
                 case .twice:
                     completion.succeed(2)
                     if !completion.succeed(3) { refused.increment() }
                 case .never: break
-                case .thrown: throw Broken(why: "thrown")
+                case .thrown: throw JobFailure(why: "thrown")
                 case .later: DispatchQueue.global().async { completion.succeed(4) }
                 }
             }
@@ -104,10 +104,10 @@ import Testing
         let collected = try await group.collect(Int.self, timeout: .seconds(30))
         #expect(collected.isComplete && collected.results.count == 6 && refused.value == 1)
         #expect(collected.successes == [1, 2, 4])
-        #expect(throws: Broken()) { try collected.results[1]?.get() }
+        #expect(throws: JobFailure()) { try collected.results[1]?.get() }
         #expect(throws: JobAbandoned.self) { try collected.results[3]?.get() }
-        #expect(throws: Broken(why: "thrown")) { try collected.results[4]?.get() }
-        #expect(throws: Broken()) { try collected.values() }
+        #expect(throws: JobFailure(why: "thrown")) { try collected.results[4]?.get() }
+        #expect(throws: JobFailure()) { try collected.values() }
     }
 
     @Test func aWrappedHandlerRunsForTheFirstCallAndHasRunBeforeTheGroupIsEmpty() async throws {

@@ -76,7 +76,7 @@ final class Tracked: Sendable {
     func touch() {}
 }
 
-struct Broken: Error, Equatable { var why = "broken" }
+struct JobFailure: Error, Equatable { var why = "broken" }
 
 /// Waits for something another thread is about to do and tells nobody of, such as freeing an object.
 func eventually(

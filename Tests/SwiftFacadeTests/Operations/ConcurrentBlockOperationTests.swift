@@ -77,13 +77,13 @@ import Testing
             (0..<6).map { number in
                 {
                     ran.increment()
-                    if number == 2 || number == 4 { throw Broken(why: "\(number)") }
+                    if number == 2 || number == 4 { throw JobFailure(why: "\(number)") }
                     return number
                 }
             }
         )
         queue.addOperation(operation)
-        await #expect(throws: Broken(why: "2")) { try await operation.value }
+        await #expect(throws: JobFailure(why: "2")) { try await operation.value }
         #expect(ran.value == 6)
     }
 

@@ -33,7 +33,7 @@ import Testing
 
     @Test func anErrorPassesOnUnchangedAndNoStepBelowRuns() async throws {
         let ran = Counter()
-        let first = AsyncOperation<Int>(name: "first") { throw Broken(why: "no network") }
+        let first = AsyncOperation<Int>(name: "first") { throw JobFailure(why: "no network") }
         let second = first.then { value in ran.increment() + value }
         let third = second.then { value async in ran.increment() + value }
         let last = third.then { (value: Int, completion: OperationCompletion<Int>) in
@@ -41,7 +41,7 @@ import Testing
             completion.succeed(value)
         }
         queue.enqueue(first, second, third, last)
-        await #expect(throws: Broken(why: "no network")) { try await last.value }
+        await #expect(throws: JobFailure(why: "no network")) { try await last.value }
         #expect(ran.value == 0)
     }
 
@@ -56,8 +56,8 @@ import Testing
     }
 
     @Test func recoverGivesAnotherValue() async throws {
-        let first = AsyncOperation<Int> { throw Broken() }
-        let rescued = first.recover { error in error is Broken ? 7 : 0 }
+        let first = AsyncOperation<Int> { throw JobFailure() }
+        let rescued = first.recover { error in error is JobFailure ? 7 : 0 }
         let fine = rescued.recover { _ in 9 }
         queue.enqueue(first, rescued, fine)
         #expect(try await fine.value == 7)
@@ -66,12 +66,12 @@ import Testing
     @Test func flatMapEndsWithTheOutcomeOfTheOperationItMade() async throws {
         let first = AsyncOperation<Int> { 6 }
         let product = first.flatMap(on: queue) { value in AsyncOperation<Int> { value * 7 } }
-        let broken = first.flatMap(on: queue) { _ in AsyncOperation<Int> { throw Broken() } }
-        let unmade = first.flatMap(on: queue) { _ -> AsyncOperation<Int> in throw Broken(why: "unmade") }
+        let broken = first.flatMap(on: queue) { _ in AsyncOperation<Int> { throw JobFailure() } }
+        let unmade = first.flatMap(on: queue) { _ -> AsyncOperation<Int> in throw JobFailure(why: "unmade") }
         queue.enqueue(first, product, broken, unmade)
         #expect(try await product.value == 42)
-        await #expect(throws: Broken()) { try await broken.value }
-        await #expect(throws: Broken(why: "unmade")) { try await unmade.value }
+        await #expect(throws: JobFailure()) { try await broken.value }
+        await #expect(throws: JobFailure(why: "unmade")) { try await unmade.value }
     }
 
     @Test func cancellingAFlatMapCancelsTheOperationItMade() async throws {
@@ -103,9 +103,9 @@ import Testing
         for operation in many.reversed() { queue.addOperation(operation) }
         #expect(try await all.value == Array(0..<20))
 
-        let some = [AsyncOperation<Int> { 1 }, AsyncOperation<Int> { throw Broken() }]
+        let some = [AsyncOperation<Int> { 1 }, AsyncOperation<Int> { throw JobFailure() }]
         let failed = AsyncOperation<[Int]>.all(of: some)
         queue.enqueue(some[0], some[1], failed)
-        await #expect(throws: Broken()) { try await failed.value }
+        await #expect(throws: JobFailure()) { try await failed.value }
     }
 }
