@@ -3,20 +3,29 @@
 // One waiting thread, and a first-come-first-served line of them.
 //
 // A `Waiter` is made for one wait and thrown away: pure Swift has neither thread-local storage nor a
-// sleep on an address (futex), so the two allocations (this object and its semaphore) are the price of a
-// queue that knows who came first. The links belong to the line the waiter stands in and are
-// guarded by whatever mutex guards that line; once a waiter has been taken out, they belong to
-// whoever took it out, until that thread wakes it.
+// sleep on an address (futex), so the allocation of this object, and of a semaphore if it comes to
+// sleeping, is the price of a queue that knows who came first. The links belong to the line the waiter
+// stands in and are guarded by whatever mutex guards that line; once a waiter has been taken out, they
+// belong to whoever took it out, until that thread wakes it.
 
 import Dispatch
+import Synchronization
 
-// @unchecked: the links and the flag are guarded by the mutex of the line, the semaphore by itself.
+// @unchecked: the links and the flag are guarded by the mutex of the line; the semaphore is made by the
+// waiting thread and handed to the waking one by `state`.
 /// A thread that waits, or is about to.
 ///
 /// The thread that made it sleeps on it; whoever takes it out of the line wakes it, exactly once.
 @usableFromInline
 final class Waiter: @unchecked Sendable {
-    private let semaphore = DispatchSemaphore(value: 0)
+    private enum State {
+        static let waiting: UInt8 = 0
+        static let asleep: UInt8 = 1
+        static let woken: UInt8 = 2
+    }
+
+    private let state = Atomic<UInt8>(State.waiting)
+    private var semaphore: DispatchSemaphore?
     fileprivate var next: Waiter?
     fileprivate var previous: Waiter?
 
@@ -26,10 +35,26 @@ final class Waiter: @unchecked Sendable {
 
     /// Sleeps until woken, or until `deadline` has passed; nil waits for ever. True when woken.
     ///
+    /// Looks on for a while before it sleeps: a lock that is handed over, and not fought for, would
+    /// otherwise cost a sleep and a wake-up for each section as soon as somebody queues.
+    ///
     /// On Linux libdispatch turns the time-out into one of the wall clock. A wait that ends early because
     /// somebody set the clock forward goes back to sleep; one that would end late because it was set back
     /// is caught by sleeping at most `longestNap` at a time.
     func sleep(until deadline: ContinuousClock.Instant?) -> Bool {
+        // Acquire, pairs with wake: what the waking thread did is visible.
+        for _ in 0..<Self.looksBeforeSleeping where state.load(ordering: .acquiring) == State.woken {
+            return true
+        }
+        let semaphore = DispatchSemaphore(value: 0)
+        self.semaphore = semaphore
+        // Release part: the semaphore is there before the waking thread looks for it.
+        let fellAsleep = state.compareExchange(
+            expected: State.waiting,
+            desired: State.asleep,
+            ordering: .acquiringAndReleasing
+        ).exchanged
+        guard fellAsleep else { return true }
         guard let deadline else {
             semaphore.wait()
             return true
@@ -46,9 +71,13 @@ final class Waiter: @unchecked Sendable {
 
     /// Wakes the thread that sleeps here, or lets it pass when it comes to sleep.
     func wake() {
-        semaphore.signal()
+        // Acquire part: the semaphore; release part: see sleep.
+        if state.exchange(State.woken, ordering: .acquiringAndReleasing) == State.asleep {
+            semaphore?.signal()
+        }
     }
 
+    private static let looksBeforeSleeping = 2_000
     private static let longestNap = Duration.seconds(1)
 }
 

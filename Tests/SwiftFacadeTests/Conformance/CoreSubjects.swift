@@ -8,8 +8,6 @@ import Interlock
 extension Subjects {
     static let coreArrays = [ArraySubject("C-backed SafeArray") { CoreArray<Parcel>([]) }]
     static let coreLocks = [LockSubject("C-backed ReadWriteLock") { CoreLock($0) }]
-    static let coreSPSCRings: [SPSCSubject] = []
-    static let coreMPMCRings: [MPMCSubject] = []
     static let coreSemaphores = [
         SemaphoreSubject("C-backed FIFOSemaphore") { CoreSemaphore(permits: $0) }
     ]

@@ -171,14 +171,14 @@ extension Contests {
         [RingWork.alone, .trying, .waiting].map { work in
             Contest(
                 title: "SPSC: \(work.rawValue)",
-                core: entrant("C-backed", AtomicMPMCRing<Int>.self, work),
+                core: entrant("C-backed", CoreSPSCRing<Int>.self, work),
                 others: [entrant("cached indices over Atomic", AtomicSPSCRing<Int>.self, work)]
             )
         }
-            + [RingWork.alone, .trying, .waiting].map { work in
+            + RingWork.allCases.map { work in
                 Contest(
                     title: "MPMC: \(work.rawValue)",
-                    core: entrant("C-backed", AtomicSPSCRing<Int>.self, work),
+                    core: entrant("C-backed", CoreMPMCRing<Int>.self, work),
                     others: [entrant("slot sequences over Atomic", AtomicMPMCRing<Int>.self, work)]
                 )
             }

@@ -37,7 +37,10 @@ struct Contest: Sendable {
         let core: Double
         let other: Double
         let name: String
+        /// The C-backed version in its best round: what tells a slow version from a slow moment.
+        let coreAtBest: Double
         var value: Double { core / other }
+        var isSlowerThanHalf: Bool { coreAtBest < other / 2 }
 
         var line: String {
             let speeds = String(format: "%9.2f  %9.2f  %6.2f", core / 1e6, other / 1e6, value)
@@ -63,12 +66,18 @@ struct Contest: Sendable {
         }
         let medians = speeds.map { $0.sorted()[rounds / 2] }
         return zip(others, medians.dropFirst()).map { other, median in
-            Ratio(title: title, core: medians[0], other: median, name: other.name)
+            Ratio(
+                title: title,
+                core: medians[0],
+                other: median,
+                name: other.name,
+                coreAtBest: speeds[0].max() ?? 0
+            )
         }
     }
 }
 
-/// Runs `work` on `threads` threads of their own that start together and answers the sum of what they did.
+/// Runs `work` on `threads` threads, each on a processor of its own while there are enough, and answers the sum of what they did.
 func together(_ threads: Int, _ work: @escaping @Sendable (_ thread: Int) -> Int) -> Int {
     let gate = StartGate(threads)
     let total = Atomic<Int>(0)
@@ -76,6 +85,7 @@ func together(_ threads: Int, _ work: @escaping @Sendable (_ thread: Int) -> Int
     for index in 0..<threads {
         group.enter()
         Thread.detachNewThread {
+            pinThread(index)
             gate.arriveAndAwaitAll()
             total.add(work(index), ordering: .relaxed)
             group.leave()
