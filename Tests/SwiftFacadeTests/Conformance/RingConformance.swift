@@ -246,6 +246,41 @@ struct RingConformance {
         #expect(ledger.balance == 0)
     }
 
+    /// The narrow window of a drain: the consumer has found nothing, and before it looks whether the ring is
+    /// closed, the last element is pushed and the ring closed.
+    @Test(arguments: Subjects.rings, ringCapacities)
+    func whatIsPushedJustBeforeTheCloseIsPopped(_ subject: RingSubject, _ capacity: Int) async throws {
+        let rounds = 3_000
+        let ledger = Ledger()
+        let rings = (0..<rounds).map { _ in subject.make(capacity) }
+        let phase = Phase()
+        let crew = Crew()
+        crew.add("producer") {
+            for (round, ring) in rings.enumerated() {
+                let parcel = Parcel(round, ledger)
+                try phase.await(round + 1)
+                // Another moment each round.
+                for _ in 0..<round % 97 { _ = ring.count }
+                try ensure(ring.tryPush(parcel), "round \(round): no room in an empty ring")
+                ring.close()
+            }
+        }
+        crew.add("consumer") {
+            for (round, ring) in rings.enumerated() {
+                phase.advance(to: round + 1)
+                guard case .element(let parcel) = ring.pop(until: farDeadline) else {
+                    throw Broken(description: "round \(round): closed with an element inside")
+                }
+                try ensure(parcel.sequence == round, "popped \(parcel.sequence) in round \(round)")
+                guard case .closed = ring.pop(until: farDeadline) else {
+                    throw Broken(description: "round \(round): not closed after the last element")
+                }
+            }
+        }
+        try await crew.run()
+        #expect(ledger.balance == 0)
+    }
+
     @Test(arguments: Subjects.rings, ringCapacities)
     func whatIsLeftInARingIsReleasedWithIt(_ subject: RingSubject, _ capacity: Int) async throws {
         try await onThread {
