@@ -42,19 +42,17 @@ let package = Package(
         .executableTarget(
             name: "Demo",
             dependencies: [
-                "PhotoPipeline", "Report", "SafeAgainstUnsafe", "ImageCodecs", "Imaging",
+                "PhotoPipeline", "Report", "SafeAgainstUnsafe", "Timeline", interlock,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strictSwift
         ),
         .testTarget(
-            name: "ImagingTests",
-            dependencies: ["ImageCodecs", "Imaging"],
-            swiftSettings: strictSwift
-        ),
-        .testTarget(
-            name: "PhotoPipelineTests",
-            dependencies: ["PhotoPipeline", "Report", "SafeAgainstUnsafe"],
+            name: "ExamplesTests",
+            dependencies: [
+                "ImageCodecs", "Imaging", "PhotoPipeline", "Report", "SafeAgainstUnsafe", "Timeline",
+                interlock,
+            ],
             swiftSettings: strictSwift
         ),
     ],

@@ -73,7 +73,7 @@ struct Demo: AsyncParsableCommand {
         let arrays = try await ArrayChapter.run()
 
         Console.heading("2. The photo pipeline")
-        var options = PipelineOptions()
+        var options = PipelineOptions(photoCount: photos.photos.count)
         options.loads = loads
         options.inFlight = max(8, 2 * loads)
         options.pixelLimit = maxMegapixels * 1_000_000

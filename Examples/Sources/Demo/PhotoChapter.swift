@@ -86,14 +86,17 @@ struct PhotoChapter {
     }
 
     func add(to page: inout Page, from output: OutputFolder) throws {
-        page.pictures = result.photos.map { photo in
-            Page.Picture(
-                name: photo.file.name,
-                detail: "\(photo.width) × \(photo.height)",
-                before: photo.before,
-                after: photo.after
-            )
+        page.pictures = result.photos.compactMap { photo in
+            photo.preview.map { preview in
+                Page.Picture(
+                    name: photo.file.name,
+                    detail: "\(photo.width) × \(photo.height)",
+                    before: preview.before,
+                    after: preview.after
+                )
+            }
         }
+        page.furtherPictures = result.photos.count - page.pictures.count
         page.rejections = rejections.map { ($0.name, $0.reason) }
         page.contactSheet = result.photos.isEmpty ? [] : try output.contactSheetBytes()
         page.runs = results.map {

@@ -11,9 +11,15 @@ package struct ContactSheet: Sendable {
     package var frameHeight: Int
 
     private let margin = 28
-    private let gap = 12
-    private let perforation = 42  // the band above and below the frames
-    private let stripGap = 22
+
+    /// Everything but the margin shrinks with the frames, down to what can still be seen.
+    private var scale: Double { max(0.5, Double(frameHeight) / 300) }
+    private var gap: Int { Int(12 * scale) }
+    private var perforation: Int { Int(42 * scale) }  // the band above and below the frames
+    private var stripGap: Int { Int(22 * scale) }
+
+    /// JPEG ends at 65,535 rows.
+    private static let heightLimit = 65_000
 
     private static let table = Color(red: 0xED, green: 0xEA, blue: 0xE4)
     private static let film = Color(red: 0x17, green: 0x15, blue: 0x13)
@@ -24,12 +30,13 @@ package struct ContactSheet: Sendable {
         self.frameHeight = frameHeight
     }
 
-    /// The sheet with the pictures in the order given, numbered from 1. Traps when there are none.
+    /// The sheet with the pictures in the order given, numbered from 1, as many as it has room for. Traps when
+    /// there are none.
     package func rendered(_ pictures: [Image]) -> Image {
         precondition(!pictures.isEmpty, "a contact sheet needs a picture")
         let strips = self.strips(pictures)
         let heights = strips.map { $0.height + 2 * perforation }
-        let height = 2 * margin + heights.reduce(0, +) + stripGap * (strips.count - 1)
+        let height = 2 * margin + heights.reduce(-stripGap) { $0 + $1 + stripGap }
         var sheet = Image(width: width, height: height, color: Self.table)
         var top = margin
         for (strip, stripHeight) in zip(strips, heights) {
@@ -47,17 +54,20 @@ package struct ContactSheet: Sendable {
 
     private var usableWidth: Int { width - 2 * margin - 2 * gap }
 
-    /// Fills strip after strip, each until its pictures at `frameHeight` would reach the end.
+    /// Fills strip after strip, each until its pictures at `frameHeight` would reach the end, until the sheet
+    /// is full.
     private func strips(_ pictures: [Image]) -> [Strip] {
         var strips: [Strip] = []
         var strip = Strip(height: frameHeight)
         var aspects = 0.0
-        for (index, picture) in pictures.enumerated() {
+        var room = Self.heightLimit - 2 * margin - (frameHeight + 2 * perforation)
+        for (index, picture) in pictures.enumerated() where room > 0 {
             strip.frames.append((index + 1, picture))
             aspects += Double(picture.width) / Double(picture.height)
             let forPictures = Double(usableWidth - gap * (strip.frames.count - 1))
             if aspects * Double(frameHeight) >= forPictures {
                 strip.height = max(24, Int(forPictures / aspects))
+                room -= strip.height + 2 * perforation + stripGap
                 strips.append(strip)
                 strip = Strip(height: frameHeight)
                 aspects = 0
@@ -75,17 +85,18 @@ package struct ContactSheet: Sendable {
             height: Float(height)
         )
         sheet.fill(film, radius: 6, color: Self.film)
-        let hole = Box(x: 0, y: 0, width: 15, height: 11)
-        var x = Float(margin) + 14
-        while x + hole.width + 14 <= Float(width - margin) {
-            for y in [Float(top) + 9, Float(top + height) - 9 - hole.height] {
+        let unit = Float(scale)
+        let hole = Box(x: 0, y: 0, width: 15 * unit, height: 11 * unit)
+        var x = Float(margin) + 14 * unit
+        while x + hole.width + 14 * unit <= Float(width - margin) {
+            for y in [Float(top) + 9 * unit, Float(top + height) - 9 * unit - hole.height] {
                 sheet.fill(
                     Box(x: x, y: y, width: hole.width, height: hole.height),
-                    radius: 3.5,
+                    radius: 3.5 * unit,
                     color: Self.table
                 )
             }
-            x += 30
+            x += 30 * unit
         }
         var left = margin + gap
         for frame in strip.frames {
@@ -102,9 +113,9 @@ package struct ContactSheet: Sendable {
             )
             sheet.draw(
                 number: frame.number,
-                x: Float(left + 3),
-                y: Float(top + height - perforation) + 6,
-                height: 11,
+                x: Float(left) + 3 * unit,
+                y: Float(top + height - perforation) + 6 * unit,
+                height: 11 * unit,
                 color: Self.print
             )
             left += width + gap

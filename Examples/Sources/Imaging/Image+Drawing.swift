@@ -16,7 +16,15 @@ extension Image {
     mutating func fill(_ box: Box, radius: Float, color: Color) {
         let halfWidth = box.width / 2
         let halfHeight = box.height / 2
-        cover(box, color: color) { x, y in
+        // Away from the edges nothing needs a distance.
+        let edge = Int(radius) + 2
+        let columns = Int(box.x) + edge..<max(Int(box.x) + edge, Int(box.x + box.width) - edge)
+        let rows = Int(box.y) + edge..<max(Int(box.y) + edge, Int(box.y + box.height) - edge)
+        if !columns.isEmpty, !rows.isEmpty {
+            let inner = Image(width: columns.count, height: rows.count, color: color)
+            draw(inner, x: columns.lowerBound, y: rows.lowerBound)
+        }
+        cover(box, except: columns, rows, color: color) { x, y in
             // The distance to a box with round corners: negative inside, zero on its edge.
             let across = abs(x - box.x - halfWidth) - halfWidth + radius
             let down = abs(y - box.y - halfHeight) - halfHeight + radius
@@ -52,7 +60,7 @@ extension Image {
             height: abs(to.1 - from.1) + thickness
         )
         let (dx, dy) = (to.0 - from.0, to.1 - from.1)
-        cover(box, color: color) { x, y in
+        cover(box, except: 0..<0, 0..<0, color: color) { x, y in
             let along = min(max(((x - from.0) * dx + (y - from.1) * dy) / (dx * dx + dy * dy), 0), 1)
             let (awayX, awayY) = (x - from.0 - along * dx, y - from.1 - along * dy)
             return (awayX * awayX + awayY * awayY).squareRoot() - reach
@@ -60,13 +68,19 @@ extension Image {
     }
 
     /// Colours the pixels in and around a box by how far they lie inside a shape: `distance` is negative
-    /// inside it, and a pixel on its edge is covered by half.
-    private mutating func cover(_ box: Box, color: Color, distance: (Float, Float) -> Float) {
-        let columns = max(0, Int(box.x) - 1)..<min(width, Int(box.x + box.width) + 2)
-        let rows = max(0, Int(box.y) - 1)..<min(height, Int(box.y + box.height) + 2)
-        guard columns.lowerBound < columns.upperBound, rows.lowerBound < rows.upperBound else { return }
+    /// inside it, and a pixel on its edge is covered by half. Pixels that are in both ranges stay as they are.
+    private mutating func cover(
+        _ box: Box,
+        except doneColumns: Range<Int>,
+        _ doneRows: Range<Int>,
+        color: Color,
+        distance: (Float, Float) -> Float
+    ) {
+        let columns = (Int(box.x) - 1..<Int(box.x + box.width) + 2).clamped(to: 0..<width)
+        let rows = (Int(box.y) - 1..<Int(box.y + box.height) + 2).clamped(to: 0..<height)
         for y in rows {
-            for x in columns {
+            let isDone = doneRows.contains(y)
+            for x in columns where !(isDone && doneColumns.contains(x)) {
                 let coverage = 0.5 - distance(Float(x) + 0.5, Float(y) + 0.5)
                 if coverage > 0 { self[x, y] = self[x, y].mixed(with: color, amount: min(coverage, 1)) }
             }

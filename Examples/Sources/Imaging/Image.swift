@@ -62,9 +62,9 @@ package struct Image: Equatable, Sendable {
 
     /// Copies `other` into this picture with its top left corner at `x`, `y`; what lies outside is cut off.
     package mutating func draw(_ other: Image, x: Int, y: Int) {
-        let columns = max(0, -x)..<min(other.width, width - x)
-        let rows = max(0, -y)..<min(other.height, height - y)
-        guard columns.lowerBound < columns.upperBound, rows.lowerBound < rows.upperBound else { return }
+        let columns = (-x..<width - x).clamped(to: 0..<other.width)
+        let rows = (-y..<height - y).clamped(to: 0..<other.height)
+        guard !columns.isEmpty else { return }
         for row in rows {
             let from = (row * other.width + columns.lowerBound) * Self.bytesPerPixel
             let to = offset(x + columns.lowerBound, y + row)

@@ -15,6 +15,8 @@ import Interlock
 import Timeline
 
 /// The photo pipeline over Interlock's operations, semaphores and arrays.
+///
+/// A run replaces the photos of its manager: one run at a time may use it.
 package struct OperationPipeline: PhotoPipeline {
     package let name = "Interlock"
 
@@ -40,8 +42,8 @@ package struct OperationPipeline: PhotoPipeline {
         // Whoever waits for a permit to read keeps a thread: the readers have threads beyond the permits.
         let reading = OperationQueue()
         reading.maxConcurrentOperationCount = options.inFlight
+        // As many at once as the system thinks good, as on a dispatch queue.
         let working = OperationQueue()
-        working.maxConcurrentOperationCount = ProcessInfo.processInfo.activeProcessorCount
 
         manager.removeAll()
         let announced = Latch(count: files.count)

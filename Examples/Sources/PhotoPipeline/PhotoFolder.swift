@@ -11,6 +11,8 @@ package struct PhotoFile: Sendable, Equatable {
     package let path: String
     /// The name of the result; no two files of a folder have the same.
     package let outputName: String
+    /// Its place among the folder's pictures, from 0.
+    package let position: Int
 }
 
 /// A file that gave no picture, and why.
@@ -79,7 +81,14 @@ package struct PhotoFolder: Sendable {
         }
         guard !pictures.isEmpty else { throw .noPictures(path, others: others) }
         let outputNames = Self.outputNames(for: pictures.map(\.name))
-        photos = zip(pictures, outputNames).map { PhotoFile(name: $0.name, path: $0.path, outputName: $1) }
+        photos = pictures.indices.map { index in
+            PhotoFile(
+                name: pictures[index].name,
+                path: pictures[index].path,
+                outputName: outputNames[index],
+                position: index
+            )
+        }
         self.others = others
     }
 

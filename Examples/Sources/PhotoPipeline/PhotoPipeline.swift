@@ -14,12 +14,25 @@ package struct PipelineOptions: Sendable {
     package var pixelLimit = 100_000_000
     /// The most bytes that a file may have.
     package var byteLimit = 512_000_000
-    /// The longer side of the pictures in the report.
+    /// The longer side of the small pictures for the report, and how many photos they are made of: all that
+    /// is kept of a photo once it is written is these and its frame on the contact sheet.
     package var previewSize = 720
-    /// The height of the frames on the contact sheet.
+    package var previewLimit = 60
+    /// The height of the frames on the contact sheet, and how many photos are on it.
     package var frameHeight = 300
+    package var frameLimit = 2000
+    /// Gets a file's bytes: all of them, or the first so many if it has more. Called by several threads at
+    /// once, by at most `loads`.
+    package var read: @Sendable (PhotoFile, _ limit: Int) throws(FileError) -> [UInt8] = {
+        file,
+        limit throws(FileError) in
+        try Files.contents(of: file.path, limit: limit)
+    }
 
-    package init() {}
+    /// The options for so many photos: the more there are, the smaller is what is kept of each.
+    package init(photoCount: Int) {
+        frameHeight = photoCount <= 60 ? 300 : photoCount <= 400 ? 150 : 96
+    }
 }
 
 /// What happened to one of the files given to a pipeline.

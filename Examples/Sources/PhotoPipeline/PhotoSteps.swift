@@ -28,11 +28,15 @@ package struct Photo: Sendable, Equatable {
     package let file: PhotoFile
     package let width: Int
     package let height: Int
-    /// Small JPEGs of the picture before and after.
-    package let before: [UInt8]
-    package let after: [UInt8]
-    /// The result at the size of a frame on the contact sheet.
-    let frame: Image
+    /// Small JPEGs of the picture before and after, or `nil` beyond `previewLimit`.
+    package let preview: Preview?
+    /// The result at the size of a frame on the contact sheet, or `nil` beyond `frameLimit`.
+    let frame: Image?
+
+    package struct Preview: Sendable, Equatable {
+        package let before: [UInt8]
+        package let after: [UInt8]
+    }
 }
 
 /// A change to a picture between decoding and writing.
@@ -59,7 +63,7 @@ struct PhotoSteps: Sendable {
     func load(_ file: PhotoFile) throws(Rejection) -> LoadedPhoto {
         try recorder.measure("load", of: file.name) { () throws(Rejection) in
             let bytes = try naming(file) { () throws(FileError) in
-                try Files.contents(of: file.path, limit: options.byteLimit + 1)
+                try options.read(file, options.byteLimit + 1)
             }
             guard bytes.count <= options.byteLimit else {
                 throw Rejection(name: file.name, reason: "larger than \(options.byteLimit / 1_000_000) MB")
@@ -91,23 +95,24 @@ struct PhotoSteps: Sendable {
             try naming(photo.file) { () throws(FileError) in
                 try Files.replace("\(output.pictures)/\(photo.file.outputName)", with: encoded)
             }
+            let position = photo.file.position
             return Photo(
                 file: photo.file,
                 width: photo.image.width,
                 height: photo.image.height,
-                before: try preview(photo.original, of: photo.file),
-                after: try preview(photo.image, of: photo.file),
-                frame: photo.image.fitted(width: 4 * options.frameHeight, height: options.frameHeight)
+                preview: position < options.previewLimit ? try preview(photo) : nil,
+                frame: position < options.frameLimit
+                    ? photo.image.fitted(width: 4 * options.frameHeight, height: options.frameHeight) : nil
             )
         }
     }
 
-    private func preview(_ image: Image, of file: PhotoFile) throws(Rejection) -> [UInt8] {
-        try encode(
-            image.fitted(width: options.previewSize, height: options.previewSize),
-            of: file,
-            quality: 82
-        )
+    private func preview(_ photo: EditedPhoto) throws(Rejection) -> Photo.Preview {
+        func small(_ image: Image) throws(Rejection) -> [UInt8] {
+            let fitted = image.fitted(width: options.previewSize, height: options.previewSize)
+            return try encode(fitted, of: photo.file, quality: 82)
+        }
+        return Photo.Preview(before: try small(photo.original), after: try small(photo.image))
     }
 
     private func encode(_ image: Image, of file: PhotoFile, quality: Int) throws(Rejection) -> [UInt8] {
@@ -120,9 +125,10 @@ struct PhotoSteps: Sendable {
 
     /// The last step, once for all pictures; `photos` in the order of their names.
     func writeContactSheet(_ photos: [Photo]) throws(FileError) {
-        guard !photos.isEmpty else { return }
+        let frames = photos.compactMap(\.frame)
+        guard !frames.isEmpty else { return }
         try recorder.measure("contact sheet", of: "all pictures") { () throws(FileError) in
-            let sheet = ContactSheet(frameHeight: options.frameHeight).rendered(photos.map(\.frame))
+            let sheet = ContactSheet(frameHeight: options.frameHeight).rendered(frames)
             let encoded: [UInt8]
             do throws(CodecError) {
                 encoded = try Codecs.encodeJPEG(sheet)

@@ -45,11 +45,10 @@ package struct Page: Sendable {
         }
     }
 
-    /// The most pictures that are put into the page; the others are named.
-    package static let pictureLimit = 60
-
     package var summary: String
     package var pictures: [Picture] = []
+    /// How many pictures there are beside these.
+    package var furtherPictures = 0
     /// Names and reasons.
     package var rejections: [(name: String, reason: String)] = []
     /// A JPEG.
@@ -92,18 +91,16 @@ package struct Page: Sendable {
     }
 
     private var picturesSection: Markup {
-        let shown = pictures.prefix(Self.pictureLimit)
-        let more = pictures.count - shown.count
-        return """
-            <section>
-            <h2>The pictures, before and after</h2>
-            <div class="pictures">
-            \(Markup(joining: shown.enumerated().map { picture($0.offset + 1, $0.element) }))
-            </div>
-            \(more > 0 ? "<p>and \(more) more, in the folder <code>pictures</code> beside this page.</p>" : "")
-            \(rejectionList)
-            </section>
-            """
+        """
+        <section>
+        <h2>The pictures, before and after</h2>
+        <div class="pictures">
+        \(Markup(joining: pictures.enumerated().map { picture($0.offset + 1, $0.element) }))
+        </div>
+        \(furtherPictures > 0 ? "<p>And \(furtherPictures) more, in the folder <code>pictures</code> beside this page.</p>" : "")
+        \(rejectionList)
+        </section>
+        """
     }
 
     private func picture(_ number: Int, _ picture: Picture) -> Markup {

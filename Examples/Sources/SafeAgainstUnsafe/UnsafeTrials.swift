@@ -50,7 +50,7 @@ package enum UnsafeTrials {
         let ended = DispatchSemaphore(value: 0)
         child.terminationHandler = { _ in ended.signal() }
         try child.run()
-        let seconds = Double(limit.components.seconds)
+        let seconds = limit / .seconds(1)
         guard ended.wait(timeout: .now() + seconds) == .success else {
             kill(child.processIdentifier, SIGKILL)
             ended.wait()

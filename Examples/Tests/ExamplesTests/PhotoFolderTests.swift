@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What counts as a picture in a folder, and where results may go.
+
+import Foundation
+import Testing
+
+@testable import ImageCodecs
+@testable import Imaging
+@testable import PhotoPipeline
+
+@Suite struct PhotoFolderTests {
+    private let folder: TemporaryFolder
+    private let png = PNG.bytes(.gradient(width: 8, height: 8))
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    @Test func contentsAndNotNamesMakeAPicture() throws {
+        try folder.write(png, "upper.PNG")
+        try folder.write(png, "misnamed.txt")
+        try folder.write(png, "bare")
+        try folder.write(Array("text".utf8), "text.jpg")
+        try folder.write([], "empty.png")
+        try folder.write(png, ".hidden.png")
+        _ = try folder.makeFolder("folder.jpg")
+        let listing = try PhotoFolder(path: folder.path)
+        #expect(listing.photos.map(\.name) == ["bare", "misnamed.txt", "upper.PNG"])
+        #expect(listing.photos.map(\.position) == [0, 1, 2])
+        #expect(listing.others.map(\.name) == ["empty.png", "folder.jpg", "text.jpg"])
+        #expect(listing.others.map(\.reason).allSatisfy { !$0.isEmpty })
+    }
+
+    @Test func linksAreFollowedAndPipesAreNotOpened() throws {
+        try folder.write(png, "real.png")
+        let files = FileManager.default
+        try files.createSymbolicLink(atPath: "\(folder.path)/link.png", withDestinationPath: "real.png")
+        try files.createSymbolicLink(atPath: "\(folder.path)/dangling.png", withDestinationPath: "nowhere")
+        #expect(mkfifo("\(folder.path)/pipe.png", 0o600) == 0)
+        let listing = try PhotoFolder(path: folder.path)
+        #expect(listing.photos.map(\.name) == ["link.png", "real.png"])
+        #expect(
+            listing.others == [
+                Rejection(name: "dangling.png", reason: "No such file or directory"),
+                Rejection(name: "pipe.png", reason: "not a regular file"),
+            ]
+        )
+    }
+
+    @Test func aFolderWithoutPicturesIsAnErrorThatSaysWhy() throws {
+        #expect(throws: PhotoFolder.Unusable.empty(folder.path)) { try PhotoFolder(path: folder.path) }
+        try folder.write(Array("text".utf8), "note")
+        let error = #expect(throws: PhotoFolder.Unusable.self) { try PhotoFolder(path: folder.path) }
+        #expect(error?.description.contains("note: not a JPEG or PNG picture: it is text") == true)
+        #expect(throws: PhotoFolder.Unusable.notAFolder("\(folder.path)/note")) {
+            try PhotoFolder(path: "\(folder.path)/note")
+        }
+        #expect(
+            throws: PhotoFolder.Unusable.missing("\(folder.path)/gone", reason: "No such file or directory")
+        ) {
+            try PhotoFolder(path: "\(folder.path)/gone")
+        }
+    }
+
+    @Test func noTwoResultsHaveOneName() {
+        let names = [
+            "a.jpg", "a.png", "A.JPG", "b.jpg", "a.jpg.jpg", "a.png.jpg", "a.png 2.jpg", "c", "c.tar.png",
+            ".x", "b 2",
+        ]
+        let outputs = PhotoFolder.outputNames(for: names)
+        #expect(Set(outputs.map { $0.lowercased() }).count == names.count, "\(outputs)")
+        #expect(outputs[3] == "b.jpg" && outputs[0] == "a.jpg.jpg", "\(outputs)")
+    }
+
+    @Test func theOutputIsNeverTheFolderOfThePhotos() throws {
+        try folder.write(png, "a.png")
+        let photos = try PhotoFolder(path: folder.path)
+        for path in [
+            folder.path, "\(folder.path)/",
+            "\(folder.path)/../\(URL(filePath: folder.path).lastPathComponent)",
+        ] {
+            #expect(throws: FileError.self) { try OutputFolder(path: path, photos: photos) }
+        }
+        #expect(throws: Never.self) { try OutputFolder(path: "\(folder.path)/new/out/", photos: photos) }
+        #expect(throws: FileError.self) { try OutputFolder(path: "\(folder.path)/a.png", photos: photos) }
+        #expect(try folder.bytes("a.png") == png)
+    }
+}

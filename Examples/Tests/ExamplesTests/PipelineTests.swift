@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What both pipelines owe, however they are scheduled; and that they make the same.
+
+import Foundation
+import Interlock
+import Synchronization
+import Testing
+
+@testable import ImageCodecs
+@testable import Imaging
+@testable import PhotoPipeline
+@testable import Timeline
+
+/// Each test runs a pipeline of its own: two runs at a time would share the photos.
+enum PipelineKind: CaseIterable, Sendable {
+    case interlock
+    case dispatch
+
+    func make() -> any PhotoPipeline {
+        switch self {
+        case .interlock: OperationPipeline(manager: PhotoManager())
+        case .dispatch: DispatchPipeline()
+        }
+    }
+}
+
+@Suite struct PipelineTests {
+    private let folder: TemporaryFolder
+    private let photosPath: String
+
+    init() throws {
+        folder = try TemporaryFolder()
+        photosPath = try folder.makeFolder("photos")
+    }
+
+    private func add(_ count: Int) throws {
+        for index in 0..<count {
+            try folder.write(PNG.bytes(.gradient(width: 30 + index, height: 20)), "photos/p\(index).png")
+        }
+    }
+
+    /// Runs a pipeline on the folder, off the main thread, which announcements need.
+    private func run(
+        _ kind: PipelineKind,
+        into name: String = "out",
+        options: PipelineOptions = PipelineOptions(photoCount: 10),
+        announce: @escaping @MainActor (PhotoOutcome) -> Void = { _ in }
+    ) async throws -> PipelineResult {
+        let photos = try PhotoFolder(path: photosPath)
+        let output = try OutputFolder(path: "\(folder.path)/\(name)", photos: photos)
+        return try await GCD.run {
+            try kind.make().run(photos.photos, into: output, options: options, announce: announce)
+        }
+    }
+
+    @Test(arguments: PipelineKind.allCases) func brokenFilesAreNamedAndTheRestFinish(_ kind: PipelineKind)
+        async throws
+    {
+        try add(3)
+        let whole = PNG.bytes(.gradient(width: 30, height: 30))
+        try folder.write(Array(whole.dropLast(50)), "photos/cut.png")
+        try folder.write(PNG.bytes(.gradient(width: 3, height: 3), size: (60_000, 60_000)), "photos/bomb.png")
+        let result = try await run(kind)
+        #expect(result.photos.map(\.file.name) == ["p0.png", "p1.png", "p2.png"])
+        #expect(result.rejections.map(\.name) == ["bomb.png", "cut.png"])
+        #expect(result.rejections.map(\.reason).allSatisfy { $0.contains("PNG") }, "\(result.rejections)")
+        for name in ["out/pictures/p0.jpg", "out/pictures/p2.jpg", "out/contact-sheet.jpg"] {
+            #expect(throws: Never.self) { try Codecs.decode(try folder.bytes(name)) }
+        }
+    }
+
+    @Test(arguments: PipelineKind.allCases) func aFolderOfBrokenFilesEndsToo(_ kind: PipelineKind)
+        async throws
+    {
+        for index in 0..<20 { try folder.write([0xFF, 0xD8, 0xFF, 0xE0, 0], "photos/\(index).jpg") }
+        let result = try await run(kind)
+        #expect(result.photos.isEmpty && result.rejections.count == 20)
+    }
+
+    @Test func bothPipelinesMakeTheSameBytes() async throws {
+        try add(12)
+        try folder.write([0xFF, 0xD8, 0xFF, 0xE0, 0], "photos/broken.jpg")
+        let results = [
+            try await run(.interlock, into: "one"), try await run(.dispatch, into: "other"),
+        ]
+        #expect(results[0].photos == results[1].photos)
+        #expect(results[0].rejections == results[1].rejections)
+        for name in results[0].photos.map({ "pictures/\($0.file.outputName)" }) + ["contact-sheet.jpg"] {
+            #expect(try folder.bytes("one/\(name)") == folder.bytes("other/\(name)"), "\(name)")
+        }
+    }
+
+    @Test func aDifferenceBetweenTwoFoldersIsFoundAndNamed() async throws {
+        try add(2)
+        let photos = try PhotoFolder(path: photosPath)
+        let output = try OutputFolder(path: "\(folder.path)/out", photos: photos)
+        let comparison = try output.comparison()
+        try await GCD.run {
+            for place in [output, comparison] {
+                _ = try PipelineKind.dispatch.make().run(
+                    photos.photos,
+                    into: place,
+                    options: .init(photoCount: 2)
+                ) {
+                    _ in
+                }
+            }
+        }
+        let results = try await run(.dispatch).photos
+        #expect(try output.differences(from: comparison, of: results) == [])
+        try folder.write([1], "out/comparison/pictures/p1.jpg")
+        #expect(try output.differences(from: comparison, of: results) == ["p1.jpg"])
+        try comparison.remove(resultsOf: results)
+        #expect(!FileManager.default.fileExists(atPath: "\(folder.path)/out/comparison"))
+    }
+
+    /// The schedule forced: the first four readers wait for each other inside, so that a fifth one, if there
+    /// were a permit for it, would be counted in.
+    ///
+    ///     readers 1-4 │ enter ── all four there ── leave
+    ///     readers 5-  │          (no permit)            enter ...
+    @Test(arguments: PipelineKind.allCases) func atMostFourLoadsRunAtOnceAndFourDo(_ kind: PipelineKind)
+        async throws
+    {
+        try add(12)
+        let inside = Mutex((now: 0, most: 0))
+        let meeting = ThreadBarrier(parties: 4)
+        var options = PipelineOptions(photoCount: 12)
+        options.inFlight = 12
+        options.read = { file, limit throws(FileError) in
+            inside.withLock { inside in
+                inside.now += 1
+                inside.most = max(inside.most, inside.now)
+            }
+            meeting.wait()
+            defer { inside.withLock { $0.now -= 1 } }
+            return try Files.contents(of: file.path, limit: limit)
+        }
+        let result = try await run(kind, options: options)
+        #expect(result.photos.count == 12)
+        #expect(inside.withLock { $0.most } == 4)
+    }
+
+    @Test(arguments: PipelineKind.allCases) func noMorePhotosAreUnderWayThanAllowed(_ kind: PipelineKind)
+        async throws
+    {
+        try add(30)
+        var options = PipelineOptions(photoCount: 30)
+        options.inFlight = 3
+        options.loads = 2
+        let result = try await run(kind, options: options)
+        // From the begin of a photo's first step to the end of its last one it is under way.
+        let lives = Dictionary(grouping: result.timeline.spans, by: \.item).values.map { spans in
+            Timeline.Span(
+                step: "life",
+                item: "",
+                thread: 0,
+                begin: spans.map(\.begin).min()!,
+                end: spans.map(\.end).max()!
+            )
+        }
+        #expect(Timeline(spans: lives).peak(of: "life") <= 3)
+    }
+
+    @Test(arguments: PipelineKind.allCases) func everyOutcomeIsAnnouncedOnceOnTheMainQueue(
+        _ kind: PipelineKind
+    ) async throws {
+        try add(10)
+        try folder.write([0xFF, 0xD8, 0xFF, 0xE0, 0], "photos/broken.jpg")
+        let names = Mutex<[String]>([])
+        let result = try await run(kind) { outcome in
+            dispatchPrecondition(condition: .onQueue(.main))
+            switch outcome {
+            case .finished(let photo): names.withLock { $0.append(photo.file.name) }
+            case .rejected(let rejection): names.withLock { $0.append(rejection.name) }
+            }
+        }
+        let expected = result.photos.map(\.file.name) + result.rejections.map(\.name)
+        #expect(names.withLock { $0.sorted() } == expected.sorted())
+    }
+
+    @Test(arguments: PipelineKind.allCases) func nothingOutsideTheOutputFolderIsTouched(_ kind: PipelineKind)
+        async throws
+    {
+        try add(3)
+        try folder.write(Array("precious".utf8), "victim.jpg")
+        _ = try folder.makeFolder("out/pictures")
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(folder.path)/out/pictures/p0.jpg",
+            withDestinationPath: "\(folder.path)/victim.jpg"
+        )
+        let before = try folder.contents(except: "out")
+        _ = try await run(kind)
+        #expect(try folder.contents(except: "out") == before)
+        #expect(try Codecs.decode(folder.bytes("out/pictures/p0.jpg")).width == 30)
+        let left = try FileManager.default.subpathsOfDirectory(atPath: "\(folder.path)/out")
+        #expect(left.filter { $0.hasSuffix(".part") } == [])
+    }
+
+    @Test(arguments: PipelineKind.allCases) func aFolderThatCannotBeWrittenIsAReasonAndNotAHang(
+        _ kind: PipelineKind
+    ) async throws {
+        try add(2)
+        let photos = try PhotoFolder(path: photosPath)
+        let output = try OutputFolder(path: "\(folder.path)/out", photos: photos)
+        try FileManager.default.removeItem(atPath: output.pictures)
+        let result = try await GCD.run {
+            try kind.make().run(photos.photos, into: output, options: .init(photoCount: 2)) { _ in }
+        }
+        #expect(
+            result.rejections.map(\.reason) == ["No such file or directory", "No such file or directory"]
+        )
+    }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The page is well-formed, needs nothing from elsewhere, and shows hostile names as the text they are.
+
+import Foundation
+import Testing
+
+#if canImport(FoundationXML)
+import FoundationXML
+#endif
+
+@testable import Report
+@testable import Timeline
+
+/// Collects what an XML parser finds.
+private final class Reading: NSObject, XMLParserDelegate {
+    var elements: [String: Int] = [:]
+    var attributes: [(element: String, name: String, value: String)] = []
+    var text = ""
+
+    func parser(
+        _ parser: XMLParser,
+        didStartElement element: String,
+        namespaceURI: String?,
+        qualifiedName: String?,
+        attributes found: [String: String]
+    ) {
+        elements[element, default: 0] += 1
+        attributes += found.map { (element, $0.key, $0.value) }
+    }
+
+    func parser(_ parser: XMLParser, foundCharacters characters: String) {
+        text += characters
+    }
+}
+
+@Suite struct ReportTests {
+    private let hostile = "<script>alert('x')</script> & \"quoted\" ]]> \u{1}\u{FFFE} né 猫.png"
+
+    private var page: Page {
+        var page = Page(summary: "2 pictures from \(hostile)")
+        page.pictures = [
+            .init(name: hostile, detail: "3 × 4", before: [1, 2, 3], after: [4, 5, 6]),
+            .init(name: "b.jpg", detail: hostile, before: [], after: []),
+        ]
+        page.furtherPictures = 5
+        page.rejections = [(hostile, hostile)]
+        page.contactSheet = [7, 8]
+        let spans = (0..<6).map { index in
+            Timeline.Span(
+                step: "step \(index)",
+                item: hostile,
+                thread: index % 3,
+                begin: .milliseconds(index * 10),
+                end: .milliseconds(index * 10 + 15)
+            )
+        }
+        page.runs = [
+            .init(name: "One", detail: "60 ms", timeline: Timeline(spans: spans)),
+            .init(name: "None", detail: "0 ms", timeline: Timeline(spans: [])),
+        ]
+        page.runsNote = hostile
+        page.safe = .init(columns: ["array", "time"], rows: [[hostile, "1 ns"], ["b", "2 ns"]])
+        page.unsafeNote = hostile
+        return page
+    }
+
+    private func read(_ page: Page) -> Reading? {
+        let parser = XMLParser(data: Data(page.html.utf8))
+        let reading = Reading()
+        parser.delegate = reading
+        guard parser.parse() else {
+            Issue.record("line \(parser.lineNumber): \(String(describing: parser.parserError))")
+            return nil
+        }
+        return reading
+    }
+
+    @Test func thePageIsWellFormed() throws {
+        let reading = try #require(read(page))
+        #expect(reading.elements["img"] == 5)
+        #expect(reading.elements["svg"] == 2)
+        #expect(reading.elements["rect"] == 6)
+        #expect(reading.elements["h1"] == 1)
+        #expect(reading.elements["script"] == nil)
+        #expect(reading.text.contains("<script>alert('x')</script> & \"quoted\" ]]>"))
+        #expect(read(Page(summary: "nothing")) != nil)
+    }
+
+    @Test func thePageNeedsNothingFromElsewhere() throws {
+        let reading = try #require(read(page))
+        let places = reading.attributes.filter {
+            ["src", "href", "data", "srcset", "action"].contains($0.name)
+        }
+        #expect(places.count == 5)
+        #expect(places.allSatisfy { $0.value.hasPrefix("data:image/jpeg;base64,") })
+        #expect(places.contains { $0.value.hasSuffix(",AQID") })
+        #expect(!page.html.contains("url(") && !page.html.contains("@import"))
+    }
+
+    @Test func everyPictureAndDrawingIsSaidInWords() throws {
+        let reading = try #require(read(page))
+        let alternatives = reading.attributes.filter { $0.element == "img" && $0.name == "alt" }
+        #expect(alternatives.count == 5 && alternatives.allSatisfy { !$0.value.isEmpty })
+        let drawings = reading.attributes.filter { $0.element == "svg" && $0.name == "aria-label" }
+        #expect(drawings.count == 2)
+        #expect(drawings.contains { $0.value.contains("thread 2: 2 steps, 30.0 ms") })
+        #expect(reading.attributes.contains { $0.element == "html" && $0.name == "lang" })
+    }
+
+    @Test func everyStepOfATimelineHasAColour() {
+        for step in 0..<6 {
+            #expect(Page.style.contains(".step\(step) {"))
+            #expect(
+                Page.style.components(separatedBy: "--step\(step): #").count == 3,
+                "one for light, one for dark"
+            )
+        }
+    }
+
+    /// WCAG 2.2's relative luminance and contrast, for the text inside bars and around them.
+    @Test func textStandsOutInLightAndInDark() throws {
+        let themes = Page.style.components(separatedBy: "@media (prefers-color-scheme: dark)")
+        #expect(themes.count == 2)
+        for theme in themes {
+            func luminance(_ name: String) throws -> Double {
+                let value = try #require(
+                    theme.components(separatedBy: "--\(name): #").dropFirst().first?.prefix(6)
+                )
+                let number = try #require(Int(value, radix: 16))
+                let channels = [number >> 16, number >> 8 & 255, number & 255].map { channel in
+                    let coded = Double(channel) / 255
+                    return coded <= 0.04045 ? coded / 12.92 : pow((coded + 0.055) / 1.055, 2.4)
+                }
+                return 0.2126 * channels[0] + 0.7152 * channels[1] + 0.0722 * channels[2]
+            }
+            let pairs =
+                [
+                    ("text", "page"), ("text", "card"), ("quiet", "page"), ("quiet", "card"),
+                    ("accent", "card"),
+                ]
+                + (0..<6).map { ("bar-text", "step\($0)") }
+            for (one, other) in pairs {
+                let both = [try luminance(one), try luminance(other)]
+                let contrast = (both.max()! + 0.05) / (both.min()! + 0.05)
+                #expect(contrast >= 4.5, "\(one) on \(other): \(contrast)")
+            }
+        }
+    }
+
+    @Test(arguments: [(0.000_000_4, 4...11), (0.037, 4...11), (1.0, 4...11), (42.5, 4...11), (3600, 4...11)])
+    func theAxisHasAHandfulOfTicks(_ seconds: Double, _ range: ClosedRange<Int>) {
+        let step = TimelineChart.tickStep(for: seconds)
+        #expect(seconds < 1e-5 || range.contains(Int(seconds / step) + 1), "\(step)")
+    }
+}
