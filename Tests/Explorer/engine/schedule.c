@@ -224,7 +224,7 @@ unsigned ex_wake(ex_waiting kind, const void *object, unsigned count) {
         }
         /* Which of several sleepers a wake-up reaches is nobody's promise. */
         unsigned which = found > count - woken ? ex_choose(found) : 0;
-        if (ex.recording && kind != EX_ON_MUTEX) {
+        if (ex.recording && kind != EX_ON_MUTEX && kind != EX_ON_JOIN) {
             ex_trace(NULL, "  wakes %s", ex_title(waiting[which]));
         }
         stop_waiting(waiting[which], EX_WOKEN);

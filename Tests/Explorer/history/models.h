@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sequential models, each with its kinds of operation, arguments and results.
+ */
+#ifndef EXPLORER_HISTORY_MODELS_H
+#define EXPLORER_HISTORY_MODELS_H
+
+#include "history.h"
+
+/* A register: reads answer the last value written. No parameters; holds 0 at first. */
+enum { EX_READ, EX_WRITE };
+extern const ex_model ex_register;
+
+/* A bounded queue, first in first out, that can be closed.
+ *   push(element)   EX_DONE, EX_REFUSED (full or closed), EX_CLOSED
+ *   pop()           the element, EX_EMPTY (EX_TIMED_OUT counts as that), EX_DRAINED
+ *   close()
+ *   overwrite(element)   EX_DONE, or the element evicted; itself when closed. One that runs beside a
+ *                   close may complete after it: it claims its place first and evicts afterwards */
+enum { EX_PUSH, EX_POP, EX_CLOSE, EX_OVERWRITE };
+#define EX_DONE UINT64_C(0xFFFFFFFF00000000)
+#define EX_REFUSED UINT64_C(0xFFFFFFFF00000001)
+#define EX_CLOSED UINT64_C(0xFFFFFFFF00000002)
+#define EX_EMPTY UINT64_C(0xFFFFFFFF00000003)
+#define EX_DRAINED UINT64_C(0xFFFFFFFF00000004)
+#define EX_TIMEDOUT UINT64_C(0xFFFFFFFF00000005)
+enum { EX_QUEUE_MOST = 16 };
+typedef struct ex_queue_parameters {
+    unsigned capacity; /* at most EX_QUEUE_MOST */
+    /* "full" may be answered beside a pop in progress, and "empty" beside a push, whatever is in the
+     * queue: a ring with a sequence number per slot cannot do better. */
+    bool inexact;
+    /* A push that runs beside a close may still succeed after it, as long as no pop has said that the
+     * queue is drained. */
+    bool late_pushes;
+} ex_queue_parameters;
+extern const ex_model ex_bounded_queue;
+
+/* A counting semaphore. Parameter: uint32_t permits at first.
+ *   wait()          EX_DONE, EX_REFUSED (none there) or EX_TIMEDOUT
+ *   signal(count)   EX_DONE */
+enum { EX_WAIT, EX_SIGNAL };
+extern const ex_model ex_semaphore;
+
+/* A map from small keys (below EX_MAP_KEYS) to values other than 0. argument: key << 32 | value.
+ *   put             the value replaced, 0 for none
+ *   get, remove     the value, 0 for none */
+enum { EX_PUT, EX_GET, EX_REMOVE };
+enum { EX_MAP_KEYS = 8 };
+extern const ex_model ex_map;
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ilk_mpmc under the explorer: pushes and pops from two and three threads, waiting, closing, batches,
+ * in place and overwriting, against a bounded queue that may answer full or empty beside an operation
+ * in progress (guarantee D of <interlock/mpmc.h>).
+ */
+#include "../explorer.h"
+#include "../history/models.h"
+#include <interlock/inline/fence.h>
+#include <interlock/mpmc.h>
+
+static struct {
+    ilk_mpmc *ring;
+    ex_queue_parameters queue;
+} s;
+
+static void begin(unsigned capacity, bool membarrier) {
+    ex_history_reset();
+    ilk__membarrier_works = membarrier;
+    s.queue = (ex_queue_parameters){.capacity = capacity, .inexact = true};
+    ex_assert(ilk_mpmc_create(&s.ring, capacity, sizeof(uint64_t)) == ILK_OK);
+}
+static void setup_1(void) {
+    begin(1, true);
+}
+static void setup_2(void) {
+    begin(2, true);
+}
+static void setup_3(void) {
+    begin(3, true);
+}
+static void setup_refused(void) {
+    begin(1, false);
+}
+
+/* At the end nobody is halfway: what is left must come out, in order, and then nothing. */
+static void check(void) {
+    uint64_t element = 0;
+    for (;;) {
+        size_t operation = ex_begin(EX_POP, 0);
+        bool popped = ilk_mpmc_try_pop(s.ring, &element, sizeof element);
+        ex_end(operation, popped ? element : EX_EMPTY);
+        if (!popped) {
+            break;
+        }
+    }
+    ex_history_check(&ex_bounded_queue, &s.queue);
+    ilk_mpmc_destroy(s.ring);
+}
+
+/* Elements tell who pushed them: tens for the thread. */
+static void push_element(uint64_t element, int how) {
+    size_t operation = ex_begin(EX_PUSH, element);
+    ilk_status status;
+    if (how == 0) {
+        status = ilk_mpmc_try_push(s.ring, &element, sizeof element) ? ILK_OK : ILK_BUSY;
+    } else {
+        status = ilk_mpmc_push_until(s.ring, &element, sizeof element, how == 1 ? ILK_FOREVER : 5000);
+    }
+    ex_end(operation, status == ILK_OK ? EX_DONE : status == ILK_CLOSED ? EX_CLOSED : EX_REFUSED);
+}
+
+static uint64_t mine(uint64_t number) {
+    return 10 * ex_thread_index() + number;
+}
+
+static void try_push(void) {
+    push_element(mine(1), 0);
+}
+static void push(void) {
+    push_element(mine(1), 1);
+}
+static void push_until(void) {
+    push_element(mine(1), 2);
+}
+static void try_push_twice(void) {
+    push_element(mine(1), 0);
+    push_element(mine(2), 0);
+}
+static void push_twice(void) {
+    push_element(mine(1), 1);
+    push_element(mine(2), 1);
+}
+
+static void try_pop(void) {
+    uint64_t element = 0;
+    size_t operation = ex_begin(EX_POP, 0);
+    bool popped = ilk_mpmc_try_pop(s.ring, &element, sizeof element);
+    ex_end(operation, popped ? element : EX_EMPTY);
+}
+static void try_pop_twice(void) {
+    try_pop();
+    try_pop();
+}
+
+static ilk_status pop_by(uint64_t deadline) {
+    uint64_t element = 0;
+    size_t operation = ex_begin(EX_POP, 0);
+    ilk_status status = ilk_mpmc_pop_until(s.ring, &element, sizeof element, deadline);
+    ex_end(operation, status == ILK_OK ? element : status == ILK_CLOSED ? EX_DRAINED : EX_TIMEDOUT);
+    return status;
+}
+static void pop(void) {
+    (void)pop_by(ILK_FOREVER);
+}
+static void pop_until(void) {
+    (void)pop_by(5000);
+}
+static void pop_twice(void) {
+    pop();
+    pop();
+}
+static void pop_then_until(void) {
+    pop();
+    pop_until();
+}
+static void drain(void) {
+    while (pop_by(ILK_FOREVER) == ILK_OK) {
+    }
+}
+
+static void close_ring(void) {
+    size_t operation = ex_begin(EX_CLOSE, 0);
+    ilk_mpmc_close(s.ring);
+    ex_end(operation, EX_DONE);
+}
+
+static void push_overwriting(void) {
+    uint64_t element = mine(5), evicted = 0;
+    size_t operation = ex_begin(EX_OVERWRITE, element);
+    bool evicts = ilk_mpmc_push_overwriting(s.ring, &element, sizeof element, &evicted);
+    ex_end(operation, evicts ? evicted : EX_DONE);
+}
+static void push_overwriting_twice(void) {
+    push_overwriting();
+    uint64_t element = mine(6), evicted = 0;
+    size_t operation = ex_begin(EX_OVERWRITE, element);
+    bool evicts = ilk_mpmc_push_overwriting(s.ring, &element, sizeof element, &evicted);
+    ex_end(operation, evicts ? evicted : EX_DONE);
+}
+
+static void push_two_at_once(void) {
+    uint64_t elements[2] = {mine(1), mine(2)};
+    size_t first = ex_begin(EX_PUSH, elements[0]);
+    size_t second = ex_begin(EX_PUSH, elements[1]);
+    size_t pushed = ilk_mpmc_try_push_many(s.ring, elements, 2, sizeof elements[0]);
+    ex_end(first, pushed > 0 ? EX_DONE : EX_REFUSED);
+    ex_end(second, pushed > 1 ? EX_DONE : EX_REFUSED);
+}
+
+static void pop_two_at_once(void) {
+    uint64_t elements[2];
+    size_t first = ex_begin(EX_POP, 0);
+    size_t second = ex_begin(EX_POP, 0);
+    size_t popped = ilk_mpmc_try_pop_many(s.ring, elements, 2, sizeof elements[0]);
+    ex_end(first, popped > 0 ? elements[0] : EX_EMPTY);
+    ex_end(second, popped > 1 ? elements[1] : EX_EMPTY);
+}
+
+static void push_in_place(void) {
+    size_t count = 1;
+    uint64_t element = mine(1);
+    size_t operation = ex_begin(EX_PUSH, element);
+    uint64_t *slot = ilk_mpmc_reserve(s.ring, &count);
+    if (slot != NULL) {
+        ilk_plain_write(slot, sizeof *slot);
+        *slot = element;
+        ilk_mpmc_commit(s.ring, 1);
+    }
+    ex_end(operation, slot != NULL ? EX_DONE : EX_REFUSED);
+}
+
+static void pop_in_place(void) {
+    size_t count = 1;
+    size_t operation = ex_begin(EX_POP, 0);
+    const uint64_t *slot = ilk_mpmc_peek(s.ring, &count);
+    uint64_t element = EX_EMPTY;
+    if (slot != NULL) {
+        ilk_plain_read(slot, sizeof *slot);
+        element = *slot;
+        ilk_mpmc_release(s.ring, 1);
+    }
+    ex_end(operation, element);
+}
+
+#define SCENARIO(identifier, text, start, ...)                                                               \
+    EX_SCENARIO(identifier) {                                                                                \
+        .name = "mpmc-" text, .claim = "a bounded queue, and nobody sleeps through what he waits for",       \
+        .setup = start, .threads = {__VA_ARGS__}, .check = check, .timeouts = 1, .chance_wakeups = 1         \
+    }
+
+SCENARIO(push_pop, "try_push-try_pop", setup_1, try_push_twice, try_pop_twice);
+SCENARIO(push_pop_2, "try_push-try_pop-capacity-2", setup_2, try_push_twice, try_pop_twice);
+SCENARIO(push_push, "try_push-try_push", setup_2, try_push_twice, try_push_twice);
+SCENARIO(push_push_1, "try_push-try_push-capacity-1", setup_1, try_push_twice, try_push_twice);
+SCENARIO(wait_wait, "push-pop", setup_1, push_twice, pop_twice);
+SCENARIO(wait_wait_refused, "push-pop-membarrier-refused", setup_refused, push_twice, pop_twice);
+SCENARIO(until, "push_until-pop_until", setup_1, push_until, pop_until);
+SCENARIO(batches, "push_many-pop_many", setup_3, push_two_at_once, pop_two_at_once);
+SCENARIO(batch_batch, "push_many-push_many-pop", setup_3, push_two_at_once, push_two_at_once, try_pop);
+SCENARIO(in_place, "reserve-peek", setup_1, push_in_place, pop_in_place);
+SCENARIO(in_place_3, "reserve-peek-push", setup_2, push_in_place, pop_in_place, try_push);
+SCENARIO(close_drain, "push-drain-close", setup_1, push, drain, close_ring);
+SCENARIO(close_two_drain, "drain-drain-push_close", setup_1, drain, drain, close_ring);
+SCENARIO(close_try, "try_push-drain-close", setup_2, try_push_twice, drain, close_ring);
+SCENARIO(close_full, "push-close", setup_1, push_twice, close_ring);
+SCENARIO(three_try, "try_push-try_push-try_pop", setup_1, try_push, try_push, try_pop_twice);
+SCENARIO(three_pop, "try_push-try_pop-try_pop", setup_2, try_push_twice, try_pop, try_pop);
+SCENARIO(two_poppers, "push-pop-pop", setup_1, push_twice, pop, pop);
+SCENARIO(two_pushers, "push-push-pop", setup_1, push, push, pop_twice);
+SCENARIO(pass_on, "pop_until-pop-push", setup_2, pop_until, pop, push_twice);
+SCENARIO(pass_on_push, "push_until-push-pop", setup_1, push_until, push, pop_then_until);
+SCENARIO(overwrite_pop, "overwrite-try_pop", setup_1, push_overwriting_twice, try_pop_twice);
+SCENARIO(overwrite_pop_2, "overwrite-try_pop-capacity-2", setup_2, push_overwriting_twice, try_pop_twice);
+SCENARIO(overwrite_overwrite, "overwrite-overwrite", setup_1, push_overwriting, push_overwriting_twice);
+SCENARIO(overwrite_push, "overwrite-push-pop", setup_1, push_overwriting, try_push, try_pop);
+SCENARIO(overwrite_wait, "overwrite-pop", setup_1, push_overwriting_twice, pop);
+SCENARIO(overwrite_close, "overwrite-close-pop", setup_1, push_overwriting_twice, close_ring, try_pop);

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ilk_semaphore under the explorer: histories against a counting semaphore, the order of service, and
+ * freeing by the last one served (guarantees A to D of <interlock/semaphore.h>).
+ */
+#include "../explorer.h"
+#include "../history/models.h"
+#include <interlock/semaphore.h>
+
+static struct {
+    ilk_semaphore semaphore;
+    ilk_semaphore *heap;
+    uint32_t data; /* what one permit guards */
+    ILK_ATOMIC(uint32_t) in_line;
+    uint32_t first_permits;
+} s;
+
+static void begin(uint32_t permits) {
+    ex_history_reset();
+    ilk_semaphore_init(&s.semaphore, permits);
+    s.first_permits = permits;
+    s.data = 0;
+    s.in_line = 0;
+    s.heap = NULL;
+}
+static void setup_empty(void) {
+    begin(0);
+}
+static void setup_one(void) {
+    begin(1);
+}
+
+static void check(void) {
+    ex_history_check(&ex_semaphore, &s.first_permits);
+    ex_expect((s.semaphore.word & 0xF) == 0, "the semaphore's word is 0x%x after all", s.semaphore.word);
+    ilk_semaphore_destroy(&s.semaphore);
+}
+
+static void wait(void) {
+    size_t operation = ex_begin(EX_WAIT, 0);
+    ilk_semaphore_wait(&s.semaphore);
+    ex_end(operation, EX_DONE);
+}
+
+static bool try_wait(void) {
+    size_t operation = ex_begin(EX_WAIT, 0);
+    bool taken = ilk_semaphore_try_wait(&s.semaphore);
+    ex_end(operation, taken ? EX_DONE : EX_REFUSED);
+    return taken;
+}
+
+enum { SOON = 5000 };
+
+static bool wait_until(void) {
+    size_t operation = ex_begin(EX_WAIT, 0);
+    ilk_status status = ilk_semaphore_wait_until(&s.semaphore, SOON);
+    ex_end(operation, status == ILK_OK ? EX_DONE : EX_TIMEDOUT);
+    return status == ILK_OK;
+}
+
+static void signal_many(uint32_t permits) {
+    size_t operation = ex_begin(EX_SIGNAL, permits);
+    ilk_semaphore_signal(&s.semaphore, permits);
+    ex_end(operation, EX_DONE);
+}
+static void signal_one(void) {
+    signal_many(1);
+}
+static void signal_two(void) {
+    signal_many(2);
+}
+static void signal_twice(void) {
+    signal_many(1);
+    signal_many(1);
+}
+
+/* With one permit, a user is alone. */
+static void change(void) {
+    ilk_plain_write(&s.data, sizeof s.data);
+    s.data++;
+}
+static void use(void) {
+    wait();
+    change();
+    signal_one();
+}
+static void try_use(void) {
+    if (try_wait()) {
+        change();
+        signal_one();
+    }
+}
+static void use_until(void) {
+    if (wait_until()) {
+        change();
+        signal_one();
+    }
+}
+
+#define SCENARIO(identifier, text, start, ...)                                                               \
+    EX_SCENARIO(identifier) {                                                                                \
+        .name = "semaphore-" text, .claim = "a permit is had by one at a time, none is lost or made up",     \
+        .setup = start, .threads = {__VA_ARGS__}, .check = check, .timeouts = 1, .chance_wakeups = 1         \
+    }
+
+SCENARIO(wait_signal, "wait-signal", setup_empty, wait, signal_one);
+SCENARIO(use_use, "use-use", setup_one, use, use);
+SCENARIO(use_try, "use-try_use", setup_one, use, try_use);
+SCENARIO(use_until_use, "use-use_until", setup_one, use, use_until);
+SCENARIO(until_until, "use_until-use_until", setup_one, use_until, use_until);
+SCENARIO(wait_wait_two, "wait-wait-signal_two", setup_empty, wait, wait, signal_two);
+SCENARIO(wait_wait_twice, "wait-wait-signal_twice", setup_empty, wait, wait, signal_twice);
+SCENARIO(three_users, "use-use-use", setup_one, use, use, use);
+SCENARIO(two_and_try, "use-use-try_use", setup_one, use, use, try_use);
+SCENARIO(two_and_until, "use-use-use_until", setup_one, use, use, use_until);
+
+/* Guarantee A: the one in line gets the permit, not one that comes later. The first tells that it is in
+ * line by the semaphore's own count: it is below zero. */
+static void first_in_line(void) {
+    wait();
+}
+static void latecomer(void) {
+    bool behind = ilk_semaphore_value(&s.semaphore) < 0;
+    if (ilk_semaphore_try_wait(&s.semaphore)) {
+        ex_expect(!behind, "the permit of a thread in line was taken by one that came later");
+        ilk_semaphore_signal(&s.semaphore, 1);
+    }
+}
+static void give_one(void) {
+    ilk_semaphore_signal(&s.semaphore, 1);
+}
+static void wait_plainly(void) {
+    ilk_semaphore_wait(&s.semaphore);
+}
+static void check_end(void) {
+    ex_expect(s.semaphore.word == 0, "the semaphore's word is 0x%x after all", s.semaphore.word);
+    ilk_semaphore_destroy(&s.semaphore);
+}
+
+EX_SCENARIO(no_stealing){
+    .name = "semaphore-no-stealing",
+    .claim = "a permit goes to the thread in line, not to one that comes later",
+    .setup = setup_empty,
+    .threads = {wait_plainly, latecomer, give_one},
+    .titles = {"first", "latecomer", "signaller"},
+    .check = check_end,
+};
+
+/* A value read beside changes lies between the values there were. */
+static void watch(void) {
+    int64_t value = ilk_semaphore_value(&s.semaphore);
+    ex_expect(value >= -1 && value <= 1, "a value of %lld was seen", (long long)value);
+}
+EX_SCENARIO(value){
+    .name = "semaphore-value",
+    .claim = "the counter shown is one the semaphore had",
+    .setup = setup_empty,
+    .threads = {first_in_line, watch, signal_one},
+    .check = check,
+};
+
+/* Guarantee D: the one served last frees the semaphore while the signal returns. */
+static void setup_heap(void) {
+    begin(0);
+    s.heap = ex_allocate(sizeof *s.heap, 16);
+    ilk_semaphore_init(s.heap, 0);
+}
+static void wait_and_free(void) {
+    ilk_semaphore *semaphore = s.heap;
+    ilk_semaphore_wait(semaphore);
+    ilk_semaphore_destroy(semaphore);
+    ex_free(semaphore);
+}
+static void wait_until_and_free(void) {
+    ilk_semaphore *semaphore = s.heap;
+    if (ilk_semaphore_wait_until(semaphore, SOON) != ILK_OK) {
+        ilk_semaphore_wait(semaphore);
+    }
+    ilk_semaphore_destroy(semaphore);
+    ex_free(semaphore);
+}
+static void signal_heap(void) {
+    ilk_semaphore_signal(s.heap, 1);
+}
+
+EX_SCENARIO(freed){
+    .name = "semaphore-freed-by-the-one-served",
+    .claim = "the signal does not touch the semaphore after its permit has been taken",
+    .setup = setup_heap,
+    .threads = {wait_and_free, signal_heap},
+    .titles = {"waiter", "signaller"},
+    .chance_wakeups = 1,
+};
+
+EX_SCENARIO(freed_late){
+    .name = "semaphore-freed-by-the-one-served-late",
+    .claim = "the same when the waiter's time is just up",
+    .setup = setup_heap,
+    .threads = {wait_until_and_free, signal_heap},
+    .titles = {"waiter", "signaller"},
+    .timeouts = 1,
+};

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ilk_spsc under the explorer: a producer beside a consumer, and a closer beside both, against a bounded
+ * queue (guarantees A to D of <interlock/spsc.h>): full and empty must be exact beside nothing, and may
+ * be answered beside an operation of the other side. Elements are eight bytes, so that slots are told
+ * apart.
+ */
+#include "../explorer.h"
+#include "../history/models.h"
+#include <interlock/inline/fence.h>
+#include <interlock/spsc.h>
+
+static struct {
+    ilk_spsc *ring;
+    ex_queue_parameters queue;
+    uint64_t next; /* the producer's next element */
+} s;
+
+static void begin(unsigned capacity, bool membarrier) {
+    ex_history_reset();
+    ilk__membarrier_works = membarrier;
+    s.queue = (ex_queue_parameters){.capacity = capacity, .inexact = true, .late_pushes = true};
+    s.next = 1;
+    ex_assert(ilk_spsc_create(&s.ring, capacity, sizeof(uint64_t)) == ILK_OK);
+}
+static void setup_1(void) {
+    begin(1, true);
+}
+static void setup_2(void) {
+    begin(2, true);
+}
+static void setup_3(void) {
+    begin(3, true);
+}
+static void setup_refused(void) {
+    begin(1, false);
+}
+
+static void check(void) {
+    ex_history_check(&ex_bounded_queue, &s.queue);
+    ilk_spsc_destroy(s.ring);
+}
+
+static void end_push(size_t operation, ilk_status status) {
+    ex_end(operation, status == ILK_OK ? EX_DONE : status == ILK_CLOSED ? EX_CLOSED : EX_REFUSED);
+}
+
+static void try_push(void) {
+    uint64_t element = s.next++;
+    size_t operation = ex_begin(EX_PUSH, element);
+    end_push(operation, ilk_spsc_try_push(s.ring, &element, sizeof element) ? ILK_OK : ILK_BUSY);
+}
+
+static void push(void) {
+    uint64_t element = s.next++;
+    size_t operation = ex_begin(EX_PUSH, element);
+    end_push(operation, ilk_spsc_push_until(s.ring, &element, sizeof element, ILK_FOREVER));
+}
+
+enum { SOON = 5000 };
+
+static void push_until(void) {
+    uint64_t element = s.next++;
+    size_t operation = ex_begin(EX_PUSH, element);
+    end_push(operation, ilk_spsc_push_until(s.ring, &element, sizeof element, SOON));
+}
+
+static bool try_pop(void) {
+    uint64_t element = 0;
+    size_t operation = ex_begin(EX_POP, 0);
+    bool popped = ilk_spsc_try_pop(s.ring, &element, sizeof element);
+    ex_end(operation, popped ? element : EX_EMPTY);
+    return popped;
+}
+
+static ilk_status pop_by(uint64_t deadline) {
+    uint64_t element = 0;
+    size_t operation = ex_begin(EX_POP, 0);
+    ilk_status status = ilk_spsc_pop_until(s.ring, &element, sizeof element, deadline);
+    ex_end(operation, status == ILK_OK ? element : status == ILK_CLOSED ? EX_DRAINED : EX_TIMEDOUT);
+    return status;
+}
+static void pop(void) {
+    (void)pop_by(ILK_FOREVER);
+}
+static void pop_until(void) {
+    (void)pop_by(SOON);
+}
+
+static void close_ring(void) {
+    size_t operation = ex_begin(EX_CLOSE, 0);
+    ilk_spsc_close(s.ring);
+    ex_end(operation, EX_DONE);
+}
+
+/* A batch is as many operations of one element, all between its call and its return. */
+static void push_two_at_once(void) {
+    uint64_t elements[2] = {s.next, s.next + 1};
+    s.next += 2;
+    size_t first = ex_begin(EX_PUSH, elements[0]);
+    size_t second = ex_begin(EX_PUSH, elements[1]);
+    size_t pushed = ilk_spsc_try_push_many(s.ring, elements, 2, sizeof elements[0]);
+    ex_end(first, pushed > 0 ? EX_DONE : EX_REFUSED);
+    ex_end(second, pushed > 1 ? EX_DONE : EX_REFUSED);
+}
+
+static void pop_two_at_once(void) {
+    uint64_t elements[2];
+    size_t first = ex_begin(EX_POP, 0);
+    size_t second = ex_begin(EX_POP, 0);
+    size_t popped = ilk_spsc_try_pop_many(s.ring, elements, 2, sizeof elements[0]);
+    ex_end(first, popped > 0 ? elements[0] : EX_EMPTY);
+    ex_end(second, popped > 1 ? elements[1] : EX_EMPTY);
+}
+
+static void push_in_place(void) {
+    size_t count = 1;
+    uint64_t element = s.next++;
+    size_t operation = ex_begin(EX_PUSH, element);
+    uint64_t *slot = ilk_spsc_reserve(s.ring, &count);
+    if (slot != NULL) {
+        ilk_plain_write(slot, sizeof *slot);
+        *slot = element;
+        ilk_spsc_commit(s.ring, 1);
+    }
+    ex_end(operation, slot != NULL ? EX_DONE : EX_REFUSED);
+}
+
+static void reserve_and_give_up(void) {
+    size_t count = 1;
+    if (ilk_spsc_reserve(s.ring, &count) != NULL) {
+        ilk_spsc_commit(s.ring, 0);
+    }
+}
+
+static void pop_in_place(void) {
+    size_t count = 1;
+    size_t operation = ex_begin(EX_POP, 0);
+    const uint64_t *slot = ilk_spsc_peek(s.ring, &count);
+    uint64_t element = EX_EMPTY;
+    if (slot != NULL) {
+        ilk_plain_read(slot, sizeof *slot);
+        element = *slot;
+        ilk_spsc_release(s.ring, 1);
+    }
+    ex_end(operation, element);
+}
+
+/* Pops until nothing will ever come. */
+static void drain(void) {
+    while (pop_by(ILK_FOREVER) == ILK_OK) {
+    }
+}
+
+static void push_push(void) {
+    push();
+    push();
+}
+static void pop_pop(void) {
+    pop();
+    pop();
+}
+static void try_push_thrice(void) {
+    try_push();
+    try_push();
+    try_push();
+}
+static void try_pop_thrice(void) {
+    (void)try_pop();
+    (void)try_pop();
+    (void)try_pop();
+}
+static void push_then_close(void) {
+    push();
+    close_ring();
+}
+static void push_until_twice(void) {
+    push_until();
+    push_until();
+}
+static void push_in_place_twice(void) {
+    push_in_place();
+    push_in_place();
+}
+static void pop_in_place_twice(void) {
+    pop_in_place();
+    pop_in_place();
+}
+static void push_then_batch(void) {
+    try_push();
+    push_two_at_once();
+}
+static void pop_then_batch(void) {
+    (void)try_pop();
+    pop_two_at_once();
+}
+static void reserve_then_push(void) {
+    reserve_and_give_up();
+    try_push();
+}
+
+static void count(void) {
+    size_t count = ilk_spsc_count(s.ring);
+    ex_expect(count <= s.queue.capacity, "%zu elements in a ring of %u", count, s.queue.capacity);
+}
+
+#define SCENARIO(identifier, text, start, ...)                                                               \
+    EX_SCENARIO(identifier) {                                                                                \
+        .name = "spsc-" text, .claim = "a bounded queue, and nobody sleeps through what he waits for",       \
+        .setup = start, .threads = {__VA_ARGS__}, .titles = {"producer", "consumer", "third"},               \
+        .check = check, .timeouts = 1, .chance_wakeups = 1                                                   \
+    }
+
+SCENARIO(try_try, "try_push-try_pop", setup_1, try_push_thrice, try_pop_thrice);
+SCENARIO(try_try_2, "try_push-try_pop-capacity-2", setup_2, try_push_thrice, try_pop_thrice);
+SCENARIO(wait_wait, "push-pop", setup_1, push_push, pop_pop);
+SCENARIO(wait_wait_refused, "push-pop-membarrier-refused", setup_refused, push_push, pop_pop);
+SCENARIO(push_drain, "push_then_close-drain", setup_1, push_then_close, drain);
+SCENARIO(until_until, "push_until-pop_until", setup_1, push_until_twice, pop_until);
+SCENARIO(batches, "push_many-pop_many", setup_3, push_then_batch, pop_then_batch);
+SCENARIO(batches_2, "push_many-pop_many-capacity-2", setup_2, push_then_batch, pop_then_batch);
+SCENARIO(in_place, "reserve-peek", setup_1, push_in_place_twice, pop_in_place_twice);
+SCENARIO(in_place_2, "reserve-peek-capacity-2", setup_2, push_in_place_twice, pop_in_place_twice);
+SCENARIO(give_up, "reserve_and_give_up-pop", setup_1, reserve_then_push, pop_until);
+SCENARIO(close_try, "try_push-drain-close", setup_1, try_push, drain, close_ring);
+SCENARIO(close_wait, "push-drain-close", setup_1, push, drain, close_ring);
+SCENARIO(close_push_push, "push_push-drain-close", setup_1, push_push, drain, close_ring);
+SCENARIO(close_refused, "push-drain-close-membarrier-refused", setup_refused, push, drain, close_ring);
+SCENARIO(close_in_place, "reserve-drain-close", setup_1, push_in_place, drain, close_ring);
+SCENARIO(close_give_up, "reserve_and_give_up-drain-close", setup_1, reserve_then_push, drain, close_ring);
+SCENARIO(close_batch, "push_many-drain-close", setup_2, push_two_at_once, drain, close_ring);
+SCENARIO(close_full, "push-close-nobody-pops", setup_1, push_push, close_ring);
+SCENARIO(count_beside, "try_push-try_pop-count", setup_1, try_push_thrice, try_pop_thrice, count);
