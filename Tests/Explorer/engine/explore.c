@@ -2,7 +2,6 @@
  *
  * The search loop, and shortening. See explore.h.
  */
-#define _GNU_SOURCE
 #include "explore.h"
 #include "state.h"
 #include <stdlib.h>

@@ -4,7 +4,6 @@
  * in fiber_x86_64.S or fiber_aarch64.S, and both agree with the frame laid out here: the registers a
  * callee keeps, all zero, with the entry's address where the switch will return to.
  */
-#define _GNU_SOURCE
 #include "fiber.h"
 #include <stdio.h>
 #include <stdlib.h>

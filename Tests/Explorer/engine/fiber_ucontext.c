@@ -3,7 +3,6 @@
  * Fibers over <ucontext.h>, for machines without a switch of our own. Correct and slow: every switch
  * is a system call for the signal mask.
  */
-#define _GNU_SOURCE
 #include "fiber.h"
 #include <stdio.h>
 #include <stdlib.h>

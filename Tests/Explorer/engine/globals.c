@@ -11,6 +11,8 @@
 
 extern char ex_data_begin[], ex_data_end[], ex_bss_begin[], ex_bss_end[];
 
+extern char ilk__membarrier_works[] __attribute__((weak)); /* of the core, where there is one */
+
 static char *saved;
 
 static size_t span(const char *from, const char *to) {
@@ -24,6 +26,11 @@ static size_t span(const char *from, const char *to) {
 void ex_globals_save(void) {
     size_t data = span(ex_data_begin, ex_data_end);
     size_t bss = span(ex_bss_begin, ex_bss_end);
+    const char *known = ilk__membarrier_works;
+    if (known != NULL && (known < &ex_bss_begin[0] || known >= &ex_bss_end[0])) {
+        fputs("explorer: the core's data does not lie between core_begin and core_end\n", stderr);
+        exit(2);
+    }
     saved = malloc(data + bss + 1);
     memcpy(saved, ex_data_begin, data);
     memcpy(saved + data, ex_bss_begin, bss);

@@ -5,7 +5,6 @@
  * whoever used it must have happened before. What an execution leaves allocated is its scenario's
  * business: ex_expect_no_leaks() is for those that claim it.
  */
-#define _GNU_SOURCE
 #include "heap.h"
 #include "state.h"
 #include <stdlib.h>

@@ -4,7 +4,6 @@
  * budget. scripts/explore builds and calls it. Exit status 0: every scenario came out as it says it
  * must; 1: one did not; 2: the command was not understood.
  */
-#define _GNU_SOURCE
 #include "explore.h"
 #include "state.h"
 #include <stdlib.h>
@@ -28,7 +27,8 @@ typedef struct budget {
     uint64_t depth_first, random, pct; /* executions; pct: for each depth */
 } budget;
 
-static const budget quick = {400000, 4000, 3000};
+static const budget smoke = {3000, 500, 300};
+static const budget quick = {100000, 3000, 2000};
 static const budget standard = {4000000, 40000, 30000};
 static const budget all = {20000000, 400000, 200000};
 
@@ -41,7 +41,7 @@ static struct {
     uint64_t seed;
     unsigned modes; /* 0: the scenario's */
     unsigned slice, slices;
-    bool quiet, is_quick, first_failure;
+    bool quiet, is_quick, first_failure, rate;
     const budget *budget;
 } options = {.bound = -1, .seed = 1, .slices = 1, .budget = &standard};
 
@@ -138,6 +138,12 @@ static bool run_mode(const ex_scenario *scenario, bool weak) {
     for (unsigned i = 0; i < count && !wrong; i++) {
         ex_find(scenario, &plan[i], &finding);
         seconds += finding.seconds;
+        if (options.rate) {
+            char rate_label[24];
+            printf("%s, %s, %s: %.0f executions a second\n", scenario->name, weak ? "weak" : "sc",
+                   search_label(&plan[i], rate_label, sizeof rate_label),
+                   (double)finding.executions / finding.seconds);
+        }
         const char *how = finding.verdict != EX_CLEAN ? "!" : finding.exhausted ? "." : "";
         char label[24];
         used += snprintf(line + used, sizeof line - (size_t)used, "  %s %llu%s",
@@ -220,7 +226,8 @@ static void list(void) {
 
 static int usage(void) {
     fputs("usage: explore [SCENARIO|PREFIX*]... [--sc|--weak] [--strategy dfs|random|pct] [--bound N]\n"
-          "               [--executions N] [--seed N] [--quick|--all] [--slice I/N] [--quiet] [--first]\n"
+          "               [--executions N] [--seed N] [--smoke|--quick|--all] [--slice I/N] [--quiet] "
+          "[--first]\n"
           "       explore --replay 'NAME sc|weak SCHEDULE'\n"
           "       explore --list\n"
           "In the results, \".\" after a count: depth-first saw every schedule within its bound;\n"
@@ -261,11 +268,16 @@ int main(int count, char **arguments) {
             options.budget = &quick;
             options.is_quick = true;
             options.quiet = true;
+        } else if (strcmp(argument, "--smoke") == 0) {
+            options.budget = &smoke;
+            options.quiet = true;
         } else if (strcmp(argument, "--all") == 0) {
             options.budget = &all;
             options.quiet = true;
         } else if (strcmp(argument, "--quiet") == 0) {
             options.quiet = true;
+        } else if (strcmp(argument, "--rate") == 0) {
+            options.rate = true;
         } else if (strcmp(argument, "--first") == 0) {
             options.first_failure = true;
         } else if (argument[0] != '-' && options.name_count < 64) {

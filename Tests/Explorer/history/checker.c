@@ -190,6 +190,8 @@ static void print_operation(FILE *to, const ex_model *model, const ex_operation 
     fprintf(to, " placed %s\n", place_name(place, place_text, sizeof place_text));
 }
 
+enum { LAST_SHOWN = 4 };
+
 /* The longest order found, and what could not follow it. */
 static void explain(FILE *to, const ex_history *history, const ex_model *model, const void *parameters,
                     size_t longest) {
@@ -219,8 +221,12 @@ static void explain(FILE *to, const ex_history *history, const ex_model *model, 
     fprintf(to, "  the history does not fit a %s: thread %u's %s cannot be placed\n", model->name,
             stuck->thread, text);
     model->describe_state(state, text, sizeof text);
-    fprintf(to, "  after the %zu operations that could be, the %s is: %s\n  it, and those it overlaps:\n",
-            longest, model->name, text);
+    fprintf(to, "  after the %zu operations that could be, the %s is: %s\n  the last of those:\n", longest,
+            model->name, text);
+    for (size_t i = longest > LAST_SHOWN ? longest - LAST_SHOWN : 0; i < longest; i++) {
+        print_operation(to, model, &history->operations[w.best[i]], i + 1);
+    }
+    fprintf(to, "  it, and those it overlaps:\n");
     for (size_t i = 0; i < history->count; i++) {
         const ex_operation *operation = &history->operations[i];
         if (operation == stuck ||

@@ -3,7 +3,6 @@
  * Histories of scenarios: recorded as the fibers run, checked in check(). All operations of an
  * execution are recorded in the order of their calls, because one runs at a time.
  */
-#define _GNU_SOURCE
 #include "../engine/state.h"
 #include "history.h"
 #include <stdlib.h>

@@ -18,7 +18,12 @@
         static const ex_site ex_site_here = {__FILE__, __LINE__, object};                                    \
         &ex_site_here;                                                                                       \
     }))
-#define EX_AS(object, value) ((__typeof__(*(object)))(value))
+/* A statement expression, so that a result nobody wants is no warning. */
+#define EX_AS(object, value)                                                                                 \
+    (__extension__({                                                                                         \
+        __typeof__(*(object)) ex_result = (__typeof__(*(object)))(value);                                    \
+        ex_result;                                                                                           \
+    }))
 
 #define ilk_atomic_load(object, order)                                                                       \
     EX_AS(object, ex_atomic_load((object), sizeof *(object), (order), EX_HERE(#object)))
