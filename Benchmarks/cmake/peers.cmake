@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Looks for the peers' C and C++ libraries: a target bench_peer_NAME for each that is there, and a line
+# in INTERLOCK_BENCH_MISSING for each that is not.
+set(INTERLOCK_BENCH_MISSING "")
+
+macro(interlock_bench_missing name package)
+    message(STATUS "Benchmarks: ${name} not found (Debian: ${package})")
+    list(APPEND INTERLOCK_BENCH_MISSING "${name} was not found when this was built (Debian: ${package})")
+endmacro()
+
+# interlock_bench_peer(NAME PACKAGE FOUND LIBRARIES...): the target, if FOUND is true.
+macro(interlock_bench_peer name package found)
+    if(${found})
+        add_library(bench_peer_${name} INTERFACE)
+        target_link_libraries(bench_peer_${name} INTERFACE ${ARGN})
+    else()
+        interlock_bench_missing(${name} ${package})
+    endif()
+endmacro()
+
+find_package(TBB CONFIG QUIET)
+interlock_bench_peer(tbb libtbb-dev TBB_FOUND TBB::tbb)
+
+find_package(absl CONFIG QUIET)
+interlock_bench_peer(absl libabsl-dev absl_FOUND absl::synchronization)
+
+find_package(Boost 1.70 CONFIG QUIET COMPONENTS thread)
+interlock_bench_peer(boost libboost-thread-dev Boost_FOUND Boost::thread Boost::headers)
+
+# The rest have no CMake files; their headers lie on the default path.
+find_path(INTERLOCK_BENCH_NSYNC_INCLUDE nsync.h)
+find_library(INTERLOCK_BENCH_NSYNC nsync_cpp)
+if(INTERLOCK_BENCH_NSYNC AND INTERLOCK_BENCH_NSYNC_INCLUDE)
+    set(INTERLOCK_BENCH_NSYNC_FOUND ON)
+endif()
+interlock_bench_peer(nsync libnsync-dev INTERLOCK_BENCH_NSYNC_FOUND ${INTERLOCK_BENCH_NSYNC})
+
+# What is used of Concurrency Kit is inline.
+find_path(INTERLOCK_BENCH_CK_INCLUDE ck_brlock.h)
+interlock_bench_peer(ck libck-dev INTERLOCK_BENCH_CK_INCLUDE)

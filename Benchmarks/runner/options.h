@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The command line that both suites share.
+ */
+#ifndef INTERLOCK_BENCHMARKS_OPTIONS_H
+#define INTERLOCK_BENCHMARKS_OPTIONS_H
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+/* A flag's values, split at commas. Flags without a value hold none. */
+class Options {
+  public:
+    /* `known` maps each flag to the placeholder of its value ("" if it takes none) and what it does;
+     * an unknown flag, or --help, prints them and exits. */
+    struct Flag {
+        const char *name, *value, *help;
+    };
+    Options(int count, char **arguments, const char *title, const std::vector<Flag> &known);
+
+    bool has(const std::string &flag) const;
+    std::vector<std::string> texts(const std::string &flag) const;
+    std::string text(const std::string &flag, const std::string &otherwise) const;
+    std::vector<double> numbers(const std::string &flag, const std::vector<double> &otherwise) const;
+    std::vector<unsigned> counts(const std::string &flag, const std::vector<unsigned> &otherwise) const;
+    double number(const std::string &flag, double otherwise) const;
+
+    /* True if --only was not given, or names `contender` or a part of its name. */
+    bool selects(const std::string &contender) const;
+
+    std::string command_line() const {
+        return command_line_;
+    }
+
+  private:
+    std::map<std::string, std::vector<std::string>> given_;
+    std::string command_line_;
+};
+
+} // namespace bench
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Running a slice. The coordinating thread sleeps while the workers work; it is pinned to no core.
+ */
+#include "slice.h"
+
+#include "clock.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <thread>
+#include <time.h>
+
+namespace bench {
+
+const std::vector<int> &cores() {
+    static const std::vector<int> found = [] {
+        std::vector<int> list;
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        if (sched_getaffinity(0, sizeof set, &set) == 0) {
+            for (int core = 0; core < CPU_SETSIZE; ++core) {
+                if (CPU_ISSET(core, &set)) {
+                    list.push_back(core);
+                }
+            }
+        }
+        if (list.empty()) {
+            std::fprintf(stderr, "error: cannot tell which cores this process may run on\n");
+            std::exit(2);
+        }
+        return list;
+    }();
+    return found;
+}
+
+static void pin(unsigned index) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cores()[index % cores().size()], &set);
+    if (pthread_setaffinity_np(pthread_self(), sizeof set, &set) != 0) {
+        std::fprintf(stderr, "error: cannot pin a thread to core %d\n", cores()[index % cores().size()]);
+        std::exit(2);
+    }
+}
+
+static void sleep_ns(uint64_t duration) {
+    timespec left{static_cast<time_t>(duration / 1000000000), static_cast<long>(duration % 1000000000)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) == EINTR) {
+    }
+}
+
+static Usage usage_now() {
+    rusage usage;
+    getrusage(RUSAGE_THREAD, &usage);
+    timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return {usage.ru_nvcsw, usage.ru_nivcsw,
+            static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9};
+}
+
+void Worker::gather(Phase phase) {
+    if (!is_gathered_) {
+        is_gathered_ = true;
+        gathered_.fetch_add(1, std::memory_order_release);
+    }
+    while (phase_.load(std::memory_order_acquire) < phase) {
+        sched_yield();
+    }
+}
+
+void Worker::begin_measuring() {
+    usage = usage_now();
+}
+
+void Worker::end_measuring() {
+    Usage end = usage_now();
+    usage = {end.voluntary - usage.voluntary, end.involuntary - usage.involuntary,
+             end.cpu_seconds - usage.cpu_seconds};
+}
+
+SliceResult run_slice(unsigned threads, SliceTimes times, const std::function<void(Worker &)> &body) {
+    /* A line of its own: read by every worker in every iteration, written three times. */
+    struct alignas(128) Control {
+        std::atomic<uint32_t> phase{gathering};
+        alignas(128) std::atomic<unsigned> gathered{0};
+    };
+    auto control = std::make_unique<Control>();
+
+    SliceResult result;
+    result.usage.resize(threads);
+    std::vector<std::thread> workers;
+    for (unsigned index = 0; index < threads; ++index) {
+        workers.emplace_back([&, index] {
+            pin(index);
+            Worker worker(index, threads, control->phase, control->gathered);
+            body(worker);
+            result.usage[index] = worker.usage;
+        });
+    }
+    while (control->gathered.load(std::memory_order_acquire) < threads) {
+        sched_yield();
+    }
+    control->phase.store(warming, std::memory_order_release);
+    sleep_ns(times.warming_ns);
+    uint64_t begin = now_ns();
+    control->phase.store(measuring, std::memory_order_release);
+    sleep_ns(times.measuring_ns);
+    control->phase.store(stopping, std::memory_order_release);
+    result.seconds = static_cast<double>(now_ns() - begin) / 1e9;
+    for (std::thread &worker : workers) {
+        worker.join();
+    }
+    return result;
+}
+
+} // namespace bench

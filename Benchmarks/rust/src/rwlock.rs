@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// parking_lot's RwLock in the loops of rwlock/contender.h.
+
+use crate::common::{phase_lasts, ticks, work, Histogram, Random};
+use core::ffi::c_void;
+use core::ptr::{addr_of, addr_of_mut, read_volatile, write_volatile};
+use parking_lot::lock_api::RawRwLock as _;
+use parking_lot::RawRwLock;
+use std::sync::atomic::AtomicU32;
+
+// These three mirror rwlock/job.h.
+#[repr(C)]
+pub struct Job {
+    phase: *const AtomicU32,
+    during: u32,
+    section: u32,
+    pause: u32,
+    threshold: u64,
+    seed: u64,
+}
+
+#[repr(C)]
+pub struct Tally {
+    operations: u64,
+    writes: u64,
+    torn: u64,
+}
+
+#[repr(C, align(128))]
+pub struct Words {
+    first: u64,
+    second: u64,
+}
+
+// The lock and what it guards on lines of their own, as the C++ contenders have them.
+#[repr(C, align(128))]
+struct Guarded {
+    lock: RawRwLock,
+    words: Words,
+}
+
+#[inline(always)]
+unsafe fn read_words(words: *const Words, section: u32) -> u64 {
+    unsafe {
+        let first = read_volatile(addr_of!((*words).first));
+        work(section);
+        (first != read_volatile(addr_of!((*words).second))) as u64
+    }
+}
+
+#[inline(always)]
+unsafe fn write_words(words: *mut Words, section: u32) {
+    unsafe {
+        let first = addr_of_mut!((*words).first);
+        write_volatile(first, read_volatile(first) + 1);
+        work(section);
+        let second = addr_of_mut!((*words).second);
+        write_volatile(second, read_volatile(second) + 1);
+    }
+}
+
+#[no_mangle]
+pub extern "C" fn bench_parking_lot_bytes() -> usize {
+    core::mem::size_of::<RawRwLock>()
+}
+
+#[no_mangle]
+pub extern "C" fn bench_parking_lot_create() -> *mut c_void {
+    let guarded = Guarded { lock: RawRwLock::INIT, words: Words { first: 0, second: 0 } };
+    Box::into_raw(Box::new(guarded)).cast()
+}
+
+/// # Safety
+/// `shared` comes from create; nobody uses it.
+#[no_mangle]
+pub unsafe extern "C" fn bench_parking_lot_destroy(shared: *mut c_void) {
+    drop(unsafe { Box::from_raw(shared.cast::<Guarded>()) });
+}
+
+/// # Safety
+/// `shared` comes from create.
+#[no_mangle]
+pub unsafe extern "C" fn bench_parking_lot_words(shared: *mut c_void) -> *mut Words {
+    unsafe { addr_of_mut!((*shared.cast::<Guarded>()).words) }
+}
+
+/// # Safety
+/// `shared` comes from create; `job` and `tally` are the caller's own.
+#[no_mangle]
+pub unsafe extern "C" fn bench_parking_lot_mix(
+    shared: *mut c_void,
+    _member: *mut c_void,
+    job: *const Job,
+    tally: *mut Tally,
+) {
+    unsafe {
+        let lock = &(*shared.cast::<Guarded>()).lock;
+        let words = bench_parking_lot_words(shared);
+        let Job { phase, during, section, threshold, seed, .. } = *job;
+        let mut random = Random(seed);
+        let (mut operations, mut writes, mut torn) = (0u64, 0u64, 0u64);
+        while phase_lasts(phase, during) {
+            if (random.next() as u64) < threshold {
+                lock.lock_exclusive();
+                write_words(words, section);
+                lock.unlock_exclusive();
+                writes += 1;
+            } else {
+                lock.lock_shared();
+                torn += read_words(words, section);
+                lock.unlock_shared();
+            }
+            operations += 1;
+        }
+        *tally = Tally { operations, writes, torn };
+    }
+}
+
+/// # Safety
+/// As for mix; `waits` is the caller's own.
+#[no_mangle]
+pub unsafe extern "C" fn bench_parking_lot_wait(
+    shared: *mut c_void,
+    _member: *mut c_void,
+    job: *const Job,
+    tally: *mut Tally,
+    waits: *mut Histogram,
+) {
+    unsafe {
+        let lock = &(*shared.cast::<Guarded>()).lock;
+        let words = bench_parking_lot_words(shared);
+        let Job { phase, during, section, pause, threshold, .. } = *job;
+        let mut sum = Tally { operations: 0, writes: 0, torn: 0 };
+        loop {
+            work(pause);
+            let begin = ticks();
+            if threshold != 0 {
+                lock.lock_exclusive();
+                (*waits).record(ticks() - begin);
+                write_words(words, section);
+                lock.unlock_exclusive();
+                sum.writes += 1;
+            } else {
+                lock.lock_shared();
+                (*waits).record(ticks() - begin);
+                sum.torn += read_words(words, section);
+                lock.unlock_shared();
+            }
+            sum.operations += 1;
+            if !phase_lasts(phase, during) {
+                break;
+            }
+        }
+        *tally = sum;
+    }
+}

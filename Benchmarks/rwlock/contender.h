@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A lock in the comparison, and the loops that all of them run.
+ *
+ * An adapter is a small class with inline calls; the template below makes a whole measured loop of it,
+ * so that the only indirect call is one per thread and slice and nobody pays for being compared. A
+ * lock of another language brings loops of its own, compiled there from the same recipe.
+ *
+ * An adapter has:
+ *     static constexpr const char *name;
+ *     static constexpr Waiting waiting;
+ *     static constexpr size_t thread_bytes;   memory per thread beside the lock, unknown_bytes
+ *     struct Member                           what a thread keeps; made by enter, ended by leave
+ *     void enter(Member &), leave(Member &), read_lock(Member &), read_unlock(Member &),
+ *     void write_lock(Member &), write_unlock(Member &)
+ */
+#ifndef INTERLOCK_BENCHMARKS_RWLOCK_CONTENDER_H
+#define INTERLOCK_BENCHMARKS_RWLOCK_CONTENDER_H
+
+#include "../runner/clock.h"
+#include "job.h"
+
+#include <cstddef>
+#include <new>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+/* What a thread does that has to wait long. Only parking locks are rivals for the first place: the
+ * others buy their figures with the cores of those who wait. */
+enum class Waiting { parks, yields, spins };
+const char *to_text(Waiting waiting);
+
+constexpr size_t unknown_bytes = SIZE_MAX;
+
+struct Contender {
+    std::string name;
+    Waiting waiting;
+    size_t lock_bytes, thread_bytes;
+    void *(*create)(); /* a fresh lock and its two words */
+    void (*destroy)(void *shared);
+    Words *(*words)(void *shared);
+    void *(*enter)(void *shared); /* by each thread, before its loops */
+    void (*leave)(void *shared, void *member);
+    /* Reads and writes at random until the phase ends. */
+    void (*mix)(void *shared, void *member, const Job *job, Tally *tally);
+    /* The same with a pause before each, and the time each lock call took, in ticks. At least once. */
+    void (*wait)(void *shared, void *member, const Job *job, Tally *tally, Histogram *waits);
+};
+
+/* Adds a contender to the list; used by an object with static storage in each adapter's file. The
+ * position orders the columns, whatever order the linker chose. */
+struct Enlisted {
+    Enlisted(int position, Contender contender);
+};
+std::vector<Contender> contenders();
+
+/* The lock and what it guards lie on lines of their own: nothing but the lock decides. */
+template <class Lock> struct alignas(128) Guarded {
+    Lock lock;
+    alignas(128) Words words{0, 0};
+};
+
+inline bool phase_lasts(const uint32_t *phase, uint32_t during) {
+    return __atomic_load_n(phase, __ATOMIC_RELAXED) == during;
+}
+
+inline uint64_t read_words(const Words &words, uint32_t section) {
+    uint64_t first = words.first;
+    work(section);
+    return first != words.second ? 1 : 0;
+}
+
+inline void write_words(Words &words, uint32_t section) {
+    words.first = words.first + 1;
+    work(section);
+    words.second = words.second + 1;
+}
+
+template <class Lock> void mix_loop(void *shared, void *member, const Job *job, Tally *tally) {
+    auto &guarded = *static_cast<Guarded<Lock> *>(shared);
+    auto &me = *static_cast<typename Lock::Member *>(member);
+    Random random(job->seed);
+    const uint64_t threshold = job->threshold;
+    const uint32_t section = job->section, during = job->during;
+    const uint32_t *const phase = job->phase;
+    uint64_t operations = 0, writes = 0, torn = 0;
+    while (phase_lasts(phase, during)) {
+        if (random.next() < threshold) {
+            guarded.lock.write_lock(me);
+            write_words(guarded.words, section);
+            guarded.lock.write_unlock(me);
+            ++writes;
+        } else {
+            guarded.lock.read_lock(me);
+            torn += read_words(guarded.words, section);
+            guarded.lock.read_unlock(me);
+        }
+        ++operations;
+    }
+    *tally = {operations, writes, torn};
+}
+
+template <class Lock>
+void wait_loop(void *shared, void *member, const Job *job, Tally *tally, Histogram *waits) {
+    auto &guarded = *static_cast<Guarded<Lock> *>(shared);
+    auto &me = *static_cast<typename Lock::Member *>(member);
+    *tally = {0, 0, 0};
+    do {
+        work(job->pause);
+        uint64_t begin = ticks();
+        if (job->threshold != 0) {
+            guarded.lock.write_lock(me);
+            waits->record(ticks() - begin);
+            write_words(guarded.words, job->section);
+            guarded.lock.write_unlock(me);
+            ++tally->writes;
+        } else {
+            guarded.lock.read_lock(me);
+            waits->record(ticks() - begin);
+            tally->torn += read_words(guarded.words, job->section);
+            guarded.lock.read_unlock(me);
+        }
+        ++tally->operations;
+    } while (phase_lasts(job->phase, job->during));
+}
+
+template <class Lock> Contender make_contender() {
+    using Shared = Guarded<Lock>;
+    using Member = typename Lock::Member;
+    return {Lock::name,
+            Lock::waiting,
+            sizeof(Lock),
+            Lock::thread_bytes,
+            []() -> void * { return new Shared; },
+            [](void *shared) { delete static_cast<Shared *>(shared); },
+            [](void *shared) { return &static_cast<Shared *>(shared)->words; },
+            [](void *shared) -> void * {
+                auto *member = new Member;
+                static_cast<Shared *>(shared)->lock.enter(*member);
+                return member;
+            },
+            [](void *shared, void *member) {
+                static_cast<Shared *>(shared)->lock.leave(*static_cast<Member *>(member));
+                delete static_cast<Member *>(member);
+            },
+            mix_loop<Lock>,
+            wait_loop<Lock>};
+}
+
+/* For the many adapters that keep nothing per thread. */
+struct Memberless {
+    struct Member {};
+    void enter(Member &) {}
+    void leave(Member &) {}
+};
+
+} // namespace bench
+
+#endif

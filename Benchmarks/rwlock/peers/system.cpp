@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What every Linux system has: pthread_rwlock_t as it comes (readers preferred), and the C++ library's
+ * std::shared_mutex, which is one with checks around it.
+ */
+#include "../contender.h"
+
+#include <pthread.h>
+#include <shared_mutex>
+
+namespace bench {
+namespace {
+
+struct Pthread : Memberless {
+    static constexpr const char *name = "pthread_rwlock";
+    static constexpr Waiting waiting = Waiting::parks;
+    static constexpr size_t thread_bytes = 0;
+    pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+
+    ~Pthread() {
+        pthread_rwlock_destroy(&lock);
+    }
+    void read_lock(Member &) {
+        pthread_rwlock_rdlock(&lock);
+    }
+    void read_unlock(Member &) {
+        pthread_rwlock_unlock(&lock);
+    }
+    void write_lock(Member &) {
+        pthread_rwlock_wrlock(&lock);
+    }
+    void write_unlock(Member &) {
+        pthread_rwlock_unlock(&lock);
+    }
+};
+
+struct Standard : Memberless {
+    static constexpr const char *name = "std::shared_mutex";
+    static constexpr Waiting waiting = Waiting::parks;
+    static constexpr size_t thread_bytes = 0;
+    std::shared_mutex lock;
+
+    void read_lock(Member &) {
+        lock.lock_shared();
+    }
+    void read_unlock(Member &) {
+        lock.unlock_shared();
+    }
+    void write_lock(Member &) {
+        lock.lock();
+    }
+    void write_unlock(Member &) {
+        lock.unlock();
+    }
+};
+
+const Enlisted posix{10, make_contender<Pthread>()};
+const Enlisted standard{11, make_contender<Standard>()};
+
+} // namespace
+} // namespace bench
