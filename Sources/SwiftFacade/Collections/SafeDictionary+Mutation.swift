@@ -43,7 +43,8 @@ extension SafeDictionary {
     /// The value for `key`; if there is none, what `make` gives, which is inserted.
     ///
     /// `make` runs at most once however many threads ask, **under the lock**: all other access to the
-    /// dictionary waits for it. For values that take long to make use a ``SingleFlightCache``.
+    /// dictionary waits for it. What takes long to make is better made outside, and put in with
+    /// ``insertIfAbsent(_:forKey:)``.
     ///
     /// - Precondition: `make` does not call this dictionary.
     /// - Throws: What `make` throws; nothing is inserted then.
