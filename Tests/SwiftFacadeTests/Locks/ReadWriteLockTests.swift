@@ -3,6 +3,7 @@
 // Scenario 3 through the facade: who runs beside whom, waits with limits, changes of mode, and what comes
 // in and out of the closures. The algorithm itself is tested in C.
 
+import Foundation
 import Interlock
 import Synchronization
 import Testing
@@ -158,6 +159,7 @@ import Testing
     }
 
     /// writer 1: [ writes n ─ downgrade ─ reads n ]     nobody's write comes between the two
+    /// writer 2:       queues ···················· [ writes ]
     @Test func downgradingLeavesNoGap() {
         let lock = ReadWriteLock(0)
         let overtaken = Atomic<Int>(0)
@@ -165,7 +167,10 @@ import Testing
             for _ in 0..<2_000 {
                 let same = lock.withWriteLock { value in
                     value += 1
-                    return value
+                    let mine = value
+                    // Lets the others queue, so that a gap would be used.
+                    sched_yield()
+                    return mine
                 } downgrading: { value, mine in
                     value == mine
                 }
