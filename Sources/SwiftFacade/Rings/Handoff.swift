@@ -13,7 +13,7 @@
 ///         let consumer = handoff.take()
 ///         while let frame = consumer.pop() { show(frame) }
 ///     }
-///     …
+///     while let frame = capture() { _ = producer.push(frame) }
 /// }
 /// ```
 public final class Handoff<Value: ~Copyable>: Sendable {

@@ -9,8 +9,10 @@ import CInterlock
 ///
 /// ```swift
 /// let jobs = try MPMCRing<Job>(capacity: 1024)
-/// // any thread                          // any thread
-/// _ = jobs.tryPush(job)                  while let job = jobs.pop() { run(job) }
+/// // any thread
+/// if !jobs.tryPush(job) { refuse(job) }
+/// // any other
+/// while let job = jobs.pop() { run(job) }
 /// ```
 ///
 /// Elements, noncopyable and non-Sendable ones too, are moved in and out of memory allocated once, never

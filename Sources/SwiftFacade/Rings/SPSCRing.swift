@@ -14,9 +14,13 @@ import CInterlock
 /// ```swift
 /// let ring = try SPSCRing<Frame>(capacity: 64)
 /// ring.split { producer, consumer in
-///     Task { while let frame = capture() { _ = producer.tryPush(frame) } }
-///     Task { while let frame = consumer.tryPop() { show(frame) } }
-/// }
+///     let handoff = Handoff(consumer)
+///     Thread.detachNewThread {
+///         let consumer = handoff.take()
+///         while let frame = consumer.pop() { show(frame) }
+///     }
+///     while let frame = capture() { _ = producer.push(frame) }
+/// }   // the producer goes, which closes the ring, and the thread ends
 /// ```
 ///
 /// Elements, noncopyable ones too, are moved in and out of memory allocated once, never copied; what is

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Running the compiler from a test, on programs that must compile and programs that must not.
+
+import Foundation
+
+/// The Swift compiler of the toolchain these tests were built with, on one file that imports the module
+/// under test.
+enum Compiler {
+    static func compile(_ body: String) throws -> (succeeded: Bool, output: String) {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "interlock-\(UUID().uuidString)"
+        )
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let source = folder.appendingPathComponent("program.swift")
+        try Data("import Foundation\nimport Interlock\n\(body)\n".utf8).write(to: source)
+
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [
+            "swiftc", "-swift-version", "6", "-parse-as-library", "-emit-sil", "-o", "/dev/null",
+            "-module-cache-path", products.appendingPathComponent("ModuleCache").path,
+            "-I", products.appendingPathComponent("Modules").path,
+            "-I", root.appendingPathComponent("include").path,
+            source.path,
+        ]
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        let said = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return (process.terminationStatus == 0, String(decoding: said, as: UTF8.self))
+    }
+
+    /// Where the modules were built: beside the running test program.
+    static var products: URL {
+        URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
+    }
+
+    static var root: URL {
+        var folder = URL(fileURLWithPath: #filePath)
+        for _ in 0..<4 { folder.deleteLastPathComponent() }
+        return folder
+    }
+}

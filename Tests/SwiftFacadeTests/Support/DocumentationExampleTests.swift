@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every example in the documentation of the locks, collections and rings compiles. They are read from the
+// sources, so that they cannot drift; what they take for granted (a `url`, a `Frame`, a function `show`) is
+// declared here, once.
+
+import Foundation
+import Testing
+
+@Suite struct DocumentationExampleTests {
+    struct Example {
+        let place: String
+        let lines: [String]
+    }
+
+    /// What the examples use and do not declare.
+    static let prelude = """
+        struct Photo: Sendable {}
+        struct Frame: Sendable {}
+        struct Job: Sendable {}
+        struct Image: Sendable {}
+        struct Session: Sendable { init(_ user: String) {} }
+        struct Worker: Sendable { func start(_ body: @escaping @Sendable () -> Void) {} }
+        struct Source { func next() -> Int? { nil } }
+        let url = URL(fileURLWithPath: "/")
+        let urls = [url]
+        let path = "", name = "", user = "", from = "", to = "", amount = 1
+        let workers = [Worker()], source = Source(), job = Job()
+        let images = SafeDictionary<String, Image>()
+        let queue = SafeArray<Job>()
+        let accounts = ReadWriteLock<[String: Int]>([:])
+        let sessions = ReadWriteLock<[String: Session]>([:])
+        func decode(_ name: String) -> Image { Image() }
+        func crawl(_ url: URL) {}
+        func fetch(_ url: URL) async throws {}
+        func capture() -> Frame? { nil }
+        func show(_ frame: Frame) {}
+        func run(_ job: Job) {}
+        func work(_ job: Job) {}
+        func refuse(_ job: Job) {}
+        func computeMyPart(of generation: Int) {}
+        func exchangeBuffers() {}
+        """
+
+    /// The blocks fenced as Swift in the comments and articles of the folders this suite is about.
+    static func examples() throws -> [Example] {
+        let facade = Compiler.root.appendingPathComponent("Sources/SwiftFacade")
+        var examples: [Example] = []
+        for folder in ["Locks", "Collections", "Rings", "Interlock.docc"] {
+            let files = try FileManager.default.contentsOfDirectory(
+                at: facade.appendingPathComponent(folder),
+                includingPropertiesForKeys: nil
+            )
+            for file in files.sorted(by: { $0.path < $1.path }) {
+                var block: Example?
+                for (number, line) in try String(contentsOf: file, encoding: .utf8)
+                    .components(separatedBy: "\n").enumerated()
+                {
+                    var text = Substring(line)
+                    if file.pathExtension == "swift" {
+                        text = text.drop { $0 == " " }
+                        guard text.hasPrefix("///") else { continue }
+                        text = text.dropFirst(text.hasPrefix("/// ") ? 4 : 3)
+                    }
+                    if let open = block {
+                        if text.hasPrefix("```") {
+                            examples.append(open)
+                            block = nil
+                        } else {
+                            block = Example(place: open.place, lines: open.lines + [String(text)])
+                        }
+                    } else if text.hasPrefix("```swift") {
+                        block = Example(place: "\(file.lastPathComponent):\(number + 1)", lines: [])
+                    }
+                }
+            }
+        }
+        return examples
+    }
+
+    @Test func everyExampleCompiles() throws {
+        let examples = try Self.examples()
+        #expect(examples.count >= 13, "examples are found")
+        let functions = examples.enumerated().map { number, example in
+            """
+            // \(example.place)
+            func example\(number)(
+                _ group: inout ThrowingTaskGroup<Void, any Error>, _ ring: consuming SPSCRing<Frame>,
+                _ producer: inout SPSCRing<Int>.Producer
+            ) throws {
+                do {
+            #sourceLocation(file: "\(example.place.split(separator: ":")[0])", line: \(example.place.split(separator: ":")[1]))
+            \(example.lines.joined(separator: "\n"))
+            #sourceLocation()
+                }
+            }
+            """
+        }
+        let result = try Compiler.compile(Self.prelude + "\n" + functions.joined(separator: "\n"))
+        #expect(result.succeeded, "\(result.output)")
+    }
+}
