@@ -6,7 +6,6 @@
 // that empty box.
 
 import Dispatch
-import Synchronization
 
 /// Work scheduled by ``GCD/after(_:on:_:)``.
 ///
@@ -14,7 +13,7 @@ import Synchronization
 /// thread.
 public final class DelayedTask: Sendable {
     private let work: PendingWork<Void>
-    private let outcome = Mutex(Outcome())
+    private let outcome = VisibleMutex(Outcome())
 
     private struct Outcome {
         var ran: Bool?

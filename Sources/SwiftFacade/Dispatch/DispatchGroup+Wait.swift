@@ -5,7 +5,6 @@
 // `notify`, race it with a timer and with cancellation, and never hold a thread.
 
 import Dispatch
-import Synchronization
 
 /// What waiting for a group found.
 public struct GroupWaitReport: Sendable, CustomStringConvertible {

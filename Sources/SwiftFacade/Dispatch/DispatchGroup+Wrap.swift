@@ -6,7 +6,6 @@
 // for ever and never called; `waitReport` names it.
 
 import Dispatch
-import Synchronization
 
 /// The callback of a job in a `DispatchGroup`: records its result and leaves the group, once.
 ///

@@ -9,7 +9,6 @@
 // stays until the result is collected.
 
 import Dispatch
-import Synchronization
 
 /// A job of a group that has not left it yet.
 public struct RunningJob: Sendable, CustomStringConvertible {
@@ -50,7 +49,7 @@ final class GroupLedger: Sendable {
         }
     }
 
-    private let page = Mutex(Page())
+    private let page = VisibleMutex(Page())
 
     func enter(_ job: RunningJob, valueType: ObjectIdentifier?) -> UInt64 {
         page.withLock { page in
@@ -108,7 +107,7 @@ final class GroupLedger: Sendable {
         var sweepAt = 16
     }
 
-    private static let table = Mutex(Table())
+    private static let table = VisibleMutex(Table())
 
     /// The group's ledger, made now if it had none.
     static func of(_ group: DispatchGroup) -> GroupLedger {

@@ -8,7 +8,6 @@
 // forgotten line into a crash, and hanging is worse, so the sentence is printed and the token leaves.
 
 import Dispatch
-import Synchronization
 
 /// A stay in a `DispatchGroup` that is ended exactly once, by ``leave()``.
 ///
@@ -24,7 +23,7 @@ public final class LeaveToken: Sendable {
     private let group: DispatchGroup
     private let ledger: GroupLedger
     private let entry: UInt64
-    private let hasLeft = Mutex(false)
+    private let hasLeft = VisibleMutex(false)
 
     init(group: DispatchGroup, label: String, origin: String, valueType: ObjectIdentifier? = nil) {
         self.group = group

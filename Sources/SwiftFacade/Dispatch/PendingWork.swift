@@ -4,13 +4,11 @@
 // it owns it, so a cancelled closure is freed by the canceller at that moment, captures and all, while
 // the block libdispatch still holds keeps only this empty box.
 
-import Synchronization
-
 final class PendingWork<Value>: Sendable {
-    private let work: Mutex<(@Sendable () throws -> Value)?>
+    private let work: VisibleMutex<(@Sendable () throws -> Value)?>
 
     init(_ work: @escaping @Sendable () throws -> Value) {
-        self.work = Mutex(work)
+        self.work = VisibleMutex(work)
     }
 
     /// The closure, for the first caller; nil for all others.

@@ -10,7 +10,6 @@
 
 import Dispatch
 import Foundation
-import Synchronization
 
 final class QueueTag: Sendable {
     /// What is known of how the queue runs its work. libdispatch does not tell, so it is known only of
@@ -27,7 +26,7 @@ final class QueueTag: Sendable {
 
     private static let key = DispatchSpecificKey<QueueTag>()
     /// Makes find-or-attach one step. Nothing else is done under it.
-    private static let attaching = Mutex(())
+    private static let attaching = VisibleMutex(())
 
     /// The queue's tag, attached now if it had none; nil for a global queue, which takes no tags.
     static func of(_ queue: DispatchQueue, width: Width = .unknown) -> QueueTag? {

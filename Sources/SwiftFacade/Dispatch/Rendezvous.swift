@@ -5,8 +5,6 @@
 // calls `settle`, the first one decides, the rest are told that they came too late. The continuation is
 // resumed outside the lock, and a value that arrives before the task does is kept for it.
 
-import Synchronization
-
 final class Rendezvous<Value: Sendable>: Sendable {
     private enum State {
         case open
@@ -15,7 +13,7 @@ final class Rendezvous<Value: Sendable>: Sendable {
         case taken
     }
 
-    private let state = Mutex(State.open)
+    private let state = VisibleMutex(State.open)
 
     /// Settles the value if nobody has; answers whether this call did.
     @discardableResult

@@ -12,7 +12,6 @@
 
 import Dispatch
 import Foundation
-import Synchronization
 
 extension Sequence where Element: Sendable {
     /// The results of `transform` for each element, in the elements' order, computed several at a time.
@@ -93,11 +92,11 @@ private final class SharedWork<Output: Sendable, Failure: Error>: Sendable {
     }
 
     private let count: Int
-    private let state: Mutex<State>
+    private let state: VisibleMutex<State>
 
     init(count: Int) {
         self.count = count
-        state = Mutex(State(results: Array(repeating: nil, count: count)))
+        state = VisibleMutex(State(results: Array(repeating: nil, count: count)))
     }
 
     func begin(_ body: @escaping Body) { state.withLock { $0.body = body } }

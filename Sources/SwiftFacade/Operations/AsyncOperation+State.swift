@@ -5,7 +5,6 @@
 // outside the lock.
 
 import Foundation
-import Synchronization
 
 /// Where an operation stands. Being cancelled is beside it: see `isCancelled`.
 public enum OperationState: Sendable, Hashable {

@@ -6,7 +6,6 @@
 
 import Dispatch
 import Foundation
-import Synchronization
 
 extension AsyncOperation {
     /// Runs `hook` with the outcome when the operation has finished, at once if it has.

@@ -17,7 +17,6 @@
 // Lock order: graph, then an operation's record. No lock is held while anything of the user's runs.
 
 import Foundation
-import Synchronization
 
 /// An operation whose work may go on after `start()` has returned, with a result of type `Output`.
 ///
@@ -60,16 +59,16 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         case task(TaskPriority?, @Sendable () async throws -> Output)
     }
 
-    let record: Mutex<OperationRecord<Output>>
+    let record: VisibleMutex<OperationRecord<Output>>
 
     /// For subclasses that override ``execute()``.
     public override init() {
-        record = Mutex(OperationRecord(work: .none))
+        record = VisibleMutex(OperationRecord(work: .none))
         super.init()
     }
 
     init(name: String?, work: Work) {
-        record = Mutex(OperationRecord(work: work))
+        record = VisibleMutex(OperationRecord(work: work))
         super.init()
         self.name = name
     }

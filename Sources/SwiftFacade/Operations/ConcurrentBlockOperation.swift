@@ -6,7 +6,6 @@
 // return ends the operation.
 
 import Foundation
-import Synchronization
 
 /// An operation that runs several closures at once, each where it may block, and ends after the last.
 ///
@@ -25,7 +24,7 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
         var hasBegun = false
     }
 
-    private let blocks = Mutex(Blocks())
+    private let blocks = VisibleMutex(Blocks())
     private let maxConcurrency: Int
 
     /// Makes an operation without closures.

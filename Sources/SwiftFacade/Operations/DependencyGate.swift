@@ -14,7 +14,6 @@
 // so that a graph nobody runs is freed like any other value.
 
 import Foundation
-import Synchronization
 
 /// An operation that only ever becomes finished. In no queue, and never started.
 ///
@@ -25,7 +24,7 @@ final class DependencyGate: Operation, @unchecked Sendable {
         var open = false
     }
 
-    private let state = Mutex(State())
+    private let state = VisibleMutex(State())
     /// Set in `init` only; loading a weak reference is atomic.
     private weak var dependent: (any GatedOperation)?
 

@@ -11,7 +11,6 @@
 // might without our knowing, is in any graph. Building a chain from its head therefore costs O(1) a link.
 
 import Foundation
-import Synchronization
 
 enum DependencyGraph {
     struct State {
@@ -20,7 +19,7 @@ enum DependencyGraph {
     }
 
     /// Held while an edge is checked and added. Taken before any operation's own lock.
-    static let lock = Mutex(State())
+    static let lock = VisibleMutex(State())
 
     /// The operations from `start` up to `goal`, both included, along dependencies that are unfinished;
     /// nil where there is no such path. The lock need not be held, but then the answer may be old.

@@ -4,7 +4,6 @@
 
 import Dispatch
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Interlock
@@ -12,7 +11,7 @@ import Testing
 @Suite struct ConcurrentMapTests {
     /// Counts how many are inside, and the most there ever were.
     private final class Crowd: Sendable {
-        private let state = Mutex((now: 0, most: 0, total: 0))
+        private let state = VisibleMutex((now: 0, most: 0, total: 0))
         var most: Int { state.withLock { $0.most } }
         var total: Int { state.withLock { $0.total } }
         func enter() {

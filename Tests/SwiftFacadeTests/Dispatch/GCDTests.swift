@@ -4,7 +4,6 @@
 
 import Dispatch
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Interlock
@@ -153,7 +152,7 @@ import Testing
     @Test func delayedWorkIsNeverEarly() async throws {
         for milliseconds in [0, 1, 3, 10, 25] {
             let before = DispatchTime.now().uptimeNanoseconds
-            let ranAt = Mutex<UInt64>(0)
+            let ranAt = VisibleMutex<UInt64>(0)
             let work = DelayedWork { ranAt.withLock { $0 = DispatchTime.now().uptimeNanoseconds } }
             let task = GCD.after(.milliseconds(milliseconds), on: .global()) { work.run() }
             #expect(try await task.finished())

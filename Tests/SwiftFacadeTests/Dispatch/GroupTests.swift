@@ -5,7 +5,6 @@
 
 import Dispatch
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Interlock
@@ -165,7 +164,7 @@ import Testing
 
     private final class Downloads: Sendable {
         private let permits: DispatchSemaphore
-        private let inside = Mutex((now: 0, most: 0))
+        private let inside = VisibleMutex((now: 0, most: 0))
         var mostAtOnce: Int { inside.withLock { $0.most } }
 
         init(permits: DispatchSemaphore) { self.permits = permits }

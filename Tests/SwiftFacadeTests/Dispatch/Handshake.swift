@@ -7,7 +7,6 @@
 
 import Dispatch
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Interlock
@@ -44,7 +43,7 @@ func blocking<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) a
 }
 
 final class Counter: Sendable {
-    private let count = Mutex(0)
+    private let count = VisibleMutex(0)
     var value: Int { count.withLock { $0 } }
     @discardableResult
     func increment() -> Int {
@@ -57,7 +56,7 @@ final class Counter: Sendable {
 
 /// What happened, in order.
 final class Trace<Event: Sendable>: Sendable {
-    private let log = Mutex<[Event]>([])
+    private let log = VisibleMutex<[Event]>([])
     var events: [Event] { log.withLock { $0 } }
     func add(_ event: Event) { log.withLock { $0.append(event) } }
 }

@@ -3,7 +3,6 @@
 // Several closures in one operation: that they really run at the same time, and end together once.
 
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Interlock

@@ -4,7 +4,6 @@
 // time: finished exactly once, dependents released, completion block once, nothing run that should not.
 
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Interlock
@@ -35,7 +34,7 @@ import Testing
     // below: waiting    cancelled → finished at once
     // last:  waiting                → runs, is given below's error
     @Test func cancelledWhileItWaitsItFinishesBeforeItsDependency() async throws {
-        let kept = Mutex<OperationCompletion<Int>?>(nil)
+        let kept = VisibleMutex<OperationCompletion<Int>?>(nil)
         let begun = Handshake()
         let above = AsyncOperation<Int>(name: "above") { completion in
             kept.withLock { $0 = completion }
@@ -55,7 +54,7 @@ import Testing
     }
 
     @Test func cancelledWhileItRunsItFinishesAtOnceAndRefusesTheLateCallback() async throws {
-        let kept = Mutex<OperationCompletion<Int>?>(nil)
+        let kept = VisibleMutex<OperationCompletion<Int>?>(nil)
         let begun = Handshake()
         let told = Counter()
         let operation = AsyncOperation<Int>(name: "running") { completion in
@@ -143,7 +142,7 @@ import Testing
 
     @Test func cancelAllOperationsEndsAWholeChain() async throws {
         let begun = Handshake()
-        let kept = Mutex<OperationCompletion<Int>?>(nil)
+        let kept = VisibleMutex<OperationCompletion<Int>?>(nil)
         let first = AsyncOperation<Int>(name: "first") { completion in
             kept.withLock { $0 = completion }
             begun.give()
@@ -165,7 +164,7 @@ import Testing
         let (finishes, ends, completions, released) = (Counter(), Counter(), Counter(), Counter())
         let (allEnded, allCompleted) = (Handshake(), Handshake())
         for round in 0..<rounds {
-            let completion = Mutex<OperationCompletion<Int>?>(nil)
+            let completion = VisibleMutex<OperationCompletion<Int>?>(nil)
             let begun = Handshake()
             let operation = AsyncOperation<Int>(name: "raced") { handle in
                 completion.withLock { $0 = handle }

@@ -4,7 +4,6 @@
 // touched and nothing is kept that nobody wants, and that cycles are named.
 
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Interlock
@@ -16,7 +15,7 @@ import Testing
     private func held(_ name: String) -> (operation: AsyncOperation<Int>, begun: Handshake) {
         let begun = Handshake()
         // The completion is kept, so that it is not taken for abandoned.
-        let kept = Mutex<OperationCompletion<Int>?>(nil)
+        let kept = VisibleMutex<OperationCompletion<Int>?>(nil)
         let keeper = Keeper(kept)
         let operation = AsyncOperation<Int>(name: name) { completion in
             keeper.completion.withLock { $0 = completion }
@@ -27,8 +26,8 @@ import Testing
     }
 
     private final class Keeper: Sendable {
-        let completion: Mutex<OperationCompletion<Int>?>
-        init(_ completion: consuming Mutex<OperationCompletion<Int>?>) { self.completion = completion }
+        let completion: VisibleMutex<OperationCompletion<Int>?>
+        init(_ completion: consuming VisibleMutex<OperationCompletion<Int>?>) { self.completion = completion }
     }
 
     @Test func anOperationWaitsForAllOfItsDependencies() async throws {
@@ -194,7 +193,7 @@ import Testing
             let (above, begun) = held("above")
             queue.addOperation(above)
             await begun.taken()
-            let dependent = Mutex<AsyncOperation<Int>?>(AsyncOperation { 1 })
+            let dependent = VisibleMutex<AsyncOperation<Int>?>(AsyncOperation { 1 })
             dependent.withLock { $0?.addDependency(above) }
             async let finishing: Bool = blocking { above.finish(.success(1)) }
             let last = dependent.withLock { dependent in
@@ -223,7 +222,7 @@ import Testing
 
     @Test func aFinishedChainKeepsOnlyWhatIsHeld() async throws {
         let freed = Counter()
-        let first = Mutex<AsyncOperation<Tracked>?>(AsyncOperation { Tracked(freed: freed) })
+        let first = VisibleMutex<AsyncOperation<Tracked>?>(AsyncOperation { Tracked(freed: freed) })
         let last = first.withLock { $0! }.then { captured in
             captured.touch()
             return 1

@@ -4,7 +4,6 @@
 // of it happens once.
 
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Interlock
@@ -19,7 +18,7 @@ import Testing
     // finished
     @Test func finishesWhenTheCallbackFiresAndNotWhenStartReturns() async throws {
         let begun = Handshake()
-        let kept = Mutex<OperationCompletion<Int>?>(nil)
+        let kept = VisibleMutex<OperationCompletion<Int>?>(nil)
         let operation = AsyncOperation<Int> { completion in
             kept.withLock { $0 = completion }
             begun.give()
@@ -50,7 +49,7 @@ import Testing
 
     @Test func aCancellationOnTheWayIsAnnouncedOnce() async throws {
         let begun = Handshake()
-        let kept = Mutex<OperationCompletion<Int>?>(nil)
+        let kept = VisibleMutex<OperationCompletion<Int>?>(nil)
         let operation = AsyncOperation<Int> { completion in
             kept.withLock { $0 = completion }
             begun.give()
@@ -246,7 +245,7 @@ import Testing
     // MARK: Waiting
 
     @Test func waitingGivesUpInTimeAndLeavesNothingBehind() async throws {
-        let kept = Mutex<OperationCompletion<Int>?>(nil)
+        let kept = VisibleMutex<OperationCompletion<Int>?>(nil)
         let begun = Handshake()
         let operation = AsyncOperation<Int> { completion in
             kept.withLock { $0 = completion }
@@ -266,7 +265,7 @@ import Testing
     }
 
     @Test func aCancelledWaitThrowsAndTheOperationGoesOn() async throws {
-        let kept = Mutex<OperationCompletion<Int>?>(nil)
+        let kept = VisibleMutex<OperationCompletion<Int>?>(nil)
         let begun = Handshake()
         let operation = AsyncOperation<Int> { completion in
             kept.withLock { $0 = completion }
@@ -292,7 +291,7 @@ import Testing
 
     @Test func runningTwiceIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let kept = Mutex<OperationCompletion<Int>?>(nil)
+            let kept = VisibleMutex<OperationCompletion<Int>?>(nil)
             let operation = AsyncOperation<Int>(name: "once") { completion in
                 kept.withLock { $0 = completion }
             }

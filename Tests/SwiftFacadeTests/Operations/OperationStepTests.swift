@@ -3,7 +3,6 @@
 // Typed data from step to step: what each is given, and what becomes of errors and cancellations.
 
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Interlock
