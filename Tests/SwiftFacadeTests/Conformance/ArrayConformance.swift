@@ -75,7 +75,7 @@ struct ArrayConformance {
 
     @Test(arguments: Subjects.arrays)
     func popsOfManyThreadsTakeEachElementOnce(_ subject: ArraySubject) async throws {
-        let (threads, total) = (4, 600)
+        let (threads, total) = (4, 4_000)
         let ledger = Ledger()
         let array = subject.make()
         array.writing { $0 = (0..<total).map { Parcel($0, ledger) } }

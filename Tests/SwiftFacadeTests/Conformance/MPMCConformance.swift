@@ -81,6 +81,55 @@ struct MPMCConformance {
         #expect(ledger.balance == 0)
     }
 
+    /// ```
+    /// impatient consumer     patient consumer     producer
+    /// waits, gives up
+    ///                        waits
+    ///                                             pushes
+    ///                        is woken
+    /// ```
+    /// The producer leaves the patient one time to fall asleep; if it has not, the round shows less, not
+    /// something false.
+    @Test(arguments: Subjects.mpmcRings, ringCapacities)
+    func aConsumerThatGaveUpIsNotWokenInPlaceOfAnother(
+        _ subject: MPMCSubject,
+        _ capacity: Int
+    ) async throws {
+        let rounds = 40
+        let ledger = Ledger()
+        let ring = subject.make(capacity)
+        let gaveUp = Phase()
+        let received = Phase()
+        let crew = Crew()
+        crew.add("impatient consumer") {
+            for round in 1...rounds {
+                guard case .timedOut = ring.pop(until: .now + .microseconds(300)) else {
+                    throw Broken(description: "round \(round): an element out of an empty ring")
+                }
+                gaveUp.advance(to: round)
+                try received.await(round)
+            }
+        }
+        crew.add("patient consumer") {
+            for round in 1...rounds {
+                try gaveUp.await(round)
+                try ensure(try ring.mustPop().sequence == round, "round \(round): another round's element")
+                received.advance(to: round)
+            }
+        }
+        crew.add("producer") {
+            for round in 1...rounds {
+                try gaveUp.await(round)
+                let moment = ContinuousClock.now + .microseconds(400)
+                try waitUntil("some time has passed") { ContinuousClock.now > moment }
+                try ensure(ring.tryPush(Parcel(round, ledger)), "round \(round): no room in an empty ring")
+                try received.await(round)
+            }
+        }
+        try await crew.run()
+        #expect(ledger.balance == 0)
+    }
+
     @Test(arguments: Subjects.mpmcRings, ringCapacities)
     func aRaceOfCloseAndManyLosesNothing(_ subject: MPMCSubject, _ capacity: Int) async throws {
         let ledger = Ledger()

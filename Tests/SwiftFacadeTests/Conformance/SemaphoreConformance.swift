@@ -167,31 +167,40 @@ struct SemaphoreConformance {
         #expect(semaphore.value == 0)
     }
 
-    /// Signals that meet waits in the very moment they give up: each permit is either taken or left.
+    /// A signal that comes in the very moment a wait gives up: the permit is either taken or left. Both
+    /// threads aim at the same instant, the signaller a little beside it, by another bit each round.
     @Test(arguments: Subjects.semaphores)
     func aRaceOfSignalAndDeadlineLosesNoPermit(_ subject: SemaphoreSubject) async throws {
-        let signals = 1_200
+        let rounds = 3_000
         let semaphore = subject.make(0)
-        let taken = Atomic<Int>(0)
-        let finished = Atomic<Bool>(false)
+        let base = ContinuousClock.now
+        let deadline = Atomic<Int>(0)  // nanoseconds after base, published by the phase
+        let waited = Phase()
+        let signalled = Phase()
         let crew = Crew()
-        crew.add("waiter", count: 4) { index in
-            var round = index
-            while !finished.load(ordering: .relaxed) {
-                round += 7
-                if semaphore.wait(until: .now + .microseconds(round % 50)) {
-                    taken.add(1, ordering: .relaxed)
-                }
+        crew.add("waiter") {
+            for round in 1...rounds {
+                let end = ContinuousClock.now + .microseconds(40)
+                deadline.store(Int(base.duration(to: end) / .nanoseconds(1)), ordering: .relaxed)
+                waited.advance(to: 2 * round - 1)
+                let taken = semaphore.wait(until: end)
+                try signalled.await(round)
+                try ensure(semaphore.tryWait() != taken, "round \(round): a permit lost or made")
+                waited.advance(to: 2 * round)
             }
         }
         crew.add("signaller") {
-            for _ in 0..<signals {
+            for round in 1...rounds {
+                try waited.await(2 * round - 1)
+                let nanoseconds = deadline.load(ordering: .relaxed) + round * 37 % 80_000 - 10_000
+                let moment = base + .nanoseconds(nanoseconds)
+                while ContinuousClock.now < moment {}
                 semaphore.signal(1)
-                try waitUntil("somebody waits, or nothing is left") { semaphore.value <= 0 }
+                signalled.advance(to: round)
+                try waited.await(2 * round)
             }
-            finished.store(true, ordering: .relaxed)
         }
         try await crew.run()
-        #expect(taken.load(ordering: .relaxed) + semaphore.value == signals)
+        #expect(semaphore.value == 0)
     }
 }
