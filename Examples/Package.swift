@@ -11,6 +11,10 @@ let strict = Context.environment["INTERLOCK_STRICT"] != nil
 let strictC: [CSetting] = strict ? [.unsafeFlags(["-Wall", "-Wextra", "-Wpedantic", "-Werror"])] : []
 let strictSwift: [SwiftSetting] = strict ? [.unsafeFlags(["-warnings-as-errors"])] : []
 
+// The loops over pixels are optimised also where the rest is built for debugging: the tests go through
+// hundreds of millions of them.
+let optimised: [SwiftSetting] = [.unsafeFlags(["-O"], .when(configuration: .debug))]
+
 let interlock: Target.Dependency = .product(name: "Interlock", package: "interlock")
 
 let package = Package(
@@ -29,7 +33,7 @@ let package = Package(
             cSettings: strictC,
             linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("png16")]
         ),
-        .target(name: "Imaging", swiftSettings: strictSwift),
+        .target(name: "Imaging", swiftSettings: strictSwift + optimised),
         .target(name: "ImageCodecs", dependencies: ["CImageCodecs", "Imaging"], swiftSettings: strictSwift),
         .target(name: "Timeline", swiftSettings: strictSwift),
         .target(

@@ -3,7 +3,6 @@
 // The demo's second part: the photos through both pipelines, their times, and whether they agree.
 
 import Foundation
-import Interlock
 import PhotoPipeline
 import Report
 import Timeline
@@ -50,10 +49,8 @@ struct PhotoChapter {
                     listsPhotos: index == 0 && round == 0
                 )
                 results[index].append(
-                    try await GCD.run {
-                        try contender.pipeline.run(files, into: contender.output, options: options) {
-                            progress.advance($0)
-                        }
+                    try await contender.pipeline.result(of: files, into: contender.output, options: options) {
+                        progress.advance($0)
                     }
                 )
                 progress.end()

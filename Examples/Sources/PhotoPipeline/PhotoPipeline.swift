@@ -2,6 +2,7 @@
 //
 // What a photo pipeline takes and gives, whichever way it is scheduled.
 
+import Foundation
 import Timeline
 
 /// What bounds a pipeline.
@@ -75,4 +76,27 @@ package protocol PhotoPipeline: Sendable {
         options: PipelineOptions,
         announce: @escaping @MainActor (PhotoOutcome) -> Void
     ) throws(FileError) -> PipelineResult
+}
+
+extension PhotoPipeline {
+    /// The same, suspending instead of blocking.
+    ///
+    /// The run has a thread of its own. It mostly waits, and on one of the system's worker threads it would
+    /// keep that from the very work it waits for: there are only as many of those as there are cores.
+    package func result(
+        of files: [PhotoFile],
+        into output: OutputFolder,
+        options: PipelineOptions,
+        announce: @escaping @MainActor (PhotoOutcome) -> Void
+    ) async throws -> PipelineResult {
+        try await withCheckedThrowingContinuation { continuation in
+            let thread = Thread {
+                continuation.resume(
+                    with: Result { try run(files, into: output, options: options, announce: announce) }
+                )
+            }
+            thread.name = "photo pipeline"
+            thread.start()
+        }
+    }
 }

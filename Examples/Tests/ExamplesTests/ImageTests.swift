@@ -59,8 +59,9 @@ import Testing
     }
 
     @Test func aSheetNeverOutgrowsWhatAJPEGHolds() {
-        let wide = Image(width: 700, height: 60, color: Color(red: 9, green: 9, blue: 9))
-        let sheet = ContactSheet(width: 700, frameHeight: 60).rendered(Array(repeating: wide, count: 900))
+        let tall = Image(width: 300, height: 1000, color: Color(red: 9, green: 9, blue: 9))
+        let pictures = Array(repeating: tall, count: 80)
+        let sheet = ContactSheet(width: 400, frameHeight: 1000).rendered(pictures)
         #expect((50_000...65_500).contains(sheet.height))
     }
 }

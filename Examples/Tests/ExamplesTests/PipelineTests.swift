@@ -25,7 +25,8 @@ enum PipelineKind: CaseIterable, Sendable {
     }
 }
 
-@Suite struct PipelineTests {
+// One after the other: each wants the machine's few worker threads for itself.
+@Suite(.serialized) struct PipelineTests {
     private let folder: TemporaryFolder
     private let photosPath: String
 
@@ -49,9 +50,12 @@ enum PipelineKind: CaseIterable, Sendable {
     ) async throws -> PipelineResult {
         let photos = try PhotoFolder(path: photosPath)
         let output = try OutputFolder(path: "\(folder.path)/\(name)", photos: photos)
-        return try await GCD.run {
-            try kind.make().run(photos.photos, into: output, options: options, announce: announce)
-        }
+        return try await kind.make().result(
+            of: photos.photos,
+            into: output,
+            options: options,
+            announce: announce
+        )
     }
 
     @Test(arguments: PipelineKind.allCases) func brokenFilesAreNamedAndTheRestFinish(_ kind: PipelineKind)
@@ -96,16 +100,12 @@ enum PipelineKind: CaseIterable, Sendable {
         let photos = try PhotoFolder(path: photosPath)
         let output = try OutputFolder(path: "\(folder.path)/out", photos: photos)
         let comparison = try output.comparison()
-        try await GCD.run {
-            for place in [output, comparison] {
-                _ = try PipelineKind.dispatch.make().run(
-                    photos.photos,
-                    into: place,
-                    options: .init(photoCount: 2)
-                ) {
-                    _ in
-                }
-            }
+        for place in [output, comparison] {
+            _ = try await DispatchPipeline().result(
+                of: photos.photos,
+                into: place,
+                options: .init(photoCount: 2)
+            ) { _ in }
         }
         let results = try await run(.dispatch).photos
         #expect(try output.differences(from: comparison, of: results) == [])
@@ -205,9 +205,11 @@ enum PipelineKind: CaseIterable, Sendable {
         let photos = try PhotoFolder(path: photosPath)
         let output = try OutputFolder(path: "\(folder.path)/out", photos: photos)
         try FileManager.default.removeItem(atPath: output.pictures)
-        let result = try await GCD.run {
-            try kind.make().run(photos.photos, into: output, options: .init(photoCount: 2)) { _ in }
-        }
+        let result = try await kind.make().result(
+            of: photos.photos,
+            into: output,
+            options: .init(photoCount: 2)
+        ) { _ in }
         #expect(
             result.rejections.map(\.reason) == ["No such file or directory", "No such file or directory"]
         )
