@@ -120,6 +120,9 @@ void ex_fork(void);
 /* 0 is the thread of setup() and check(), 1 and up the bodies. */
 unsigned ex_thread_index(void);
 
+/* The thread on whose stack an object lies, 0 if on none of the bodies'. */
+unsigned ex_stack_owner(const void *object);
+
 /* Another thread, by index, has ended or waits (parked, or for a modelled mutex): for scenarios that
  * must reach a certain state. Not a scheduling point. */
 bool ex_is_waiting(unsigned thread);

@@ -75,6 +75,11 @@ unsigned ex_thread_index(void) {
     return ex.current;
 }
 
+unsigned ex_stack_owner(const void *object) {
+    uintptr_t offset = (uintptr_t)object - ex_stack_base;
+    return offset < (uintptr_t)EX_THREADS * EX_STACK_SIZE ? (unsigned)(offset / EX_STACK_SIZE) : 0;
+}
+
 static void thread_main(void) {
     unsigned index = ex.current;
     ex.scenario->threads[index - 1]();
