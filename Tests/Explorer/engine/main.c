@@ -28,6 +28,7 @@ typedef struct budget {
 } budget;
 
 static const budget smoke = {3000, 500, 300};
+static const budget hunt = {20000, 2000, 1000};
 static const budget quick = {100000, 3000, 2000};
 static const budget standard = {4000000, 40000, 30000};
 static const budget all = {20000000, 400000, 200000};
@@ -226,7 +227,7 @@ static void list(void) {
 
 static int usage(void) {
     fputs("usage: explore [SCENARIO|PREFIX*]... [--sc|--weak] [--strategy dfs|random|pct] [--bound N]\n"
-          "               [--executions N] [--seed N] [--smoke|--quick|--all] [--slice I/N] [--quiet] "
+          "               [--executions N] [--seed N] [--smoke|--hunt|--quick|--all] [--slice I/N] [--quiet] "
           "[--first]\n"
           "       explore --replay 'NAME sc|weak SCHEDULE'\n"
           "       explore --list\n"
@@ -270,6 +271,9 @@ int main(int count, char **arguments) {
             options.quiet = true;
         } else if (strcmp(argument, "--smoke") == 0) {
             options.budget = &smoke;
+            options.quiet = true;
+        } else if (strcmp(argument, "--hunt") == 0) {
+            options.budget = &hunt;
             options.quiet = true;
         } else if (strcmp(argument, "--all") == 0) {
             options.budget = &all;

@@ -12,6 +12,7 @@
 static struct {
     ilk_mpmc *ring;
     ex_queue_parameters queue;
+    uint32_t work;
 } s;
 
 static void begin(unsigned capacity, bool membarrier) {
@@ -216,3 +217,70 @@ SCENARIO(overwrite_overwrite, "overwrite-overwrite", setup_1, push_overwriting, 
 SCENARIO(overwrite_push, "overwrite-push-pop", setup_1, push_overwriting, try_push, try_pop);
 SCENARIO(overwrite_wait, "overwrite-pop", setup_1, push_overwriting_twice, pop);
 SCENARIO(overwrite_close, "overwrite-close-pop", setup_1, push_overwriting_twice, close_ring, try_pop);
+
+/* ---- What else the header promises ---- */
+
+/* What the closer did before is there for whoever finds the ring closed. */
+static void close_after_work(void) {
+    ilk_plain_write(&s.work, sizeof s.work);
+    s.work = 1;
+    ilk_mpmc_close(s.ring);
+}
+static void see_work(void) {
+    ilk_plain_read(&s.work, sizeof s.work);
+    ex_assert(s.work == 1);
+}
+static void work_if_closed(void) {
+    if (ilk_mpmc_is_closed(s.ring)) {
+        see_work();
+    }
+}
+static void work_when_drained(void) {
+    uint64_t element;
+    if (ilk_mpmc_pop_until(s.ring, &element, sizeof element, ILK_FOREVER) == ILK_CLOSED) {
+        see_work();
+    }
+}
+static void work_when_refused(void) {
+    uint64_t element = 1;
+    if (ilk_mpmc_push_until(s.ring, &element, sizeof element, ILK_FOREVER) == ILK_CLOSED) {
+        see_work();
+    }
+}
+static void setup_work(void) {
+    begin(1, true);
+    s.work = 0;
+}
+
+EX_SCENARIO(closed_work){
+    .name = "mpmc-work-before-close",
+    .claim = "who finds the ring closed sees what the closer did",
+    .setup = setup_work,
+    .threads = {close_after_work, work_if_closed, work_when_drained},
+    .titles = {"closer", "asker", "popper"},
+};
+EX_SCENARIO(refused_work){
+    .name = "mpmc-work-before-close-push",
+    .claim = "who is refused by a closed ring sees what the closer did",
+    .setup = setup_work,
+    .threads = {close_after_work, work_when_refused},
+    .titles = {"closer", "pusher"},
+};
+
+/* One element at most is ever in the ring: a count of more was never true. */
+static void push_and_pop(void) {
+    uint64_t element = 1;
+    ex_assert(ilk_mpmc_try_push(s.ring, &element, sizeof element));
+    ex_assert(ilk_mpmc_try_pop(s.ring, &element, sizeof element));
+}
+static void count(void) {
+    size_t count = ilk_mpmc_count(s.ring);
+    ex_expect(count <= 1, "%zu elements were counted where there was never more than one", count);
+}
+EX_SCENARIO(counted){
+    .name = "mpmc-count-beside-push-and-pop",
+    .claim = "a count was true at some moment",
+    .setup = setup_3,
+    .threads = {push_and_pop, count},
+    .titles = {"user", "counter"},
+};

@@ -14,6 +14,7 @@ static struct {
     ilk_spsc *ring;
     ex_queue_parameters queue;
     uint64_t next; /* the producer's next element */
+    uint32_t work;
 } s;
 
 static void begin(unsigned capacity, bool membarrier) {
@@ -199,11 +200,6 @@ static void reserve_then_push(void) {
     try_push();
 }
 
-static void count(void) {
-    size_t count = ilk_spsc_count(s.ring);
-    ex_expect(count <= s.queue.capacity, "%zu elements in a ring of %u", count, s.queue.capacity);
-}
-
 #define SCENARIO(identifier, text, start, ...)                                                               \
     EX_SCENARIO(identifier) {                                                                                \
         .name = "spsc-" text, .claim = "a bounded queue, and nobody sleeps through what he waits for",       \
@@ -230,4 +226,59 @@ SCENARIO(close_in_place, "reserve-drain-close", setup_1, push_in_place, drain, c
 SCENARIO(close_give_up, "reserve_and_give_up-drain-close", setup_1, reserve_then_push, drain, close_ring);
 SCENARIO(close_batch, "push_many-drain-close", setup_2, push_two_at_once, drain, close_ring);
 SCENARIO(close_full, "push-close-nobody-pops", setup_1, push_push, close_ring);
-SCENARIO(count_beside, "try_push-try_pop-count", setup_1, try_push_thrice, try_pop_thrice, count);
+
+/* ---- What else the header promises ---- */
+
+/* What the closer did before is there for whoever finds the ring closed. */
+static void close_after_work(void) {
+    ilk_plain_write(&s.work, sizeof s.work);
+    s.work = 1;
+    ilk_spsc_close(s.ring);
+}
+static void see_work(void) {
+    ilk_plain_read(&s.work, sizeof s.work);
+    ex_assert(s.work == 1);
+}
+static void work_if_closed(void) {
+    if (ilk_spsc_is_closed(s.ring)) {
+        see_work();
+    }
+}
+static void work_when_drained(void) {
+    uint64_t element;
+    if (ilk_spsc_pop_until(s.ring, &element, sizeof element, ILK_FOREVER) == ILK_CLOSED) {
+        see_work();
+    }
+}
+static void setup_work(void) {
+    begin(1, true);
+    s.work = 0;
+}
+EX_SCENARIO(closed_work){
+    .name = "spsc-work-before-close",
+    .claim = "who finds the ring closed sees what the closer did",
+    .setup = setup_work,
+    .threads = {close_after_work, work_if_closed, work_when_drained},
+    .titles = {"closer", "asker", "consumer"},
+};
+
+/* One element at most is in the ring at any time: a count of more was never true. */
+static void push_beside_count(void) {
+    uint64_t element = 1;
+    ex_assert(ilk_spsc_try_push(s.ring, &element, sizeof element));
+}
+static void pop_beside_count(void) {
+    uint64_t element;
+    (void)ilk_spsc_try_pop(s.ring, &element, sizeof element);
+}
+static void count(void) {
+    size_t count = ilk_spsc_count(s.ring);
+    ex_expect(count <= 1, "%zu elements were counted where there was never more than one", count);
+}
+EX_SCENARIO(counted){
+    .name = "spsc-count-beside-push-and-pop",
+    .claim = "a count was true at some moment",
+    .setup = setup_3,
+    .threads = {push_beside_count, pop_beside_count, count},
+    .titles = {"producer", "consumer", "counter"},
+};
