@@ -217,7 +217,7 @@ def comments_in(lines, begin, end):
 # ---- Swift ----
 
 def sendable(root):
-    """Every @unchecked Sendable carries its reason above the declaration, in a comment of its own."""
+    """Every @unchecked Sendable carries its reason above it: a comment, or documentation that says why."""
     names = tracked(root, ".swift")
     for name in require(names, "Swift sources"):
         lines = read(root, name).splitlines()
@@ -229,9 +229,12 @@ def sendable(root):
             above = index - 1
             while above >= 0 and re.match(r"\s*(//|@)", lines[above]):
                 plain = re.match(r"\s*//(?!/)\s*(.*)", lines[above])
-                reason += plain.group(1) if plain else ""
+                if plain:
+                    reason += plain.group(1)
+                elif "unchecked" in lines[above].lower():
+                    reason += lines[above].strip()
                 above -= 1
-            if len(reason) < 20:
+            if len(reason) < 10:
                 yield Finding(name, index + 1, "needs its reason on the line above: " + line.strip())
 
 
