@@ -61,6 +61,11 @@ extension DispatchGroup {
     /// code the suspending form of the same name is taken.
     ///
     /// - Parameter timeout: how long to wait; nil waits for ever.
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await waitReport(timeout:)`"
+    )
     public func waitReport(timeout: Duration?) -> GroupWaitReport {
         report(isFinished: wait(timeout: .after(timeout)) == .success)
     }
@@ -84,6 +89,11 @@ extension DispatchGroup {
     ///   - type: the values' type, where it cannot be inferred.
     ///   - timeout: how long to wait; nil waits for ever.
     /// - Complexity: O(*n*) in the jobs.
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await collect(timeout:)`"
+    )
     public func collect<Value: Sendable>(
         _ type: Value.Type = Value.self,
         timeout: Duration? = nil

@@ -27,6 +27,11 @@ extension Sequence where Element: Sendable {
     /// - Returns: one result for each element.
     /// - Complexity: O(*n*) calls, `maxConcurrency` - 1 threads created.
     @_disfavoredOverload
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; put `try await` before the call"
+    )
     public func concurrentMap<Output: Sendable, Failure: Error>(
         maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
         _ transform: @Sendable (Element) throws(Failure) -> Output
@@ -61,6 +66,11 @@ extension Sequence where Element: Sendable {
     ///     processors.
     ///   - body: called once for each element begun, on the calling thread or one of its own.
     @_disfavoredOverload
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; put `try await` before the call"
+    )
     public func concurrentForEach<Failure: Error>(
         maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
         _ body: @Sendable (Element) throws(Failure) -> Void

@@ -170,14 +170,3 @@ extension AsyncOperation.Work {
         .block { try step(try input()) }
     }
 }
-
-extension OperationQueue {
-    /// Adds the operations in their order and returns at once: `queue.enqueue(load, decode, write)`.
-    ///
-    /// May be called from any thread, `async` code included, where Foundation's
-    /// `addOperations(_:waitUntilFinished:)` is not available. An operation is added to one queue once;
-    /// Foundation stops the program otherwise.
-    public func enqueue(_ operations: Operation...) {
-        for operation in operations { addOperation(operation) }
-    }
-}

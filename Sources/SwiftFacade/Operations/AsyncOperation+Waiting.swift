@@ -23,23 +23,39 @@ extension AsyncOperation {
     ///
     /// Never returns for an operation that nobody starts. Not for `async` code, which gets the
     /// suspending form of the same name.
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await outcome()`"
+    )
     public final func outcome() -> Outcome {
         blockingWait(until: .distantFuture)
         return settledOutcome
     }
 
     /// Blocks until the operation has finished or `timeout` is over; nil then, and the operation goes on.
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await outcome(timeout:)`"
+    )
     public final func outcome(timeout: Duration) -> Outcome? {
         blockingWait(until: .after(timeout)) ? settledOutcome : nil
     }
 
     /// Blocks until the operation has finished or `deadline` is reached; answers whether it finished.
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await wait(until:)`"
+    )
     @discardableResult
     public final func wait(until deadline: ContinuousClock.Instant) -> Bool {
         blockingWait(until: .after(ContinuousClock.now.duration(to: deadline)))
     }
 
     /// Blocks until the operation has finished; gives its value or throws its error.
+    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await value`")
     public final func output() throws -> Output { try outcome().get() }
 
     @discardableResult
@@ -74,6 +90,13 @@ extension AsyncOperation {
         let outcome = await suspendingWait(timeout: timeout)
         if outcome == nil, Task.isCancelled { throw CancellationError() }
         return outcome
+    }
+
+    /// Waits until the operation has finished or `deadline` is reached; answers whether it finished.
+    /// Throws only if the awaiting task is cancelled.
+    @discardableResult
+    public final func wait(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool {
+        try await outcome(timeout: ContinuousClock.now.duration(to: deadline)) != nil
     }
 
     /// Nil where the time was over or the task was cancelled.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `GCD.sync` refuses to wait for itself, says which queues are involved, and refuses nothing else. Each
-// report is made by a child process, which would hang or trap without text if it were missed.
+// report is made by a child process, which would hang or trap without text if it were missed; an alarm ends it then.
 
 import Dispatch
 import Foundation
@@ -66,6 +66,7 @@ import Testing
 
     @Test func syncOntoTheCurrentQueueIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            alarm(20)
             let queue = DispatchQueue(label: "org.interlock.photos")
             GCD.sync(on: queue) { GCD.sync(on: queue) {} }
         }
@@ -79,6 +80,7 @@ import Testing
 
     @Test func syncFromAsyncWorkOntoItsOwnQueueIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            alarm(20)
             let queue = DispatchQueue(label: "never met before")
             queue.async { GCD.sync(on: queue) {} }
             try await Task.sleep(for: .seconds(60))
@@ -89,6 +91,7 @@ import Testing
     // A, then B, then A: libdispatch sees B only, and hangs.
     @Test func enteringAQueueFurtherOutIsReportedWithBothLabels() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            alarm(20)
             let (a, b) = (DispatchQueue(label: "A"), DispatchQueue(label: "B"))
             GCD.sync(on: a) { GCD.sync(on: b) { GCD.sync(on: a) {} } }
         }
@@ -98,6 +101,7 @@ import Testing
 
     @Test func theFirstOfThreeMayHaveBeenEnteredByAsync() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            alarm(20)
             let (a, b) = (GCD.serialQueue(label: "A"), DispatchQueue(label: "B"))
             a.async { GCD.sync(on: b) { GCD.sync(on: a) {} } }
             try await Task.sleep(for: .seconds(60))
@@ -107,6 +111,7 @@ import Testing
 
     @Test func syncOntoTheMainQueueFromItselfIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            alarm(20)
             await MainActor.run { GCD.sync(on: GCD.main) {} }
         }
         #expect(sentence(result).contains("would wait for itself"))

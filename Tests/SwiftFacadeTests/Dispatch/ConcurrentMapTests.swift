@@ -9,21 +9,6 @@ import Testing
 @testable import Interlock
 
 @Suite struct ConcurrentMapTests {
-    /// Counts how many are inside, and the most there ever were.
-    private final class Crowd: Sendable {
-        private let state = VisibleMutex((now: 0, most: 0, total: 0))
-        var most: Int { state.withLock { $0.most } }
-        var total: Int { state.withLock { $0.total } }
-        func enter() {
-            state.withLock {
-                $0.now += 1
-                $0.total += 1
-                $0.most = max($0.most, $0.now)
-            }
-        }
-        func leave() { state.withLock { $0.now -= 1 } }
-    }
-
     @Test(arguments: [1, 2, 3, 8, 1000]) func theOrderIsKept(limit: Int) async throws {
         for count in [0, 1, 2, 7, 500] {
             let input = Array(0..<count)
@@ -152,7 +137,7 @@ import Testing
 
     @Test func aLimitBelowOneIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            (0..<3).concurrentForEach(maxConcurrency: 0) { _ in }
+            try await (0..<3).concurrentForEach(maxConcurrency: 0) { _ in }
         }
         #expect(
             sentence(result).contains("maxConcurrency: 0): at least one element must be allowed at a time")

@@ -54,6 +54,21 @@ final class Counter: Sendable {
     }
 }
 
+/// Counts how many are inside, and the most there ever were.
+final class Crowd: Sendable {
+    private let state = VisibleMutex((now: 0, most: 0, total: 0))
+    var most: Int { state.withLock { $0.most } }
+    var total: Int { state.withLock { $0.total } }
+    func enter() {
+        state.withLock {
+            $0.now += 1
+            $0.total += 1
+            $0.most = max($0.most, $0.now)
+        }
+    }
+    func leave() { state.withLock { $0.now -= 1 } }
+}
+
 /// What happened, in order.
 final class Trace<Event: Sendable>: Sendable {
     private let log = VisibleMutex<[Event]>([])

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Foundation's queues with operations of this module in them: the limit, suspending, priorities, an
+// underlying queue, waiting for all or for a set.
+
+import Foundation
+import Testing
+
+@testable import Interlock
+
+@Suite struct OperationQueueTests {
+    let queue = OperationQueue()
+
+    @Test func theLimitHoldsUntilTheCallbackAndNotUntilStartReturns() async throws {
+        queue.maxConcurrentOperationCount = 2
+        let crowd = Crowd()
+        let operations = (0..<30).map { _ in
+            AsyncOperation<Void> { completion in
+                crowd.enter()
+                DispatchQueue.global().async {
+                    crowd.leave()
+                    completion.succeed()
+                }
+            }
+        }
+        for operation in operations { queue.addOperation(operation) }
+        try await OperationQueue.finished(operations)
+        #expect(crowd.total == 30 && (1...2).contains(crowd.most))
+    }
+
+    @Test func aSuspendedQueueStartsNothingUntilItResumes() async throws {
+        let ran = Counter()
+        queue.isSuspended = true
+        let operation = AsyncOperation<Int> { ran.increment() }
+        queue.addOperation(operation)
+        #expect(try await operation.outcome(timeout: .milliseconds(20)) == nil)
+        #expect(operation.operationState == .ready && ran.value == 0)
+        queue.isSuspended = false
+        #expect(try await operation.value == 1)
+    }
+
+    @Test func aSerialQueueTakesTheHigherPriorityFirst() async throws {
+        queue.maxConcurrentOperationCount = 1
+        queue.isSuspended = true
+        let trace = Trace<String>()
+        for (name, priority) in [
+            ("low", Operation.QueuePriority.low), ("normal", .normal), ("high", .high),
+            ("normal too", .normal),
+        ] {
+            let operation = AsyncOperation<Void>(name: name) { trace.add(name) }
+            operation.queuePriority = priority
+            queue.addOperation(operation)
+        }
+        queue.isSuspended = false
+        try await queue.allFinished()
+        #expect(trace.events == ["high", "normal", "normal too", "low"])
+    }
+
+    @Test func theUnderlyingQueueIsWhereTheyRun() async throws {
+        let underlying = GCD.serialQueue(label: "underlying")
+        let key = DispatchSpecificKey<String>()
+        underlying.setSpecific(key: key, value: "here")
+        queue.underlyingQueue = underlying
+        let operation = AsyncOperation<String?> { DispatchQueue.getSpecific(key: key) }
+        queue.addOperation(operation)
+        #expect(try await operation.value == "here")
+        try await queue.allFinished()
+    }
+
+    @Test func allFinishedWaitsForEveryKindAndForThoseAddedMeanwhile() async throws {
+        let goOn = Handshake()
+        let ended = Counter()
+        let late = AsyncOperation<Void>(name: "late") { ended.increment() }
+        let queue = queue
+        queue.addOperation(
+            BlockOperation {
+                goOn.take()
+                queue.addOperation(late)
+                ended.increment()
+            }
+        )
+        queue.addOperation(
+            AsyncOperation<Void> {
+                await Task.yield()
+                ended.increment()
+            }
+        )
+        goOn.give()
+        try await queue.allFinished()
+        #expect(ended.value == 3 && late.isFinished)
+    }
+
+    @Test func aCancelledWaitForASetThrowsAndTheSetGoesOn() async throws {
+        let goOn = Handshake()
+        let operation = AsyncOperation<Int> {
+            await goOn.taken()
+            return 1
+        }
+        queue.addOperation(operation)
+        let waiter = Task { try await OperationQueue.finished([operation]) }
+        waiter.cancel()
+        await #expect(throws: CancellationError.self) { try await waiter.value }
+        #expect(!operation.isFinished)
+        goOn.give()
+        #expect(try await operation.value == 1)
+        try await OperationQueue.finished([operation])
+        try await OperationQueue.finished([])
+    }
+}
