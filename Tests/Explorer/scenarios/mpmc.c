@@ -283,4 +283,5 @@ EX_SCENARIO(counted){
     .setup = setup_3,
     .threads = {push_and_pop, count},
     .titles = {"user", "counter"},
+    .once_failed = {"weak 14:1"},
 };

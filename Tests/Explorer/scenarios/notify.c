@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The rings' notify hook, <interlock/notify.h>: after an arm that answered true, the hook is called when
+ * something comes or the ring closes. The clients loop as the header shows, and sleep on a word that the
+ * hook sets, so that a call that never comes ends in deadlock. The hook reads plain memory that its
+ * installer wrote: it must be ordered after the arm.
+ */
+#include "../explorer.h"
+#include <interlock/inline/fence.h>
+#include <interlock/mpmc.h>
+#include <interlock/park.h>
+#include <interlock/spsc.h>
+
+/* What a hook's context points to. */
+struct bell {
+    ILK_ATOMIC(uint32_t) rung;
+    uint32_t installed;
+    ilk_ring_event event;
+};
+
+static struct {
+    ilk_spsc *spsc;
+    ilk_mpmc *mpmc;
+    struct bell bell;
+    uint32_t popped;
+} s;
+
+static void begin(void) {
+    s.bell.rung = 0;
+    s.bell.installed = 0;
+    s.popped = 0;
+    s.spsc = NULL;
+    s.mpmc = NULL;
+    ilk__membarrier_works = true;
+}
+static void setup_spsc(void) {
+    begin();
+    ex_assert(ilk_spsc_create(&s.spsc, 1, sizeof(uint64_t)) == ILK_OK);
+}
+static void setup_spsc_refused(void) {
+    setup_spsc();
+    ilk__membarrier_works = false;
+}
+static void setup_mpmc(void) {
+    begin();
+    ex_assert(ilk_mpmc_create(&s.mpmc, 1, sizeof(uint64_t)) == ILK_OK);
+}
+static void setup_mpmc_2(void) {
+    begin();
+    ex_assert(ilk_mpmc_create(&s.mpmc, 2, sizeof(uint64_t)) == ILK_OK);
+}
+static void setup_mpmc_refused(void) {
+    setup_mpmc();
+    ilk__membarrier_works = false;
+}
+static void check(void) {
+    ilk_spsc_destroy(s.spsc);
+    ilk_mpmc_destroy(s.mpmc);
+}
+
+static void ring_bell(void *context, ilk_ring_event event) {
+    struct bell *bell = context;
+    ilk_plain_read(&bell->installed, sizeof bell->installed);
+    ex_assert(bell->installed == 1);
+    ex_expect(event == bell->event, "the hook was told of the wrong side");
+    ilk_atomic_store(&bell->rung, 1, memory_order_release);
+    ilk_park_wake(&bell->rung, ILK_PARK_ALL);
+}
+
+static void install(ilk_ring_event event) {
+    ilk_plain_write(&s.bell.installed, sizeof s.bell.installed);
+    s.bell.installed = 1;
+    s.bell.event = event;
+    if (s.spsc != NULL) {
+        ilk_spsc_set_notify(s.spsc, ring_bell, &s.bell);
+    } else {
+        ilk_mpmc_set_notify(s.mpmc, ring_bell, &s.bell);
+    }
+}
+
+static void await_bell(void) {
+    while (ilk_atomic_exchange(&s.bell.rung, 0, memory_order_acquire) == 0) {
+        (void)ilk_park_wait(&s.bell.rung, 0, ILK_FOREVER);
+    }
+}
+
+/* ---- spsc ---- */
+
+static void spsc_pop_by_bell(void) {
+    uint64_t element;
+    install(ILK_READABLE);
+    for (;;) {
+        while (ilk_spsc_try_pop(s.spsc, &element, sizeof element)) {
+            s.popped++;
+        }
+        if (s.popped == 2) {
+            return;
+        }
+        if (ilk_spsc_arm_pop(s.spsc)) {
+            await_bell();
+        }
+    }
+}
+
+static void spsc_push_two(void) {
+    uint64_t element = 1;
+    ex_assert(ilk_spsc_push_until(s.spsc, &element, sizeof element, ILK_FOREVER) == ILK_OK);
+    ex_assert(ilk_spsc_push_until(s.spsc, &element, sizeof element, ILK_FOREVER) == ILK_OK);
+}
+
+static void spsc_push_by_bell(void) {
+    uint64_t element = 1;
+    install(ILK_WRITABLE);
+    for (unsigned pushed = 0; pushed < 2;) {
+        if (ilk_spsc_try_push(s.spsc, &element, sizeof element)) {
+            pushed++;
+        } else if (ilk_spsc_arm_push(s.spsc)) {
+            await_bell();
+        }
+    }
+}
+
+static void spsc_pop_two(void) {
+    uint64_t element;
+    ex_assert(ilk_spsc_pop_until(s.spsc, &element, sizeof element, ILK_FOREVER) == ILK_OK);
+    ex_assert(ilk_spsc_pop_until(s.spsc, &element, sizeof element, ILK_FOREVER) == ILK_OK);
+}
+
+/* Until the ring is closed and drained: pop_until with deadline 0 tells. */
+static void spsc_drain_by_bell(void) {
+    uint64_t element;
+    install(ILK_READABLE);
+    for (;;) {
+        ilk_status status = ilk_spsc_pop_until(s.spsc, &element, sizeof element, 0);
+        if (status == ILK_CLOSED) {
+            return;
+        }
+        if (status == ILK_TIMEDOUT && ilk_spsc_arm_pop(s.spsc)) {
+            await_bell();
+        }
+    }
+}
+
+static void spsc_close(void) {
+    ilk_spsc_close(s.spsc);
+}
+
+static void spsc_push_once(void) {
+    uint64_t element = 1;
+    (void)!ilk_spsc_try_push(s.spsc, &element, sizeof element);
+}
+
+static void spsc_push_until_closed(void) {
+    uint64_t element = 1;
+    install(ILK_WRITABLE);
+    for (;;) {
+        ilk_status status = ilk_spsc_push_until(s.spsc, &element, sizeof element, 0);
+        if (status == ILK_CLOSED) {
+            return;
+        }
+        if (status == ILK_TIMEDOUT && ilk_spsc_arm_push(s.spsc)) {
+            await_bell();
+        }
+    }
+}
+
+static void spsc_reserve_and_give_up(void) {
+    size_t count = 1;
+    if (ilk_spsc_reserve(s.spsc, &count) != NULL) {
+        ilk_spsc_commit(s.spsc, 0);
+    }
+}
+
+/* ---- mpmc ---- */
+
+static void mpmc_pop_one_by_bell(void) {
+    uint64_t element;
+    install(ILK_READABLE);
+    while (!ilk_mpmc_try_pop(s.mpmc, &element, sizeof element)) {
+        if (ilk_mpmc_arm_pop(s.mpmc)) {
+            await_bell();
+        }
+    }
+}
+
+static void mpmc_push_one_by_bell(void) {
+    uint64_t element = 1;
+    install(ILK_WRITABLE);
+    while (!ilk_mpmc_try_push(s.mpmc, &element, sizeof element)) {
+        if (ilk_mpmc_arm_push(s.mpmc)) {
+            await_bell();
+        }
+    }
+}
+
+static void mpmc_push_one(void) {
+    uint64_t element = 1;
+    ex_assert(ilk_mpmc_push_until(s.mpmc, &element, sizeof element, ILK_FOREVER) == ILK_OK);
+}
+static void mpmc_push_two(void) {
+    mpmc_push_one();
+    mpmc_push_one();
+}
+static void mpmc_pop_one(void) {
+    uint64_t element;
+    ex_assert(ilk_mpmc_pop_until(s.mpmc, &element, sizeof element, ILK_FOREVER) == ILK_OK);
+}
+
+static void mpmc_drain_by_bell(void) {
+    uint64_t element;
+    install(ILK_READABLE);
+    for (;;) {
+        ilk_status status = ilk_mpmc_pop_until(s.mpmc, &element, sizeof element, 0);
+        if (status == ILK_CLOSED) {
+            return;
+        }
+        if (status == ILK_TIMEDOUT && ilk_mpmc_arm_pop(s.mpmc)) {
+            await_bell();
+        }
+    }
+}
+static void mpmc_close(void) {
+    ilk_mpmc_close(s.mpmc);
+}
+static void mpmc_push_once(void) {
+    uint64_t element = 1;
+    (void)!ilk_mpmc_try_push(s.mpmc, &element, sizeof element);
+}
+
+#define SCENARIO(identifier, text, start, ...)                                                               \
+    EX_SCENARIO(identifier) {                                                                                \
+        .name = text, .claim = "what comes after arming is announced", .setup = start, .check = check,       \
+        .threads = {                                                                                         \
+            __VA_ARGS__                                                                                      \
+        }                                                                                                    \
+    }
+
+SCENARIO(spsc_pop, "spsc-notify-pop", setup_spsc, spsc_push_two, spsc_pop_by_bell);
+SCENARIO(spsc_pop_refused, "spsc-notify-pop-membarrier-refused", setup_spsc_refused, spsc_push_two,
+         spsc_pop_by_bell);
+SCENARIO(spsc_push, "spsc-notify-push", setup_spsc, spsc_push_by_bell, spsc_pop_two);
+SCENARIO(spsc_closed, "spsc-notify-drain-close", setup_spsc, spsc_push_once, spsc_drain_by_bell, spsc_close);
+SCENARIO(spsc_closed_push, "spsc-notify-push-close", setup_spsc, spsc_push_until_closed, spsc_close);
+SCENARIO(spsc_give_up, "spsc-notify-drain-reserve-close", setup_spsc, spsc_reserve_and_give_up,
+         spsc_drain_by_bell, spsc_close);
+SCENARIO(mpmc_pop, "mpmc-notify-pop", setup_mpmc, mpmc_push_one, mpmc_pop_one_by_bell);
+SCENARIO(mpmc_pop_refused, "mpmc-notify-pop-membarrier-refused", setup_mpmc_refused, mpmc_push_one,
+         mpmc_pop_one_by_bell);
+SCENARIO(mpmc_push, "mpmc-notify-push", setup_mpmc, mpmc_push_one_by_bell, mpmc_push_one, mpmc_pop_one);
+SCENARIO(mpmc_closed, "mpmc-notify-drain-close", setup_mpmc, mpmc_push_once, mpmc_drain_by_bell, mpmc_close);
+
+/*   hook's consumer               other consumer
+ *   arm: reads head = 0
+ *                                 pops at 0; the next element stands at 1
+ *        slot 0 is not full
+ *   "nothing there": must look at head once more, or the element at 1 is never announced             */
+EX_SCENARIO(mpmc_beside){
+    .name = "mpmc-notify-pop-beside-sleeper",
+    .claim = "arming does not overlook an element because another consumer took the one before it",
+    .setup = setup_mpmc_2,
+    .check = check,
+    .threads = {mpmc_push_two, mpmc_pop_one_by_bell, mpmc_pop_one},
+    .titles = {"producer", "hook's consumer", "other consumer"},
+    .once_failed = {"sc 4:1,11:2,26:1", "weak 16:1,20:1,29:1"},
+};
