@@ -9,7 +9,7 @@
 enum { CLOSED = 0x100 };
 
 static struct {
-    ILK_ATOMIC(uint32_t) state; /* right: elements pushed, and CLOSED */
+    ILK_ATOMIC(uint32_t) state;         /* right: elements pushed, and CLOSED */
     ILK_ATOMIC(uint32_t) count, closed; /* broken */
     bool pushed;
     uint32_t popped;
@@ -24,7 +24,8 @@ static void setup(void) {
 static void producer(void) {
     uint32_t state = ilk_atomic_load(&s.state, memory_order_relaxed);
     while ((state & CLOSED) == 0) {
-        if (ilk_atomic_compare_exchange(&s.state, &state, state + 1, memory_order_release, memory_order_relaxed)) {
+        if (ilk_atomic_compare_exchange(&s.state, &state, state + 1, memory_order_release,
+                                        memory_order_relaxed)) {
             s.pushed = true;
             return;
         }

@@ -13,9 +13,7 @@ struct semaphore {
     ILK_ATOMIC(uint32_t) waiting;
 };
 
-static struct {
-    struct semaphore *semaphore;
-} s;
+static struct { struct semaphore *semaphore; } s;
 
 static void setup(void) {
     s.semaphore = ex_allocate(sizeof *s.semaphore, 16);

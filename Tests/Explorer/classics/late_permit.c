@@ -30,7 +30,8 @@ static void sleep_until_late(void) {
 static void waiter(void) {
     sleep_until_late();
     uint32_t state = WAITING;
-    s.taken = !ilk_atomic_compare_exchange(&s.waiter, &state, GONE, memory_order_acquire, memory_order_acquire);
+    s.taken =
+        !ilk_atomic_compare_exchange(&s.waiter, &state, GONE, memory_order_acquire, memory_order_acquire);
 }
 
 static void careless_waiter(void) {

@@ -38,7 +38,8 @@ static void unlock(struct node *me, bool waits_for_link) {
     struct node *next = ilk_atomic_load(&me->next, memory_order_acquire);
     if (next == NULL) {
         struct node *expected = me;
-        if (ilk_atomic_compare_exchange(&s.tail, &expected, NULL, memory_order_release, memory_order_relaxed) ||
+        if (ilk_atomic_compare_exchange(&s.tail, &expected, NULL, memory_order_release,
+                                        memory_order_relaxed) ||
             !waits_for_link) {
             return;
         }

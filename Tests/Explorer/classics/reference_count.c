@@ -10,9 +10,7 @@ struct object {
     uint32_t data[2];
 };
 
-static struct {
-    struct object *object;
-} s;
+static struct { struct object *object; } s;
 
 static void setup(void) {
     s.object = ex_allocate(sizeof *s.object, 16);

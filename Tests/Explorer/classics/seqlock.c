@@ -7,9 +7,7 @@
  */
 #include "../explorer.h"
 
-static struct {
-    ILK_ATOMIC(uint32_t) sequence, left, right;
-} s;
+static struct { ILK_ATOMIC(uint32_t) sequence, left, right; } s;
 
 static void setup(void) {
     s.sequence = s.left = s.right = 0;

@@ -8,7 +8,7 @@
 #include <park/futex.h>
 
 static struct {
-    ILK_ATOMIC(uint32_t) tickets, served; /* right */
+    ILK_ATOMIC(uint32_t) tickets, served;  /* right */
     ILK_ATOMIC(uint32_t) permits, waiting; /* broken */
     ILK_ATOMIC(uint32_t) in_line;          /* the first user is waiting */
 } s;

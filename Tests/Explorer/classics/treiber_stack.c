@@ -42,7 +42,8 @@ static uint32_t pop(void) {
         }
         uint32_t next = ilk_atomic_load(&s.next[node], memory_order_relaxed);
         uint32_t tag = (top & ~UINT32_C(0xFFFF)) + s.tag_step;
-        if (ilk_atomic_compare_exchange(&s.top, &top, tag | next, memory_order_acq_rel, memory_order_relaxed)) {
+        if (ilk_atomic_compare_exchange(&s.top, &top, tag | next, memory_order_acq_rel,
+                                        memory_order_relaxed)) {
             ex_expect(ilk_atomic_exchange(&s.owner[node], 1, memory_order_relaxed) == 0,
                       "node %u is popped while it is somebody's", node);
             return node;
@@ -56,7 +57,8 @@ static void push(uint32_t node) {
         uint32_t top = ilk_atomic_load(&s.top, memory_order_relaxed);
         ilk_atomic_store(&s.next[node], top & 0xFFFF, memory_order_relaxed);
         uint32_t tag = (top & ~UINT32_C(0xFFFF)) + s.tag_step;
-        if (ilk_atomic_compare_exchange(&s.top, &top, tag | node, memory_order_release, memory_order_relaxed)) {
+        if (ilk_atomic_compare_exchange(&s.top, &top, tag | node, memory_order_release,
+                                        memory_order_relaxed)) {
             return;
         }
     }
