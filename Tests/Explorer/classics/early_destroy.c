@@ -2,7 +2,7 @@
  *
  * A semaphore whose only waiter frees it as soon as it has its permit. The signal must not touch it
  * after the step that gives the permit, except for waking by address. The broken twin looks afterwards
- * whether somebody waits: glibc's bug 12674. It shows as a race even in schedules in which the look
+ * whether others wait: glibc's bug 12674. It shows as a race even in schedules in which the look
  * comes in time: nothing orders it before the memory's end.
  */
 #include "../explorer.h"
@@ -41,10 +41,10 @@ static void signaller(void) {
 
 static void looking_signaller(void) {
     struct semaphore *semaphore = s.semaphore;
-    ilk_atomic_fetch_add(&semaphore->permits, 1, memory_order_release);
-    if (ilk_atomic_load(&semaphore->waiting, memory_order_relaxed) > 0) {
+    do {
+        ilk_atomic_fetch_add(&semaphore->permits, 1, memory_order_release);
         ilk__futex_wake(&semaphore->permits, 1);
-    }
+    } while (ilk_atomic_load(&semaphore->waiting, memory_order_relaxed) > 1);
 }
 
 EX_SCENARIO(right){

@@ -160,12 +160,12 @@ static bool run_mode(const ex_scenario *scenario, bool weak) {
         used += snprintf(line + used, sizeof line - (size_t)used, "  %s %llu%s",
                          search_label(&plan[i], label, sizeof label), (unsigned long long)finding.executions,
                          how);
+        wrong = finding.verdict != EX_CLEAN && !is_the_same_fault(finding.verdict, wanted);
         if (finding.verdict != EX_CLEAN &&
             (wrong || best.verdict == EX_CLEAN || finding.schedule.length < best.schedule.length)) {
             best = finding;
             best_by = plan[i];
         }
-        wrong = finding.verdict != EX_CLEAN && !is_the_same_fault(finding.verdict, wanted);
         if (finding.exhausted && wanted == EX_CLEAN && plan[i].bound >= EX_UNBOUNDED) {
             break; /* every schedule has been seen: nothing is left for the others */
         }
