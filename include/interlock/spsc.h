@@ -112,7 +112,9 @@ void ilk_spsc_release(ilk_spsc *ring, size_t count) ILK_NONBLOCKING;
 /* Closes the ring (guarantee C). Any thread; twice does nothing more. Makes system calls. */
 void ilk_spsc_close(ilk_spsc *ring);
 
-/* True once a close has taken effect: no push that starts now can succeed. Any thread. */
+/* True once a close has taken effect: no push that starts now can succeed, and none that is under way will
+ * be seen later than a try_pop that starts now. Beside a close that is still running it may be false when a
+ * push has already answered ILK_CLOSED. Any thread. */
 bool ilk_spsc_is_closed(const ilk_spsc *ring) ILK_NONBLOCKING;
 
 /* Installs the ring's hook (see notify.h), in place of an earlier one; NULL takes it away. Before the ring

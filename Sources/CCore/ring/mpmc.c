@@ -448,15 +448,25 @@ static ilk_status attempt(ilk_mpmc *ring, const struct side *side, void *element
     return is_drained(ring) ? ILK_CLOSED : ILK_BUSY;
 }
 
-/* Could this side go on now: a free or full slot at its counter, or nothing to wait for any more? */
+/* Could this side go on now: a free or full slot at its counter, or nothing to wait for any more? Asks the
+ * counter again before it says no: a neighbour may have taken the slot it looked at and left one behind. What
+ * the neighbour wrote into the slot's number (MP1) carries the counter's move. */
 static bool can_go_on(const ilk_mpmc *ring, const struct side *side) ILK_NONBLOCKING {
-    uint64_t position =
-        ilk_atomic_load(side->pushes ? &ring->tail : &ring->head, memory_order_relaxed); /* MP2 */
-    if ((position & ILK__MPMC_CLOSED) != 0) {
-        return true; /* tail only: pushes fail at once */
+    const ILK_ATOMIC(uint64_t) *counter = side->pushes ? &ring->tail : &ring->head;
+    uint64_t position = ilk_atomic_load(counter, memory_order_relaxed); /* MP2 */
+    for (;;) {
+        if ((position & ILK__MPMC_CLOSED) != 0) {
+            return true; /* tail only: pushes fail at once */
+        }
+        if (ilk__mpmc_sequence(ring, position) == (side->pushes ? position : position | ILK__MPMC_FULL)) {
+            return true;
+        }
+        uint64_t now = ilk_atomic_load(counter, memory_order_relaxed); /* MP2 */
+        if (now == position) {
+            return !side->pushes && is_drained(ring);
+        }
+        position = now;
     }
-    uint64_t wanted = side->pushes ? position : position | ILK__MPMC_FULL;
-    return ilk__mpmc_sequence(ring, position) == wanted || (!side->pushes && is_drained(ring));
 }
 
 /* Whoever leaves a wait looks after those who still sleep: see the top of this file. */
@@ -552,10 +562,13 @@ bool ilk_mpmc_arm_push(ilk_mpmc *ring) {
 /* ---- Figures ---- */
 
 size_t ilk_mpmc_count(const ilk_mpmc *ring) ILK_NONBLOCKING {
-    /* MP12 acquire, pairs with nothing but itself: head first, so that the tail read after it is no
-     * older. If weaker: a count below zero. */
-    uint64_t head = ilk_atomic_load(&ring->head, memory_order_acquire);
+    uint64_t head = ilk_atomic_load(&ring->head, memory_order_relaxed);                     /* MP2 */
     uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed) & ~ILK__MPMC_CLOSED; /* MP2 */
+    /* Two words, read one after the other and neither ordered: a tail from before the head is an empty ring,
+     * one from long after it a full one. */
+    if ((int64_t)(tail - head) <= 0) {
+        return 0;
+    }
     size_t count = distance(ring, tail, head);
     return count < ring->capacity ? count : ring->capacity;
 }

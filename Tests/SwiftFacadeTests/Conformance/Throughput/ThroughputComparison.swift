@@ -7,7 +7,7 @@
 // half the other's median, twice in a row: a busy machine slows rounds down, not all of them on one side.
 // And it fails only in an optimised build:
 //
-//     swift test -c release -Xswiftc -enable-testing --filter ThroughputComparison
+//     INTERLOCK_COMPARE=1 swift test -c release --filter ThroughputComparison
 //
 // (-enable-testing because other tests of the same target import internals.)
 //
@@ -27,7 +27,7 @@ struct ThroughputComparison {
                     : """
 
                     A debug build: the ratios below mean nothing, the comparison only shows that it runs.
-                    For figures: swift test -c release -Xswiftc -enable-testing --filter ThroughputComparison
+                    For figures: INTERLOCK_COMPARE=1 swift test -c release --filter ThroughputComparison
                     \(Contest.Ratio.heading)
                     """
             )
