@@ -218,6 +218,15 @@ SCENARIO(overwrite_push, "overwrite-push-pop", setup_1, push_overwriting, try_pu
 SCENARIO(overwrite_wait, "overwrite-pop", setup_1, push_overwriting_twice, pop);
 SCENARIO(overwrite_close, "overwrite-close-pop", setup_1, push_overwriting_twice, close_ring, try_pop);
 
+/*   pusher 1           pusher 2               poppers (both asleep)
+ *   claims slot 0
+ *                      pushes to slot 1,
+ *                      wakes one ---------> finds slot 0 not full yet, sleeps again
+ *   fills slot 0,
+ *   wakes one ----------------------------> pops slot 0; must wake the other for slot 1, as nobody
+ *                                           else will                                              */
+SCENARIO(two_two, "try_push-try_push-pop-pop", setup_2, try_push, try_push, pop, pop);
+
 /* ---- What else the header promises ---- */
 
 /* What the closer did before is there for whoever finds the ring closed. */

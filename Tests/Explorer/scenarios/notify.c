@@ -171,6 +171,25 @@ static void spsc_reserve_and_give_up(void) {
     }
 }
 
+static void spsc_reserve_one(void) {
+    size_t count = 1;
+    uint64_t *slot = ilk_spsc_reserve(s.spsc, &count);
+    ex_assert(slot != NULL);
+    ilk_plain_write(slot, sizeof *slot);
+    *slot = 1;
+    ilk_spsc_commit(s.spsc, 1);
+}
+
+static void spsc_pop_one_by_bell(void) {
+    uint64_t element;
+    install(ILK_READABLE);
+    while (!ilk_spsc_try_pop(s.spsc, &element, sizeof element)) {
+        if (ilk_spsc_arm_pop(s.spsc)) {
+            await_bell();
+        }
+    }
+}
+
 /* ---- mpmc ---- */
 
 static void mpmc_pop_one_by_bell(void) {
@@ -191,6 +210,13 @@ static void mpmc_push_one_by_bell(void) {
             await_bell();
         }
     }
+}
+
+/* Two into a ring of one: the second waits for room. */
+static void mpmc_fill_by_bell(void) {
+    uint64_t element = 1;
+    ex_assert(ilk_mpmc_try_push(s.mpmc, &element, sizeof element));
+    mpmc_push_one_by_bell();
 }
 
 static void mpmc_push_one(void) {
@@ -248,6 +274,19 @@ SCENARIO(mpmc_pop_refused, "mpmc-notify-pop-membarrier-refused", setup_mpmc_refu
          mpmc_pop_one_by_bell);
 SCENARIO(mpmc_push, "mpmc-notify-push", setup_mpmc, mpmc_push_one_by_bell, mpmc_push_one, mpmc_pop_one);
 SCENARIO(mpmc_closed, "mpmc-notify-drain-close", setup_mpmc, mpmc_push_once, mpmc_drain_by_bell, mpmc_close);
+
+SCENARIO(mpmc_closed_refused, "mpmc-notify-drain-close-membarrier-refused", setup_mpmc_refused,
+         mpmc_drain_by_bell, mpmc_close);
+SCENARIO(mpmc_push_refused, "mpmc-notify-push-membarrier-refused", setup_mpmc_refused, mpmc_fill_by_bell,
+         mpmc_pop_one);
+SCENARIO(spsc_closed_refused, "spsc-notify-drain-close-membarrier-refused", setup_spsc_refused,
+         spsc_push_once, spsc_drain_by_bell, spsc_close);
+SCENARIO(spsc_give_up_refused, "spsc-notify-drain-reserve-close-membarrier-refused", setup_spsc_refused,
+         spsc_reserve_and_give_up, spsc_drain_by_bell, spsc_close);
+SCENARIO(spsc_push_refused, "spsc-notify-push-membarrier-refused", setup_spsc_refused, spsc_push_by_bell,
+         spsc_pop_two);
+SCENARIO(spsc_in_place_refused, "spsc-notify-reserve-membarrier-refused", setup_spsc_refused,
+         spsc_reserve_one, spsc_pop_one_by_bell);
 
 /*   hook's consumer               other consumer
  *   arm: reads head = 0

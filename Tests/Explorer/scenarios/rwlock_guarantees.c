@@ -39,6 +39,13 @@ static void note_write(void) {
 
 /* ---- A: order of service ---- */
 
+/* Until both others sleep in line, or have been in before. */
+static void await_both(void) {
+    while (!ex_is_waiting(2) || !ex_is_waiting(3)) {
+        ilk_cpu_relax();
+    }
+}
+
 /*   holder                reader          writer
  *   write_lock
  *                         waits           waits
@@ -46,6 +53,7 @@ static void note_write(void) {
 static void hand_over(void) {
     ilk_rwlock_write_lock(&s.lock);
     note_write();
+    await_both();
     const struct ilk__rwlock_queue *queue = s.lock.queue;
     if (queue != NULL && queue->reader_count > 0 && queue->writer_count > 0) {
         s.readers_are_next = true;
@@ -81,6 +89,7 @@ EX_SCENARIO(phase_fair){
 /* Two that wait to write, or upgradably, come in in the order in which they stand in line. */
 static void hand_over_in_order(void) {
     ilk_rwlock_write_lock(&s.lock);
+    await_both();
     const struct ilk__rwlock_queue *queue = s.lock.queue;
     if (queue != NULL && TAILQ_FIRST(&queue->exclusives) != NULL &&
         TAILQ_NEXT(TAILQ_FIRST(&queue->exclusives), link) != NULL) {

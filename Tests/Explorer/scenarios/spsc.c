@@ -223,6 +223,10 @@ SCENARIO(close_wait, "push-drain-close", setup_1, push, drain, close_ring);
 SCENARIO(close_push_push, "push_push-drain-close", setup_1, push_push, drain, close_ring);
 SCENARIO(close_refused, "push-drain-close-membarrier-refused", setup_refused, push, drain, close_ring);
 SCENARIO(close_in_place, "reserve-drain-close", setup_1, push_in_place, drain, close_ring);
+SCENARIO(close_in_place_refused, "reserve-drain-close-membarrier-refused", setup_refused, push_in_place,
+         drain, close_ring);
+SCENARIO(close_give_up_refused, "reserve_and_give_up-drain-close-membarrier-refused", setup_refused,
+         reserve_then_push, drain, close_ring);
 SCENARIO(close_give_up, "reserve_and_give_up-drain-close", setup_1, reserve_then_push, drain, close_ring);
 SCENARIO(close_batch, "push_many-drain-close", setup_2, push_two_at_once, drain, close_ring);
 SCENARIO(close_full, "push-close-nobody-pops", setup_1, push_push, close_ring);
