@@ -19,6 +19,8 @@ public final class ChangeSubscription: Sendable {
     ///
     /// On return nothing further is taken up for delivery. An announcement whose handler is running, on
     /// another thread, may be finishing.
+    ///
+    /// - Precondition: Not called from inside a closure of the collection, whose lock it takes.
     public func cancel() {
         // Taken out under the lock and called outside: ending takes the collection's lock.
         let end = end.withWriteLock { end in

@@ -148,6 +148,32 @@ extension SafeArray {
         }
     }
 
+    /// The first element that satisfies `predicate`, or `nil`. O(*n*). Looks under the lock, without a
+    /// snapshot that would make the next write copy.
+    ///
+    /// - Precondition: `predicate` does not call this array.
+    @inlinable
+    public func first<Failure: Error>(
+        where predicate: (Element) throws(Failure) -> Bool
+    ) throws(Failure) -> Element? {
+        try storage.read("first(where:)") { (state) throws(Failure) -> Element? in
+            for element in state.elements where try predicate(element) {
+                return element
+            }
+            return nil
+        }
+    }
+
+    /// Whether an element satisfies `predicate` now. O(*n*). Looks under the lock.
+    ///
+    /// - Precondition: `predicate` does not call this array.
+    @inlinable
+    public func contains<Failure: Error>(
+        where predicate: (Element) throws(Failure) -> Bool
+    ) throws(Failure) -> Bool {
+        try firstIndex(where: predicate) != nil
+    }
+
     /// The index of the last element that satisfies `predicate`, as it is now. O(*n*).
     ///
     /// - Precondition: `predicate` does not call this array.

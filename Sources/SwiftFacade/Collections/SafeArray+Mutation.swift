@@ -165,6 +165,23 @@ extension SafeArray {
         }
     }
 
+    /// Removes the first `count` elements. O(*n*).
+    ///
+    /// - Precondition: There are that many.
+    @inlinable
+    public func removeFirst(_ count: Int) {
+        changeByClosure("removeFirst(_:)") { elements, observers in
+            guard count >= 0, count <= elements.count else {
+                outOfRange("removeFirst(_:)", count, count: elements.count)
+            }
+            let removed = observers == nil ? [] : Array(elements.prefix(count))
+            elements.removeFirst(count)
+            if count > 0 {
+                observers?.record(.removal(at: 0, elements: removed))
+            }
+        }
+    }
+
     /// Removes the elements that satisfy `predicate`, all in one step. O(*n*).
     ///
     /// - Precondition: `predicate` does not call this array.

@@ -17,8 +17,8 @@ struct CObject<Object>: ~Copyable {
         // A cache line of its own, for the reason given in GuardedStorage. C zeroes nothing by itself,
         // and to all these objects zero is a valid state.
         let memory = UnsafeMutableRawPointer.allocate(
-            byteCount: MemoryLayout<Object>.size,
-            alignment: 64
+            byteCount: wholeCacheLines(MemoryLayout<Object>.size),
+            alignment: cacheLine
         )
         memory.initializeMemory(as: UInt8.self, repeating: 0, count: MemoryLayout<Object>.size)
         pointer = memory.bindMemory(to: Object.self, capacity: 1)

@@ -7,6 +7,16 @@
 //
 // Who may touch `value` when is decided one level up, by the types that take closures.
 
+/// The cache line of the machines this runs on.
+@inlinable
+var cacheLine: Int { 64 }
+
+/// `size` rounded up, so that the allocator puts nothing of others behind it.
+@inlinable
+func wholeCacheLines(_ size: Int) -> Int {
+    (size + cacheLine - 1) & ~(cacheLine - 1)
+}
+
 /// One allocation holding a C lock, for which zero is a free one, and the value it guards. Ending the lock's
 /// use is up to the type that knows which lock it is.
 @frozen @usableFromInline
@@ -14,12 +24,12 @@ struct GuardedStorage<Lock, Value: ~Copyable>: ~Copyable {
     @usableFromInline
     let base: UnsafeMutableRawPointer
 
-    // Two guarded values never share a cache line: the threads of one would slow down those of the
-    // other. 64 bytes is the line of every machine this runs on; the lock and a small value share one,
-    // so that an uncontended access touches a single line.
+    // Two guarded values never share a cache line, nor does a guarded value share one with anything else:
+    // the threads of one would slow down those of the other. The lock and a small value do share one, so
+    // that an uncontended access touches a single line.
     @inlinable
     static var alignment: Int {
-        max(64, MemoryLayout<Value>.alignment)
+        max(cacheLine, MemoryLayout<Value>.alignment)
     }
 
     @inlinable
@@ -31,7 +41,7 @@ struct GuardedStorage<Lock, Value: ~Copyable>: ~Copyable {
     @inlinable
     init(_ value: consuming Value) {
         base = .allocate(
-            byteCount: Self.valueOffset + MemoryLayout<Value>.size,
+            byteCount: wholeCacheLines(Self.valueOffset + MemoryLayout<Value>.size),
             alignment: Self.alignment
         )
         base.initializeMemory(as: UInt8.self, repeating: 0, count: MemoryLayout<Lock>.size)

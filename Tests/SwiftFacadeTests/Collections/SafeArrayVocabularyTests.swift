@@ -48,6 +48,8 @@ import Testing
         case 13:
             array.removeLast(range.count)
             model.removeLast(range.count)
+            array.removeFirst(model.count / 8)
+            model.removeFirst(model.count / 8)
         case 14:
             array.removeAll { $0 % 5 == value % 5 }
             model.removeAll { $0 % 5 == value % 5 }
@@ -132,6 +134,8 @@ import Testing
         #expect(array.firstIndex(of: 7) == model.firstIndex(of: 7))
         #expect(array.lastIndex(of: 7) == model.lastIndex(of: 7))
         #expect(array.contains(3) == model.contains(3))
+        #expect(array.first { $0 > 20 } == model.first { $0 > 20 })
+        #expect(array.contains { $0 > 30 } == model.contains { $0 > 30 })
         #expect(array[0..<model.count / 2] == Array(model[..<(model.count / 2)]))
         #expect(array[..<model.count] == model && array[0...] == model)
         #expect(Array(array) == model)

@@ -118,6 +118,36 @@ import Testing
         #expect(computed.load(ordering: .relaxed) == 500)
     }
 
+    /// A key whose first hashing, which is in a lookup under the lock held for reading, does something.
+    private struct HookedKey: Hashable, Sendable {
+        let id: Int
+        let hook: @Sendable () -> Void
+
+        static func == (left: Self, right: Self) -> Bool { left.id == right.id }
+        func hash(into hasher: inout Hasher) {
+            hook()
+            hasher.combine(id)
+        }
+    }
+
+    /// thread 1: [ looks up ─ meets ─ nothing there ]  [ computes, inserts ]
+    /// thread 2: [ looks up ─ meets ─ nothing there ]                        [ must look again ]
+    @Test func whoeverComesSecondFindsWhatTheFirstComputed() {
+        let dictionary: SafeDictionary = [HookedKey(id: 0, hook: {}): 0]
+        let arrived = [Event(), Event()]
+        let computed = Atomic<Int>(0)
+        onThreads(2) { me in
+            let isFirst = SafeArray([true])
+            let key = HookedKey(id: 1) {
+                guard isFirst.popLast() != nil else { return }
+                arrived[me].happen()
+                arrived[1 - me].wait()
+            }
+            _ = dictionary.value(forKey: key, orInsert: computed.add(1, ordering: .relaxed).newValue)
+        }
+        #expect(computed.load(ordering: .relaxed) == 1)
+    }
+
     @Test func countingInPlaceLosesNothing() {
         let hits = SafeDictionary<String, Int>()
         onThreads(4) { thread in

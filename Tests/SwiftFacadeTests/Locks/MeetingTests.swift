@@ -6,7 +6,7 @@ import Interlock
 import Synchronization
 import Testing
 
-@Suite struct LatchTests {
+@Suite(.timeLimit(.minutes(5))) struct LatchTests {
     @Test func itOpensAtZeroForThreadsAndTasksAndStaysOpen() async throws {
         let latch = Latch(count: 3)
         let through = Atomic<Int>(0)
