@@ -78,7 +78,9 @@ struct ArrayChapter {
         if hung > 0 { parts.append("\(hung) hung and had to be killed") }
         let lucky = endings.count(where: \.isComplete)
         if lucky > 0 { parts.append("\(lucky) got through by luck") }
-        return "An unprotected array, in \(endings.count) child processes: \(parts.joined(separator: ", "))."
+        return
+            "An unprotected array, in \(endings.count) child processes of up to \(UnsafeTrials.runsInAChild) runs "
+            + "each: \(parts.joined(separator: ", "))."
     }
 
     private static func name(ofSignal number: Int32) -> String {

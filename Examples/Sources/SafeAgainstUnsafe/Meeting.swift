@@ -1,31 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Making a short experiment a concurrent one. A thousand iterations are over in the time that a second
-// thread takes to wake up, and would mostly run on one. So the first iteration waits for a second one, which
-// is on another thread as its own is busy waiting, and time counts from their meeting.
+// Making a short experiment a concurrent one. A thousand iterations are over in the time that a second thread
+// takes to wake up, and on a busy machine in much less than its turn on a core: they would mostly run on one
+// thread. So the first two iterations, which are on two threads as each keeps its own busy, throw a ball to
+// and fro until it flies as fast as it can only between two cores at the same moment. Then time begins.
 
 import Synchronization
 
-/// A point that the first two threads to come to pass together, and all after them without stopping.
+/// A point that the first two threads to come to leave together, each running on a core of its own.
 final class Meeting: Sendable {
-    private let isOpen = Atomic(false)
+    // All relaxed: they only say how far the meeting is. What the experiment shares is no matter of these.
     private let arrivals = Atomic(0)
+    private let throwsSoFar = Atomic(0)
+    private let isOpen = Atomic(false)
     private let opening = Mutex<ContinuousClock.Instant?>(nil)
 
-    /// When the meeting took place. A machine with one free core may never hold it: then it is when the
-    /// first thread had waited long enough.
+    private static let patience = Duration.milliseconds(50)
+    private static let throwsInASeries = 64
+    /// A throw takes a tenth of a microsecond between cores, and thousands where threads share one.
+    private static let fastSeries = Duration.microseconds(50)
+
+    /// When the meeting took place. A machine with one core never holds it: then it is when the first
+    /// thread had waited long enough.
     var time: ContinuousClock.Instant? { opening.withLock { $0 } }
 
-    /// Waits, by spinning and for a few milliseconds at most, until two threads have come.
+    /// Waits, by spinning and for some turns of a busy machine's scheduler at most, until two threads run at
+    /// the same time. After that it does nothing.
     func join() {
-        // Relaxed: the flag only says that nobody needs to wait. It hands over no data.
         if isOpen.load(ordering: .relaxed) { return }
-        let isSecond = arrivals.wrappingAdd(1, ordering: .relaxed).oldValue == 1
-        let patience = ContinuousClock.now + .milliseconds(5)
-        while !isSecond, !isOpen.load(ordering: .relaxed), ContinuousClock.now < patience {}
-        opening.withLock { opening in
-            if opening == nil { opening = .now }
+        switch arrivals.wrappingAdd(1, ordering: .relaxed).oldValue {
+        case 0: lead()
+        case 1: follow()
+        default: while !isOpen.load(ordering: .relaxed) {}
         }
+    }
+
+    private func lead() {
+        let end = ContinuousClock.now + Self.patience
+        var begin = ContinuousClock.now
+        var thrown = 0
+        while ContinuousClock.now < end {
+            throwsSoFar.store(thrown + 1, ordering: .relaxed)
+            while throwsSoFar.load(ordering: .relaxed) == thrown + 1, ContinuousClock.now < end {}
+            thrown += 2
+            if thrown.isMultiple(of: Self.throwsInASeries) {
+                let now = ContinuousClock.now
+                if begin.duration(to: now) < Self.fastSeries { break }
+                begin = now
+            }
+        }
+        opening.withLock { $0 = .now }
         isOpen.store(true, ordering: .relaxed)
+    }
+
+    /// Throws back whatever comes: odd numbers are the other's throws.
+    private func follow() {
+        while !isOpen.load(ordering: .relaxed) {
+            let thrown = throwsSoFar.load(ordering: .relaxed)
+            if !thrown.isMultiple(of: 2) { throwsSoFar.store(thrown + 1, ordering: .relaxed) }
+        }
     }
 }
