@@ -39,3 +39,27 @@ interlock_bench_peer(nsync libnsync-dev INTERLOCK_BENCH_NSYNC_FOUND ${INTERLOCK_
 # What is used of Concurrency Kit is inline.
 find_path(INTERLOCK_BENCH_CK_INCLUDE ck_brlock.h)
 interlock_bench_peer(ck libck-dev INTERLOCK_BENCH_CK_INCLUDE)
+
+find_path(INTERLOCK_BENCH_READERWRITER_INCLUDE readerwritercircularbuffer.h)
+interlock_bench_peer(readerwriterqueue libreaderwriterqueue-dev INTERLOCK_BENCH_READERWRITER_INCLUDE)
+
+find_path(INTERLOCK_BENCH_CONCURRENTQUEUE_INCLUDE concurrentqueue/concurrentqueue.h)
+interlock_bench_peer(concurrentqueue libconcurrentqueue-dev INTERLOCK_BENCH_CONCURRENTQUEUE_INCLUDE)
+
+# Of DPDK only the ring is linked: the whole would bring drivers and their constructors.
+find_package(PkgConfig QUIET)
+if(PKG_CONFIG_FOUND)
+    pkg_check_modules(INTERLOCK_BENCH_DPDK QUIET libdpdk)
+endif()
+find_library(INTERLOCK_BENCH_RTE_RING rte_ring)
+if(INTERLOCK_BENCH_DPDK_FOUND AND INTERLOCK_BENCH_RTE_RING)
+    set(INTERLOCK_BENCH_RTE_FOUND ON)
+endif()
+interlock_bench_peer(dpdk libdpdk-dev INTERLOCK_BENCH_RTE_FOUND ${INTERLOCK_BENCH_RTE_RING})
+if(TARGET bench_peer_dpdk)
+    # Its headers need its configuration first; its choice of processor (-march) stays out, so that all
+    # contenders are compiled for the same one.
+    list(FILTER INTERLOCK_BENCH_DPDK_CFLAGS_OTHER EXCLUDE REGEX "^-march")
+    target_include_directories(bench_peer_dpdk SYSTEM INTERFACE ${INTERLOCK_BENCH_DPDK_INCLUDE_DIRS})
+    target_compile_options(bench_peer_dpdk INTERFACE -include rte_config.h)
+endif()

@@ -6,43 +6,43 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <numeric>
 #include <unistd.h>
-#include <vector>
 
 namespace bench {
 
-Rounds::Rounds(size_t contenders, unsigned rounds, SliceTimes times, uint64_t seed, size_t cells)
-    : contenders_(contenders), rounds_(rounds), times_(times), random_(seed), cells_(cells) {
-    show_progress();
+static uint64_t length(SliceTimes times) {
+    return times.warming_ns + times.measuring_ns;
 }
 
-void Rounds::run(const std::function<std::string(size_t, uint64_t)> &slice) {
-    std::vector<size_t> order(contenders_);
-    std::iota(order.begin(), order.end(), size_t{0});
-    for (unsigned round = 0; round < rounds_; ++round) {
-        std::shuffle(order.begin(), order.end(), random_);
+Rounds::Rounds(uint64_t seed) : random_(seed) {}
+
+void Rounds::expect(unsigned slices, SliceTimes times) {
+    ns_left_ += slices * length(times);
+}
+
+void Rounds::run(std::vector<size_t> contenders, unsigned rounds, SliceTimes times,
+                 const std::function<std::string(size_t, uint64_t)> &slice) {
+    show_progress();
+    for (unsigned round = 0; round < rounds; ++round) {
+        std::shuffle(contenders.begin(), contenders.end(), random_);
         uint64_t seed = random_();
-        for (size_t contender : order) {
+        for (size_t contender : contenders) {
             std::string fault = slice(contender, seed);
             if (!fault.empty()) {
                 ++faults_;
                 std::fprintf(stderr, "\nerror: %s\n", fault.c_str());
             }
+            ns_left_ -= std::min(ns_left_, length(times));
         }
     }
-    ++cells_done_;
     show_progress();
 }
 
 void Rounds::show_progress() const {
-    if (isatty(STDERR_FILENO) == 0) {
-        return;
+    if (isatty(STDERR_FILENO) != 0) {
+        std::fprintf(stderr, "\rabout %.0f s left \x1b[K%s", static_cast<double>(ns_left_) / 1e9,
+                     ns_left_ == 0 ? "\n" : "");
     }
-    double slice = static_cast<double>(times_.warming_ns + times_.measuring_ns) / 1e9;
-    double left = slice * static_cast<double>((cells_ - cells_done_) * contenders_ * rounds_);
-    std::fprintf(stderr, "\r%zu of %zu cells, about %.0f s left \x1b[K%s", cells_done_, cells_, left,
-                 cells_done_ == cells_ ? "\n" : "");
 }
 
 } // namespace bench

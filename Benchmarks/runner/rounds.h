@@ -12,16 +12,22 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <vector>
 
 namespace bench {
 
 class Rounds {
   public:
-    Rounds(size_t contenders, unsigned rounds, SliceTimes times, uint64_t seed, size_t cells);
+    explicit Rounds(uint64_t seed);
 
-    /* All rounds of one cell. `slice` measures the contender of that index once, with a seed that is
-     * the same for all contenders of the round; it answers nothing, or what was wrong. */
-    void run(const std::function<std::string(size_t contender, uint64_t seed)> &slice);
+    /* Announces slices to come, so that the time left can be told. */
+    void expect(unsigned slices, SliceTimes times);
+
+    /* All rounds of one cell, among the contenders of these indices. `slice` measures one of them once,
+     * with a seed that is the same for all contenders of the round; it answers nothing, or what was
+     * wrong. */
+    void run(std::vector<size_t> contenders, unsigned rounds, SliceTimes times,
+             const std::function<std::string(size_t contender, uint64_t seed)> &slice);
 
     /* How many slices had something wrong; each was reported when it happened. */
     unsigned faults() const {
@@ -31,12 +37,8 @@ class Rounds {
   private:
     void show_progress() const;
 
-    const size_t contenders_;
-    const unsigned rounds_;
-    const SliceTimes times_;
     std::mt19937_64 random_;
-    const size_t cells_;
-    size_t cells_done_ = 0;
+    uint64_t ns_left_ = 0;
     unsigned faults_ = 0;
 };
 

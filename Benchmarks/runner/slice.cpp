@@ -5,6 +5,7 @@
 #include "slice.h"
 
 #include "clock.h"
+#include "statistics.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -117,6 +118,41 @@ SliceResult run_slice(unsigned threads, SliceTimes times, const std::function<vo
         worker.join();
     }
     return result;
+}
+
+double line_trip_ns() {
+    if (cores().size() < 2) {
+        return 0;
+    }
+    struct alignas(128) Line {
+        std::atomic<uint64_t> turn{0}; /* odd: the other core's */
+    };
+    auto line = std::make_unique<Line>();
+    std::vector<double> samples;
+    run_slice(2, {1000000, 20000000}, [&](Worker &worker) {
+        worker.gather();
+        const uint64_t trips = 100, last = UINT64_MAX;
+        if (worker.index == 1) {
+            for (uint64_t turn; (turn = line->turn.load(std::memory_order_acquire)) != last;) {
+                if (turn % 2 != 0) {
+                    line->turn.store(turn + 1, std::memory_order_release);
+                }
+            }
+            return;
+        }
+        uint64_t turn = 0;
+        while (!worker.in(stopping)) {
+            uint64_t begin = ticks();
+            for (uint64_t trip = 0; trip < trips; ++trip, turn += 2) {
+                line->turn.store(turn + 1, std::memory_order_release);
+                while (line->turn.load(std::memory_order_acquire) != turn + 2) {
+                }
+            }
+            samples.push_back(static_cast<double>(ticks() - begin) / ticks_per_ns() / trips);
+        }
+        line->turn.store(last, std::memory_order_release);
+    });
+    return median(samples);
 }
 
 } // namespace bench

@@ -8,7 +8,7 @@
 #include "summary.h"
 
 #include <cstdio>
-#include <exception>
+#include <numeric>
 
 using namespace bench;
 
@@ -77,11 +77,15 @@ int main(int count, char **arguments) {
         }
     }
 
-    Rounds turns(results.contenders.size(), rounds, times, static_cast<uint64_t>(options.number("--seed", 1)),
-                 results.mixes.size() + results.sieges.size());
+    Rounds turns(static_cast<uint64_t>(options.number("--seed", 1)));
+    std::vector<size_t> everyone(results.contenders.size());
+    std::iota(everyone.begin(), everyone.end(), size_t{0});
+    turns.expect(
+        static_cast<unsigned>((results.mixes.size() + results.sieges.size()) * everyone.size() * rounds),
+        times);
     auto run = [&](auto &cells, const auto &setting_of) {
         for (auto &cell : cells) {
-            turns.run([&](size_t index, uint64_t seed) {
+            turns.run(everyone, rounds, times, [&](size_t index, uint64_t seed) {
                 std::string fault =
                     measure(results.contenders[index], setting_of(cell), times, seed, cell.outcomes[index]);
                 return fault.empty() ? fault : results.contenders[index].name + ": " + fault;

@@ -5,4 +5,5 @@
 // but one per thread and slice.
 
 mod common;
+mod rings;
 mod rwlock;

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What goes through the rings, and the books kept of it. Every element carries a stamp: its producer in
+ * the upper 16 bits, and a number that grows by one with each push below. Consumers add the stamps up,
+ * and check that each is whole and newer than the last one from its producer; at the end of a slice
+ * count and sum must be those of what was pushed.
+ *
+ * The Rust crate mirrors the structures (rust/src/rings.rs).
+ */
+#ifndef INTERLOCK_BENCHMARKS_RINGS_ELEMENT_H
+#define INTERLOCK_BENCHMARKS_RINGS_ELEMENT_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace bench {
+
+constexpr unsigned max_producers = 15;
+constexpr size_t max_batch = 64;
+/* Tells a blocked consumer that nothing follows. */
+constexpr uint64_t end_stamp = UINT64_MAX;
+
+template <size_t Size> struct Element {
+    static_assert(Size % sizeof(uint64_t) == 0 && Size != 0);
+    static constexpr size_t last = Size / sizeof(uint64_t) - 1;
+    uint64_t words[last + 1];
+
+    void stamp(uint64_t value) {
+        words[0] = value;
+        words[last] = value;
+    }
+};
+
+constexpr uint64_t first_stamp(unsigned producer) {
+    return static_cast<uint64_t>(producer + 1) << 48;
+}
+
+struct ProducerBooks {
+    uint64_t next; /* the stamp of the element to push next; what came before was pushed */
+};
+
+struct ConsumerBooks {
+    uint64_t count = 0;
+    uint64_t sum = 0;
+    uint64_t faults = 0; /* elements torn or out of order: must stay 0 */
+    uint64_t ended = 0;  /* 1 when the end stamp has come */
+    uint64_t latest[max_producers + 1] = {};
+
+    /* One element: whole? */
+    template <class T> void note(const T &element) {
+        ++count;
+        sum += element.words[0];
+        faults += element.words[0] != element.words[T::last];
+    }
+    /* The first of those that one call popped: newer than what came before from its producer? Once a
+     * call and not once an element, so that it does not drown what batches save. */
+    template <class T> void note_order(const T &element) {
+        uint64_t &before = latest[(element.words[0] >> 48) & max_producers];
+        faults += element.words[0] <= before;
+        before = element.words[0];
+    }
+};
+
+} // namespace bench
+
+#endif

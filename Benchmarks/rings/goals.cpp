@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The goals of the rings, for two cores and elements of 8 bytes: each a ratio of two medians of one
+ * run, ours over a peer's, or over our own in another way of passing.
+ */
+#include "../runner/statistics.h"
+#include "summary.h"
+
+#include <cmath>
+
+namespace bench {
+
+namespace {
+
+class Goals {
+  public:
+    explicit Goals(const RingResults &results)
+        : results_(results), table_({"goal", "ours", "compared with", "its figure", "ratio", "goal", ""}) {}
+
+    const FlowCell *cell(Way way, unsigned producers, unsigned consumers, size_t capacity) const {
+        for (const FlowCell &cell : results_.flows) {
+            const Flow &flow = cell.setting;
+            if (flow.way == way && flow.producers == producers && flow.consumers == consumers &&
+                flow.capacity == capacity && element_sizes[flow.element] == 8) {
+                return &cell;
+            }
+        }
+        return nullptr;
+    }
+
+    /* The rate of the contender of that name; 0 if it has none here. */
+    double rate(const FlowCell *cell, const std::string &name) const {
+        for (size_t index = 0; cell != nullptr && index < cell->outcomes.size(); ++index) {
+            if (results_.contenders[index].name == name && !cell->outcomes[index].rates.empty()) {
+                return median(cell->outcomes[index].rates);
+            }
+        }
+        return 0;
+    }
+
+    /* The fastest peer that `counts`, and its rate. */
+    template <class Counts> std::pair<std::string, double> best(const FlowCell *cell, Counts counts) const {
+        std::pair<std::string, double> best{"", 0};
+        for (size_t index = 0; cell != nullptr && index < cell->outcomes.size(); ++index) {
+            const RingContender &contender = results_.contenders[index];
+            double rate = median(cell->outcomes[index].rates);
+            if (contender.name.rfind("ilk_", 0) != 0 && counts(contender) && rate > best.second) {
+                best = {contender.name, rate};
+            }
+        }
+        return best;
+    }
+
+    void judge(const std::string &what, double ours, const std::pair<std::string, double> &other,
+               double goal) {
+        if (ours <= 0 || other.second <= 0) {
+            return;
+        }
+        double ratio = ours / other.second;
+        add(what, digits(ours), other.first, digits(other.second), digits(ratio) + "×",
+            "≥ " + digits(goal) + "×", ratio >= goal);
+    }
+
+    void add(const std::string &what, const std::string &ours, const std::string &peer,
+             const std::string &theirs, const std::string &ratio, const std::string &goal, bool good) {
+        ++total_;
+        reached_ += good;
+        table_.add({what, ours, peer, theirs, ratio, goal, good ? "reached" : "**not reached**"});
+    }
+
+    std::string markdown() const {
+        return total_ == 0
+                   ? ""
+                   : "## Goals\n\nElements of 8 bytes, figures in million a second unless a unit stands "
+                     "with them.\n\n" +
+                         table_.markdown() + "\n" + std::to_string(reached_) + " of " +
+                         std::to_string(total_) + " reached.\n";
+    }
+
+  private:
+    const RingResults &results_;
+    Table table_;
+    unsigned reached_ = 0, total_ = 0;
+};
+
+bool any(const RingContender &) {
+    return true;
+}
+bool many_and_bounded(const RingContender &contender) {
+    return contender.sides == Sides::many && contender.bounded;
+}
+
+void single_goals(Goals &goals) {
+    for (auto [capacity, goal] : {std::pair<size_t, double>{1024, 1.6}, {65536, 1.1}}) {
+        const FlowCell *cell = goals.cell(trying, 1, 1, capacity);
+        goals.judge("ilk_spsc, try, capacity " + std::to_string(capacity), goals.rate(cell, "ilk_spsc"),
+                    goals.best(cell, any), goal);
+    }
+    const FlowCell *many = goals.cell(batch_64, 1, 1, 1024);
+    double ours = goals.rate(many, "ilk_spsc");
+    goals.judge("ilk_spsc, batches of 64", ours,
+                {"ilk_spsc, try", goals.rate(goals.cell(trying, 1, 1, 1024), "ilk_spsc")}, 3.5);
+    goals.judge("ilk_spsc, batches of 64", ours, {"rte_ring SP/SC burst", goals.rate(many, "rte_ring SP/SC")},
+                1.2);
+    const FlowCell *cell = goals.cell(blocking, 1, 1, 1024);
+    goals.judge("ilk_spsc, blocking", goals.rate(cell, "ilk_spsc"),
+                {"moodycamel blocking buffer", goals.rate(cell, "moodycamel blocking buffer")}, 5);
+}
+
+void many_goals(Goals &goals) {
+    for (auto [threads, goal] : {std::pair<unsigned, double>{1, 4}, {2, 3}}) {
+        const FlowCell *cell = goals.cell(trying, threads, threads, 1024);
+        goals.judge("ilk_mpmc, try, " + std::to_string(threads) + "P" + std::to_string(threads) + "C",
+                    goals.rate(cell, "ilk_mpmc"), goals.best(cell, many_and_bounded), goal);
+    }
+    for (auto [producers, consumers] : {std::pair<unsigned, unsigned>{4, 4}, {8, 1}, {1, 8}}) {
+        const FlowCell *cell = goals.cell(blocking, producers, consumers, 1024);
+        goals.judge("ilk_mpmc, blocking, " + std::to_string(producers) + "P" + std::to_string(consumers) +
+                        "C",
+                    goals.rate(cell, "ilk_mpmc"), goals.best(cell, many_and_bounded), 2);
+    }
+}
+
+/* At any setting: the worst one is told. */
+void mutex_goal(Goals &goals, const RingResults &results) {
+    double worst = INFINITY, ours = 0, theirs = 0;
+    std::string where;
+    for (const FlowCell &cell : results.flows) {
+        double mine = goals.rate(&cell, "ilk_mpmc"), other = goals.rate(&cell, "mutex and condition");
+        if (mine > 0 && other > 0 && mine / other < worst) {
+            worst = mine / other;
+            ours = mine;
+            theirs = other;
+            where = std::string(to_text(cell.setting.way)) + ", " + shape_text(cell.setting) + ", " +
+                    std::to_string(element_sizes[cell.setting.element]) + " B, capacity " +
+                    std::to_string(cell.setting.capacity);
+        }
+    }
+    goals.judge("ilk_mpmc at its worst: " + where, ours, {"mutex and condition", theirs}, 1);
+}
+
+void trip_goals(Goals &goals, const RingResults &results) {
+    for (const TripCell &cell : results.trips) {
+        double ours = 0, best = INFINITY;
+        std::string own_name, best_name;
+        for (size_t index = 0; index < results.contenders.size(); ++index) {
+            const TripOutcome &outcome = cell.outcomes[index];
+            if (outcome.rates.empty()) {
+                continue;
+            }
+            double trip = outcome.trips.quantile(0.5) / ticks_per_ns();
+            const std::string &name = results.contenders[index].name;
+            if (name.rfind("ilk_", 0) == 0) {
+                ours = trip;
+                own_name = name;
+            } else if (trip < best) {
+                best = trip;
+                best_name = name;
+            }
+        }
+        if (ours > 0 && !best_name.empty()) {
+            /* The histogram's buckets are 6 % wide: one bucket is level. */
+            goals.add(own_name + ", round trip, " + to_text(cell.setting.way) + ", p50", duration(ours),
+                      best_name, duration(best), digits(ours / best) + "×", "≤ 1.06×", ours / best <= 1.065);
+        }
+    }
+}
+
+void idle_goals(Goals &goals, const RingResults &results) {
+    for (const IdleCell &cell : results.idles) {
+        for (size_t index = 0; cell.setting.wait == Wait::for_nothing && index < results.contenders.size();
+             ++index) {
+            const std::string &name = results.contenders[index].name;
+            if (name.rfind("ilk_", 0) == 0 && !cell.outcomes[index].cpu.empty()) {
+                double cpu = median(cell.outcomes[index].cpu) * 100;
+                goals.add(name + ", idle: CPU", digits(cpu) + " %", "–", "–", "–", "≤ 0.1 %", cpu <= 0.1);
+            }
+        }
+    }
+}
+
+} // namespace
+
+std::string goals_markdown(const RingResults &results) {
+    Goals goals(results);
+    single_goals(goals);
+    many_goals(goals);
+    mutex_goal(goals, results);
+    trip_goals(goals, results);
+    idle_goals(goals, results);
+    return goals.markdown();
+}
+
+} // namespace bench

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The comparison of rings: ilk_spsc and ilk_mpmc and their peers, in turns, on the same work.
+ */
+#include "../runner/options.h"
+#include "../runner/rounds.h"
+#include "../runner/urgent.h"
+#include "summary.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+using namespace bench;
+
+static const std::vector<Options::Flag> flags{
+    {"--quick", "", "a coarse look in half a minute: fewer cells, rounds and milliseconds"},
+    {"--shape", "SHAPE,...", "producers and consumers (1P1C,2P2C,4P4C,8P1C,1P8C)"},
+    {"--way", "WAY,...", "try, blocking, batch8, batch64 (all)"},
+    {"--size", "BYTES,...", "sizes of an element (8,64,256)"},
+    {"--capacity", "N,...", "capacities (2,64,1024,65536)"},
+    {"--only", "NAME,...", "only contenders with one of these in their names"},
+    {"--rounds", "N", "rounds (7); every round runs every contender once, in a new order"},
+    {"--slice", "MS", "how long a contender is measured in a round (30)"},
+    {"--no-flow", "", "leave the throughput out"},
+    {"--no-trips", "", "leave the round trips out"},
+    {"--no-idle", "", "leave the cost of waiting out"},
+    {"--pauses", "N", "looks at a full or empty ring before yielding the core (32)"},
+    {"--seed", "N", "seed of the orders (1)"},
+    {"--urgent", "", "go before all other processes (root): for machines that are not idle"},
+    {"--json", "FILE", "write everything there as JSON"},
+};
+
+static void fail(const std::string &message) {
+    std::fprintf(stderr, "error: %s; --help lists what there is\n", message.c_str());
+    std::exit(2);
+}
+
+static std::vector<std::string> texts(const Options &options, const char *flag,
+                                      std::vector<std::string> otherwise) {
+    return options.has(flag) ? options.texts(flag) : otherwise;
+}
+
+static std::vector<Flow> flows(const Options &options, bool quick) {
+    std::vector<Way> ways;
+    for (const std::string &name : texts(options, "--way", {"try", "blocking", "batch8", "batch64"})) {
+        ways.push_back(name == "try"        ? trying
+                       : name == "blocking" ? blocking
+                       : name == "batch8"   ? batch_8
+                       : name == "batch64"  ? batch_64
+                                            : (fail("unknown way " + name), trying));
+    }
+    std::vector<size_t> elements;
+    for (unsigned size :
+         options.counts("--size", quick ? std::vector<unsigned>{8} : std::vector<unsigned>{8, 64, 256})) {
+        size_t index = 0;
+        while (index < element_size_count && element_sizes[index] != size) {
+            ++index;
+        }
+        if (index == element_size_count) {
+            fail("elements have 8, 64 or 256 bytes");
+        }
+        elements.push_back(index);
+    }
+    std::vector<Flow> list;
+    for (Way way : ways) {
+        for (const std::string &shape :
+             texts(options, "--shape",
+                   quick ? std::vector<std::string>{"1P1C", "2P2C", "4P4C"}
+                         : std::vector<std::string>{"1P1C", "2P2C", "4P4C", "8P1C", "1P8C"})) {
+            unsigned producers, consumers;
+            char end;
+            if (std::sscanf(shape.c_str(), "%uP%uC%c", &producers, &consumers, &end) != 2 || producers == 0 ||
+                consumers == 0 || producers >= max_producers || consumers > 64) {
+                fail("not a shape: " + shape);
+            }
+            for (size_t element : elements) {
+                for (unsigned capacity :
+                     options.counts("--capacity", quick ? std::vector<unsigned>{1024}
+                                                        : std::vector<unsigned>{2, 64, 1024, 65536})) {
+                    list.push_back({way, producers, consumers, element, capacity});
+                }
+            }
+        }
+    }
+    return list;
+}
+
+int main(int count, char **arguments) {
+    Options options(count, arguments, "rings: bounded queues side by side", flags);
+    const bool quick = options.has("--quick");
+    const auto rounds = static_cast<unsigned>(options.number("--rounds", quick ? 3 : 7));
+    const double slice_ms = options.number("--slice", quick ? 12 : 30);
+    const double idle_ms = quick ? 200 : 1000;
+    const SliceTimes times{static_cast<uint64_t>(slice_ms * 1e6 / 8), static_cast<uint64_t>(slice_ms * 1e6)};
+    const SliceTimes idle_times{1000000, static_cast<uint64_t>(idle_ms * 1e6)};
+    set_pauses(static_cast<uint32_t>(options.number("--pauses", 32)));
+    if (options.has("--urgent")) {
+        become_urgent();
+    }
+    const Machine facts = machine();
+    const Neighbours neighbours;
+
+    RingResults results;
+    for (const RingContender &contender : ring_contenders()) {
+        if (options.selects(contender.name)) {
+            results.contenders.push_back(contender);
+        }
+    }
+    const size_t contenders = results.contenders.size();
+    if (contenders == 0 || rounds == 0 || slice_ms <= 0) {
+        fail("nothing to run");
+    }
+    if (!options.has("--no-flow")) {
+        for (const Flow &flow : flows(options, quick)) {
+            results.flows.push_back({flow, std::vector<FlowOutcome>(contenders)});
+        }
+    }
+    if (!options.has("--no-trips")) {
+        for (Way way : {trying, blocking}) {
+            for (Sides sides : {Sides::single, Sides::many}) {
+                results.trips.push_back({{way, sides}, std::vector<TripOutcome>(contenders)});
+            }
+        }
+    }
+    if (!options.has("--no-idle")) {
+        for (Wait wait : {Wait::for_nothing, Wait::slow_producer, Wait::slow_consumer}) {
+            results.idles.push_back({{wait, 20000}, std::vector<IdleOutcome>(contenders)});
+        }
+    }
+
+    Rounds turns(static_cast<uint64_t>(options.number("--seed", 1)));
+    auto plan = [&](const auto &cells, SliceTimes slice, unsigned times_run) {
+        for (const auto &cell : cells) {
+            for (const RingContender &contender : results.contenders) {
+                turns.expect(runs(contender, cell.setting) ? times_run : 0, slice);
+            }
+        }
+    };
+    auto run = [&](auto &cells, SliceTimes slice, unsigned times_run) {
+        for (auto &cell : cells) {
+            std::vector<size_t> taking_part;
+            for (size_t index = 0; index < contenders; ++index) {
+                if (runs(results.contenders[index], cell.setting)) {
+                    taking_part.push_back(index);
+                }
+            }
+            turns.run(taking_part, times_run, slice, [&](size_t index, uint64_t) {
+                std::string fault =
+                    measure(results.contenders[index], cell.setting, slice, cell.outcomes[index]);
+                return fault.empty() ? fault : results.contenders[index].name + ": " + fault;
+            });
+        }
+    };
+    const unsigned idle_rounds = quick ? 1 : 3;
+    plan(results.flows, times, rounds);
+    plan(results.trips, times, rounds);
+    plan(results.idles, idle_times, idle_rounds);
+    run(results.flows, times, rounds);
+    run(results.trips, times, rounds);
+    run(results.idles, idle_times, idle_rounds);
+
+    std::printf(
+        "# Rings\n\n%s.\n%u rounds of %g ms a contender; threads pinned. Other processes used %s cores "
+        "meanwhile.\n\n",
+        to_text(facts).c_str(), rounds, slice_ms, digits(neighbours.cores_used()).c_str());
+    for (const std::string &missing : missing_peers()) {
+        std::printf("Not in the comparison: %s\n\n", missing.c_str());
+    }
+    std::printf("%s%s", to_markdown(results).c_str(), goals_markdown(results).c_str());
+    if (options.has("--json")) {
+        auto members = to_json(results);
+        members.insert(members.begin(), {{"suite", "rings"},
+                                         {"arguments", options.command_line()},
+                                         {"machine", to_json(facts)},
+                                         {"rounds", rounds},
+                                         {"slice_ms", slice_ms},
+                                         {"cores_used_by_others", neighbours.cores_used()},
+                                         {"faults", turns.faults()}});
+        write_json(options.text("--json", ""), Json::object(members));
+    }
+    return turns.faults() == 0 ? 0 : 1;
+}

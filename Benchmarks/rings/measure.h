@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One slice of one ring. Every slice counts what went in and what came out; a ring that loses,
+ * doubles, tears or reorders an element makes its slice void and the run fail.
+ */
+#ifndef INTERLOCK_BENCHMARKS_RINGS_MEASURE_H
+#define INTERLOCK_BENCHMARKS_RINGS_MEASURE_H
+
+#include "../runner/histogram.h"
+#include "../runner/slice.h"
+#include "contender.h"
+
+#include <string>
+#include <vector>
+
+namespace bench {
+
+/* Producers and consumers that do nothing else, as fast as they can. */
+struct Flow {
+    Way way;
+    unsigned producers, consumers;
+    size_t element; /* index into element_sizes */
+    size_t capacity;
+};
+
+/* Samples, one a round. */
+struct FlowOutcome {
+    std::vector<double> rates;  /* million elements a second, popped */
+    std::vector<double> shares; /* the slowest thread over the fastest of its side; the smaller side's */
+    std::vector<double> voluntary, involuntary; /* context switches a second */
+    std::vector<double> cores_used;
+};
+
+/* One element to and fro between two threads on two cores. */
+struct Trip {
+    Way way;
+    Sides sides; /* compared among rings for two threads, or for many */
+};
+struct TripOutcome {
+    Histogram trips; /* ticks, all rounds */
+    std::vector<double> rates;
+};
+
+/* What the side that waits costs, while the other does nothing or is slow. */
+enum class Wait { for_nothing, slow_producer, slow_consumer };
+const char *to_text(Wait wait);
+struct Idleness {
+    Wait wait;
+    double pace_ns; /* of the slow side */
+};
+struct IdleOutcome {
+    std::vector<double> cpu;      /* of the waiting thread, as a share of one core */
+    std::vector<double> rates;    /* million elements a second */
+    std::vector<double> switches; /* of the waiting thread, a second */
+};
+
+bool runs(const RingContender &contender, const Flow &flow);
+bool runs(const RingContender &contender, const Trip &trip);
+bool runs(const RingContender &contender, const Idleness &idleness);
+
+/* Adds a round's sample to `outcome`. The answer is empty, or says what the ring did wrong. */
+std::string measure(const RingContender &, const Flow &, SliceTimes, FlowOutcome &);
+std::string measure(const RingContender &, const Trip &, SliceTimes, TripOutcome &);
+std::string measure(const RingContender &, const Idleness &, SliceTimes, IdleOutcome &);
+
+} // namespace bench
+
+#endif

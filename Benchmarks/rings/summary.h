@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From samples to what is printed: tables, the goals of ilk_spsc and ilk_mpmc, JSON.
+ */
+#ifndef INTERLOCK_BENCHMARKS_RINGS_SUMMARY_H
+#define INTERLOCK_BENCHMARKS_RINGS_SUMMARY_H
+
+#include "../runner/report.h"
+#include "measure.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bench {
+
+/* Outcomes in the order of the contenders; those that did not take part have no samples. */
+template <class Setting, class Outcome> struct Cell {
+    Setting setting;
+    std::vector<Outcome> outcomes;
+};
+using FlowCell = Cell<Flow, FlowOutcome>;
+using TripCell = Cell<Trip, TripOutcome>;
+using IdleCell = Cell<Idleness, IdleOutcome>;
+
+struct RingResults {
+    std::vector<RingContender> contenders;
+    std::vector<FlowCell> flows;
+    std::vector<TripCell> trips;
+    std::vector<IdleCell> idles;
+};
+
+std::string shape_text(const Flow &flow); /* "2P2C" */
+
+std::string to_markdown(const RingResults &results);
+std::string goals_markdown(const RingResults &results);
+std::vector<std::pair<std::string, Json>> to_json(const RingResults &results);
+
+} // namespace bench
+
+#endif
