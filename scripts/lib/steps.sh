@@ -83,8 +83,11 @@ step() {
     [[ $skipped -gt 0 ]] && printf ', %d skipped' "$skipped"
     printf ')\n'
     if [[ $failed -gt 0 ]]; then
-        echo "---- the end of $log"
-        tail -n 60 "$log"
+        # What says "error" or "failed", once each, then the end: a long log hides both.
+        echo "---- from $log"
+        grep -E 'error:|FAILED|[Ff]ailed|ERROR: |WARNING: ThreadSanitizer|^✘' "$log" | awk '!seen[$0]++' | head -n 40
+        echo "---- the end of it"
+        tail -n 40 "$log"
         echo "----"
     elif [[ $skipped -gt 0 ]]; then
         grep -E 'skipp|Skipp' "$log" | head -n 20 | sed 's/^/    /'
