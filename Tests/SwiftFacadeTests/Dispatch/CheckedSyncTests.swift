@@ -9,7 +9,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite struct CheckedSyncTests {
+@Suite(.timeLimit(.minutes(2))) struct CheckedSyncTests {
     @Test func valuesAndErrorsPassThrough() throws {
         let queue = GCD.serialQueue(label: "plain")
         #expect(GCD.sync(on: queue) { 42 } == 42)

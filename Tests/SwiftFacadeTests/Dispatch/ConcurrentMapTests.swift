@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite struct ConcurrentMapTests {
+@Suite(.timeLimit(.minutes(2))) struct ConcurrentMapTests {
     @Test(arguments: [1, 2, 3, 8, 1000]) func theOrderIsKept(limit: Int) async throws {
         for count in [0, 1, 2, 7, 500] {
             let input = Array(0..<count)
@@ -83,6 +83,35 @@ import Testing
             #expect(error == JobFailure(why: "5"))
         }
         #expect(begun.value == 6)
+    }
+
+    // helper:  [element, throws]  thread ends
+    // caller:  [element................... waits for that end]  takes no further one
+    @Test func anErrorOnOneThreadStopsTheOthers() async {
+        final class GivesAtTheEnd: Sendable {
+            let gone: Handshake
+            init(_ gone: Handshake) { self.gone = gone }
+            deinit { gone.give() }
+        }
+        let (begun, both, gone) = (Counter(), Handshake(), Handshake())
+        await blocking {
+            let caller = ObjectIdentifier(Thread.current)
+            #expect(throws: JobFailure()) {
+                try (0..<100).concurrentForEach(maxConcurrency: 2) { _ throws(JobFailure) in
+                    let number = begun.increment()
+                    if number > 2 { return }
+                    if number == 2 { both.give(2) }
+                    both.take()
+                    if ObjectIdentifier(Thread.current) == caller {
+                        gone.take()
+                    } else {
+                        Thread.current.threadDictionary["end"] = GivesAtTheEnd(gone)
+                        throw JobFailure()
+                    }
+                }
+            }
+        }
+        #expect(begun.value == 2)
     }
 
     // element 0 waits until it is cancelled; element 1 fails, which cancels it; no other begins.

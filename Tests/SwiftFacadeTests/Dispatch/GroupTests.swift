@@ -9,7 +9,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite struct GroupTests {
+@Suite(.timeLimit(.minutes(2))) struct GroupTests {
     // MARK: Tokens
 
     @Test func aGroupIsEmptyWhenTheLastTokenHasLeft() async throws {

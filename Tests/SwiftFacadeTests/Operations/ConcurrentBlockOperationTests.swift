@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite struct ConcurrentBlockOperationTests {
+@Suite(.timeLimit(.minutes(2))) struct ConcurrentBlockOperationTests {
     let queue = OperationQueue()
 
     // Each of five closures arrives and waits until all five have: with fewer threads nobody gets on.

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite struct OperationCancellationTests {
+@Suite(.timeLimit(.minutes(2))) struct OperationCancellationTests {
     let queue = OperationQueue()
 
     @Test func cancelledBeforeItsStartItNeverRuns() async throws {
@@ -129,6 +129,23 @@ import Testing
         #expect(try await next.value == 2)
         await #expect(throws: OperationCancelled(operation: "closure")) { try await operation.value }
         #expect(trace.events == ["closure ends", "next begins"])
+    }
+
+    @Test func aSubclassThatWindsDownIsToldOnce() async throws {
+        final class WindingDown: AsyncOperation<Int>, @unchecked Sendable {
+            let (begun, told) = (Handshake(), Counter())
+            override func execute() { begun.give() }
+            override func executionCancelled() { told.increment() }
+        }
+        let operation = WindingDown()
+        let announced = Counter()
+        operation.onChange { event in if event == .cancelled { announced.increment() } }
+        queue.addOperation(operation)
+        await operation.begun.taken()
+        for _ in 0..<3 { operation.cancel() }
+        #expect(operation.told.value == 1 && announced.value == 1 && operation.isExecuting)
+        operation.finish(.success(1))
+        #expect(try await operation.value == 1)
     }
 
     @Test func whatHasFinishedIsLeftAlone() async throws {

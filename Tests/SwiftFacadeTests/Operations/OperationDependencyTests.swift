@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite struct OperationDependencyTests {
+@Suite(.timeLimit(.minutes(2))) struct OperationDependencyTests {
     let queue = OperationQueue()
 
     /// An operation that finishes when told.

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite struct OperationQueueTests {
+@Suite(.timeLimit(.minutes(2))) struct OperationQueueTests {
     let queue = OperationQueue()
 
     @Test func theLimitHoldsUntilTheCallbackAndNotUntilStartReturns() async throws {

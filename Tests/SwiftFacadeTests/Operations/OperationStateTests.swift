@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite struct OperationStateTests {
+@Suite(.timeLimit(.minutes(2))) struct OperationStateTests {
     let queue = OperationQueue()
 
     // queue            test
