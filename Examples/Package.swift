@@ -42,6 +42,12 @@ let package = Package(
             swiftSettings: strictSwift
         ),
         .target(name: "SafeAgainstUnsafe", dependencies: [interlock], swiftSettings: strictSwift),
+        .target(name: "SalesData", dependencies: [interlock], swiftSettings: strictSwift),
+        .executableTarget(
+            name: "Sales",
+            dependencies: ["SalesData", "Timeline", interlock],
+            swiftSettings: strictSwift
+        ),
         .target(name: "Report", dependencies: ["Timeline"], swiftSettings: strictSwift),
         .executableTarget(
             name: "Demo",
@@ -54,7 +60,8 @@ let package = Package(
         .testTarget(
             name: "ExamplesTests",
             dependencies: [
-                "ImageCodecs", "Imaging", "PhotoPipeline", "Report", "SafeAgainstUnsafe", "Timeline",
+                "ImageCodecs", "Imaging", "PhotoPipeline", "Report", "SafeAgainstUnsafe", "SalesData",
+                "Timeline",
                 interlock,
             ],
             swiftSettings: strictSwift

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Averages computed off the caller's thread, each once. What is kept for data is not its average but the
+// operation that computes it: whoever asks while it runs waits for the same one, and whoever asks later finds
+// it finished.
+
+import Dispatch
+import Foundation
+import Interlock
+
+/// Computes averages in the background and keeps them. Thread-safe.
+package final class SalesAverages: Sendable {
+    private let computations = ReadWriteLock<[SalesData: AsyncOperation<Double>]>([:])
+    private let queue: OperationQueue
+    private let compute: @Sendable (SalesData) throws -> Double
+
+    /// - Parameter compute: Takes the average; called on a background thread, once for each data asked for.
+    package init(compute: @escaping @Sendable (SalesData) throws -> Double = { try $0.average }) {
+        queue = OperationQueue()
+        queue.name = "sales averages"
+        self.compute = compute
+    }
+
+    /// The average of `data`: computed off the calling thread by the first who asks, then at once.
+    ///
+    /// Suspends. If the waiting task is cancelled it stops waiting; the computation goes on for the others.
+    ///
+    /// - Throws: ``SalesError/noRevenue`` when there is no revenue, `CancellationError` when the task was
+    ///   cancelled.
+    package func calculateAverage(of data: SalesData) async throws -> Double {
+        try await computation(of: data).value
+    }
+
+    /// The same for code without `async`: returns at once, and calls `completion` once, on the main queue or
+    /// the one given.
+    package func calculateAverage(
+        of data: SalesData,
+        deliverOn delivery: DispatchQueue = .main,
+        completion: @escaping @Sendable (Result<Double, any Error>) -> Void
+    ) {
+        computation(of: data).onFinish { result in delivery.async { completion(result) } }
+    }
+
+    /// The one operation for `data`. Mostly it is there, and then a read finds it.
+    private func computation(of data: SalesData) -> AsyncOperation<Double> {
+        if let known = computations.withReadLock({ $0[data] }) { return known }
+        let (operation, isNew) = computations.withWriteLock { computations in
+            if let known = computations[data] { return (known, false) }
+            let new = AsyncOperation<Double>(name: "average of \(data.revenue.count)") { [compute] in
+                try compute(data)
+            }
+            computations[data] = new
+            return (new, true)
+        }
+        // Outside the lock: adding to a queue runs Foundation's code.
+        if isNew { queue.addOperation(operation) }
+        return operation
+    }
+}
