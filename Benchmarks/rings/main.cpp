@@ -161,8 +161,9 @@ int main(int count, char **arguments) {
 
     std::printf(
         "# Rings\n\n%s.\n%u rounds of %g ms a contender; threads pinned. Other processes used %s cores "
-        "meanwhile.\n\n",
-        to_text(facts).c_str(), rounds, slice_ms, digits(neighbours.cores_used()).c_str());
+        "meanwhile. %s\n\n",
+        to_text(facts).c_str(), rounds, slice_ms, digits(neighbours.cores_used()).c_str(),
+        turns.distance_text().c_str());
     for (const std::string &missing : missing_peers()) {
         std::printf("Not in the comparison: %s\n\n", missing.c_str());
     }
@@ -175,6 +176,7 @@ int main(int count, char **arguments) {
                                          {"rounds", rounds},
                                          {"slice_ms", slice_ms},
                                          {"cores_used_by_others", neighbours.cores_used()},
+                                         {"line_trips_ns", turns.line_trips()},
                                          {"faults", turns.faults()}});
         write_json(options.text("--json", ""), Json::object(members));
     }

@@ -34,13 +34,15 @@ inline uint64_t ticks() {
 /* Measured once, at the first call: about 50 ms. */
 double ticks_per_ns();
 
-/* One multiplication and one addition a step, each waiting for the one before. */
-inline void work(uint32_t steps) {
-    uint64_t value = steps;
+/* One multiplication and one addition a step, each waiting for the one before. The result goes into the
+ * next seed, together with a word read under the lock: so a processor that looks far ahead can neither
+ * do two critical sections at a time nor begin one before the lock is had. */
+inline uint64_t work(uint32_t steps, uint64_t seed) {
     for (; steps != 0; --steps) {
-        value = value * 0x5851F42D4C957F2D + 1;
-        asm volatile("" : "+r"(value));
+        seed = seed * 0x5851F42D4C957F2D + 1;
+        asm volatile("" : "+r"(seed));
     }
+    return seed;
 }
 
 /* How many steps of work take about `ns`; 0 for sections under 5 ns, which are the two words alone. */

@@ -124,7 +124,7 @@ Machine machine() {
 #else
     const char *compiler = "gcc " __VERSION__;
 #endif
-    Machine facts{"unknown", "unknown", compiler, static_cast<unsigned>(cores().size()), 0, line_trip_ns()};
+    Machine facts{"unknown", "unknown", compiler, static_cast<unsigned>(cores().size()), 0};
     std::ifstream cpuinfo("/proc/cpuinfo");
     for (std::string line; std::getline(cpuinfo, line);) {
         if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos) {
@@ -172,15 +172,12 @@ Json to_json(const Machine &machine) {
                          {"cores", machine.core_count},
                          {"kernel", machine.kernel},
                          {"compiler", machine.compiler},
-                         {"load_before", machine.load},
-                         {"line_trip_ns", machine.line_trip_ns}});
+                         {"load_before", machine.load}});
 }
 
 std::string to_text(const Machine &machine) {
     return machine.processor + ", " + std::to_string(machine.core_count) + " cores; " + machine.kernel +
-           "; " + machine.compiler + "; load before the run " + digits(machine.load) +
-           "; a cache line goes to the other core and back in " + digits(machine.line_trip_ns) +
-           " ns before the run and " + digits(line_trip_ns()) + " ns after it";
+           "; " + machine.compiler + "; load before the run " + digits(machine.load);
 }
 
 void write_json(const std::string &path, const Json &json) {

@@ -59,9 +59,6 @@ struct Machine {
     std::string processor, kernel, compiler;
     unsigned core_count;
     double load; /* runnable threads over the last minute, before the run: 0 on a quiet machine */
-    /* How long a cache line takes from one core to another and back, before the run. Virtual cores move
-     * about their host: figures of two or more threads compare only where this is alike. */
-    double line_trip_ns;
 };
 Machine machine();
 Json to_json(const Machine &machine);

@@ -4,6 +4,9 @@
  */
 #include "rounds.h"
 
+#include "report.h"
+#include "statistics.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <unistd.h>
@@ -23,6 +26,7 @@ void Rounds::expect(unsigned slices, SliceTimes times) {
 void Rounds::run(std::vector<size_t> contenders, unsigned rounds, SliceTimes times,
                  const std::function<std::string(size_t, uint64_t)> &slice) {
     show_progress();
+    line_trips_.push_back(line_trip_ns());
     for (unsigned round = 0; round < rounds; ++round) {
         std::shuffle(contenders.begin(), contenders.end(), random_);
         uint64_t seed = random_();
@@ -36,6 +40,15 @@ void Rounds::run(std::vector<size_t> contenders, unsigned rounds, SliceTimes tim
         }
     }
     show_progress();
+}
+
+std::string Rounds::distance_text() const {
+    std::string text = "A cache line went to the other core and back in " + digits(median(line_trips_)) +
+                       " ns (" + digits(smallest(line_trips_)) + " to " + digits(largest(line_trips_)) + ").";
+    if (largest(line_trips_) > 2 * smallest(line_trips_)) {
+        text += " **The machine changed during the run**: compare within a row only.";
+    }
+    return text;
 }
 
 void Rounds::show_progress() const {

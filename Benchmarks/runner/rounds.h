@@ -34,12 +34,20 @@ class Rounds {
         return faults_;
     }
 
+    /* How far apart the cores were in the course of the run: what line_trip_ns said before each cell.
+     * Virtual cores move about their host, and with them every figure of two threads or more. */
+    std::string distance_text() const;
+    const std::vector<double> &line_trips() const {
+        return line_trips_;
+    }
+
   private:
     void show_progress() const;
 
     std::mt19937_64 random_;
     uint64_t ns_left_ = 0;
     unsigned faults_ = 0;
+    std::vector<double> line_trips_;
 };
 
 } // namespace bench

@@ -129,7 +129,7 @@ double line_trip_ns() {
     };
     auto line = std::make_unique<Line>();
     std::vector<double> samples;
-    run_slice(2, {1000000, 20000000}, [&](Worker &worker) {
+    run_slice(2, {200000, 2000000}, [&](Worker &worker) {
         worker.gather();
         const uint64_t trips = 100, last = UINT64_MAX;
         if (worker.index == 1) {

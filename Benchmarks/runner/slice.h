@@ -83,7 +83,7 @@ struct SliceResult {
 SliceResult run_slice(unsigned threads, SliceTimes times, const std::function<void(Worker &)> &body);
 
 /* The median time, in nanoseconds, in which a line that two cores write in turn goes there and back; 0
- * on one core. Takes some 20 ms. */
+ * on one core. Takes some 2 ms. */
 double line_trip_ns();
 
 /* The cores this process may run on. */

@@ -66,15 +66,21 @@ inline bool phase_lasts(const uint32_t *phase, uint32_t during) {
     return __atomic_load_n(phase, __ATOMIC_RELAXED) == during;
 }
 
-inline uint64_t read_words(const Words &words, uint32_t section) {
+/* Reading and writing the words; `chain` is the thread's chain of work, left alone where there is none. */
+inline uint64_t read_words(const Words &words, uint32_t section, uint64_t &chain) {
     uint64_t first = words.first;
-    work(section);
+    if (section != 0) {
+        chain = work(section, chain ^ first);
+    }
     return first != words.second ? 1 : 0;
 }
 
-inline void write_words(Words &words, uint32_t section) {
-    words.first = words.first + 1;
-    work(section);
+inline void write_words(Words &words, uint32_t section, uint64_t &chain) {
+    uint64_t first = words.first + 1;
+    words.first = first;
+    if (section != 0) {
+        chain = work(section, chain ^ first);
+    }
     words.second = words.second + 1;
 }
 
@@ -85,16 +91,16 @@ template <class Lock> void mix_loop(void *shared, void *member, const Job *job, 
     const uint64_t threshold = job->threshold;
     const uint32_t section = job->section, during = job->during;
     const uint32_t *const phase = job->phase;
-    uint64_t operations = 0, writes = 0, torn = 0;
+    uint64_t operations = 0, writes = 0, torn = 0, chain = 0;
     while (phase_lasts(phase, during)) {
         if (random.next() < threshold) {
             guarded.lock.write_lock(me);
-            write_words(guarded.words, section);
+            write_words(guarded.words, section, chain);
             guarded.lock.write_unlock(me);
             ++writes;
         } else {
             guarded.lock.read_lock(me);
-            torn += read_words(guarded.words, section);
+            torn += read_words(guarded.words, section, chain);
             guarded.lock.read_unlock(me);
         }
         ++operations;
@@ -106,20 +112,21 @@ template <class Lock>
 void wait_loop(void *shared, void *member, const Job *job, Tally *tally, Histogram *waits) {
     auto &guarded = *static_cast<Guarded<Lock> *>(shared);
     auto &me = *static_cast<typename Lock::Member *>(member);
+    uint64_t chain = 0;
     *tally = {0, 0, 0};
     do {
-        work(job->pause);
+        chain = work(job->pause, chain);
         uint64_t begin = ticks();
         if (job->threshold != 0) {
             guarded.lock.write_lock(me);
             waits->record(ticks() - begin);
-            write_words(guarded.words, job->section);
+            write_words(guarded.words, job->section, chain);
             guarded.lock.write_unlock(me);
             ++tally->writes;
         } else {
             guarded.lock.read_lock(me);
             waits->record(ticks() - begin);
-            tally->torn += read_words(guarded.words, job->section);
+            tally->torn += read_words(guarded.words, job->section, chain);
             guarded.lock.read_unlock(me);
         }
         ++tally->operations;

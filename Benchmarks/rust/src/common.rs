@@ -20,14 +20,15 @@ pub fn ticks() -> u64 {
 }
 
 #[inline(always)]
-pub fn work(mut steps: u32) {
-    let mut value = steps as u64;
+pub fn work(mut steps: u32, seed: u64) -> u64 {
+    let mut value = seed;
     while steps != 0 {
         value = value.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
         // Keeps every step: the compiler must take `value` as changed.
         unsafe { core::arch::asm!("/* {0} */", inout(reg) value, options(nomem, nostack, preserves_flags)) };
         steps -= 1;
     }
+    value
 }
 
 pub struct Random(pub u64);

@@ -41,20 +41,25 @@ struct Guarded {
 }
 
 #[inline(always)]
-unsafe fn read_words(words: *const Words, section: u32) -> u64 {
+unsafe fn read_words(words: *const Words, section: u32, chain: &mut u64) -> u64 {
     unsafe {
         let first = read_volatile(addr_of!((*words).first));
-        work(section);
+        if section != 0 {
+            *chain = work(section, *chain ^ first);
+        }
         (first != read_volatile(addr_of!((*words).second))) as u64
     }
 }
 
 #[inline(always)]
-unsafe fn write_words(words: *mut Words, section: u32) {
+unsafe fn write_words(words: *mut Words, section: u32, chain: &mut u64) {
     unsafe {
         let first = addr_of_mut!((*words).first);
-        write_volatile(first, read_volatile(first) + 1);
-        work(section);
+        let value = read_volatile(first) + 1;
+        write_volatile(first, value);
+        if section != 0 {
+            *chain = work(section, *chain ^ value);
+        }
         let second = addr_of_mut!((*words).second);
         write_volatile(second, read_volatile(second) + 1);
     }
@@ -99,16 +104,16 @@ pub unsafe extern "C" fn bench_parking_lot_mix(
         let words = bench_parking_lot_words(shared);
         let Job { phase, during, section, threshold, seed, .. } = *job;
         let mut random = Random(seed);
-        let (mut operations, mut writes, mut torn) = (0u64, 0u64, 0u64);
+        let (mut operations, mut writes, mut torn, mut chain) = (0u64, 0u64, 0u64, 0u64);
         while phase_lasts(phase, during) {
             if (random.next() as u64) < threshold {
                 lock.lock_exclusive();
-                write_words(words, section);
+                write_words(words, section, &mut chain);
                 lock.unlock_exclusive();
                 writes += 1;
             } else {
                 lock.lock_shared();
-                torn += read_words(words, section);
+                torn += read_words(words, section, &mut chain);
                 lock.unlock_shared();
             }
             operations += 1;
@@ -132,19 +137,20 @@ pub unsafe extern "C" fn bench_parking_lot_wait(
         let words = bench_parking_lot_words(shared);
         let Job { phase, during, section, pause, threshold, .. } = *job;
         let mut sum = Tally { operations: 0, writes: 0, torn: 0 };
+        let mut chain = 0u64;
         loop {
-            work(pause);
+            chain = work(pause, chain);
             let begin = ticks();
             if threshold != 0 {
                 lock.lock_exclusive();
                 (*waits).record(ticks() - begin);
-                write_words(words, section);
+                write_words(words, section, &mut chain);
                 lock.unlock_exclusive();
                 sum.writes += 1;
             } else {
                 lock.lock_shared();
                 (*waits).record(ticks() - begin);
-                sum.torn += read_words(words, section);
+                sum.torn += read_words(words, section, &mut chain);
                 lock.unlock_shared();
             }
             sum.operations += 1;
