@@ -6,10 +6,10 @@
 # threads/port.h chooses it.
 set(interlock_threads
     clock deadline exit_pthread fence identity_darwin identity_linux local_native membarrier_linux
-    membarrier_none native_pthread)
+    membarrier_none native_pthread yield_native)
 set(interlock_diagnostics misuse names status)
 set(interlock_park futex_linux park_futex park_table queue_lock waiter)
-set(interlock_rwlock queue rwlock)
+set(interlock_rwlock queue regime rwlock slots table_gnu table_plain)
 set(interlock_semaphore barrier latch mutex mutex_inherit_linux mutex_inherit_none semaphore)
 set(interlock_ring allocate mpmc spsc)
 

@@ -23,8 +23,9 @@
  *   D  A wait that timed out leaves nothing behind: whoever it held back is let in at once.
  *   E  A thread that has just been given the lock, and has given it up, may destroy or free it:
  *      no earlier unlock touches the memory after another thread can have taken the lock.
- *   F  try_ calls never block, allocate or make a system call, except to wake sleepers, and never
- *      fail on a free lock.
+ *   F  try_ calls never block or allocate, and never fail on a free lock. They make no system call but
+ *      to wake sleepers; try_write_lock also makes one membarrier(2) on a lock that has seen many
+ *      thousands of reads since its last write.
  *
  * Recursion: none in any mode. A thread that takes for reading what it already reads can deadlock
  * with a writer that queued between the two (guarantee B); taking for writing what it already holds
@@ -48,9 +49,9 @@ ILK_BEGIN_DECLARATIONS
 /* Fields are private; the layout is public so that a lock can be embedded and its fast paths
  * inlined. All zero bits are a free lock. inline/rwlock.h tells what each bit means. */
 typedef struct ilk_rwlock {
-    ILK_ATOMIC(uint32_t) word;       /* state bits and reader count */
-    uint32_t reserved;               /* zero */
-    struct ilk__rwlock_queue *queue; /* the waiters; guarded by a bit of the word */
+    ILK_ATOMIC(uint32_t) word;        /* state bits and reader count */
+    ILK_ATOMIC(uint32_t) regime_note; /* counts that choose the regime; hints */
+    struct ilk__rwlock_queue *queue;  /* the waiters; guarded by a bit of the word */
 } ilk_rwlock;
 
 /* A free lock, for initialisation where it is defined. */
@@ -67,7 +68,7 @@ void ilk_rwlock_destroy(ilk_rwlock *lock);
 
 /* Takes the lock for reading; waits as long as it takes. Thread-safe; blocks; does not allocate;
  * not safe in a signal handler that may have interrupted a holder of the same lock.
- * Misuse: more than 8,388,607 readers at once. O(1). */
+ * Misuse: more than 131,071 readers at once that are not in slots. O(1). */
 static inline void ilk_rwlock_read_lock(ilk_rwlock *lock);
 
 /* Takes the lock for reading if that needs no waiting: true when taken. A queued writer counts as

@@ -23,6 +23,10 @@
 #include "diagnostics/names.h"
 #include "park/queue_lock.h"
 #include "rwlock/queue.h"
+#include "rwlock/regime.h"
+#include "rwlock/slots.h"
+#include "threads/clock.h"
+#include "threads/yield.h"
 #include <interlock/rwlock.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -30,8 +34,22 @@
 _Static_assert(ILK__RWLOCK_QUEUE_LOCKED == ILK__QUEUE_LOCKED, "the queue lock's bits are fixed");
 _Static_assert(ILK__RWLOCK_QUEUE_CONTENDED == ILK__QUEUE_CONTENDED, "the queue lock's bits are fixed");
 
-/* Turns of the spin loop before queueing: a critical section of about a microsecond ends meanwhile. */
-enum { SPIN_LIMIT = 64 };
+/* Looks at the word before queueing, the pause between them doubling up to the longest: some tens of
+ * microseconds in all, so that a thread that is running gets its turn without a system call on either
+ * side. The longer the pause, the longer the others' undisturbed run. Chosen by bench rwlock, 2 threads. */
+enum { SPIN_LIMIT = 80 };
+enum { PAUSES = 48, LONGEST_PAUSE = 64 }; /* the turns after the pauses give the core away */
+
+static void pause_before_look(int turn) {
+    if (turn >= PAUSES) {
+        ilk__thread_yield();
+        return;
+    }
+    int relaxes = turn < 6 ? 1 << turn : LONGEST_PAUSE;
+    for (int count = 0; count < relaxes; count++) {
+        ilk_cpu_relax();
+    }
+}
 
 /* ---- Misuse ---- */
 
@@ -75,12 +93,13 @@ static void settle(ilk_rwlock *lock, uint32_t change, bool readers_first, struct
             }
             continue;
         }
-        /* RW4 acq_rel, pairs with RW1 (acquire, taking) and RW2 (release, giving up), and with itself.
+        /* RW4 seq_cst, pairs with RW1 (acquire, taking) and RW2 (release, giving up), and with itself.
          * Release carries what the leaver wrote, to readers who come in on the fast path; acquire what
          * earlier holders wrote, for the admitted, who get it from us (WT2).
-         * If weaker: the admitted, or a reader beside them, read old data. */
+         * If weaker: the admitted, or a reader beside them, read old data. Sequentially consistent because
+         * it may raise WRITER, as RW1 does: see RW10. */
         if (ilk_atomic_compare_exchange_weak(&lock->word, &seen, plan.next | (seen & ILK__QUEUE_BITS),
-                                             memory_order_acq_rel, memory_order_relaxed)) {
+                                             memory_order_seq_cst, memory_order_relaxed)) {
             break;
         }
     }
@@ -116,6 +135,12 @@ static uint32_t share_of(enum ilk__rwlock_kind kind) {
     return 0;
 }
 
+/* The word with `kind` inside. A write starts the tally of reads anew. */
+static uint32_t with(uint32_t word, enum ilk__rwlock_kind kind) {
+    bool writes = kind == ILK__WRITE || kind == ILK__UPGRADE;
+    return (writes ? word & ~ILK__RWLOCK_READS : word) + share_of(kind);
+}
+
 /* May `kind` come into a lock in this state without queueing, that is without passing a waiter? */
 static bool admits(uint32_t word, enum ilk__rwlock_kind kind) {
     const uint32_t holders = ILK__RWLOCK_WRITER | ILK__RWLOCK_UPGRADABLE | ILK__RWLOCK_READERS;
@@ -139,8 +164,9 @@ static bool enter_if_admitted(ilk_rwlock *lock, enum ilk__rwlock_kind kind, cons
         if (kind == ILK__READ && (word & ILK__RWLOCK_READERS) == ILK__RWLOCK_READERS) {
             misuse(call, lock, word, "one reader more than the lock can count");
         }
-        /* RW5 acquire, pairs with RW2 and RW4 (release). As RW1, from a state with waiters or diagnosis. */
-        if (ilk_atomic_compare_exchange_weak(&lock->word, &word, word + share_of(kind), memory_order_acquire,
+        /* RW5 seq_cst, pairs with RW2 and RW4 (release), and with RW10. As RW1, from a state with waiters or
+         * diagnosis. */
+        if (ilk_atomic_compare_exchange_weak(&lock->word, &word, with(word, kind), memory_order_seq_cst,
                                              memory_order_relaxed)) {
             return true;
         }
@@ -154,7 +180,7 @@ static ilk_status lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64
         if (enter_if_admitted(lock, kind, call)) {
             return ILK_OK;
         }
-        ilk_cpu_relax();
+        pause_before_look(turn);
     }
     struct ilk__rwlock_waiter self = {.waiter = {.kind = (uint8_t)kind}};
     ilk__queue_lock(&lock->word);
@@ -174,25 +200,135 @@ static ilk_status lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64
     return ILK_TIMEDOUT;
 }
 
+/* ---- Slots and regimes ---- */
+
+/* Gives up a write lock that is held, for good or for a reader's share. */
+static void leave_write(ilk_rwlock *lock, uint32_t change, const char *call) {
+    uint32_t word = ilk__rwlock_look(lock);
+    if ((word & ILK__RWLOCK_WRITER) == 0) {
+        misuse(call, lock, word, "no writer holds the lock");
+    }
+    ilk__queue_lock(&lock->word);
+    settle(lock, change, true, NULL);
+}
+
+/* With WRITER up: waits for the readers in slots and thinks about the regime. ILK_TIMEDOUT: WRITER has
+ * been given up again. */
+static ilk_status drain_until(ilk_rwlock *lock, uint32_t word, uint64_t deadline_ns) {
+    uint32_t paid = 0;
+    if ((word & ILK__RWLOCK_FENCE_FREE) != 0) {
+        uint64_t start = ilk__clock_ticks();
+        ilk__fence_heavy();
+        paid = (uint32_t)(ilk__clock_ticks() - start) | 1;
+    }
+    bool looks = ilk__regime_counts_write(lock) || paid != 0;
+    uint64_t start = looks ? ilk__clock_ticks() : 0;
+    if (ilk__slots_wait_empty(lock, deadline_ns) != ILK_OK) {
+        leave_write(lock, 0U - ILK__RWLOCK_WRITER, "ilk_rwlock_write_lock_until");
+        return ILK_TIMEDOUT;
+    }
+    if (looks) {
+        uint32_t leave = ilk__regime_to_leave(lock, word, paid, (uint32_t)(ilk__clock_ticks() - start));
+        if (leave != 0) {
+            /* RW16 relaxed: only bits that nobody else changes while WRITER is up; RW2 publishes them. */
+            ilk_atomic_fetch_and(&lock->word, ~leave, memory_order_relaxed);
+        }
+    }
+    return ILK_OK;
+}
+
+void ilk__rwlock_drain(ilk_rwlock *lock, uint32_t word) {
+    (void)drain_until(lock, word, ILK_FOREVER);
+}
+
+/* The second half of taking the write side, once WRITER is up. */
+static ilk_status finish_write(ilk_rwlock *lock, uint64_t deadline_ns) {
+    uint32_t word = ilk__rwlock_look(lock);
+    return (word & ILK__RWLOCK_SLOTS) != 0 ? drain_until(lock, word, deadline_ns) : ILK_OK;
+}
+
+/* RW17 relaxed: opens slots to readers, or lets them leave the fence out; they look at the word again
+ * (RW11) once they are in. Lost to a change of the word: another reader will try. */
+static void change_regime(ilk_rwlock *lock, uint32_t from, uint32_t to) ILK_NONBLOCKING {
+    (void)ilk_atomic_compare_exchange(&lock->word, &from, to, memory_order_relaxed,
+                                      memory_order_relaxed); /* RW17 */
+}
+
+/* A reader off the fast path: gets slots if it has none, and moves a lock that is read a lot to them. */
+static void think_of_slots(ilk_rwlock *lock) {
+    uint32_t word = ilk__rwlock_look(lock);
+    if ((word & ILK__RWLOCK_KEEPS_READERS_OUT) != 0 || ilk__slots_mine(true) == NULL) {
+        return;
+    }
+    if ((word & ILK__RWLOCK_SLOTS) == 0 && (word & ILK__RWLOCK_READS) == ILK__RWLOCK_READS) {
+        uint32_t slots = ilk__regime_wants_slots(lock) ? ILK__RWLOCK_SLOTS : 0;
+        change_regime(lock, word, (word & ~ILK__RWLOCK_READS) | slots);
+    }
+}
+
+/* Measures a membarrier now and then. */
+ILK_TRUSTED_NONBLOCKING_BEGIN
+void ilk__rwlock_think_slow(ilk_rwlock *lock) ILK_NONBLOCKING {
+    if (ilk__regime_wants_fence_free(lock, ilk__my_slots())) {
+        uint32_t word = ilk__rwlock_look(lock);
+        if ((word & (ILK__RWLOCK_KEEPS_READERS_OUT | ILK__RWLOCK_REGIME)) == ILK__RWLOCK_SLOTS) {
+            change_regime(lock, word, word | ILK__RWLOCK_FENCE_FREE);
+        }
+    }
+}
+ILK_TRUSTED_NONBLOCKING_END
+
+/* A system call where the lock is fence-free, or where a writer or reader already sleeps for it. */
+ILK_TRUSTED_NONBLOCKING_BEGIN
+static bool try_write(ilk_rwlock *lock) ILK_NONBLOCKING {
+    if (!enter_if_admitted(lock, ILK__WRITE, "ilk_rwlock_try_write_lock")) {
+        return false;
+    }
+    uint32_t word = ilk__rwlock_look(lock);
+    if ((word & ILK__RWLOCK_SLOTS) == 0) {
+        return true;
+    }
+    if ((word & ILK__RWLOCK_FENCE_FREE) != 0) {
+        ilk__fence_heavy();
+    }
+    if (!ilk__slots_hold(lock)) {
+        return true;
+    }
+    leave_write(lock, 0U - ILK__RWLOCK_WRITER, "ilk_rwlock_try_write_lock");
+    return false;
+}
+
+ILK_TRUSTED_NONBLOCKING_END
+
 /* ---- The calls ---- */
 
 void ilk_rwlock_init(ilk_rwlock *lock) {
     /* RW7 relaxed: nobody else uses the lock yet. */
     ilk_atomic_store(&lock->word, 0, memory_order_relaxed);
-    lock->reserved = 0;
+    ilk_atomic_store(&lock->regime_note, 0, memory_order_relaxed); /* RW7 */
     lock->queue = NULL;
 }
 
 void ilk_rwlock_destroy(ilk_rwlock *lock) {
-    const uint32_t in_use = ~(ILK__RWLOCK_OBSERVED | ILK__QUEUE_BITS);
+    const uint32_t harmless = ILK__RWLOCK_OBSERVED | ILK__QUEUE_BITS | ILK__RWLOCK_REGIME | ILK__RWLOCK_READS;
     uint32_t word = ilk__rwlock_look(lock);
-    if ((word & in_use) != 0) {
+    if ((word & ILK__RWLOCK_FENCE_FREE) != 0) {
+        ilk__fence_heavy();
+    }
+    if ((word & ILK__RWLOCK_SLOTS) != 0 && ilk__slots_hold(lock)) {
+        ilk__misuse("ilk_rwlock_destroy", lock, "destroyed while in use; the lock is held by a reader");
+    }
+    if ((word & ~harmless) != 0) {
         misuse("ilk_rwlock_destroy", lock, word, "destroyed while in use");
     }
     ilk__name_forget(lock);
 }
 
 void ilk__rwlock_read_lock_slow(ilk_rwlock *lock) {
+    think_of_slots(lock);
+    if (ilk__rwlock_try_read_fast(lock)) {
+        return;
+    }
     (void)lock_slow(lock, ILK__READ, ILK_FOREVER, "ilk_rwlock_read_lock");
 }
 
@@ -231,27 +367,19 @@ void ilk__rwlock_read_unlock_slow(ilk_rwlock *lock) {
 
 void ilk__rwlock_write_lock_slow(ilk_rwlock *lock) {
     (void)lock_slow(lock, ILK__WRITE, ILK_FOREVER, "ilk_rwlock_write_lock");
+    (void)finish_write(lock, ILK_FOREVER);
 }
 
 bool ilk__rwlock_try_write_lock_slow(ilk_rwlock *lock) ILK_NONBLOCKING {
-    return enter_if_admitted(lock, ILK__WRITE, "ilk_rwlock_try_write_lock");
+    return try_write(lock);
 }
 
 ilk_status ilk_rwlock_write_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
-    if (ilk_rwlock_try_write_lock(lock)) {
-        return ILK_OK;
+    if (enter_if_admitted(lock, ILK__WRITE, "ilk_rwlock_write_lock_until") ||
+        lock_slow(lock, ILK__WRITE, deadline_ns, "ilk_rwlock_write_lock_until") == ILK_OK) {
+        return finish_write(lock, deadline_ns);
     }
-    return lock_slow(lock, ILK__WRITE, deadline_ns, "ilk_rwlock_write_lock_until");
-}
-
-/* Leaves the write side, for good or for a reader's share. */
-static void leave_write(ilk_rwlock *lock, uint32_t change, const char *call) {
-    uint32_t word = ilk__rwlock_look(lock);
-    if ((word & ILK__RWLOCK_WRITER) == 0) {
-        misuse(call, lock, word, "no writer holds the lock");
-    }
-    ilk__queue_lock(&lock->word);
-    settle(lock, change, true, NULL);
+    return ILK_TIMEDOUT;
 }
 
 void ilk__rwlock_write_unlock_slow(ilk_rwlock *lock) {
@@ -281,4 +409,5 @@ void ilk__rwlock_upgrade_slow(ilk_rwlock *lock) {
         misuse("ilk_rwlock_upgrade", lock, word, "nobody holds the lock upgradable");
     }
     (void)lock_slow(lock, ILK__UPGRADE, ILK_FOREVER, "ilk_rwlock_upgrade");
+    (void)finish_write(lock, ILK_FOREVER);
 }

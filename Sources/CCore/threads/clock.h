@@ -11,6 +11,10 @@
 
 uint64_t ilk__clock_now_ns(void);
 
+/* The processor's own counter: a few nanoseconds to read, runs at an unknown steady rate, and may differ
+ * a little between cores. For guesses only. */
+uint64_t ilk__clock_ticks(void);
+
 /* Any uint64_t is a valid time here: it never yields negative seconds or a billion nanoseconds,
  * which futex(2) refuses. */
 static inline struct timespec ilk__clock_timespec(uint64_t time_ns) {

@@ -23,6 +23,7 @@ struct ilk__thread_claim {
 
 struct ilk__thread_state {
     struct ilk__thread_claim claims[ILK__THREAD_CLAIMS];
+    bool has_ended; /* its reader slots are given back for good */
 };
 
 struct ilk__thread_state *ilk__thread_state(void) ILK_NONBLOCKING;

@@ -27,7 +27,8 @@ void ilk__native_condition_init(ilk__native_condition *condition);
 void ilk__native_condition_destroy(ilk__native_condition *condition);
 /* Waits with `mutex` held, until a CLOCK_MONOTONIC deadline or for ever; true unless the deadline
  * passed. May wake by chance. Not a cancellation point. */
-bool ilk__native_condition_wait(ilk__native_condition *condition, ilk__native_mutex *mutex, uint64_t deadline_ns);
+bool ilk__native_condition_wait(ilk__native_condition *condition, ilk__native_mutex *mutex,
+                                uint64_t deadline_ns);
 void ilk__native_condition_signal(ilk__native_condition *condition);
 
 #endif

@@ -13,6 +13,14 @@
 #define ILK__PORT_LINUX 0
 #endif
 
+/* Unique symbols of GNU systems. The explorer, which has one copy of everything and puts plain variables
+ * back between its runs, defines ILK_MODEL. */
+#if defined(__gnu_linux__) && !defined(ILK_MODEL)
+#define ILK__PORT_UNIQUE_SYMBOLS 1
+#else
+#define ILK__PORT_UNIQUE_SYMBOLS 0
+#endif
+
 #if ILK__PORT_LINUX && !defined(ILK_PARK_BACKEND_PTHREAD)
 #define ILK__PARK_FUTEX 1
 #else

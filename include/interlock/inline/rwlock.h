@@ -1,25 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The fast paths of ilk_rwlock: one compare-and-swap each on an uncontended lock. Contracts are in
- * <interlock/rwlock.h>; everything else is in Sources/CCore/rwlock. A fast path only ever moves
- * between states in which nobody waits or watches; every other state goes to the slow path.
+ * The fast paths of ilk_rwlock. Contracts are in <interlock/rwlock.h>; everything else is in
+ * Sources/CCore/rwlock; docs/rwlock.md draws the regimes. A fast path only ever moves between states in
+ * which nobody waits or watches; every other state goes to the slow path.
  *
  * The word, from the low end:
  *   bit 0   QUEUE_LOCKED     some thread is changing the queue. Set and cleared by slow paths.
  *   bit 1   QUEUE_CONTENDED  someone sleeps for bit 0. Only a hint to wake; see park/queue_lock.h.
  *   bit 2   HAS_WAITERS      the queue is not empty. Changes under bit 0 only. Unlocking goes slow.
  *   bit 3   READERS_HELD     a writer or an upgrade is queued. Changes under bit 0 only. New readers
- *                            queue: guarantee B.
+ *                            queue (guarantee B).
  *   bit 4   OBSERVED         every call takes the slow path, where diagnosis lives.
  *   bit 5   UPGRADABLE       held upgradable.
- *   bit 6   WRITER           held for writing; excludes UPGRADABLE and readers.
- *   bit 7   unused, zero.
- *   bits 8 to 30             number of readers.
+ *   bit 6   WRITER           held for writing, or by a writer that waits for the slots to empty;
+ *                            excludes UPGRADABLE and counted readers, and new readers of any kind.
+ *   bit 7   SLOTS            readers may be in slots; writers must look. Set by a reader, cleared by a
+ *                            writer that holds the lock.
+ *   bit 8   FENCE_FREE       readers enter slots without a fence; writers pay with a membarrier before
+ *                            they look. Only with SLOTS. Set by a reader, cleared by a writer that
+ *                            holds the lock and has paid.
+ *   bits 9 to 13             reads since the last write, saturating; a hint, without SLOTS only.
+ *   bits 14 to 30            number of counted readers: those that are not in slots.
  *   bit 31  guard: set by nobody; a reader count that would carry into it goes slow and is reported.
+ *
+ * The three regimes (which one a lock is in is its own choice; rwlock/regime.c):
+ *   central      neither bit: readers are counted in the word
+ *   fenced       SLOTS: a reader notes the lock in its slot by an exchange, then looks at the word
+ *   fence-free   SLOTS and FENCE_FREE: the reader's note is a plain store
+ * In the last two a reader whose slot is taken (by another lock) is counted as in the first.
  */
 #ifndef INTERLOCK_INLINE_RWLOCK_H
 #define INTERLOCK_INLINE_RWLOCK_H
 
+#include <interlock/inline/fence.h>
+#include <interlock/inline/slots.h>
 #include <interlock/rwlock.h>
 
 ILK_BEGIN_DECLARATIONS
@@ -31,22 +45,16 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__RWLOCK_OBSERVED UINT32_C(0x10)
 #define ILK__RWLOCK_UPGRADABLE UINT32_C(0x20)
 #define ILK__RWLOCK_WRITER UINT32_C(0x40)
-#define ILK__RWLOCK_ONE_READER UINT32_C(0x100)
-#define ILK__RWLOCK_READERS UINT32_C(0x7FFFFF00)
+#define ILK__RWLOCK_SLOTS UINT32_C(0x80)
+#define ILK__RWLOCK_FENCE_FREE UINT32_C(0x100)
+#define ILK__RWLOCK_ONE_READ UINT32_C(0x200)
+#define ILK__RWLOCK_READS UINT32_C(0x3E00)
+#define ILK__RWLOCK_ONE_READER UINT32_C(0x4000)
+#define ILK__RWLOCK_READERS UINT32_C(0x7FFFC000)
+#define ILK__RWLOCK_REGIME (ILK__RWLOCK_SLOTS | ILK__RWLOCK_FENCE_FREE)
+#define ILK__RWLOCK_KEEPS_READERS_OUT (ILK__RWLOCK_WRITER | ILK__RWLOCK_READERS_HELD | ILK__RWLOCK_OBSERVED)
 
-/* May a reader come in without queueing? One test covers writer, held-back readers, diagnosis. */
-static inline bool ilk__rwlock_admits_reader(uint32_t word) ILK_NONBLOCKING {
-    return (word & (ILK__RWLOCK_WRITER | ILK__RWLOCK_READERS_HELD | ILK__RWLOCK_OBSERVED)) == 0 &&
-           (word & ILK__RWLOCK_READERS) != ILK__RWLOCK_READERS;
-}
-
-/* May a reader leave by decrement alone? Not if someone could be waiting for it to be the last. */
-static inline bool ilk__rwlock_lets_reader_go(uint32_t word) ILK_NONBLOCKING {
-    return (word & (ILK__RWLOCK_HAS_WAITERS | ILK__RWLOCK_OBSERVED)) == 0 &&
-           (word & ILK__RWLOCK_READERS) != 0;
-}
-
-/* Slow paths: contended, observed, or misuse. */
+/* Slow paths: contended, observed, a change of regime, or misuse. */
 ILK_COLD void ilk__rwlock_read_lock_slow(ilk_rwlock *lock);
 ILK_COLD bool ilk__rwlock_try_read_lock_slow(ilk_rwlock *lock) ILK_NONBLOCKING;
 ILK_COLD void ilk__rwlock_read_unlock_slow(ilk_rwlock *lock);
@@ -57,92 +65,207 @@ ILK_COLD void ilk__rwlock_downgrade_slow(ilk_rwlock *lock);
 ILK_COLD void ilk__rwlock_upgradable_lock_slow(ilk_rwlock *lock);
 ILK_COLD void ilk__rwlock_upgradable_unlock_slow(ilk_rwlock *lock);
 ILK_COLD void ilk__rwlock_upgrade_slow(ilk_rwlock *lock);
+/* With WRITER just set on a lock with SLOTS: waits for the readers in slots. Not cold, but not inline. */
+void ilk__rwlock_drain(ilk_rwlock *lock, uint32_t word);
+/* After freeing a slot: wakes the writers that sleep on the block. */
+ILK_COLD void ilk__slot_wake_slow(struct ilk__slot_block *block) ILK_NONBLOCKING;
+/* As a reader of a fenced lock, after many reads: should the fence go? */
+ILK_COLD void ilk__rwlock_think_slow(ilk_rwlock *lock) ILK_NONBLOCKING;
+
+/* Which slot of every block is this lock's: the top bits of a product spread neighbours apart. */
+static inline size_t ilk__rwlock_slot_number(const ilk_rwlock *lock) ILK_NONBLOCKING {
+    return (size_t)(((uint64_t)(uintptr_t)lock * UINT64_C(0x9E3779B97F4A7C15)) >> 61);
+}
 
 /* One attempt to move the word from a state read earlier to another. */
 static inline bool ilk__rwlock_enter(ilk_rwlock *lock, uint32_t from, uint32_t to) ILK_NONBLOCKING {
-    /* RW1 acquire, pairs with RW2 and RW5 (release, giving up).
+    /* RW1 seq_cst, pairs with RW2 and RW5 (release, giving up), and with RW10 in the slots' handshake.
      * Carries: everything the holders before us wrote.
-     * If weaker: we read the guarded data as it was before their write. */
-    return ilk_atomic_compare_exchange(&lock->word, &from, to, memory_order_acquire, memory_order_relaxed);
+     * If weaker: we read the guarded data as it was before their write. For what sequential consistency
+     * forbids see RW10. */
+    return ilk_atomic_compare_exchange(&lock->word, &from, to, memory_order_seq_cst, memory_order_relaxed);
 }
 
 static inline bool ilk__rwlock_leave(ilk_rwlock *lock, uint32_t from, uint32_t to) ILK_NONBLOCKING {
-    /* RW2 release, pairs with RW1 and RW4 (acquire, taking).
+    /* RW2 release, pairs with RW1 and RW4 (acquire, taking) and RW11 (the look after a slot was taken).
      * Carries: everything we wrote, and that we have finished reading.
      * If weaker: the next writer changes data we are still reading, or the next reader misses ours. */
     return ilk_atomic_compare_exchange(&lock->word, &from, to, memory_order_release, memory_order_relaxed);
 }
 
-static inline uint32_t ilk__rwlock_look(ilk_rwlock *lock) ILK_NONBLOCKING {
-    /* RW3 relaxed: a hint; the compare-and-swap that follows (RW1, RW2) decides. */
+static inline uint32_t ilk__rwlock_look(const ilk_rwlock *lock) ILK_NONBLOCKING {
+    /* RW3 relaxed: a hint; the compare-and-swap that follows (RW1, RW2), or RW11, decides. */
     return ilk_atomic_load(&lock->word, memory_order_relaxed);
 }
 
-static inline void ilk_rwlock_read_lock(ilk_rwlock *lock) {
+static inline uintptr_t ilk__slot_look(const struct ilk__slot_block *block, size_t number) ILK_NONBLOCKING {
+    /* RW9 relaxed: the owner's own slot; nobody else writes it while this thread lives. */
+    return ilk_atomic_load(&block->slots[number], memory_order_relaxed);
+}
+
+static inline void ilk__slot_free(struct ilk__slot_block *block, size_t number) ILK_NONBLOCKING {
+    /* RW12 release, pairs with RW13 (seq_cst, the writer's look at the slot).
+     * Carries: that we have finished reading. The lock itself is not touched: it may be gone.
+     * If weaker: the writer changes data we are still reading. */
+    ilk_atomic_store(&block->slots[number], ILK__SLOT_FREE, memory_order_release);
+    /* Pairs with the heavy fence of a writer about to sleep (rwlock/slots.c). Forbids: we free the slot
+     * and miss the writer's wish, while it makes the wish and misses the free slot. */
+    ilk__fence_light();
+    /* RW14 relaxed: ordered by that fence. In this thread's own block, which is never freed. */
+    if (ILK_UNLIKELY(ilk_atomic_load(&block->drain, memory_order_relaxed) != 0)) {
+        ilk__slot_wake_slow(block);
+    }
+}
+
+/* The slots' handshake: note the lock, then look whether readers are still admitted. True when in.
+ *     reader                          writer
+ *       slot = lock                     word |= WRITER
+ *       (full fence, or none)           (RW1 is one)  (membarrier, if readers have none)
+ *       look at the word                look at the slot
+ * Must not happen: both miss the other. */
+static inline bool ilk__rwlock_enter_slot(ilk_rwlock *lock, uint32_t word) ILK_NONBLOCKING {
+    struct ilk__slot_block *block = ilk__my_slots();
+    size_t number = ilk__rwlock_slot_number(lock);
+    if (ILK_UNLIKELY(ilk__slot_look(block, number) != ILK__SLOT_FREE)) {
+        return false;
+    }
+    if (ILK_LIKELY((word & ILK__RWLOCK_FENCE_FREE) != 0)) {
+        /* RW15 relaxed: the writer's membarrier, between its RW1 and its RW13, is our fence. */
+        ilk_atomic_store(&block->slots[number], (uintptr_t)lock, memory_order_relaxed);
+        ilk_compiler_fence();
+    } else {
+        /* RW10 seq_cst, pairs with RW1 and RW13 (seq_cst, the writer's two steps).
+         * Forbids: slot = lock; look: no writer  beside  WRITER up; look: slot empty. */
+        (void)ilk_atomic_exchange(&block->slots[number], (uintptr_t)lock, memory_order_seq_cst);
+    }
+    /* RW11 seq_cst, pairs with RW2 and RW4 (release, giving up), and see RW10.
+     * Carries: what the last writer wrote. */
+    uint32_t now = ilk_atomic_load(&lock->word, memory_order_seq_cst);
+    if (ILK_UNLIKELY((now & (ILK__RWLOCK_REGIME | ILK__RWLOCK_KEEPS_READERS_OUT)) !=
+                     (word & ILK__RWLOCK_REGIME))) {
+        ilk__slot_free(block, number);
+        return false;
+    }
+    if (ILK_UNLIKELY((word & ILK__RWLOCK_FENCE_FREE) == 0)) {
+        /* RW18 relaxed: our own count, a hint to writers. Not kept where it could not be hidden behind the
+         * exchange. */
+        uint32_t uses = ilk_atomic_load(&block->uses[number], memory_order_relaxed) + 1;
+        ilk_atomic_store(&block->uses[number], uses, memory_order_relaxed); /* RW18 */
+        if (ILK_UNLIKELY(uses % ILK__SLOT_USES_PER_THOUGHT == 0)) {
+            ilk__rwlock_think_slow(lock);
+        }
+    }
+    return true;
+}
+
+/* In without waiting, if that is the plain case. */
+static inline bool ilk__rwlock_try_read_fast(ilk_rwlock *lock) ILK_NONBLOCKING {
     uint32_t word = ilk__rwlock_look(lock);
-    if (ILK_UNLIKELY(!ilk__rwlock_admits_reader(word)) ||
-        ILK_UNLIKELY(!ilk__rwlock_enter(lock, word, word + ILK__RWLOCK_ONE_READER))) {
+    if (ILK_UNLIKELY((word & ILK__RWLOCK_KEEPS_READERS_OUT) != 0)) {
+        return false;
+    }
+    if (ILK_LIKELY((word & ILK__RWLOCK_SLOTS) != 0)) {
+        return ilk__rwlock_enter_slot(lock, word);
+    }
+    /* A full tally of reads means that slots would pay; a full count is reported: both go slow. */
+    return ILK_LIKELY((word & ILK__RWLOCK_READS) != ILK__RWLOCK_READS) &&
+           ILK_LIKELY((word & ILK__RWLOCK_READERS) != ILK__RWLOCK_READERS) &&
+           ilk__rwlock_enter(lock, word, word + ILK__RWLOCK_ONE_READER + ILK__RWLOCK_ONE_READ);
+}
+
+/* Nobody inside, nobody waiting or watching: regime and tally may be anything. */
+static inline bool ilk__rwlock_is_idle(uint32_t word) ILK_NONBLOCKING {
+    return (word & ~(ILK__RWLOCK_REGIME | ILK__RWLOCK_READS)) == 0;
+}
+
+static inline void ilk_rwlock_read_lock(ilk_rwlock *lock) {
+    if (ILK_UNLIKELY(!ilk__rwlock_try_read_fast(lock))) {
         ilk__rwlock_read_lock_slow(lock);
     }
 }
 
 static inline bool ilk_rwlock_try_read_lock(ilk_rwlock *lock) ILK_NONBLOCKING {
-    uint32_t word = ilk__rwlock_look(lock);
-    if (ILK_LIKELY(ilk__rwlock_admits_reader(word)) &&
-        ILK_LIKELY(ilk__rwlock_enter(lock, word, word + ILK__RWLOCK_ONE_READER))) {
-        return true;
-    }
-    return ilk__rwlock_try_read_lock_slow(lock);
+    return ILK_LIKELY(ilk__rwlock_try_read_fast(lock)) || ilk__rwlock_try_read_lock_slow(lock);
 }
 
 static inline void ilk_rwlock_read_unlock(ilk_rwlock *lock) {
+    struct ilk__slot_block *block = ilk__my_slots();
+    size_t number = ilk__rwlock_slot_number(lock);
+    if (ILK_LIKELY(ilk__slot_look(block, number) == (uintptr_t)lock)) {
+        ilk__slot_free(block, number);
+        return;
+    }
     uint32_t word = ilk__rwlock_look(lock);
-    if (ILK_UNLIKELY(!ilk__rwlock_lets_reader_go(word)) ||
-        ILK_UNLIKELY(!ilk__rwlock_leave(lock, word, word - ILK__RWLOCK_ONE_READER))) {
+    /* Not by decrement alone if someone could be waiting for this reader to be the last. */
+    bool plain =
+        (word & (ILK__RWLOCK_HAS_WAITERS | ILK__RWLOCK_OBSERVED)) == 0 && (word & ILK__RWLOCK_READERS) != 0;
+    if (ILK_UNLIKELY(!plain) || ILK_UNLIKELY(!ilk__rwlock_leave(lock, word, word - ILK__RWLOCK_ONE_READER))) {
         ilk__rwlock_read_unlock_slow(lock);
     }
 }
 
 static inline void ilk_rwlock_write_lock(ilk_rwlock *lock) {
-    if (ILK_UNLIKELY(!ilk__rwlock_enter(lock, 0, ILK__RWLOCK_WRITER))) {
+    uint32_t word = ilk__rwlock_look(lock);
+    uint32_t held = (word & ILK__RWLOCK_REGIME) | ILK__RWLOCK_WRITER;
+    if (ILK_UNLIKELY(!ilk__rwlock_is_idle(word)) || ILK_UNLIKELY(!ilk__rwlock_enter(lock, word, held))) {
         ilk__rwlock_write_lock_slow(lock);
+    } else if ((word & ILK__RWLOCK_SLOTS) != 0) {
+        ilk__rwlock_drain(lock, held);
     }
 }
 
 static inline bool ilk_rwlock_try_write_lock(ilk_rwlock *lock) ILK_NONBLOCKING {
-    if (ILK_LIKELY(ilk__rwlock_enter(lock, 0, ILK__RWLOCK_WRITER))) {
+    uint32_t word = ilk__rwlock_look(lock);
+    if (ILK_LIKELY(ilk__rwlock_is_idle(word) && (word & ILK__RWLOCK_SLOTS) == 0) &&
+        ILK_LIKELY(ilk__rwlock_enter(lock, word, ILK__RWLOCK_WRITER))) {
         return true;
     }
     return ilk__rwlock_try_write_lock_slow(lock);
 }
 
 static inline void ilk_rwlock_write_unlock(ilk_rwlock *lock) {
-    if (ILK_UNLIKELY(!ilk__rwlock_leave(lock, ILK__RWLOCK_WRITER, 0))) {
+    uint32_t word = ilk__rwlock_look(lock);
+    bool plain = (word & ~ILK__RWLOCK_REGIME) == ILK__RWLOCK_WRITER;
+    if (ILK_UNLIKELY(!plain) || ILK_UNLIKELY(!ilk__rwlock_leave(lock, word, word & ILK__RWLOCK_REGIME))) {
         ilk__rwlock_write_unlock_slow(lock);
     }
 }
 
 static inline void ilk_rwlock_downgrade(ilk_rwlock *lock) {
-    if (ILK_UNLIKELY(!ilk__rwlock_leave(lock, ILK__RWLOCK_WRITER, ILK__RWLOCK_ONE_READER))) {
+    uint32_t word = ilk__rwlock_look(lock);
+    bool plain = (word & ~ILK__RWLOCK_REGIME) == ILK__RWLOCK_WRITER;
+    if (ILK_UNLIKELY(!plain) ||
+        ILK_UNLIKELY(!ilk__rwlock_leave(lock, word, (word & ILK__RWLOCK_REGIME) + ILK__RWLOCK_ONE_READER))) {
         ilk__rwlock_downgrade_slow(lock);
     }
 }
 
 static inline void ilk_rwlock_upgradable_lock(ilk_rwlock *lock) {
-    if (ILK_UNLIKELY(!ilk__rwlock_enter(lock, 0, ILK__RWLOCK_UPGRADABLE))) {
+    uint32_t word = ilk__rwlock_look(lock);
+    if (ILK_UNLIKELY(!ilk__rwlock_is_idle(word)) ||
+        ILK_UNLIKELY(!ilk__rwlock_enter(lock, word, word | ILK__RWLOCK_UPGRADABLE))) {
         ilk__rwlock_upgradable_lock_slow(lock);
     }
 }
 
 static inline void ilk_rwlock_upgradable_unlock(ilk_rwlock *lock) {
-    if (ILK_UNLIKELY(!ilk__rwlock_leave(lock, ILK__RWLOCK_UPGRADABLE, 0))) {
+    uint32_t word = ilk__rwlock_look(lock);
+    bool plain = (word & (ILK__RWLOCK_HAS_WAITERS | ILK__RWLOCK_OBSERVED)) == 0 &&
+                 (word & ILK__RWLOCK_UPGRADABLE) != 0;
+    if (ILK_UNLIKELY(!plain) ||
+        ILK_UNLIKELY(!ilk__rwlock_leave(lock, word, word & ~ILK__RWLOCK_UPGRADABLE))) {
         ilk__rwlock_upgradable_unlock_slow(lock);
     }
 }
 
 static inline void ilk_rwlock_upgrade(ilk_rwlock *lock) {
-    if (ILK_UNLIKELY(!ilk__rwlock_enter(lock, ILK__RWLOCK_UPGRADABLE, ILK__RWLOCK_WRITER))) {
+    uint32_t word = ilk__rwlock_look(lock);
+    uint32_t held = (word & ILK__RWLOCK_REGIME) | ILK__RWLOCK_WRITER;
+    bool plain = (word & ~(ILK__RWLOCK_REGIME | ILK__RWLOCK_READS)) == ILK__RWLOCK_UPGRADABLE;
+    if (ILK_UNLIKELY(!plain) || ILK_UNLIKELY(!ilk__rwlock_enter(lock, word, held))) {
         ilk__rwlock_upgrade_slow(lock);
+    } else if ((word & ILK__RWLOCK_SLOTS) != 0) {
+        ilk__rwlock_drain(lock, held);
     }
 }
 

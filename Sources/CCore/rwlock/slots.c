@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of slot blocks. Blocks are made as threads first read under a lock that uses slots, are
+ * never freed, and go to another thread when theirs ends: memory is bounded by the largest number of
+ * threads there ever were.
+ *
+ * One table a process: with two copies of this library in one process, a writer in one would not see
+ * the readers in the other. table.h sees to it.
+ *
+ * Who may change what
+ *   slots, uses, samples          the owner; the child after fork, which has no other threads
+ *   drain                         0 -> 1 a writer about to sleep; 1 -> 0 the owner, who then wakes all
+ *   taken                         0 -> 1 a thread that takes the block (compare-and-swap); 1 -> 0 the
+ *                                 owner as it ends
+ *   the list of blocks            grows under the table's mutex; writers walk it without
+ * Must not happen: a writer misses a block whose owner has already noted a lock. The owner publishes
+ * its block (RS1) before its first note (RW10); the writer raises WRITER (RW1) before it reads the
+ * count (RS2); all four are sequentially consistent, so one sees the other, as in the handshake.
+ */
+#include "rwlock/slots.h"
+
+#include "rwlock/table.h"
+#include "threads/exit.h"
+#include "threads/local.h"
+#include "threads/native.h"
+#include "threads/yield.h"
+#include <interlock/park.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(sizeof(struct ilk__slot_block) == 256, "a thread's share of the table");
+_Static_assert(offsetof(struct ilk__slot_block, drain) == 64, "writers' wishes stay off the readers' line");
+
+/* Looks before a writer sleeps on a slot; after so many it gives its core away in between. */
+enum { SPIN_LIMIT = 288 };
+enum { RELAXES = 256 };
+/* ---- Walking ---- */
+
+struct walk {
+    const struct ilk__slot_chunk *chunk;
+    uint32_t index;
+    uint32_t count;
+};
+
+static struct walk walk_blocks(void) {
+    /* RS2 seq_cst, pairs with RS1 (seq_cst, a new block). See the top of this file. */
+    uint32_t count = ilk_atomic_load(&ilk__slot_table.block_count, memory_order_seq_cst);
+    return (struct walk){&ilk__slot_table.chunks, 0, count};
+}
+
+static struct ilk__slot_block *next_block(struct walk *walk) {
+    if (walk->index == walk->count) {
+        return NULL;
+    }
+    if (walk->index > 0 && walk->index % ILK__CHUNK_BLOCKS == 0) {
+        walk->chunk = walk->chunk->next;
+    }
+    return walk->chunk->blocks[walk->index++ % ILK__CHUNK_BLOCKS];
+}
+
+/* ---- Handing out ---- */
+
+static void give_back(void *context);
+
+static bool take(struct ilk__slot_block *block) {
+    uint32_t free_block = 0;
+    /* RS3 acquire, pairs with RS4 (release, giving back): the last owner has finished with it. */
+    return ilk_atomic_load(&block->taken, memory_order_relaxed) == 0 && /* RS3 decides */
+           ilk_atomic_compare_exchange(&block->taken, &free_block, 1, memory_order_acquire,
+                                       memory_order_relaxed);
+}
+
+/* With the table's mutex held: one more block in the table. */
+static struct ilk__slot_block *add_block(void) {
+    uint32_t count =
+        ilk_atomic_load(&ilk__slot_table.block_count, memory_order_relaxed); /* RS5 relaxed: ours */
+    struct ilk__slot_chunk *chunk = &ilk__slot_table.chunks;
+    for (uint32_t before = ILK__CHUNK_BLOCKS; before < count; before += ILK__CHUNK_BLOCKS) {
+        chunk = chunk->next;
+    }
+    if (count > 0 && count % ILK__CHUNK_BLOCKS == 0) {
+        chunk->next = calloc(1, sizeof *chunk);
+        if (chunk->next == NULL) {
+            return NULL;
+        }
+        chunk = chunk->next;
+    }
+    struct ilk__slot_block *block = aligned_alloc(128, sizeof *block);
+    if (block == NULL) {
+        return NULL;
+    }
+    memset(block, 0, sizeof *block);
+    ilk_atomic_store(&block->taken, 1, memory_order_relaxed); /* RS5: published by RS1 */
+    chunk->blocks[count % ILK__CHUNK_BLOCKS] = block;
+    /* RS1 seq_cst, pairs with RS2 (seq_cst, a writer's walk). Carries the block and its place too. */
+    ilk_atomic_store(&ilk__slot_table.block_count, count + 1, memory_order_seq_cst);
+    return block;
+}
+
+static struct ilk__slot_block *find_block(void) {
+    struct walk walk = walk_blocks();
+    struct ilk__slot_block *block;
+    while ((block = next_block(&walk)) != NULL) {
+        if (take(block)) {
+            return block;
+        }
+    }
+    ilk__native_mutex_lock(&ilk__slot_table.mutex);
+    block = add_block();
+    ilk__native_mutex_unlock(&ilk__slot_table.mutex);
+    return block;
+}
+
+struct ilk__slot_block *ilk__slots_mine(bool may_allocate) {
+    struct ilk__slot_block *block = ilk__my_slots();
+    if (block != &ilk__no_slots) {
+        return block;
+    }
+    if (!may_allocate || ilk__thread_state()->has_ended) {
+        return NULL;
+    }
+    block = find_block();
+    if (block != NULL && !ilk__at_thread_exit(give_back, block)) {
+        /* RS4 release, pairs with RS3: nothing of ours is in it. */
+        ilk_atomic_store(&block->taken, 0, memory_order_release);
+        block = NULL;
+    }
+    if (block != NULL) {
+        ilk__set_my_slots(block);
+    }
+    return block;
+}
+
+/* As the thread ends. Destructors of other thread-local state may still hold or take locks. */
+static void give_back(void *context) {
+    struct ilk__slot_block *block = context;
+    for (size_t number = 0; number < ILK__SLOT_COUNT; number++) {
+        if (ilk__slot_look(block, number) != ILK__SLOT_FREE) {
+            /* A lock is held: its unlock must find the note. Once more later; if it is never given up the
+             * block stays taken, as the lock stays held. */
+            (void)ilk__at_thread_exit(give_back, block);
+            return;
+        }
+    }
+    ilk__thread_state()->has_ended = true;
+    ilk__set_my_slots(&ilk__no_slots);
+    ilk_atomic_store(&block->taken, 0, memory_order_release); /* RS4 */
+}
+
+/* ---- Fork ---- */
+
+static void before_fork(void) {
+    ilk__native_mutex_lock(&ilk__slot_table.mutex);
+}
+
+static void after_fork_in_parent(void) {
+    ilk__native_mutex_unlock(&ilk__slot_table.mutex);
+}
+
+/* The other threads are gone, and what they read is read by nobody. */
+static void after_fork_in_child(void) {
+    struct walk walk = walk_blocks();
+    struct ilk__slot_block *block;
+    while ((block = next_block(&walk)) != NULL) {
+        if (block != ilk__my_slots()) {
+            for (size_t number = 0; number < ILK__SLOT_COUNT; number++) {
+                ilk_atomic_store(&block->slots[number], 0, memory_order_relaxed); /* RS5: alone */
+            }
+            ilk_atomic_store(&block->drain, 0, memory_order_relaxed); /* RS5 */
+            ilk_atomic_store(&block->taken, 0, memory_order_relaxed); /* RS5 */
+        }
+    }
+    ilk__native_mutex_unlock(&ilk__slot_table.mutex);
+}
+
+__attribute__((constructor)) static void watch_fork(void) {
+    (void)pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+/* ---- The writer's side ---- */
+
+static bool holds(const struct ilk__slot_block *block, size_t number, const ilk_rwlock *lock) {
+    /* RW13 seq_cst, pairs with RW10 (seq_cst, a reader's note) and RW12 (release, freeing the slot).
+     * Carries: that the reader has finished. For what sequential consistency forbids see RW10. */
+    return ilk_atomic_load(&block->slots[number], memory_order_seq_cst) == (uintptr_t)lock;
+}
+
+bool ilk__slots_hold(const ilk_rwlock *lock) {
+    const size_t number = ilk__rwlock_slot_number(lock);
+    struct walk walk = walk_blocks();
+    const struct ilk__slot_block *block;
+    while ((block = next_block(&walk)) != NULL) {
+        if (holds(block, number, lock)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Between looks: the reader is about to leave, or if it was preempted, needs a core. */
+static void give_time(int turn) {
+    if (turn < RELAXES) {
+        ilk_cpu_relax();
+    } else {
+        ilk__thread_yield();
+    }
+}
+
+/* Waits for one reader to leave its slot: spins briefly, then sleeps until the owner frees any slot. */
+static ilk_status wait_for_slot(struct ilk__slot_block *block, size_t number, const ilk_rwlock *lock,
+                                uint64_t deadline_ns) {
+    ilk_status status = ILK_OK;
+    for (int turn = 0; holds(block, number, lock); turn++) {
+        if (status == ILK_TIMEDOUT) {
+            return ILK_TIMEDOUT;
+        }
+        if (turn < SPIN_LIMIT) {
+            give_time(turn);
+            continue;
+        }
+        /* RS6 relaxed: the heavy fence orders the wish before the look, against the owner's freeing. */
+        ilk_atomic_store(&block->drain, 1, memory_order_relaxed);
+        ilk__fence_heavy();
+        if (holds(block, number, lock)) {
+            status = ilk_park_wait(&block->drain, 1, deadline_ns);
+        }
+    }
+    return ILK_OK;
+}
+
+ilk_status ilk__slots_wait_empty(const ilk_rwlock *lock, uint64_t deadline_ns) {
+    const size_t number = ilk__rwlock_slot_number(lock);
+    struct walk walk = walk_blocks();
+    struct ilk__slot_block *block;
+    while ((block = next_block(&walk)) != NULL) {
+        if (ILK_UNLIKELY(holds(block, number, lock)) &&
+            wait_for_slot(block, number, lock, deadline_ns) == ILK_TIMEDOUT) {
+            return ILK_TIMEDOUT;
+        }
+    }
+    return ILK_OK;
+}
+
+void ilk__slot_wake_slow(struct ilk__slot_block *block) ILK_NONBLOCKING {
+    /* RS7 relaxed: RW12 has freed the slot before; whoever takes the wish down wakes. */
+    if (ilk_atomic_exchange(&block->drain, 0, memory_order_relaxed) != 0) {
+        ilk_park_wake(&block->drain, ILK_PARK_ALL);
+    }
+}
+
+uint32_t ilk__slots_uses(const ilk_rwlock *lock) {
+    const size_t number = ilk__rwlock_slot_number(lock);
+    uint32_t uses = 0;
+    struct walk walk = walk_blocks();
+    const struct ilk__slot_block *block;
+    while ((block = next_block(&walk)) != NULL) {
+        /* RS8 relaxed: a hint. */
+        uses += ilk_atomic_load(&block->uses[number], memory_order_relaxed);
+    }
+    return uses;
+}

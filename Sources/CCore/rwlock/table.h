@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The memory of the slot table: three variables of which a process must have one copy, however many
+ * copies of this library are in it. table_gnu.c defines them as unique symbols, which the dynamic linker
+ * of GNU systems folds into one whatever the scope of each copy; table_plain.c as ordinary ones, which
+ * are shared only among objects that see each other's symbols.
+ */
+#ifndef INTERLOCK_RWLOCK_TABLE_H
+#define INTERLOCK_RWLOCK_TABLE_H
+
+#include "threads/native.h"
+#include <interlock/inline/slots.h>
+
+enum { ILK__CHUNK_BLOCKS = 64 };
+
+struct ilk__slot_chunk {
+    struct ilk__slot_block *blocks[ILK__CHUNK_BLOCKS];
+    struct ilk__slot_chunk *next; /* written before the count says there is one */
+};
+
+/* All zero bits are an empty table. */
+struct ilk__slot_table {
+    struct ilk__slot_chunk chunks;
+    ILK_ATOMIC(uint32_t) block_count;
+    ilk__native_mutex mutex; /* held to grow */
+};
+
+extern struct ilk__slot_table ilk__slot_table;
+/* and ilk__no_slots, ilk__my_slots_pointer: see <interlock/inline/slots.h> and my_slots.h */
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The slot table as ordinary variables: systems other than GNU/Linux. See table.h.
+ */
+#include "rwlock/table.h"
+#include "threads/port.h"
+
+#if !ILK__PORT_UNIQUE_SYMBOLS
+
+#define OCCUPIED ((uintptr_t)1)
+struct ilk__slot_block ilk__no_slots = {
+    .slots = {OCCUPIED, OCCUPIED, OCCUPIED, OCCUPIED, OCCUPIED, OCCUPIED, OCCUPIED, OCCUPIED},
+};
+
+struct ilk__slot_table ilk__slot_table = {.mutex = ILK__NATIVE_MUTEX_INIT};
+
+__thread struct ilk__slot_block *ilk__my_slots_pointer = &ilk__no_slots;
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reader slots: where a thread notes which reader–writer lock it reads, in memory of its own, so that
+ * readers of one lock do not share a cache line. One table for the whole process, one block a thread;
+ * rwlock/slots.c keeps the table. A lock's slot has the same number in every block, so that a writer
+ * looks at one slot a thread.
+ *
+ * A slot holds the address of the lock, or 0 while free. It is written by the owning thread only (but
+ * for a child after fork) and read by writers.
+ */
+#ifndef INTERLOCK_INLINE_SLOTS_H
+#define INTERLOCK_INLINE_SLOTS_H
+
+#include <interlock/inline/atomic.h>
+#include <interlock/inline/attributes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+ILK_BEGIN_DECLARATIONS
+
+#define ILK__SLOT_COUNT 8
+#define ILK__SLOT_FREE ((uintptr_t)0)
+/* After so many uses of a slot its owner thinks about the lock's regime. */
+#define ILK__SLOT_USES_PER_THOUGHT UINT32_C(0x10000)
+
+/* What a thread remembers of a lock it writes, to choose the lock's regime by. */
+struct ilk__slot_sample {
+    uint32_t tag;    /* the lock, cut short: a collision spoils a guess, nothing else */
+    uint32_t writes; /* the lock's count of writes then */
+    uint32_t uses;   /* the sum of the uses of its slots then */
+    uint32_t ticks;  /* the clock then, coarse */
+};
+
+/* 256 bytes, aligned to 128. */
+struct ilk__slot_block {
+    /* The reader's line: written at every lock and unlock, read by writers. */
+    ILK_ATOMIC(uintptr_t) slots[ILK__SLOT_COUNT];
+    /* The meeting line. */
+    ILK_ATOMIC(uint32_t) drain;                 /* 1: a writer sleeps here until a slot is freed */
+    ILK_ATOMIC(uint32_t) taken;                 /* 1: a thread owns the block */
+    ILK_ATOMIC(uint32_t) uses[ILK__SLOT_COUNT]; /* the owner's count of fenced reads; hints to others */
+    unsigned char pad_meeting[64 - (2 + ILK__SLOT_COUNT) * sizeof(uint32_t)];
+    /* The owner's own, as a writer. */
+    struct ilk__slot_sample samples[ILK__SLOT_COUNT];
+};
+
+/* Stands in for the block of a thread that has none: every slot occupied, so that fast paths turn to
+ * their slow ones, which find out. */
+extern struct ilk__slot_block ilk__no_slots;
+
+ILK_END_DECLARATIONS
+
+#include <interlock/inline/my_slots.h>
+
+#endif
