@@ -136,7 +136,7 @@ static void destroy_upgradable(void *context) {
 static void one_reader_too_many(void *context) {
     (void)context;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
-    ilk_atomic_store(&lock.word, ILK__RWLOCK_READERS, memory_order_relaxed); /* as if 8,388,607 had come */
+    ilk_atomic_store(&lock.word, ILK__RWLOCK_READERS, memory_order_relaxed); /* as if 131,071 had come */
     ilk_rwlock_read_lock(&lock);
 }
 
@@ -158,7 +158,7 @@ static void rwlock_misuse_is_reported(void **state) {
         {destroy_read, "ilk_rwlock_destroy", "destroyed while in use; the lock is held by 1 reader"},
         {destroy_written, "ilk_rwlock_destroy", "destroyed while in use; the lock is held for writing"},
         {destroy_upgradable, "ilk_rwlock_destroy", "destroyed while in use; the lock is held upgradable"},
-        {one_reader_too_many, "ilk_rwlock_read_lock", "8388607 readers"},
+        {one_reader_too_many, "ilk_rwlock_read_lock", "131071 readers"},
     };
     EXPECT_ALL(table);
 }
