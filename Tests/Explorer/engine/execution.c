@@ -12,7 +12,6 @@ ex_execution ex;
 
 static ex_fiber engine;
 static bool opened;
-static bool dirty; /* the last execution did not end by itself */
 
 const char *ex_title(unsigned thread) {
     static const char *const plain[] = {"main",     "thread 1", "thread 2", "thread 3",
@@ -190,16 +189,12 @@ ex_verdict ex_run_once(const ex_scenario *scenario, bool weak, bool recording) {
         ex_heap_open();
         ex_globals_save();
     }
-    if (dirty) {
-        ex_globals_restore();
-    }
-    dirty = true;
+    ex_globals_restore();
     begin(scenario, weak, recording);
     ex_doors_reset();
     ex_strategy_start_execution();
     ex.running = true;
     ex_fiber_start(&ex.thread[0].fiber, 0, main_main);
     ex_fiber_switch(&engine, &ex.thread[0].fiber);
-    dirty = ex.verdict != EX_CLEAN;
     return ex.verdict;
 }

@@ -7,6 +7,7 @@
 #ifndef EXPLORER_MODEL_CORE_H
 #define EXPLORER_MODEL_CORE_H
 
+#define ILK_MODEL
 #include "../engine/heap.h"
 #include <pthread.h>
 #include <stdlib.h>

@@ -17,6 +17,7 @@
 #include <threads/exit.h>
 #include <threads/identity.h>
 #include <threads/membarrier.h>
+#include <threads/yield.h>
 
 _Static_assert(EX_NEVER == ILK_FOREVER, "the engine's deadline that never passes is the core's");
 
@@ -67,6 +68,18 @@ void ilk__futex_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count) {
 
 uint64_t ilk__clock_now_ns(void) {
     return ex.clock_ns;
+}
+
+/* For guesses only, so that any answer will do. Each look is long after the last, so that guesses which
+ * compare times change their mind; the same in every run of a schedule. */
+static uint64_t ticks;
+
+uint64_t ilk__clock_ticks(void) {
+    return ticks += 1000;
+}
+
+void ilk__thread_yield(void) {
+    ilk_cpu_relax();
 }
 
 uint32_t ilk__thread_id(void) {
@@ -134,6 +147,7 @@ int ex_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
 
 void ex_doors_reset(void) {
     handler_count = lasting_count;
+    ticks = 0;
     ex_local_reset();
 }
 

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The calling thread's slot block, as the model has it: one pointer a fiber, put back by
+ * ex_local_reset(). Takes the place of the real <interlock/inline/my_slots.h>.
+ */
+#ifndef INTERLOCK_INLINE_MY_SLOTS_H
+#define INTERLOCK_INLINE_MY_SLOTS_H
+
+#include <interlock/inline/slots.h>
+
+struct ilk__slot_block **ex_my_slots(void) ILK_NONBLOCKING;
+
+static inline struct ilk__slot_block *ilk__my_slots(void) ILK_NONBLOCKING {
+    return *ex_my_slots();
+}
+
+static inline void ilk__set_my_slots(struct ilk__slot_block *block) {
+    *ex_my_slots() = block;
+}
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ilk_rwlock in its regimes with slots: every pair of calls that can meet, in the fenced and in the
+ * fence-free regime, with membarrier and without, and across every change of regime. The lock starts in the
+ * regime under test, and every thread has its block of slots already: how a block comes into the table is a
+ * scenario of its own (a reader's first look).
+ */
+#include "../explorer.h"
+#include <interlock/rwlock.h>
+#include <rwlock/slots.h>
+#include <rwlock/table.h>
+#include <string.h>
+#include <threads/exit.h>
+
+enum { BLOCKS = 4 };
+
+static struct {
+    ilk_rwlock lock;
+    uint32_t data[2]; /* equal whenever nobody writes */
+    uint32_t writes;  /* that should have happened */
+    struct ilk__slot_block blocks[BLOCKS] __attribute__((aligned(128)));
+} s;
+
+static void start_in(uint32_t word) {
+    memset(&s, 0, sizeof s);
+    s.lock.word = word;
+    for (unsigned index = 0; index < BLOCKS; index++) {
+        s.blocks[index].taken = 1;
+        ilk__slot_table.chunks.blocks[index] = &s.blocks[index];
+    }
+    ilk__slot_table.block_count = BLOCKS;
+}
+
+static void fenced(void) {
+    start_in(ILK__RWLOCK_SLOTS);
+}
+
+/* As where the system has no membarrier: decided before main, so the lock never saw it work. */
+static void fenced_by_both(void) {
+    fenced();
+    ilk__membarrier_works = false;
+}
+
+static void fence_free(void) {
+    start_in(ILK__RWLOCK_SLOTS | ILK__RWLOCK_FENCE_FREE);
+}
+
+/* One counted read more, and readers move to slots. */
+static void about_to_take_slots(void) {
+    start_in(ILK__RWLOCK_READS);
+}
+
+/* The next use of its slot makes a reader think, and nobody has written: it leaves the fence out. */
+static void about_to_be_fence_free(void) {
+    start_in(ILK__RWLOCK_SLOTS);
+    size_t number = ilk__rwlock_slot_number(&s.lock);
+    for (unsigned index = 0; index < BLOCKS; index++) {
+        s.blocks[index].uses[number] = ILK__SLOT_USES_PER_THOUGHT - 1;
+        s.blocks[index].samples[number].tag = (uint32_t)((uintptr_t)&s.lock >> 3);
+    }
+}
+
+/* Every writer looks at the regime, finds that its look at the slots took long and that nobody reads. */
+static void about_to_leave_slots(void) {
+    start_in(ILK__RWLOCK_SLOTS);
+    s.lock.regime_note = 15;
+    for (unsigned index = 0; index < BLOCKS; index++) {
+        s.blocks[index].samples[ilk__rwlock_slot_number(&s.lock)].tag = (uint32_t)((uintptr_t)&s.lock >> 3);
+    }
+}
+
+/* Writers remember a write a moment ago: too close for a membarrier each. */
+static void about_to_need_fences(void) {
+    about_to_leave_slots();
+    s.lock.word |= ILK__RWLOCK_FENCE_FREE;
+}
+
+static void check(void) {
+    ex_assert(s.data[0] == s.writes && s.data[1] == s.writes);
+    ex_expect(ilk__rwlock_is_idle(s.lock.word), "the lock's word is 0x%x after everyone has left",
+              s.lock.word);
+    ex_assert(s.lock.queue == NULL);
+    for (unsigned index = 0; index < BLOCKS; index++) {
+        for (unsigned number = 0; number < ILK__SLOT_COUNT; number++) {
+            ex_assert(s.blocks[index].slots[number] == ILK__SLOT_FREE);
+        }
+    }
+}
+
+/* A thread's block, as if it had read before. */
+static void have_block(void) {
+    ilk__set_my_slots(&s.blocks[ex_thread_index() % BLOCKS]);
+}
+
+static void look(void) {
+    ilk_plain_read(s.data, sizeof s.data);
+    ex_assert(s.data[0] == s.data[1]);
+}
+
+static void change(void) {
+    ilk_plain_write(s.data, sizeof s.data);
+    s.data[0]++;
+    s.data[1]++;
+    s.writes++;
+}
+
+static void read(void) {
+    have_block();
+    ilk_rwlock_read_lock(&s.lock);
+    look();
+    ilk_rwlock_read_unlock(&s.lock);
+}
+
+static void read_twice(void) {
+    read();
+    read();
+}
+
+/* Its block comes into the table while a writer looks. */
+static void read_first(void) {
+    ilk_rwlock_read_lock(&s.lock);
+    look();
+    ilk_rwlock_read_unlock(&s.lock);
+}
+
+static void write(void) {
+    have_block();
+    ilk_rwlock_write_lock(&s.lock);
+    change();
+    ilk_rwlock_write_unlock(&s.lock);
+}
+
+static void try_read(void) {
+    have_block();
+    if (ilk_rwlock_try_read_lock(&s.lock)) {
+        look();
+        ilk_rwlock_read_unlock(&s.lock);
+    }
+}
+
+static void try_write(void) {
+    have_block();
+    if (ilk_rwlock_try_write_lock(&s.lock)) {
+        change();
+        ilk_rwlock_write_unlock(&s.lock);
+    }
+}
+
+static void read_until(void) {
+    have_block();
+    if (ilk_rwlock_read_lock_until(&s.lock, ilk_deadline_in_ns(1000)) == ILK_OK) {
+        look();
+        ilk_rwlock_read_unlock(&s.lock);
+    }
+}
+
+static void write_until(void) {
+    have_block();
+    if (ilk_rwlock_write_lock_until(&s.lock, ilk_deadline_in_ns(1000)) == ILK_OK) {
+        change();
+        ilk_rwlock_write_unlock(&s.lock);
+    }
+}
+
+static void downgrade(void) {
+    have_block();
+    ilk_rwlock_write_lock(&s.lock);
+    change();
+    ilk_rwlock_downgrade(&s.lock);
+    look();
+    ilk_rwlock_read_unlock(&s.lock);
+}
+
+static void upgrade(void) {
+    have_block();
+    ilk_rwlock_upgradable_lock(&s.lock);
+    look();
+    ilk_rwlock_upgrade(&s.lock);
+    change();
+    ilk_rwlock_write_unlock(&s.lock);
+}
+
+/* The thread ends after it has read: its block goes back while a writer looks at it. */
+static void read_and_end(void) {
+    read_first();
+}
+
+#define PAIR(regime, first, second, refuse)                                                                  \
+    EX_SCENARIO(regime##_##first##_##second##_##refuse) {                                                    \
+        .name = "rwlock-" #regime "-" #first "-" #second "-" #refuse,                                        \
+        .claim = "writers alone, all come to an end", .setup = regime, .threads = {first, second},           \
+        .titles = {#first, #second}, .check = check, .chance_wakeups = 1, .timeouts = 1, .weak_failures = 1, \
+        .refuse_membarrier = refuse                                                                          \
+    }
+#define TRIPLE(regime, first, second, third)                                                                 \
+    EX_SCENARIO(regime##_##first##_##second##_##third) {                                                     \
+        .name = "rwlock-" #regime "-" #first "-" #second "-" #third,                                         \
+        .claim = "writers alone, all come to an end", .setup = regime, .threads = {first, second, third},    \
+        .titles = {#first, #second, #third}, .check = check, .timeouts = 1, .sc_bound = 2,                   \
+    }
+/* The words of the names. */
+enum { granted = 0, refused = 1 };
+
+#define IN_EVERY_WAY(regime, refuse)                                                                         \
+    PAIR(regime, read, write, refuse);                                                                       \
+    PAIR(regime, read, try_write, refuse);                                                                   \
+    PAIR(regime, try_read, write, refuse);                                                                   \
+    PAIR(regime, read, write_until, refuse);                                                                 \
+    PAIR(regime, read_until, write, refuse);                                                                 \
+    PAIR(regime, read, upgrade, refuse);                                                                     \
+    PAIR(regime, read, downgrade, refuse);                                                                   \
+    PAIR(regime, write, write, refuse);                                                                      \
+    PAIR(regime, read_twice, write, refuse)
+
+IN_EVERY_WAY(fenced, granted);
+IN_EVERY_WAY(fenced_by_both, refused);
+IN_EVERY_WAY(fence_free, granted);
+
+PAIR(fenced, read_first, write, granted);
+PAIR(fence_free, read_and_end, write, granted);
+PAIR(about_to_take_slots, read_twice, write, granted);
+PAIR(about_to_take_slots, read, try_write, granted);
+PAIR(about_to_be_fence_free, read_twice, write, granted);
+PAIR(about_to_be_fence_free, read_twice, try_write, granted);
+PAIR(about_to_leave_slots, read_twice, write, granted);
+PAIR(about_to_need_fences, read_twice, write, granted);
+
+TRIPLE(fenced, read, read, write);
+TRIPLE(fenced, read, write, write);
+TRIPLE(fenced, read, write, try_write);
+TRIPLE(fenced, read, upgrade, write);
+TRIPLE(fenced, read, write_until, read);
+TRIPLE(fence_free, read, read, write);
+TRIPLE(fence_free, read, write, write);
+TRIPLE(fence_free, read, write_until, read);
+TRIPLE(about_to_take_slots, read, read, write);
+TRIPLE(about_to_be_fence_free, read, read, write);
+TRIPLE(about_to_leave_slots, read, write, write);
+TRIPLE(about_to_need_fences, read, write, write);
