@@ -9,8 +9,14 @@ import PackageDescription
 // Warnings are errors in the project's own builds only: scripts/ sets the variable, a consumer never
 // does. A flag of this kind in a manifest would also keep the package from being depended on.
 let strict = Context.environment["INTERLOCK_STRICT"] != nil
-let strictC: [CSetting] = strict
-    ? [.unsafeFlags(["-Wall", "-Wextra", "-Wpedantic", "-Wno-gnu-statement-expression", "-Wfunction-effects", "-Werror"])]
+let strictC: [CSetting] =
+    strict
+    ? [
+        .unsafeFlags([
+            "-Wall", "-Wextra", "-Wpedantic", "-Wno-gnu-statement-expression", "-Wfunction-effects",
+            "-Werror",
+        ])
+    ]
     : []
 let strictSwift: [SwiftSetting] = strict ? [.unsafeFlags(["-warnings-as-errors"])] : []
 

@@ -85,6 +85,7 @@ package struct DispatchPipeline: PhotoPipeline {
 }
 
 /// The photos behind a concurrent queue: reads share it, a write is a barrier.
+// The photos are touched on the queue only.
 private final class BarrierPhotoStore: @unchecked Sendable {
     // Unchecked: `storage` is touched only on `queue`, and changed only in a barrier.
     private var storage: [Photo] = []

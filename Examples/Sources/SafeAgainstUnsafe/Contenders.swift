@@ -19,6 +19,7 @@ protocol SharedArray: Sendable {
 extension SafeArray: SharedArray where Element == Int {}
 
 /// Reads share a concurrent queue; a write is a barrier and its caller does not wait for it.
+// The elements are touched on the queue only.
 final class BarrierQueueArray: SharedArray, @unchecked Sendable {
     // Unchecked: touched only on `queue`, and changed only in a barrier.
     private var storage: [Int] = []
@@ -29,6 +30,7 @@ final class BarrierQueueArray: SharedArray, @unchecked Sendable {
     func append(_ value: Int) { queue.async(flags: .barrier) { self.storage.append(value) } }
 }
 
+// The elements are touched on the queue only.
 final class SerialQueueArray: SharedArray, @unchecked Sendable {
     // Unchecked: touched only on `queue`, which is serial.
     private var storage: [Int] = []
@@ -39,6 +41,7 @@ final class SerialQueueArray: SharedArray, @unchecked Sendable {
     func append(_ value: Int) { queue.async { self.storage.append(value) } }
 }
 
+// The elements are touched under the lock only.
 final class NSLockArray: SharedArray, @unchecked Sendable {
     // Unchecked: touched only while `lock` is held.
     private var storage: [Int] = []
@@ -57,6 +60,7 @@ final class MutexArray: SharedArray {
     func append(_ value: Int) { storage.withLock { $0.append(value) } }
 }
 
+// The elements are touched under the lock only.
 final class PthreadLockArray: SharedArray, @unchecked Sendable {
     // Unchecked: read while `lock` is held for reading, changed while it is held for writing. The lock has
     // an allocation of its own, as its address must not change.
@@ -89,6 +93,7 @@ final class PthreadLockArray: SharedArray, @unchecked Sendable {
 }
 
 /// The same without any guard: undefined behaviour, on purpose, in a process that exists for nothing else.
+// Nothing protects the elements: that is what is shown.
 final class UnprotectedArray: SharedArray, @unchecked Sendable {
     // Unchecked, and wrong: this is the experiment.
     private var storage: [Int] = []

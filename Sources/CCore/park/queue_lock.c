@@ -34,7 +34,7 @@ void ilk__queue_lock(ILK_ATOMIC(uint32_t) * word) {
 }
 
 bool ilk__queue_unlock(ILK_ATOMIC(uint32_t) * word, uint32_t *seen, uint32_t next) {
-    /* QL3 acq_rel, pairs with QL2 (acquire, locking) and with the primitive's own entries.
+    /* QL3 acq_rel, pairs with QL2 (acquire, locking) and with a semaphore's entries, SE2, SE3 and SE4.
      * Release carries: the queue, and what the caller guarded if this step also gives the lock up.
      * Acquire: this step may be what takes the lock for a waiter, from a thread that gave it up on
      * its fast path since the caller last looked.

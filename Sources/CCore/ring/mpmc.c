@@ -88,8 +88,8 @@ static size_t distance(const ilk_mpmc *ring, uint64_t tail, uint64_t head) ILK_N
 
 /* Every slot is either full between head and tail, or free between tail and head. */
 static bool has_open_claims(const ilk_mpmc *ring) {
-    uint64_t position = ilk_atomic_load(&ring->head, memory_order_relaxed); /* MP2 */
-    uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed) & ~ILK__MPMC_CLOSED;
+    uint64_t position = ilk_atomic_load(&ring->head, memory_order_relaxed);                 /* MP2 */
+    uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed) & ~ILK__MPMC_CLOSED; /* MP2 */
     size_t count = distance(ring, tail, position);
     for (size_t index = 0; index < ring->capacity; index++) {
         if (ilk__mpmc_sequence(ring, position) != (index < count ? position | ILK__MPMC_FULL : position)) {

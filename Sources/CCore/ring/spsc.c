@@ -138,8 +138,8 @@ size_t ilk__spsc_pushed_slow(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
             size_t refused = (size_t)(tail - head);
             refused = refused < count ? refused : count;
             ring->tail_slot = ilk__spsc_advance(ring, ring->tail_slot, ring->capacity - refused);
-            /* SP12 release, pairs with SP3: nobody reads a slot for it; for the count, and for form. */
-            ilk_atomic_store(&ring->tail, tail - refused, memory_order_release);
+            /* SP12 relaxed: a sealed consumer never looks; only the count reads it. */
+            ilk_atomic_store(&ring->tail, tail - refused, memory_order_relaxed);
             count -= refused;
         }
     }
@@ -423,10 +423,11 @@ bool ilk_spsc_arm_push(ilk_spsc *ring) {
 /* ---- Figures ---- */
 
 size_t ilk_spsc_count(const ilk_spsc *ring) ILK_NONBLOCKING {
-    /* SP19 acquire, pairs with SP6 and SP5: head first, so that the tail read after it is no older.
-     * If weaker: a count below zero. A tail that moved on meanwhile can make it more than fits. */
+    /* SP19 acquire, pairs with SP5 and SP6 (release, publishing and giving back): head first, so that the
+     * tail read after it is no older. If weaker: a count below zero. A tail that moved on meanwhile can make
+     * it more than fits. */
     uint64_t head = ilk_atomic_load(&ring->head, memory_order_acquire);
-    uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_acquire);
+    uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_acquire); /* SP19 */
     size_t count = (size_t)(tail - head);
     return count < ring->capacity ? count : ring->capacity;
 }

@@ -93,11 +93,11 @@ static void settle(ilk_rwlock *lock, uint32_t change, bool readers_first, struct
             }
             continue;
         }
-        /* RW4 seq_cst, pairs with RW1 (acquire, taking) and RW2 (release, giving up), and with itself.
-         * Release carries what the leaver wrote, to readers who come in on the fast path; acquire what
-         * earlier holders wrote, for the admitted, who get it from us (WT2).
-         * If weaker: the admitted, or a reader beside them, read old data. Sequentially consistent because
-         * it may raise WRITER, as RW1 does: see RW10. */
+        /* RW4 seq_cst, pairs with RW1, RW5 and RW11 (acquire, taking), RW2 and RW8 (release, giving up), and
+         * with itself. Release carries what the leaver wrote, to readers who come in on the fast path;
+         * acquire what earlier holders wrote, for the admitted, who get it from us (WT2). If weaker: the
+         * admitted, or a reader beside them, read old data. Sequentially consistent because it may raise
+         * WRITER, as RW1 does: see RW10. */
         if (ilk_atomic_compare_exchange_weak(&lock->word, &seen, plan.next | (seen & ILK__QUEUE_BITS),
                                              memory_order_seq_cst, memory_order_relaxed)) {
             break;
@@ -164,8 +164,8 @@ static bool enter_if_admitted(ilk_rwlock *lock, enum ilk__rwlock_kind kind, cons
         if (kind == ILK__READ && (word & ILK__RWLOCK_READERS) == ILK__RWLOCK_READERS) {
             misuse(call, lock, word, "one reader more than the lock can count");
         }
-        /* RW5 seq_cst, pairs with RW2 and RW4 (release), and with RW10. As RW1, from a state with waiters or
-         * diagnosis. */
+        /* RW5 seq_cst, pairs with RW2, RW4 and RW8 (release), and with RW10. As RW1, from a state with
+         * waiters or diagnosis. */
         if (ilk_atomic_compare_exchange_weak(&lock->word, &word, with(word, kind), memory_order_seq_cst,
                                              memory_order_relaxed)) {
             return true;

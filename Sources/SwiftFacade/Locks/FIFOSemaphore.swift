@@ -163,9 +163,9 @@ public final class FIFOSemaphore: Sendable {
 
     // MARK: With a permit
 
+    // A closure that does not suspend fits this one better, in async code too: that must not decide.
     /// Runs `body` with one permit, which goes back when `body` ends, also by throwing. Blocks the thread
     /// while it waits for the permit.
-    // A closure that does not suspend fits this one better, in async code too: that must not decide.
     @_disfavoredOverload
     @available(
         *,

@@ -39,7 +39,8 @@ static void change(void) {
 /* After the end: nobody inside, nobody in line, nothing of a waiter left, every write counted. */
 static void check(void) {
     ex_assert(s.data[0] == s.writes && s.data[1] == s.writes);
-    ex_expect(ilk__rwlock_is_idle(s.lock.word), "the lock's word is 0x%x after everyone has left", s.lock.word);
+    ex_expect(ilk__rwlock_is_idle(s.lock.word), "the lock's word is 0x%x after everyone has left",
+              s.lock.word);
     ex_assert(s.lock.queue == NULL);
     ilk_rwlock_destroy(&s.lock);
 }

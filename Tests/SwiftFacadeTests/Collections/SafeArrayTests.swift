@@ -187,6 +187,7 @@ import Testing
 
     /// A released element may call the array it was in: it is released after the lock has been given up.
     @Test func releasedElementsMayCallTheArray() {
+        // Its array is set before it is shared, and not changed afterwards.
         final class Caller: @unchecked Sendable {
             // Weak only against the cycle; the array outlives the elements here.
             weak var array: SafeArray<Caller>?

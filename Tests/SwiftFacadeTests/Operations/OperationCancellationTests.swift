@@ -132,6 +132,7 @@ import Testing
     }
 
     @Test func aSubclassThatWindsDownIsToldOnce() async throws {
+        // Operation is; the subclass adds only what it guards or never changes.
         final class WindingDown: AsyncOperation<Int>, @unchecked Sendable {
             let (begun, told) = (Handshake(), Counter())
             override func execute() { begun.give() }

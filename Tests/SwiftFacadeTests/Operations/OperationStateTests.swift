@@ -123,6 +123,7 @@ import Testing
     }
 
     @Test func aSubclassFinishesWhenItSays() async throws {
+        // Operation is; the subclass adds only what it never changes.
         final class Doubling: AsyncOperation<Int>, @unchecked Sendable {
             let input: Int
             init(_ input: Int) {

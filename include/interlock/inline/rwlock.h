@@ -79,7 +79,7 @@ static inline size_t ilk__rwlock_slot_number(const ilk_rwlock *lock) ILK_NONBLOC
 
 /* One attempt to move the word from a state read earlier to another. */
 static inline bool ilk__rwlock_enter(ilk_rwlock *lock, uint32_t from, uint32_t to) ILK_NONBLOCKING {
-    /* RW1 seq_cst, pairs with RW2 and RW5 (release, giving up), and with RW10 in the slots' handshake.
+    /* RW1 seq_cst, pairs with RW2, RW4 and RW8 (release, giving up), and with RW10 in the slots' handshake.
      * Carries: everything the holders before us wrote.
      * If weaker: we read the guarded data as it was before their write. For what sequential consistency
      * forbids see RW10. */
@@ -87,7 +87,7 @@ static inline bool ilk__rwlock_enter(ilk_rwlock *lock, uint32_t from, uint32_t t
 }
 
 static inline bool ilk__rwlock_leave(ilk_rwlock *lock, uint32_t from, uint32_t to) ILK_NONBLOCKING {
-    /* RW2 release, pairs with RW1 and RW4 (acquire, taking) and RW11 (the look after a slot was taken).
+    /* RW2 release, pairs with RW1, RW4 and RW5 (acquire, taking) and RW11 (the look after a slot was taken).
      * Carries: everything we wrote, and that we have finished reading.
      * If weaker: the next writer changes data we are still reading, or the next reader misses ours. */
     return ilk_atomic_compare_exchange(&lock->word, &from, to, memory_order_release, memory_order_relaxed);
@@ -134,11 +134,11 @@ static inline bool ilk__rwlock_enter_slot(ilk_rwlock *lock, uint32_t word) ILK_N
         ilk_atomic_store(&block->slots[number], (uintptr_t)lock, memory_order_relaxed);
         ilk_compiler_fence();
     } else {
-        /* RW10 seq_cst, pairs with RW1 and RW13 (seq_cst, the writer's two steps).
+        /* RW10 seq_cst, pairs with RW1, RW5 and RW13 (seq_cst, the writer's two steps).
          * Forbids: slot = lock; look: no writer  beside  WRITER up; look: slot empty. */
         (void)ilk_atomic_exchange(&block->slots[number], (uintptr_t)lock, memory_order_seq_cst);
     }
-    /* RW11 seq_cst, pairs with RW2 and RW4 (release, giving up), and see RW10.
+    /* RW11 seq_cst, pairs with RW2 and RW4 (release, giving up). Why sequentially consistent: see RW10.
      * Carries: what the last writer wrote. */
     uint32_t now = ilk_atomic_load(&lock->word, memory_order_seq_cst);
     if (ILK_UNLIKELY((now & (ILK__RWLOCK_REGIME | ILK__RWLOCK_KEEPS_READERS_OUT)) !=

@@ -127,7 +127,7 @@ static inline size_t ilk__spsc_ready(ilk_spsc *ring, uint64_t head, size_t wante
 /* Publishes `count` written slots. The number that counts as pushed: all, but when close won. */
 static inline size_t ilk__spsc_publish(ilk_spsc *ring, uint64_t tail, size_t count) ILK_NONBLOCKING {
     ring->tail_slot = ilk__spsc_advance(ring, ring->tail_slot, count);
-    /* SP5 release, pairs with SP3 and SP8 (acquire, looking for elements). See SP3. */
+    /* SP5 release, pairs with SP3 (acquire, looking for elements) and SP19. See SP3. */
     ilk_atomic_store(&ring->tail, tail + count, memory_order_release);
     /* The light fence pairs with the heavy one of a consumer going to sleep (SP13) and of close
      * (SP14). Forbids: we publish and miss the flag, while the other side sets the flag and misses
@@ -142,7 +142,8 @@ static inline size_t ilk__spsc_publish(ilk_spsc *ring, uint64_t tail, size_t cou
 /* Gives `count` slots back. */
 static inline void ilk__spsc_give_back(ilk_spsc *ring, uint64_t head, size_t count) ILK_NONBLOCKING {
     ring->head_slot = ilk__spsc_advance(ring, ring->head_slot, count);
-    /* SP6 release, pairs with SP2 (acquire, looking for room) and SP11 (after a lost close). See SP2. */
+    /* SP6 release, pairs with SP2 (acquire, looking for room), SP11 (after a lost close) and SP19. See SP2.
+     */
     ilk_atomic_store(&ring->head, head + count, memory_order_release);
     /* The light fence pairs with the heavy one of a producer going to sleep (SP13), as in publish. */
     ilk__fence_light();
