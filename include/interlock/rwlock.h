@@ -23,7 +23,8 @@
  *   D  A wait that timed out leaves nothing behind: whoever it held back is let in at once.
  *   E  A thread that has just been given the lock, and has given it up, may destroy or free it:
  *      no earlier unlock touches the memory after another thread can have taken the lock.
- *   F  try_ calls never block or allocate, and never fail on a free lock. They make no system call but
+ *   F  try_ calls never block or allocate, and never fail on a lock that is free and that no other call
+ *      is at work on; of two that meet on a free lock both may fail. They make no system call but
  *      to wake sleepers; try_write_lock also makes one membarrier(2) on a lock that has seen many
  *      thousands of reads since its last write.
  *

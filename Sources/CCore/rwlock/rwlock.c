@@ -38,6 +38,7 @@ _Static_assert(ILK__RWLOCK_QUEUE_CONTENDED == ILK__QUEUE_CONTENDED, "the queue l
  * microseconds in all, so that a thread that is running gets its turn without a system call on either
  * side. The longer the pause, the longer the others' undisturbed run. Chosen by bench rwlock, 2 threads. */
 enum { SPIN_LIMIT = 80 };
+enum { LOOKS_OF_A_TRY = 8 };
 enum { PAUSES = 48, LONGEST_PAUSE = 64 }; /* the turns after the pauses give the core away */
 
 static void pause_before_look(int turn) {
@@ -135,10 +136,12 @@ static uint32_t share_of(enum ilk__rwlock_kind kind) {
     return 0;
 }
 
-/* The word with `kind` inside. A write starts the tally of reads anew. */
+/* The word with `kind` inside. A write starts the tally of reads anew, and so does a read that found it full
+ * and may not think about it. */
 static uint32_t with(uint32_t word, enum ilk__rwlock_kind kind) {
-    bool writes = kind == ILK__WRITE || kind == ILK__UPGRADE;
-    return (writes ? word & ~ILK__RWLOCK_READS : word) + share_of(kind);
+    bool restarts =
+        kind == ILK__WRITE || kind == ILK__UPGRADE || (word & ILK__RWLOCK_READS) == ILK__RWLOCK_READS;
+    return (restarts ? word & ~ILK__RWLOCK_READS : word) + share_of(kind);
 }
 
 /* May `kind` come into a lock in this state without queueing, that is without passing a waiter? */
@@ -291,8 +294,12 @@ static bool try_write(ilk_rwlock *lock) ILK_NONBLOCKING {
     if ((word & ILK__RWLOCK_FENCE_FREE) != 0) {
         ilk__fence_heavy();
     }
-    if (!ilk__slots_hold(lock)) {
-        return true;
+    /* A reader that notes itself at this moment sees WRITER and leaves again at once: look a few times. */
+    for (int turn = 0; turn < LOOKS_OF_A_TRY; turn++) {
+        if (!ilk__slots_hold(lock)) {
+            return true;
+        }
+        ilk_cpu_relax();
     }
     leave_write(lock, 0U - ILK__RWLOCK_WRITER, "ilk_rwlock_try_write_lock");
     return false;
@@ -337,7 +344,11 @@ bool ilk__rwlock_try_read_lock_slow(ilk_rwlock *lock) ILK_NONBLOCKING {
 }
 
 ilk_status ilk_rwlock_read_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
-    if (ilk_rwlock_try_read_lock(lock)) {
+    if (ilk__rwlock_try_read_fast(lock)) {
+        return ILK_OK;
+    }
+    think_of_slots(lock);
+    if (ilk__rwlock_try_read_fast(lock)) {
         return ILK_OK;
     }
     return lock_slow(lock, ILK__READ, deadline_ns, "ilk_rwlock_read_lock_until");

@@ -12,7 +12,7 @@
  *   drain                         0 -> 1 a writer about to sleep; 1 -> 0 the owner, who then wakes all
  *   taken                         0 -> 1 a thread that takes the block (compare-and-swap); 1 -> 0 the
  *                                 owner as it ends
- *   the list of blocks            grows under the table's mutex; writers walk it without
+ *   the list of blocks            grows by the thread that has is_growing; writers walk it without
  * Must not happen: a writer misses a block whose owner has already noted a lock. The owner publishes
  * its block (RS1) before its first note (RW10); the writer raises WRITER (RW1) before it reads the
  * count (RS2); all four are sequentially consistent, so one sees the other, as in the handshake.
@@ -22,12 +22,10 @@
 #include "rwlock/table.h"
 #include "threads/exit.h"
 #include "threads/local.h"
-#include "threads/native.h"
+#include "threads/pages.h"
 #include "threads/yield.h"
 #include <interlock/park.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 _Static_assert(sizeof(struct ilk__slot_block) == 256, "a thread's share of the table");
 _Static_assert(offsetof(struct ilk__slot_block, drain) == 64, "writers' wishes stay off the readers' line");
@@ -38,7 +36,7 @@ enum { RELAXES = 256 };
 /* ---- Walking ---- */
 
 struct walk {
-    const struct ilk__slot_chunk *chunk;
+    struct ilk__slot_chunk *chunk;
     uint32_t index;
     uint32_t count;
 };
@@ -56,7 +54,7 @@ static struct ilk__slot_block *next_block(struct walk *walk) {
     if (walk->index > 0 && walk->index % ILK__CHUNK_BLOCKS == 0) {
         walk->chunk = walk->chunk->next;
     }
-    return walk->chunk->blocks[walk->index++ % ILK__CHUNK_BLOCKS];
+    return &walk->chunk->blocks[walk->index++ % ILK__CHUNK_BLOCKS];
 }
 
 /* ---- Handing out ---- */
@@ -71,7 +69,21 @@ static bool take(struct ilk__slot_block *block) {
                                        memory_order_relaxed);
 }
 
-/* With the table's mutex held: one more block in the table. */
+/* The right to add to the table. Nobody waits for it but fork: a thread that does not get it is counted in
+ * the lock's word this time and asks again at its next read. So a signal handler that comes while its own
+ * thread has it does not wait for itself. */
+static bool try_start_growing(void) {
+    /* RS9 acquire, pairs with RS10 (release, stopping): the table as the last one left it. */
+    return ilk_atomic_exchange(&ilk__slot_table.is_growing, 1, memory_order_acquire) == 0;
+}
+
+static void stop_growing(void) {
+    /* RS10 release, pairs with RS9. See there. */
+    ilk_atomic_store(&ilk__slot_table.is_growing, 0, memory_order_release);
+}
+
+/* With the right to grow: one more block in the table. Chunks come from the system and not from malloc,
+ * which a signal handler that takes a lock may have interrupted. */
 static struct ilk__slot_block *add_block(void) {
     uint32_t count =
         ilk_atomic_load(&ilk__slot_table.block_count, memory_order_relaxed); /* RS5 relaxed: ours */
@@ -80,19 +92,16 @@ static struct ilk__slot_block *add_block(void) {
         chunk = chunk->next;
     }
     if (count > 0 && count % ILK__CHUNK_BLOCKS == 0) {
-        chunk->next = calloc(1, sizeof *chunk);
+        if (chunk->next == NULL) {
+            chunk->next = ilk__pages_allocate(sizeof *chunk);
+        }
         if (chunk->next == NULL) {
             return NULL;
         }
         chunk = chunk->next;
     }
-    struct ilk__slot_block *block = aligned_alloc(128, sizeof *block);
-    if (block == NULL) {
-        return NULL;
-    }
-    memset(block, 0, sizeof *block);
+    struct ilk__slot_block *block = &chunk->blocks[count % ILK__CHUNK_BLOCKS];
     ilk_atomic_store(&block->taken, 1, memory_order_relaxed); /* RS5: published by RS1 */
-    chunk->blocks[count % ILK__CHUNK_BLOCKS] = block;
     /* RS1 seq_cst, pairs with RS2 (seq_cst, a writer's walk). Carries the block and its place too. */
     ilk_atomic_store(&ilk__slot_table.block_count, count + 1, memory_order_seq_cst);
     return block;
@@ -106,9 +115,11 @@ static struct ilk__slot_block *find_block(void) {
             return block;
         }
     }
-    ilk__native_mutex_lock(&ilk__slot_table.mutex);
+    if (!try_start_growing()) {
+        return NULL;
+    }
     block = add_block();
-    ilk__native_mutex_unlock(&ilk__slot_table.mutex);
+    stop_growing();
     return block;
 }
 
@@ -126,9 +137,17 @@ struct ilk__slot_block *ilk__slots_mine(bool may_allocate) {
         ilk_atomic_store(&block->taken, 0, memory_order_release);
         block = NULL;
     }
-    if (block != NULL) {
-        ilk__set_my_slots(block);
+    if (block == NULL) {
+        return NULL;
     }
+    if (ilk__my_slots() != &ilk__no_slots) {
+        /* A signal handler came between and has taken one: it is ours, and the one that goes back at the end.
+         */
+        ilk_atomic_store(&block->taken, 0, memory_order_release); /* RS4 */
+        (void)ilk__at_thread_exit(give_back, ilk__my_slots());
+        return ilk__my_slots();
+    }
+    ilk__set_my_slots(block);
     return block;
 }
 
@@ -151,11 +170,13 @@ static void give_back(void *context) {
 /* ---- Fork ---- */
 
 static void before_fork(void) {
-    ilk__native_mutex_lock(&ilk__slot_table.mutex);
+    while (!try_start_growing()) {
+        ilk__thread_yield();
+    }
 }
 
 static void after_fork_in_parent(void) {
-    ilk__native_mutex_unlock(&ilk__slot_table.mutex);
+    stop_growing();
 }
 
 /* The other threads are gone, and what they read is read by nobody. */
@@ -171,11 +192,14 @@ static void after_fork_in_child(void) {
             ilk_atomic_store(&block->taken, 0, memory_order_relaxed); /* RS5 */
         }
     }
-    ilk__native_mutex_unlock(&ilk__slot_table.mutex);
+    stop_growing();
 }
 
+/* Once a process: with several copies of the library the handlers of one would wait for another's. */
 __attribute__((constructor)) static void watch_fork(void) {
-    (void)pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    if (ilk_atomic_exchange(&ilk__slot_table.watches_fork, 1, memory_order_relaxed) == 0) { /* RS5 */
+        (void)pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    }
 }
 
 /* ---- The writer's side ---- */

@@ -8,13 +8,12 @@
 #ifndef INTERLOCK_RWLOCK_TABLE_H
 #define INTERLOCK_RWLOCK_TABLE_H
 
-#include "threads/native.h"
 #include <interlock/inline/slots.h>
 
-enum { ILK__CHUNK_BLOCKS = 64 };
+enum { ILK__CHUNK_BLOCKS = 32 };
 
 struct ilk__slot_chunk {
-    struct ilk__slot_block *blocks[ILK__CHUNK_BLOCKS];
+    struct ilk__slot_block blocks[ILK__CHUNK_BLOCKS];
     struct ilk__slot_chunk *next; /* written before the count says there is one */
 };
 
@@ -22,10 +21,11 @@ struct ilk__slot_chunk {
 struct ilk__slot_table {
     struct ilk__slot_chunk chunks;
     ILK_ATOMIC(uint32_t) block_count;
-    ilk__native_mutex mutex; /* held to grow */
+    ILK_ATOMIC(uint32_t) watches_fork; /* 1: one of the copies of the library does */
+    ILK_ATOMIC(uint32_t) is_growing;   /* 1: somebody adds a block, or forks */
 };
 
-extern struct ilk__slot_table ilk__slot_table;
-/* and ilk__no_slots, ilk__my_slots_pointer: see <interlock/inline/slots.h> and my_slots.h */
+/* ilk__slot_table, ilk__no_slots and ilk__my_slots_pointer are declared in <interlock/inline/slots.h> and
+ * my_slots.h: inline code, and the linker, must see them. */
 
 #endif

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 _Static_assert(sizeof(struct ilk__slot_block) == 256, "as in the assembly");
-_Static_assert(sizeof(struct ilk__slot_table) <= 640, "as in the assembly");
+_Static_assert(sizeof(struct ilk__slot_table) <= 8320, "as in the assembly");
 _Static_assert(sizeof(uintptr_t) == 8, "as in the assembly");
 
 /* Eight occupied slots, the rest zero. */
@@ -25,14 +25,14 @@ __asm__(".pushsection .data.ilk__no_slots, \"aw\", %progbits\n"
         ".zero 192\n"
         ".popsection\n");
 
-/* All zero bits: a mutex of glibc is free then, too. */
+/* All zero bits: an empty table. */
 __asm__(".pushsection .bss.ilk__slot_table, \"aw\", %nobits\n"
         ".balign 128\n"
         ".globl ilk__slot_table\n"
         ".type ilk__slot_table, %gnu_unique_object\n"
-        ".size ilk__slot_table, 640\n"
+        ".size ilk__slot_table, 8320\n"
         "ilk__slot_table:\n"
-        ".zero 640\n"
+        ".zero 8320\n"
         ".popsection\n");
 
 /* A thread starts without a block. */

@@ -12,7 +12,7 @@ struct ilk__slot_block ilk__no_slots = {
     .slots = {OCCUPIED, OCCUPIED, OCCUPIED, OCCUPIED, OCCUPIED, OCCUPIED, OCCUPIED, OCCUPIED},
 };
 
-struct ilk__slot_table ilk__slot_table = {.mutex = ILK__NATIVE_MUTEX_INIT};
+struct ilk__slot_table ilk__slot_table;
 
 __thread struct ilk__slot_block *ilk__my_slots_pointer = &ilk__no_slots;
 

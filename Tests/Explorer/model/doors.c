@@ -4,6 +4,7 @@
  * thread exit, fork handlers and the end by misuse. They take the place of futex_linux.c and its kin
  * at link time.
  */
+#include "../engine/heap.h"
 #include "../engine/state.h"
 #include <diagnostics/misuse.h>
 #include <errno.h>
@@ -17,6 +18,7 @@
 #include <threads/exit.h>
 #include <threads/identity.h>
 #include <threads/membarrier.h>
+#include <threads/pages.h>
 #include <threads/yield.h>
 
 _Static_assert(EX_NEVER == ILK_FOREVER, "the engine's deadline that never passes is the core's");
@@ -76,6 +78,10 @@ static uint64_t ticks;
 
 uint64_t ilk__clock_ticks(void) {
     return ticks += 1000;
+}
+
+void *ilk__pages_allocate(size_t size) {
+    return ex_allocate_zeroed(1, size);
 }
 
 void ilk__thread_yield(void) {

@@ -18,15 +18,16 @@ static struct {
     ilk_rwlock lock;
     uint32_t data[2]; /* equal whenever nobody writes */
     uint32_t writes;  /* that should have happened */
-    struct ilk__slot_block blocks[BLOCKS] __attribute__((aligned(128)));
 } s;
+
+/* The first blocks of the table, which is put back before each execution. */
+static struct ilk__slot_block *const blocks = ilk__slot_table.chunks.blocks;
 
 static void start_in(uint32_t word) {
     memset(&s, 0, sizeof s);
     s.lock.word = word;
     for (unsigned index = 0; index < BLOCKS; index++) {
-        s.blocks[index].taken = 1;
-        ilk__slot_table.chunks.blocks[index] = &s.blocks[index];
+        blocks[index].taken = 1;
     }
     ilk__slot_table.block_count = BLOCKS;
 }
@@ -55,8 +56,8 @@ static void about_to_be_fence_free(void) {
     start_in(ILK__RWLOCK_SLOTS);
     size_t number = ilk__rwlock_slot_number(&s.lock);
     for (unsigned index = 0; index < BLOCKS; index++) {
-        s.blocks[index].uses[number] = ILK__SLOT_USES_PER_THOUGHT - 1;
-        s.blocks[index].samples[number].tag = (uint32_t)((uintptr_t)&s.lock >> 3);
+        blocks[index].uses[number] = ILK__SLOT_USES_PER_THOUGHT - 1;
+        blocks[index].samples[number].tag = (uint32_t)((uintptr_t)&s.lock >> 3);
     }
 }
 
@@ -65,7 +66,7 @@ static void about_to_leave_slots(void) {
     start_in(ILK__RWLOCK_SLOTS);
     s.lock.regime_note = 15;
     for (unsigned index = 0; index < BLOCKS; index++) {
-        s.blocks[index].samples[ilk__rwlock_slot_number(&s.lock)].tag = (uint32_t)((uintptr_t)&s.lock >> 3);
+        blocks[index].samples[ilk__rwlock_slot_number(&s.lock)].tag = (uint32_t)((uintptr_t)&s.lock >> 3);
     }
 }
 
@@ -82,14 +83,14 @@ static void check(void) {
     ex_assert(s.lock.queue == NULL);
     for (unsigned index = 0; index < BLOCKS; index++) {
         for (unsigned number = 0; number < ILK__SLOT_COUNT; number++) {
-            ex_assert(s.blocks[index].slots[number] == ILK__SLOT_FREE);
+            ex_assert(blocks[index].slots[number] == ILK__SLOT_FREE);
         }
     }
 }
 
 /* A thread's block, as if it had read before. */
 static void have_block(void) {
-    ilk__set_my_slots(&s.blocks[ex_thread_index() % BLOCKS]);
+    ilk__set_my_slots(&blocks[ex_thread_index() % BLOCKS]);
 }
 
 static void look(void) {

@@ -49,6 +49,10 @@ struct ilk__slot_block {
  * their slow ones, which find out. */
 extern struct ilk__slot_block ilk__no_slots;
 
+/* The table. Visible so that all copies of the library in a process share one. */
+struct ilk__slot_table;
+extern struct ilk__slot_table ilk__slot_table;
+
 ILK_END_DECLARATIONS
 
 #include <interlock/inline/my_slots.h>
