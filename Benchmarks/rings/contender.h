@@ -202,10 +202,7 @@ template <template <class> class Adapter, class T, Way way> struct Loops {
             if (count == 0) {
                 return 0;
             }
-            books.note_order(popped[0]);
-            for (size_t index = 0; index < count; ++index) {
-                books.note(popped[index]);
-            }
+            books.note_batch(popped, count);
             if constexpr (IsInPlace<Ring>::value) {
                 ring.release(me, count);
             }

@@ -144,6 +144,7 @@ std::string measure(const RingContender &contender, const Flow &flow, SliceTimes
         Member member(loops, *ring, is_producer);
         Part &part = parts[worker.index];
         part.pushed.next = first_stamp(worker.index);
+        part.popped.lone = flow.producers == 1 ? 1 : 0;
         auto work_during = [&](Phase phase) {
             if (is_producer) {
                 loops.produce(ring->get(), member.get(), worker.phase_word(), phase, &part.pushed);

@@ -25,6 +25,7 @@ pub struct ConsumerBooks {
     sum: u64,
     faults: u64,
     ended: u64,
+    lone: u64,
     latest: [u64; MAX_PRODUCERS + 1],
 }
 
