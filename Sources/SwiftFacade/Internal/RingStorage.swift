@@ -6,9 +6,8 @@
 import CInterlock
 
 /// Owns an `ilk_spsc` and what is left in it.
-@usableFromInline
 final class SPSCStorage<Element: ~Copyable> {
-    @usableFromInline let ring: UnsafeMutablePointer<ilk_spsc>
+    let ring: UnsafeMutablePointer<ilk_spsc>
 
     init(capacity: Int) throws(RingError) {
         var ring: UnsafeMutablePointer<ilk_spsc>?
@@ -34,9 +33,8 @@ final class SPSCStorage<Element: ~Copyable> {
 extension SPSCStorage: @unchecked Sendable where Element: ~Copyable {}
 
 /// Owns an `ilk_mpmc` and what is left in it.
-@usableFromInline
-struct MPMCStorage<Element: ~Copyable>: ~Copyable {
-    @usableFromInline let ring: UnsafeMutablePointer<ilk_mpmc>
+final class MPMCStorage<Element: ~Copyable> {
+    let ring: UnsafeMutablePointer<ilk_mpmc>
 
     init(capacity: Int) throws(RingError) {
         var ring: UnsafeMutablePointer<ilk_mpmc>?
@@ -57,8 +55,18 @@ struct MPMCStorage<Element: ~Copyable>: ~Copyable {
     }
 }
 
-// The C ring is made for any number of threads; elements are moved through it, each with one owner.
+// Holds an address and frees it; the C ring is made for any number of threads.
 extension MPMCStorage: @unchecked Sendable where Element: ~Copyable {}
+
+/// What the two ends of an SPSC ring share.
+@usableFromInline
+final class SPSCShared<Element: ~Copyable>: Sendable {
+    let lines: RingLines<SPSCPort, Element>
+
+    init(_ lines: RingLines<SPSCPort, Element>) {
+        self.lines = lines
+    }
+}
 
 func created<Ring>(
     _ ring: UnsafeMutablePointer<Ring>?,

@@ -53,7 +53,7 @@ final class ThreadWaiter: Waiter, @unchecked Sendable {
 
 /// A task in line: it is suspended.
 // Adds fields under the rule of Waiter.
-final class TaskWaiter: Waiter, @unchecked Sendable {
+class TaskWaiter: Waiter, @unchecked Sendable {
     private var continuation: CheckedContinuation<WaitOutcome, Never>?
     /// The wait was given up before it began.
     private(set) var abandoned: WaitOutcome?
@@ -90,6 +90,17 @@ struct WaiterQueue {
     mutating func append(_ waiter: Waiter) {
         waiter.isQueued = true
         link(waiter)
+    }
+
+    /// Takes out waiters from the front as long as `serve` answers that it has given one what it waits for, as a
+    /// queue of the caller's own.
+    mutating func takeFirst(while serve: (Waiter) -> Bool) -> WaiterQueue {
+        var taken = WaiterQueue()
+        while let waiter = first, serve(waiter) {
+            remove(waiter)
+            taken.link(waiter)
+        }
+        return taken
     }
 
     /// Takes out the first waiter: what it waits for is now its own.

@@ -34,11 +34,16 @@ final class WaitingLine: Sendable {
     ///
     /// Whatever comes first decides, under the lock: a task that was granted is never told otherwise, and
     /// one that was not has left the line, so that the next grant goes to the next in line.
+    ///
+    /// - Parameters:
+    ///   - waiter: What stands in line for the task; it may carry what is handed over.
+    ///   - section: Runs its argument, which takes the line's lock and calls `admit`, at once.
     func suspend(
+        _ waiter: TaskWaiter = TaskWaiter(),
         until deadline: ContinuousClock.Instant? = nil,
+        in section: @escaping @Sendable (() -> Void) -> Void = { $0() },
         admit: @escaping @Sendable () -> Bool
     ) async -> WaitOutcome {
-        let waiter = TaskWaiter()
         let alarm = deadline.map { deadline in
             Task {
                 // Cancelled, and thereby silent, when the wait is over.
@@ -49,15 +54,17 @@ final class WaitingLine: Sendable {
         defer { alarm?.cancel() }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let outcome: WaitOutcome? = queue.withWriteLock { queue in
-                    if admit() { return .granted }
-                    if let abandoned = waiter.abandoned { return abandoned }
-                    waiter.suspend(continuation)
-                    queue.append(waiter)
-                    return nil
-                }
-                if let outcome {
-                    continuation.resume(returning: outcome)
+                section {
+                    let outcome: WaitOutcome? = queue.withWriteLock { queue in
+                        if admit() { return .granted }
+                        if let abandoned = waiter.abandoned { return abandoned }
+                        waiter.suspend(continuation)
+                        queue.append(waiter)
+                        return nil
+                    }
+                    if let outcome {
+                        continuation.resume(returning: outcome)
+                    }
                 }
             }
         } onCancel: {

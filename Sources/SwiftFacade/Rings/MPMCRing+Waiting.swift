@@ -9,7 +9,7 @@ extension MPMCRing where Element: ~Copyable {
     ///
     /// - Returns: `.pushed`, or the element with `.closed`.
     @inlinable
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `offer`")
+    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `await push`")
     public func push(_ element: consuming sending Element) -> sending PushResult<Element> {
         handOver(element) { bytes in
             if ilk_mpmc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
@@ -22,7 +22,7 @@ extension MPMCRing where Element: ~Copyable {
     ///
     /// - Returns: `.pushed`, or the element with `.timedOut` or `.closed`.
     @inlinable
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `offer`")
+    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `await push`")
     public func push(
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant
@@ -43,7 +43,7 @@ extension MPMCRing where Element: ~Copyable {
     ///
     /// - Returns: `.pushed`, or the element with `.timedOut` or `.closed`.
     @inlinable
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `offer`")
+    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `await push`")
     public func push(
         _ element: consuming sending Element,
         timeout: Duration
@@ -63,7 +63,7 @@ extension MPMCRing where Element: ~Copyable {
     ///
     /// - Returns: The element, or `nil` once the ring is closed and drained.
     @inlinable
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `tryPop`")
+    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await pop`")
     public func pop() -> sending Element? {
         takeOver(Element.self) { bytes in
             if ilk_mpmc_try_pop(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
@@ -76,7 +76,7 @@ extension MPMCRing where Element: ~Copyable {
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
     @inlinable
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `tryPop`")
+    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await pop`")
     public func pop(until deadline: ContinuousClock.Instant) -> sending PopResult<Element> {
         takeOver(Element.self) { bytes in
             if ilk_mpmc_try_pop(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
@@ -93,7 +93,7 @@ extension MPMCRing where Element: ~Copyable {
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
     @inlinable
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `tryPop`")
+    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await pop`")
     public func pop(timeout: Duration) -> sending PopResult<Element> {
         takeOver(Element.self) { bytes in
             if ilk_mpmc_try_pop(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }

@@ -26,22 +26,39 @@ import CInterlock
 /// Closing: pushes fail from then on, pops drain what is there and then answer closed, everyone waiting
 /// wakes. Nothing pushed with success is ever lost.
 ///
+/// In `async` code, ``pop()`` and ``push(_:)`` suspend instead of blocking, tasks are served first come,
+/// first served among themselves, and `for await` takes elements until the ring is closed and drained:
+///
+/// ```swift
+/// for await job in jobs { await handle(job) }
+/// ```
+///
 /// What a producer did before a push is visible to the consumer of that element. Source: `ilk_mpmc` in
 /// `<interlock/mpmc.h>`.
-public final class MPMCRing<Element: ~Copyable>: Sendable {
+// The C ring is made for any number of threads; elements are moved through it, each with one owner.
+public final class MPMCRing<Element: ~Copyable>: @unchecked Sendable {
+    // Beside its owner, so that a push need not go through it.
     @usableFromInline
-    let storage: MPMCStorage<Element>
+    let ring: UnsafeMutablePointer<ilk_mpmc>
 
-    @inlinable @inline(__always)
-    var ring: UnsafeMutablePointer<ilk_mpmc> {
-        storage.ring
-    }
+    let lines: RingLines<MPMCPort, Element>
 
-    /// An empty ring for `capacity` elements. Allocates all the memory it will ever use.
+    /// An empty ring for `capacity` elements. Allocates all the memory elements will ever use.
     ///
+    /// - Parameters:
+    ///   - capacity: How many elements fit.
+    ///   - resumingOnOwnThread: Whether tasks that wait are resumed by a thread of the ring's own. Otherwise
+    ///     whoever pushes or pops resumes them, which is faster, but not for threads that must not run Swift:
+    ///     ask for it where C threads with real-time duties push through ``unsafeHandle``.
     /// - Throws: ``RingError`` if the capacity is below 1 or too large, or there is no memory.
-    public init(capacity: Int) throws(RingError) {
-        storage = try MPMCStorage(capacity: capacity)
+    public init(capacity: Int, resumingOnOwnThread: Bool = false) throws(RingError) {
+        let storage = try MPMCStorage<Element>(capacity: capacity)
+        ring = storage.ring
+        lines = RingLines(
+            MPMCPort(ring: storage.ring),
+            storage: storage,
+            resumingOnOwnThread: resumingOnOwnThread
+        )
     }
 
     /// Moves `element` into the ring if there is room. Thread-safe; never blocks or allocates.
@@ -158,7 +175,7 @@ extension MPMCRing {
     /// - Returns: The elements; empty if there are none.
     @inlinable
     public func tryPop(atMost count: Int) -> sending [Element] {
-        let wanted = min(max(count, 0), ilk_mpmc_count(ring))
+        let wanted = Swift.min(Swift.max(count, 0), ilk_mpmc_count(ring))
         nonisolated(unsafe) let popped = [Element](unsafeUninitializedCapacity: wanted) {
             buffer,
             initialized in

@@ -14,6 +14,8 @@ public enum PushResult<Element: ~Copyable>: ~Copyable {
     case timedOut(Element)
     /// The ring is closed; here it is again.
     case closed(Element)
+    /// The task was cancelled while it waited for room; here it is again.
+    case cancelled(Element)
 
     /// Whether the element is in the ring.
     @inlinable
@@ -23,6 +25,7 @@ public enum PushResult<Element: ~Copyable>: ~Copyable {
         case .full(_): false
         case .timedOut(_): false
         case .closed(_): false
+        case .cancelled(_): false
         }
     }
 
@@ -34,6 +37,7 @@ public enum PushResult<Element: ~Copyable>: ~Copyable {
         case .full(let element): element
         case .timedOut(let element): element
         case .closed(let element): element
+        case .cancelled(let element): element
         }
     }
 }

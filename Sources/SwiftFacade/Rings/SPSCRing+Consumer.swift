@@ -19,7 +19,7 @@ extension SPSCRing.Consumer where Element: ~Copyable {
     ///
     /// - Returns: The element, or `nil` once the ring is closed and drained.
     @inlinable
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `tryPop`")
+    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await pop`")
     public func pop() -> sending Element? {
         takeOver(Element.self) { bytes in
             if ilk_spsc_try_pop(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
@@ -31,7 +31,7 @@ extension SPSCRing.Consumer where Element: ~Copyable {
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
     @inlinable
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `tryPop`")
+    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await pop`")
     public func pop(until deadline: ContinuousClock.Instant) -> sending PopResult<Element> {
         takeOver(Element.self) { bytes in
             if ilk_spsc_try_pop(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
@@ -48,7 +48,7 @@ extension SPSCRing.Consumer where Element: ~Copyable {
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
     @inlinable
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `tryPop`")
+    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await pop`")
     public func pop(timeout: Duration) -> sending PopResult<Element> {
         takeOver(Element.self) { bytes in
             if ilk_spsc_try_pop(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }

@@ -21,7 +21,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
     ///
     /// - Returns: `.pushed`, or the element with `.closed`.
     @inlinable
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `offer`")
+    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `await push`")
     public func push(_ element: consuming sending Element) -> sending PushResult<Element> {
         handOver(element) { bytes in
             if ilk_spsc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
@@ -33,7 +33,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
     ///
     /// - Returns: `.pushed`, or the element with `.timedOut` or `.closed`.
     @inlinable
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `offer`")
+    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `await push`")
     public func push(
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant
@@ -53,7 +53,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
     ///
     /// - Returns: `.pushed`, or the element with `.timedOut` or `.closed`.
     @inlinable
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `offer`")
+    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `await push`")
     public func push(
         _ element: consuming sending Element,
         timeout: Duration

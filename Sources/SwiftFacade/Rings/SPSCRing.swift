@@ -32,13 +32,28 @@ import CInterlock
 @frozen
 public struct SPSCRing<Element: ~Copyable>: ~Copyable {
     @usableFromInline
-    let storage: SPSCStorage<Element>
+    let shared: SPSCShared<Element>
 
-    /// An empty ring for `capacity` elements. Allocates all the memory it will ever use.
+    @usableFromInline
+    let ring: UnsafeMutablePointer<ilk_spsc>
+
+    /// An empty ring for `capacity` elements. Allocates all the memory elements will ever use.
     ///
+    /// - Parameters:
+    ///   - capacity: How many elements fit.
+    ///   - resumingOnOwnThread: Whether a task that waits is resumed by a thread of the ring's own, for C
+    ///     threads at the other end that must not run Swift; see ``MPMCRing``.
     /// - Throws: ``RingError`` if the capacity is below 1 or too large, or there is no memory.
-    public init(capacity: Int) throws(RingError) {
-        storage = try SPSCStorage(capacity: capacity)
+    public init(capacity: Int, resumingOnOwnThread: Bool = false) throws(RingError) {
+        let storage = try SPSCStorage<Element>(capacity: capacity)
+        ring = storage.ring
+        shared = SPSCShared(
+            RingLines(
+                SPSCPort(ring: storage.ring),
+                storage: storage,
+                resumingOnOwnThread: resumingOnOwnThread
+            )
+        )
     }
 
     /// Takes the ring apart into its two ends and hands them to `body`, which may pass each on to where it
@@ -50,8 +65,8 @@ public struct SPSCRing<Element: ~Copyable>: ~Copyable {
         _ body: (consuming sending Producer, consuming sending Consumer) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
         // Two ends of one storage, which keeps them apart by itself: each is its own region.
-        nonisolated(unsafe) let producer = Producer(storage)
-        nonisolated(unsafe) let consumer = Consumer(storage)
+        nonisolated(unsafe) let producer = Producer(ring, shared)
+        nonisolated(unsafe) let consumer = Consumer(ring, shared)
         return try body(producer, consumer)
     }
 
@@ -62,8 +77,8 @@ public struct SPSCRing<Element: ~Copyable>: ~Copyable {
         _ body: (consuming sending Producer, consuming sending Consumer) async throws(Failure) ->
             sending Result
     ) async throws(Failure) -> sending Result {
-        nonisolated(unsafe) let producer = Producer(storage)
-        nonisolated(unsafe) let consumer = Consumer(storage)
+        nonisolated(unsafe) let producer = Producer(ring, shared)
+        nonisolated(unsafe) let consumer = Consumer(ring, shared)
         return try await body(producer, consumer)
     }
 }
@@ -81,12 +96,12 @@ extension SPSCRing where Element: ~Copyable {
     public struct Producer: ~Copyable {
         // Beside the owner, so that a push need not go through it.
         @usableFromInline let ring: UnsafeMutablePointer<ilk_spsc>
-        @usableFromInline let storage: SPSCStorage<Element>
+        @usableFromInline let shared: SPSCShared<Element>
 
         @usableFromInline
-        init(_ storage: SPSCStorage<Element>) {
-            self.storage = storage
-            ring = storage.ring
+        init(_ ring: UnsafeMutablePointer<ilk_spsc>, _ shared: SPSCShared<Element>) {
+            self.ring = ring
+            self.shared = shared
         }
 
         deinit {
@@ -101,12 +116,12 @@ extension SPSCRing where Element: ~Copyable {
     @frozen
     public struct Consumer: ~Copyable {
         @usableFromInline let ring: UnsafeMutablePointer<ilk_spsc>
-        @usableFromInline let storage: SPSCStorage<Element>
+        @usableFromInline let shared: SPSCShared<Element>
 
         @usableFromInline
-        init(_ storage: SPSCStorage<Element>) {
-            self.storage = storage
-            ring = storage.ring
+        init(_ ring: UnsafeMutablePointer<ilk_spsc>, _ shared: SPSCShared<Element>) {
+            self.ring = ring
+            self.shared = shared
         }
 
         deinit {

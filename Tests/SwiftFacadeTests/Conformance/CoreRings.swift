@@ -87,7 +87,7 @@ private func outcome<Element>(_ result: PushResult<Element>) -> PushOutcome {
     case .pushed: .pushed
     case .closed: .closed
     case .timedOut: .timedOut
-    case .full: fatalError("a push that waits answered full")
+    case .full, .cancelled: fatalError("a push that blocks answered full or cancelled")
     }
 }
 

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Waiting on the shared ring by suspending the task. A thread of the cooperative pool is never held: the
+// task stands in one of the ring's lines (Internal/RingLines.swift) until whoever pushes or pops serves it.
+
+extension MPMCRing where Element: ~Copyable {
+    /// Moves the oldest element out, waiting for one as long as it takes. Thread-safe; suspends the task.
+    ///
+    /// - Returns: The element, or `nil` once the ring is closed and drained.
+    /// - Throws: `CancellationError` if the task is cancelled before it has been given an element; it has
+    ///   taken none then. A cancelled task still takes an element that is there.
+    public func pop() async throws(CancellationError) -> sending Element? {
+        if let element = tryPop() { return element }
+        return try await lines.pop(until: nil).element()
+    }
+
+    /// Moves the oldest element out, waiting for one until `deadline` at most. Thread-safe; suspends the
+    /// task.
+    ///
+    /// - Returns: `.popped`, `.timedOut` or `.closed`.
+    /// - Throws: `CancellationError` if the task is cancelled first.
+    public func pop(
+        until deadline: ContinuousClock.Instant
+    ) async throws(CancellationError) -> sending PopResult<Element> {
+        if let element = tryPop() { return .popped(element) }
+        return try await lines.pop(until: deadline)
+    }
+
+    /// Moves the oldest element out, waiting for one for `timeout` at most. Thread-safe; suspends the task.
+    ///
+    /// - Returns: `.popped`, `.timedOut` or `.closed`.
+    /// - Throws: `CancellationError` if the task is cancelled first.
+    public func pop(timeout: Duration) async throws(CancellationError) -> sending PopResult<Element> {
+        if let element = tryPop() { return .popped(element) }
+        return try await lines.pop(until: .now.advanced(by: timeout))
+    }
+
+    /// Moves `element` into the ring, waiting for room as long as it takes. Thread-safe; suspends the task.
+    ///
+    /// - Returns: `.pushed`, or the element with `.closed` or `.cancelled`.
+    public func push(_ element: consuming sending Element) async -> sending PushResult<Element> {
+        await push(element, orUntil: nil)
+    }
+
+    /// Moves `element` into the ring, waiting for room until `deadline` at most. Thread-safe; suspends the
+    /// task.
+    ///
+    /// - Returns: `.pushed`, or the element with `.timedOut`, `.closed` or `.cancelled`.
+    public func push(
+        _ element: consuming sending Element,
+        until deadline: ContinuousClock.Instant
+    ) async -> sending PushResult<Element> {
+        await push(element, orUntil: deadline)
+    }
+
+    /// Moves `element` into the ring, waiting for room for `timeout` at most. Thread-safe; suspends the
+    /// task.
+    ///
+    /// - Returns: `.pushed`, or the element with `.timedOut`, `.closed` or `.cancelled`.
+    public func push(
+        _ element: consuming sending Element,
+        timeout: Duration
+    ) async -> sending PushResult<Element> {
+        await push(element, orUntil: .now.advanced(by: timeout))
+    }
+
+    private func push(
+        _ element: consuming sending Element,
+        orUntil deadline: ContinuousClock.Instant?
+    ) async -> sending PushResult<Element> {
+        let offered = offer(element)
+        switch consume offered {
+        case .full(let element):
+            nonisolated(unsafe) let element = element
+            return await lines.push(element, until: deadline)
+        case .pushed: return .pushed
+        case .closed(let element): return .closed(element)
+        case .timedOut(let element): return .timedOut(element)
+        case .cancelled(let element): return .cancelled(element)
+        }
+    }
+}
+
+/// Takes elements out until the ring is closed and drained, or the task is cancelled. Several loops share the
+/// elements between them.
+extension MPMCRing: AsyncSequence {
+    /// An iterator that takes elements out.
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(ring: self)
+    }
+
+    /// Takes elements out of an ``MPMCRing``.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        let ring: MPMCRing
+
+        /// The next element, or `nil` once the ring is closed and drained or the task is cancelled.
+        public func next() async -> Element? {
+            try? await ring.pop()
+        }
+
+        /// As ``next()``, in the isolation of the caller.
+        public func next(isolation actor: isolated (any Actor)?) async -> Element? {
+            try? await ring.pop()
+        }
+    }
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tasks that wait on rings (scenarios 25 and 26): nothing lost or doubled, cancellation leaves an element in
+// the ring or with its task, no thread of the cooperative pool is held, C threads feed tasks.
+
+import CInterlock
+import Foundation
+import Interlock
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct SuspendingRingTests {
+    @Test(arguments: [1, 3, 64], [false, true])
+    func everyElementArrivesOnceAmongTasks(capacity: Int, onOwnThread: Bool) async throws {
+        let ring = try MPMCRing<Int>(capacity: capacity, resumingOnOwnThread: onOwnThread)
+        let received = try await withThrowingTaskGroup(of: [Int].self) { group in
+            for producer in 0..<3 {
+                group.addTask {
+                    for value in 0..<500 {
+                        let result = await ring.push(producer * 1_000 + value)
+                        if !result.isPushed { Issue.record("refused") }
+                    }
+                    return []
+                }
+            }
+            for _ in 0..<3 {
+                group.addTask {
+                    var mine: [Int] = []
+                    for await value in ring { mine.append(value) }
+                    return mine
+                }
+            }
+            var ended = 0
+            var received: [Int] = []
+            for try await part in group {
+                received += part
+                ended += 1
+                // The producers end first: a consumer ends only when the ring is closed.
+                if ended == 3 { ring.close() }
+            }
+            return received
+        }
+        let expected = (0..<3).flatMap { producer in (0..<500).map { producer * 1_000 + $0 } }
+        #expect(received.sorted() == expected)
+    }
+
+    /// Many more tasks wait than the pool has threads; if one of them held its thread, nothing would go on.
+    @Test func aThousandWaitingTasksHoldNoThread() async throws {
+        let ring = try MPMCRing<Int>(capacity: 4)
+        let sum = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<1_000 { group.addTask { try await ring.pop() ?? 0 } }
+            group.addTask {
+                for value in 1...1_000 { _ = await ring.push(value) }
+                return 0
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(sum == 500_500)
+    }
+
+    @Test func everyWaitingTaskIsServedOnce() async throws {
+        let ring = try MPMCRing<Int>(capacity: 8)
+        let order = SafeArray<[Int]>()
+        var tasks: [Task<Void, any Error>] = []
+        let started = SafeArray<Int>()
+        for task in 0..<5 {
+            tasks.append(
+                Task {
+                    started.append(task)
+                    if let element = try await ring.pop() { order.append([task, element]) }
+                }
+            )
+            // In the line, or about to be: there is nothing it could have taken.
+            #expect(await eventuallySuspending { started.count == task + 1 })
+            for _ in 0..<100 { await Task.yield() }
+        }
+        for element in 0..<5 { #expect(ring.tryPush(element)) }
+        for task in tasks { try await task.value }
+        #expect(order.count == 5 && ring.count == 0)
+        #expect(Set(order.map { $0[0] }) == Set(0..<5) && Set(order.map { $0[1] }) == Set(0..<5))
+    }
+
+    @Test func limitsAreKept() async throws {
+        let ring = try MPMCRing<Int>(capacity: 1)
+        let limit = Duration.milliseconds(10)
+        let begin = ContinuousClock.now
+        #expect(try await ring.pop(timeout: limit) == .timedOut)
+        #expect(ContinuousClock.now - begin >= limit)
+        #expect(try await ring.pop(until: begin) == .timedOut)
+        #expect(await ring.push(1).isPushed)
+        #expect(await ring.push(2, timeout: limit) == .timedOut(2))
+        #expect(await ring.push(2, until: begin) == .timedOut(2))
+        #expect(try await ring.pop(timeout: limit) == .popped(1))
+        ring.close()
+        #expect(await ring.push(3) == .closed(3))
+        #expect(try await ring.pop() == nil)
+        #expect(try await ring.pop(timeout: limit) == .closed)
+    }
+
+    @Test func closingWakesEveryTask() async throws {
+        let empty = try MPMCRing<Int>(capacity: 1)
+        let full = try MPMCRing<Int>(capacity: 1)
+        #expect(full.tryPush(0))
+        let poppers = (0..<3).map { _ in Task { try await empty.pop() } }
+        let pushers = (1...3).map { value in Task { await full.push(value) } }
+        for _ in 0..<100 { await Task.yield() }
+        empty.close()
+        full.close()
+        for popper in poppers { #expect(try await popper.value == nil) }
+        for (value, pusher) in zip(1...3, pushers) { #expect(await pusher.value == .closed(value)) }
+        #expect(full.tryPop() == 0)
+    }
+
+    /// Each round races a cancellation against the element that would end the wait.
+    @Test func cancellationLosesNoElement() async throws {
+        let counter = LifetimeCounter()
+        for _ in 0..<300 {
+            let ring = try MPMCRing<Counted>(capacity: 1)
+            let popper = Task { (try? await ring.pop()) != nil }
+            let pusher = Task { ring.tryPush(Counted(1, counter)) }
+            popper.cancel()
+            let got = await popper.value
+            #expect(await pusher.value)
+            #expect(ring.count == (got ? 0 : 1))
+        }
+        for _ in 0..<300 {
+            let ring = try MPMCRing<Counted>(capacity: 1)
+            #expect(ring.tryPush(Counted(1, counter)))
+            let pusher = Task { await ring.push(Counted(2, counter)).isPushed }
+            let popper = Task { ring.tryPop()?.id }
+            pusher.cancel()
+            let pushed = await pusher.value
+            #expect(await popper.value == 1)
+            #expect(ring.tryPop()?.id == (pushed ? 2 : nil))
+        }
+        #expect(counter.living == 0)
+    }
+
+    @Test func aCancelledPushGivesTheElementBack() async throws {
+        let counter = LifetimeCounter()
+        let ring = try MPMCRing<CountedUnique>(capacity: 1)
+        let first = ring.offer(CountedUnique(1, counter)).refused()
+        #expect(id(first) == nil)
+        let task = Task {
+            let left = await ring.push(CountedUnique(2, counter)).refused()
+            return id(left)
+        }
+        task.cancel()
+        #expect(await task.value == 2)
+        let kept = try await ring.pop()
+        #expect(id(kept) == 1)
+    }
+
+    @Test func anIterationEndsWithItsTask() async throws {
+        let ring = try MPMCRing<Int>(capacity: 1)
+        let task = Task { for await _ in ring {} }
+        task.cancel()
+        await task.value
+        #expect(ring.tryPush(1) && ring.tryPop() == 1)
+    }
+
+    @Test(arguments: [1, 8], [false, true])
+    func bothEndsOfAnSPSCRingMaySuspend(capacity: Int, onOwnThread: Bool) async throws {
+        let counter = LifetimeCounter()
+        let ring = try SPSCRing<CountedUnique>(capacity: capacity, resumingOnOwnThread: onOwnThread)
+        let received = try await ring.split { producer, consumer in
+            let sender = Task {
+                for value in 0..<2_000 {
+                    let left = await producer.push(CountedUnique(value, counter)).refused()
+                    if id(left) != nil { Issue.record("refused") }
+                }
+                producer.close()
+            }
+            var expected = 0
+            while let element = try await consumer.pop() {
+                if element.id != expected || !element.isWhole {
+                    Issue.record("\(element.id) for \(expected)")
+                }
+                expected += 1
+            }
+            await sender.value
+            return expected
+        }
+        #expect(received == 2_000 && counter.living == 0)
+    }
+
+    /// Threads block and tasks suspend on the same ring.
+    @Test func threadsAndTasksMeet() async throws {
+        let ring = try MPMCRing<Int>(capacity: 2)
+        let back = try MPMCRing<Int>(capacity: 2)
+        let thread = TestThread {
+            while let value = ring.pop() { _ = back.push(value * 2) }
+            back.close()
+        }
+        async let pushed: Void = {
+            for value in 1...500 { _ = await ring.push(value) }
+            ring.close()
+        }()
+        var sum = 0
+        for await value in back { sum += value }
+        await pushed
+        thread.join()
+        #expect(sum == 250_500)
+    }
+
+    /// Scenario 26: a POSIX thread pushes by the C interface; what it calls into is the ring and one C semaphore.
+    @Test func aCThreadFeedsATask() async throws {
+        let ring = try MPMCRing<UInt64>(capacity: 64, resumingOnOwnThread: true)
+        var thread = pthread_t()
+        let created = pthread_create(
+            &thread,
+            nil,
+            { context in
+                let ring = context!.assumingMemoryBound(to: ilk_mpmc.self)
+                var sample: UInt64 = 1
+                while sample <= 5_000 {
+                    if ilk_mpmc_try_push(ring, &sample, MemoryLayout<UInt64>.stride) {
+                        sample += 1
+                    } else {
+                        sched_yield()
+                    }
+                }
+                ilk_mpmc_close(ring)
+                return nil
+            },
+            ring.unsafeHandle
+        )
+        try #require(created == 0)
+        var sum: UInt64 = 0
+        for await sample in ring { sum += sample }
+        pthread_join(thread, nil)
+        #expect(sum == 12_502_500)
+    }
+}
