@@ -203,6 +203,38 @@ import Testing
         #expect(sum == 250_500)
     }
 
+    /// task:    finds nothing ── arms ── suspends        the element may come before, between, after each
+    /// thread:     ←──────── pushes, a little later each round ────────→
+    ///
+    /// One element is under way at a time, so a wake-up that is missed is never made good by another.
+    @Test func noElementIsMissedOnTheWayToSleep() async throws {
+        let ring = try MPMCRing<Int>(capacity: 1)
+        let taken = Atomic<Int>(0)
+        let thread = TestThread {
+            for round in 1...20_000 {
+                while taken.load(ordering: .acquiring) < round - 1 {
+                    // A consumer that sleeps beside its element never gets there: let it go, and be seen.
+                    if ring.isClosed { return }
+                    sched_yield()
+                }
+                for _ in 0..<round % 400 { _ = taken.load(ordering: .relaxed) }
+                _ = ring.tryPush(round)
+            }
+            while taken.load(ordering: .acquiring) < 20_000, !ring.isClosed { sched_yield() }
+            ring.close()
+        }
+        for round in 1...20_000 {
+            let popped = try await ring.pop(timeout: .seconds(20))
+            guard popped == .popped(round) else {
+                Issue.record("\(popped) in round \(round)")
+                ring.close()
+                break
+            }
+            taken.store(round, ordering: .releasing)
+        }
+        thread.join()
+    }
+
     /// Scenario 26: a POSIX thread pushes by the C interface; what it calls into is the ring and one C semaphore.
     @Test func aCThreadFeedsATask() async throws {
         let ring = try MPMCRing<UInt64>(capacity: 64, resumingOnOwnThread: true)
