@@ -14,6 +14,7 @@ struct jpeg_decoder {
     struct jpeg_decompress_struct decompressor;
     struct jpeg_errors errors;
     struct jpeg_progress_mgr progress;
+    uint8_t *exif; // a copy: libjpeg frees its saved markers as soon as the last row is read
 };
 
 // A progressive file may have any number of scans, each of which costs a pass over the whole picture: a
@@ -31,18 +32,25 @@ static void refuse_endless_scans(j_common_ptr common) {
 static void jpeg_decoder_destroy(codec_decoder *decoder) {
     struct jpeg_decoder *self = (struct jpeg_decoder *)decoder;
     jpeg_destroy_decompress(&self->decompressor);
+    free(self->exif);
     free(self);
 }
 
-// Exif is the first APP1 block that says so. Its TIFF header follows the six bytes "Exif\0\0".
+// Exif is the first APP1 block that says so. Its TIFF header follows the six bytes "Exif\0\0". A picture
+// whose block finds no memory is a picture without one.
 static void find_exif(struct jpeg_decoder *self) {
     static const uint8_t label[6] = "Exif\0";
     for (jpeg_saved_marker_ptr marker = self->decompressor.marker_list; marker != NULL;
          marker = marker->next) {
         if (marker->marker == JPEG_APP0 + 1 && marker->data_length > sizeof label &&
             memcmp(marker->data, label, sizeof label) == 0) {
-            self->head.exif = marker->data + sizeof label;
-            self->head.exif_count = marker->data_length - sizeof label;
+            const size_t count = marker->data_length - sizeof label;
+            self->exif = malloc(count);
+            if (self->exif != NULL) {
+                memcpy(self->exif, marker->data + sizeof label, count);
+                self->head.exif = self->exif;
+                self->head.exif_count = count;
+            }
             return;
         }
     }

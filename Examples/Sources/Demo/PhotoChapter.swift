@@ -56,7 +56,7 @@ struct PhotoChapter {
                 progress.end()
             }
             // Short runs are taken three times in turns: the first of all pays for waking threads and disk.
-            if round == 0 { rounds = results[0][0].duration < .seconds(2) ? 3 : 1 }
+            if round == 0 { rounds = results[0][0].duration < .seconds(5) ? 3 : 1 }
             round += 1
         }
         let last = zip(contenders, results).map { contender, results in

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pipeline as one would write it with what the system has: dispatch queues, groups and semaphores, an
-// array behind a concurrent queue with barriers, another behind a Mutex. It is what OperationPipeline is
-// compared with, so it is written as well as that allows.
+// The pipeline as one would write it with what the system has: dispatch queues, groups and semaphores, and
+// arrays behind concurrent queues with barriers. It is what OperationPipeline is compared with, so it is
+// written as well as that allows.
 
 import Dispatch
-import Synchronization
 import Timeline
 
 /// The photo pipeline over plain libdispatch.
@@ -24,14 +23,8 @@ package struct DispatchPipeline: PhotoPipeline {
         let recorder = TimelineRecorder()
         let steps = PhotoSteps(output: output, options: options, recorder: recorder)
         let announced = DispatchGroup()
-        let photos = BarrierPhotoStore { photo in
-            announced.enter()
-            DispatchQueue.main.async {
-                announce(.finished(photo))
-                announced.leave()
-            }
-        }
-        let rejections = Mutex<[Rejection]>([])
+        let photos = BarrierStore<Photo>(announced) { announce(.finished($0)) }
+        let rejections = BarrierStore<Rejection>(announced) { announce(.rejected($0)) }
 
         let inFlight = DispatchSemaphore(value: options.inFlight)
         let loads = DispatchSemaphore(value: options.loads)
@@ -58,53 +51,49 @@ package struct DispatchPipeline: PhotoPipeline {
                         for edit in Edit.all { photo = try steps.edit(photo, edit) }
                         photos.add(try steps.write(photo))
                     } catch {
-                        rejections.withLock { rejections in
-                            rejections.append(error)
-                            announced.enter()
-                            DispatchQueue.main.async {
-                                announce(.rejected(error))
-                                announced.leave()
-                            }
-                        }
+                        rejections.add(error)
                     }
                 }
             }
         }
         group.wait()
-        let result = (photos.photos, rejections.withLock { $0 })
-        try steps.writeContactSheet(result.0.sorted { $0.file.name < $1.file.name })
+        // Reading waits for the additions before it.
+        let (finished, rejected) = (photos.elements, rejections.elements)
+        try steps.writeContactSheet(finished.sorted { $0.file.name < $1.file.name })
         let duration = start.duration(to: .now)
         announced.wait()
         return PipelineResult(
-            photos: result.0,
-            rejections: result.1,
+            photos: finished,
+            rejections: rejected,
             duration: duration,
             timeline: recorder.timeline()
         )
     }
 }
 
-/// The photos behind a concurrent queue: reads share it, a write is a barrier.
-// The photos are touched on the queue only.
-private final class BarrierPhotoStore: @unchecked Sendable {
+/// An array behind a concurrent queue: reads share it, a write is a barrier. Each addition is announced on the
+/// main queue, in order.
+private final class BarrierStore<Element: Sendable>: @unchecked Sendable {
     // Unchecked: `storage` is touched only on `queue`, and changed only in a barrier.
-    private var storage: [Photo] = []
+    private var storage: [Element] = []
     private let queue = DispatchQueue(label: "photos.store", attributes: .concurrent)
-    private let announce: @Sendable (Photo) -> Void
+    private let announced: DispatchGroup
+    private let announce: @MainActor (Element) -> Void
 
-    /// `announce` is called in the order of the additions, before anyone can see the next one.
-    init(announce: @escaping @Sendable (Photo) -> Void) {
+    /// `announced` is entered for as long as an announcement is to be made.
+    init(_ announced: DispatchGroup, announce: @escaping @MainActor (Element) -> Void) {
+        self.announced = announced
         self.announce = announce
     }
 
-    var photos: [Photo] {
+    var elements: [Element] {
         queue.sync { storage }
     }
 
-    func add(_ photo: Photo) {
+    func add(_ element: Element) {
         queue.async(flags: .barrier) {
-            self.storage.append(photo)
-            self.announce(photo)
+            self.storage.append(element)
+            DispatchQueue.main.async(group: self.announced) { self.announce(element) }
         }
     }
 }

@@ -5,7 +5,6 @@
 
 import Dispatch
 import Foundation
-import Synchronization
 import Testing
 
 @testable import ImageCodecs
@@ -125,7 +124,7 @@ import Testing
         let good = try Codecs.encodeJPEG(picture)
         let expected = try Codecs.decode(good)
         let bad = Array(good.dropLast(40))
-        let wrong = Mutex(0)
+        let wrong = Guarded(0)
         DispatchQueue.concurrentPerform(iterations: 400) { index in
             let image = try? Codecs.decode(index.isMultiple(of: 2) ? good : bad)
             if image != (index.isMultiple(of: 2) ? expected : nil) { wrong.withLock { $0 += 1 } }

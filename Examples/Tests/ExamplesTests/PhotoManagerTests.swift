@@ -4,7 +4,6 @@
 
 import Dispatch
 import Interlock
-import Synchronization
 import Testing
 
 @testable import Imaging
@@ -17,7 +16,7 @@ import Testing
     }
 
     @Test func theSharedManagerIsMadeOnceUnderARaceOfFirstUses() {
-        let managers = Mutex<Set<ObjectIdentifier>>([])
+        let managers = Guarded<Set<ObjectIdentifier>>([])
         DispatchQueue.concurrentPerform(iterations: 1000) { _ in
             let manager = ObjectIdentifier(PhotoManager.shared)
             managers.withLock { _ = $0.insert(manager) }
@@ -44,8 +43,8 @@ import Testing
     /// finds it there when it looks.
     @Test func additionsAreAnnouncedInOrderAfterTheyAreVisible() async throws {
         let manager = PhotoManager()
-        let announced = Mutex<[Photo]>([])
-        let wasVisible = Mutex(true)
+        let announced = Guarded<[Photo]>([])
+        let wasVisible = Guarded(true)
         let all = Latch(count: 400)
         let subscription = manager.additions { photo in
             dispatchPrecondition(condition: .onQueue(.main))

@@ -4,7 +4,6 @@
 
 import Foundation
 import Interlock
-import Synchronization
 import Testing
 
 @testable import ImageCodecs
@@ -124,7 +123,7 @@ enum PipelineKind: CaseIterable, Sendable {
         async throws
     {
         try add(12)
-        let inside = Mutex((now: 0, most: 0))
+        let inside = Guarded((now: 0, most: 0))
         let meeting = ThreadBarrier(parties: 4)
         var options = PipelineOptions(photoCount: 12)
         options.inFlight = 12
@@ -168,7 +167,7 @@ enum PipelineKind: CaseIterable, Sendable {
     ) async throws {
         try add(10)
         try folder.write([0xFF, 0xD8, 0xFF, 0xE0, 0], "photos/broken.jpg")
-        let names = Mutex<[String]>([])
+        let names = Guarded<[String]>([])
         let result = try await run(kind) { outcome in
             dispatchPrecondition(condition: .onQueue(.main))
             switch outcome {

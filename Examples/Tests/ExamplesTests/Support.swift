@@ -101,6 +101,24 @@ enum PNG {
     }
 }
 
+/// A value behind a lock that ThreadSanitizer sees, as it does not see a Mutex that a thread had to wait for.
+// Unchecked: `value` is touched only while `lock` is held.
+final class Guarded<Value>: @unchecked Sendable {
+    private let lock = NSLock()
+    private var value: Value
+
+    init(_ value: Value) {
+        self.value = value
+    }
+
+    func withLock<Output>(_ body: (inout Value) throws -> Output) rethrows -> Output {
+        try lock.withLock { try body(&value) }
+    }
+}
+
+/// Whether this program is built for ThreadSanitizer.
+let isThreadSanitized = dlsym(nil, "__tsan_init") != nil
+
 /// A folder of its own for a test, gone when the test is.
 final class TemporaryFolder {
     let path: String
