@@ -3,6 +3,8 @@
 // Waiting on the shared ring by suspending the task. A thread of the cooperative pool is never held: the
 // task stands in one of the ring's lines (Internal/RingLines.swift) until whoever pushes or pops serves it.
 
+import CInterlock
+
 extension MPMCRing where Element: ~Copyable {
     /// Moves the oldest element out, waiting for one as long as it takes. Thread-safe; suspends the task.
     ///
@@ -10,7 +12,7 @@ extension MPMCRing where Element: ~Copyable {
     /// - Throws: `CancellationError` if the task is cancelled before it has been given an element; it has
     ///   taken none then. A cancelled task still takes an element that is there.
     public func pop() async throws(CancellationError) -> sending Element? {
-        if let element = tryPop() { return element }
+        if let element = tryPopSpinning() { return element }
         return try await lines.pop(until: nil).element()
     }
 
@@ -64,10 +66,31 @@ extension MPMCRing where Element: ~Copyable {
         await push(element, orUntil: .now.advanced(by: timeout))
     }
 
+    /// How often a task looks again before it suspends. Suspending and being resumed costs some microseconds; a
+    /// partner that is at work on another core takes a tenth of that. Tuned with a push and `for await` loop over
+    /// 64 and 1,024 slots on two cores.
+    private static var looksBeforeSuspending: Int { 200 }
+
+    /// As ``tryPop()``, looking again for about a microsecond.
+    private func tryPopSpinning() -> sending Element? {
+        for _ in 0..<MPMCRing.looksBeforeSuspending {
+            if let element = tryPop() { return element }
+            if isClosed { return nil }
+            ilk_cpu_relax()
+        }
+        return nil
+    }
+
     private func push(
         _ element: consuming sending Element,
         orUntil deadline: ContinuousClock.Instant?
     ) async -> sending PushResult<Element> {
+        // As tryPopSpinning.
+        var looks = MPMCRing.looksBeforeSuspending
+        while ilk_mpmc_count(ring) == ilk_mpmc_capacity(ring), looks > 0, !isClosed {
+            looks -= 1
+            ilk_cpu_relax()
+        }
         let offered = offer(element)
         switch consume offered {
         case .full(let element):
@@ -91,16 +114,25 @@ extension MPMCRing: AsyncSequence {
 
     /// Takes elements out of an ``MPMCRing``.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        let ring: MPMCRing
+        @usableFromInline let ring: MPMCRing
+
+        @usableFromInline
+        init(ring: MPMCRing) {
+            self.ring = ring
+        }
 
         /// The next element, or `nil` once the ring is closed and drained or the task is cancelled.
+        @inlinable
         public func next() async -> Element? {
-            try? await ring.pop()
+            if let element = ring.tryPop() { return element }
+            return try? await ring.pop()
         }
 
         /// As ``next()``, in the isolation of the caller.
+        @inlinable
         public func next(isolation actor: isolated (any Actor)?) async -> Element? {
-            try? await ring.pop()
+            if let element = ring.tryPop() { return element }
+            return try? await ring.pop()
         }
     }
 }
