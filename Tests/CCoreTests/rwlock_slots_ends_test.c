@@ -170,6 +170,7 @@ static void hold_the_table_often(void *context) {
         start_growing();
         sched_yield();
         ilk_atomic_store(&ilk__slot_table.is_growing, 0, memory_order_release);
+        sched_yield(); /* fork wants it too, and is not served in turn */
     }
 }
 

@@ -73,6 +73,7 @@ package struct DispatchPipeline: PhotoPipeline {
 
 /// An array behind a concurrent queue: reads share it, a write is a barrier. Each addition is announced on the
 /// main queue, in order.
+// What is stored is touched on the queue only.
 private final class BarrierStore<Element: Sendable>: @unchecked Sendable {
     // Unchecked: `storage` is touched only on `queue`, and changed only in a barrier.
     private var storage: [Element] = []

@@ -22,6 +22,7 @@ import CInterlock
 import Foundation
 
 /// A task that waits for an element.
+// What it holds changes under its line's lock only, or by the one thread that took it out of the line.
 private final class PopWaiter<Element: ~Copyable>: TaskWaiter, @unchecked Sendable {
     // Adds fields under the rule of Waiter.
     var element: Element?
@@ -29,6 +30,7 @@ private final class PopWaiter<Element: ~Copyable>: TaskWaiter, @unchecked Sendab
 }
 
 /// A task that waits for room.
+// What it holds changes under its line's lock only, or by the one thread that took it out of the line.
 private final class PushWaiter<Element: ~Copyable>: TaskWaiter, @unchecked Sendable {
     // Adds fields under the rule of Waiter.
     var element: Element?

@@ -55,4 +55,5 @@ struct SPSCPort: RingPort {
 
 // The address of a C ring; who may call what is the caller's business.
 extension MPMCPort: @unchecked Sendable {}
+// It is a pointer to the C ring, whose calls are made for two threads; who calls what is the ring's rule.
 extension SPSCPort: @unchecked Sendable {}

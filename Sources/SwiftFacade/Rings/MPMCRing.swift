@@ -5,6 +5,8 @@
 
 import CInterlock
 
+// Unchecked: the C ring is made for any number of threads; elements are moved through it, each with one
+// owner.
 /// A bounded queue for any number of producers and consumers.
 ///
 /// ```swift
@@ -35,7 +37,6 @@ import CInterlock
 ///
 /// What a producer did before a push is visible to the consumer of that element. Source: `ilk_mpmc` in
 /// `<interlock/mpmc.h>`.
-// The C ring is made for any number of threads; elements are moved through it, each with one owner.
 public final class MPMCRing<Element: ~Copyable>: @unchecked Sendable {
     // Beside its owner, so that a push need not go through it.
     @usableFromInline
