@@ -16,16 +16,16 @@ template <class Base> struct OneMode : Memberless {
     static constexpr size_t thread_bytes = 0;
     Base base;
 
-    void read_lock(Member &) {
+    BENCH_INLINE void read_lock(Member &) {
         base.lock();
     }
-    void read_unlock(Member &) {
+    BENCH_INLINE void read_unlock(Member &) {
         base.unlock();
     }
-    void write_lock(Member &) {
+    BENCH_INLINE void write_lock(Member &) {
         base.lock();
     }
-    void write_unlock(Member &) {
+    BENCH_INLINE void write_unlock(Member &) {
         base.unlock();
     }
 };

@@ -11,7 +11,7 @@
  *     Ring(size_t capacity, unsigned producers, unsigned consumers)
  *     static bool takes(size_t capacity, size_t batch)
  *     struct Producer, Consumer          what a thread keeps; made from the ring
- * and of the calls those its ways need:
+ * and of these calls, BENCH_INLINE, those its ways need:
  *     bool try_push(Producer &, const T &)             bool try_pop(Consumer &, T &)
  *     void push(Producer &, const T &)                 void pop(Consumer &, T &)
  *     size_t try_push_many(Producer &, T *, size_t)    size_t try_pop_many(Consumer &, T *, size_t)
@@ -25,6 +25,7 @@
 
 #include "../runner/clock.h"
 #include "../runner/histogram.h"
+#include "../runner/inline.h"
 #include "../runner/slice.h"
 #include "element.h"
 
@@ -147,7 +148,7 @@ template <template <class> class Adapter, class T, Way way> struct Loops {
     }
 
     /* Pushes up to `batch` elements stamped from `next` on; the number pushed. */
-    static size_t push_some(Ring &ring, Producer &me, T *elements, uint64_t next) {
+    BENCH_INLINE static size_t push_some(Ring &ring, Producer &me, T *elements, uint64_t next) {
         if constexpr (way == blocking) {
             elements[0].stamp(next);
             ring.push(me, elements[0]);
@@ -174,7 +175,7 @@ template <template <class> class Adapter, class T, Way way> struct Loops {
     }
 
     /* Pops up to `batch` elements and notes them; the number popped. */
-    static size_t pop_some(Ring &ring, Consumer &me, T *elements, ConsumerBooks &books) {
+    BENCH_INLINE static size_t pop_some(Ring &ring, Consumer &me, T *elements, ConsumerBooks &books) {
         if constexpr (way == blocking) {
             ring.pop(me, elements[0]);
             if (elements[0].words[0] == end_stamp) {
@@ -249,7 +250,7 @@ template <template <class> class Adapter, class T, Way way> struct Loops {
         }
     }
 
-    static void pass(Ring &ring, Producer &me, T &element) {
+    BENCH_INLINE static void pass(Ring &ring, Producer &me, T &element) {
         if constexpr (way == blocking) {
             ring.push(me, element);
         } else {
@@ -260,7 +261,7 @@ template <template <class> class Adapter, class T, Way way> struct Loops {
         }
     }
 
-    static void take(Ring &ring, Consumer &me, T &element) {
+    BENCH_INLINE static void take(Ring &ring, Consumer &me, T &element) {
         if constexpr (way == blocking) {
             ring.pop(me, element);
         } else {

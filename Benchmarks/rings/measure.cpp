@@ -139,7 +139,7 @@ std::string measure(const RingContender &contender, const Flow &flow, SliceTimes
     std::vector<Part> parts(threads);
     std::atomic<unsigned> producers_left{flow.producers};
 
-    SliceResult slice = run_slice(threads, times, [&](Worker &worker) {
+    SliceResult slice = run_slice(threads, stretched(times, threads), [&](Worker &worker) {
         const bool is_producer = worker.index < flow.producers;
         Member member(loops, *ring, is_producer);
         Part &part = parts[worker.index];

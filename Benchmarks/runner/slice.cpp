@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "statistics.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -48,6 +49,13 @@ static void pin(unsigned index) {
         std::fprintf(stderr, "error: cannot pin a thread to core %d\n", cores()[index % cores().size()]);
         std::exit(2);
     }
+}
+
+SliceTimes stretched(SliceTimes times, unsigned threads) {
+    const uint64_t turns_ns = 12000000; /* four slices of a scheduler that gives 3 ms */
+    uint64_t on_a_core = (threads + cores().size() - 1) / cores().size();
+    return {times.warming_ns,
+            on_a_core > 1 ? std::max(times.measuring_ns, on_a_core * turns_ns) : times.measuring_ns};
 }
 
 static void sleep_ns(uint64_t duration) {

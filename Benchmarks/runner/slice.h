@@ -73,6 +73,10 @@ struct SliceTimes {
     uint64_t measuring_ns;
 };
 
+/* Long enough for that many threads: where several share a core, each must have a few turns on it, or
+ * the slowest thread's share tells of the scheduler and not of the contender. */
+SliceTimes stretched(SliceTimes times, unsigned threads);
+
 struct SliceResult {
     double seconds = 0; /* of the measuring phase, as it really was */
     std::vector<Usage> usage;

@@ -11,13 +11,15 @@
  *     static constexpr Waiting waiting;
  *     static constexpr size_t thread_bytes;   memory per thread beside the lock, unknown_bytes
  *     struct Member                           what a thread keeps; made by enter, ended by leave
- *     void enter(Member &), leave(Member &), read_lock(Member &), read_unlock(Member &),
- *     void write_lock(Member &), write_unlock(Member &)
+ *     void enter(Member &), leave(Member &)
+ * and, BENCH_INLINE,
+ *     void read_lock(Member &), read_unlock(Member &), write_lock(Member &), write_unlock(Member &)
  */
 #ifndef INTERLOCK_BENCHMARKS_RWLOCK_CONTENDER_H
 #define INTERLOCK_BENCHMARKS_RWLOCK_CONTENDER_H
 
 #include "../runner/clock.h"
+#include "../runner/inline.h"
 #include "job.h"
 
 #include <cstddef>

@@ -87,7 +87,7 @@ std::string measure(const Contender &contender, const Mix &mix, SliceTimes times
         static_cast<uint64_t>(std::llround(mix.writes / 100 * static_cast<double>(always)));
     const uint32_t section = work_steps(mix.section_ns);
 
-    SliceResult slice = run_slice(mix.threads, times, [&](Worker &worker) {
+    SliceResult slice = run_slice(mix.threads, stretched(times, mix.threads), [&](Worker &worker) {
         Membership membership(contender, lock);
         Part &part = parts[worker.index];
         Job job{worker.phase_word(), warming, section, 0, threshold, seed_of(seed, worker.index)};
@@ -127,7 +127,7 @@ std::string measure(const Contender &contender, const Siege &siege, SliceTimes t
     auto waits = std::make_unique<Histogram>();
     const uint32_t section = work_steps(siege.section_ns);
 
-    SliceResult slice = run_slice(siege.threads, times, [&](Worker &worker) {
+    SliceResult slice = run_slice(siege.threads, stretched(times, siege.threads), [&](Worker &worker) {
         Membership membership(contender, lock);
         Part &part = parts[worker.index];
         Job job{worker.phase_word(), warming, section, 0, 0, seed_of(seed, worker.index)};

@@ -19,10 +19,10 @@ template <bool inherits> struct Mutex {
     Mutex() {
         ilk_mutex_init(&mutex, inherits);
     }
-    void lock() {
+    BENCH_INLINE void lock() {
         ilk_mutex_lock(&mutex);
     }
-    void unlock() {
+    BENCH_INLINE void unlock() {
         ilk_mutex_unlock(&mutex);
     }
 };
@@ -34,16 +34,16 @@ template <uint32_t permits> struct Semaphore {
     ~Semaphore() {
         ilk_semaphore_destroy(&semaphore);
     }
-    void wait() {
+    BENCH_INLINE void wait() {
         ilk_semaphore_wait(&semaphore);
     }
-    void signal() {
+    BENCH_INLINE void signal() {
         ilk_semaphore_signal(&semaphore, 1);
     }
-    void lock() {
+    BENCH_INLINE void lock() {
         wait();
     }
-    void unlock() {
+    BENCH_INLINE void unlock() {
         signal();
     }
 };

@@ -27,10 +27,10 @@ template <bool inherits> struct Mutex {
     ~Mutex() {
         pthread_mutex_destroy(&mutex);
     }
-    void lock() {
+    BENCH_INLINE void lock() {
         pthread_mutex_lock(&mutex);
     }
-    void unlock() {
+    BENCH_INLINE void unlock() {
         pthread_mutex_unlock(&mutex);
     }
 };
@@ -45,17 +45,17 @@ template <unsigned permits> struct Semaphore {
     ~Semaphore() {
         sem_destroy(&semaphore);
     }
-    void wait() {
+    BENCH_INLINE void wait() {
         while (sem_wait(&semaphore) != 0 && errno == EINTR) {
         }
     }
-    void signal() {
+    BENCH_INLINE void signal() {
         sem_post(&semaphore);
     }
-    void lock() {
+    BENCH_INLINE void lock() {
         wait();
     }
-    void unlock() {
+    BENCH_INLINE void unlock() {
         signal();
     }
 };

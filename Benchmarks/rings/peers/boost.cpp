@@ -20,16 +20,16 @@ template <class T> struct BoostSpsc : AnyCapacity {
     boost::lockfree::spsc_queue<T> queue;
 
     BoostSpsc(size_t capacity, unsigned, unsigned) : queue(capacity) {}
-    bool try_push(Producer &, const T &element) {
+    BENCH_INLINE bool try_push(Producer &, const T &element) {
         return queue.push(element);
     }
-    bool try_pop(Consumer &, T &element) {
+    BENCH_INLINE bool try_pop(Consumer &, T &element) {
         return queue.pop(element);
     }
-    size_t try_push_many(Producer &, const T *elements, size_t count) {
+    BENCH_INLINE size_t try_push_many(Producer &, const T *elements, size_t count) {
         return queue.push(elements, count);
     }
-    size_t try_pop_many(Consumer &, T *elements, size_t count) {
+    BENCH_INLINE size_t try_pop_many(Consumer &, T *elements, size_t count) {
         return queue.pop(elements, count);
     }
 };
@@ -44,10 +44,10 @@ template <class T> struct BoostQueue : AnyCapacity {
     boost::lockfree::queue<T, boost::lockfree::fixed_sized<true>> queue;
 
     BoostQueue(size_t capacity, unsigned, unsigned) : queue(std::min<size_t>(capacity, 65534)) {}
-    bool try_push(Producer &, const T &element) {
+    BENCH_INLINE bool try_push(Producer &, const T &element) {
         return queue.bounded_push(element);
     }
-    bool try_pop(Consumer &, T &element) {
+    BENCH_INLINE bool try_pop(Consumer &, T &element) {
         return queue.pop(element);
     }
 };

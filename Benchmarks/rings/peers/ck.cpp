@@ -39,10 +39,10 @@ template <class T> struct CkSpsc : CkBase<T> {
     static constexpr Sides sides = Sides::single;
     using CkBase<T>::CkBase;
 
-    bool try_push(Anonymous &, const T &element) {
+    BENCH_INLINE bool try_push(Anonymous &, const T &element) {
         return _ck_ring_enqueue_sp(&this->ring, this->slots.data(), &element, sizeof(T), nullptr);
     }
-    bool try_pop(Anonymous &, T &element) {
+    BENCH_INLINE bool try_pop(Anonymous &, T &element) {
         return _ck_ring_dequeue_sc(&this->ring, this->slots.data(), &element, sizeof(T));
     }
 };
@@ -52,10 +52,10 @@ template <class T> struct CkMpmc : CkBase<T> {
     static constexpr Sides sides = Sides::many;
     using CkBase<T>::CkBase;
 
-    bool try_push(Anonymous &, const T &element) {
+    BENCH_INLINE bool try_push(Anonymous &, const T &element) {
         return _ck_ring_enqueue_mp(&this->ring, this->slots.data(), &element, sizeof(T), nullptr);
     }
-    bool try_pop(Anonymous &, T &element) {
+    BENCH_INLINE bool try_pop(Anonymous &, T &element) {
         return _ck_ring_dequeue_mc(&this->ring, this->slots.data(), &element, sizeof(T));
     }
 };

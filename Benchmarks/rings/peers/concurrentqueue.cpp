@@ -29,16 +29,16 @@ template <class T> struct Concurrent : AnyCapacity {
     };
 
     Concurrent(size_t capacity, unsigned producers, unsigned) : queue(capacity, producers, 0) {}
-    bool try_push(Producer &me, const T &element) {
+    BENCH_INLINE bool try_push(Producer &me, const T &element) {
         return queue.try_enqueue(me.token, element);
     }
-    bool try_pop(Consumer &me, T &element) {
+    BENCH_INLINE bool try_pop(Consumer &me, T &element) {
         return queue.try_dequeue(me.token, element);
     }
-    size_t try_push_many(Producer &me, const T *elements, size_t count) {
+    BENCH_INLINE size_t try_push_many(Producer &me, const T *elements, size_t count) {
         return queue.try_enqueue_bulk(me.token, elements, count) ? count : 0;
     }
-    size_t try_pop_many(Consumer &me, T *elements, size_t count) {
+    BENCH_INLINE size_t try_pop_many(Consumer &me, T *elements, size_t count) {
         return queue.try_dequeue_bulk(me.token, elements, count);
     }
 };

@@ -52,7 +52,7 @@ template <class T, Kind kind, bool bulk> struct Rte {
     }
     Rte(const Rte &) = delete;
 
-    size_t enqueue(const T *elements, unsigned count) {
+    BENCH_INLINE size_t enqueue(const T *elements, unsigned count) {
         unsigned (*call)(rte_ring *, const void *, unsigned, unsigned, unsigned *) = nullptr;
         switch (kind) {
         case Kind::single:
@@ -70,7 +70,7 @@ template <class T, Kind kind, bool bulk> struct Rte {
         }
         return call(ring, elements, sizeof(T), count, nullptr);
     }
-    size_t dequeue(T *elements, unsigned count) {
+    BENCH_INLINE size_t dequeue(T *elements, unsigned count) {
         unsigned (*call)(rte_ring *, void *, unsigned, unsigned, unsigned *) = nullptr;
         switch (kind) {
         case Kind::single:
@@ -89,16 +89,16 @@ template <class T, Kind kind, bool bulk> struct Rte {
         return call(ring, elements, sizeof(T), count, nullptr);
     }
 
-    bool try_push(Producer &, const T &element) {
+    BENCH_INLINE bool try_push(Producer &, const T &element) {
         return enqueue(&element, 1) != 0;
     }
-    bool try_pop(Consumer &, T &element) {
+    BENCH_INLINE bool try_pop(Consumer &, T &element) {
         return dequeue(&element, 1) != 0;
     }
-    size_t try_push_many(Producer &, const T *elements, size_t count) {
+    BENCH_INLINE size_t try_push_many(Producer &, const T *elements, size_t count) {
         return enqueue(elements, static_cast<unsigned>(count));
     }
-    size_t try_pop_many(Consumer &, T *elements, size_t count) {
+    BENCH_INLINE size_t try_pop_many(Consumer &, T *elements, size_t count) {
         return dequeue(elements, static_cast<unsigned>(count));
     }
 

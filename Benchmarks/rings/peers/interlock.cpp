@@ -36,22 +36,22 @@ template <class T> struct Spsc : AnyCapacity {
     }
     Spsc(const Spsc &) = delete;
 
-    bool try_push(Producer &, const T &element) {
+    BENCH_INLINE bool try_push(Producer &, const T &element) {
         return ilk_spsc_try_push(ring, &element, sizeof(T));
     }
-    bool try_pop(Consumer &, T &element) {
+    BENCH_INLINE bool try_pop(Consumer &, T &element) {
         return ilk_spsc_try_pop(ring, &element, sizeof(T));
     }
-    void push(Producer &, const T &element) {
+    BENCH_INLINE void push(Producer &, const T &element) {
         (void)!ilk_spsc_push_until(ring, &element, sizeof(T), ILK_FOREVER);
     }
-    void pop(Consumer &, T &element) {
+    BENCH_INLINE void pop(Consumer &, T &element) {
         (void)!ilk_spsc_pop_until(ring, &element, sizeof(T), ILK_FOREVER);
     }
-    size_t try_push_many(Producer &, const T *elements, size_t count) {
+    BENCH_INLINE size_t try_push_many(Producer &, const T *elements, size_t count) {
         return ilk_spsc_try_push_many(ring, elements, count, sizeof(T));
     }
-    size_t try_pop_many(Consumer &, T *elements, size_t count) {
+    BENCH_INLINE size_t try_pop_many(Consumer &, T *elements, size_t count) {
         return ilk_spsc_try_pop_many(ring, elements, count, sizeof(T));
     }
 };
@@ -65,16 +65,16 @@ template <class T> struct SpscInPlace : Spsc<T> {
     using Spsc<T>::Spsc;
     using Spsc<T>::ring;
 
-    T *reserve(Producer &, size_t &count) {
+    BENCH_INLINE T *reserve(Producer &, size_t &count) {
         return static_cast<T *>(ilk_spsc_reserve(ring, &count));
     }
-    void commit(Producer &, size_t count) {
+    BENCH_INLINE void commit(Producer &, size_t count) {
         ilk_spsc_commit(ring, count);
     }
-    const T *peek(Consumer &, size_t &count) {
+    BENCH_INLINE const T *peek(Consumer &, size_t &count) {
         return static_cast<const T *>(ilk_spsc_peek(ring, &count));
     }
-    void release(Consumer &, size_t count) {
+    BENCH_INLINE void release(Consumer &, size_t count) {
         ilk_spsc_release(ring, count);
     }
 };
@@ -96,22 +96,22 @@ template <class T> struct Mpmc : AnyCapacity {
     }
     Mpmc(const Mpmc &) = delete;
 
-    bool try_push(Producer &, const T &element) {
+    BENCH_INLINE bool try_push(Producer &, const T &element) {
         return ilk_mpmc_try_push(ring, &element, sizeof(T));
     }
-    bool try_pop(Consumer &, T &element) {
+    BENCH_INLINE bool try_pop(Consumer &, T &element) {
         return ilk_mpmc_try_pop(ring, &element, sizeof(T));
     }
-    void push(Producer &, const T &element) {
+    BENCH_INLINE void push(Producer &, const T &element) {
         (void)!ilk_mpmc_push_until(ring, &element, sizeof(T), ILK_FOREVER);
     }
-    void pop(Consumer &, T &element) {
+    BENCH_INLINE void pop(Consumer &, T &element) {
         (void)!ilk_mpmc_pop_until(ring, &element, sizeof(T), ILK_FOREVER);
     }
-    size_t try_push_many(Producer &, const T *elements, size_t count) {
+    BENCH_INLINE size_t try_push_many(Producer &, const T *elements, size_t count) {
         return ilk_mpmc_try_push_many(ring, elements, count, sizeof(T));
     }
-    size_t try_pop_many(Consumer &, T *elements, size_t count) {
+    BENCH_INLINE size_t try_pop_many(Consumer &, T *elements, size_t count) {
         return ilk_mpmc_try_pop_many(ring, elements, count, sizeof(T));
     }
 };

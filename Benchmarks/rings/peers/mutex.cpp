@@ -21,7 +21,7 @@ template <class T> struct MutexRing : AnyCapacity {
 
     MutexRing(size_t capacity, unsigned, unsigned) : slots_(capacity) {}
 
-    bool try_push(Producer &, const T &element) {
+    BENCH_INLINE bool try_push(Producer &, const T &element) {
         {
             std::lock_guard<std::mutex> guard(mutex_);
             if (count_ == slots_.size()) {
@@ -32,7 +32,7 @@ template <class T> struct MutexRing : AnyCapacity {
         not_empty_.notify_one();
         return true;
     }
-    bool try_pop(Consumer &, T &element) {
+    BENCH_INLINE bool try_pop(Consumer &, T &element) {
         {
             std::lock_guard<std::mutex> guard(mutex_);
             if (count_ == 0) {
@@ -43,7 +43,7 @@ template <class T> struct MutexRing : AnyCapacity {
         not_full_.notify_one();
         return true;
     }
-    void push(Producer &, const T &element) {
+    BENCH_INLINE void push(Producer &, const T &element) {
         {
             std::unique_lock<std::mutex> guard(mutex_);
             not_full_.wait(guard, [this] { return count_ < slots_.size(); });
@@ -51,7 +51,7 @@ template <class T> struct MutexRing : AnyCapacity {
         }
         not_empty_.notify_one();
     }
-    void pop(Consumer &, T &element) {
+    BENCH_INLINE void pop(Consumer &, T &element) {
         {
             std::unique_lock<std::mutex> guard(mutex_);
             not_empty_.wait(guard, [this] { return count_ > 0; });
@@ -59,7 +59,7 @@ template <class T> struct MutexRing : AnyCapacity {
         }
         not_full_.notify_one();
     }
-    size_t try_push_many(Producer &, const T *elements, size_t count) {
+    BENCH_INLINE size_t try_push_many(Producer &, const T *elements, size_t count) {
         size_t pushed;
         {
             std::lock_guard<std::mutex> guard(mutex_);
@@ -71,7 +71,7 @@ template <class T> struct MutexRing : AnyCapacity {
         not_empty_.notify_all();
         return pushed;
     }
-    size_t try_pop_many(Consumer &, T *elements, size_t count) {
+    BENCH_INLINE size_t try_pop_many(Consumer &, T *elements, size_t count) {
         size_t popped;
         {
             std::lock_guard<std::mutex> guard(mutex_);
@@ -85,12 +85,12 @@ template <class T> struct MutexRing : AnyCapacity {
     }
 
   private:
-    void put(const T &element) {
+    BENCH_INLINE void put(const T &element) {
         slots_[tail_] = element;
         tail_ = tail_ + 1 == slots_.size() ? 0 : tail_ + 1;
         ++count_;
     }
-    void get(T &element) {
+    BENCH_INLINE void get(T &element) {
         element = slots_[head_];
         head_ = head_ + 1 == slots_.size() ? 0 : head_ + 1;
         --count_;

@@ -22,10 +22,10 @@ template <class T> struct ReaderWriter : AnyCapacity {
     moodycamel::ReaderWriterQueue<T> queue;
 
     ReaderWriter(size_t capacity, unsigned, unsigned) : queue(capacity) {}
-    bool try_push(Producer &, const T &element) {
+    BENCH_INLINE bool try_push(Producer &, const T &element) {
         return queue.try_enqueue(element);
     }
-    bool try_pop(Consumer &, T &element) {
+    BENCH_INLINE bool try_pop(Consumer &, T &element) {
         return queue.try_dequeue(element);
     }
 };
@@ -40,16 +40,16 @@ template <class T> struct BlockingBuffer : AnyCapacity {
     moodycamel::BlockingReaderWriterCircularBuffer<T> buffer;
 
     BlockingBuffer(size_t capacity, unsigned, unsigned) : buffer(capacity) {}
-    bool try_push(Producer &, const T &element) {
+    BENCH_INLINE bool try_push(Producer &, const T &element) {
         return buffer.try_enqueue(element);
     }
-    bool try_pop(Consumer &, T &element) {
+    BENCH_INLINE bool try_pop(Consumer &, T &element) {
         return buffer.try_dequeue(element);
     }
-    void push(Producer &, const T &element) {
+    BENCH_INLINE void push(Producer &, const T &element) {
         buffer.wait_enqueue(element);
     }
-    void pop(Consumer &, T &element) {
+    BENCH_INLINE void pop(Consumer &, T &element) {
         buffer.wait_dequeue(element);
     }
 };

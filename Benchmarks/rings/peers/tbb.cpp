@@ -21,16 +21,16 @@ template <class T> struct TbbBounded : AnyCapacity {
     TbbBounded(size_t capacity, unsigned, unsigned) {
         queue.set_capacity(static_cast<std::ptrdiff_t>(capacity));
     }
-    bool try_push(Producer &, const T &element) {
+    BENCH_INLINE bool try_push(Producer &, const T &element) {
         return queue.try_push(element);
     }
-    bool try_pop(Consumer &, T &element) {
+    BENCH_INLINE bool try_pop(Consumer &, T &element) {
         return queue.try_pop(element);
     }
-    void push(Producer &, const T &element) {
+    BENCH_INLINE void push(Producer &, const T &element) {
         queue.push(element);
     }
-    void pop(Consumer &, T &element) {
+    BENCH_INLINE void pop(Consumer &, T &element) {
         queue.pop(element);
     }
 };

@@ -15,16 +15,16 @@ struct Abseil : Memberless {
     static constexpr size_t thread_bytes = unknown_bytes;
     absl::Mutex lock;
 
-    void read_lock(Member &) {
+    BENCH_INLINE void read_lock(Member &) {
         lock.ReaderLock();
     }
-    void read_unlock(Member &) {
+    BENCH_INLINE void read_unlock(Member &) {
         lock.ReaderUnlock();
     }
-    void write_lock(Member &) {
+    BENCH_INLINE void write_lock(Member &) {
         lock.Lock();
     }
-    void write_unlock(Member &) {
+    BENCH_INLINE void write_unlock(Member &) {
         lock.Unlock();
     }
 };

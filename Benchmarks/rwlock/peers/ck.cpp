@@ -29,16 +29,16 @@ struct Brlock {
     void leave(Member &me) {
         ck_brlock_read_unregister(&lock, &me.reader);
     }
-    void read_lock(Member &me) {
+    BENCH_INLINE void read_lock(Member &me) {
         ck_brlock_read_lock(&lock, &me.reader);
     }
-    void read_unlock(Member &me) {
+    BENCH_INLINE void read_unlock(Member &me) {
         ck_brlock_read_unlock(&me.reader);
     }
-    void write_lock(Member &) {
+    BENCH_INLINE void write_lock(Member &) {
         ck_brlock_write_lock(&lock);
     }
-    void write_unlock(Member &) {
+    BENCH_INLINE void write_unlock(Member &) {
         ck_brlock_write_unlock(&lock);
     }
 };
@@ -49,16 +49,16 @@ struct Rwlock : Memberless {
     static constexpr size_t thread_bytes = 0;
     ck_rwlock_t lock = CK_RWLOCK_INITIALIZER;
 
-    void read_lock(Member &) {
+    BENCH_INLINE void read_lock(Member &) {
         ck_rwlock_read_lock(&lock);
     }
-    void read_unlock(Member &) {
+    BENCH_INLINE void read_unlock(Member &) {
         ck_rwlock_read_unlock(&lock);
     }
-    void write_lock(Member &) {
+    BENCH_INLINE void write_lock(Member &) {
         ck_rwlock_write_lock(&lock);
     }
-    void write_unlock(Member &) {
+    BENCH_INLINE void write_unlock(Member &) {
         ck_rwlock_write_unlock(&lock);
     }
 };
@@ -69,16 +69,16 @@ struct Pflock : Memberless {
     static constexpr size_t thread_bytes = 0;
     ck_pflock_t lock = CK_PFLOCK_INITIALIZER;
 
-    void read_lock(Member &) {
+    BENCH_INLINE void read_lock(Member &) {
         ck_pflock_read_lock(&lock);
     }
-    void read_unlock(Member &) {
+    BENCH_INLINE void read_unlock(Member &) {
         ck_pflock_read_unlock(&lock);
     }
-    void write_lock(Member &) {
+    BENCH_INLINE void write_lock(Member &) {
         ck_pflock_write_lock(&lock);
     }
-    void write_unlock(Member &) {
+    BENCH_INLINE void write_unlock(Member &) {
         ck_pflock_write_unlock(&lock);
     }
 };

@@ -22,16 +22,16 @@ struct Interlock : Memberless {
     ~Interlock() {
         ilk_rwlock_destroy(&lock);
     }
-    void read_lock(Member &) {
+    BENCH_INLINE void read_lock(Member &) {
         ilk_rwlock_read_lock(&lock);
     }
-    void read_unlock(Member &) {
+    BENCH_INLINE void read_unlock(Member &) {
         ilk_rwlock_read_unlock(&lock);
     }
-    void write_lock(Member &) {
+    BENCH_INLINE void write_lock(Member &) {
         ilk_rwlock_write_lock(&lock);
     }
-    void write_unlock(Member &) {
+    BENCH_INLINE void write_unlock(Member &) {
         ilk_rwlock_write_unlock(&lock);
     }
 };

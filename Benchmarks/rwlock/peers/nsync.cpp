@@ -16,16 +16,16 @@ struct Nsync : Memberless {
     static constexpr size_t thread_bytes = unknown_bytes;
     nsync::nsync_mu lock = NSYNC_MU_INIT;
 
-    void read_lock(Member &) {
+    BENCH_INLINE void read_lock(Member &) {
         nsync::nsync_mu_rlock(&lock);
     }
-    void read_unlock(Member &) {
+    BENCH_INLINE void read_unlock(Member &) {
         nsync::nsync_mu_runlock(&lock);
     }
-    void write_lock(Member &) {
+    BENCH_INLINE void write_lock(Member &) {
         nsync::nsync_mu_lock(&lock);
     }
-    void write_unlock(Member &) {
+    BENCH_INLINE void write_unlock(Member &) {
         nsync::nsync_mu_unlock(&lock);
     }
 };

@@ -20,16 +20,16 @@ struct Pthread : Memberless {
     ~Pthread() {
         pthread_rwlock_destroy(&lock);
     }
-    void read_lock(Member &) {
+    BENCH_INLINE void read_lock(Member &) {
         pthread_rwlock_rdlock(&lock);
     }
-    void read_unlock(Member &) {
+    BENCH_INLINE void read_unlock(Member &) {
         pthread_rwlock_unlock(&lock);
     }
-    void write_lock(Member &) {
+    BENCH_INLINE void write_lock(Member &) {
         pthread_rwlock_wrlock(&lock);
     }
-    void write_unlock(Member &) {
+    BENCH_INLINE void write_unlock(Member &) {
         pthread_rwlock_unlock(&lock);
     }
 };
@@ -40,16 +40,16 @@ struct Standard : Memberless {
     static constexpr size_t thread_bytes = 0;
     std::shared_mutex lock;
 
-    void read_lock(Member &) {
+    BENCH_INLINE void read_lock(Member &) {
         lock.lock_shared();
     }
-    void read_unlock(Member &) {
+    BENCH_INLINE void read_unlock(Member &) {
         lock.unlock_shared();
     }
-    void write_lock(Member &) {
+    BENCH_INLINE void write_lock(Member &) {
         lock.lock();
     }
-    void write_unlock(Member &) {
+    BENCH_INLINE void write_unlock(Member &) {
         lock.unlock();
     }
 };

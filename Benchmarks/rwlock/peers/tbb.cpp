@@ -15,16 +15,16 @@ template <class Mutex> struct Tbb : Memberless {
     static constexpr size_t thread_bytes = 0;
     Mutex lock;
 
-    void read_lock(Member &) {
+    BENCH_INLINE void read_lock(Member &) {
         lock.lock_shared();
     }
-    void read_unlock(Member &) {
+    BENCH_INLINE void read_unlock(Member &) {
         lock.unlock_shared();
     }
-    void write_lock(Member &) {
+    BENCH_INLINE void write_lock(Member &) {
         lock.lock();
     }
-    void write_unlock(Member &) {
+    BENCH_INLINE void write_unlock(Member &) {
         lock.unlock();
     }
 };
