@@ -37,7 +37,7 @@ import CInterlock
 ///
 /// What a producer did before a push is visible to the consumer of that element. Source: `ilk_mpmc` in
 /// `<interlock/mpmc.h>`.
-public final class MPMCRing<Element: ~Copyable>: @unchecked Sendable {
+public final class MPMCRing<Element: ~Copyable> {
     // Beside its owner, so that a push need not go through it.
     @usableFromInline
     let ring: UnsafeMutablePointer<ilk_mpmc>
@@ -134,6 +134,9 @@ public final class MPMCRing<Element: ~Copyable>: @unchecked Sendable {
         ring
     }
 }
+
+// The C ring is made for any number of threads; elements are moved through it, each with one owner.
+extension MPMCRing: @unchecked Sendable where Element: ~Copyable {}
 
 extension MPMCRing {
     /// Puts `element` into the ring if there is room. Thread-safe; never blocks or allocates.

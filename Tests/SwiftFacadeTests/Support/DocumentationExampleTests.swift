@@ -30,6 +30,8 @@ import Testing
         let queue = SafeArray<Job>()
         let accounts = ReadWriteLock<[String: Int]>([:])
         let sessions = ReadWriteLock<[String: Session]>([:])
+        let jobs = try! MPMCRing<Job>(capacity: 1)
+        func handle(_ job: Job) async {}
         func decode(_ name: String) -> Image { Image() }
         func crawl(_ url: URL) {}
         func fetch(_ url: URL) async throws {}
@@ -86,8 +88,8 @@ import Testing
             // \(example.place)
             func example\(number)(
                 _ group: inout ThrowingTaskGroup<Void, any Error>, _ ring: consuming SPSCRing<Frame>,
-                _ producer: inout SPSCRing<Int>.Producer
-            ) throws {
+                _ producer: inout SPSCRing<Int>.Producer, _ consumer: borrowing SPSCRing<Frame>.Consumer
+            ) \(example.lines.contains { $0.contains("await ") && !$0.hasPrefix("    ") } ? "async " : "")throws {
                 do {
             #sourceLocation(file: "\(example.place.split(separator: ":")[0])", line: \(example.place.split(separator: ":")[1]))
             \(example.lines.joined(separator: "\n"))
