@@ -5,8 +5,6 @@
 
 import CInterlock
 
-// Unchecked: the C ring is made for any number of threads; elements are moved through it, each with one
-// owner.
 /// A bounded queue for any number of producers and consumers.
 ///
 /// ```swift
