@@ -94,7 +94,9 @@ enum Files {
     /// or the new one, and a link of that name is replaced, not followed. Blocks.
     static func replace(_ path: String, with bytes: [UInt8]) throws(FileError) {
         let temporary = "\(path).\(getpid()).part"
-        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o644)
+        // What is left from a run that was killed goes, also if it is a link; exclusively made, it is ours.
+        unlink(temporary)
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw FileError(path) }
         var written = 0
         while written < bytes.count {

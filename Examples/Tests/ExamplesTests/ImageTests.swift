@@ -30,6 +30,10 @@ import Testing
         var image = Image(width: 10, height: 10, color: Color(red: 0, green: 0, blue: 0))
         let white = Color(red: 255, green: 255, blue: 255)
         let patch = Image(width: 6, height: 6, color: white)
+        var whole = image
+        whole.draw(patch, x: 2, y: 3)
+        #expect((2..<8).allSatisfy { x in (3..<9).allSatisfy { y in whole[x, y] == white } })
+        #expect(whole[1, 3] != white && whole[8, 3] != white && whole[2, 2] != white && whole[2, 9] != white)
         for (x, y) in [(-3, -3), (7, 7), (-3, 7), (20, 20), (-20, 0)] { image.draw(patch, x: x, y: y) }
         #expect(image[0, 0] == white && image[9, 9] == white && image[0, 9] == white)
         #expect(image[5, 5] != white && image[9, 0] != white)

@@ -114,25 +114,33 @@ enum PipelineKind: CaseIterable, Sendable {
         #expect(!FileManager.default.fileExists(atPath: "\(folder.path)/out/comparison"))
     }
 
-    /// The schedule forced: the first four readers wait for each other inside, so that a fifth one, if there
-    /// were a permit for it, would be counted in.
+    /// The schedule forced: the first four readers wait inside until there are four, and then as long as a
+    /// fifth would need that had a permit. The system adds a thread a second where all it has are blocked.
     ///
-    ///     readers 1-4 │ enter ── all four there ── leave
-    ///     readers 5-  │          (no permit)            enter ...
-    @Test(arguments: PipelineKind.allCases) func atMostFourLoadsRunAtOnceAndFourDo(_ kind: PipelineKind)
-        async throws
-    {
+    ///     readers 1-4 │ enter ── four there ── a fifth? (2.5 s) ── leave
+    ///     reader 5    │                  (no permit)                     enter ...
+    @Test(arguments: PipelineKind.allCases) func atMostFourLoadsRunAtOnceAndFourDo(
+        _ kind: PipelineKind
+    ) async throws {
         try add(12)
-        let inside = Guarded((now: 0, most: 0))
-        let meeting = ThreadBarrier(parties: 4)
+        let inside = Guarded((now: 0, most: 0, all: 0))
+        let four = Latch(count: 4)
+        let fifth = Latch(count: 1)
         var options = PipelineOptions(photoCount: 12)
         options.inFlight = 12
         options.read = { file, limit throws(FileError) in
-            inside.withLock { inside in
+            let number = inside.withLock { inside in
+                inside.all += 1
                 inside.now += 1
                 inside.most = max(inside.most, inside.now)
+                return inside.all
             }
-            meeting.wait()
+            if number <= 4 {
+                four.countDown()
+                if four.wait(timeout: .seconds(60)) { _ = fifth.wait(timeout: .milliseconds(2500)) }
+            } else if number == 5 {
+                fifth.countDown()
+            }
             defer { inside.withLock { $0.now -= 1 } }
             return try Files.contents(of: file.path, limit: limit)
         }
@@ -189,10 +197,15 @@ enum PipelineKind: CaseIterable, Sendable {
             atPath: "\(folder.path)/out/pictures/p0.jpg",
             withDestinationPath: "\(folder.path)/victim.jpg"
         )
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(folder.path)/out/pictures/p1.jpg.\(getpid()).part",
+            withDestinationPath: "\(folder.path)/victim.jpg"
+        )
         let before = try folder.contents(except: "out")
         _ = try await run(kind)
         #expect(try folder.contents(except: "out") == before)
         #expect(try Codecs.decode(folder.bytes("out/pictures/p0.jpg")).width == 30)
+        #expect(try Codecs.decode(folder.bytes("out/pictures/p1.jpg")).width == 31)
         let left = try FileManager.default.subpathsOfDirectory(atPath: "\(folder.path)/out")
         #expect(left.filter { $0.hasSuffix(".part") } == [])
     }

@@ -54,6 +54,39 @@ import Testing
         #expect(runs.count == 2)
     }
 
+    /// Two threads ask for the same new data at the same moment, again and again: neither finds it there, and
+    /// still one computation is made of both. The data is large, so that looking for it takes longer than a
+    /// thread needs to wake up.
+    ///
+    ///     thread 1 │ meet ── look: not there ── make it
+    ///     thread 2 │ meet ──── look: not there ── find it made
+    @Test func twoWhoAskFirstAtTheSameMomentShareOneComputation() async throws {
+        let rounds = 40
+        let bulk = [Double](repeating: 1, count: 50_000)
+        let runs = SafeArray<SalesData>()
+        let averages = SalesAverages { data in
+            runs.append(data)
+            return try data.average
+        }
+        let start = ThreadBarrier(parties: 2)
+        let ended = Latch(count: 2)
+        for _ in 0..<2 {
+            Thread.detachNewThread {
+                for round in 0..<rounds {
+                    let data = SalesData(revenue: bulk + [Double(round)])
+                    start.wait()
+                    averages.calculateAverage(of: data, deliverOn: .global()) { _ in }
+                }
+                ended.countDown()
+            }
+        }
+        try await ended.wait()
+        for round in 0..<rounds {
+            _ = try await averages.calculateAverage(of: SalesData(revenue: bulk + [Double(round)]))
+        }
+        #expect(runs.count == rounds)
+    }
+
     @Test func theComputationIsNotOnTheMainThreadAndTheAnswerIsOnTheMainQueue() async throws {
         let onMain = SafeArray<Bool>()
         let averages = SalesAverages { data in

@@ -16,6 +16,7 @@ import Testing
     @Test func thePeakCountsWhatOverlaps() {
         #expect(Timeline(spans: [span(0, 10), span(5, 15), span(9, 12), span(12, 20)]).peak(of: "s") == 3)
         #expect(Timeline(spans: [span(0, 10), span(10, 20), span(20, 30)]).peak(of: "s") == 1)
+        #expect(Timeline(spans: [span(20, 30), span(10, 20), span(0, 10)]).peak(of: "s") == 1)
         #expect(Timeline(spans: [span(0, 10)]).peak(of: "other") == 0)
         #expect(Timeline(spans: []).threadCount == 0)
     }
