@@ -171,8 +171,11 @@ import Testing
         await begun.taken()
         queue.cancelAllOperations()
         await blocking { [queue] in queue.waitUntilAllOperationsAreFinished() }
+        #expect(first.isCancelled)
         for operation in chain {
-            #expect(operation.isFinished && operation.isCancelled)
+            // A step may end by the cancellation above it before its own reaches it: cancelled either way, as
+            // its result says.
+            #expect(operation.isFinished)
             #expect(throws: OperationCancelled.self) { try operation.result?.get() }
         }
     }
