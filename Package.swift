@@ -50,7 +50,7 @@ let package = Package(
             name: "InterlockTests",
             dependencies: ["Interlock", "CInterlock"],
             path: "Tests/SwiftFacadeTests",
-            exclude: ["Conformance"],
+            exclude: ["Conformance", "thread-sanitizer.supp"],
             swiftSettings: strictSwift
         ),
         // One suite over the C-backed and the pure-Swift versions, and the comparison of their speed.

@@ -76,8 +76,8 @@ class TaskWaiter: Waiter, @unchecked Sendable {
 
     /// Ends the wait. Once, outside the owner's lock, by whoever took the waiter out of the line.
     func end(_ outcome: WaitOutcome) {
+        let continuation = continuation.take()
         continuation?.resume(returning: outcome)
-        continuation = nil
     }
 }
 

@@ -51,7 +51,12 @@ final class WaitingLine: Sendable {
                 self.giveUp(waiter, .timedOut)
             }
         }
-        defer { alarm?.cancel() }
+        defer {
+            alarm?.cancel()
+            // What was handed over was so under the lock. The runtime orders a resumed task after whoever resumed it,
+            // but of one that is resumed before it has quite suspended ThreadSanitizer does not hear.
+            queue.withReadLock { _ in }
+        }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 section {
