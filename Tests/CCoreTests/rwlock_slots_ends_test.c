@@ -306,7 +306,7 @@ static void interrupt(int signal) {
     (void)signal;
     int saved_errno = errno;
     size_t number = ilk__rwlock_slot_number(interrupted.lock);
-    bool inside = ilk__slot_look(ilk__my_slots(), number) == (uintptr_t)interrupted.lock;
+    bool inside = !ilk__slot_is_free(ilk__slot_look(ilk__my_slots(), number));
     read_guarded(&of_handler);
     if (ilk_rwlock_try_write_lock(of_handler.lock)) {
         of_handler.first++;

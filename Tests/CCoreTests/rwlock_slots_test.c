@@ -71,15 +71,13 @@ static void thirty_one_reads_move_it_to_slots(void **state) {
     check_free_and_destroy(&lock);
 }
 
-static void a_write_starts_the_count_of_reads_anew(void **state) {
+static void writes_between_them_do_not_hide_reads(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
-    for (int round = 0; round < 4; round++) {
-        for (int reads = 0; reads < 31; reads++) {
-            ilk_rwlock_read_lock(&lock);
-            ilk_rwlock_read_unlock(&lock);
-        }
-        if (round % 2 == 0) {
+    for (int reads = 0; reads < 31; reads++) {
+        ilk_rwlock_read_lock(&lock);
+        ilk_rwlock_read_unlock(&lock);
+        if (reads % 2 == 0) {
             ilk_rwlock_write_lock(&lock);
             ilk_rwlock_write_unlock(&lock);
         } else {
@@ -88,6 +86,33 @@ static void a_write_starts_the_count_of_reads_anew(void **state) {
             ilk_rwlock_write_unlock(&lock);
         }
         check_equal(regime_of(&lock), 0);
+    }
+    ilk_rwlock_read_lock(&lock);
+    check_equal(regime_of(&lock), ILK__RWLOCK_SLOTS);
+    ilk_rwlock_read_unlock(&lock);
+    check_free_and_destroy(&lock);
+}
+
+/* Nobody else reads, so that a look at the slots costs next to nothing. */
+static void one_threads_writes_stay_in_slots(void **state) {
+    (void)state;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    move_to_slots(&lock);
+    const uint32_t full = ILK__RWLOCK_TALLY / ILK__RWLOCK_ONE_TALLIED;
+    for (uint32_t writes = 0; writes < 4 * full; writes++) {
+        uint32_t tally = (word_of(&lock) & ILK__RWLOCK_TALLY) / ILK__RWLOCK_ONE_TALLIED;
+        check_equal(tally, writes == 0 ? 0 : (writes - 1) % full + 1);
+        check_equal(counted_readers(&lock), 0);
+        if (writes % 3 == 0) {
+            check(ilk_rwlock_try_write_lock(&lock));
+        } else {
+            ilk_rwlock_write_lock(&lock);
+        }
+        ilk_rwlock_write_unlock(&lock);
+        if (regime_of(&lock) == 0) {
+            move_to_slots(&lock); /* two looks were interrupted */
+            return;
+        }
     }
     check_free_and_destroy(&lock);
 }
@@ -527,7 +552,7 @@ static void without_membarrier_it_never_leaves_the_fence_out(void **state) {
     (void)state;
     ilk_atomic_store(&ilk__membarrier_works, false, memory_order_relaxed); /* no other thread runs yet */
     ilk_rwlock lock = ILK_RWLOCK_INIT;
-    for (int reads = 0; reads < 10 * 65536; reads++) {
+    for (int reads = 0; reads < 1 << 21; reads++) {
         ilk_rwlock_read_lock(&lock);
         check((word_of(&lock) & ILK__RWLOCK_FENCE_FREE) == 0);
         ilk_rwlock_read_unlock(&lock);
@@ -576,7 +601,8 @@ static void waiting_for_a_slot_burns_no_processor_time(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(it_is_as_small_as_promised),
     cmocka_unit_test(thirty_one_reads_move_it_to_slots),
-    cmocka_unit_test(a_write_starts_the_count_of_reads_anew),
+    cmocka_unit_test(writes_between_them_do_not_hide_reads),
+    cmocka_unit_test(one_threads_writes_stay_in_slots),
     cmocka_unit_test(reads_in_slots_leave_the_word_alone),
     cmocka_unit_test(a_read_within_a_read_holds_it_until_both_have_ended),
     cmocka_unit_test(a_writer_sleeps_until_the_last_slot_is_free),

@@ -503,7 +503,7 @@ static void a_child_after_fork_can_use_its_copy(void **state) {
         struct actor writer;
         actor_enter(&writer, &lock, WRITE);
         actor_leave(&writer);
-        _exit(ilk_atomic_load(&lock.word, memory_order_relaxed) == 0 ? 0 : 1);
+        _exit(ilk__rwlock_is_idle(ilk_atomic_load(&lock.word, memory_order_relaxed)) ? 0 : 1);
     }
     int status;
     check_equal(waitpid(child, &status, 0), child);

@@ -133,14 +133,13 @@ struct ilk__rwlock_plan ilk__rwlock_plan(const ilk_rwlock *lock, uint32_t word, 
     uint32_t writers_left = queue->writer_count;
     bool exclusives_left = first != NULL;
     if (plan.upgrade) {
-        plan.next = (plan.next & ~(ILK__RWLOCK_UPGRADABLE | ILK__RWLOCK_READS)) | ILK__RWLOCK_WRITER;
+        plan.next = (plan.next & ~ILK__RWLOCK_UPGRADABLE) | ILK__RWLOCK_WRITER;
     }
     if (plan.all_readers) {
         plan.next += queue->reader_count * ILK__RWLOCK_ONE_READER;
     }
     if (plan.first_exclusive) {
         plan.next |= writer_is_first ? ILK__RWLOCK_WRITER : ILK__RWLOCK_UPGRADABLE;
-        plan.next &= writer_is_first ? ~ILK__RWLOCK_READS : UINT32_MAX; /* a write starts the tally anew */
         writers_left -= writer_is_first ? 1 : 0;
         exclusives_left = TAILQ_NEXT(first, link) != NULL;
     }

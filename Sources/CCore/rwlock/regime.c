@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The choice of a lock's regime. All figures are clock ticks (the processor's counter) or counts; every
- * constant says which benchmark chose it. lock->regime_note holds, for a lock with slots, the number of
- * writes since it took them up; for one without, how many full tallies to let pass before it takes them
- * up again.
+ * constant says which benchmark chose it.
+ *
+ * Slots are tried rather than foreseen: what they cost a writer shows when it looks at them. A lock whose
+ * trials fail makes them ever more rarely, so that what they cost is a fixed small part of its time.
+ *
+ * lock->regime_note:
+ *   bits 0 to 23    with slots: looks of its writers since it took them up, wrapping; without: how many
+ *                   full tallies of reads to let pass before the next trial
+ *   bit 24          with slots: the last look was bad
+ *   bits 25 to 31   how many trials have failed in a row, saturating
  */
 #include "rwlock/regime.h"
 
@@ -11,10 +18,16 @@
 #include "threads/clock.h"
 #include <interlock/inline/fence.h>
 
-/* Between two looks at a fenced lock by its writers. A power of two. */
-enum { WRITES_PER_LOOK = 16 };
-/* Full tallies that a lock sits out after its slots did not pay: bench rwlock, 2 threads, 10 %. */
-enum { TALLIES_TO_SIT_OUT = 16 };
+#define NOTE_COUNT UINT32_C(0x00FFFFFF)
+#define NOTE_SUSPECT UINT32_C(0x01000000)
+#define NOTE_ONE_FAILURE UINT32_C(0x02000000)
+
+/* Writes between two looks: the tally's range. Enough that an average means something, for the gap between
+ * two writes does not. */
+enum { WRITES_PER_LOOK = ILK__RWLOCK_TALLY / ILK__RWLOCK_ONE_TALLIED };
+/* Full tallies to sit out after the first failed trial, doubling with each: bench rwlock, 2 threads, 50 %. */
+enum { TALLIES_TO_SIT_OUT = 32 };
+enum { MOST_FAILURES = 9 };
 /* A drain this short found no other reader's line: bench rwlock, 1 thread. */
 enum { QUIET_DRAIN_TICKS = 160 };
 /* Ticks that a read in a slot saves over a counted one while others read too: bench rwlock, 2 threads. */
@@ -25,6 +38,10 @@ enum { FENCE_TICKS = 3 };
 enum { MEMBARRIERS_BETWEEN_WRITES = 16 };
 /* Wraps of a slot's uses between two measurements of the membarrier. */
 enum { WRAPS_PER_MEASUREMENT = 8 };
+/* A membarrier this short found no other thread running: a writer may pay it without being late. */
+enum { CHEAP_MEMBARRIER_TICKS = 4000 };
+/* Reads without a write after which the next writer may be late once. */
+enum { READS_ALONE = 1 << 20 };
 
 /* What a membarrier took lately, in ticks; 0 before the first. */
 static ILK_ATOMIC(uint32_t) membarrier_ticks;
@@ -39,26 +56,39 @@ static void store(ILK_ATOMIC(uint32_t) * figure, uint32_t value) {
     ilk_atomic_store(figure, value, memory_order_relaxed); /* RG1 */
 }
 
+static uint32_t failures_of(uint32_t note) {
+    return note / NOTE_ONE_FAILURE;
+}
+
 bool ilk__regime_wants_slots(ilk_rwlock *lock) {
-    uint32_t to_sit_out = load(&lock->regime_note);
-    if (to_sit_out == 0) {
+    if ((uint64_t)(uintptr_t)lock >> ILK__SLOT_ADDRESS_BITS != 0) {
+        return false;
+    }
+    uint32_t note = load(&lock->regime_note);
+    if ((note & NOTE_COUNT) == 0) {
         return true;
     }
-    store(&lock->regime_note, to_sit_out - 1);
+    store(&lock->regime_note, note - 1);
     return false;
 }
 
-bool ilk__regime_counts_write(ilk_rwlock *lock) {
-    uint32_t writes = load(&lock->regime_note) + 1;
-    store(&lock->regime_note, writes);
-    return writes % WRITES_PER_LOOK == 0;
+/* Begins anew when the count of looks wraps. */
+static uint32_t writes_so_far(const ilk_rwlock *lock, uint32_t word) {
+    uint32_t looks = ilk_atomic_load(&lock->regime_note, memory_order_relaxed) & NOTE_COUNT; /* RG1 */
+    return looks * WRITES_PER_LOOK + (word & ILK__RWLOCK_TALLY) / ILK__RWLOCK_ONE_TALLIED;
 }
 
 static void take_sample(const ilk_rwlock *lock, struct ilk__slot_sample *sample) {
     sample->tag = (uint32_t)((uintptr_t)lock >> 3);
-    sample->writes = ilk_atomic_load(&lock->regime_note, memory_order_relaxed); /* RG1 */
+    sample->writes = writes_so_far(lock, ilk__rwlock_look(lock));
     sample->uses = ilk__slots_uses(lock);
     sample->ticks = (uint32_t)(ilk__clock_ticks() >> 4);
+}
+
+/* Counts begin anew now and then, so that a later one may be smaller. */
+static uint32_t growth(uint32_t before, uint32_t after) {
+    uint32_t difference = after - before;
+    return difference <= INT32_MAX ? difference : 0;
 }
 
 static void remember_membarrier(uint32_t ticks) {
@@ -72,16 +102,20 @@ bool ilk__regime_wants_fence_free(ilk_rwlock *lock, struct ilk__slot_block *bloc
     }
     struct ilk__slot_sample *sample = &block->samples[ilk__rwlock_slot_number(lock)];
     const struct ilk__slot_sample last = *sample;
-    take_sample(lock, sample);
-    if (last.tag != sample->tag) {
+    struct ilk__slot_sample now;
+    take_sample(lock, &now);
+    if (last.tag != now.tag) {
+        *sample = now;
         return false;
     }
-    uint32_t since = sample->writes - last.writes;
-    if (since == 0) {
-        return true;
+    uint32_t writes = growth(last.writes, now.writes);
+    uint32_t reads = growth(last.uses, now.uses);
+    if (writes == 0) {
+        return reads >= READS_ALONE;
     }
-    const uint64_t gain = (uint64_t)(sample->uses - last.uses) * FENCE_TICKS;
-    if (since > gain / 64) {
+    *sample = now;
+    const uint64_t gain = (uint64_t)reads * FENCE_TICKS;
+    if (writes > gain / 64) {
         return false; /* not even with the cheapest of membarriers */
     }
     uint32_t wrap = load(&wraps);
@@ -91,10 +125,22 @@ bool ilk__regime_wants_fence_free(ilk_rwlock *lock, struct ilk__slot_block *bloc
         ilk__fence_heavy();
         remember_membarrier((uint32_t)(ilk__clock_ticks() - start));
     }
-    return (uint64_t)since * load(&membarrier_ticks) < gain / 4;
+    uint32_t ticks = load(&membarrier_ticks);
+    return ticks < CHEAP_MEMBARRIER_TICKS && (uint64_t)writes * ticks < gain / 4;
+}
+
+/* Whether the slots were worth their price since the writer's last look. */
+static bool slots_pay(const struct ilk__slot_sample *last, const struct ilk__slot_sample *now,
+                      uint32_t drained_in) {
+    uint32_t writes = growth(last->writes, now->writes);
+    uint32_t reads = growth(last->uses, now->uses);
+    return drained_in < QUIET_DRAIN_TICKS ||
+           (uint64_t)reads * READ_GAIN_TICKS >= (uint64_t)writes * drained_in;
 }
 
 uint32_t ilk__regime_to_leave(ilk_rwlock *lock, uint32_t word, uint32_t paid, uint32_t drained_in) {
+    uint32_t note = load(&lock->regime_note);
+    store(&lock->regime_note, (note & ~NOTE_COUNT) | ((note + 1) & NOTE_COUNT));
     struct ilk__slot_block *block = ilk__slots_mine(true);
     if (block == NULL) {
         return 0;
@@ -102,23 +148,26 @@ uint32_t ilk__regime_to_leave(ilk_rwlock *lock, uint32_t word, uint32_t paid, ui
     struct ilk__slot_sample *sample = &block->samples[ilk__rwlock_slot_number(lock)];
     const struct ilk__slot_sample last = *sample;
     take_sample(lock, sample);
-    uint32_t writes_since = sample->writes - last.writes;
-    if (last.tag != sample->tag || writes_since == 0) {
+    if (last.tag != sample->tag || growth(last.writes, sample->writes) == 0) {
         return 0;
     }
     if ((word & ILK__RWLOCK_FENCE_FREE) != 0) {
         remember_membarrier(paid);
-        uint64_t ticks_per_write = ((uint64_t)(sample->ticks - last.ticks) << 4) / writes_since;
-        return ticks_per_write < (uint64_t)paid * MEMBARRIERS_BETWEEN_WRITES ? ILK__RWLOCK_FENCE_FREE : 0;
+        uint64_t ticks = (uint64_t)(sample->ticks - last.ticks) << 4;
+        uint64_t writes = growth(last.writes, sample->writes);
+        return ticks < writes * paid * MEMBARRIERS_BETWEEN_WRITES ? ILK__RWLOCK_FENCE_FREE : 0;
     }
-    if (drained_in < QUIET_DRAIN_TICKS) {
+    note = load(&lock->regime_note);
+    if (slots_pay(&last, sample, drained_in)) {
+        store(&lock->regime_note, note & NOTE_COUNT);
         return 0;
     }
-    uint32_t reads = sample->uses - last.uses;
-    bool pays = (uint64_t)reads * READ_GAIN_TICKS >= (uint64_t)writes_since * drained_in;
-    if (pays) {
+    if ((note & NOTE_SUSPECT) == 0) {
+        store(&lock->regime_note, note | NOTE_SUSPECT); /* once may be chance: an interrupt, a late reader */
         return 0;
     }
-    store(&lock->regime_note, TALLIES_TO_SIT_OUT);
+    uint32_t failures = failures_of(note);
+    uint32_t more = failures < MOST_FAILURES ? failures + 1 : failures;
+    store(&lock->regime_note, more * NOTE_ONE_FAILURE + ((uint32_t)TALLIES_TO_SIT_OUT << failures));
     return ILK__RWLOCK_REGIME;
 }

@@ -136,12 +136,11 @@ static uint32_t share_of(enum ilk__rwlock_kind kind) {
     return 0;
 }
 
-/* The word with `kind` inside. A write starts the tally of reads anew, and so does a read that found it full
- * and may not think about it. */
+/* The word with `kind` inside. A read that found the tally of reads full, and may not think about it, starts
+ * it anew. */
 static uint32_t with(uint32_t word, enum ilk__rwlock_kind kind) {
-    bool restarts =
-        kind == ILK__WRITE || kind == ILK__UPGRADE || (word & ILK__RWLOCK_READS) == ILK__RWLOCK_READS;
-    return (restarts ? word & ~ILK__RWLOCK_READS : word) + share_of(kind);
+    bool is_full = (word & (ILK__RWLOCK_TALLY | ILK__RWLOCK_SLOTS)) == ILK__RWLOCK_TALLY;
+    return (kind == ILK__READ && is_full ? word & ~ILK__RWLOCK_TALLY : word) + share_of(kind);
 }
 
 /* May `kind` come into a lock in this state without queueing, that is without passing a waiter? */
@@ -224,7 +223,7 @@ static ilk_status drain_until(ilk_rwlock *lock, uint32_t word, uint64_t deadline
         ilk__fence_heavy();
         paid = (uint32_t)(ilk__clock_ticks() - start) | 1;
     }
-    bool looks = ilk__regime_counts_write(lock) || paid != 0;
+    bool looks = (word & ILK__RWLOCK_TALLY) == ILK__RWLOCK_TALLY;
     uint64_t start = looks ? ilk__clock_ticks() : 0;
     if (ilk__slots_wait_empty(lock, deadline_ns) != ILK_OK) {
         leave_write(lock, 0U - ILK__RWLOCK_WRITER, "ilk_rwlock_write_lock_until");
@@ -232,15 +231,17 @@ static ilk_status drain_until(ilk_rwlock *lock, uint32_t word, uint64_t deadline
     }
     if (looks) {
         uint32_t leave = ilk__regime_to_leave(lock, word, paid, (uint32_t)(ilk__clock_ticks() - start));
-        if (leave != 0) {
-            /* RW16 relaxed: only bits that nobody else changes while WRITER is up; RW2 publishes them. */
-            ilk_atomic_fetch_and(&lock->word, ~leave, memory_order_relaxed);
-        }
+        /* RW16 relaxed: only bits that nobody else changes while WRITER is up; RW2 publishes them. */
+        ilk_atomic_fetch_and(&lock->word, ~(leave | ILK__RWLOCK_TALLY), memory_order_relaxed);
     }
     return ILK_OK;
 }
 
 void ilk__rwlock_drain(ilk_rwlock *lock, uint32_t word) {
+    bool plain = (word & ILK__RWLOCK_FENCE_FREE) == 0 && (word & ILK__RWLOCK_TALLY) != ILK__RWLOCK_TALLY;
+    if (ILK_LIKELY(plain) && ILK_LIKELY(!ilk__slots_hold(lock))) {
+        return;
+    }
     (void)drain_until(lock, word, ILK_FOREVER);
 }
 
@@ -263,20 +264,24 @@ static void think_of_slots(ilk_rwlock *lock) {
     if ((word & ILK__RWLOCK_KEEPS_READERS_OUT) != 0 || ilk__slots_mine(true) == NULL) {
         return;
     }
-    if ((word & ILK__RWLOCK_SLOTS) == 0 && (word & ILK__RWLOCK_READS) == ILK__RWLOCK_READS) {
+    if ((word & ILK__RWLOCK_SLOTS) == 0 && (word & ILK__RWLOCK_TALLY) == ILK__RWLOCK_TALLY) {
         uint32_t slots = ilk__regime_wants_slots(lock) ? ILK__RWLOCK_SLOTS : 0;
-        change_regime(lock, word, (word & ~ILK__RWLOCK_READS) | slots);
+        change_regime(lock, word, (word & ~ILK__RWLOCK_TALLY) | slots);
     }
 }
 
 /* Measures a membarrier now and then. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 void ilk__rwlock_think_slow(ilk_rwlock *lock) ILK_NONBLOCKING {
-    if (ilk__regime_wants_fence_free(lock, ilk__my_slots())) {
-        uint32_t word = ilk__rwlock_look(lock);
-        if ((word & (ILK__RWLOCK_KEEPS_READERS_OUT | ILK__RWLOCK_REGIME)) == ILK__RWLOCK_SLOTS) {
-            change_regime(lock, word, word | ILK__RWLOCK_FENCE_FREE);
-        }
+    struct ilk__slot_block *block = ilk__my_slots();
+    size_t number = ilk__rwlock_slot_number(lock);
+    /* RW18 relaxed: our own count, a hint to writers. */
+    uint32_t wraps = ilk_atomic_load(&block->wraps[number], memory_order_relaxed) + 1;
+    ilk_atomic_store(&block->wraps[number], wraps, memory_order_relaxed); /* RW18 */
+    uint32_t word = ilk__rwlock_look(lock);
+    bool is_fenced = (word & (ILK__RWLOCK_KEEPS_READERS_OUT | ILK__RWLOCK_REGIME)) == ILK__RWLOCK_SLOTS;
+    if (is_fenced && ilk__regime_wants_fence_free(lock, block)) {
+        change_regime(lock, word, word | ILK__RWLOCK_FENCE_FREE);
     }
 }
 ILK_TRUSTED_NONBLOCKING_END
@@ -297,6 +302,9 @@ static bool try_write(ilk_rwlock *lock) ILK_NONBLOCKING {
     /* A reader that notes itself at this moment sees WRITER and leaves again at once: look a few times. */
     for (int turn = 0; turn < LOOKS_OF_A_TRY; turn++) {
         if (!ilk__slots_hold(lock)) {
+            if ((word & ILK__RWLOCK_TALLY) == ILK__RWLOCK_TALLY) {
+                ilk_atomic_fetch_and(&lock->word, ~ILK__RWLOCK_TALLY, memory_order_relaxed); /* RW16 */
+            }
             return true;
         }
         ilk_cpu_relax();
@@ -317,7 +325,7 @@ void ilk_rwlock_init(ilk_rwlock *lock) {
 }
 
 void ilk_rwlock_destroy(ilk_rwlock *lock) {
-    const uint32_t harmless = ILK__RWLOCK_OBSERVED | ILK__QUEUE_BITS | ILK__RWLOCK_REGIME | ILK__RWLOCK_READS;
+    const uint32_t harmless = ILK__RWLOCK_OBSERVED | ILK__QUEUE_BITS | ILK__RWLOCK_REGIME | ILK__RWLOCK_TALLY;
     uint32_t word = ilk__rwlock_look(lock);
     if ((word & ILK__RWLOCK_FENCE_FREE) != 0) {
         ilk__fence_heavy();

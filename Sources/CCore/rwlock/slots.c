@@ -8,8 +8,9 @@
  * the readers in the other. table.h sees to it.
  *
  * Who may change what
- *   slots, uses, samples          the owner; the child after fork, which has no other threads
- *   drain                         0 -> 1 a writer about to sleep; 1 -> 0 the owner, who then wakes all
+ *   slots, wraps, samples         the owner; the child after fork, which has no other threads
+ *   drain                         WANTED: set by a writer about to sleep, taken back by the owner, who then
+ *                                 wakes all; FENCED: by the owner as it takes the block
  *   taken                         0 -> 1 a thread that takes the block (compare-and-swap); 1 -> 0 the
  *                                 owner as it ends
  *   the list of blocks            grows by the thread that has is_growing; writers walk it without
@@ -35,26 +36,33 @@ enum { SPIN_LIMIT = 288 };
 enum { RELAXES = 256 };
 /* ---- Walking ---- */
 
+/* The blocks from `next` to `end`, then those of the chunks that follow. */
 struct walk {
+    struct ilk__slot_block *next;
+    struct ilk__slot_block *end;
     struct ilk__slot_chunk *chunk;
-    uint32_t index;
-    uint32_t count;
+    uint32_t left; /* in later chunks */
 };
 
-static struct walk walk_blocks(void) {
-    /* RS2 seq_cst, pairs with RS1 (seq_cst, a new block). See the top of this file. */
-    uint32_t count = ilk_atomic_load(&ilk__slot_table.block_count, memory_order_seq_cst);
-    return (struct walk){&ilk__slot_table.chunks, 0, count};
+static inline struct walk walk_chunk(struct ilk__slot_chunk *chunk, uint32_t count) {
+    uint32_t here = count < ILK__CHUNK_BLOCKS ? count : ILK__CHUNK_BLOCKS;
+    return (struct walk){chunk->blocks, chunk->blocks + here, chunk, count - here};
 }
 
-static struct ilk__slot_block *next_block(struct walk *walk) {
-    if (walk->index == walk->count) {
-        return NULL;
+static inline struct walk walk_blocks(void) {
+    /* RS2 seq_cst, pairs with RS1 (seq_cst, a new block). See the top of this file. */
+    uint32_t count = ilk_atomic_load(&ilk__slot_table.block_count, memory_order_seq_cst);
+    return walk_chunk(&ilk__slot_table.chunks, count);
+}
+
+static inline struct ilk__slot_block *next_block(struct walk *walk) {
+    if (ILK_UNLIKELY(walk->next == walk->end)) {
+        if (ILK_LIKELY(walk->left == 0)) {
+            return NULL;
+        }
+        *walk = walk_chunk(walk->chunk->next, walk->left);
     }
-    if (walk->index > 0 && walk->index % ILK__CHUNK_BLOCKS == 0) {
-        walk->chunk = walk->chunk->next;
-    }
-    return &walk->chunk->blocks[walk->index++ % ILK__CHUNK_BLOCKS];
+    return walk->next++;
 }
 
 /* ---- Handing out ---- */
@@ -147,6 +155,9 @@ struct ilk__slot_block *ilk__slots_mine(bool may_allocate) {
         (void)ilk__at_thread_exit(give_back, ilk__my_slots());
         return ilk__my_slots();
     }
+    bool fenced = !ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed); /* FN4 */
+    ilk_atomic_store(&block->drain, fenced ? ILK__DRAIN_FENCED : 0,
+                     memory_order_relaxed); /* RS5: not used yet */
     ilk__set_my_slots(block);
     return block;
 }
@@ -155,7 +166,7 @@ struct ilk__slot_block *ilk__slots_mine(bool may_allocate) {
 static void give_back(void *context) {
     struct ilk__slot_block *block = context;
     for (size_t number = 0; number < ILK__SLOT_COUNT; number++) {
-        if (ilk__slot_look(block, number) != ILK__SLOT_FREE) {
+        if (!ilk__slot_is_free(ilk__slot_look(block, number))) {
             /* A lock is held: its unlock must find the note. Once more later; if it is never given up the
              * block stays taken, as the lock stays held. */
             (void)ilk__at_thread_exit(give_back, block);
@@ -207,7 +218,8 @@ __attribute__((constructor)) static void watch_fork(void) {
 static bool holds(const struct ilk__slot_block *block, size_t number, const ilk_rwlock *lock) {
     /* RW13 seq_cst, pairs with RW10 (seq_cst, a reader's note) and RW12 (release, freeing the slot).
      * Carries: that the reader has finished. For what sequential consistency forbids see RW10. */
-    return ilk_atomic_load(&block->slots[number], memory_order_seq_cst) == (uintptr_t)lock;
+    uint64_t seen = ilk_atomic_load(&block->slots[number], memory_order_seq_cst);
+    return ilk__slot_is_free(ilk__slot_without(seen, lock));
 }
 
 bool ilk__slots_hold(const ilk_rwlock *lock) {
@@ -244,10 +256,10 @@ static ilk_status wait_for_slot(struct ilk__slot_block *block, size_t number, co
             continue;
         }
         /* RS6 relaxed: the heavy fence orders the wish before the look, against the owner's freeing. */
-        ilk_atomic_store(&block->drain, 1, memory_order_relaxed);
+        uint32_t wishes = ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_WANTED, memory_order_relaxed);
         ilk__fence_heavy();
         if (holds(block, number, lock)) {
-            status = ilk_park_wait(&block->drain, 1, deadline_ns);
+            status = ilk_park_wait(&block->drain, wishes | ILK__DRAIN_WANTED, deadline_ns);
         }
     }
     return ILK_OK;
@@ -267,8 +279,11 @@ ilk_status ilk__slots_wait_empty(const ilk_rwlock *lock, uint64_t deadline_ns) {
 }
 
 void ilk__slot_wake_slow(struct ilk__slot_block *block) ILK_NONBLOCKING {
+    ilk__fence_light();
     /* RS7 relaxed: RW12 has freed the slot before; whoever takes the wish down wakes. */
-    if (ilk_atomic_exchange(&block->drain, 0, memory_order_relaxed) != 0) {
+    if ((ilk_atomic_load(&block->drain, memory_order_relaxed) & ILK__DRAIN_WANTED) != 0 && /* RS7 */
+        (ilk_atomic_fetch_and(&block->drain, ~ILK__DRAIN_WANTED, memory_order_relaxed) & ILK__DRAIN_WANTED) !=
+            0) {
         ilk_park_wake(&block->drain, ILK_PARK_ALL);
     }
 }
@@ -279,8 +294,9 @@ uint32_t ilk__slots_uses(const ilk_rwlock *lock) {
     struct walk walk = walk_blocks();
     const struct ilk__slot_block *block;
     while ((block = next_block(&walk)) != NULL) {
-        /* RS8 relaxed: a hint. */
-        uses += ilk_atomic_load(&block->uses[number], memory_order_relaxed);
+        /* RS8 relaxed: a hint, and off by a wrap for a moment now and then. */
+        uses += ilk_atomic_load(&block->wraps[number], memory_order_relaxed) << 16;
+        uses += (uint32_t)(ilk__slot_look(block, number) >> ILK__SLOT_ADDRESS_BITS);
     }
     return uses;
 }

@@ -40,6 +40,9 @@ static void fenced(void) {
 static void fenced_by_both(void) {
     fenced();
     ilk__membarrier_works = false;
+    for (unsigned index = 0; index < BLOCKS; index++) {
+        blocks[index].drain = ILK__DRAIN_FENCED;
+    }
 }
 
 static void fence_free(void) {
@@ -48,7 +51,7 @@ static void fence_free(void) {
 
 /* One counted read more, and readers move to slots. */
 static void about_to_take_slots(void) {
-    start_in(ILK__RWLOCK_READS);
+    start_in(ILK__RWLOCK_TALLY);
 }
 
 /* The next use of its slot makes a reader think, and nobody has written: it leaves the fence out. */
@@ -56,15 +59,17 @@ static void about_to_be_fence_free(void) {
     start_in(ILK__RWLOCK_SLOTS);
     size_t number = ilk__rwlock_slot_number(&s.lock);
     for (unsigned index = 0; index < BLOCKS; index++) {
-        blocks[index].uses[number] = ILK__SLOT_USES_PER_THOUGHT - 1;
+        blocks[index].slots[number] = ILK__SLOT_LAST_USE;
+        blocks[index].wraps[number] = 16; /* reads enough to have been alone */
         blocks[index].samples[number].tag = (uint32_t)((uintptr_t)&s.lock >> 3);
     }
 }
 
-/* Every writer looks at the regime, finds that its look at the slots took long and that nobody reads. */
+/* The next writer thinks about the regime, as the one before did, finds that its look at the slots took long
+ * and that nobody reads. */
 static void about_to_leave_slots(void) {
-    start_in(ILK__RWLOCK_SLOTS);
-    s.lock.regime_note = 15;
+    start_in(ILK__RWLOCK_SLOTS | ILK__RWLOCK_TALLY);
+    s.lock.regime_note = UINT32_C(1) << 24;
     for (unsigned index = 0; index < BLOCKS; index++) {
         blocks[index].samples[ilk__rwlock_slot_number(&s.lock)].tag = (uint32_t)((uintptr_t)&s.lock >> 3);
     }
@@ -83,7 +88,7 @@ static void check(void) {
     ex_assert(s.lock.queue == NULL);
     for (unsigned index = 0; index < BLOCKS; index++) {
         for (unsigned number = 0; number < ILK__SLOT_COUNT; number++) {
-            ex_assert(blocks[index].slots[number] == ILK__SLOT_FREE);
+            ex_assert(ilk__slot_is_free(blocks[index].slots[number]));
         }
     }
 }

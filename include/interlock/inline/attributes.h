@@ -22,6 +22,10 @@
 #define ILK_COLD __attribute__((cold, noinline))
 #define ILK_NORETURN __attribute__((noreturn))
 
+/* Part of the caller whatever the compiler thinks of the size: a lock's fast path, of which an ordinary call
+ * would be the larger half. */
+#define ILK_ALWAYS_INLINE static inline __attribute__((always_inline))
+
 /* The call never blocks, allocates or makes a system call unless someone sleeps on the other side.
  * clang 20 and later check it with -Wfunction-effects and RealtimeSanitizer; the attribute is part
  * of the function's type, so it stands behind the parameter list. */

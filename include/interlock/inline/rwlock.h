@@ -19,7 +19,8 @@
  *   bit 8   FENCE_FREE       readers enter slots without a fence; writers pay with a membarrier before
  *                            they look. Only with SLOTS. Set by a reader, cleared by a writer that
  *                            holds the lock and has paid.
- *   bits 9 to 13             reads since the last write, saturating; a hint, without SLOTS only.
+ *   bits 9 to 13   the tally, a hint. Without SLOTS: reads since somebody last thought about the regime,
+ *                  saturating. With SLOTS: writes since a writer last did, wrapping.
  *   bits 14 to 30            number of counted readers: those that are not in slots.
  *   bit 31  guard: set by nobody; a reader count that would carry into it goes slow and is reported.
  *
@@ -47,8 +48,8 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__RWLOCK_WRITER UINT32_C(0x40)
 #define ILK__RWLOCK_SLOTS UINT32_C(0x80)
 #define ILK__RWLOCK_FENCE_FREE UINT32_C(0x100)
-#define ILK__RWLOCK_ONE_READ UINT32_C(0x200)
-#define ILK__RWLOCK_READS UINT32_C(0x3E00)
+#define ILK__RWLOCK_ONE_TALLIED UINT32_C(0x200)
+#define ILK__RWLOCK_TALLY UINT32_C(0x3E00)
 #define ILK__RWLOCK_ONE_READER UINT32_C(0x4000)
 #define ILK__RWLOCK_READERS UINT32_C(0x7FFFC000)
 #define ILK__RWLOCK_REGIME (ILK__RWLOCK_SLOTS | ILK__RWLOCK_FENCE_FREE)
@@ -69,7 +70,7 @@ ILK_COLD void ilk__rwlock_upgrade_slow(ilk_rwlock *lock);
 void ilk__rwlock_drain(ilk_rwlock *lock, uint32_t word);
 /* After freeing a slot: wakes the writers that sleep on the block. */
 ILK_COLD void ilk__slot_wake_slow(struct ilk__slot_block *block) ILK_NONBLOCKING;
-/* As a reader of a fenced lock, after many reads: should the fence go? */
+/* As a reader in a slot whose count of uses has wrapped: should the fence go? */
 ILK_COLD void ilk__rwlock_think_slow(ilk_rwlock *lock) ILK_NONBLOCKING;
 
 /* Which slot of every block is this lock's: the top bits of a product spread neighbours apart. */
@@ -78,7 +79,7 @@ static inline size_t ilk__rwlock_slot_number(const ilk_rwlock *lock) ILK_NONBLOC
 }
 
 /* One attempt to move the word from a state read earlier to another. */
-static inline bool ilk__rwlock_enter(ilk_rwlock *lock, uint32_t from, uint32_t to) ILK_NONBLOCKING {
+ILK_ALWAYS_INLINE bool ilk__rwlock_enter(ilk_rwlock *lock, uint32_t from, uint32_t to) ILK_NONBLOCKING {
     /* RW1 seq_cst, pairs with RW2, RW4 and RW8 (release, giving up), and with RW10 in the slots' handshake.
      * Carries: everything the holders before us wrote.
      * If weaker: we read the guarded data as it was before their write. For what sequential consistency
@@ -86,7 +87,7 @@ static inline bool ilk__rwlock_enter(ilk_rwlock *lock, uint32_t from, uint32_t t
     return ilk_atomic_compare_exchange(&lock->word, &from, to, memory_order_seq_cst, memory_order_relaxed);
 }
 
-static inline bool ilk__rwlock_leave(ilk_rwlock *lock, uint32_t from, uint32_t to) ILK_NONBLOCKING {
+ILK_ALWAYS_INLINE bool ilk__rwlock_leave(ilk_rwlock *lock, uint32_t from, uint32_t to) ILK_NONBLOCKING {
     /* RW2 release, pairs with RW1, RW4 and RW5 (acquire, taking) and RW11 (the look after a slot was taken).
      * Carries: everything we wrote, and that we have finished reading.
      * If weaker: the next writer changes data we are still reading, or the next reader misses ours. */
@@ -98,88 +99,109 @@ static inline uint32_t ilk__rwlock_look(const ilk_rwlock *lock) ILK_NONBLOCKING 
     return ilk_atomic_load(&lock->word, memory_order_relaxed);
 }
 
-static inline uintptr_t ilk__slot_look(const struct ilk__slot_block *block, size_t number) ILK_NONBLOCKING {
+ILK_ALWAYS_INLINE uint64_t ilk__slot_look(const struct ilk__slot_block *block, size_t number)
+    ILK_NONBLOCKING {
     /* RW9 relaxed: the owner's own slot; nobody else writes it while this thread lives. */
     return ilk_atomic_load(&block->slots[number], memory_order_relaxed);
 }
 
-static inline void ilk__slot_free(struct ilk__slot_block *block, size_t number) ILK_NONBLOCKING {
+/* Whether what was seen in a slot names no lock. */
+static inline bool ilk__slot_is_free(uint64_t seen) ILK_NONBLOCKING {
+    return seen << (64 - ILK__SLOT_ADDRESS_BITS) == 0;
+}
+
+/* What was seen in a slot without the lock: that of a free slot exactly if it was this lock that it named. */
+static inline uint64_t ilk__slot_without(uint64_t seen, const ilk_rwlock *lock) ILK_NONBLOCKING {
+    return seen - (uint64_t)(uintptr_t)lock;
+}
+
+ILK_ALWAYS_INLINE void ilk__slot_free(struct ilk__slot_block *block, size_t number, uint64_t empty)
+    ILK_NONBLOCKING {
     /* RW12 release, pairs with RW13 (seq_cst, the writer's look at the slot).
      * Carries: that we have finished reading. The lock itself is not touched: it may be gone.
      * If weaker: the writer changes data we are still reading. */
-    ilk_atomic_store(&block->slots[number], ILK__SLOT_FREE, memory_order_release);
-    /* Pairs with the heavy fence of a writer about to sleep (rwlock/slots.c). Forbids: we free the slot
-     * and miss the writer's wish, while it makes the wish and misses the free slot. */
-    ilk__fence_light();
+    ilk_atomic_store(&block->slots[number], empty, memory_order_release);
+    /* Pairs with the heavy fence of a writer about to sleep (rwlock/slots.c); where that needs a fence of
+     * ours, ILK__DRAIN_FENCED is set and the slow path has it. Forbids: we free the slot and miss the
+     * writer's wish, while it makes the wish and misses the free slot. */
+    ilk_compiler_fence();
     /* RW14 relaxed: ordered by that fence. In this thread's own block, which is never freed. */
     if (ILK_UNLIKELY(ilk_atomic_load(&block->drain, memory_order_relaxed) != 0)) {
         ilk__slot_wake_slow(block);
     }
 }
 
-/* The slots' handshake: note the lock, then look whether readers are still admitted. True when in.
+/* The slots' handshake, its second half: looks whether readers are still admitted, and leaves if not.
  *     reader                          writer
  *       slot = lock                     word |= WRITER
  *       (full fence, or none)           (RW1 is one)  (membarrier, if readers have none)
  *       look at the word                look at the slot
  * Must not happen: both miss the other. */
-static inline bool ilk__rwlock_enter_slot(ilk_rwlock *lock, uint32_t word) ILK_NONBLOCKING {
-    struct ilk__slot_block *block = ilk__my_slots();
-    size_t number = ilk__rwlock_slot_number(lock);
-    if (ILK_UNLIKELY(ilk__slot_look(block, number) != ILK__SLOT_FREE)) {
-        return false;
-    }
-    if (ILK_LIKELY((word & ILK__RWLOCK_FENCE_FREE) != 0)) {
-        /* RW15 relaxed: the writer's membarrier, between its RW1 and its RW13, is our fence. */
-        ilk_atomic_store(&block->slots[number], (uintptr_t)lock, memory_order_relaxed);
-        ilk_compiler_fence();
-    } else {
-        /* RW10 seq_cst, pairs with RW1, RW5 and RW13 (seq_cst, the writer's two steps).
-         * Forbids: slot = lock; look: no writer  beside  WRITER up; look: slot empty. */
-        (void)ilk_atomic_exchange(&block->slots[number], (uintptr_t)lock, memory_order_seq_cst);
-    }
+ILK_ALWAYS_INLINE bool ilk__rwlock_stay(ilk_rwlock *lock, uint32_t word, struct ilk__slot_block *block,
+                                        size_t number, uint64_t empty) ILK_NONBLOCKING {
     /* RW11 seq_cst, pairs with RW2 and RW4 (release, giving up). Why sequentially consistent: see RW10.
      * Carries: what the last writer wrote. */
     uint32_t now = ilk_atomic_load(&lock->word, memory_order_seq_cst);
-    if (ILK_UNLIKELY((now & (ILK__RWLOCK_REGIME | ILK__RWLOCK_KEEPS_READERS_OUT)) !=
-                     (word & ILK__RWLOCK_REGIME))) {
-        ilk__slot_free(block, number);
+    if (ILK_UNLIKELY(((now ^ word) & (ILK__RWLOCK_REGIME | ILK__RWLOCK_KEEPS_READERS_OUT)) != 0)) {
+        ilk__slot_free(block, number, empty);
         return false;
     }
-    if (ILK_UNLIKELY((word & ILK__RWLOCK_FENCE_FREE) == 0)) {
-        /* RW18 relaxed: our own count, a hint to writers. Not kept where it could not be hidden behind the
-         * exchange. */
-        uint32_t uses = ilk_atomic_load(&block->uses[number], memory_order_relaxed) + 1;
-        ilk_atomic_store(&block->uses[number], uses, memory_order_relaxed); /* RW18 */
-        if (ILK_UNLIKELY(uses % ILK__SLOT_USES_PER_THOUGHT == 0)) {
-            ilk__rwlock_think_slow(lock);
+    return true;
+}
+
+/* In through a slot, of a lock whose word has just admitted readers to slots. */
+ILK_ALWAYS_INLINE bool ilk__rwlock_enter_slot(ilk_rwlock *lock, uint32_t word) ILK_NONBLOCKING {
+    struct ilk__slot_block *block = ilk__my_slots();
+    size_t number = ilk__rwlock_slot_number(lock);
+    uint64_t seen = ilk__slot_look(block, number);
+    uint64_t note = (uint64_t)(uintptr_t)lock;
+    /* Either is likely: no hint, which would move one of them far away. */
+    if ((word & ILK__RWLOCK_FENCE_FREE) != 0) {
+        if (ILK_UNLIKELY(seen != 0) && ILK_UNLIKELY(!ilk__slot_is_free(seen))) {
+            return false;
         }
+        /* RW15 relaxed: the writer's membarrier, between its RW1 and its RW13, is our fence. Uncounted: what
+         * one read stores must not depend on what the last one did. */
+        ilk_atomic_store(&block->slots[number], note, memory_order_relaxed);
+        ilk_compiler_fence();
+        return ilk__rwlock_stay(lock, word, block, number, 0);
+    }
+    if (ILK_UNLIKELY(!ilk__slot_is_free(seen))) {
+        return false;
+    }
+    /* RW10 seq_cst, pairs with RW1, RW5 and RW13 (seq_cst, the writer's two steps).
+     * Forbids: slot = lock; look: no writer  beside  WRITER up; look: slot empty. */
+    (void)ilk_atomic_exchange(&block->slots[number], seen + ILK__SLOT_ONE_USE + note, memory_order_seq_cst);
+    if (ILK_UNLIKELY(!ilk__rwlock_stay(lock, word, block, number, seen))) {
+        return false;
+    }
+    if (ILK_UNLIKELY(seen >= ILK__SLOT_LAST_USE)) {
+        ilk__rwlock_think_slow(lock);
     }
     return true;
 }
 
 /* In without waiting, if that is the plain case. */
-static inline bool ilk__rwlock_try_read_fast(ilk_rwlock *lock) ILK_NONBLOCKING {
+ILK_ALWAYS_INLINE bool ilk__rwlock_try_read_fast(ilk_rwlock *lock) ILK_NONBLOCKING {
     uint32_t word = ilk__rwlock_look(lock);
-    if (ILK_UNLIKELY((word & ILK__RWLOCK_KEEPS_READERS_OUT) != 0)) {
-        return false;
-    }
-    if (ILK_LIKELY((word & ILK__RWLOCK_SLOTS) != 0)) {
+    if (ILK_LIKELY((word & (ILK__RWLOCK_SLOTS | ILK__RWLOCK_KEEPS_READERS_OUT)) == ILK__RWLOCK_SLOTS)) {
         return ilk__rwlock_enter_slot(lock, word);
     }
     /* A full tally of reads means that slots would pay; a full count is reported: both go slow. */
-    return ILK_LIKELY((word & ILK__RWLOCK_READS) != ILK__RWLOCK_READS) &&
+    return ILK_LIKELY((word & (ILK__RWLOCK_SLOTS | ILK__RWLOCK_KEEPS_READERS_OUT)) == 0) &&
+           ILK_LIKELY((word & ILK__RWLOCK_TALLY) != ILK__RWLOCK_TALLY) &&
            ILK_LIKELY((word & ILK__RWLOCK_READERS) != ILK__RWLOCK_READERS) &&
-           ilk__rwlock_enter(lock, word, word + ILK__RWLOCK_ONE_READER + ILK__RWLOCK_ONE_READ);
+           ilk__rwlock_enter(lock, word, word + ILK__RWLOCK_ONE_READER + ILK__RWLOCK_ONE_TALLIED);
 }
 
 /* Nobody inside, nobody waiting or watching: regime and tally may be anything. */
 static inline bool ilk__rwlock_is_idle(uint32_t word) ILK_NONBLOCKING {
-    return (word & ~(ILK__RWLOCK_REGIME | ILK__RWLOCK_READS)) == 0;
+    return (word & ~(ILK__RWLOCK_REGIME | ILK__RWLOCK_TALLY)) == 0;
 }
 
-static inline void ilk_rwlock_read_lock(ilk_rwlock *lock) {
-    if (ILK_UNLIKELY(!ilk__rwlock_try_read_fast(lock))) {
+ILK_ALWAYS_INLINE void ilk_rwlock_read_lock(ilk_rwlock *lock) {
+    /* No hint here, on top of those within: it made clang's hot-cold splitting take the whole for cold. */
+    if (!ilk__rwlock_try_read_fast(lock)) {
         ilk__rwlock_read_lock_slow(lock);
     }
 }
@@ -188,11 +210,17 @@ static inline bool ilk_rwlock_try_read_lock(ilk_rwlock *lock) ILK_NONBLOCKING {
     return ILK_LIKELY(ilk__rwlock_try_read_fast(lock)) || ilk__rwlock_try_read_lock_slow(lock);
 }
 
-static inline void ilk_rwlock_read_unlock(ilk_rwlock *lock) {
+ILK_ALWAYS_INLINE void ilk_rwlock_read_unlock(ilk_rwlock *lock) {
     struct ilk__slot_block *block = ilk__my_slots();
     size_t number = ilk__rwlock_slot_number(lock);
-    if (ILK_LIKELY(ilk__slot_look(block, number) == (uintptr_t)lock)) {
-        ilk__slot_free(block, number);
+    uint64_t seen = ilk__slot_look(block, number);
+    if (seen == (uint64_t)(uintptr_t)lock) {
+        ilk__slot_free(block, number, 0); /* noted without fence, and so without count */
+        return;
+    }
+    uint64_t empty = ilk__slot_without(seen, lock);
+    if (ILK_LIKELY(ilk__slot_is_free(empty))) {
+        ilk__slot_free(block, number, empty);
         return;
     }
     uint32_t word = ilk__rwlock_look(lock);
@@ -206,7 +234,7 @@ static inline void ilk_rwlock_read_unlock(ilk_rwlock *lock) {
 
 static inline void ilk_rwlock_write_lock(ilk_rwlock *lock) {
     uint32_t word = ilk__rwlock_look(lock);
-    uint32_t held = (word & ILK__RWLOCK_REGIME) | ILK__RWLOCK_WRITER;
+    uint32_t held = word | ILK__RWLOCK_WRITER;
     if (ILK_UNLIKELY(!ilk__rwlock_is_idle(word)) || ILK_UNLIKELY(!ilk__rwlock_enter(lock, word, held))) {
         ilk__rwlock_write_lock_slow(lock);
     } else if ((word & ILK__RWLOCK_SLOTS) != 0) {
@@ -217,25 +245,33 @@ static inline void ilk_rwlock_write_lock(ilk_rwlock *lock) {
 static inline bool ilk_rwlock_try_write_lock(ilk_rwlock *lock) ILK_NONBLOCKING {
     uint32_t word = ilk__rwlock_look(lock);
     if (ILK_LIKELY(ilk__rwlock_is_idle(word) && (word & ILK__RWLOCK_SLOTS) == 0) &&
-        ILK_LIKELY(ilk__rwlock_enter(lock, word, ILK__RWLOCK_WRITER))) {
+        ILK_LIKELY(ilk__rwlock_enter(lock, word, word | ILK__RWLOCK_WRITER))) {
         return true;
     }
     return ilk__rwlock_try_write_lock_slow(lock);
 }
 
+/* Without the writer; in a lock with slots, whose bit lies two places below the tally, with one write more in
+ * the tally. That does not carry: with a full tally the writer has looked, and has begun a new one. */
+static inline uint32_t ilk__rwlock_without_writer(uint32_t word) ILK_NONBLOCKING {
+    uint32_t tallied = (word & ILK__RWLOCK_SLOTS) * (ILK__RWLOCK_ONE_TALLIED / ILK__RWLOCK_SLOTS);
+    return word - ILK__RWLOCK_WRITER + tallied;
+}
+
 static inline void ilk_rwlock_write_unlock(ilk_rwlock *lock) {
     uint32_t word = ilk__rwlock_look(lock);
-    bool plain = (word & ~ILK__RWLOCK_REGIME) == ILK__RWLOCK_WRITER;
-    if (ILK_UNLIKELY(!plain) || ILK_UNLIKELY(!ilk__rwlock_leave(lock, word, word & ILK__RWLOCK_REGIME))) {
+    bool plain = (word & ~(ILK__RWLOCK_REGIME | ILK__RWLOCK_TALLY)) == ILK__RWLOCK_WRITER;
+    if (ILK_UNLIKELY(!plain) ||
+        ILK_UNLIKELY(!ilk__rwlock_leave(lock, word, ilk__rwlock_without_writer(word)))) {
         ilk__rwlock_write_unlock_slow(lock);
     }
 }
 
 static inline void ilk_rwlock_downgrade(ilk_rwlock *lock) {
     uint32_t word = ilk__rwlock_look(lock);
-    bool plain = (word & ~ILK__RWLOCK_REGIME) == ILK__RWLOCK_WRITER;
-    if (ILK_UNLIKELY(!plain) ||
-        ILK_UNLIKELY(!ilk__rwlock_leave(lock, word, (word & ILK__RWLOCK_REGIME) + ILK__RWLOCK_ONE_READER))) {
+    bool plain = (word & ~(ILK__RWLOCK_REGIME | ILK__RWLOCK_TALLY)) == ILK__RWLOCK_WRITER;
+    uint32_t left = word - ILK__RWLOCK_WRITER + ILK__RWLOCK_ONE_READER;
+    if (ILK_UNLIKELY(!plain) || ILK_UNLIKELY(!ilk__rwlock_leave(lock, word, left))) {
         ilk__rwlock_downgrade_slow(lock);
     }
 }
@@ -260,8 +296,8 @@ static inline void ilk_rwlock_upgradable_unlock(ilk_rwlock *lock) {
 
 static inline void ilk_rwlock_upgrade(ilk_rwlock *lock) {
     uint32_t word = ilk__rwlock_look(lock);
-    uint32_t held = (word & ILK__RWLOCK_REGIME) | ILK__RWLOCK_WRITER;
-    bool plain = (word & ~(ILK__RWLOCK_REGIME | ILK__RWLOCK_READS)) == ILK__RWLOCK_UPGRADABLE;
+    uint32_t held = word - ILK__RWLOCK_UPGRADABLE + ILK__RWLOCK_WRITER;
+    bool plain = (word & ~(ILK__RWLOCK_REGIME | ILK__RWLOCK_TALLY)) == ILK__RWLOCK_UPGRADABLE;
     if (ILK_UNLIKELY(!plain) || ILK_UNLIKELY(!ilk__rwlock_enter(lock, word, held))) {
         ilk__rwlock_upgrade_slow(lock);
     } else if ((word & ILK__RWLOCK_SLOTS) != 0) {

@@ -5,8 +5,13 @@
  * rwlock/slots.c keeps the table. A lock's slot has the same number in every block, so that a writer
  * looks at one slot a thread.
  *
- * A slot holds the address of the lock, or 0 while free. It is written by the owning thread only (but
- * for a child after fork) and read by writers.
+ * A slot, from the low end:
+ *   bits 0 to 47    the address of the lock, or 0 while the slot is free
+ *   bits 48 to 63   how often the slot has been used with a fence; wraps into `wraps`. Counted anywhere else
+ *                   it would be a store that the next exchange has to wait for. A use without fence sets
+ *                   it back to 0.
+ * It is written by the owning thread only (but for a child after fork) and read by writers. A lock whose
+ * address has more than 48 bits (five-level paging asked for, a tagged pointer) never uses slots.
  */
 #ifndef INTERLOCK_INLINE_SLOTS_H
 #define INTERLOCK_INLINE_SLOTS_H
@@ -20,9 +25,15 @@
 ILK_BEGIN_DECLARATIONS
 
 #define ILK__SLOT_COUNT 8
-#define ILK__SLOT_FREE ((uintptr_t)0)
-/* After so many uses of a slot its owner thinks about the lock's regime. */
-#define ILK__SLOT_USES_PER_THOUGHT UINT32_C(0x10000)
+#define ILK__SLOT_ADDRESS_BITS 48
+#define ILK__SLOT_ONE_USE (UINT64_C(1) << ILK__SLOT_ADDRESS_BITS)
+/* A slot's last use before its count wraps; its owner then thinks about the lock's regime. */
+#define ILK__SLOT_LAST_USE (UINT64_C(0xFFFF) << ILK__SLOT_ADDRESS_BITS)
+
+/* In a block's drain: */
+#define ILK__DRAIN_WANTED UINT32_C(1) /* a writer sleeps until a slot is freed */
+#define ILK__DRAIN_FENCED                                                                                    \
+    UINT32_C(2) /* without membarrier: the owner needs a fence before it looks for wishes */
 
 /* What a thread remembers of a lock it writes, to choose the lock's regime by. */
 struct ilk__slot_sample {
@@ -35,11 +46,11 @@ struct ilk__slot_sample {
 /* 256 bytes, aligned to 128. */
 struct ilk__slot_block {
     /* The reader's line: written at every lock and unlock, read by writers. */
-    ILK_ATOMIC(uintptr_t) slots[ILK__SLOT_COUNT];
+    ILK_ATOMIC(uint64_t) slots[ILK__SLOT_COUNT];
     /* The meeting line. */
-    ILK_ATOMIC(uint32_t) drain;                 /* 1: a writer sleeps here until a slot is freed */
-    ILK_ATOMIC(uint32_t) taken;                 /* 1: a thread owns the block */
-    ILK_ATOMIC(uint32_t) uses[ILK__SLOT_COUNT]; /* the owner's count of fenced reads; hints to others */
+    ILK_ATOMIC(uint32_t) drain;                  /* writers' wishes; where they sleep */
+    ILK_ATOMIC(uint32_t) taken;                  /* 1: a thread owns the block */
+    ILK_ATOMIC(uint32_t) wraps[ILK__SLOT_COUNT]; /* of the slots' counts of uses; hints to others */
     unsigned char pad_meeting[64 - (2 + ILK__SLOT_COUNT) * sizeof(uint32_t)];
     /* The owner's own, as a writer. */
     struct ilk__slot_sample samples[ILK__SLOT_COUNT];
