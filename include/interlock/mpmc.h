@@ -82,13 +82,13 @@ bool ilk_mpmc_push_overwriting(ilk_mpmc *ring, const void *element, size_t eleme
 
 /* Pushes one element, waiting for room until `deadline_ns` at most. ILK_OK: pushed. ILK_TIMEDOUT or
  * ILK_CLOSED: not pushed. A deadline that has passed still pushes where there is room. */
-ILK_MUST_USE ilk_status ilk_mpmc_push_until(ilk_mpmc *ring, const void *element, size_t element_size,
-                                            uint64_t deadline_ns);
+ILK_MUST_USE static inline ilk_status ilk_mpmc_push_until(ilk_mpmc *ring, const void *element,
+                                                          size_t element_size, uint64_t deadline_ns);
 
 /* Pops one element, waiting for one until `deadline_ns` at most. ILK_OK: popped. ILK_TIMEDOUT: none
  * came. ILK_CLOSED: none will ever come. A deadline that has passed still pops what is there. */
-ILK_MUST_USE ilk_status ilk_mpmc_pop_until(ilk_mpmc *ring, void *element, size_t element_size,
-                                           uint64_t deadline_ns);
+ILK_MUST_USE static inline ilk_status ilk_mpmc_pop_until(ilk_mpmc *ring, void *element, size_t element_size,
+                                                         uint64_t deadline_ns);
 
 /* Claims free slots for writing in place. In: `*count` slots are wanted; out: that many or fewer,
  * contiguous, at the address returned; NULL and 0 when full or closed, or when 0 were wanted. Slots

@@ -6,12 +6,26 @@
  * Sleeping. The sleeper pays, not the other side:
  *     sleeper                                other side
  *       count itself in (…_waiting)            publish a slot (release store)
- *       heavy fence                            light fence (nothing at run time with membarrier)
- *       read the gate                          anyone counted in? step the gate, wake
- *       look for a slot once more
- *       park while the gate is as read
- *   Must not happen: the sleeper misses the slot and the other side misses the sleeper. The fences
- *   forbid it; a step of the gate between reading it and parking makes the park return.
+ *       heavy fence, raise FENCED              light fence (nothing at run time with membarrier)
+ *         or, where FENCED is up: fence        …_waiting is 0? done
+ *       look for a slot                        fence
+ *       park while the gate is as read         someone counted in? wake one
+ *   Must not happen: the sleeper misses the slot and the other side misses the sleeper. A heavy fence
+ *   interrupts every running thread, which threads that sleep often cannot afford: so the first one leaves
+ *   FENCED behind, which sends the other side through a fence of its own for as long as sleeping goes on.
+ *   FENCED is raised after the heavy fence and before its raiser counts itself out: the word was never 0 in
+ *   between, so every thread has been made to see it.
+ *
+ * Waking goes on by itself. One wake-up at a time is under way (the gate is odd), and publishing costs no
+ * system call meanwhile:
+ *     other side                             sleeper
+ *       publish, fence                         wakes up; or was about to park, and finds the gate changed
+ *       gate odd? done                         makes the gate even
+ *       make it odd, wake one                  fence
+ *                                              look for a slot
+ *   Must not happen: the other side finds the gate odd and the sleeper misses what it published. The fences
+ *   forbid it. A thread that is counted in looks at the gate before it parks and after, so an odd gate always
+ *   has someone who will come round, or nobody is left to wake.
  *   A wake-up is not a promise: the slot it was for may be behind one that is still in progress, or
  *   taken by someone who never slept. So whoever leaves a wait passes on: if there is still something
  *   for a sleeper to do, it wakes one more (or all, when the ring is drained). The one who finishes
@@ -29,6 +43,7 @@
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
 #include "ring/allocate.h"
+#include "ring/patience.h"
 #include "threads/clock.h"
 #include "threads/local.h"
 #include <interlock/mpmc.h>
@@ -41,8 +56,8 @@ _Static_assert(offsetof(struct ilk_mpmc, not_empty) == 3 * ILK__RING_SEPARATION,
 _Static_assert(sizeof(struct ilk_mpmc) == 4 * ILK__RING_SEPARATION, "the sequences are apart");
 _Static_assert(ILK__THREAD_CLAIMS == ILK_MPMC_MAX_CLAIMS, "what the header says is what a thread has");
 
-/* Looks before sleeping: the other side is often halfway through. */
-enum { SPIN_LIMIT = 128 };
+/* Looks at a slot that someone is in the middle of, before giving the core away. */
+enum { LOOKS_AT_A_SLOT = 128 };
 
 /* ---- Making and ending ---- */
 
@@ -106,9 +121,9 @@ void ilk_mpmc_destroy(ilk_mpmc *ring) {
     }
     /* An armed hook is nobody who waits: the program has said it is done. */
     uint32_t consumers =
-        ilk_atomic_load(&ring->consumers_waiting, memory_order_relaxed) & ~ILK__MPMC_ARMED; /* MP6 */
+        ilk_atomic_load(&ring->consumers_waiting, memory_order_relaxed) & ILK__MPMC_THREADS; /* MP6 */
     uint32_t producers =
-        ilk_atomic_load(&ring->producers_waiting, memory_order_relaxed) & ~ILK__MPMC_ARMED; /* MP6 */
+        ilk_atomic_load(&ring->producers_waiting, memory_order_relaxed) & ILK__MPMC_THREADS; /* MP6 */
     if (consumers + producers > 0) {
         ilk__misuse("ilk_mpmc_destroy", ring, "destroyed while %u consumers and %u producers wait",
                     (unsigned)consumers, (unsigned)producers);
@@ -133,28 +148,24 @@ static void check_size(const char *call, const ilk_mpmc *ring, size_t element_si
 
 /* ---- Waking ---- */
 
-static void open_gate(ILK_ATOMIC(uint32_t) * gate, size_t count) ILK_NONBLOCKING {
-    /* MP8 release, pairs with MP9 (acquire, reading the gate before a last look).
-     * Carries: the slot, or the closed bit, that the wake-up is for.
-     * If weaker: a sleeper reads the new gate, misses the slot, and parks on the new gate. */
-    ilk_atomic_fetch_add(gate, 1, memory_order_release);
-    ilk_park_wake(gate, count < ILK_PARK_ALL ? (uint32_t)count : ILK_PARK_ALL);
-}
-
 /* One side of the ring, for what is written once for both. */
 struct side {
     ILK_ATOMIC(uint32_t) * waiting;
     ILK_ATOMIC(uint32_t) * gate;
+    ILK_ATOMIC(uint32_t) * vain;
+    const ILK_ATOMIC(uint64_t) * counter; /* the other side's: it moves with every wake-up given */
     ilk_ring_event event;
     bool pushes;
 };
 
 static struct side consumers_of(ilk_mpmc *ring) ILK_NONBLOCKING {
-    return (struct side){&ring->consumers_waiting, &ring->not_empty, ILK_READABLE, false};
+    return (struct side){
+        &ring->consumers_waiting, &ring->not_empty, &ring->consumers_vain, &ring->tail, ILK_READABLE, false};
 }
 
 static struct side producers_of(ilk_mpmc *ring) ILK_NONBLOCKING {
-    return (struct side){&ring->producers_waiting, &ring->not_full, ILK_WRITABLE, true};
+    return (struct side){
+        &ring->producers_waiting, &ring->not_full, &ring->producers_vain, &ring->head, ILK_WRITABLE, true};
 }
 
 /* Calls the hook if it is armed for this side. It is foreign code that the contract asks to be quick. */
@@ -170,26 +181,60 @@ static void notify_if_armed(ilk_mpmc *ring, const struct side *side) ILK_NONBLOC
 }
 ILK_TRUSTED_NONBLOCKING_END
 
-static void wake(ilk_mpmc *ring, const struct side *side, size_t count) ILK_NONBLOCKING {
-    if ((ilk_atomic_load(side->waiting, memory_order_relaxed) & ~ILK__MPMC_ARMED) != 0) { /* MP6 */
-        open_gate(side->gate, count);
+/* Wakes one who sleeps on the gate, unless one is under way. Behind MP15. */
+static void wake_one(const struct side *side) ILK_NONBLOCKING {
+    /* MP12 relaxed: an odd gate ends it, and then MP15 orders what we published before the look of the one
+     * who makes it even; an even one is a basis for MP8. */
+    uint32_t gate = ilk_atomic_load(side->gate, memory_order_relaxed);
+    do {
+        if ((gate & ILK__MPMC_UNDER_WAY) != 0) {
+            return;
+        }
+        /* MP8 release, pairs with MP9 (acquire, reading the gate before a look).
+         * Carries: the slot, or the closed bit, that the wake-up is for.
+         * If weaker: a sleeper reads the new gate, misses the slot, and parks on the new gate. */
+    } while (!ilk_atomic_compare_exchange_weak(side->gate, &gate, gate + 1, memory_order_release,
+                                               memory_order_relaxed)); /* MP12 */
+    ilk_park_wake(side->gate, 1);
+}
+
+/* Once in how many steps of the counter FENCED is tried to be without: a heavy fence, which may cost ten
+ * microseconds, is then some nanoseconds a step. */
+static const uint64_t FENCED_STEPS = 1024;
+
+static void wake(ilk_mpmc *ring, const struct side *side) ILK_NONBLOCKING {
+    /* MP15 seq_cst, pairs with itself (a sleeper that found FENCED up, or that made the gate even) and with
+     * a sleeper's heavy fence. Forbids: we publish and find nobody counted in, or the gate odd, while the
+     * one counted in, or that made it even, misses what we published. */
+    ilk_atomic_fence(memory_order_seq_cst);
+    uint32_t waiting = ilk_atomic_load(side->waiting, memory_order_relaxed); /* MP6 */
+    if ((waiting & ILK__MPMC_THREADS) != 0) {
+        wake_one(side);
+    } else if (waiting == ILK__MPMC_FENCED && ilk_atomic_load(side->counter, memory_order_relaxed) /
+                                                      ILK__MPMC_STEP % FENCED_STEPS == /* MP2 */
+                                                  2) {
+        /* MP19 relaxed: whoever counts itself in afterwards finds FENCED gone and fences heavily. */
+        (void)ilk_atomic_compare_exchange(side->waiting, &waiting, 0, memory_order_relaxed,
+                                          memory_order_relaxed);
     }
     notify_if_armed(ring, side);
 }
 
-void ilk__mpmc_wake_consumers(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING {
+void ilk__mpmc_wake_consumers(ilk_mpmc *ring) ILK_NONBLOCKING {
     const struct side side = consumers_of(ring);
-    wake(ring, &side, count);
+    wake(ring, &side);
 }
 
-void ilk__mpmc_wake_producers(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING {
+void ilk__mpmc_wake_producers(ilk_mpmc *ring) ILK_NONBLOCKING {
     const struct side side = producers_of(ring);
-    wake(ring, &side, count);
+    wake(ring, &side);
 }
 
-/* Everyone, whether counted in already or only about to be: the gate is stepped in any case. */
+/* Everyone, whether counted in already or only about to be. The gate is stepped in any case, and stays odd
+ * if it was: whoever comes round first makes it even. */
 static void wake_everyone(ilk_mpmc *ring, const struct side *side) {
-    open_gate(side->gate, ILK_PARK_ALL);
+    ilk_atomic_fetch_add(side->gate, 2, memory_order_release); /* MP8 */
+    ilk_park_wake(side->gate, ILK_PARK_ALL);
     notify_if_armed(ring, side);
 }
 
@@ -197,8 +242,8 @@ void ilk_mpmc_close(ilk_mpmc *ring) {
     /* MP10 release, pairs with MP11 (acquire, asking whether it is closed): what the closer did before is
      * visible to those who find the ring closed. Pushes are ordered against it by this word alone. */
     ilk_atomic_fetch_or(&ring->tail, ILK__MPMC_CLOSED, memory_order_release);
-    /* Pairs with the heavy fence of an armer: either it sees the ring closed, or we see it armed. */
-    ilk__fence_light();
+    /* An armer either sees the ring closed, or we see it armed. */
+    ilk_atomic_fence(memory_order_seq_cst); /* MP15 */
     const struct side consumers = consumers_of(ring);
     const struct side producers = producers_of(ring);
     wake_everyone(ring, &consumers);
@@ -254,22 +299,41 @@ static size_t claim_many(ilk_mpmc *ring, ILK_ATOMIC(uint64_t) * counter, uint64_
     }
 }
 
+/* Between `count` claimed slots from `slot` on, which do not wrap, and `elements`. */
+static void copy_in(ilk_mpmc *ring, size_t slot, const unsigned char *elements, size_t count, size_t size)
+    ILK_NONBLOCKING {
+    if (count > 0) {
+        ilk_plain_write(ring->slots + slot * size, count * size);
+        memcpy(ring->slots + slot * size, elements, count * size);
+    }
+}
+
+static void copy_out(const ilk_mpmc *ring, size_t slot, unsigned char *elements, size_t count, size_t size)
+    ILK_NONBLOCKING {
+    if (count > 0) {
+        ilk_plain_read(ring->slots + slot * size, count * size);
+        memcpy(elements, ring->slots + slot * size, count * size);
+    }
+}
+
 size_t ilk_mpmc_try_push_many(ilk_mpmc *ring, const void *elements, size_t count, size_t element_size)
     ILK_NONBLOCKING {
     check_size("ilk_mpmc_try_push_many", ring, element_size);
     uint64_t position;
     size_t wanted = count < ring->capacity ? count : ring->capacity;
     size_t claimed = wanted == 0 ? 0 : claim_many(ring, &ring->tail, 0, wanted, false, &position);
+    if (claimed == 0) {
+        return 0;
+    }
+    const size_t slot = ilk__mpmc_slot(ring, position);
+    const size_t first = ring->capacity - slot < claimed ? ring->capacity - slot : claimed;
+    copy_in(ring, slot, elements, first, element_size);
+    copy_in(ring, 0, (const unsigned char *)elements + first * element_size, claimed - first, element_size);
     for (size_t index = 0; index < claimed; index++) {
-        unsigned char *slot = ilk__mpmc_element(ring, position, element_size);
-        ilk_plain_write(slot, element_size);
-        memcpy(slot, (const unsigned char *)elements + index * element_size, element_size);
         ilk__mpmc_publish(ring, position);
         position = ilk__mpmc_next(ring, position);
     }
-    if (claimed > 0) {
-        ilk__mpmc_pushed(ring, claimed);
-    }
+    ilk__mpmc_pushed(ring);
     return claimed;
 }
 
@@ -280,16 +344,18 @@ size_t ilk_mpmc_try_pop_many(ilk_mpmc *ring, void *elements, size_t count, size_
     size_t wanted = count < ring->capacity ? count : ring->capacity;
     size_t claimed =
         wanted == 0 ? 0 : claim_many(ring, &ring->head, ILK__MPMC_FULL, wanted, false, &position);
+    if (claimed == 0) {
+        return 0;
+    }
+    const size_t slot = ilk__mpmc_slot(ring, position);
+    const size_t first = ring->capacity - slot < claimed ? ring->capacity - slot : claimed;
+    copy_out(ring, slot, elements, first, element_size);
+    copy_out(ring, 0, (unsigned char *)elements + first * element_size, claimed - first, element_size);
     for (size_t index = 0; index < claimed; index++) {
-        const unsigned char *slot = ilk__mpmc_element(ring, position, element_size);
-        ilk_plain_read(slot, element_size);
-        memcpy((unsigned char *)elements + index * element_size, slot, element_size);
         ilk__mpmc_give_back(ring, position);
         position = ilk__mpmc_next(ring, position);
     }
-    if (claimed > 0) {
-        ilk__mpmc_popped(ring, claimed);
-    }
+    ilk__mpmc_popped(ring);
     return claimed;
 }
 
@@ -357,7 +423,7 @@ void *ilk_mpmc_reserve(ilk_mpmc *ring, size_t *count) ILK_NONBLOCKING {
 
 void ilk_mpmc_commit(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING {
     settle_claim("ilk_mpmc_commit", ring, false, count);
-    ilk__mpmc_pushed(ring, count);
+    ilk__mpmc_pushed(ring);
 }
 
 const void *ilk_mpmc_peek(ilk_mpmc *ring, size_t *count) ILK_NONBLOCKING {
@@ -369,7 +435,7 @@ const void *ilk_mpmc_peek(ilk_mpmc *ring, size_t *count) ILK_NONBLOCKING {
 
 void ilk_mpmc_release(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING {
     settle_claim("ilk_mpmc_release", ring, true, count);
-    ilk__mpmc_popped(ring, count);
+    ilk__mpmc_popped(ring);
 }
 
 /* ---- Overwriting ---- */
@@ -377,7 +443,7 @@ void ilk_mpmc_release(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING {
 /* Gives a thread that is in the middle of a slot time to finish: it needs nanoseconds, or if it was
  * preempted, a core. Sleeping, not yielding: a real-time caller would otherwise keep it off the core. */
 static void give_time(unsigned turn) {
-    if (turn < SPIN_LIMIT) {
+    if (turn < LOOKS_AT_A_SLOT) {
         ilk_cpu_relax();
         return;
     }
@@ -428,7 +494,7 @@ bool ilk_mpmc_push_overwriting(ilk_mpmc *ring, const void *element, size_t eleme
     ilk_plain_write(slot, element_size);
     memcpy(slot, element, element_size);
     ilk__mpmc_publish(ring, position);
-    ilk__mpmc_pushed(ring, 1);
+    ilk__mpmc_pushed(ring);
     return evicts;
 }
 
@@ -469,34 +535,64 @@ static bool can_go_on(const ilk_mpmc *ring, const struct side *side) ILK_NONBLOC
     }
 }
 
-/* Whoever leaves a wait looks after those who still sleep: see the top of this file. */
-static void pass_on(ilk_mpmc *ring, const struct side *side) {
-    if (is_drained(ring)) {
-        wake_everyone(ring, side);
-    } else if (can_go_on(ring, side)) {
-        wake(ring, side, 1);
+/* A thread is about to sleep, or to look as if it were: from here on whoever publishes sees it, or has
+ * published what it will see. */
+static void count_in(const struct side *side) {
+    /* MP16 acquire, pairs with MP18 (release, raising FENCED).
+     * Carries: what others had published before the heavy fence of whoever raised it.
+     * If weaker: we rely on that fence and miss what it has shown. */
+    uint32_t before = ilk_atomic_fetch_add(side->waiting, 1, memory_order_acquire);
+    if ((before & ILK__MPMC_FENCED) != 0) {
+        ilk_atomic_fence(memory_order_seq_cst); /* MP15 */
+    } else {
+        ilk__fence_heavy();
+        /* MP18 release, pairs with MP16 (acquire, counting in). See there. */
+        ilk_atomic_fetch_or(side->waiting, ILK__MPMC_FENCED, memory_order_release);
     }
 }
 
-static ilk_status wait_for_turn(ilk_mpmc *ring, const struct side *side, void *element, size_t element_size,
-                                uint64_t deadline_ns) {
-    ilk_status status;
-    for (int turn = 0; turn < SPIN_LIMIT; turn++) {
-        status = attempt(ring, side, element, element_size);
-        if (status != ILK_BUSY) {
-            return status;
+/* The opposite. Whoever leaves looks after those who still sleep: see the top of this file. */
+static void count_out(ilk_mpmc *ring, const struct side *side) {
+    uint32_t before = ilk_atomic_fetch_sub(side->waiting, 1, memory_order_relaxed); /* MP6 */
+    if ((before & ILK__MPMC_THREADS) == 1) {
+        return;
+    }
+    if (is_drained(ring)) {
+        wake_everyone(ring, side);
+    } else if (can_go_on(ring, side)) {
+        wake(ring, side);
+    }
+}
+
+/* Takes the wake-up that is under way upon itself, if there is one. The gate to park on, if what follows is
+ * a look. */
+static uint32_t come_round(const struct side *side) {
+    /* MP9 acquire, pairs with MP8 (release, stepping the gate). See there. A read-modify-write, for who has
+     * been woken must not read the gate as it was before: it would leave it odd, and nobody would come. */
+    uint32_t gate = ilk_atomic_fetch_add(side->gate, 0, memory_order_acquire);
+    while ((gate & ILK__MPMC_UNDER_WAY) != 0) {
+        /* The release keeps what MP8 carried for those who read the gate afterwards. */
+        if (ilk_atomic_compare_exchange_weak(side->gate, &gate, gate + 1, memory_order_acq_rel,
+                                             memory_order_acquire)) { /* MP9 */
+            ilk_atomic_fence(memory_order_seq_cst);                   /* MP15 */
+            return gate + 1;
         }
-        ilk_cpu_relax();
     }
+    return gate;
+}
+
+static ilk_status sleep_for_turn(ilk_mpmc *ring, const struct side *side, void *element, size_t element_size,
+                                 uint64_t deadline_ns) {
     if (deadline_ns != ILK_FOREVER && deadline_ns <= ilk__clock_now_ns()) {
-        return ILK_TIMEDOUT;
+        /* Asked again, because a closed ring has come here too. */
+        ilk_status status = attempt(ring, side, element, element_size);
+        return status == ILK_BUSY ? ILK_TIMEDOUT : status;
     }
-    ilk_atomic_fetch_add(side->waiting, 1, memory_order_relaxed); /* MP6 */
-    ilk__fence_heavy();
+    count_in(side);
+    ilk_status status;
     bool late = false;
     for (;;) {
-        /* MP9 acquire, pairs with MP8 (release, stepping the gate). See there. */
-        uint32_t gate = ilk_atomic_load(side->gate, memory_order_acquire);
+        uint32_t gate = come_round(side);
         status = attempt(ring, side, element, element_size);
         if (status != ILK_BUSY) {
             break;
@@ -507,22 +603,37 @@ static ilk_status wait_for_turn(ilk_mpmc *ring, const struct side *side, void *e
         }
         late = ilk_park_wait(side->gate, gate, deadline_ns) == ILK_TIMEDOUT;
     }
-    if (ilk_atomic_fetch_sub(side->waiting, 1, memory_order_relaxed) != 1) { /* MP6 */
-        pass_on(ring, side);
-    }
+    count_out(ring, side);
     return status;
 }
 
-ilk_status ilk_mpmc_push_until(ilk_mpmc *ring, const void *element, size_t element_size,
+static ilk_status wait_for_turn(ilk_mpmc *ring, const struct side *side, void *element, size_t element_size,
+                                uint64_t deadline_ns) {
+    /* MP17 relaxed: a hint for how long to look; a count lost between two threads does no harm. */
+    uint32_t vain = ilk_atomic_load(side->vain, memory_order_relaxed);
+    const int looks = looks_before_sleep(vain);
+    for (int turn = 0; turn < looks; turn++) {
+        pause_before_look(turn);
+        ilk_status status = attempt(ring, side, element, element_size);
+        if (status != ILK_BUSY) {
+            if (vain > 0) {
+                ilk_atomic_store(side->vain, after_success(vain), memory_order_relaxed); /* MP17 */
+            }
+            return status;
+        }
+    }
+    ilk_atomic_store(side->vain, vain + 1, memory_order_relaxed); /* MP17 */
+    return sleep_for_turn(ring, side, element, element_size, deadline_ns);
+}
+
+ilk_status ilk__mpmc_push_slow(ilk_mpmc *ring, const void *element, size_t element_size,
                                uint64_t deadline_ns) {
-    check_size("ilk_mpmc_push_until", ring, element_size);
     const struct side producers = producers_of(ring);
     /* The element is only read: attempt() takes both directions through one pointer. */
     return wait_for_turn(ring, &producers, (void *)(uintptr_t)element, element_size, deadline_ns);
 }
 
-ilk_status ilk_mpmc_pop_until(ilk_mpmc *ring, void *element, size_t element_size, uint64_t deadline_ns) {
-    check_size("ilk_mpmc_pop_until", ring, element_size);
+ilk_status ilk__mpmc_pop_slow(ilk_mpmc *ring, void *element, size_t element_size, uint64_t deadline_ns) {
     const struct side consumers = consumers_of(ring);
     return wait_for_turn(ring, &consumers, element, element_size, deadline_ns);
 }
@@ -534,8 +645,8 @@ void ilk_mpmc_set_notify(ilk_mpmc *ring, ilk_notify function, void *context) {
     ring->notify_context = context;
 }
 
-/* As a thread going to sleep: count in, heavy fence, look once more. When there is something to go on with
- * the arm stays up all the same: another armer may rely on it. That is one call too many, later. */
+/* As a thread that goes to sleep and finds it need not, but for the arm. When there is something to go on
+ * with the arm stays up all the same: another armer may rely on it. That is one call too many, later. */
 static bool arm(ilk_mpmc *ring, const struct side *side, const char *call) {
     if (ring->notify == NULL) {
         ilk__misuse(call, ring, "no hook is installed");
@@ -545,8 +656,10 @@ static bool arm(ilk_mpmc *ring, const struct side *side, const char *call) {
     }
     /* MP14 release, pairs with MP13 (acquire, taking the arm down). See there. */
     ilk_atomic_fetch_or(side->waiting, ILK__MPMC_ARMED, memory_order_release);
-    ilk__fence_heavy();
-    return !can_go_on(ring, side);
+    count_in(side);
+    bool armed = !can_go_on(ring, side);
+    count_out(ring, side);
+    return armed;
 }
 
 bool ilk_mpmc_arm_pop(ilk_mpmc *ring) {

@@ -5,12 +5,15 @@
  *
  * Sleeping. The sleeper pays, not the other side:
  *     sleeper                                other side
- *       raise SLEEPS                           publish its counter (release store)
+ *       raise SLEEPS and FENCED                publish its counter (release store)
  *       heavy fence                            light fence (nothing at run time with membarrier)
- *       look at the counter once more          look at the flags; any up: slow path, wake
+ *         or, where FENCED was up: fence       look at the flags; none up: done
+ *       look at the counter once more          fence, look at them again; SLEEPS: take it down, wake
  *       park while the flags are as raised
  *   Must not happen: the sleeper misses the counter and the other side misses SLEEPS. The fences
- *   forbid it; raising and parking are one word, so a wake between them makes the park return.
+ *   forbid it; raising and parking are one word, so a wake between them makes the park return. A heavy fence
+ *   interrupts the other side wherever it runs, which a side that sleeps often cannot afford: so it leaves
+ *   FENCED behind, which sends the other side through a fence of its own for as long as sleeping goes on.
  *
  * Closing. Any thread may close while a push is halfway, and both may be told the truth only once:
  *     close                                  a push that passed its first look at CLOSED
@@ -29,6 +32,7 @@
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
 #include "ring/allocate.h"
+#include "ring/patience.h"
 #include "threads/clock.h"
 #include <interlock/park.h>
 #include <interlock/spsc.h>
@@ -37,9 +41,6 @@
 _Static_assert(offsetof(struct ilk_spsc, tail) == ILK__RING_SEPARATION, "the producer's part is apart");
 _Static_assert(offsetof(struct ilk_spsc, head) == 2 * ILK__RING_SEPARATION, "the consumer's part is apart");
 _Static_assert(sizeof(struct ilk_spsc) == 3 * ILK__RING_SEPARATION, "the slots are apart");
-
-/* Looks before sleeping: the other side is often halfway through. */
-enum { SPIN_LIMIT = 128 };
 
 ilk_status ilk_spsc_create(ilk_spsc **out, size_t capacity, size_t element_size) {
     void *memory;
@@ -95,26 +96,45 @@ static uint64_t own_head(const ilk_spsc *ring) ILK_NONBLOCKING {
 
 /* ---- Waking and settling with close ---- */
 
-/* The two flags of a side that waits, and what its hook is told. */
+/* The flags of a side that waits, and what its hook is told. */
 struct side {
     uint32_t sleeps;
     uint32_t armed;
+    uint32_t fenced;
     ilk_ring_event event;
 };
-static const struct side consumer = {ILK__SPSC_CONSUMER_SLEEPS, ILK__SPSC_CONSUMER_ARMED, ILK_READABLE};
-static const struct side producer = {ILK__SPSC_PRODUCER_SLEEPS, ILK__SPSC_PRODUCER_ARMED, ILK_WRITABLE};
+static const struct side consumer = {ILK__SPSC_CONSUMER_SLEEPS, ILK__SPSC_CONSUMER_ARMED,
+                                     ILK__SPSC_CONSUMER_FENCED, ILK_READABLE};
+static const struct side producer = {ILK__SPSC_PRODUCER_SLEEPS, ILK__SPSC_PRODUCER_ARMED,
+                                     ILK__SPSC_PRODUCER_FENCED, ILK_WRITABLE};
 
-/* Lowers the flags of a side that waits, and wakes or notifies it if they were up. The hook is foreign code
- * that the contract asks to be quick. */
+/* Once in how many steps of the counter FENCED is tried to be without: a heavy fence, which may cost ten
+ * microseconds, is then some nanoseconds a step. */
+static const uint64_t FENCED_STEPS = 1024;
+
+/* Lowers the flags of a side that waits, and wakes or notifies it if they were up. `counter` is that of the
+ * calling side. The hook is foreign code that the contract asks to be quick. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
-static void wake(ilk_spsc *ring, const struct side *side) ILK_NONBLOCKING {
+static void wake(ilk_spsc *ring, const struct side *side, uint64_t counter) ILK_NONBLOCKING {
     uint32_t waits = side->sleeps | side->armed;
-    if ((ilk__spsc_flags(ring) & waits) == 0) {
+    if ((ilk__spsc_flags(ring) & (waits | side->fenced)) == 0) {
+        return;
+    }
+    /* SP20 seq_cst, pairs with itself (raising flags where FENCED was up). Forbids: we publish and find no
+     * flag, while the other side raises it and misses what we published. */
+    ilk_atomic_fence(memory_order_seq_cst);
+    uint32_t flags = ilk__spsc_flags(ring);
+    if ((flags & waits) == 0) {
+        if (counter % FENCED_STEPS == 2) {
+            /* SP21 relaxed: who raises a flag afterwards finds FENCED gone and fences heavily. */
+            (void)ilk_atomic_compare_exchange(&ring->flags, &flags, flags & ~side->fenced,
+                                              memory_order_relaxed, memory_order_relaxed);
+        }
         return;
     }
     /* SP8 acquire, pairs with SP18 (release, raising the flag): the hook installed before.
      * Only the one who takes a flag down wakes for it; the data travels by SP5 or SP6. */
-    uint32_t flags = ilk_atomic_fetch_and(&ring->flags, ~waits, memory_order_acquire);
+    flags = ilk_atomic_fetch_and(&ring->flags, ~waits, memory_order_acquire);
     if ((flags & side->sleeps) != 0) {
         ilk_park_wake(&ring->flags, ILK_PARK_ALL);
     }
@@ -133,8 +153,9 @@ size_t ilk__spsc_pushed_slow(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
         flags = ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_LAST_PUSH, memory_order_acq_rel);
         if ((flags & ILK__SPSC_SEALED) != 0) {
             uint64_t tail = own_tail(ring);
-            /* SP11 acquire, pairs with SP6: after SP9 it is the consumer's last head. */
-            uint64_t head = ilk_atomic_load(&ring->head, memory_order_acquire);
+            /* SP11 relaxed: SP9 has read SEALED, which the consumer raised after its last head (SP10), and
+             * the slots are never written again. */
+            uint64_t head = ilk_atomic_load(&ring->head, memory_order_relaxed);
             size_t refused = (size_t)(tail - head);
             refused = refused < count ? refused : count;
             ring->tail_slot = ilk__spsc_advance(ring, ring->tail_slot, ring->capacity - refused);
@@ -143,12 +164,12 @@ size_t ilk__spsc_pushed_slow(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
             count -= refused;
         }
     }
-    wake(ring, &consumer);
+    wake(ring, &consumer, own_tail(ring));
     return count;
 }
 
 void ilk__spsc_popped_slow(ilk_spsc *ring) ILK_NONBLOCKING {
-    wake(ring, &producer);
+    wake(ring, &producer, own_head(ring));
 }
 
 /* Elements the consumer has not popped, as tail says now. */
@@ -158,7 +179,7 @@ static size_t look_for_elements(ilk_spsc *ring) ILK_NONBLOCKING {
 }
 
 bool ilk__spsc_find_last_slow(ilk_spsc *ring) ILK_NONBLOCKING {
-    if (ring->sealed) {
+    if (ring->sealed != 0) {
         return false;
     }
     /* SP13 acquire, pairs with SP15 (release, raising DRAINABLE).
@@ -179,7 +200,7 @@ bool ilk__spsc_find_last_slow(ilk_spsc *ring) ILK_NONBLOCKING {
     if ((flags & ILK__SPSC_LAST_PUSH) != 0 && look_for_elements(ring) > 0) {
         return true;
     }
-    ring->sealed = true;
+    ring->sealed = 1;
     return false;
 }
 
@@ -190,9 +211,8 @@ void ilk_spsc_close(ilk_spsc *ring) {
     ilk__fence_heavy();
     /* SP15 release, pairs with SP13 (acquire, concluding). See there. */
     ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_DRAINABLE, memory_order_release);
-    ilk_park_wake(&ring->flags, ILK_PARK_ALL);
-    wake(ring, &consumer);
-    wake(ring, &producer);
+    wake(ring, &consumer, 0);
+    wake(ring, &producer, 0);
 }
 
 bool ilk_spsc_is_closed(const ilk_spsc *ring) ILK_NONBLOCKING {
@@ -281,7 +301,7 @@ void *ilk_spsc_reserve(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
     if (*count == 0) {
         end_reservation(ring);
         ilk__fence_light();
-        wake(ring, &consumer); /* it may wait for this reservation to end */
+        wake(ring, &consumer, tail); /* it may wait for this reservation to end */
         return NULL;
     }
     ring->reserved_count = *count;
@@ -298,7 +318,7 @@ void ilk_spsc_commit(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
     ilk_atomic_store(&ring->tail, tail + count, memory_order_release); /* SP5 */
     end_reservation(ring);
     ilk__fence_light();
-    wake(ring, &consumer);
+    wake(ring, &consumer, tail + count);
 }
 
 const void *ilk_spsc_peek(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
@@ -321,21 +341,32 @@ void ilk_spsc_release(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
 
 /* ---- Waiting ---- */
 
+/* Raises a flag for the other side to see: from here on it sees the flag, or has published what we will see.
+ * What the flags were, and are. */
+static uint32_t raise_flag(ilk_spsc *ring, const struct side *side, uint32_t flag) {
+    /* SP18 release, pairs with SP8 (acquire, taking the flag down): carries the hook. */
+    uint32_t before = ilk_atomic_fetch_or(&ring->flags, flag | side->fenced, memory_order_release);
+    if ((before & side->fenced) != 0) {
+        ilk_atomic_fence(memory_order_seq_cst); /* SP20 */
+    } else {
+        ilk__fence_heavy();
+    }
+    return before | flag | side->fenced;
+}
+
 /* Raises SLEEPS, and parks unless `can_go_on` says so after the fence. ILK_TIMEDOUT: time is up. */
-static ilk_status sleep_unless(ilk_spsc *ring, uint32_t sleeps, bool (*can_go_on)(ilk_spsc *),
+static ilk_status sleep_unless(ilk_spsc *ring, const struct side *side, bool (*can_go_on)(ilk_spsc *),
                                uint64_t deadline_ns) {
     if (deadline_ns != ILK_FOREVER && deadline_ns <= ilk__clock_now_ns()) {
         return ILK_TIMEDOUT;
     }
-    /* SP18 release, pairs with SP8 (acquire, taking the flag down): carries the hook. For sleeping, the heavy
-     * fence is what counts: it orders the flag before the look, against publish and give_back. */
-    uint32_t flags = ilk_atomic_fetch_or(&ring->flags, sleeps, memory_order_release) | sleeps;
-    ilk__fence_heavy();
+    uint32_t flags = raise_flag(ring, side, side->sleeps);
     ilk_status status = ILK_OK;
     if (!can_go_on(ring)) {
         status = ilk_park_wait(&ring->flags, flags, deadline_ns);
     }
-    ilk_atomic_fetch_and(&ring->flags, ~sleeps, memory_order_relaxed); /* SP18 */
+    /* SP22 relaxed: a flag that is found up in vain costs its finder a wake-up, no more. */
+    ilk_atomic_fetch_and(&ring->flags, ~side->sleeps, memory_order_relaxed);
     return status;
 }
 
@@ -344,15 +375,25 @@ static bool has_room_or_closed(ilk_spsc *ring) {
 }
 
 static bool has_element_or_drained(ilk_spsc *ring) {
-    return ilk__spsc_ready(ring, own_head(ring), 1) > 0 || ring->sealed;
+    return ilk__spsc_ready(ring, own_head(ring), 1) > 0 || ring->sealed != 0;
 }
 
-ilk_status ilk_spsc_push_until(ilk_spsc *ring, const void *element, size_t element_size,
+/* After the wait of a side: it slept, or it saved that by looking. */
+static void note_looks(uint32_t *in_vain, int turn, int looks) {
+    if (turn > looks) {
+        *in_vain += 1;
+    } else if (turn > 0) {
+        *in_vain = after_success(*in_vain);
+    }
+}
+
+ilk_status ilk__spsc_push_slow(ilk_spsc *ring, const void *element, size_t element_size,
                                uint64_t deadline_ns) {
-    check_size("ilk_spsc_push_until", ring, element_size);
     bool late = false;
+    const int looks = looks_before_sleep(ring->pushes_in_vain);
     for (int turn = 0;; turn++) {
         if (ilk_spsc_try_push(ring, element, element_size)) {
+            note_looks(&ring->pushes_in_vain, turn, looks);
             return ILK_OK;
         }
         if ((ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) != 0) {
@@ -361,31 +402,32 @@ ilk_status ilk_spsc_push_until(ilk_spsc *ring, const void *element, size_t eleme
         if (late) {
             return ILK_TIMEDOUT;
         }
-        if (turn < SPIN_LIMIT) {
-            ilk_cpu_relax();
+        if (turn < looks) {
+            pause_before_look(turn);
         } else {
-            late = sleep_unless(ring, producer.sleeps, has_room_or_closed, deadline_ns) == ILK_TIMEDOUT;
+            late = sleep_unless(ring, &producer, has_room_or_closed, deadline_ns) == ILK_TIMEDOUT;
         }
     }
 }
 
-ilk_status ilk_spsc_pop_until(ilk_spsc *ring, void *element, size_t element_size, uint64_t deadline_ns) {
-    check_size("ilk_spsc_pop_until", ring, element_size);
+ilk_status ilk__spsc_pop_slow(ilk_spsc *ring, void *element, size_t element_size, uint64_t deadline_ns) {
     bool late = false;
+    const int looks = looks_before_sleep(ring->pops_in_vain);
     for (int turn = 0;; turn++) {
         if (ilk_spsc_try_pop(ring, element, element_size)) {
+            note_looks(&ring->pops_in_vain, turn, looks);
             return ILK_OK;
         }
-        if (ring->sealed) {
+        if (ring->sealed != 0) {
             return ILK_CLOSED;
         }
         if (late) {
             return ILK_TIMEDOUT;
         }
-        if (turn < SPIN_LIMIT) {
-            ilk_cpu_relax();
+        if (turn < looks) {
+            pause_before_look(turn);
         } else {
-            late = sleep_unless(ring, consumer.sleeps, has_element_or_drained, deadline_ns) == ILK_TIMEDOUT;
+            late = sleep_unless(ring, &consumer, has_element_or_drained, deadline_ns) == ILK_TIMEDOUT;
         }
     }
 }
@@ -402,13 +444,12 @@ static bool arm(ilk_spsc *ring, const struct side *side, bool (*can_go_on)(ilk_s
     if (ring->notify == NULL) {
         ilk__misuse(call, ring, "no hook is installed");
     }
-    ilk_atomic_fetch_or(&ring->flags, side->armed, memory_order_release); /* SP18 */
-    ilk__fence_heavy();
+    (void)raise_flag(ring, side, side->armed);
     if (!can_go_on(ring)) {
         return true;
     }
     /* If the flag is down already the hook has been called, or will be: one look too many. */
-    ilk_atomic_fetch_and(&ring->flags, ~side->armed, memory_order_relaxed); /* SP18 */
+    ilk_atomic_fetch_and(&ring->flags, ~side->armed, memory_order_relaxed); /* SP22 */
     return false;
 }
 
@@ -427,7 +468,9 @@ size_t ilk_spsc_count(const ilk_spsc *ring) ILK_NONBLOCKING {
      * tail read after it is no older. If weaker: a count below zero. A tail that moved on meanwhile can make
      * it more than fits. */
     uint64_t head = ilk_atomic_load(&ring->head, memory_order_acquire);
-    uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_acquire); /* SP19 */
+    /* SP23 relaxed: no older than head for SP19's sake; what stands in the slots is nobody's business here.
+     */
+    uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed);
     size_t count = (size_t)(tail - head);
     return count < ring->capacity ? count : ring->capacity;
 }

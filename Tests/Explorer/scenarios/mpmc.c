@@ -82,6 +82,10 @@ static void push_twice(void) {
     push_element(mine(1), 1);
     push_element(mine(2), 1);
 }
+static void push_thrice(void) {
+    push_twice();
+    push_element(mine(3), 1);
+}
 
 static void try_pop(void) {
     uint64_t element = 0;
@@ -109,6 +113,10 @@ static void pop_until(void) {
 }
 static void pop_twice(void) {
     pop();
+    pop();
+}
+static void pop_thrice(void) {
+    pop_twice();
     pop();
 }
 static void pop_then_until(void) {
@@ -196,6 +204,9 @@ SCENARIO(push_push, "try_push-try_push", setup_2, try_push_twice, try_push_twice
 SCENARIO(push_push_1, "try_push-try_push-capacity-1", setup_1, try_push_twice, try_push_twice);
 SCENARIO(wait_wait, "push-pop", setup_1, push_twice, pop_twice);
 SCENARIO(wait_wait_refused, "push-pop-membarrier-refused", setup_refused, push_twice, pop_twice);
+/* Long enough to sleep behind the FENCED of an earlier sleep, and beside the one who takes it down. */
+SCENARIO(wait_often, "push_thrice-pop_thrice", setup_1, push_thrice, pop_thrice);
+SCENARIO(wait_often_two, "push_thrice-pop_twice-pop", setup_2, push_thrice, pop_twice, pop);
 SCENARIO(until, "push_until-pop_until", setup_1, push_until, pop_until);
 SCENARIO(batches, "push_many-pop_many", setup_3, push_two_at_once, pop_two_at_once);
 SCENARIO(batch_batch, "push_many-push_many-pop", setup_3, push_two_at_once, push_two_at_once, try_pop);

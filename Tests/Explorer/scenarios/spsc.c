@@ -161,6 +161,14 @@ static void pop_pop(void) {
     pop();
     pop();
 }
+static void push_thrice(void) {
+    push_push();
+    push();
+}
+static void pop_thrice(void) {
+    pop_pop();
+    pop();
+}
 static void try_push_thrice(void) {
     try_push();
     try_push();
@@ -211,6 +219,8 @@ SCENARIO(try_try, "try_push-try_pop", setup_1, try_push_thrice, try_pop_thrice);
 SCENARIO(try_try_2, "try_push-try_pop-capacity-2", setup_2, try_push_thrice, try_pop_thrice);
 SCENARIO(wait_wait, "push-pop", setup_1, push_push, pop_pop);
 SCENARIO(wait_wait_refused, "push-pop-membarrier-refused", setup_refused, push_push, pop_pop);
+/* Long enough to sleep behind the FENCED of an earlier sleep, and beside the one who takes it down. */
+SCENARIO(wait_often, "push_thrice-pop_thrice", setup_1, push_thrice, pop_thrice);
 SCENARIO(push_drain, "push_then_close-drain", setup_1, push_then_close, drain);
 SCENARIO(until_until, "push_until-pop_until", setup_1, push_until_twice, pop_until);
 SCENARIO(batches, "push_many-pop_many", setup_3, push_then_batch, pop_then_batch);

@@ -30,8 +30,19 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__MPMC_CLOSED UINT64_C(1)
 #define ILK__MPMC_FULL UINT64_C(1)
 #define ILK__MPMC_STEP UINT64_C(2)
-/* In the counts of waiters: the hook is armed for this side. */
+
+/* The words of waiters, one a side, from the low end:
+ *   bits 0 to 29  threads that sleep, or are about to
+ *   FENCED        "fence for real": this word has been other than 0 since a heavy fence that followed, so no
+ *                 thread can still act on a 0 from before. Set by a thread about to sleep, after its heavy
+ *                 fence; while it is up the next ones need only a fence of their own. Taken down by the
+ *                 other side, once in a while when nobody waits.
+ *   ARMED         the hook is armed. Set by arm_pop or arm_push, taken down by whoever calls the hook. */
+#define ILK__MPMC_FENCED UINT32_C(0x40000000)
 #define ILK__MPMC_ARMED UINT32_C(0x80000000)
+#define ILK__MPMC_THREADS UINT32_C(0x3FFFFFFF)
+/* The gates. Odd: a thread has been woken and has not looked yet; nobody else need be woken meanwhile. */
+#define ILK__MPMC_UNDER_WAY UINT32_C(1)
 
 struct ilk_mpmc {
     /* Constant after creation, but for the counts of waiters, which change only around sleeping: a line
@@ -42,7 +53,7 @@ struct ilk_mpmc {
     size_t element_size;
     uint64_t turn_step;                     /* from a position to the same slot's next */
     uint64_t skip;                          /* what the step from the last slot adds to ILK__MPMC_STEP */
-    ILK_ATOMIC(uint32_t) consumers_waiting; /* threads that sleep or are about to, and ILK__MPMC_ARMED */
+    ILK_ATOMIC(uint32_t) consumers_waiting; /* see ILK__MPMC_FENCED */
     ILK_ATOMIC(uint32_t) producers_waiting;
     ilk_notify notify;
     void *notify_context;
@@ -55,16 +66,24 @@ struct ilk_mpmc {
     ILK_ATOMIC(uint64_t) head; /* the next position to pop at; consumers */
     unsigned char separate_gates[ILK__RING_SEPARATION - sizeof(uint64_t)];
 
-    /* Words slept on; they count the wake-ups. */
-    ILK_ATOMIC(uint32_t) not_empty;
+    /* What only those who wait use, and those who wake them. */
+    ILK_ATOMIC(uint32_t) not_empty; /* words slept on; see ILK__MPMC_UNDER_WAY */
     ILK_ATOMIC(uint32_t) not_full;
-    unsigned char separate_sequences[ILK__RING_SEPARATION - 2 * sizeof(uint32_t)];
+    ILK_ATOMIC(uint32_t) consumers_vain; /* see ring/patience.h */
+    ILK_ATOMIC(uint32_t) producers_vain;
+    unsigned char separate_sequences[ILK__RING_SEPARATION - 4 * sizeof(uint32_t)];
 };
 
 ILK_COLD ILK_NORETURN void ilk__mpmc_wrong_size(const char *call, const ilk_mpmc *ring, size_t element_size);
-/* Wakes up to `count` of those who wait for elements, or for room. */
-ILK_COLD void ilk__mpmc_wake_consumers(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING;
-ILK_COLD void ilk__mpmc_wake_producers(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING;
+/* Wakes one of those who wait for elements, or for room, unless one is under way already; it sees to the
+ * others. */
+ILK_COLD void ilk__mpmc_wake_consumers(ilk_mpmc *ring) ILK_NONBLOCKING;
+ILK_COLD void ilk__mpmc_wake_producers(ilk_mpmc *ring) ILK_NONBLOCKING;
+/* The waiting calls, after one attempt in vain. */
+ILK_COLD ilk_status ilk__mpmc_push_slow(ilk_mpmc *ring, const void *element, size_t element_size,
+                                        uint64_t deadline_ns);
+ILK_COLD ilk_status ilk__mpmc_pop_slow(ilk_mpmc *ring, void *element, size_t element_size,
+                                       uint64_t deadline_ns);
 
 static inline size_t ilk__mpmc_slot(const ilk_mpmc *ring, uint64_t position) ILK_NONBLOCKING {
     return (size_t)((position & (ring->turn_step - 1)) >> 1);
@@ -148,22 +167,22 @@ static inline void ilk__mpmc_give_back(ilk_mpmc *ring, uint64_t position) ILK_NO
                      memory_order_release);
 }
 
-/* After publishing `count` elements: wakes those who wait for them. */
-static inline void ilk__mpmc_pushed(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING {
+/* After publishing elements: wakes those who wait for them. */
+static inline void ilk__mpmc_pushed(ilk_mpmc *ring) ILK_NONBLOCKING {
     /* The light fence pairs with the heavy one of a consumer going to sleep (mpmc.c). Forbids: we publish
-     * and miss the waiter, while it counts itself in and misses the element. */
+     * and find nobody and no FENCED, while it counts itself in and misses the element. */
     ilk__fence_light();
-    /* MP6 relaxed: ordered by that fence. */
+    /* MP6 relaxed: ordered by that fence, or looked at again behind MP15. */
     if (ILK_UNLIKELY(ilk_atomic_load(&ring->consumers_waiting, memory_order_relaxed) != 0)) {
-        ilk__mpmc_wake_consumers(ring, count);
+        ilk__mpmc_wake_consumers(ring);
     }
 }
 
-/* After giving `count` slots back: wakes those who wait for room. As ilk__mpmc_pushed. */
-static inline void ilk__mpmc_popped(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING {
+/* After giving slots back: wakes those who wait for room. As ilk__mpmc_pushed. */
+static inline void ilk__mpmc_popped(ilk_mpmc *ring) ILK_NONBLOCKING {
     ilk__fence_light();
     if (ILK_UNLIKELY(ilk_atomic_load(&ring->producers_waiting, memory_order_relaxed) != 0)) { /* MP6 */
-        ilk__mpmc_wake_producers(ring, count);
+        ilk__mpmc_wake_producers(ring);
     }
 }
 
@@ -180,7 +199,7 @@ static inline bool ilk_mpmc_try_push(ilk_mpmc *ring, const void *element, size_t
     ilk_plain_write(slot, element_size);
     memcpy(slot, element, element_size);
     ilk__mpmc_publish(ring, position);
-    ilk__mpmc_pushed(ring, 1);
+    ilk__mpmc_pushed(ring);
     return true;
 }
 
@@ -196,8 +215,24 @@ static inline bool ilk_mpmc_try_pop(ilk_mpmc *ring, void *element, size_t elemen
     ilk_plain_read(slot, element_size);
     memcpy(element, slot, element_size);
     ilk__mpmc_give_back(ring, position);
-    ilk__mpmc_popped(ring, 1);
+    ilk__mpmc_popped(ring);
     return true;
+}
+
+static inline ilk_status ilk_mpmc_push_until(ilk_mpmc *ring, const void *element, size_t element_size,
+                                             uint64_t deadline_ns) {
+    if (ILK_LIKELY(ilk_mpmc_try_push(ring, element, element_size))) {
+        return ILK_OK;
+    }
+    return ilk__mpmc_push_slow(ring, element, element_size, deadline_ns);
+}
+
+static inline ilk_status ilk_mpmc_pop_until(ilk_mpmc *ring, void *element, size_t element_size,
+                                            uint64_t deadline_ns) {
+    if (ILK_LIKELY(ilk_mpmc_try_pop(ring, element, element_size))) {
+        return ILK_OK;
+    }
+    return ilk__mpmc_pop_slow(ring, element, element_size, deadline_ns);
 }
 
 ILK_END_DECLARATIONS

@@ -25,6 +25,11 @@ ILK_BEGIN_DECLARATIONS
  *   PRODUCER_SLEEPS  the same for the producer.
  *   CONSUMER_ARMED   set by arm_pop; cleared by whoever calls the hook.
  *   PRODUCER_ARMED   the same for arm_push.
+ *   CONSUMER_FENCED  set by the consumer with SLEEPS or ARMED, which it follows up by a heavy fence: the
+ *                    producer can no longer act on flags from before, and looks at them behind a fence of
+ *                    its own. While it is up, the consumer needs no heavy fence. Cleared by the producer,
+ *                    once in a while when the consumer does not wait.
+ *   PRODUCER_FENCED  the same for the producer.
  *   CLOSED           set by close, first. Pushes that start afterwards fail.
  *   DRAINABLE        set by close, after the heavy fence. Pops may now conclude that nothing follows.
  *   LAST_PUSH        set by a producer whose push met CLOSED halfway, to have it count.
@@ -38,6 +43,11 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__SPSC_SEALED UINT32_C(0x20)
 #define ILK__SPSC_CONSUMER_ARMED UINT32_C(0x40)
 #define ILK__SPSC_PRODUCER_ARMED UINT32_C(0x80)
+#define ILK__SPSC_CONSUMER_FENCED UINT32_C(0x100)
+#define ILK__SPSC_PRODUCER_FENCED UINT32_C(0x200)
+/* What sends a consumer that gave slots back to its slow path; all other flags do that to a producer. */
+#define ILK__SPSC_PRODUCER_WAITS                                                                             \
+    (ILK__SPSC_PRODUCER_SLEEPS | ILK__SPSC_PRODUCER_ARMED | ILK__SPSC_PRODUCER_FENCED)
 
 struct ilk_spsc {
     /* Constant after creation, but for the flags: a line both sides keep in their caches. */
@@ -55,15 +65,18 @@ struct ilk_spsc {
     size_t tail_slot;              /* where element number tail goes */
     size_t reserved_count;         /* slots open to the producer */
     ILK_ATOMIC(uint32_t) reserved; /* 1 while a reservation is open */
+    uint32_t pushes_in_vain;       /* see ring/patience.h */
     unsigned char separate_consumer[ILK__RING_SEPARATION - 2 * sizeof(uint64_t) - 2 * sizeof(size_t) -
-                                    sizeof(uint32_t)];
+                                    2 * sizeof(uint32_t)];
 
     /* The consumer's. The producer reads head only. */
     ILK_ATOMIC(uint64_t) head; /* elements ever popped */
     uint64_t tail_seen;        /* the tail this side knows: at most the real one */
     size_t head_slot;          /* where element number head is */
-    bool sealed;               /* this side sealed the ring: tail means nothing any more */
-    unsigned char separate_slots[ILK__RING_SEPARATION - 2 * sizeof(uint64_t) - sizeof(size_t) - sizeof(bool)];
+    uint32_t pops_in_vain;     /* see ring/patience.h */
+    uint32_t sealed;           /* 1: this side sealed the ring; tail means nothing any more */
+    unsigned char
+        separate_slots[ILK__RING_SEPARATION - 2 * sizeof(uint64_t) - sizeof(size_t) - 2 * sizeof(uint32_t)];
 };
 
 ILK_COLD ILK_NORETURN void ilk__spsc_wrong_size(const char *call, const ilk_spsc *ring, size_t element_size);
@@ -71,6 +84,11 @@ ILK_COLD ILK_NORETURN void ilk__spsc_wrong_size(const char *call, const ilk_spsc
 ILK_COLD size_t ilk__spsc_pushed_slow(ilk_spsc *ring, size_t count) ILK_NONBLOCKING;
 /* After releasing slots with a flag up: wakes. */
 ILK_COLD void ilk__spsc_popped_slow(ilk_spsc *ring) ILK_NONBLOCKING;
+/* The waiting calls, after one attempt in vain. */
+ILK_COLD ilk_status ilk__spsc_push_slow(ilk_spsc *ring, const void *element, size_t element_size,
+                                        uint64_t deadline_ns);
+ILK_COLD ilk_status ilk__spsc_pop_slow(ilk_spsc *ring, void *element, size_t element_size,
+                                       uint64_t deadline_ns);
 /* Looks for elements on a closed ring, and seals it if there are none: true if there are. */
 ILK_COLD bool ilk__spsc_find_last_slow(ilk_spsc *ring) ILK_NONBLOCKING;
 
@@ -129,11 +147,10 @@ static inline size_t ilk__spsc_publish(ilk_spsc *ring, uint64_t tail, size_t cou
     ring->tail_slot = ilk__spsc_advance(ring, ring->tail_slot, count);
     /* SP5 release, pairs with SP3 (acquire, looking for elements) and SP19. See SP3. */
     ilk_atomic_store(&ring->tail, tail + count, memory_order_release);
-    /* The light fence pairs with the heavy one of a consumer going to sleep (SP13) and of close
-     * (SP14). Forbids: we publish and miss the flag, while the other side sets the flag and misses
-     * the element. */
+    /* The light fence pairs with the heavy one of a consumer going to sleep and of close. Forbids: we
+     * publish and miss the flag, while the other side sets the flag and misses the element. */
     ilk__fence_light();
-    if (ILK_UNLIKELY(ilk__spsc_flags(ring) != 0)) {
+    if (ILK_UNLIKELY((ilk__spsc_flags(ring) & ~ILK__SPSC_PRODUCER_WAITS) != 0)) {
         return ilk__spsc_pushed_slow(ring, count);
     }
     return count;
@@ -142,12 +159,12 @@ static inline size_t ilk__spsc_publish(ilk_spsc *ring, uint64_t tail, size_t cou
 /* Gives `count` slots back. */
 static inline void ilk__spsc_give_back(ilk_spsc *ring, uint64_t head, size_t count) ILK_NONBLOCKING {
     ring->head_slot = ilk__spsc_advance(ring, ring->head_slot, count);
-    /* SP6 release, pairs with SP2 (acquire, looking for room), SP11 (after a lost close) and SP19. See SP2.
+    /* SP6 release, pairs with SP2 (acquire, looking for room) and SP19. See SP2.
      */
     ilk_atomic_store(&ring->head, head + count, memory_order_release);
-    /* The light fence pairs with the heavy one of a producer going to sleep (SP13), as in publish. */
+    /* The light fence pairs with the heavy one of a producer going to sleep, as in publish. */
     ilk__fence_light();
-    if (ILK_UNLIKELY(ilk__spsc_flags(ring) != 0)) {
+    if (ILK_UNLIKELY((ilk__spsc_flags(ring) & ILK__SPSC_PRODUCER_WAITS) != 0)) {
         ilk__spsc_popped_slow(ring);
     }
 }
@@ -183,6 +200,22 @@ static inline bool ilk_spsc_try_pop(ilk_spsc *ring, void *element, size_t elemen
     memcpy(element, slot, element_size);
     ilk__spsc_give_back(ring, head, 1);
     return true;
+}
+
+static inline ilk_status ilk_spsc_push_until(ilk_spsc *ring, const void *element, size_t element_size,
+                                             uint64_t deadline_ns) {
+    if (ILK_LIKELY(ilk_spsc_try_push(ring, element, element_size))) {
+        return ILK_OK;
+    }
+    return ilk__spsc_push_slow(ring, element, element_size, deadline_ns);
+}
+
+static inline ilk_status ilk_spsc_pop_until(ilk_spsc *ring, void *element, size_t element_size,
+                                            uint64_t deadline_ns) {
+    if (ILK_LIKELY(ilk_spsc_try_pop(ring, element, element_size))) {
+        return ILK_OK;
+    }
+    return ilk__spsc_pop_slow(ring, element, element_size, deadline_ns);
 }
 
 ILK_END_DECLARATIONS

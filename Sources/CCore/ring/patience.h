@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How long a thread looks at a ring before it sleeps. The other side is often halfway through, and sleeping
+ * and waking cost microseconds on both sides, so looking for a while pays; a ring that is fed slowly would
+ * burn that while for every element. So each side of a ring counts the waits in a row that looked in vain:
+ * after a few of them its threads sleep at once, but for one wait in sixteen, which finds out whether looking
+ * has come to pay again.
+ */
+#ifndef INTERLOCK_RING_PATIENCE_H
+#define INTERLOCK_RING_PATIENCE_H
+
+#include "threads/yield.h"
+#include <interlock/inline/atomic.h>
+#include <stdint.h>
+
+/* Looks before sleeping: the last ones give the core away instead of pausing, because the other side may be
+ * waiting for this very core. Chosen by bench rings, blocking. */
+enum { SPIN_LIMIT = 80 };
+enum { PAUSES = 64 };
+enum { TRIES_IN_VAIN = 4, WAITS_BETWEEN_TRIES = 16 };
+
+static inline int looks_before_sleep(uint32_t waits_in_vain) {
+    return waits_in_vain < TRIES_IN_VAIN || waits_in_vain % WAITS_BETWEEN_TRIES == 0 ? SPIN_LIMIT : 0;
+}
+
+/* The count after a wait that looking has ended. One that was a try may have been a stroke of luck: it earns
+ * one more. */
+static inline uint32_t after_success(uint32_t waits_in_vain) {
+    return waits_in_vain < TRIES_IN_VAIN ? 0 : TRIES_IN_VAIN - 1;
+}
+
+static inline void pause_before_look(int turn) {
+    if (turn < PAUSES) {
+        ilk_cpu_relax();
+    } else {
+        ilk__thread_yield();
+    }
+}
+
+#endif
