@@ -28,8 +28,8 @@
  *   has someone who will come round, or nobody is left to wake.
  *   A wake-up is not a promise: the slot it was for may be behind one that is still in progress, or
  *   taken by someone who never slept. So whoever leaves a wait passes on: if there is still something
- *   for a sleeper to do, it wakes one more (or all, when the ring is drained). The one who finishes
- *   the slot in progress wakes too. Together: while the slot at head is full, or the ring is closed and
+ *   for a sleeper to do, or the ring is drained, it wakes one more. The one who finishes the slot in
+ *   progress wakes too. Together: while the slot at head is full, or the ring is closed and
  *   drained, and somebody sleeps for it, a wake-up is under way.
  *
  * Overwriting, when full: the slot at tail is the slot at head, and full.
@@ -190,11 +190,10 @@ static void wake_one(const struct side *side) ILK_NONBLOCKING {
         if ((gate & ILK__MPMC_UNDER_WAY) != 0) {
             return;
         }
-        /* MP8 release, pairs with MP9 (acquire, reading the gate before a look).
-         * Carries: the slot, or the closed bit, that the wake-up is for.
-         * If weaker: a sleeper reads the new gate, misses the slot, and parks on the new gate. */
-    } while (!ilk_atomic_compare_exchange_weak(side->gate, &gate, gate + 1, memory_order_release,
-                                               memory_order_relaxed)); /* MP12 */
+        /* MP8 relaxed: MP15, a release fence for it, carries the slot or the closed bit that the wake-up is
+         * for to MP9. */
+    } while (!ilk_atomic_compare_exchange_weak(side->gate, &gate, gate + 1, memory_order_relaxed,
+                                               memory_order_relaxed));
     ilk_park_wake(side->gate, 1);
 }
 
@@ -203,9 +202,10 @@ static void wake_one(const struct side *side) ILK_NONBLOCKING {
 static const uint64_t FENCED_STEPS = 1024;
 
 static void wake(ilk_mpmc *ring, const struct side *side) ILK_NONBLOCKING {
-    /* MP15 seq_cst, pairs with itself (a sleeper that found FENCED up, or that made the gate even) and with
-     * a sleeper's heavy fence. Forbids: we publish and find nobody counted in, or the gate odd, while the
-     * one counted in, or that made it even, misses what we published. */
+    /* MP15 seq_cst, pairs with itself (a sleeper that found FENCED up, or that made the gate even), with
+     * a sleeper's heavy fence, and with MP9 (acquire, reading the gate). Forbids: we publish and find nobody
+     * counted in, or the gate odd, while the one counted in, or that made it even, misses what we published.
+     */
     ilk_atomic_fence(memory_order_seq_cst);
     uint32_t waiting = ilk_atomic_load(side->waiting, memory_order_relaxed); /* MP6 */
     if ((waiting & ILK__MPMC_THREADS) != 0) {
@@ -231,9 +231,9 @@ void ilk__mpmc_wake_producers(ilk_mpmc *ring) ILK_NONBLOCKING {
 }
 
 /* Everyone, whether counted in already or only about to be. The gate is stepped in any case, and stays odd
- * if it was: whoever comes round first makes it even. */
+ * if it was: whoever comes round first makes it even. Behind MP15. */
 static void wake_everyone(ilk_mpmc *ring, const struct side *side) {
-    ilk_atomic_fetch_add(side->gate, 2, memory_order_release); /* MP8 */
+    ilk_atomic_fetch_add(side->gate, 2, memory_order_relaxed); /* MP8 */
     ilk_park_wake(side->gate, ILK_PARK_ALL);
     notify_if_armed(ring, side);
 }
@@ -557,9 +557,7 @@ static void count_out(ilk_mpmc *ring, const struct side *side) {
     if ((before & ILK__MPMC_THREADS) == 1) {
         return;
     }
-    if (is_drained(ring)) {
-        wake_everyone(ring, side);
-    } else if (can_go_on(ring, side)) {
+    if (can_go_on(ring, side)) {
         wake(ring, side);
     }
 }
@@ -567,18 +565,22 @@ static void count_out(ilk_mpmc *ring, const struct side *side) {
 /* Takes the wake-up that is under way upon itself, if there is one. The gate to park on, if what follows is
  * a look. */
 static uint32_t come_round(const struct side *side) {
-    /* MP9 acquire, pairs with MP8 (release, stepping the gate). See there. A read-modify-write, for who has
-     * been woken must not read the gate as it was before: it would leave it odd, and nobody would come. */
-    uint32_t gate = ilk_atomic_fetch_add(side->gate, 0, memory_order_acquire);
-    while ((gate & ILK__MPMC_UNDER_WAY) != 0) {
-        /* The release keeps what MP8 carried for those who read the gate afterwards. */
-        if (ilk_atomic_compare_exchange_weak(side->gate, &gate, gate + 1, memory_order_acq_rel,
-                                             memory_order_acquire)) { /* MP9 */
-            ilk_atomic_fence(memory_order_seq_cst);                   /* MP15 */
+    for (;;) {
+        /* MP9 acquire, pairs with MP15 (before the gate is stepped).
+         * Carries: the slot, or the closed bit, that the wake-up is for. A read-modify-write, for who has
+         * been woken must not read the gate as it was before: it would leave it odd, and nobody would come.
+         * If weaker: we read the new gate, miss the slot, and park on the new gate. */
+        uint32_t gate = ilk_atomic_fetch_add(side->gate, 0, memory_order_acquire);
+        if ((gate & ILK__MPMC_UNDER_WAY) == 0) {
+            return gate;
+        }
+        /* MP20 relaxed: passes on what the step before it carried; MP15 orders it before our look. */
+        if (ilk_atomic_compare_exchange(side->gate, &gate, gate + 1, memory_order_relaxed,
+                                        memory_order_relaxed)) {
+            ilk_atomic_fence(memory_order_seq_cst); /* MP15 */
             return gate + 1;
         }
     }
-    return gate;
 }
 
 static ilk_status sleep_for_turn(ilk_mpmc *ring, const struct side *side, void *element, size_t element_size,

@@ -52,6 +52,7 @@ ilk_status ilk_spsc_create(ilk_spsc **out, size_t capacity, size_t element_size)
     memset(ring, 0, sizeof *ring);
     ring->slots = (unsigned char *)memory + ilk__ring_elements_offset(sizeof *ring);
     ring->capacity = capacity;
+    ring->mask = (capacity & (capacity - 1)) == 0 ? capacity - 1 : 0;
     ring->element_size = element_size;
     *out = ring;
     return ILK_OK;
@@ -158,7 +159,7 @@ size_t ilk__spsc_pushed_slow(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
             uint64_t head = ilk_atomic_load(&ring->head, memory_order_relaxed);
             size_t refused = (size_t)(tail - head);
             refused = refused < count ? refused : count;
-            ring->tail_slot = ilk__spsc_advance(ring, ring->tail_slot, ring->capacity - refused);
+            ilk__spsc_move(ring, &ring->tail_slot, ring->capacity - refused);
             /* SP12 relaxed: a sealed consumer never looks; only the count reads it. */
             ilk_atomic_store(&ring->tail, tail - refused, memory_order_relaxed);
             count -= refused;
@@ -254,7 +255,7 @@ size_t ilk_spsc_try_push_many(ilk_spsc *ring, const void *elements, size_t count
     if (count == 0) {
         return 0;
     }
-    copy_in(ring, ring->tail_slot, elements, count, element_size);
+    copy_in(ring, ilk__spsc_place(ring, tail, ring->tail_slot), elements, count, element_size);
     return ilk__spsc_publish(ring, tail, count);
 }
 
@@ -267,7 +268,7 @@ size_t ilk_spsc_try_pop_many(ilk_spsc *ring, void *elements, size_t count, size_
     if (count == 0) {
         return 0;
     }
-    copy_out(ring, ring->head_slot, elements, count, element_size);
+    copy_out(ring, ilk__spsc_place(ring, head, ring->head_slot), elements, count, element_size);
     ilk__spsc_give_back(ring, head, count);
     return count;
 }
@@ -295,7 +296,8 @@ void *ilk_spsc_reserve(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
     if (ring->reserved_count > 0 || (ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) == 0) {
         room = ilk__spsc_room(ring, tail, wanted);
     }
-    size_t to_end = ring->capacity - ring->tail_slot;
+    const size_t slot = ilk__spsc_place(ring, tail, ring->tail_slot);
+    size_t to_end = ring->capacity - slot;
     room = room < to_end ? room : to_end;
     *count = wanted < room ? wanted : room;
     if (*count == 0) {
@@ -305,7 +307,7 @@ void *ilk_spsc_reserve(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
         return NULL;
     }
     ring->reserved_count = *count;
-    return ilk__spsc_slot(ring, ring->tail_slot, ring->element_size);
+    return ilk__spsc_slot(ring, slot, ring->element_size);
 }
 
 void ilk_spsc_commit(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
@@ -314,7 +316,7 @@ void ilk_spsc_commit(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
                     ring->reserved_count);
     }
     uint64_t tail = own_tail(ring);
-    ring->tail_slot = ilk__spsc_advance(ring, ring->tail_slot, count);
+    ilk__spsc_move(ring, &ring->tail_slot, count);
     ilk_atomic_store(&ring->tail, tail + count, memory_order_release); /* SP5 */
     end_reservation(ring);
     ilk__fence_light();
@@ -323,11 +325,13 @@ void ilk_spsc_commit(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
 
 const void *ilk_spsc_peek(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
     size_t wanted = *count == 0 ? ring->capacity : *count;
-    size_t ready = ilk__spsc_ready(ring, own_head(ring), wanted);
-    size_t to_end = ring->capacity - ring->head_slot;
+    const uint64_t head = own_head(ring);
+    const size_t slot = ilk__spsc_place(ring, head, ring->head_slot);
+    size_t ready = ilk__spsc_ready(ring, head, wanted);
+    size_t to_end = ring->capacity - slot;
     ready = ready < to_end ? ready : to_end;
     *count = wanted < ready ? wanted : ready;
-    return *count == 0 ? NULL : ilk__spsc_slot(ring, ring->head_slot, ring->element_size);
+    return *count == 0 ? NULL : ilk__spsc_slot(ring, slot, ring->element_size);
 }
 
 void ilk_spsc_release(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {

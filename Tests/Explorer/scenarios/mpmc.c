@@ -134,6 +134,20 @@ static void close_ring(void) {
     ex_end(operation, EX_DONE);
 }
 
+/* A claim open across the close: both poppers find the ring closed and not drained, and sleep again. */
+static void reserve_close_commit(void) {
+    size_t count = 1;
+    uint64_t element = mine(1);
+    size_t operation = ex_begin(EX_PUSH, element);
+    uint64_t *slot = ilk_mpmc_reserve(s.ring, &count);
+    ex_assert(slot != NULL);
+    close_ring();
+    ilk_plain_write(slot, sizeof *slot);
+    *slot = element;
+    ilk_mpmc_commit(s.ring, 1);
+    ex_end(operation, EX_DONE);
+}
+
 static void push_overwriting(void) {
     uint64_t element = mine(5), evicted = 0;
     size_t operation = ex_begin(EX_OVERWRITE, element);
@@ -214,6 +228,7 @@ SCENARIO(in_place, "reserve-peek", setup_1, push_in_place, pop_in_place);
 SCENARIO(in_place_3, "reserve-peek-push", setup_2, push_in_place, pop_in_place, try_push);
 SCENARIO(close_drain, "push-drain-close", setup_1, push, drain, close_ring);
 SCENARIO(close_two_drain, "drain-drain-push_close", setup_1, drain, drain, close_ring);
+SCENARIO(close_reserved, "drain-drain-reserve_close_commit", setup_1, drain, drain, reserve_close_commit);
 SCENARIO(close_try, "try_push-drain-close", setup_2, try_push_twice, drain, close_ring);
 SCENARIO(close_full, "push-close", setup_1, push_twice, close_ring);
 SCENARIO(three_try, "try_push-try_push-try_pop", setup_1, try_push, try_push, try_pop_twice);

@@ -102,6 +102,14 @@ static void spsc_pop_by_bell(void) {
     }
 }
 
+/* Sleeps first: the producer may look at the flags for the sake of FENCED while the arm goes up. */
+static void spsc_pop_then_by_bell(void) {
+    uint64_t element;
+    ex_assert(ilk_spsc_pop_until(s.spsc, &element, sizeof element, ILK_FOREVER) == ILK_OK);
+    s.popped++;
+    spsc_pop_by_bell();
+}
+
 static void spsc_push_two(void) {
     uint64_t element = 1;
     ex_assert(ilk_spsc_push_until(s.spsc, &element, sizeof element, ILK_FOREVER) == ILK_OK);
@@ -262,6 +270,7 @@ static void mpmc_push_once(void) {
     }
 
 SCENARIO(spsc_pop, "spsc-notify-pop", setup_spsc, spsc_push_two, spsc_pop_by_bell);
+SCENARIO(spsc_pop_slept, "spsc-notify-pop-after-sleep", setup_spsc, spsc_push_two, spsc_pop_then_by_bell);
 SCENARIO(spsc_pop_refused, "spsc-notify-pop-membarrier-refused", setup_spsc_refused, spsc_push_two,
          spsc_pop_by_bell);
 SCENARIO(spsc_push, "spsc-notify-push", setup_spsc, spsc_push_by_bell, spsc_pop_two);

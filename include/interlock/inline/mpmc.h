@@ -221,6 +221,9 @@ static inline bool ilk_mpmc_try_pop(ilk_mpmc *ring, void *element, size_t elemen
 
 static inline ilk_status ilk_mpmc_push_until(ilk_mpmc *ring, const void *element, size_t element_size,
                                              uint64_t deadline_ns) {
+    if (ILK_UNLIKELY(element_size != ring->element_size)) {
+        ilk__mpmc_wrong_size("ilk_mpmc_push_until", ring, element_size);
+    }
     if (ILK_LIKELY(ilk_mpmc_try_push(ring, element, element_size))) {
         return ILK_OK;
     }
@@ -229,6 +232,9 @@ static inline ilk_status ilk_mpmc_push_until(ilk_mpmc *ring, const void *element
 
 static inline ilk_status ilk_mpmc_pop_until(ilk_mpmc *ring, void *element, size_t element_size,
                                             uint64_t deadline_ns) {
+    if (ILK_UNLIKELY(element_size != ring->element_size)) {
+        ilk__mpmc_wrong_size("ilk_mpmc_pop_until", ring, element_size);
+    }
     if (ILK_LIKELY(ilk_mpmc_try_pop(ring, element, element_size))) {
         return ILK_OK;
     }
