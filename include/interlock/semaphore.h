@@ -11,7 +11,9 @@
  *
  * Guarantees
  *   A  Hand-off in order of arrival. signal(n) wakes exactly the n threads that came first, or all
- *      if fewer wait; the rest of the permits stay.
+ *      if fewer wait; the rest of the permits stay. A thread has arrived when it stands in line: where
+ *      there is no line it may look for a permit for some thirty microseconds first, and the first of
+ *      those who look to see one takes it. Nobody overtakes a line.
  *   B  What a thread did before signal is visible to the thread its permit goes to.
  *   C  A wait that timed out has taken no permit and has left the queue.
  *   D  A thread that has got a permit may destroy the semaphore when nobody else will use it: the
