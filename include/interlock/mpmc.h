@@ -16,16 +16,21 @@
  *      when close comes at the same moment: pop_until answers ILK_CLOSED only when nothing pushed
  *      with success is left and nothing can follow.
  *   C  After close: pushes and reserve fail; claims made before it, reservations among them, are
- *      completed; pops drain what is there, then fail. Every waiter wakes.
+ *      completed; pops drain what is there, then fail. Every waiter wakes. A push that had claimed its slot
+ *      before the close, an overwriting one too, may answer after close has returned; it counts (B).
  *   D  full and empty may be answered while a neighbour is halfway: try_pop may find nothing while an
  *      earlier push is in progress and a later one is done, and try_push may find no room while an
  *      earlier pop is in progress and a later one is done. Where no call is in progress both are exact.
+ *      A batch likewise stops at the first slot that someone is in the middle of, and so may move fewer than
+ *      are there or fit.
  *   E  try_ calls never block or allocate, and make a system call only to wake a sleeper.
  *      push_overwriting may wait for a thread that is in the middle of the one slot it needs.
  *   F  A waiter that times out passes a wake-up it got on to another.
  *
  * Every call but create and the waiting ones is O(1) beside the retries that other threads' progress
  * causes, or O(count) for its copies. Waits are not cancellation points.
+ *
+ * docs/rings.md draws the protocol.
  *
  * Source: Vyukov, "Bounded MPMC queue" (2010), with positions that count turns and slots apart, so
  * that a capacity need not be a power of two and may be 1.

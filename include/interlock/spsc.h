@@ -21,14 +21,19 @@
  *      comes from any thread at the same moment: pops answer ILK_CLOSED only when nothing pushed
  *      with success is left and nothing can follow.
  *   C  After close: pushes and reserve fail; a reservation made before may still be committed;
- *      pops drain what is there, then fail. Every waiter wakes.
+ *      pops drain what is there, then fail. Every waiter wakes. A push that runs beside the close may
+ *      answer true after close has returned; its element is popped like any other (B).
  *   D  full and empty are exact: a try_push beside no pop fails only if capacity elements are in
- *      the ring, a try_pop beside no push only if none is.
+ *      the ring, a try_pop beside no push only if none is. A batch beside the other side may move fewer
+ *      than were there or fitted when it returns: it looks once, at its beginning.
  *   E  try_ calls, reserve, commit, peek and release never block or allocate, and make a system
- *      call only to wake a sleeper.
+ *      call only to wake a sleeper. One that finds nothing while the other side is at full speed may
+ *      pause for up to half a microsecond first.
  *
  * Every call but create, and the waiting ones, is O(1), or O(count) for its copies. Waits are not
  * cancellation points.
+ *
+ * docs/rings.md draws the protocol.
  *
  * Sources: Lamport, "Specifying concurrent program modules" (1983) for the ring; the copies of the
  * opposite index follow Lee, Bu, Chandranmenon, "A lock-free, cache-efficient multi-core
