@@ -299,6 +299,15 @@ static size_t claim_many(ilk_mpmc *ring, ILK_ATOMIC(uint64_t) * counter, uint64_
     }
 }
 
+/* The position `count` places further; count is at most the capacity. */
+static uint64_t ahead(const ilk_mpmc *ring, uint64_t position, size_t count) ILK_NONBLOCKING {
+    uint64_t skip = ilk__mpmc_slot(ring, position) + count >= ring->capacity ? ring->skip : 0;
+    return position + count * ILK__MPMC_STEP + skip;
+}
+
+/* A batch is published, and given back, from its end: whoever comes for the first slot finds all of them, and
+ * not one at a time as they appear. Batches of a full ring would otherwise break up into single elements. */
+
 /* Between `count` claimed slots from `slot` on, which do not wrap, and `elements`. */
 static void copy_in(ilk_mpmc *ring, size_t slot, const unsigned char *elements, size_t count, size_t size)
     ILK_NONBLOCKING {
@@ -329,9 +338,8 @@ size_t ilk_mpmc_try_push_many(ilk_mpmc *ring, const void *elements, size_t count
     const size_t first = ring->capacity - slot < claimed ? ring->capacity - slot : claimed;
     copy_in(ring, slot, elements, first, element_size);
     copy_in(ring, 0, (const unsigned char *)elements + first * element_size, claimed - first, element_size);
-    for (size_t index = 0; index < claimed; index++) {
-        ilk__mpmc_publish(ring, position);
-        position = ilk__mpmc_next(ring, position);
+    for (size_t index = claimed; index-- > 0;) {
+        ilk__mpmc_publish(ring, ahead(ring, position, index));
     }
     ilk__mpmc_pushed(ring);
     return claimed;
@@ -351,9 +359,8 @@ size_t ilk_mpmc_try_pop_many(ilk_mpmc *ring, void *elements, size_t count, size_
     const size_t first = ring->capacity - slot < claimed ? ring->capacity - slot : claimed;
     copy_out(ring, slot, elements, first, element_size);
     copy_out(ring, 0, (unsigned char *)elements + first * element_size, claimed - first, element_size);
-    for (size_t index = 0; index < claimed; index++) {
-        ilk__mpmc_give_back(ring, position);
-        position = ilk__mpmc_next(ring, position);
+    for (size_t index = claimed; index-- > 0;) {
+        ilk__mpmc_give_back(ring, ahead(ring, position, index));
     }
     ilk__mpmc_popped(ring);
     return claimed;
