@@ -33,6 +33,7 @@ import Testing
         let jobs = try! MPMCRing<Job>(capacity: 1)
         func handle(_ job: Job) async {}
         func decode(_ name: String) -> Image { Image() }
+        func render(_ url: URL) async throws -> Image { Image() }
         func crawl(_ url: URL) {}
         func fetch(_ url: URL) async throws {}
         func capture() -> Frame? { nil }
@@ -48,7 +49,7 @@ import Testing
     static func examples() throws -> [Example] {
         let facade = Compiler.root.appendingPathComponent("Sources/SwiftFacade")
         var examples: [Example] = []
-        for folder in ["Locks", "Collections", "Rings", "Interlock.docc"] {
+        for folder in ["Locks", "Collections", "Rings", "Caching", "Interlock.docc"] {
             let files = try FileManager.default.contentsOfDirectory(
                 at: facade.appendingPathComponent(folder),
                 includingPropertiesForKeys: nil
@@ -82,7 +83,7 @@ import Testing
 
     @Test func everyExampleCompiles() throws {
         let examples = try Self.examples()
-        #expect(examples.count >= 13, "examples are found")
+        #expect(examples.count >= 14, "examples are found")
         let functions = examples.enumerated().map { number, example in
             """
             // \(example.place)

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a SingleFlightCache keeps: values by key, in the order in which they were last asked for, and the
+// computations under way. It has no lock; the cache guards it with one, and releases what it hands back outside
+// that lock.
+//
+// The order is a list through the entries themselves, so that asking, keeping and evicting are O(1).
+
+/// Values, their order of use and their ages; and the flights.
+struct CacheState<Key: Hashable & Sendable, Value: Sendable> {
+    private final class Entry {
+        let key: Key
+        let value: Value
+        let born: Duration
+        // The dictionary holds the entries, so their links need not.
+        unowned(unsafe) var older: Entry?
+        unowned(unsafe) var newer: Entry?
+
+        init(_ key: Key, _ value: Value, born: Duration) {
+            self.key = key
+            self.value = value
+            self.born = born
+        }
+    }
+
+    /// The computations whose values will be kept.
+    var flights: [Key: Flight<Value>] = [:]
+
+    private let capacity: Int
+    private let maximumAge: Duration?
+    private var entries: [Key: Entry] = [:]
+    private unowned(unsafe) var oldest: Entry?
+    private unowned(unsafe) var newest: Entry?
+
+    init(capacity: Int, maximumAge: Duration?) {
+        self.capacity = capacity
+        self.maximumAge = maximumAge
+    }
+
+    var count: Int { entries.count }
+
+    /// The value of `key` unless it is too old; it is the one used last now.
+    mutating func value(forKey key: Key, at time: Duration) -> Value? {
+        guard let entry = entries[key], !isExpired(entry, at: time) else { return nil }
+        if newest !== entry {
+            unlink(entry)
+            link(entry)
+        }
+        return entry.value
+    }
+
+    /// Keeps a value; hands back one that had to go, which may be that very one.
+    mutating func insert(_ value: Value, forKey key: Key, at time: Duration) -> Value? {
+        guard capacity > 0 else { return value }
+        // One that was too old to count.
+        let replaced = take(key)
+        let evicted = entries.count == capacity ? oldest.flatMap { take($0.key) } : nil
+        let entry = Entry(key, value, born: time)
+        entries[key] = entry
+        link(entry)
+        return replaced ?? evicted
+    }
+
+    /// Takes the value of `key` out, also one that is too old to count.
+    mutating func remove(_ key: Key, at time: Duration) -> (value: Value, isExpired: Bool)? {
+        guard let entry = entries[key], let value = take(key) else { return nil }
+        return (value, isExpired(entry, at: time))
+    }
+
+    mutating func removeAll() -> [Value] {
+        let values = entries.values.map(\.value)
+        entries = [:]
+        oldest = nil
+        newest = nil
+        return values
+    }
+
+    mutating func removeExpired(at time: Duration) -> [Value] {
+        entries.values.filter { isExpired($0, at: time) }.compactMap { take($0.key) }
+    }
+
+    private func isExpired(_ entry: Entry, at time: Duration) -> Bool {
+        guard let maximumAge else { return false }
+        return time - entry.born >= maximumAge
+    }
+
+    private mutating func take(_ key: Key) -> Value? {
+        guard let entry = entries.removeValue(forKey: key) else { return nil }
+        unlink(entry)
+        return entry.value
+    }
+
+    private mutating func link(_ entry: Entry) {
+        entry.older = newest
+        entry.newer = nil
+        if let newest {
+            newest.newer = entry
+        } else {
+            oldest = entry
+        }
+        newest = entry
+    }
+
+    private mutating func unlink(_ entry: Entry) {
+        if let older = entry.older {
+            older.newer = entry.newer
+        } else {
+            oldest = entry.newer
+        }
+        if let newer = entry.newer {
+            newer.older = entry.older
+        } else {
+            newest = entry.older
+        }
+    }
+}
+
+// Its entries are reached through it alone, under the cache's lock; what it hands out is Sendable.
+extension CacheState: @unchecked Sendable {}

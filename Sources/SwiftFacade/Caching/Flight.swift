@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A computation under way and those who wait for it, and which computation waits for which.
+//
+// The result is stored under the line's lock, by which waiters join and leave: a waiter finds it there, is in the
+// line when it is emptied, or has left it. The cache's lock guards who is counted in.
+//
+// Who waits for whom is a graph of its own under one lock of the process, because a circle may lead through
+// several caches. Only questions asked inside a computation touch it.
+
+/// A computation, of whatever type.
+// Its one field is guarded by the lock of FlightWaits.
+class AnyFlight: @unchecked Sendable {
+    // Under the lock of FlightWaits: the computations that this one waits for, as often as it does.
+    fileprivate var waitsFor: [AnyFlight] = []
+
+    /// Whether this computation waits for `other`, directly or by others, or is it.
+    fileprivate func leads(to other: AnyFlight) -> Bool {
+        var found: Set<ObjectIdentifier> = []
+        var next = [self]
+        while let flight = next.popLast() {
+            if flight === other { return true }
+            if found.insert(ObjectIdentifier(flight)).inserted {
+                next += flight.waitsFor
+            }
+        }
+        return false
+    }
+}
+
+/// A computation of a value.
+// `waiters` and `task` change under the cache's lock, `result` once, under the line's.
+final class Flight<Value: Sendable>: AnyFlight, @unchecked Sendable {
+    /// Whoever waits or computes on a thread. Under the cache's lock.
+    var waiters = 1
+    /// What computes, unless a thread does. Under the cache's lock.
+    var task: Task<Void, Never>?
+
+    private let line = WaitingLine()
+    private var result: Result<Value, any Error>?
+
+    /// Hands the result to everyone who waits or will. Once.
+    func finish(_ result: Result<Value, any Error>) {
+        line.withQueue { queue in
+            self.result = result
+            return queue.takeFirst(.max)
+        }.resumeAll()
+    }
+
+    /// Suspends until there is a result; `nil` if the task is cancelled first.
+    func suspend() async -> Result<Value, any Error>? {
+        switch await line.suspend(admit: { self.result != nil }) {
+        case .granted: result!
+        case .timedOut, .cancelled: nil
+        }
+    }
+
+    /// Blocks the thread until there is a result.
+    func block() -> Result<Value, any Error> {
+        _ = line.block(until: forever) { result != nil }
+        return result!
+    }
+}
+
+/// Which computation waits for which.
+enum FlightWaits {
+    /// The computation that the current task or thread is part of.
+    @TaskLocal static var current: AnyFlight?
+
+    // Guards `waitsFor` of every flight.
+    private static let lock = ReadWriteLock()
+
+    /// That one computation waits for another.
+    struct Edge: Sendable {
+        fileprivate let from: AnyFlight
+        fileprivate let to: AnyFlight
+    }
+
+    /// Notes that the current computation, if this is inside one, will wait for `flight`; throws if `flight` waits
+    /// for the current one already. Give the edge to ``end(_:)``.
+    static func begin(_ flight: AnyFlight, _ key: any Hashable & Sendable) throws(CircularComputation)
+        -> Edge?
+    {
+        guard let current else { return nil }
+        let closesACircle = lock.withWriteLock { _ in
+            if flight.leads(to: current) { return true }
+            current.waitsFor.append(flight)
+            return false
+        }
+        if closesACircle { throw CircularComputation(key: key) }
+        return Edge(from: current, to: flight)
+    }
+
+    static func end(_ edge: Edge?) {
+        guard let edge else { return }
+        lock.withWriteLock { _ in
+            let index = edge.from.waitsFor.firstIndex { $0 === edge.to }
+            edge.from.waitsFor.remove(at: index!)
+        }
+    }
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The cache that computes a missing value once however many ask for it at the same time: what it promises, and
+// the path of one question through it. What is kept and what has to go is CacheState.swift's, a computation
+// under way and its line of waiters Flight.swift's.
+//
+//   asks first                    asks meanwhile                  the computation
+//   finds nothing, leaves a
+//   flight under the lock
+//   starts the computation ──────────────────────────────────▶  runs outside every lock
+//   stands in the flight's line   finds the flight, joins it
+//                                                                ends: under the lock the flight goes
+//                                                                and the value is kept
+//   given the result ◀──────────── given the result ◀──────────  hands the result to the line
+//
+// Invariant: a key has at most one flight in `flights`, and whoever finds it there is counted in `waiters`
+// under the same lock. So the computation of a flight that is found is never cancelled before its result is
+// handed out, unless whoever found it gives up too.
+
+/// Values by key, each computed once however many threads and tasks ask for it at the same time.
+///
+/// The first who asks for a value that is missing has it computed; who asks meanwhile waits for the same
+/// computation, and who asks later finds its value.
+///
+/// ```swift
+/// let thumbnails = SingleFlightCache<URL, Image>(capacity: 500, maximumAge: .seconds(600))
+///
+/// func thumbnail(of url: URL) async throws -> Image {
+///     try await thumbnails.value(forKey: url) { try await render(url) }
+/// }
+/// ```
+///
+/// **Errors** go to everyone who waits when the computation fails, and are not kept: whoever asks next has it
+/// computed again.
+///
+/// **Cancellation** concerns who is cancelled. A task that is cancelled while it waits throws
+/// `CancellationError`, the others go on waiting; the computation itself is cancelled when the last of those
+/// who waited has been. Its result is dropped then.
+///
+/// **Limits.** With more values than `capacity` the one that has not been asked for the longest goes. A value
+/// older than `maximumAge` counts as missing. No timer runs: a value that is too old takes its room until it is
+/// asked for, makes room for others, or ``removeExpired()`` is called.
+///
+/// **Computations that ask for each other's values** in a circle would wait for ever; the question that would
+/// close the circle throws ``CircularComputation`` instead, across caches too.
+///
+/// Every method is thread-safe. Each takes the cache's lock for some instructions, never while a computation
+/// runs. Keys' `==` and `hash(into:)` run under that lock and must not call the cache; values are released
+/// outside it. What a computation did is visible to everyone it answers.
+public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    private let state: ReadWriteLock<CacheState<Key, Value>>
+    /// The time since the cache was made, by its clock.
+    private let age: @Sendable () -> Duration
+
+    /// How many values are kept at most.
+    public let capacity: Int
+    /// How long a value is kept, from the end of its computation; `nil` for as long as there is room.
+    public let maximumAge: Duration?
+
+    /// An empty cache.
+    ///
+    /// - Parameters:
+    ///   - capacity: How many values are kept at most. With 0 none are: only those who ask at the same time
+    ///     share a computation.
+    ///   - maximumAge: How long a value counts, from the end of its computation; `nil` for ever.
+    ///   - clock: What ages are told by. It is read only where there is a `maximumAge`.
+    /// - Precondition: `capacity` is not negative.
+    public init<Time: Clock>(
+        capacity: Int = .max,
+        maximumAge: Duration? = nil,
+        clock: Time = ContinuousClock()
+    ) where Time.Duration == Duration {
+        guard capacity >= 0 else {
+            misuse("SingleFlightCache.init", nil, "a capacity of \(capacity); it is 0 or more")
+        }
+        self.capacity = capacity
+        self.maximumAge = maximumAge
+        let start = clock.now
+        let isLimited = maximumAge != nil
+        age = { isLimited ? start.duration(to: clock.now) : .zero }
+        state = ReadWriteLock(CacheState(capacity: capacity, maximumAge: maximumAge))
+    }
+
+    // MARK: Asking
+
+    /// The value of `key`, which `compute` computes if it is missing and nobody is computing it yet. Suspends
+    /// the task while it is being computed.
+    ///
+    /// The computation runs in a task of its own, with the priority and the task-local values of the one who
+    /// asked first. It goes on when that one is cancelled, as long as somebody else waits for it.
+    ///
+    /// - Parameters:
+    ///   - key: What is asked for.
+    ///   - compute: Computes the value. It runs once for all who ask at the same time, and then it may be
+    ///     another's closure that runs: closures for one key should compute the same.
+    /// - Returns: The value kept, or the one computed.
+    /// - Throws: What the computation throws; `CancellationError` if this task is cancelled before there is a
+    ///   value; ``CircularComputation``. A cancelled task is still given a value that is kept.
+    /// - Complexity: O(1) and one key's hashing if the value is kept.
+    public func value(
+        forKey key: Key,
+        orCompute compute: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        let time = age()
+        switch ask(key, at: time, startsIfMissing: !Task.isCancelled) {
+        case .kept(let value): return value
+        case .nothing: throw CancellationError()
+        case .join(let flight): return try await wait(for: flight, key)
+        case .start(let flight):
+            let task = Task { await self.run(flight, key, compute) }
+            // Whoever asked first is counted in until its wait is over, so nobody looks for the task earlier.
+            state.withWriteLock { _ in flight.task = task }
+            return try await wait(for: flight, key)
+        }
+    }
+
+    /// The value of `key`, which `compute` computes if it is missing and nobody is computing it yet. Blocks the
+    /// thread while it is being computed.
+    ///
+    /// The computation runs on the thread that asked first. Tasks and threads that ask meanwhile share it.
+    ///
+    /// - Returns: The value kept, or the one computed.
+    /// - Throws: What the computation throws, and ``CircularComputation``.
+    /// - Complexity: O(1) and one key's hashing if the value is kept.
+    @_disfavoredOverload
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await value(forKey:orCompute:)`"
+    )
+    public func value(forKey key: Key, orCompute compute: () throws -> Value) throws -> Value {
+        switch ask(key, at: age(), startsIfMissing: true) {
+        case .kept(let value): return value
+        case .nothing: throw CancellationError()
+        case .join(let flight):
+            let edge = try beginWaiting(for: flight, key)
+            defer { FlightWaits.end(edge) }
+            return try flight.block().get()
+        case .start(let flight):
+            let result = FlightWaits.$current.withValue(flight) { Result { try compute() } }
+            finish(flight, key, result)
+            return try result.get()
+        }
+    }
+
+    /// The value of `key` if it is kept; computes nothing. Counts as asking for it.
+    public func cachedValue(forKey key: Key) -> Value? {
+        let time = age()
+        return state.withWriteLock { $0.value(forKey: key, at: time) }
+    }
+
+    // MARK: Changing
+
+    /// Keeps `value` for `key`, as if it had just been computed.
+    ///
+    /// A computation under way still answers those who wait for it, but its value is not kept.
+    ///
+    /// - Returns: The value that was kept before.
+    @discardableResult
+    public func updateValue(_ value: Value, forKey key: Key) -> Value? {
+        let time = age()
+        let (old, evicted) = state.withWriteLock { state in
+            state.flights[key] = nil
+            let old = state.remove(key, at: time)
+            return (old, state.insert(value, forKey: key, at: time))
+        }
+        withExtendedLifetime(evicted) {}
+        return old.flatMap { $0.isExpired ? nil : $0.value }
+    }
+
+    /// Forgets the value of `key`. Whoever asks next has it computed anew.
+    ///
+    /// A computation under way still answers those who wait for it, but its value is not kept: it may have
+    /// begun with what has just become wrong.
+    ///
+    /// - Returns: The value that was kept.
+    @discardableResult
+    public func removeValue(forKey key: Key) -> Value? {
+        let time = age()
+        let old = state.withWriteLock { state in
+            state.flights[key] = nil
+            return state.remove(key, at: time)
+        }
+        return old.flatMap { $0.isExpired ? nil : $0.value }
+    }
+
+    /// Forgets every value, as ``removeValue(forKey:)`` does. O(*n*).
+    public func removeAll() {
+        let removed = state.withWriteLock { state in
+            state.flights = [:]
+            return state.removeAll()
+        }
+        withExtendedLifetime(removed) {}
+    }
+
+    /// Forgets the values that are older than ``maximumAge``. O(*n*).
+    ///
+    /// - Returns: How many there were.
+    @discardableResult
+    public func removeExpired() -> Int {
+        let time = age()
+        return state.withWriteLock { $0.removeExpired(at: time) }.count
+    }
+
+    /// The number of values kept, those too old included. It may have changed by the time it is used.
+    public var count: Int {
+        state.withReadLock { $0.count }
+    }
+
+    // MARK: One question
+
+    private enum Answer: Sendable {
+        case kept(Value)
+        case join(Flight<Value>)
+        case start(Flight<Value>)
+        case nothing
+    }
+
+    private func ask(_ key: Key, at time: Duration, startsIfMissing: Bool) -> Answer {
+        state.withWriteLock { state in
+            if let value = state.value(forKey: key, at: time) { return .kept(value) }
+            guard startsIfMissing else { return .nothing }
+            if let flight = state.flights[key] {
+                flight.waiters += 1
+                return .join(flight)
+            }
+            let flight = Flight<Value>()
+            state.flights[key] = flight
+            return .start(flight)
+        }
+    }
+
+    private func wait(for flight: Flight<Value>, _ key: Key) async throws -> Value {
+        let edge = try beginWaiting(for: flight, key)
+        defer { FlightWaits.end(edge) }
+        guard let result = await flight.suspend() else {
+            leave(flight, key)
+            throw CancellationError()
+        }
+        return try result.get()
+    }
+
+    private func beginWaiting(for flight: Flight<Value>, _ key: Key) throws(CircularComputation)
+        -> FlightWaits.Edge?
+    {
+        do {
+            return try FlightWaits.begin(flight, key)
+        } catch {
+            leave(flight, key)
+            throw error
+        }
+    }
+
+    private func run(
+        _ flight: Flight<Value>,
+        _ key: Key,
+        _ compute: @Sendable () async throws -> Value
+    ) async {
+        let result: Result<Value, any Error>
+        do {
+            result = .success(try await FlightWaits.$current.withValue(flight) { try await compute() })
+        } catch {
+            result = .failure(error)
+        }
+        finish(flight, key, result)
+    }
+
+    /// One who waited has gone without the result; the last one takes the computation along.
+    private func leave(_ flight: Flight<Value>, _ key: Key) {
+        let task = state.withWriteLock { state -> Task<Void, Never>? in
+            flight.waiters -= 1
+            guard flight.waiters == 0 else { return nil }
+            if state.flights[key] === flight {
+                state.flights[key] = nil
+            }
+            return flight.task
+        }
+        task?.cancel()
+    }
+
+    private func finish(_ flight: Flight<Value>, _ key: Key, _ result: Result<Value, any Error>) {
+        let time = age()
+        let evicted = state.withWriteLock { state -> Value? in
+            // Otherwise it was given up, or what it computes has been overtaken.
+            guard state.flights[key] === flight else { return nil }
+            state.flights[key] = nil
+            guard case .success(let value) = result else { return nil }
+            return state.insert(value, forKey: key, at: time)
+        }
+        withExtendedLifetime(evicted) {}
+        flight.finish(result)
+    }
+
+    /// How many wait for `key` or compute it, for tests.
+    func waiters(forKey key: Key) -> Int {
+        state.withReadLock { $0.flights[key]?.waiters ?? 0 }
+    }
+}
+
+/// A computation of a ``SingleFlightCache`` asked, directly or by others, for the value it is computing: it would
+/// wait for itself for ever.
+///
+/// A task that a computation started without waiting for it is taken for a part of it, and refused likewise.
+public struct CircularComputation: Error, CustomStringConvertible {
+    /// The key that was asked for.
+    public let key: any Hashable & Sendable
+
+    /// The key and what is wrong with asking for it.
+    public var description: String {
+        "the computation of the value of \(key) waits, by way of others or directly, for that very value"
+    }
+}

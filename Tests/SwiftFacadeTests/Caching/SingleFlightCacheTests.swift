@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The cache that computes once: schedules are forced by computations that wait for a latch, and by looking how
+// many stand at a flight; ages are told by a clock that stands still until it is moved.
+
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Interlock
+
+private struct Refusal: Error, Equatable {
+    let number: Int
+}
+
+@Suite struct SingleFlightCacheTests {
+    //   first            nine tasks, four threads      computation
+    //   asks             ask                           waits for the latch
+    //                    … until 14 are counted
+    //   opens the latch                                answers
+    @Test(.timeLimit(.minutes(1))) func oneComputationAnswersAllWhoAskTogether() async throws {
+        let cache = SingleFlightCache<String, Int>()
+        let open = Latch(count: 1)
+        let computations = Atomic(0)
+        let answers = SafeArray<Int>()
+        let compute: @Sendable () async throws -> Int = {
+            computations.add(1, ordering: .relaxed)
+            try await open.wait()
+            return 7
+        }
+        let first = Task { answers.append(try await cache.value(forKey: "a", orCompute: compute)) }
+        #expect(await eventuallySuspending { cache.waiters(forKey: "a") == 1 })
+        let tasks = (0..<9).map { _ in
+            Task { answers.append(try await cache.value(forKey: "a", orCompute: compute)) }
+        }
+        let threads = (0..<4).map { _ in
+            TestThread {
+                do {
+                    answers.append(
+                        try cache.value(forKey: "a") {
+                            computations.add(1, ordering: .relaxed)
+                            return -1
+                        }
+                    )
+                } catch {
+                    Issue.record("a thread was refused: \(error)")
+                }
+            }
+        }
+        #expect(await eventuallySuspending { cache.waiters(forKey: "a") == 14 })
+        open.countDown()
+        for task in [first] + tasks { try await task.value }
+        for thread in threads { thread.join() }
+        #expect(answers.snapshot == Array(repeating: 7, count: 14))
+        let computed = computations.load(ordering: .relaxed)
+        #expect(computed == 1)
+        #expect(try await cache.value(forKey: "a") { -1 } == 7)
+        #expect(cache.cachedValue(forKey: "a") == 7)
+    }
+
+    // The other way round: a thread computes, tasks and threads wait for it.
+    @Test(.timeLimit(.minutes(1))) func aThreadComputesForTasksAndThreads() async throws {
+        let cache = SingleFlightCache<Int, String>()
+        let started = Event()
+        let open = Event()
+        let answers = SafeArray<String>()
+        let ask: @Sendable () -> Void = {
+            do {
+                answers.append(
+                    try cache.value(forKey: 1) {
+                        started.happen()
+                        open.wait()
+                        return "one"
+                    }
+                )
+            } catch {
+                Issue.record("a thread was refused: \(error)")
+            }
+        }
+        let first = TestThread(ask)
+        started.wait()
+        let second = TestThread(ask)
+        let task = Task { try await cache.value(forKey: 1) { "another" } }
+        #expect(await eventuallySuspending { cache.waiters(forKey: 1) == 3 })
+        open.happen()
+        first.join()
+        second.join()
+        #expect(try await task.value == "one")
+        #expect(answers.snapshot == ["one", "one"])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func anErrorReachesAllWhoWaitAndIsNotKept() async throws {
+        let cache = SingleFlightCache<Int, Int>()
+        let open = Latch(count: 1)
+        let tasks = (0..<5).map { _ in
+            Task {
+                try await cache.value(forKey: 1) {
+                    try await open.wait()
+                    throw Refusal(number: 5)
+                }
+            }
+        }
+        #expect(await eventuallySuspending { cache.waiters(forKey: 1) == 5 })
+        open.countDown()
+        for task in tasks {
+            await #expect(throws: Refusal(number: 5)) { try await task.value }
+        }
+        #expect(cache.count == 0)
+        #expect(try await cache.value(forKey: 1) { 6 } == 6)
+        onThreads(1) { _ in
+            #expect(throws: Refusal(number: 7)) { try cache.value(forKey: 2) { throw Refusal(number: 7) } }
+        }
+        #expect(cache.cachedValue(forKey: 2) == nil)
+    }
+
+    //   A             B             computation
+    //   asks first                  waits for the latch
+    //                 joins
+    //   is cancelled: throws
+    //                               is not cancelled, answers
+    //                 has the value
+    @Test(.timeLimit(.minutes(1))) func cancellationConcernsTheOneWhoIsCancelled() async throws {
+        let cache = SingleFlightCache<Int, Int>()
+        let open = Latch(count: 1)
+        let sawCancellation = Atomic(false)
+        let compute: @Sendable () async throws -> Int = {
+            try await withTaskCancellationHandler {
+                try await open.wait()
+                return 3
+            } onCancel: {
+                sawCancellation.store(true, ordering: .relaxed)
+            }
+        }
+        let first = Task { try await cache.value(forKey: 1, orCompute: compute) }
+        #expect(await eventuallySuspending { cache.waiters(forKey: 1) == 1 })
+        let second = Task { try await cache.value(forKey: 1, orCompute: compute) }
+        #expect(await eventuallySuspending { cache.waiters(forKey: 1) == 2 })
+        first.cancel()
+        await #expect(throws: CancellationError.self) { try await first.value }
+        #expect(cache.waiters(forKey: 1) == 1)
+        open.countDown()
+        #expect(try await second.value == 3)
+        let wasCancelled = sawCancellation.load(ordering: .relaxed)
+        #expect(!wasCancelled)
+        #expect(cache.cachedValue(forKey: 1) == 3)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func theLastToGoTakesTheComputationAlong() async throws {
+        let cache = SingleFlightCache<Int, Int>()
+        let never = Latch(count: 1)
+        let ended = Latch(count: 1)
+        let tasks = (0..<3).map { _ in
+            Task {
+                try await cache.value(forKey: 1) {
+                    // Ends when it is cancelled, and then answers all the same.
+                    try? await never.wait()
+                    ended.countDown()
+                    return 1
+                }
+            }
+        }
+        #expect(await eventuallySuspending { cache.waiters(forKey: 1) == 3 })
+        for task in tasks { task.cancel() }
+        for task in tasks {
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+        // Without the cancellation it would wait for ever.
+        try await ended.wait()
+        #expect(cache.waiters(forKey: 1) == 0)
+        #expect(try await cache.value(forKey: 1) { 2 } == 2, "what was given up is not kept")
+        #expect(cache.cachedValue(forKey: 1) == 2)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aCancelledTaskIsGivenWhatIsKeptAndStartsNothing() async throws {
+        let cache = SingleFlightCache<Int, Int>()
+        cache.updateValue(1, forKey: 1)
+        let never = Latch(count: 1)
+        let task = Task {
+            try? await never.wait()
+            let kept = try await cache.value(forKey: 1) { -1 }
+            await #expect(throws: CancellationError.self) {
+                try await cache.value(forKey: 2) {
+                    Issue.record("a cancelled task started a computation")
+                    return -1
+                }
+            }
+            return kept
+        }
+        task.cancel()
+        #expect(try await task.value == 1)
+    }
+
+    // Who is not cancelled is answered, whatever the others do at that moment; nobody waits for ever.
+    @Test(.timeLimit(.minutes(1)), arguments: 1...20)
+    func cancellationRacingTheAnswerHurtsNobodyElse(seed: Int) async throws {
+        let cache = SingleFlightCache<Int, Int>()
+        let answered = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for number in 0..<40 {
+                group.addTask {
+                    let asking = Task {
+                        try await cache.value(forKey: 1) {
+                            for _ in 0..<seed { await Task.yield() }
+                            try Task.checkCancellation()
+                            return 9
+                        }
+                    }
+                    guard number % 4 == 0 else {
+                        if number % 2 == 0 { await Task.yield() }
+                        asking.cancel()
+                        _ = try? await asking.value
+                        return false
+                    }
+                    let value = try await asking.value
+                    #expect(value == 9, "seed \(seed)")
+                    return true
+                }
+            }
+            return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(answered == 10, "seed \(seed)")
+        #expect(cache.waiters(forKey: 1) == 0)
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    func whatIsForgottenDuringItsComputationIsNotKept(replaced: Bool) async throws {
+        let cache = SingleFlightCache<Int, Int>()
+        let open = Latch(count: 1)
+        let task = Task {
+            try await cache.value(forKey: 1) {
+                try await open.wait()
+                return 1
+            }
+        }
+        #expect(await eventuallySuspending { cache.waiters(forKey: 1) == 1 })
+        if replaced {
+            cache.updateValue(2, forKey: 1)
+        } else {
+            cache.removeValue(forKey: 1)
+            // Not the computation that began before.
+            #expect(try await cache.value(forKey: 1) { 2 } == 2)
+        }
+        open.countDown()
+        #expect(try await task.value == 1, "who waited is answered")
+        #expect(cache.cachedValue(forKey: 1) == 2)
+        cache.removeAll()
+        #expect(cache.count == 0)
+    }
+}
+
+// MARK: - Limits
+
+/// A clock that stands still until it is moved.
+private final class ManualClock: Clock, Sendable {
+    struct Instant: InstantProtocol {
+        var offset: Duration
+        func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+        func duration(to other: Instant) -> Duration { other.offset - offset }
+        static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+    }
+
+    private let time = Mutex(Duration.zero)
+
+    var now: Instant { Instant(offset: time.withLock { $0 }) }
+    var minimumResolution: Duration { .zero }
+    func advance(by duration: Duration) { time.withLock { $0 += duration } }
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        Issue.record("the cache has no timers")
+    }
+}
+
+@Suite struct SingleFlightCacheLimitTests {
+    @Test func aValueCountsForItsAgeFromTheEndOfItsComputation() async throws {
+        let clock = ManualClock()
+        let cache = SingleFlightCache<Int, Int>(maximumAge: .seconds(10), clock: clock)
+        #expect(
+            try await cache.value(forKey: 1) {
+                clock.advance(by: .seconds(60))
+                return 1
+            } == 1
+        )
+        clock.advance(by: .seconds(10) - .nanoseconds(1))
+        #expect(cache.cachedValue(forKey: 1) == 1, "asking does not make it younger")
+        clock.advance(by: .nanoseconds(1))
+        #expect(cache.cachedValue(forKey: 1) == nil)
+        #expect(cache.count == 1, "it takes its room")
+        #expect(try await cache.value(forKey: 1) { 2 } == 2)
+        #expect(cache.count == 1)
+        clock.advance(by: .seconds(5))
+        cache.updateValue(3, forKey: 3)
+        clock.advance(by: .seconds(5))
+        #expect(cache.removeExpired() == 1)
+        #expect(cache.count == 1)
+        clock.advance(by: .seconds(5))
+        #expect(cache.removeValue(forKey: 3) == nil, "too old to count")
+        #expect(cache.count == 0)
+    }
+
+    @Test func withoutRoomOnlyThoseWhoAskTogetherShare() async throws {
+        let cache = SingleFlightCache<Int, Int>(capacity: 0)
+        #expect(try await cache.value(forKey: 1) { 1 } == 1)
+        #expect(try await cache.value(forKey: 1) { 2 } == 2)
+        #expect(cache.count == 0)
+    }
+
+    // Against a list that says the same in three lines.
+    @Test(arguments: 1...20 as ClosedRange<UInt64>, [1, 2, 3, 8])
+    func theLeastRecentlyAskedForGoes(seed: UInt64, capacity: Int) async throws {
+        var random = SplitMix(state: seed)
+        let cache = SingleFlightCache<Int, Int>(capacity: capacity)
+        var model: [(key: Int, value: Int)] = []
+        for step in 0..<400 {
+            let key = Int.random(in: 0..<12, using: &random)
+            let known = model.firstIndex { $0.key == key }
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0:
+                #expect(cache.removeValue(forKey: key) == known.map { model.remove(at: $0).value }, "\(seed)")
+            case 1:
+                #expect(
+                    cache.updateValue(step, forKey: key) == known.map { model.remove(at: $0).value },
+                    "\(seed)"
+                )
+                model.append((key, step))
+            case 2, 3:
+                #expect(cache.cachedValue(forKey: key) == known.map { model[$0].value }, "\(seed)")
+                if let known { model.append(model.remove(at: known)) }
+            case 4 where step % 50 == 0:
+                cache.removeAll()
+                model = []
+            default:
+                let value = try await cache.value(forKey: key) { step }
+                #expect(value == known.map { model[$0].value } ?? step, "\(seed)")
+                model.append(known.map { model.remove(at: $0) } ?? (key, step))
+            }
+            if model.count > capacity { model.removeFirst() }
+            #expect(cache.count == model.count, "\(seed)")
+        }
+    }
+
+    @Test func everyValueIsReleasedOnceAndOutsideTheLock() async throws {
+        /// Looks into the cache as it goes, which under the cache's lock would wait for ever.
+        final class Curious: Sendable {
+            let counted: Counted
+            let look: @Sendable () -> Void
+            init(_ counted: Counted, _ look: @escaping @Sendable () -> Void) {
+                self.counted = counted
+                self.look = look
+            }
+            deinit { look() }
+        }
+        let lifetimes = LifetimeCounter()
+        do {
+            let clock = ManualClock()
+            let cache = SingleFlightCache<Int, Curious>(capacity: 3, maximumAge: .seconds(1), clock: clock)
+            let look: @Sendable () -> Void = { [weak cache] in _ = cache?.count }
+            let make: @Sendable (Int) -> Curious = { Curious(Counted($0, lifetimes), look) }
+            for number in 0..<10 { _ = try await cache.value(forKey: number) { make(number) } }
+            #expect(lifetimes.living == 3)
+            cache.updateValue(make(9), forKey: 9)
+            cache.removeValue(forKey: 9)
+            clock.advance(by: .seconds(1))
+            _ = try await cache.value(forKey: 8) { make(8) }
+            cache.removeValue(forKey: 7)
+            cache.updateValue(make(6), forKey: 6)
+            clock.advance(by: .seconds(1))
+            cache.removeExpired()
+            #expect(lifetimes.living == 0)
+            _ = try await cache.value(forKey: 5) { make(5) }
+            cache.removeAll()
+            _ = try await cache.value(forKey: 4) { make(4) }
+        }
+        #expect(lifetimes.living == 0)
+    }
+
+    @Test func anImpossibleCapacityIsReported() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = SingleFlightCache<Int, Int>(capacity: -1)
+        }
+        #expect(result?.report.contains("interlock: SingleFlightCache.init(): a capacity of -1") == true)
+    }
+}
+
+// MARK: - Circles
+
+@Suite struct SingleFlightCacheCircleTests {
+    @Test(.timeLimit(.minutes(1))) func aComputationThatAsksForItselfIsRefused() async throws {
+        let cache = SingleFlightCache<Int, Int>()
+        await #expect(throws: CircularComputation.self) {
+            try await cache.value(forKey: 1) { try await cache.value(forKey: 1) { 1 } }
+        }
+        onThreads(1) { _ in
+            #expect(throws: CircularComputation.self) {
+                try cache.value(forKey: 1) { try cache.value(forKey: 1) { 1 } }
+            }
+        }
+        // Caught, it does no harm; and another key is no circle.
+        let value = try await cache.value(forKey: 1) {
+            await #expect(throws: CircularComputation.self) { try await cache.value(forKey: 1) { 1 } }
+            return try await cache.value(forKey: 2) { 4 } + 1
+        }
+        #expect(value == 5)
+    }
+
+    //   A's computation          B's computation
+    //   both have begun, each started from outside
+    //   asks for B: waits
+    //                            asks for A: refused, B fails
+    //   fails with B's error
+    @Test(.timeLimit(.minutes(1))) func aCircleThroughTwoCachesIsRefusedWhereItCloses() async throws {
+        let letters = SingleFlightCache<String, Int>()
+        let numbers = SingleFlightCache<Int, Int>()
+        let bothBegun = Latch(count: 2)
+        let a = Task {
+            try await letters.value(forKey: "a") {
+                bothBegun.countDown()
+                try await bothBegun.wait()
+                return try await numbers.value(forKey: 1) { -1 }
+            }
+        }
+        let b = Task {
+            try await numbers.value(forKey: 1) {
+                bothBegun.countDown()
+                #expect(await eventuallySuspending { numbers.waiters(forKey: 1) == 2 })
+                return try await letters.value(forKey: "a") { -1 }
+            }
+        }
+        await #expect(throws: CircularComputation.self) { try await b.value }
+        await #expect(throws: CircularComputation.self) { try await a.value }
+        #expect(letters.waiters(forKey: "a") == 0)
+    }
+}
