@@ -97,19 +97,19 @@ struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
 
     @inline(never) @usableFromInline
     func waitForReading(_ call: StaticString) {
-        ThreadAccess.requireOutside(identity, call: "\(call)", type: Owner.self)
+        ThreadAccess.requireOutside(identity, call: call, type: Owner.self)
         ilk_rwlock_read_lock(guarded.lock)
     }
 
     @inline(never) @usableFromInline
     func waitForWriting(_ call: StaticString) {
-        ThreadAccess.requireOutside(identity, call: "\(call)", type: Owner.self)
+        ThreadAccess.requireOutside(identity, call: call, type: Owner.self)
         ilk_rwlock_write_lock(guarded.lock)
     }
 
     @usableFromInline
     func isOutside(_ call: StaticString) -> Bool {
-        ThreadAccess.requireOutside(identity, call: "\(call)", type: Owner.self)
+        ThreadAccess.requireOutside(identity, call: call, type: Owner.self)
         return true
     }
 
