@@ -69,8 +69,8 @@ extension SafeArray where Element: Sendable {
 
 extension SafeArray: ChangeSource {
     func whileSettled<Result>(_ body: () -> Result) -> Result {
-        storage.lockForReading("changes")
-        defer { storage.unlockForReading() }
+        let section = storage.lockForReading("changes")
+        defer { storage.unlockForReading(section) }
         return body()
     }
 

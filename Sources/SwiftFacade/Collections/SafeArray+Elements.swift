@@ -7,8 +7,8 @@ extension SafeArray {
     /// The number of elements. It may have changed by the time it is used.
     @inlinable
     public var count: Int {
-        storage.lockForReading("count")
-        defer { storage.unlockForReading() }
+        let section = storage.lockForReading("count")
+        defer { storage.unlockForReading(section) }
         return storage.state.elements.count
     }
 
@@ -21,16 +21,16 @@ extension SafeArray {
     /// How many elements fit before the storage grows.
     @inlinable
     public var capacity: Int {
-        storage.lockForReading("capacity")
-        defer { storage.unlockForReading() }
+        let section = storage.lockForReading("capacity")
+        defer { storage.unlockForReading(section) }
         return storage.state.elements.capacity
     }
 
     /// The element at `index`, or `nil` if there is none. O(1).
     @inlinable
     public func element(at index: Int) -> Element? {
-        storage.lockForReading("element(at:)")
-        defer { storage.unlockForReading() }
+        let section = storage.lockForReading("element(at:)")
+        defer { storage.unlockForReading(section) }
         let count = storage.state.elements.count
         guard index >= 0, index < count else { return nil }
         return storage.state.elements[index]
@@ -45,8 +45,8 @@ extension SafeArray {
     /// The last element, or `nil` if there is none. O(1).
     @inlinable
     public var last: Element? {
-        storage.lockForReading("last")
-        defer { storage.unlockForReading() }
+        let section = storage.lockForReading("last")
+        defer { storage.unlockForReading(section) }
         return storage.state.elements.last
     }
 
@@ -62,8 +62,8 @@ extension SafeArray {
     @inlinable
     public subscript(index: Int) -> Element {
         get {
-            storage.lockForReading("subscript")
-            defer { storage.unlockForReading() }
+            let section = storage.lockForReading("subscript")
+            defer { storage.unlockForReading(section) }
             let count = storage.state.elements.count
             guard index >= 0, index < count else { outOfRange("subscript", index, count: count) }
             return storage.state.elements[index]
@@ -99,8 +99,8 @@ extension SafeArray {
     @inlinable
     public subscript(range: Range<Int>) -> [Element] {
         get {
-            storage.lockForReading("subscript")
-            defer { storage.unlockForReading() }
+            let section = storage.lockForReading("subscript")
+            defer { storage.unlockForReading(section) }
             let count = storage.state.elements.count
             guard range.lowerBound >= 0, range.upperBound <= count else {
                 outOfRange("subscript", range, count: count)
@@ -117,8 +117,8 @@ extension SafeArray {
     /// - Precondition: The range lies within the indices. Otherwise it is reported and the process ends.
     @inlinable
     public subscript(range: some RangeExpression<Int>) -> [Element] {
-        storage.lockForReading("subscript")
-        defer { storage.unlockForReading() }
+        let section = storage.lockForReading("subscript")
+        defer { storage.unlockForReading(section) }
         let count = storage.state.elements.count
         // An open end is resolved here and not by the standard library, which traps without a word on
         // `array[5...]` of three elements.

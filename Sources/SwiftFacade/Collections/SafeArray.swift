@@ -90,8 +90,8 @@ public final class SafeArray<Element> {
     /// copies the storage, once; later writes do not change the snapshot.
     @inlinable
     public var snapshot: [Element] {
-        storage.lockForReading("snapshot")
-        defer { storage.unlockForReading() }
+        let section = storage.lockForReading("snapshot")
+        defer { storage.unlockForReading(section) }
         return storage.state.elements
     }
 

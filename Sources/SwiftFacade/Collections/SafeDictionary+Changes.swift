@@ -58,8 +58,8 @@ extension SafeDictionary where Key: Sendable, Value: Sendable {
 
 extension SafeDictionary: ChangeSource {
     func whileSettled<Result>(_ body: () -> Result) -> Result {
-        storage.lockForReading("changes")
-        defer { storage.unlockForReading() }
+        let section = storage.lockForReading("changes")
+        defer { storage.unlockForReading(section) }
         return body()
     }
 

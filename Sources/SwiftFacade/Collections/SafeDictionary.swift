@@ -69,8 +69,8 @@ public final class SafeDictionary<Key: Hashable, Value> {
     /// alive copies the storage, once; later writes do not change it.
     @inlinable
     public var snapshot: [Key: Value] {
-        storage.lockForReading("snapshot")
-        defer { storage.unlockForReading() }
+        let section = storage.lockForReading("snapshot")
+        defer { storage.unlockForReading(section) }
         return storage.state.entries
     }
 
@@ -104,8 +104,8 @@ public final class SafeDictionary<Key: Hashable, Value> {
     /// The number of entries. It may have changed by the time it is used.
     @inlinable
     public var count: Int {
-        storage.lockForReading("count")
-        defer { storage.unlockForReading() }
+        let section = storage.lockForReading("count")
+        defer { storage.unlockForReading(section) }
         return storage.state.entries.count
     }
 
@@ -130,8 +130,8 @@ public final class SafeDictionary<Key: Hashable, Value> {
     /// The value for `key`, or `nil` if there is none. O(1) on average.
     @inlinable
     public func value(forKey key: Key) -> Value? {
-        storage.lockForReading("value(forKey:)")
-        defer { storage.unlockForReading() }
+        let section = storage.lockForReading("value(forKey:)")
+        defer { storage.unlockForReading(section) }
         return storage.state.entries[key]
     }
 
@@ -145,8 +145,8 @@ public final class SafeDictionary<Key: Hashable, Value> {
     /// Whether there is a value for `key` now. O(1) on average.
     @inlinable
     public func contains(key: Key) -> Bool {
-        storage.lockForReading("contains(key:)")
-        defer { storage.unlockForReading() }
+        let section = storage.lockForReading("contains(key:)")
+        defer { storage.unlockForReading(section) }
         return storage.state.entries.index(forKey: key) != nil
     }
 

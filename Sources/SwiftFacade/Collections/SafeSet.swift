@@ -69,8 +69,8 @@ public final class SafeSet<Element: Hashable> {
     /// copies the storage, once; later writes do not change it.
     @inlinable
     public var snapshot: Set<Element> {
-        storage.lockForReading("snapshot")
-        defer { storage.unlockForReading() }
+        let section = storage.lockForReading("snapshot")
+        defer { storage.unlockForReading(section) }
         return storage.state.members
     }
 
@@ -116,8 +116,8 @@ public final class SafeSet<Element: Hashable> {
     /// The number of members. It may have changed by the time it is used.
     @inlinable
     public var count: Int {
-        storage.lockForReading("count")
-        defer { storage.unlockForReading() }
+        let section = storage.lockForReading("count")
+        defer { storage.unlockForReading(section) }
         return storage.state.members.count
     }
 
@@ -130,8 +130,8 @@ public final class SafeSet<Element: Hashable> {
     /// Whether `member` is in the set now. O(1) on average.
     @inlinable
     public func contains(_ member: Element) -> Bool {
-        storage.lockForReading("contains")
-        defer { storage.unlockForReading() }
+        let section = storage.lockForReading("contains")
+        defer { storage.unlockForReading(section) }
         return storage.state.members.contains(member)
     }
 
@@ -274,8 +274,8 @@ extension SafeSet where Element: Sendable {
 
 extension SafeSet: ChangeSource {
     func whileSettled<Result>(_ body: () -> Result) -> Result {
-        storage.lockForReading("changes")
-        defer { storage.unlockForReading() }
+        let section = storage.lockForReading("changes")
+        defer { storage.unlockForReading(section) }
         return body()
     }
 

@@ -3,17 +3,28 @@
 // What SafeArray, SafeDictionary and SafeSet stand on: guarded storage, taken in one of two ways.
 //
 //   by the element   lockForReading … unlockForReading, and the same for writing, around a few
-//                    instructions of the toolkit's own. Nothing foreign runs in between, so re-entry
-//                    is impossible from inside; it is looked for only when the lock would have to wait.
+//                    instructions of the toolkit's own. Nothing foreign runs in between.
 //   by closure       read, write, beginWriting … endWriting, around code of the caller's: closures,
 //                    and elements' own ==, hash(into:) and deinit. The access is entered in the thread's
-//                    list, and a thread that is already inside is told so.
+//                    list.
 //
-// A read of an element inside a read closure of the same object would mostly work, and deadlock only
-// with a writer that queued in between; debug builds report it always, release builds when it would
-// wait.
+// Writing and closures report a thread that is inside a closure of the same object already. A read of an element
+// inside a read closure would mostly work, and deadlock only with a writer that queued in between: debug builds
+// report it always, release builds when the lock's fast path refuses it.
 
 import CInterlock
+
+/// How a lock is held for reading.
+// Around the C type, so that files that hold one need not know C.
+@frozen @usableFromInline
+struct ReadSection {
+    @usableFromInline let section: ilk__read_section
+
+    @inlinable @inline(__always)
+    init(_ section: ilk__read_section) {
+        self.section = section
+    }
+}
 
 /// Lock-guarded state of `Owner`, a type used in reports only.
 @frozen @usableFromInline
@@ -70,24 +81,39 @@ struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
 
     // MARK: by the element
 
+    /// Takes the lock for reading; what it answers goes to ``unlockForReading(_:)``.
     @inlinable @inline(__always)
-    func lockForReading(_ call: StaticString) {
-        if !ilk_rwlock_try_read_lock(guarded.lock) {
+    func lockForReading(_ call: StaticString) -> ReadSection {
+        var section = ilk__read_section()
+        if !ilk__read_section_try_begin(guarded.lock, &section) {
             waitForReading(call)
         }
         assert(isOutside(call))
+        return ReadSection(section)
     }
 
     @inlinable @inline(__always)
-    func unlockForReading() {
-        ilk_rwlock_read_unlock(guarded.lock)
+    func unlockForReading(_ section: ReadSection) {
+        ilk__read_section_end(guarded.lock, section.section)
+    }
+
+    // Not by try_read_lock, which never allocates and so never gives the thread the slots by which reads scale.
+    @inline(never) @usableFromInline
+    func waitForReading(_ call: StaticString) {
+        requireOutside(call)
+        ilk_rwlock_read_lock(guarded.lock)
+    }
+
+    @usableFromInline
+    func isOutside(_ call: StaticString) -> Bool {
+        requireOutside(call)
+        return true
     }
 
     @inlinable @inline(__always)
     func lockForWriting(_ call: StaticString) {
-        if !ilk_rwlock_try_write_lock(guarded.lock) {
-            waitForWriting(call)
-        }
+        requireOutside(call)
+        ilk_rwlock_write_lock(guarded.lock)
     }
 
     @inlinable @inline(__always)
@@ -95,22 +121,17 @@ struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
         ilk_rwlock_write_unlock(guarded.lock)
     }
 
-    @inline(never) @usableFromInline
-    func waitForReading(_ call: StaticString) {
-        ThreadAccess.requireOutside(identity, call: call, type: Owner.self)
-        ilk_rwlock_read_lock(guarded.lock)
+    /// Reports a thread that is inside a closure of this object already. Costs one load where it is inside none.
+    @inlinable @inline(__always)
+    func requireOutside(_ call: StaticString) {
+        if ThreadAccess.innermost != nil {
+            lookForReentry(call)
+        }
     }
 
     @inline(never) @usableFromInline
-    func waitForWriting(_ call: StaticString) {
+    func lookForReentry(_ call: StaticString) {
         ThreadAccess.requireOutside(identity, call: call, type: Owner.self)
-        ilk_rwlock_write_lock(guarded.lock)
-    }
-
-    @usableFromInline
-    func isOutside(_ call: StaticString) -> Bool {
-        ThreadAccess.requireOutside(identity, call: call, type: Owner.self)
-        return true
     }
 
     // MARK: by closure
@@ -123,9 +144,12 @@ struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
         var access = ThreadAccess(lock: identity, call: call)
         return try withUnsafeMutablePointer(to: &access) { (access) throws(Failure) -> Result in
             ThreadAccess.begin(access, type: Owner.self)
-            ilk_rwlock_read_lock(guarded.lock)
+            var section = ilk__read_section()
+            if !ilk__read_section_try_begin(guarded.lock, &section) {
+                ilk_rwlock_read_lock(guarded.lock)
+            }
             defer {
-                ilk_rwlock_read_unlock(guarded.lock)
+                ilk__read_section_end(guarded.lock, section)
                 ThreadAccess.end(access, type: Owner.self)
             }
             return try body(guarded.value.pointee.state)

@@ -68,9 +68,10 @@ extension ReadWriteLock where Value: ~Copyable {
         return try body(&value.pointee)
     }
 
+    // Not by try_read_lock, which never allocates and so never gives the thread the slots by which reads scale.
     @inlinable
     borrowing func takeForReading(waitingUntil deadline: () -> UInt64) -> Bool {
-        ilk_rwlock_try_read_lock(storage.lock)
+        ilk__rwlock_try_read_fast(storage.lock)
             || ilk_rwlock_read_lock_until(storage.lock, deadline()) == ILK_OK
     }
 

@@ -70,8 +70,11 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
     public borrowing func withReadLock<Result: ~Copyable, Failure: Error>(
         _ body: (borrowing Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
-        ilk_rwlock_read_lock(storage.lock)
-        defer { ilk_rwlock_read_unlock(storage.lock) }
+        var section = ilk__read_section()
+        if !ilk__read_section_try_begin(storage.lock, &section) {
+            ilk_rwlock_read_lock(storage.lock)
+        }
+        defer { ilk__read_section_end(storage.lock, section) }
         return try body(storage.value.pointee)
     }
 
