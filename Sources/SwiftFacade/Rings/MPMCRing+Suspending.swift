@@ -11,9 +11,10 @@ extension MPMCRing where Element: ~Copyable {
     /// - Returns: The element, or `nil` once the ring is closed and drained.
     /// - Throws: `CancellationError` if the task is cancelled before it has been given an element; it has
     ///   taken none then. A cancelled task still takes an element that is there.
+    @inlinable
     public func pop() async throws(CancellationError) -> sending Element? {
         if let element = tryPopSpinning() { return element }
-        return try await lines.pop(until: nil).element()
+        return try await suspendToPop(until: nil).element()
     }
 
     /// Moves the oldest element out, waiting for one until `deadline` at most. Thread-safe; suspends the
@@ -21,25 +22,28 @@ extension MPMCRing where Element: ~Copyable {
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
     /// - Throws: `CancellationError` if the task is cancelled first.
+    @inlinable
     public func pop(
         until deadline: ContinuousClock.Instant
     ) async throws(CancellationError) -> sending PopResult<Element> {
         if let element = tryPop() { return .popped(element) }
-        return try await lines.pop(until: deadline)
+        return try await suspendToPop(until: deadline)
     }
 
     /// Moves the oldest element out, waiting for one for `timeout` at most. Thread-safe; suspends the task.
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
     /// - Throws: `CancellationError` if the task is cancelled first.
+    @inlinable
     public func pop(timeout: Duration) async throws(CancellationError) -> sending PopResult<Element> {
         if let element = tryPop() { return .popped(element) }
-        return try await lines.pop(until: .now.advanced(by: timeout))
+        return try await suspendToPop(until: .now.advanced(by: timeout))
     }
 
     /// Moves `element` into the ring, waiting for room as long as it takes. Thread-safe; suspends the task.
     ///
     /// - Returns: `.pushed`, or the element with `.closed` or `.cancelled`.
+    @inlinable
     public func push(_ element: consuming sending Element) async -> sending PushResult<Element> {
         await push(element, orUntil: nil)
     }
@@ -48,6 +52,7 @@ extension MPMCRing where Element: ~Copyable {
     /// task.
     ///
     /// - Returns: `.pushed`, or the element with `.timedOut`, `.closed` or `.cancelled`.
+    @inlinable
     public func push(
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant
@@ -59,6 +64,7 @@ extension MPMCRing where Element: ~Copyable {
     /// task.
     ///
     /// - Returns: `.pushed`, or the element with `.timedOut`, `.closed` or `.cancelled`.
+    @inlinable
     public func push(
         _ element: consuming sending Element,
         timeout: Duration
@@ -66,13 +72,18 @@ extension MPMCRing where Element: ~Copyable {
         await push(element, orUntil: .now.advanced(by: timeout))
     }
 
+    // What looks and does not wait is specialised in the caller: resolving a generic element at run time takes ten
+    // times as long as a push. Only a task that has to suspend comes here unspecialised.
+
     /// How often a task looks again before it suspends. Suspending and being resumed costs some microseconds; a
     /// partner that is at work on another core takes a tenth of that. Tuned with a push and `for await` loop over
     /// 64 and 1,024 slots on two cores.
-    private static var looksBeforeSuspending: Int { 200 }
+    @inlinable
+    static var looksBeforeSuspending: Int { 200 }
 
     /// As ``tryPop()``, looking again for about a microsecond.
-    private func tryPopSpinning() -> sending Element? {
+    @inlinable
+    func tryPopSpinning() -> sending Element? {
         for _ in 0..<MPMCRing.looksBeforeSuspending {
             if let element = tryPop() { return element }
             if isClosed { return nil }
@@ -81,13 +92,14 @@ extension MPMCRing where Element: ~Copyable {
         return nil
     }
 
-    private func push(
+    @inlinable
+    func push(
         _ element: consuming sending Element,
         orUntil deadline: ContinuousClock.Instant?
     ) async -> sending PushResult<Element> {
         // As tryPopSpinning.
         var looks = MPMCRing.looksBeforeSuspending
-        while ilk_mpmc_count(ring) == ilk_mpmc_capacity(ring), looks > 0, !isClosed {
+        while isFull, looks > 0, !isClosed {
             looks -= 1
             ilk_cpu_relax()
         }
@@ -95,12 +107,27 @@ extension MPMCRing where Element: ~Copyable {
         switch consume offered {
         case .full(let element):
             nonisolated(unsafe) let element = element
-            return await lines.push(element, until: deadline)
+            return await suspendToPush(element, until: deadline)
         case .pushed: return .pushed
         case .closed(let element): return .closed(element)
         case .timedOut(let element): return .timedOut(element)
         case .cancelled(let element): return .cancelled(element)
         }
+    }
+
+    @usableFromInline
+    func suspendToPop(
+        until deadline: ContinuousClock.Instant?
+    ) async throws(CancellationError) -> sending PopResult<Element> {
+        try await lines.pop(until: deadline)
+    }
+
+    @usableFromInline
+    func suspendToPush(
+        _ element: consuming sending Element,
+        until deadline: ContinuousClock.Instant?
+    ) async -> sending PushResult<Element> {
+        await lines.push(element, until: deadline)
     }
 }
 

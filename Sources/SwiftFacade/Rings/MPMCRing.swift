@@ -111,19 +111,27 @@ public final class MPMCRing<Element: ~Copyable> {
     }
 
     /// Whether the ring is closed: no push that starts now can succeed. Elements may still be in it.
+    @inlinable
     public var isClosed: Bool {
         ilk_mpmc_is_closed(ring)
     }
 
     /// The number of elements in the ring, those being pushed included. It may have changed by the time it
     /// is used.
+    @inlinable
     public var count: Int {
         ilk_mpmc_count(ring)
     }
 
     /// How many elements fit.
+    @inlinable
     public var capacity: Int {
         ilk_mpmc_capacity(ring)
+    }
+
+    @inlinable
+    var isFull: Bool {
+        ilk_mpmc_count(ring) == ilk_mpmc_capacity(ring)
     }
 
     /// The C ring, for producers and consumers written in C: they push and pop bytes of `Element`, each of

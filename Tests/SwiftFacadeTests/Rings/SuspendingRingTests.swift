@@ -97,6 +97,28 @@ import Testing
         #expect(try await ring.pop(timeout: limit) == .closed)
     }
 
+    @Test func limitsAreKeptAtBothEndsOfASplitRing() async throws {
+        try await SPSCRing<Int>(capacity: 1).split { (producer, consumer) async throws(any Error) -> Void in
+            let limit = Duration.milliseconds(10)
+            let begin = ContinuousClock.now
+            #expect(try await consumer.pop(timeout: limit) == .timedOut)
+            #expect(ContinuousClock.now - begin >= limit)
+            #expect(try await consumer.pop(until: begin) == .timedOut)
+            #expect(await producer.push(1, timeout: limit) == .pushed)
+            #expect(await producer.push(2, timeout: limit) == .timedOut(2))
+            #expect(await producer.push(2, until: begin) == .timedOut(2))
+            #expect(
+                try await consumer.pop(until: begin) == .popped(1),
+                "what is there is taken also after the limit"
+            )
+            #expect(await producer.push(3, until: .now.advanced(by: .seconds(30))) == .pushed)
+            producer.close()
+            #expect(await producer.push(4, timeout: limit) == .closed(4))
+            #expect(try await consumer.pop(timeout: limit) == .popped(3))
+            #expect(try await consumer.pop(until: begin) == .closed)
+        }
+    }
+
     @Test func closingWakesEveryTask() async throws {
         let empty = try MPMCRing<Int>(capacity: 1)
         let full = try MPMCRing<Int>(capacity: 1)
