@@ -1,0 +1,34 @@
+// swift-tools-version: 6.1
+// SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+// A package of its own, so that whoever depends on Interlock gets none of the libraries it is compared with.
+
+let package = Package(
+    name: "interlock-swift-benchmarks",
+    platforms: [.macOS(.v15)],
+    dependencies: [
+        .package(name: "interlock", path: "../.."),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
+    ],
+    targets: [
+        // The loops that Swift's are compared with, and what Swift cannot ask the system for.
+        .target(name: "CBench", dependencies: [.product(name: "CInterlock", package: "interlock")]),
+        // A symbolic link to Tests/PureSwift: a target's folder must lie in its package.
+        .target(name: "PureSwift"),
+        .executableTarget(
+            name: "bench_swift",
+            dependencies: [
+                "CBench", "PureSwift",
+                .product(name: "Interlock", package: "interlock"),
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+                .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
+            ],
+            path: "Sources/Bench"
+        ),
+    ],
+    swiftLanguageModes: [.v6],
+    cLanguageStandard: .gnu11
+)

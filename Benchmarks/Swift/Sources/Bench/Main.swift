@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Swift facade beside what one would write without it: runs the cells in rounds, prints Markdown, and the goals.
+//
+//     bench_swift [--quick] [--only WORDS] [--json FILE]
+//     bench_swift --count spsc-swift|spsc-c|mpmc-swift|mpmc-c NUMBER    pairs of push and pop, for callgrind
+
+import Foundation
+
+@main
+enum Main {
+    static func main() async throws {
+        var arguments = Array(CommandLine.arguments.dropFirst())
+        func value(of flag: String) -> String? {
+            guard let index = arguments.firstIndex(of: flag), index + 1 < arguments.count else { return nil }
+            defer { arguments.removeSubrange(index...index + 1) }
+            return arguments[index + 1]
+        }
+        if arguments.first == "--count" {
+            guard arguments.count == 3, let count = UInt64(arguments[2]), RingWork.count(arguments[1], count)
+            else {
+                fail("--count takes one of spsc-swift, spsc-c, mpmc-swift, mpmc-c and a number")
+            }
+            return
+        }
+        let json = value(of: "--json")
+        let only = value(of: "--only")
+        let isQuick = arguments.contains("--quick")
+        arguments.removeAll { $0 == "--quick" }
+        guard arguments.isEmpty else { fail("unknown: \(arguments.joined(separator: " "))") }
+
+        let arrays: [ArrayWork] = [
+            .read(threads: 1), .read(threads: 2), .append, .mixed(threads: 2, writeEvery: 1_000),
+            .mixed(threads: 2, writeEvery: 100), .lastAndAppend,
+        ]
+        let cells =
+            (arrays.map(\.cell) + RingWork.cells + [SuspendingWork.cell(elements: isQuick ? 50_000 : 200_000)])
+            .filter { only == nil || $0.title.contains(only!) }
+        let (rounds, time) = isQuick ? (3, Duration.milliseconds(15)) : (9, Duration.milliseconds(30))
+
+        print("## Swift facade\n")
+        print(
+            "\(rounds) rounds of \(time) a contender; nanoseconds between two operations, whichever thread does them,",
+            "as median ± half the range.\n"
+        )
+        var outcomes: [Outcome] = []
+        for cell in cells {
+            let outcome = await cell.measure(rounds: rounds, time: time)
+            print(outcome.markdown)
+            outcomes.append(outcome)
+        }
+        print("### Goals\n\n\(Goal.heading)")
+        for row in Goal.all.compactMap({ $0.row(outcomes) }) { print(row) }
+        if let json {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+            try encoder.encode(outcomes).write(to: URL(fileURLWithPath: json))
+        }
+    }
+
+    private static func fail(_ sentence: String) -> Never {
+        FileHandle.standardError.write(Data("error: \(sentence)\n".utf8))
+        exit(2)
+    }
+}
