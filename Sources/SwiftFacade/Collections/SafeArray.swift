@@ -137,6 +137,12 @@ public final class SafeArray<Element> {
     ) -> Result {
         storage.lockForWriting(call)
         let location = storage.location
+        // A path of its own: to hold the observers is a call to the runtime, also where there are none.
+        if location.pointee.state.observers == nil {
+            let result = body(&location.pointee.state.elements, nil)
+            storage.unlockForWriting()
+            return result
+        }
         let observers = location.pointee.state.observers
         let result = body(&location.pointee.state.elements, observers)
         storage.unlockForWriting()

@@ -222,6 +222,12 @@ public final class SafeDictionary<Key: Hashable, Value> {
     ) -> Result {
         storage.lockForWriting(call)
         let location = storage.location
+        // A path of its own: to hold the observers is a call to the runtime, also where there are none.
+        if location.pointee.state.observers == nil {
+            let result = body(&location.pointee.state.entries, nil)
+            storage.unlockForWriting()
+            return result
+        }
         let observers = location.pointee.state.observers
         let result = body(&location.pointee.state.entries, observers)
         storage.unlockForWriting()
