@@ -46,6 +46,7 @@ let package = Package(
             path: "Tests/PureSwift",
             swiftSettings: strictSwift
         ),
+        .target(name: "CountingAllocator", path: "Tests/CountingAllocator", cSettings: strictC),
         .testTarget(
             name: "InterlockTests",
             dependencies: ["Interlock", "CInterlock"],
@@ -56,7 +57,7 @@ let package = Package(
         // One suite over the C-backed and the pure-Swift versions, and the comparison of their speed.
         .testTarget(
             name: "ConformanceTests",
-            dependencies: ["Interlock", "PureSwift"],
+            dependencies: ["Interlock", "PureSwift", "CountingAllocator"],
             path: "Tests/SwiftFacadeTests/Conformance",
             swiftSettings: strictSwift
         ),

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What must not allocate does not: a read of an element, a lock taken, a push and a pop of an element that is
+// trivial. Counted by an allocator that counts, in optimised builds, since what is not specialised puts values of
+// unknown size into boxes:
+//
+//     INTERLOCK_COMPARE=1 swift test -c release --filter AllocationTests
+
+import CountingAllocator
+import Interlock
+import Testing
+
+@Suite("allocations", .serialized)
+struct AllocationTests {
+    private static let isCounted: Bool = isOptimised && counting_allocator_counts()
+
+    /// Allocations of a thousand calls, after as many that may have to set something up: a lock changes the way it is
+    /// read after some reads, and the runtime makes a type when it is first met.
+    @inline(__always)
+    private func allocations(_ work: () -> Void) -> Int {
+        for _ in 0..<1_000 { work() }
+        let before = counting_allocator_allocations()
+        for _ in 0..<1_000 { work() }
+        return Int(counting_allocator_allocations() - before)
+    }
+
+    private final class Box {
+        let number: Int
+        init(_ number: Int) { self.number = number }
+    }
+
+    // Without it the others could not fail.
+    @Test(
+        .enabled(
+            if: isCounted,
+            "debug builds allocate what release builds do not, sanitizers bring allocators"
+        )
+    )
+    func theAllocatorCounts() {
+        var boxes: [Box] = []
+        boxes.reserveCapacity(4_000)
+        #expect(allocations { boxes.append(Box(boxes.count)) } == 1_000)
+    }
+
+    @Test(
+        .enabled(
+            if: isCounted,
+            "debug builds allocate what release builds do not, sanitizers bring allocators"
+        )
+    )
+    func readsDoNotAllocate() {
+        let array = SafeArray(Array(0..<100))
+        let dictionary = SafeDictionary([1: 2, 3: 4])
+        let set = SafeSet([1, 2, 3])
+        let lock = ReadWriteLock(7)
+        var sum = 0
+        #expect(allocations { sum &+= array.element(at: 5) ?? 0 } == 0)
+        #expect(allocations { sum &+= array[6] } == 0)
+        #expect(allocations { sum &+= array.last ?? 0 } == 0)
+        #expect(allocations { sum &+= array.count } == 0)
+        #expect(allocations { sum &+= array.withReadLock { $0.count } } == 0)
+        #expect(allocations { sum &+= array.snapshot.count } == 0)
+        #expect(allocations { sum &+= dictionary[1] ?? 0 } == 0)
+        #expect(allocations { sum &+= set.contains(2) ? 1 : 0 } == 0)
+        #expect(allocations { sum &+= lock.withReadLock { $0 } } == 0)
+        #expect(sum != 0)
+    }
+
+    @Test(
+        .enabled(
+            if: isCounted,
+            "debug builds allocate what release builds do not, sanitizers bring allocators"
+        )
+    )
+    func changesInPlaceDoNotAllocate() {
+        let array = SafeArray(Array(0..<100))
+        let lock = ReadWriteLock(7)
+        let mutex = PriorityInheritingMutex(7)
+        let semaphore = FIFOSemaphore(permits: 1)
+        #expect(allocations { array[3] = 4 } == 0)
+        #expect(allocations { array[3] += 1 } == 0)
+        #expect(allocations { array.withWriteLock { $0[5] &+= 1 } } == 0)
+        #expect(
+            allocations {
+                array.append(1)
+                _ = array.popLast()
+            } == 0
+        )
+        #expect(allocations { lock.withWriteLock { $0 &+= 1 } } == 0)
+        #expect(allocations { mutex.withLock { $0 &+= 1 } } == 0)
+        #expect(
+            allocations {
+                if semaphore.tryWait() { semaphore.signal() }
+            } == 0
+        )
+    }
+
+    @Test(
+        .enabled(
+            if: isCounted,
+            "debug builds allocate what release builds do not, sanitizers bring allocators"
+        )
+    )
+    func pushesAndPopsDoNotAllocate() throws {
+        let shared = try MPMCRing<Int>(capacity: 8)
+        let four = [1, 2, 3, 4]
+        #expect(
+            allocations {
+                _ = shared.tryPush(1)
+                _ = shared.tryPop()
+            } == 0
+        )
+        #expect(
+            allocations {
+                _ = shared.tryPush(contentsOf: four)
+                for _ in four { _ = shared.tryPop() }
+            } == 0
+        )
+        try SPSCRing<(Int, Int)>(capacity: 8).split { producer, consumer in
+            let single = allocations {
+                _ = producer.tryPush((1, 2))
+                _ = consumer.tryPop()
+            }
+            #expect(single == 0)
+        }
+        let blocking = allocations {
+            _ = shared.push(1)
+            _ = shared.pop()
+        }
+        #expect(blocking == 0)
+    }
+}
