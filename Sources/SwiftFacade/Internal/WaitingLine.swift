@@ -2,7 +2,8 @@
 //
 // The three ways to stand in a line: blocked, blocked with a limit, and suspended with cancellation and a
 // limit. What the line is for is a closure: `admit` tries to take it without waiting, and is called
-// under the line's lock, so that nothing can be handed out between "none is there" and taking a place.
+// under the line's lock, so that nothing can be handed out between "none is there" and taking a place. Who is let
+// in may let others out of the line with it: those that `admit` answers are resumed outside the lock.
 
 import CInterlock
 
@@ -18,13 +19,24 @@ final class WaitingLine: Sendable {
     /// Blocks the thread until `admit` succeeds or what it tries for is handed over; false if `deadline`
     /// passed first.
     func block(until deadline: UInt64, admit: () -> Bool) -> Bool {
+        block(until: deadline, admitWith: { _ in admit() ? WaiterQueue() : nil })
+    }
+
+    /// Blocks the thread as ``block(until:admit:)``; `admit` answers whom to resume, or `nil` to wait.
+    func block(until deadline: UInt64, admitWith admit: (inout WaiterQueue) -> WaiterQueue?) -> Bool {
         let waiter = ThreadWaiter()
-        let admitted = queue.withWriteLock { queue in
-            if admit() { return true }
-            queue.append(waiter)
-            return false
+        let others = queue.withWriteLock { queue in
+            let others = admit(&queue)
+            if others == nil {
+                queue.append(waiter)
+            }
+            return others
         }
-        if admitted || waiter.park(until: deadline) { return true }
+        if let others {
+            others.resumeAll()
+            return true
+        }
+        if waiter.park(until: deadline) { return true }
         // Out of time; but whoever took us out of the line in the meantime has handed it over.
         return queue.withWriteLock { queue in !queue.remove(waiter) }
     }
@@ -44,6 +56,21 @@ final class WaitingLine: Sendable {
         in section: @escaping @Sendable (() -> Void) -> Void = { $0() },
         admit: @escaping @Sendable () -> Bool
     ) async -> WaitOutcome {
+        await suspend(
+            waiter,
+            until: deadline,
+            in: section,
+            admitWith: { _ in admit() ? WaiterQueue() : nil }
+        )
+    }
+
+    /// Suspends the task as ``suspend(_:until:in:admit:)``; `admit` answers whom to resume, or `nil` to wait.
+    func suspend(
+        _ waiter: TaskWaiter,
+        until deadline: ContinuousClock.Instant?,
+        in section: @escaping @Sendable (() -> Void) -> Void = { $0() },
+        admitWith admit: @escaping @Sendable (inout WaiterQueue) -> WaiterQueue?
+    ) async -> WaitOutcome {
         let alarm = deadline.map { deadline in
             Task {
                 // Cancelled, and thereby silent, when the wait is over.
@@ -60,13 +87,14 @@ final class WaitingLine: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 section {
-                    let outcome: WaitOutcome? = queue.withWriteLock { queue in
-                        if admit() { return .granted }
-                        if let abandoned = waiter.abandoned { return abandoned }
+                    let (outcome, others): (WaitOutcome?, WaiterQueue?) = queue.withWriteLock { queue in
+                        if let others = admit(&queue) { return (.granted, others) }
+                        if let abandoned = waiter.abandoned { return (abandoned, nil) }
                         waiter.suspend(continuation)
                         queue.append(waiter)
-                        return nil
+                        return (nil, nil)
                     }
+                    others?.resumeAll()
                     if let outcome {
                         continuation.resume(returning: outcome)
                     }

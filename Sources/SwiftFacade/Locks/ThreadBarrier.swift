@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The barrier of the C core, for threads: it blocks by its nature, each party until the last has come,
-// and tasks that did so would starve the cooperative pool of the very threads the others need.
+// The barrier: threads and tasks in one line. Not over the C barrier, whose parties are threads and cannot leave a
+// round again; here a party is a waiter in the line, and one whose time runs out, or that is cancelled, takes its
+// arrival along.
+//
+// Invariant: the line holds the parties of the round that have come, fewer than meet. Whoever would be the last
+// takes all of them out under the line's lock, which ends the round.
 
-import CInterlock
-
-/// A number of threads that meet, round after round; in each round one is told that it came last.
+/// A number of threads and tasks that meet, round after round; in each round one is told that it came last.
 ///
 /// ```swift
 /// let step = ThreadBarrier(parties: 4)
@@ -17,14 +19,17 @@ import CInterlock
 /// }
 /// ```
 ///
-/// What any party did before its wait is visible to all after theirs.
+/// What any party did before its wait is visible to all after theirs. Rounds do not mix: who comes for the next
+/// one does not count for this.
+///
+/// In `async` code waiting suspends instead of blocking; threads and tasks may meet each other.
 public final class ThreadBarrier: Sendable {
-    private let barrier: CObject<ilk_barrier>
+    private let line = WaitingLine()
 
-    /// How many threads meet in each round.
+    /// How many meet in each round.
     public let parties: Int
 
-    /// A barrier for `parties` threads. Allocates.
+    /// A barrier for `parties`. Allocates.
     ///
     /// - Precondition: `parties` is at least 1 and fits 32 bits.
     public init(parties: Int) {
@@ -32,16 +37,113 @@ public final class ThreadBarrier: Sendable {
             misuse("ThreadBarrier.init", nil, "\(parties) parties; a barrier has 1 to \(UInt32.max)")
         }
         self.parties = parties
-        barrier = CObject { ilk_barrier_init($0, UInt32(parties)) }
     }
 
     /// Waits until all parties of this round have come. Thread-safe; blocks the thread.
     ///
-    /// - Precondition: No more threads than there are parties use the barrier.
     /// - Returns: `true` for exactly one of them a round, the one that came last.
+    /// - Complexity: O(1); O(parties) for the one that comes last.
     @discardableResult
-    @available(*, noasync, message: "it blocks the thread until every other party has come")
+    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await wait()`")
     public func wait() -> Bool {
-        ilk_barrier_wait(barrier.pointer)
+        block(until: forever) ?? false
+    }
+
+    /// Waits until all parties of this round have come, until `deadline` at most. Thread-safe; blocks the thread.
+    ///
+    /// A party whose time has run out has not come: the round waits for as many as before.
+    ///
+    /// - Returns: Whether it came last; `nil` if time ran out first.
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await wait(until:)`"
+    )
+    public func wait(until deadline: ContinuousClock.Instant) -> Bool? {
+        block(until: Interlock.deadline(at: deadline))
+    }
+
+    /// Waits until all parties of this round have come, for `timeout` at most. Thread-safe; blocks the thread.
+    ///
+    /// - Returns: As ``wait(until:)-(_)``.
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await wait(timeout:)`"
+    )
+    public func wait(timeout: Duration) -> Bool? {
+        block(until: Interlock.deadline(in: timeout))
+    }
+
+    /// Waits until all parties of this round have come. Suspends the task.
+    ///
+    /// - Returns: `true` for exactly one of them a round, the one that came last.
+    /// - Throws: `CancellationError` if the task is cancelled before the last has come; it has not come then.
+    @discardableResult
+    public func wait() async throws(CancellationError) -> Bool {
+        try await suspend(until: nil) ?? false
+    }
+
+    /// Waits until all parties of this round have come, until `deadline` at most. Suspends the task.
+    ///
+    /// - Returns: Whether it came last; `nil` if time ran out first: it has not come then.
+    /// - Throws: `CancellationError` if the task is cancelled first.
+    public func wait(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool? {
+        try await suspend(until: deadline)
+    }
+
+    /// Waits until all parties of this round have come, for `timeout` at most. Suspends the task.
+    ///
+    /// - Returns: Whether it came last; `nil` if time ran out first: it has not come then.
+    /// - Throws: `CancellationError` if the task is cancelled first.
+    public func wait(timeout: Duration) async throws(CancellationError) -> Bool? {
+        try await suspend(until: .now.advanced(by: timeout))
+    }
+
+    private func block(until deadline: UInt64) -> Bool? {
+        var isLast = false
+        let met = line.block(
+            until: deadline,
+            admitWith: { queue in
+                let others = self.completeRound(&queue)
+                isLast = others != nil
+                return others
+            }
+        )
+        return met ? isLast : nil
+    }
+
+    private func suspend(until deadline: ContinuousClock.Instant?) async throws(CancellationError) -> Bool? {
+        let party = Party()
+        let outcome = await line.suspend(
+            party,
+            until: deadline,
+            admitWith: { queue in
+                let others = self.completeRound(&queue)
+                party.isLast = others != nil
+                return others
+            }
+        )
+        switch outcome {
+        case .granted: return party.isLast
+        case .timedOut: return nil
+        case .cancelled: throw CancellationError()
+        }
+    }
+
+    /// The others of the round, if the caller is the last of it. Under the line's lock.
+    private func completeRound(_ queue: inout WaiterQueue) -> WaiterQueue? {
+        queue.count + 1 == parties ? queue.takeFirst(.max) : nil
+    }
+
+    /// How many of this round have come, for tests.
+    var arrived: Int {
+        line.withQueue { $0.count }
+    }
+
+    /// A task at the barrier.
+    // Adds a field under the rule of Waiter.
+    private final class Party: TaskWaiter, @unchecked Sendable {
+        var isLast = false
     }
 }

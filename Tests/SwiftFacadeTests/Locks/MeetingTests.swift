@@ -2,7 +2,7 @@
 //
 // Latch and ThreadBarrier: waiting for others to get somewhere (scenario 19).
 
-import Interlock
+@testable import Interlock
 import Synchronization
 import Testing
 
@@ -97,6 +97,75 @@ import Testing
         #expect(short.load(ordering: .relaxed) == 0)
         #expect(last.load(ordering: .relaxed) == rounds)
         #expect(barrier.parties == parties)
+    }
+
+    /// As above, with two threads and two tasks.
+    @Test(.timeLimit(.minutes(1))) func threadsAndTasksMeet() async throws {
+        let rounds = 200
+        let barrier = ThreadBarrier(parties: 4)
+        let arrived = Atomic<Int>(0)
+        let short = Atomic<Int>(0)
+        let last = Atomic<Int>(0)
+        let threads = (0..<2).map { _ in
+            TestThread {
+                for round in 1...rounds {
+                    arrived.add(1, ordering: .relaxed)
+                    if barrier.wait() { last.add(1, ordering: .relaxed) }
+                    if arrived.load(ordering: .relaxed) < round * 4 { short.add(1, ordering: .relaxed) }
+                    barrier.wait()
+                }
+            }
+        }
+        let party: @Sendable () async throws -> Void = {
+            for round in 1...rounds {
+                arrived.add(1, ordering: .relaxed)
+                if try await barrier.wait() { last.add(1, ordering: .relaxed) }
+                if arrived.load(ordering: .relaxed) < round * 4 { short.add(1, ordering: .relaxed) }
+                try await barrier.wait()
+            }
+        }
+        let tasks = (0..<2).map { _ in Task { try await party() } }
+        for task in tasks { try await task.value }
+        for thread in threads { thread.join() }
+        let (wasShort, wasLast) = (short.load(ordering: .relaxed), last.load(ordering: .relaxed))
+        #expect(wasShort == 0)
+        #expect(wasLast == rounds)
+    }
+
+    //   three          two              the last
+    //   come, give up
+    //                  come, wait       comes: all go
+    @Test(.timeLimit(.minutes(1))) func whoGivesUpHasNotCome() async throws {
+        let barrier = ThreadBarrier(parties: 3)
+        let limit = Duration.milliseconds(10)
+        let begin = ContinuousClock.now
+        #expect(try await barrier.wait(timeout: limit) == nil)
+        #expect(ContinuousClock.now - begin >= limit)
+        #expect(try await barrier.wait(until: begin) == nil)
+        onThreads(1) { _ in
+            #expect(barrier.wait(timeout: limit) == nil)
+            #expect(barrier.wait(until: begin) == nil)
+        }
+        let cancelled = Task { try await barrier.wait() }
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        let meeting = [
+            Task { try await barrier.wait(timeout: .seconds(60)) },
+            Task { try await barrier.wait(until: .now.advanced(by: .seconds(60))) },
+        ]
+        #expect(await eventuallySuspending { barrier.arrived == 2 }, "those who gave up are not counted")
+        #expect(try await barrier.wait())
+        for party in meeting { #expect(try await party.value == false) }
+        #expect(barrier.arrived == 0)
+    }
+
+    @Test func aPartyOfOneNeverWaits() async throws {
+        let barrier = ThreadBarrier(parties: 1)
+        #expect(try await barrier.wait())
+        onThreads(1) { _ in
+            #expect(barrier.wait())
+            #expect(barrier.wait(until: .now) == true, "a limit that has passed is no matter to the last")
+        }
     }
 
     @Test func aBarrierForNobodyIsReported() async {

@@ -168,10 +168,10 @@ import Testing
             complaint: "contains non-Sendable type 'Box'"
         ),
         Program(
-            claim: "a task does not block its thread in a semaphore",
-            right: "func f(_ semaphore: FIFOSemaphore) async throws { try await semaphore.wait() }",
-            wrong: "func f(_ lock: ThreadBarrier) async { _ = lock.wait() }",
-            complaint: "unavailable from asynchronous contexts"
+            claim: "a task does not block its thread in a barrier",
+            right: "func f(_ barrier: ThreadBarrier) async throws { _ = try await barrier.wait() }",
+            wrong: "func f(_ barrier: ThreadBarrier) async throws { _ = barrier.wait() }",
+            complaint: "not marked with 'await'"
         ),
     ]
 
