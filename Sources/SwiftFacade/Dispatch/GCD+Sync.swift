@@ -37,7 +37,7 @@ extension GCD {
         let entered = enteredQueues()
         if let outermost = entered.firstIndex(where: { $0 === target }) {
             let way = (entered[outermost...] + [target]).map(\.quoted).joined(separator: " → ")
-            MisuseReport.stop(
+            misuse(
                 "GCD.sync",
                 "on: \(target.quoted)",
                 "would wait for itself: this thread is running on \(entered[entered.count - 1].quoted) and "

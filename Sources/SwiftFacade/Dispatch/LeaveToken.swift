@@ -36,7 +36,7 @@ public final class LeaveToken: Sendable {
 
     deinit {
         if leaveIfInside() {
-            MisuseReport.tell(
+            tellMisuse(
                 "LeaveToken.deinit",
                 displayName,
                 "dropped without leave(); it was made at \(origin) and has now left group \(groupName)"
@@ -49,7 +49,7 @@ public final class LeaveToken: Sendable {
     /// Everything done before is visible to whoever waits for the group.
     public func leave() {
         if !leaveIfInside() {
-            MisuseReport.stop(
+            misuse(
                 "LeaveToken.leave",
                 displayName,
                 "left twice; it was made at \(origin) and has left group \(groupName) already"
@@ -72,7 +72,7 @@ public final class LeaveToken: Sendable {
     }
 
     private var displayName: String { label.isEmpty ? "without a label" : "\"\(label)\"" }
-    private var groupName: String { MisuseReport.name(nil, of: group) }
+    private var groupName: String { misuseName(nil, of: group) }
 }
 
 extension DispatchGroup {

@@ -80,7 +80,7 @@ extension Sequence where Element: Sendable {
 
     func validated(_ maxConcurrency: Int, _ call: String) -> Int {
         if maxConcurrency < 1 {
-            MisuseReport.stop(
+            misuse(
                 call,
                 "maxConcurrency: \(maxConcurrency)",
                 "at least one element must be allowed at a time"

@@ -2,7 +2,9 @@
 //
 // How misuse ends in the facade, in the same words as in the C core: one sentence on standard error
 // naming the call, the object and the state that was seen, then abort. A bare trap would leave the
-// reader of a log with an address; `fatalError` would print this file's name instead of the call's.
+// reader of a log with an address; `fatalError` would print this file's name instead of the call's. What
+// has been put right on the spot (a dropped token that was left for its owner) is told in the same words, and
+// the program goes on.
 
 #if canImport(Glibc)
 import Glibc
@@ -20,12 +22,29 @@ import Darwin
 ///   - sentence: what was seen and why that cannot be.
 @inline(never) @usableFromInline
 func misuse(_ call: String, _ object: UnsafeRawPointer?, _ sentence: String) -> Never {
-    let address = object.map { "0x" + String(UInt(bitPattern: $0), radix: 16) } ?? ""
-    var line = "interlock: \(call)(\(address)): \(sentence)\n"
+    misuse(call, object.map { "0x" + String(UInt(bitPattern: $0), radix: 16) } ?? "", sentence)
+}
+
+/// Prints `interlock: CALL(OBJECT): SENTENCE` and aborts; for objects that have names.
+@inline(never)
+func misuse(_ call: String, _ object: String, _ sentence: String) -> Never {
+    tellMisuse(call, object, sentence)
+    abort()
+}
+
+/// Prints the sentence and returns: the state is already right again.
+func tellMisuse(_ call: String, _ object: String, _ sentence: String) {
+    var line = "interlock: \(call)(\(object)): \(sentence)\n"
     // One write, so that the sentences of two threads do not mix. A short or failed write changes
     // nothing about what comes next.
     line.withUTF8 { bytes in
         _ = write(2, bytes.baseAddress, bytes.count)
     }
-    abort()
+}
+
+/// The object's name in quotes, or else its type and address.
+func misuseName(_ name: String?, of object: AnyObject) -> String {
+    if let name, !name.isEmpty { return "\"\(name)\"" }
+    let address = UInt(bitPattern: ObjectIdentifier(object).hashValue)
+    return "\(type(of: object)) 0x\(String(address, radix: 16))"
 }

@@ -41,7 +41,7 @@ extension AsyncOperation {
     }
 
     /// The name in quotes, or type and address: for sentences.
-    var displayName: String { MisuseReport.name(name, of: self) }
+    var displayName: String { misuseName(name, of: self) }
 
     /// The name as it is, or type and address: for errors.
     var bareName: String { name ?? displayName }

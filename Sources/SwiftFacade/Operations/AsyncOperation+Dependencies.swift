@@ -18,7 +18,7 @@ extension AsyncOperation {
     }
 
     var unfinishedDependencyNames: String {
-        let names = dependencies.filter { !$0.isFinished }.map { MisuseReport.name($0.name, of: $0) }
+        let names = dependencies.filter { !$0.isFinished }.map { misuseName($0.name, of: $0) }
         return names.isEmpty ? "a dependency" : names.joined(separator: ", ")
     }
 }

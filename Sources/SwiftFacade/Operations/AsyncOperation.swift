@@ -129,7 +129,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// an operation that is in none and is ready; anything else is misuse.
     public final override func start() {
         if !isReady && !isCancelled {
-            MisuseReport.stop(
+            misuse(
                 "Operation.start",
                 displayName,
                 "it still waits for \(unfinishedDependencyNames); add it to a queue, which starts it in time, "
@@ -148,7 +148,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         case .misuse(.finished):
             return
         case .misuse:
-            MisuseReport.stop(
+            misuse(
                 "Operation.start",
                 displayName,
                 "it is executing already; an operation runs once"
@@ -188,7 +188,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         case nil:
             return
         case .some(.none):
-            MisuseReport.stop(
+            misuse(
                 "AsyncOperation.execute",
                 displayName,
                 "there is no work: override execute() or give a closure"
@@ -273,9 +273,9 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
             let (phase, known, isDependedUpon) = record.withLock { record in
                 (record.phase, record.edges.contains { $0.source === dependency }, record.isDependedUpon)
             }
-            let name = MisuseReport.name(dependency.name, of: dependency)
+            let name = misuseName(dependency.name, of: dependency)
             if phase != .waiting {
-                MisuseReport.stop(
+                misuse(
                     "Operation.addDependency",
                     displayName,
                     "it has started, too late to wait for \(name); add dependencies before the queue gets it"
@@ -287,7 +287,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
             if isDependedUpon || graph.hasForeignEdges || dependency === self,
                 let path = DependencyGraph.path(from: dependency, to: self)
             {
-                MisuseReport.stop(
+                misuse(
                     "Operation.addDependency",
                     displayName,
                     "waiting for \(name) closes a cycle in which nothing could ever start: "

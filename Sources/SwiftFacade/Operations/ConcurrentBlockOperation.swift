@@ -35,7 +35,7 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
     ///     misuse.
     public init(name: String? = nil, maxConcurrency: Int = .max) {
         if maxConcurrency < 1 {
-            MisuseReport.stop(
+            misuse(
                 "ConcurrentBlockOperation",
                 "maxConcurrency: \(maxConcurrency)",
                 "at least one closure must be allowed at a time"
@@ -63,7 +63,7 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
             return state.hasBegun
         }
         if isTooLate {
-            MisuseReport.stop(
+            misuse(
                 "ConcurrentBlockOperation.addBlock",
                 displayName,
                 "it has begun; add closures before that"

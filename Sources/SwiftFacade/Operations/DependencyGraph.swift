@@ -49,6 +49,6 @@ enum DependencyGraph {
 
     /// `"2" → "5" → "3" → "2"`, each one waiting for the next.
     static func describe(_ cycle: [Operation]) -> String {
-        cycle.map { MisuseReport.name($0.name, of: $0) }.joined(separator: " → ")
+        cycle.map { misuseName($0.name, of: $0) }.joined(separator: " → ")
     }
 }

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The queues a thread is inside of: a list in thread-specific data, for `GCD.sync` to look at before it waits for
+// one of them.
+//
+// The list belongs to the thread that runs the work and not to the task: a task-local would be
+// inherited by tasks that outlive the `sync`, and report them for a queue they are not on.
+
+import Foundation
+
+/// The queues this thread is inside of through `GCD.sync`, outermost first.
+///
+/// Invariant: the thread's key holds the innermost list, unretained, while the frame of `with` that owns
+/// it is on this thread's stack, and no longer. So no destructor is needed, and reading costs a few
+/// nanoseconds (`Thread.current.threadDictionary` takes some thousands).
+enum EnteredQueues {
+    private final class List {
+        let tags: [QueueTag]
+        init(_ tags: [QueueTag]) { self.tags = tags }
+    }
+
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        if pthread_key_create(&key, nil) != 0 {
+            misuse("GCD.sync", "", "the process has no thread-specific key left")
+        }
+        return key
+    }()
+
+    static var current: [QueueTag] {
+        guard let list = pthread_getspecific(key) else { return [] }
+        return Unmanaged<List>.fromOpaque(list).takeUnretainedValue().tags
+    }
+
+    /// Runs `body` with the list replaced, and puts back what this thread had before.
+    static func with<Value, Failure: Error>(
+        _ entered: [QueueTag],
+        _ body: () throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        let before = pthread_getspecific(key)
+        let list = List(entered)
+        pthread_setspecific(key, Unmanaged.passUnretained(list).toOpaque())
+        defer { withExtendedLifetime(list) { _ = pthread_setspecific(key, before) } }
+        return try body()
+    }
+}
