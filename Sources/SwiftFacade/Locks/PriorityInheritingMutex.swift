@@ -14,6 +14,9 @@ import CInterlock
 /// The shape is that of `Synchronization.Mutex`, and so are its rules: closures never overlap, what goes
 /// in and comes out is `sending`, and the lock is `Sendable` whatever the value is.
 ///
+/// There is no suspending form: what a waiter lends is the priority of its thread, and a task that is suspended
+/// has none.
+///
 /// Not fair: a thread that comes while the holder lets go may pass those that sleep. Locking again on
 /// the thread that holds it is reported and ends the process. Where the system has no priority
 /// inheritance the mutex works without. Source: `ilk_mutex` in `<interlock/mutex.h>`.
