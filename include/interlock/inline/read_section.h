@@ -40,13 +40,7 @@ static inline bool ilk__read_section_try_begin(ilk_rwlock *lock, ilk__read_secti
 /* The thread, which holds the lock by the section, gives it up. */
 static inline void ilk__read_section_end(ilk_rwlock *lock, ilk__read_section section) {
     if (ILK_LIKELY(section.block != NULL)) {
-        /* RW12, as in ilk__slot_free. The light fence is the compiler's part alone, without a look whether
-         * that is enough: a lock is fence-free only where it is. */
-        ilk_atomic_store(&section.block->slots[section.number], ILK__SLOT_FREE, memory_order_release);
-        ilk_compiler_fence();
-        if (ILK_UNLIKELY(ilk_atomic_load(&section.block->drain, memory_order_relaxed) != 0)) { /* RW14 */
-            ilk__slot_wake_slow(section.block);
-        }
+        ilk__slot_free(section.block, section.number, 0); /* noted without fence, and so without count */
     } else {
         ilk_rwlock_read_unlock(lock);
     }
