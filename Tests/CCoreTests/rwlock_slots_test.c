@@ -531,10 +531,10 @@ static void writes_as_frequent_as_reads_bring_it_back_to_the_word(void **state) 
     for (int writes = 0; regime_of(&shared.lock) != 0; writes++) {
         check(writes < 1000000);
         ilk_rwlock_write_lock(&shared.lock);
-        for (int i = 0; i < 100; i++) {
-            ilk_cpu_relax();
-        }
         ilk_rwlock_write_unlock(&shared.lock);
+        for (int i = 0; i < 100; i++) {
+            ilk_cpu_relax(); /* the reader's turn, who is then met in its slot */
+        }
     }
     ilk_atomic_store(&shared.stop, 1, memory_order_relaxed);
     thread_join(&reader);

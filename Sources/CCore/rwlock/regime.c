@@ -9,8 +9,8 @@
  * lock->regime_note:
  *   bits 0 to 23    with slots: looks of its writers since it took them up, wrapping; without: how many
  *                   full tallies of reads to let pass before the next trial
- *   bit 24          with slots: the last look was bad
- *   bits 25 to 31   how many trials have failed in a row, saturating
+ *   bits 24 to 27   with slots: the doubt in them, which bad looks raise and good ones lower
+ *   bits 28 to 31   how many trials have failed in a row, saturating
  */
 #include "rwlock/regime.h"
 
@@ -19,8 +19,9 @@
 #include <interlock/inline/fence.h>
 
 #define NOTE_COUNT UINT32_C(0x00FFFFFF)
-#define NOTE_SUSPECT UINT32_C(0x01000000)
-#define NOTE_ONE_FAILURE UINT32_C(0x02000000)
+#define NOTE_ONE_DOUBT UINT32_C(0x01000000)
+#define NOTE_DOUBT UINT32_C(0x0F000000)
+#define NOTE_ONE_FAILURE UINT32_C(0x10000000)
 
 /* Writes between two looks: the tally's range. Enough that an average means something, for the gap between
  * two writes does not. */
@@ -28,6 +29,9 @@ enum { WRITES_PER_LOOK = ILK__RWLOCK_TALLY / ILK__RWLOCK_ONE_TALLIED };
 /* Full tallies to sit out after the first failed trial, doubling with each: bench rwlock, 2 threads, 50 %. */
 enum { TALLIES_TO_SIT_OUT = 32 };
 enum { MOST_FAILURES = 9 };
+/* A bad look outweighs four good ones, and two in a row decide: one may be chance (an interrupt, a reader
+ * that was late), and where readers are in the way a writer still meets none of them often. */
+enum { DOUBT_OF_A_BAD_LOOK = 4, DOUBT_TO_LEAVE = 8 };
 /* A drain this short found no other reader's line: bench rwlock, 1 thread. */
 enum { QUIET_DRAIN_TICKS = 160 };
 /* Ticks that a read in a slot saves over a counted one while others read too: bench rwlock, 2 threads. */
@@ -129,13 +133,19 @@ bool ilk__regime_wants_fence_free(ilk_rwlock *lock, struct ilk__slot_block *bloc
     return ticks < CHEAP_MEMBARRIER_TICKS && (uint64_t)writes * ticks < gain / 4;
 }
 
-/* Whether the slots were worth their price since the writer's last look. */
-static bool slots_pay(const struct ilk__slot_sample *last, const struct ilk__slot_sample *now,
+/* Whether the reads in slots since the writer's last look were worth what it pays for looking. */
+static bool reads_pay(const struct ilk__slot_sample *last, const struct ilk__slot_sample *now,
                       uint32_t drained_in) {
     uint32_t writes = growth(last->writes, now->writes);
     uint32_t reads = growth(last->uses, now->uses);
-    return drained_in < QUIET_DRAIN_TICKS ||
-           (uint64_t)reads * READ_GAIN_TICKS >= (uint64_t)writes * drained_in;
+    return (uint64_t)reads * READ_GAIN_TICKS >= (uint64_t)writes * drained_in;
+}
+
+/* After a trial that failed. */
+static uint32_t note_of_failure(uint32_t note) {
+    uint32_t failures = failures_of(note);
+    uint32_t more = failures < MOST_FAILURES ? failures + 1 : failures;
+    return more * NOTE_ONE_FAILURE + ((uint32_t)TALLIES_TO_SIT_OUT << failures);
 }
 
 uint32_t ilk__regime_to_leave(ilk_rwlock *lock, uint32_t word, uint32_t paid, uint32_t drained_in) {
@@ -158,16 +168,17 @@ uint32_t ilk__regime_to_leave(ilk_rwlock *lock, uint32_t word, uint32_t paid, ui
         return ticks < writes * paid * MEMBARRIERS_BETWEEN_WRITES ? ILK__RWLOCK_FENCE_FREE : 0;
     }
     note = load(&lock->regime_note);
-    if (slots_pay(&last, sample, drained_in)) {
-        store(&lock->regime_note, note & NOTE_COUNT);
-        return 0;
+    uint32_t doubt = (note & NOTE_DOUBT) / NOTE_ONE_DOUBT;
+    if (reads_pay(&last, sample, drained_in)) {
+        note &= NOTE_COUNT;
+    } else if (drained_in < QUIET_DRAIN_TICKS) {
+        note -= doubt > 0 ? NOTE_ONE_DOUBT : 0;
+    } else if (doubt + DOUBT_OF_A_BAD_LOOK < DOUBT_TO_LEAVE) {
+        note += DOUBT_OF_A_BAD_LOOK * NOTE_ONE_DOUBT;
+    } else {
+        store(&lock->regime_note, note_of_failure(note));
+        return ILK__RWLOCK_REGIME;
     }
-    if ((note & NOTE_SUSPECT) == 0) {
-        store(&lock->regime_note, note | NOTE_SUSPECT); /* once may be chance: an interrupt, a late reader */
-        return 0;
-    }
-    uint32_t failures = failures_of(note);
-    uint32_t more = failures < MOST_FAILURES ? failures + 1 : failures;
-    store(&lock->regime_note, more * NOTE_ONE_FAILURE + ((uint32_t)TALLIES_TO_SIT_OUT << failures));
-    return ILK__RWLOCK_REGIME;
+    store(&lock->regime_note, note);
+    return 0;
 }

@@ -69,7 +69,7 @@ static void about_to_be_fence_free(void) {
  * and that nobody reads. */
 static void about_to_leave_slots(void) {
     start_in(ILK__RWLOCK_SLOTS | ILK__RWLOCK_TALLY);
-    s.lock.regime_note = UINT32_C(1) << 24;
+    s.lock.regime_note = UINT32_C(7) << 24;
     for (unsigned index = 0; index < BLOCKS; index++) {
         blocks[index].samples[ilk__rwlock_slot_number(&s.lock)].tag = (uint32_t)((uintptr_t)&s.lock >> 3);
     }
