@@ -9,7 +9,7 @@ set(interlock_threads
     membarrier_none native_pthread pages_native yield_native)
 set(interlock_diagnostics misuse names status)
 set(interlock_park futex_linux park_futex park_table queue_lock waiter)
-set(interlock_rwlock queue regime rwlock slots table_gnu table_plain)
+set(interlock_rwlock held queue regime rwlock slots table_gnu table_plain)
 set(interlock_semaphore barrier latch mutex mutex_inherit_linux mutex_inherit_none semaphore)
 set(interlock_ring allocate mpmc spsc)
 

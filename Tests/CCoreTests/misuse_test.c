@@ -3,6 +3,7 @@
  * Misuse, call by call: each ends a child process with SIGABRT after one sentence that names the call,
  * the object and the state seen. A table per primitive: what is done, and what must be said.
  */
+#include "support/rwlock_regime.h"
 #include "support/test.h"
 #include <interlock/interlock.h>
 #include <stdlib.h>
@@ -161,6 +162,122 @@ static void rwlock_misuse_is_reported(void **state) {
         {one_reader_too_many, "ilk_rwlock_read_lock", "131071 readers"},
     };
     EXPECT_ALL(table);
+}
+
+/* Waits for oneself. A reader's slot tells of them in every build. */
+
+static void write_while_reading_in_a_slot(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    move_to_slots(&lock);
+    ilk_rwlock_read_lock(&lock);
+    ilk_rwlock_write_lock(&lock);
+}
+
+static void upgrade_while_reading_in_a_slot(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    move_to_slots(&lock);
+    ilk_rwlock_read_lock(&lock);
+    ilk_rwlock_upgradable_lock(&lock);
+    ilk_rwlock_upgrade(&lock);
+}
+
+static void waiting_for_oneself_in_a_slot_is_reported(void **state) {
+    (void)state;
+    static const struct misuse table[] = {
+        {write_while_reading_in_a_slot, "ilk_rwlock_write_lock",
+         "the calling thread would wait for itself: it reads under the lock already"},
+        {upgrade_while_reading_in_a_slot, "ilk_rwlock_upgrade", "the calling thread would wait for itself"},
+    };
+    EXPECT_ALL(table);
+}
+
+static void write_twice(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_rwlock_write_lock(&lock);
+    ilk_rwlock_write_lock(&lock);
+}
+
+static void read_while_writing(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    check(ilk_rwlock_try_write_lock(&lock));
+    ilk_rwlock_read_lock(&lock);
+}
+
+static void write_while_reading(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    check_equal(ilk_rwlock_read_lock_until(&lock, ILK_FOREVER), ILK_OK);
+    ilk_rwlock_write_lock(&lock);
+}
+
+static void write_after_downgrade(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    check_equal(ilk_rwlock_write_lock_until(&lock, ILK_FOREVER), ILK_OK);
+    ilk_rwlock_downgrade(&lock);
+    ilk_rwlock_write_lock(&lock);
+}
+
+static void upgradable_twice(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_rwlock_upgradable_lock(&lock);
+    ilk_rwlock_upgradable_lock(&lock);
+}
+
+static void take_for_writing(void *context) {
+    ilk_rwlock_write_lock(context);
+}
+
+static void read_again_behind_a_writer(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_rwlock_read_lock(&lock);
+    on_another_thread(take_for_writing, &lock);
+    ilk_rwlock_read_lock(&lock);
+}
+
+static void waiting_for_oneself_is_reported_in_a_checked_build(void **state) {
+    (void)state;
+#ifdef ILK_CHECKED
+    static const char *const text = "the calling thread would wait for itself: it holds the lock already";
+    const struct misuse table[] = {
+        {write_twice, "ilk_rwlock_write_lock", text},
+        {read_while_writing, "ilk_rwlock_read_lock", text},
+        {write_while_reading, "ilk_rwlock_write_lock", text},
+        {write_after_downgrade, "ilk_rwlock_write_lock", text},
+        {upgradable_twice, "ilk_rwlock_upgradable_lock", text},
+        {read_again_behind_a_writer, "ilk_rwlock_read_lock", text},
+    };
+    EXPECT_ALL(table);
+#else
+    (void)write_twice, (void)read_while_writing, (void)write_while_reading, (void)write_after_downgrade;
+    (void)upgradable_twice, (void)read_again_behind_a_writer;
+    print_message("skipped: only a checked build notes what a thread holds (-DINTERLOCK_CHECKED=ON)\n");
+    skip();
+#endif
+}
+
+static void recursion_that_need_not_wait_is_let_be(void **state) {
+    (void)state;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_rwlock_read_lock(&lock);
+    ilk_rwlock_read_lock(&lock);
+    check(!ilk_rwlock_try_write_lock(&lock));
+    check_equal(ilk_rwlock_write_lock_until(&lock, 0),
+                ILK_TIMEDOUT); /* a wait with an end is none for ever */
+    ilk_rwlock_read_unlock(&lock);
+    ilk_rwlock_read_unlock(&lock);
+    ilk_rwlock_write_lock(&lock); /* what was held is no longer noted */
+    ilk_rwlock_write_unlock(&lock);
+    ilk_rwlock_upgradable_lock(&lock);
+    ilk_rwlock_upgrade(&lock);
+    ilk_rwlock_write_unlock(&lock);
+    ilk_rwlock_destroy(&lock);
 }
 
 static void name_and_misuse(void *context) {
@@ -525,8 +642,13 @@ static void mpmc_misuse_is_reported(void **state) {
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(rwlock_misuse_is_reported),  cmocka_unit_test(misuse_names_the_object),
-    cmocka_unit_test(meeting_misuse_is_reported), cmocka_unit_test(spsc_misuse_is_reported),
+    cmocka_unit_test(rwlock_misuse_is_reported),
+    cmocka_unit_test(waiting_for_oneself_in_a_slot_is_reported),
+    cmocka_unit_test(waiting_for_oneself_is_reported_in_a_checked_build),
+    cmocka_unit_test(recursion_that_need_not_wait_is_let_be),
+    cmocka_unit_test(misuse_names_the_object),
+    cmocka_unit_test(meeting_misuse_is_reported),
+    cmocka_unit_test(spsc_misuse_is_reported),
     cmocka_unit_test(mpmc_misuse_is_reported),
 };
 

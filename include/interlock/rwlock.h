@@ -28,9 +28,12 @@
  *      to wake sleepers; try_write_lock also makes one membarrier(2) on a lock that has seen many
  *      thousands of reads since its last write.
  *
- * Recursion: none in any mode. A thread that takes for reading what it already reads can deadlock
- * with a writer that queued between the two (guarantee B); taking for writing what it already holds
- * in any mode deadlocks. Waiting in these calls is not a cancellation point.
+ * Recursion: none in any mode. Reading again under a lock that one reads is let be while nobody waits; once a
+ * writer has come between the two it would be a deadlock (guarantee B), as is taking for writing what
+ * one already holds in any mode. A wait without limit for oneself is reported where it would begin: in
+ * every build if a reader's slot shows it, in all cases in a checked build (ILK_CHECKED; CMake's
+ * -DINTERLOCK_CHECKED=ON), which notes what each thread holds and costs some nanoseconds a call.
+ * Waiting in these calls is not a cancellation point.
  *
  * Source of the fairness rule: Brandenburg, Anderson, "Spin-based reader-writer synchronization for
  * multiprocessor real-time systems" (2010), here with parking and hand-off.
@@ -73,7 +76,8 @@ void ilk_rwlock_destroy(ilk_rwlock *lock);
 static inline void ilk_rwlock_read_lock(ilk_rwlock *lock);
 
 /* Takes the lock for reading if that needs no waiting: true when taken. A queued writer counts as
- * a reason to wait (guarantee B). Never blocks (guarantee F). */
+ * a reason to wait (guarantee B). Never blocks (guarantee F). A thread gets its slots in
+ * ilk_rwlock_read_lock: one that has only ever tried is counted in the word, and does not scale. */
 ILK_MUST_USE static inline bool ilk_rwlock_try_read_lock(ilk_rwlock *lock) ILK_NONBLOCKING;
 
 /* Takes the lock for reading, waiting until `deadline_ns` at most. ILK_OK: taken. ILK_TIMEDOUT: not

@@ -22,6 +22,7 @@
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
 #include "park/queue_lock.h"
+#include "rwlock/held.h"
 #include "rwlock/queue.h"
 #include "rwlock/regime.h"
 #include "rwlock/slots.h"
@@ -176,6 +177,24 @@ static bool enter_if_admitted(ilk_rwlock *lock, enum ilk__rwlock_kind kind, cons
     return false;
 }
 
+/* Whether the slot of this lock in the calling thread's block says that it reads under it. */
+static bool is_in_my_slot(const ilk_rwlock *lock) {
+    uint64_t seen = ilk__slot_look(ilk__my_slots(), ilk__rwlock_slot_number(lock));
+    return ilk__slot_is_free(ilk__slot_without(seen, lock));
+}
+
+/* Before a wait without end: it would be one for the calling thread itself. What is held for reading may be
+ * read again as long as nobody waits, so a checked build reports that here, too, and not where it is taken.
+ * An upgrade holds the lock once by rights. */
+static void report_wait_for_self(const ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
+                                 const char *call) {
+    bool reads = kind != ILK__READ && is_in_my_slot(lock);
+    if (deadline_ns == ILK_FOREVER && (reads || (kind != ILK__UPGRADE && ilk__held_by_me(lock)))) {
+        ilk__misuse(call, lock, "the calling thread would wait for itself: it %s the lock already",
+                    reads ? "reads under" : "holds");
+    }
+}
+
 static ilk_status lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
                             const char *call) {
     for (int turn = 0; turn < SPIN_LIMIT; turn++) {
@@ -184,6 +203,7 @@ static ilk_status lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64
         }
         pause_before_look(turn);
     }
+    report_wait_for_self(lock, kind, deadline_ns, call);
     struct ilk__rwlock_waiter self = {.waiter = {.kind = (uint8_t)kind}};
     ilk__queue_lock(&lock->word);
     ilk__rwlock_enqueue(lock, &self);
@@ -216,7 +236,8 @@ static void leave_write(ilk_rwlock *lock, uint32_t change, const char *call) {
 
 /* With WRITER up: waits for the readers in slots and thinks about the regime. ILK_TIMEDOUT: WRITER has
  * been given up again. */
-static ilk_status drain_until(ilk_rwlock *lock, uint32_t word, uint64_t deadline_ns) {
+static ilk_status drain_until(ilk_rwlock *lock, uint32_t word, uint64_t deadline_ns, const char *call) {
+    report_wait_for_self(lock, ILK__UPGRADE, deadline_ns, call);
     uint32_t paid = 0;
     if ((word & ILK__RWLOCK_FENCE_FREE) != 0) {
         uint64_t start = ilk__clock_ticks();
@@ -242,13 +263,13 @@ void ilk__rwlock_drain(ilk_rwlock *lock, uint32_t word) {
     if (ILK_LIKELY(plain) && ILK_LIKELY(!ilk__slots_hold(lock))) {
         return;
     }
-    (void)drain_until(lock, word, ILK_FOREVER);
+    (void)drain_until(lock, word, ILK_FOREVER, "ilk_rwlock_write_lock");
 }
 
 /* The second half of taking the write side, once WRITER is up. */
-static ilk_status finish_write(ilk_rwlock *lock, uint64_t deadline_ns) {
+static ilk_status finish_write(ilk_rwlock *lock, uint64_t deadline_ns, const char *call) {
     uint32_t word = ilk__rwlock_look(lock);
-    return (word & ILK__RWLOCK_SLOTS) != 0 ? drain_until(lock, word, deadline_ns) : ILK_OK;
+    return (word & ILK__RWLOCK_SLOTS) != 0 ? drain_until(lock, word, deadline_ns, call) : ILK_OK;
 }
 
 /* RW17 relaxed: opens slots to readers, or lets them leave the fence out; they look at the word again
@@ -352,14 +373,15 @@ bool ilk__rwlock_try_read_lock_slow(ilk_rwlock *lock) ILK_NONBLOCKING {
 }
 
 ilk_status ilk_rwlock_read_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
-    if (ilk__rwlock_try_read_fast(lock)) {
-        return ILK_OK;
+    if (!ilk__rwlock_try_read_fast(lock)) {
+        think_of_slots(lock);
+        if (!ilk__rwlock_try_read_fast(lock) &&
+            lock_slow(lock, ILK__READ, deadline_ns, "ilk_rwlock_read_lock_until") != ILK_OK) {
+            return ILK_TIMEDOUT;
+        }
     }
-    think_of_slots(lock);
-    if (ilk__rwlock_try_read_fast(lock)) {
-        return ILK_OK;
-    }
-    return lock_slow(lock, ILK__READ, deadline_ns, "ilk_rwlock_read_lock_until");
+    ilk__held_more(lock);
+    return ILK_OK;
 }
 
 void ilk__rwlock_read_unlock_slow(ilk_rwlock *lock) {
@@ -386,7 +408,7 @@ void ilk__rwlock_read_unlock_slow(ilk_rwlock *lock) {
 
 void ilk__rwlock_write_lock_slow(ilk_rwlock *lock) {
     (void)lock_slow(lock, ILK__WRITE, ILK_FOREVER, "ilk_rwlock_write_lock");
-    (void)finish_write(lock, ILK_FOREVER);
+    (void)finish_write(lock, ILK_FOREVER, "ilk_rwlock_write_lock");
 }
 
 bool ilk__rwlock_try_write_lock_slow(ilk_rwlock *lock) ILK_NONBLOCKING {
@@ -396,7 +418,10 @@ bool ilk__rwlock_try_write_lock_slow(ilk_rwlock *lock) ILK_NONBLOCKING {
 ilk_status ilk_rwlock_write_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
     if (enter_if_admitted(lock, ILK__WRITE, "ilk_rwlock_write_lock_until") ||
         lock_slow(lock, ILK__WRITE, deadline_ns, "ilk_rwlock_write_lock_until") == ILK_OK) {
-        return finish_write(lock, deadline_ns);
+        if (finish_write(lock, deadline_ns, "ilk_rwlock_write_lock_until") == ILK_OK) {
+            ilk__held_more(lock);
+            return ILK_OK;
+        }
     }
     return ILK_TIMEDOUT;
 }
@@ -428,5 +453,5 @@ void ilk__rwlock_upgrade_slow(ilk_rwlock *lock) {
         misuse("ilk_rwlock_upgrade", lock, word, "nobody holds the lock upgradable");
     }
     (void)lock_slow(lock, ILK__UPGRADE, ILK_FOREVER, "ilk_rwlock_upgrade");
-    (void)finish_write(lock, ILK_FOREVER);
+    (void)finish_write(lock, ILK_FOREVER, "ilk_rwlock_upgrade");
 }

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ILK__THREAD_CLAIMS = 8 };
+enum { ILK__THREAD_CLAIMS = 8, ILK__THREAD_HELD = 16 };
 
 /* Slots of a many-to-many ring that this thread has open for writing or reading in place. */
 struct ilk__thread_claim {
@@ -23,6 +23,8 @@ struct ilk__thread_claim {
 
 struct ilk__thread_state {
     struct ilk__thread_claim claims[ILK__THREAD_CLAIMS];
+    const void *held[ILK__THREAD_HELD]; /* locks, in checked builds */
+    unsigned held_count;
     bool has_ended; /* its reader slots are given back for good */
 };
 

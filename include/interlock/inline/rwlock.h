@@ -34,6 +34,7 @@
 #define INTERLOCK_INLINE_RWLOCK_H
 
 #include <interlock/inline/fence.h>
+#include <interlock/inline/held.h>
 #include <interlock/inline/slots.h>
 #include <interlock/rwlock.h>
 
@@ -204,13 +205,19 @@ ILK_ALWAYS_INLINE void ilk_rwlock_read_lock(ilk_rwlock *lock) {
     if (!ilk__rwlock_try_read_fast(lock)) {
         ilk__rwlock_read_lock_slow(lock);
     }
+    ilk__held_more(lock);
 }
 
 static inline bool ilk_rwlock_try_read_lock(ilk_rwlock *lock) ILK_NONBLOCKING {
-    return ILK_LIKELY(ilk__rwlock_try_read_fast(lock)) || ilk__rwlock_try_read_lock_slow(lock);
+    if (!ilk__rwlock_try_read_fast(lock) && !ilk__rwlock_try_read_lock_slow(lock)) {
+        return false;
+    }
+    ilk__held_more(lock);
+    return true;
 }
 
 ILK_ALWAYS_INLINE void ilk_rwlock_read_unlock(ilk_rwlock *lock) {
+    ilk__held_less(lock);
     struct ilk__slot_block *block = ilk__my_slots();
     size_t number = ilk__rwlock_slot_number(lock);
     uint64_t seen = ilk__slot_look(block, number);
@@ -240,15 +247,21 @@ static inline void ilk_rwlock_write_lock(ilk_rwlock *lock) {
     } else if ((word & ILK__RWLOCK_SLOTS) != 0) {
         ilk__rwlock_drain(lock, held);
     }
+    ilk__held_more(lock);
 }
 
 static inline bool ilk_rwlock_try_write_lock(ilk_rwlock *lock) ILK_NONBLOCKING {
     uint32_t word = ilk__rwlock_look(lock);
     if (ILK_LIKELY(ilk__rwlock_is_idle(word) && (word & ILK__RWLOCK_SLOTS) == 0) &&
         ILK_LIKELY(ilk__rwlock_enter(lock, word, word | ILK__RWLOCK_WRITER))) {
+        ilk__held_more(lock);
         return true;
     }
-    return ilk__rwlock_try_write_lock_slow(lock);
+    if (!ilk__rwlock_try_write_lock_slow(lock)) {
+        return false;
+    }
+    ilk__held_more(lock);
+    return true;
 }
 
 /* Without the writer; in a lock with slots, whose bit lies two places below the tally, with one write more in
@@ -259,6 +272,7 @@ static inline uint32_t ilk__rwlock_without_writer(uint32_t word) ILK_NONBLOCKING
 }
 
 static inline void ilk_rwlock_write_unlock(ilk_rwlock *lock) {
+    ilk__held_less(lock);
     uint32_t word = ilk__rwlock_look(lock);
     bool plain = (word & ~(ILK__RWLOCK_REGIME | ILK__RWLOCK_TALLY)) == ILK__RWLOCK_WRITER;
     if (ILK_UNLIKELY(!plain) ||
@@ -282,9 +296,11 @@ static inline void ilk_rwlock_upgradable_lock(ilk_rwlock *lock) {
         ILK_UNLIKELY(!ilk__rwlock_enter(lock, word, word | ILK__RWLOCK_UPGRADABLE))) {
         ilk__rwlock_upgradable_lock_slow(lock);
     }
+    ilk__held_more(lock);
 }
 
 static inline void ilk_rwlock_upgradable_unlock(ilk_rwlock *lock) {
+    ilk__held_less(lock);
     uint32_t word = ilk__rwlock_look(lock);
     bool plain = (word & (ILK__RWLOCK_HAS_WAITERS | ILK__RWLOCK_OBSERVED)) == 0 &&
                  (word & ILK__RWLOCK_UPGRADABLE) != 0;
@@ -297,11 +313,9 @@ static inline void ilk_rwlock_upgradable_unlock(ilk_rwlock *lock) {
 static inline void ilk_rwlock_upgrade(ilk_rwlock *lock) {
     uint32_t word = ilk__rwlock_look(lock);
     uint32_t held = word - ILK__RWLOCK_UPGRADABLE + ILK__RWLOCK_WRITER;
-    bool plain = (word & ~(ILK__RWLOCK_REGIME | ILK__RWLOCK_TALLY)) == ILK__RWLOCK_UPGRADABLE;
+    bool plain = (word & ~ILK__RWLOCK_TALLY) == ILK__RWLOCK_UPGRADABLE; /* with slots there is more to do */
     if (ILK_UNLIKELY(!plain) || ILK_UNLIKELY(!ilk__rwlock_enter(lock, word, held))) {
         ilk__rwlock_upgrade_slow(lock);
-    } else if ((word & ILK__RWLOCK_SLOTS) != 0) {
-        ilk__rwlock_drain(lock, held);
     }
 }
 
