@@ -45,7 +45,7 @@ enum { WRAPS_PER_MEASUREMENT = 8 };
 /* A membarrier this short found no other thread running: a writer may pay it without being late. */
 enum { CHEAP_MEMBARRIER_TICKS = 4000 };
 /* Reads without a write after which the next writer may be late once. */
-enum { READS_ALONE = 1 << 20 };
+enum { READS_ALONE = 1 << 18 };
 
 /* What a membarrier took lately, in ticks; 0 before the first. */
 static ILK_ATOMIC(uint32_t) membarrier_ticks;

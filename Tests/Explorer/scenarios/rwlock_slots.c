@@ -232,6 +232,9 @@ PAIR(about_to_leave_slots, read_twice, write, granted);
 PAIR(about_to_need_fences, read_twice, write, granted);
 
 TRIPLE(fenced, read, read, write);
+TRIPLE(fenced, read_first, read_first, write);
+TRIPLE(fenced, read_and_end, read_first, write);
+TRIPLE(fence_free, read_and_end, read_first, write);
 TRIPLE(fenced, read, write, write);
 TRIPLE(fenced, read, write, try_write);
 TRIPLE(fenced, read, upgrade, write);
