@@ -2,8 +2,7 @@
  *
  * The comparison of ilk_mutex and ilk_semaphore with the C library's.
  */
-#include "../runner/options.h"
-#include "../runner/rounds.h"
+#include "../runner/suite.h"
 #include "../runner/urgent.h"
 #include "summary.h"
 
@@ -98,23 +97,7 @@ int main(int count, char **arguments) {
         return fault.empty() ? fault : results.batons[index].name + ": " + fault;
     });
 
-    std::printf(
-        "# Mutexes and semaphores\n\n%s.\n%u rounds of %g ms a contender; threads pinned. Other processes "
-        "used %s cores meanwhile. %s\n\n",
-        to_text(facts).c_str(), rounds, slice_ms, digits(neighbours.cores_used()).c_str(),
-        turns.distance_text().c_str());
-    std::printf("%s%s", to_markdown(results).c_str(), goals_markdown(results).c_str());
-    if (options.has("--json")) {
-        auto members = to_json(results);
-        members.insert(members.begin(), {{"suite", "mutex"},
-                                         {"arguments", options.command_line()},
-                                         {"machine", to_json(facts)},
-                                         {"rounds", rounds},
-                                         {"slice_ms", slice_ms},
-                                         {"cores_used_by_others", neighbours.cores_used()},
-                                         {"line_trips_ns", turns.line_trips()},
-                                         {"faults", turns.faults()}});
-        write_json(options.text("--json", ""), Json::object(members));
-    }
-    return turns.faults() == 0 ? 0 : 1;
+    return report(
+        {"mutex", "Mutexes and semaphores", "", options, facts, rounds, slice_ms, neighbours, turns},
+        to_markdown(results) + goals_markdown(results), to_json(results));
 }

@@ -149,20 +149,10 @@ std::vector<std::pair<std::string, Json>> to_json(const MutexResults &results) {
         const std::string &name = results.locks[index].name;
         for (const ContentionCell &cell : results.contention) {
             const MixOutcome &outcome = cell.outcomes[index];
-            contention.push_back(
-                Json::object({{"lock", name},
-                              {"bytes", results.locks[index].lock_bytes},
-                              {"threads", cell.mix.threads},
-                              {"section_ns", cell.mix.section_ns},
-                              {"median", median(outcome.rates)},
-                              {"smallest", smallest(outcome.rates)},
-                              {"largest", largest(outcome.rates)},
-                              {"median_deviation", median_deviation(outcome.rates)},
-                              {"share", median(outcome.shares)},
-                              {"voluntary_switches_per_second", median(outcome.voluntary)},
-                              {"involuntary_switches_per_second", median(outcome.involuntary)},
-                              {"cores_used", median(outcome.cores_used)},
-                              {"samples", outcome.rates}}));
+            contention.push_back(outcome.json({{"lock", name},
+                                               {"bytes", results.locks[index].lock_bytes},
+                                               {"threads", cell.mix.threads},
+                                               {"section_ns", cell.mix.section_ns}}));
         }
         for (const WaitCell &cell : results.waits) {
             waits.push_back(histogram_json(name, cell.siege.threads, cell.outcomes[index].waits));

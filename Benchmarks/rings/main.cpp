@@ -2,8 +2,7 @@
  *
  * The comparison of rings: ilk_spsc and ilk_mpmc and their peers, in turns, on the same work.
  */
-#include "../runner/options.h"
-#include "../runner/rounds.h"
+#include "../runner/suite.h"
 #include "../runner/urgent.h"
 #include "summary.h"
 
@@ -159,26 +158,6 @@ int main(int count, char **arguments) {
     run(results.trips, times, rounds);
     run(results.idles, idle_times, idle_rounds);
 
-    std::printf(
-        "# Rings\n\n%s.\n%u rounds of %g ms a contender; threads pinned. Other processes used %s cores "
-        "meanwhile. %s\n\n",
-        to_text(facts).c_str(), rounds, slice_ms, digits(neighbours.cores_used()).c_str(),
-        turns.distance_text().c_str());
-    for (const std::string &missing : missing_peers()) {
-        std::printf("Not in the comparison: %s\n\n", missing.c_str());
-    }
-    std::printf("%s%s", to_markdown(results).c_str(), goals_markdown(results).c_str());
-    if (options.has("--json")) {
-        auto members = to_json(results);
-        members.insert(members.begin(), {{"suite", "rings"},
-                                         {"arguments", options.command_line()},
-                                         {"machine", to_json(facts)},
-                                         {"rounds", rounds},
-                                         {"slice_ms", slice_ms},
-                                         {"cores_used_by_others", neighbours.cores_used()},
-                                         {"line_trips_ns", turns.line_trips()},
-                                         {"faults", turns.faults()}});
-        write_json(options.text("--json", ""), Json::object(members));
-    }
-    return turns.faults() == 0 ? 0 : 1;
+    return report({"rings", "Rings", "", options, facts, rounds, slice_ms, neighbours, turns},
+                  to_markdown(results) + goals_markdown(results), to_json(results));
 }

@@ -173,18 +173,8 @@ std::string measure(const RingContender &contender, const Flow &flow, SliceTimes
     for (unsigned index = flow.producers; index < threads; ++index) {
         popped += parts[index].during;
     }
-    Usage total;
-    for (const Usage &usage : slice.usage) {
-        total.voluntary += usage.voluntary;
-        total.involuntary += usage.involuntary;
-        total.cpu_seconds += usage.cpu_seconds;
-    }
-    outcome.rates.push_back(per_second(static_cast<double>(popped), slice) / 1e6);
-    outcome.shares.push_back(
-        std::min(share(parts, 0, flow.producers), share(parts, flow.producers, threads)));
-    outcome.voluntary.push_back(per_second(static_cast<double>(total.voluntary), slice));
-    outcome.involuntary.push_back(per_second(static_cast<double>(total.involuntary), slice));
-    outcome.cores_used.push_back(per_second(total.cpu_seconds, slice));
+    outcome.add(popped, std::min(share(parts, 0, flow.producers), share(parts, flow.producers, threads)),
+                slice);
     return fault(parts, flow.producers);
 }
 

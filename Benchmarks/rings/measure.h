@@ -8,6 +8,7 @@
 
 #include "../runner/histogram.h"
 #include "../runner/slice.h"
+#include "../runner/throughput.h"
 #include "contender.h"
 
 #include <string>
@@ -24,12 +25,8 @@ struct Flow {
 };
 
 /* Samples, one a round. */
-struct FlowOutcome {
-    std::vector<double> rates;  /* million elements a second, popped */
-    std::vector<double> shares; /* the slowest thread over the fastest of its side; the smaller side's */
-    std::vector<double> voluntary, involuntary; /* context switches a second */
-    std::vector<double> cores_used;
-};
+/* Of elements popped; the share is that of the side that is less even. */
+using FlowOutcome = Throughput;
 
 /* One element to and fro between two threads on two cores. */
 struct Trip {

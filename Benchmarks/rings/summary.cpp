@@ -134,22 +134,13 @@ std::vector<std::pair<std::string, Json>> to_json(const RingResults &results) {
             if (outcome.rates.empty()) {
                 continue;
             }
-            flows.push_back(Json::object({{"ring", contender.name},
+            flows.push_back(outcome.json({{"ring", contender.name},
                                           {"way", to_text(contender.way)},
                                           {"bounded", contender.bounded},
                                           {"producers", cell.setting.producers},
                                           {"consumers", cell.setting.consumers},
                                           {"element_bytes", element_sizes[cell.setting.element]},
-                                          {"capacity", cell.setting.capacity},
-                                          {"median", median(outcome.rates)},
-                                          {"smallest", smallest(outcome.rates)},
-                                          {"largest", largest(outcome.rates)},
-                                          {"median_deviation", median_deviation(outcome.rates)},
-                                          {"share", median(outcome.shares)},
-                                          {"voluntary_switches_per_second", median(outcome.voluntary)},
-                                          {"involuntary_switches_per_second", median(outcome.involuntary)},
-                                          {"cores_used", median(outcome.cores_used)},
-                                          {"samples", outcome.rates}}));
+                                          {"capacity", cell.setting.capacity}}));
         }
         for (const TripCell &cell : results.trips) {
             const TripOutcome &outcome = cell.outcomes[index];

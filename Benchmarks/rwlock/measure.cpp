@@ -106,17 +106,7 @@ std::string measure(const Contender &contender, const Mix &mix, SliceTimes times
         slowest = std::min(slowest, part.measured.operations);
         fastest = std::max(fastest, part.measured.operations);
     }
-    Usage total;
-    for (const Usage &usage : slice.usage) {
-        total.voluntary += usage.voluntary;
-        total.involuntary += usage.involuntary;
-        total.cpu_seconds += usage.cpu_seconds;
-    }
-    outcome.rates.push_back(static_cast<double>(sum) / slice.seconds / 1e6);
-    outcome.shares.push_back(fastest == 0 ? 0 : static_cast<double>(slowest) / static_cast<double>(fastest));
-    outcome.voluntary.push_back(static_cast<double>(total.voluntary) / slice.seconds);
-    outcome.involuntary.push_back(static_cast<double>(total.involuntary) / slice.seconds);
-    outcome.cores_used.push_back(total.cpu_seconds / slice.seconds);
+    outcome.add(sum, fastest == 0 ? 0 : static_cast<double>(slowest) / static_cast<double>(fastest), slice);
     return lock.fault(parts);
 }
 

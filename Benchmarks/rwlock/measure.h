@@ -9,6 +9,7 @@
 
 #include "../runner/histogram.h"
 #include "../runner/slice.h"
+#include "../runner/throughput.h"
 #include "contender.h"
 
 #include <string>
@@ -23,13 +24,7 @@ struct Mix {
 };
 
 /* Samples, one a round. */
-struct MixOutcome {
-    std::vector<double> rates;     /* million operations a second, all threads */
-    std::vector<double> shares;    /* the slowest thread's operations over the fastest's */
-    std::vector<double> voluntary; /* context switches a second, all threads */
-    std::vector<double> involuntary;
-    std::vector<double> cores_used; /* CPU time over time */
-};
+using MixOutcome = Throughput;
 
 /* Thread 0 takes the lock for writing (or reading) with a pause before each time; all the others take
  * it for reading (or writing) as fast as they can. */

@@ -127,20 +127,10 @@ std::string to_markdown(const Results &results) {
 
 static Json mix_json(const Results &results, const MixCell &cell, size_t index) {
     const MixOutcome &outcome = cell.outcomes[index];
-    return Json::object({{"lock", results.contenders[index].name},
+    return outcome.json({{"lock", results.contenders[index].name},
                          {"threads", cell.mix.threads},
                          {"writes_percent", cell.mix.writes},
-                         {"section_ns", cell.mix.section_ns},
-                         {"median", median(outcome.rates)},
-                         {"smallest", smallest(outcome.rates)},
-                         {"largest", largest(outcome.rates)},
-                         {"median_deviation", median_deviation(outcome.rates)},
-                         {"share", median(outcome.shares)},
-                         {"voluntary_switches_per_second", median(outcome.voluntary)},
-                         {"involuntary_switches_per_second", median(outcome.involuntary)},
-                         {"cores_used", median(outcome.cores_used)},
-                         {"samples", outcome.rates},
-                         {"share_samples", outcome.shares}});
+                         {"section_ns", cell.mix.section_ns}});
 }
 
 static Json siege_json(const Results &results, const SiegeCell &cell, size_t index) {

@@ -145,15 +145,56 @@ static void wake_ups_may_wrap(void **state) {
 
 /* ---- Closings ---- */
 
+/* A kind of ring, for two threads or for many. */
+struct kind {
+    ilk_status (*create)(void **ring, size_t capacity);
+    void (*destroy)(void *ring);
+    bool (*push)(void *ring, const item *element);
+    bool (*pop)(void *ring, item *element);
+    ilk_status (*wait)(void *ring, item *element);
+    void (*close)(void *ring);
+    bool (*is_closed)(void *ring);
+};
+
+#define KIND(name)                                                                                           \
+    static ilk_status name##_create(void **ring, size_t capacity) {                                          \
+        ilk_##name *made = NULL;                                                                             \
+        ilk_status status = ilk_##name##_create(&made, capacity, sizeof(item));                              \
+        *ring = made;                                                                                        \
+        return status;                                                                                       \
+    }                                                                                                        \
+    static void name##_destroy(void *ring) {                                                                 \
+        ilk_##name##_destroy(ring);                                                                          \
+    }                                                                                                        \
+    static bool name##_push(void *ring, const item *element) {                                               \
+        return ilk_##name##_try_push(ring, element, sizeof *element);                                        \
+    }                                                                                                        \
+    static bool name##_pop(void *ring, item *element) {                                                      \
+        return ilk_##name##_try_pop(ring, element, sizeof *element);                                         \
+    }                                                                                                        \
+    static ilk_status name##_wait(void *ring, item *element) {                                               \
+        return ilk_##name##_pop_until(ring, element, sizeof *element, ILK_FOREVER);                          \
+    }                                                                                                        \
+    static void name##_close(void *ring) {                                                                   \
+        ilk_##name##_close(ring);                                                                            \
+    }                                                                                                        \
+    static bool name##_is_closed(void *ring) {                                                               \
+        return ilk_##name##_is_closed(ring);                                                                 \
+    }                                                                                                        \
+    static const struct kind name##_kind = {name##_create, name##_destroy, name##_push,     name##_pop,      \
+                                            name##_wait,   name##_close,   name##_is_closed}
+
+KIND(mpmc);
+KIND(spsc);
+
 /* One thread pushes as long as it may; the other pops, closes at any moment, and drains. Both go through
  * one ring after the other, in step. */
 struct closings {
+    const struct kind *kind;
     int rounds;
     ILK_ATOMIC(void *) ring; /* to push to */
     ILK_ATOMIC(int) done;    /* rounds whose pushing has ended */
     uint64_t pushed;         /* in the last of them */
-    bool (*push)(void *ring, const item *element);
-    bool (*is_closed)(void *ring);
 };
 
 static void look_again(int *turn) {
@@ -175,9 +216,10 @@ static void push_while_open(void *context) {
         last = ring;
         closings->pushed = 0;
         for (int turn = 0;;) {
-            bool closed = closings->is_closed(ring); /* asked before: a push after that cannot succeed */
+            bool closed =
+                closings->kind->is_closed(ring); /* asked before: a push after that cannot succeed */
             item value = closings->pushed;
-            if (closings->push(ring, &value)) {
+            if (closings->kind->push(ring, &value)) {
                 check(!closed);
                 closings->pushed++;
             } else if (closed) {
@@ -196,39 +238,24 @@ static void await_pushes(struct closings *closings, int round) {
     }
 }
 
-static bool mpmc_push(void *ring, const item *element) {
-    return ilk_mpmc_try_push(ring, element, sizeof *element);
-}
-static bool mpmc_is_closed(void *ring) {
-    return ilk_mpmc_is_closed(ring);
-}
-static bool spsc_push(void *ring, const item *element) {
-    return ilk_spsc_try_push(ring, element, sizeof *element);
-}
-static bool spsc_is_closed(void *ring) {
-    return ilk_spsc_is_closed(ring);
-}
-
 /* Two rings at a time, so that each differs from the one before: new memory may lie where the old one did. */
-static void a_million_closings_of_mpmc_lose_nothing(void **state) {
-    (void)state;
-    struct closings closings = {
-        .rounds = stress_rounds(1000000), .push = mpmc_push, .is_closed = mpmc_is_closed};
+static void closings_lose_nothing(const struct kind *kind, int rounds) {
+    struct closings closings = {.kind = kind, .rounds = stress_rounds(rounds)};
     uint32_t random = 7;
     struct thread pusher;
-    ilk_mpmc *before = NULL;
+    void *before = NULL;
     thread_start(&pusher, push_while_open, &closings);
     for (int round = 1; round <= closings.rounds; round++) {
-        ilk_mpmc *ring = NULL;
-        check_equal(ilk_mpmc_create(&ring, 1 + next_random(&random) % 4, sizeof(item)), ILK_OK);
-        ilk_mpmc_destroy(before);
+        void *ring = NULL;
+        check_equal(kind->create(&ring, 1 + next_random(&random) % 4), ILK_OK);
+        kind->destroy(before);
         ilk_atomic_store(&closings.ring, ring, memory_order_release);
         item popped = 0, value;
         for (uint32_t pops = next_random(&random) % 64; pops > 0; pops--) {
-            popped += ilk_mpmc_try_pop(ring, &value, sizeof value) ? 1 : 0;
+            popped += kind->pop(ring, &value) ? 1 : 0;
         }
-        ilk_mpmc_close(ring);
-        while (ilk_mpmc_pop_until(ring, &value, sizeof value, ILK_FOREVER) == ILK_OK) {
+        kind->close(ring);
+        while (kind->wait(ring, &value) == ILK_OK) {
             check_equal(value, popped);
             popped++;
         }
@@ -237,38 +264,18 @@ static void a_million_closings_of_mpmc_lose_nothing(void **state) {
         before = ring;
     }
     thread_join(&pusher);
-    ilk_mpmc_destroy(before);
+    kind->destroy(before);
+}
+
+static void a_million_closings_of_mpmc_lose_nothing(void **state) {
+    (void)state;
+    closings_lose_nothing(&mpmc_kind, 1000000);
 }
 
 /* Fewer, because each closing of a ring for two threads interrupts the pusher (membarrier). */
 static void many_closings_of_spsc_lose_nothing(void **state) {
     (void)state;
-    struct closings closings = {
-        .rounds = stress_rounds(100000), .push = spsc_push, .is_closed = spsc_is_closed};
-    uint32_t random = 11;
-    struct thread pusher;
-    ilk_spsc *before = NULL;
-    thread_start(&pusher, push_while_open, &closings);
-    for (int round = 1; round <= closings.rounds; round++) {
-        ilk_spsc *ring = NULL;
-        check_equal(ilk_spsc_create(&ring, 1 + next_random(&random) % 4, sizeof(item)), ILK_OK);
-        ilk_spsc_destroy(before);
-        ilk_atomic_store(&closings.ring, ring, memory_order_release);
-        item popped = 0, value;
-        for (uint32_t pops = next_random(&random) % 64; pops > 0; pops--) {
-            popped += ilk_spsc_try_pop(ring, &value, sizeof value) ? 1 : 0;
-        }
-        ilk_spsc_close(ring);
-        while (ilk_spsc_pop_until(ring, &value, sizeof value, ILK_FOREVER) == ILK_OK) {
-            check_equal(value, popped);
-            popped++;
-        }
-        await_pushes(&closings, round);
-        check_equal(popped, closings.pushed);
-        before = ring;
-    }
-    thread_join(&pusher);
-    ilk_spsc_destroy(before);
+    closings_lose_nothing(&spsc_kind, 100000);
 }
 
 /* ---- Many threads ---- */

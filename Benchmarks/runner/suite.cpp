@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See suite.h.
+ */
+#include "suite.h"
+
+#include <cstdio>
+
+namespace bench {
+
+int report(const SuiteRun &run, const std::string &tables,
+           std::vector<std::pair<std::string, Json>> members) {
+    const double others = run.neighbours.cores_used();
+    std::printf(
+        "# %s\n\n%s.\n%u rounds of %g ms a contender; threads pinned.%s Other processes used %s cores "
+        "meanwhile. %s\n\n",
+        run.title, to_text(run.facts).c_str(), run.rounds, run.slice_ms, run.work, digits(others).c_str(),
+        run.turns.distance_text().c_str());
+    for (const std::string &missing : missing_peers()) {
+        std::printf("Not in the comparison: %s\n\n", missing.c_str());
+    }
+    std::printf("%s", tables.c_str());
+    if (run.options.has("--json")) {
+        members.insert(members.begin(), {{"suite", run.suite},
+                                         {"arguments", run.options.command_line()},
+                                         {"machine", to_json(run.facts)},
+                                         {"rounds", run.rounds},
+                                         {"slice_ms", run.slice_ms},
+                                         {"cores_used_by_others", others},
+                                         {"line_trips_ns", run.turns.line_trips()},
+                                         {"faults", run.turns.faults()}});
+        write_json(run.options.text("--json", ""), Json::object(members));
+    }
+    return run.turns.faults() == 0 ? 0 : 1;
+}
+
+} // namespace bench

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How much was done in the slices of one contender in one cell, and at what price: what locks and rings tell
+ * alike.
+ */
+#ifndef INTERLOCK_BENCHMARKS_THROUGHPUT_H
+#define INTERLOCK_BENCHMARKS_THROUGHPUT_H
+
+#include "report.h"
+#include "slice.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace bench {
+
+struct Throughput {
+    std::vector<double> rates;                  /* million operations, or elements, a second, all threads */
+    std::vector<double> shares;                 /* the slowest thread's over the fastest's */
+    std::vector<double> voluntary, involuntary; /* context switches a second, all threads */
+    std::vector<double> cores_used;             /* CPU time over time */
+
+    /* Adds a slice in which `done` operations were done. */
+    void add(uint64_t done, double share, const SliceResult &slice);
+
+    /* `members` and then median, spread and samples. */
+    Json json(std::vector<std::pair<std::string, Json>> members) const;
+};
+
+} // namespace bench
+
+#endif
