@@ -211,6 +211,14 @@ static int use_in_a_child(ilk_rwlock *lock, bool own_read) {
 
 static void a_child_of_fork_is_not_kept_out_by_readers_it_does_not_have(void **state) {
     (void)state;
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+    print_message(
+        "skipped: ThreadSanitizer's runtime now and then fails a check of its own in the child of a process "
+        "with several running threads; the other configurations run this\n");
+    skip();
+#endif
+#endif
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock);
     struct actor holder;
