@@ -28,6 +28,7 @@
 #include "rwlock/slots.h"
 #include "threads/clock.h"
 #include "threads/yield.h"
+#include <interlock/inline/read_section.h>
 #include <interlock/rwlock.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -179,8 +180,7 @@ static bool enter_if_admitted(ilk_rwlock *lock, enum ilk__rwlock_kind kind, cons
 
 /* Whether the slot of this lock in the calling thread's block says that it reads under it. */
 static bool is_in_my_slot(const ilk_rwlock *lock) {
-    uint64_t seen = ilk__slot_look(ilk__my_slots(), ilk__rwlock_slot_number(lock));
-    return ilk__slot_is_free(ilk__slot_without(seen, lock));
+    return ilk__slot_names(ilk__slot_look(ilk__my_slots(), ilk__rwlock_slot_number(lock)), lock);
 }
 
 /* Before a wait without end: it would be one for the calling thread itself. What is held for reading may be
@@ -279,33 +279,43 @@ static void change_regime(ilk_rwlock *lock, uint32_t from, uint32_t to) ILK_NONB
                                       memory_order_relaxed); /* RW17 */
 }
 
+/* Uses of a slot between two thoughts about the fence, in times that it was full. */
+enum { FULL_SLOTS_PER_THOUGHT = 64 };
+
+/* If the calling thread's slot is free but full: it can be used again. Now and then this is also the moment
+ * to think about the fence, which measures a membarrier once in a while. */
+ILK_TRUSTED_NONBLOCKING_BEGIN
+static void empty_full_slot(ilk_rwlock *lock) ILK_NONBLOCKING {
+    struct ilk__slot_block *block = ilk__my_slots();
+    size_t number = ilk__rwlock_slot_number(lock);
+    uint64_t seen = ilk__slot_look(block, number);
+    if (seen < ILK__SLOT_FULL || !ilk__slot_is_free(seen)) {
+        return;
+    }
+    /* RW18 relaxed: our own count, a hint to writers. */
+    uint32_t wraps = ilk_atomic_load(&block->wraps[number], memory_order_relaxed) + 1;
+    ilk_atomic_store(&block->wraps[number], wraps, memory_order_relaxed); /* RW18 */
+    ilk__slot_free(block, number, 0);
+    uint32_t word = ilk__rwlock_look(lock);
+    if (wraps % FULL_SLOTS_PER_THOUGHT == 0 && (word & ILK__RWLOCK_WAY_OF_READERS) == ILK__RWLOCK_SLOTS &&
+        ilk__regime_wants_fence_free(lock, block)) {
+        change_regime(lock, word, word | ILK__RWLOCK_FENCE_FREE);
+    }
+}
+ILK_TRUSTED_NONBLOCKING_END
+
 /* A reader off the fast path: gets slots if it has none, and moves a lock that is read a lot to them. */
 static void think_of_slots(ilk_rwlock *lock) {
     uint32_t word = ilk__rwlock_look(lock);
     if ((word & ILK__RWLOCK_KEEPS_READERS_OUT) != 0 || ilk__slots_mine(true) == NULL) {
         return;
     }
+    empty_full_slot(lock);
     if ((word & ILK__RWLOCK_SLOTS) == 0 && (word & ILK__RWLOCK_TALLY) == ILK__RWLOCK_TALLY) {
         uint32_t slots = ilk__regime_wants_slots(lock) ? ILK__RWLOCK_SLOTS : 0;
         change_regime(lock, word, (word & ~ILK__RWLOCK_TALLY) | slots);
     }
 }
-
-/* Measures a membarrier now and then. */
-ILK_TRUSTED_NONBLOCKING_BEGIN
-void ilk__rwlock_think_slow(ilk_rwlock *lock) ILK_NONBLOCKING {
-    struct ilk__slot_block *block = ilk__my_slots();
-    size_t number = ilk__rwlock_slot_number(lock);
-    /* RW18 relaxed: our own count, a hint to writers. */
-    uint32_t wraps = ilk_atomic_load(&block->wraps[number], memory_order_relaxed) + 1;
-    ilk_atomic_store(&block->wraps[number], wraps, memory_order_relaxed); /* RW18 */
-    uint32_t word = ilk__rwlock_look(lock);
-    bool is_fenced = (word & (ILK__RWLOCK_KEEPS_READERS_OUT | ILK__RWLOCK_REGIME)) == ILK__RWLOCK_SLOTS;
-    if (is_fenced && ilk__regime_wants_fence_free(lock, block)) {
-        change_regime(lock, word, word | ILK__RWLOCK_FENCE_FREE);
-    }
-}
-ILK_TRUSTED_NONBLOCKING_END
 
 /* A system call where the lock is fence-free, or where a writer or reader already sleeps for it. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
@@ -360,28 +370,44 @@ void ilk_rwlock_destroy(ilk_rwlock *lock) {
     ilk__name_forget(lock);
 }
 
-void ilk__rwlock_read_lock_slow(ilk_rwlock *lock) {
+/* Off the fast path, which does not come in. */
+static ilk_status read_lock_slow(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns,
+                                 const char *call) {
     think_of_slots(lock);
-    if (ilk__rwlock_try_read_fast(lock)) {
-        return;
+    if (ilk__rwlock_try_read_fast(lock, section)) {
+        return ILK_OK;
     }
-    (void)lock_slow(lock, ILK__READ, ILK_FOREVER, "ilk_rwlock_read_lock");
+    section->block = NULL;
+    section->number = 0;
+    section->empty = 0;
+    return lock_slow(lock, ILK__READ, deadline_ns, call);
+}
+
+void ilk__rwlock_read_lock_slow(ilk_rwlock *lock) {
+    ilk__read_section section;
+    (void)read_lock_slow(lock, &section, ILK_FOREVER, "ilk_rwlock_read_lock");
+}
+
+ilk_status ilk__read_section_begin_slow(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns) {
+    if (read_lock_slow(lock, section, deadline_ns, "ilk_rwlock_read_lock") != ILK_OK) {
+        return ILK_TIMEDOUT;
+    }
+    ilk__held_more(lock);
+    return ILK_OK;
 }
 
 bool ilk__rwlock_try_read_lock_slow(ilk_rwlock *lock) ILK_NONBLOCKING {
+    empty_full_slot(lock);
     return enter_if_admitted(lock, ILK__READ, "ilk_rwlock_try_read_lock");
 }
 
 ilk_status ilk_rwlock_read_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
-    if (!ilk__rwlock_try_read_fast(lock)) {
-        think_of_slots(lock);
-        if (!ilk__rwlock_try_read_fast(lock) &&
-            lock_slow(lock, ILK__READ, deadline_ns, "ilk_rwlock_read_lock_until") != ILK_OK) {
-            return ILK_TIMEDOUT;
-        }
+    ilk__read_section section;
+    if (ilk__rwlock_try_read_fast(lock, &section)) {
+        ilk__held_more(lock);
+        return ILK_OK;
     }
-    ilk__held_more(lock);
-    return ILK_OK;
+    return ilk__read_section_begin_slow(lock, &section, deadline_ns);
 }
 
 void ilk__rwlock_read_unlock_slow(ilk_rwlock *lock) {

@@ -29,6 +29,7 @@
 #include <pthread.h>
 
 _Static_assert(sizeof(struct ilk__slot_block) == 256, "a thread's share of the table");
+_Static_assert(_Alignof(ilk_rwlock) == 8, "slots note a lock without its three low bits");
 _Static_assert(offsetof(struct ilk__slot_block, drain) == 64, "writers' wishes stay off the readers' line");
 
 /* Looks before a writer sleeps on a slot; after so many it gives its core away in between. */
@@ -216,10 +217,10 @@ __attribute__((constructor)) static void watch_fork(void) {
 /* ---- The writer's side ---- */
 
 static bool holds(const struct ilk__slot_block *block, size_t number, const ilk_rwlock *lock) {
-    /* RW13 seq_cst, pairs with RW10 (seq_cst, a reader's note) and RW12 (release, freeing the slot).
+    /* RW13 seq_cst, pairs with RW10 (seq_cst, a reader's note), RW12 (release, freeing the slot) and RW15
+     * (release, a note without fence).
      * Carries: that the reader has finished. For what sequential consistency forbids see RW10. */
-    uint64_t seen = ilk_atomic_load(&block->slots[number], memory_order_seq_cst);
-    return ilk__slot_is_free(ilk__slot_without(seen, lock));
+    return ilk__slot_names(ilk_atomic_load(&block->slots[number], memory_order_seq_cst), lock);
 }
 
 bool ilk__slots_hold(const ilk_rwlock *lock) {
@@ -295,8 +296,8 @@ uint32_t ilk__slots_uses(const ilk_rwlock *lock) {
     const struct ilk__slot_block *block;
     while ((block = next_block(&walk)) != NULL) {
         /* RS8 relaxed: a hint, and off by a wrap for a moment now and then. */
-        uses += ilk_atomic_load(&block->wraps[number], memory_order_relaxed) << 16;
-        uses += (uint32_t)(ilk__slot_look(block, number) >> ILK__SLOT_ADDRESS_BITS);
+        uses += ilk_atomic_load(&block->wraps[number], memory_order_relaxed) * (uint32_t)ILK__SLOT_FULL;
+        uses += (uint32_t)(ilk__slot_look(block, number) & ILK__SLOT_USES);
     }
     return uses;
 }

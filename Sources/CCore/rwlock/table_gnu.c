@@ -21,7 +21,7 @@ __asm__(".pushsection .data.ilk__no_slots, \"aw\", %progbits\n"
         ".type ilk__no_slots, %gnu_unique_object\n"
         ".size ilk__no_slots, 256\n"
         "ilk__no_slots:\n"
-        ".quad 1, 1, 1, 1, 1, 1, 1, 1\n"
+        ".quad -1, -1, -1, -1, -1, -1, -1, -1\n"
         ".zero 192\n"
         ".popsection\n");
 

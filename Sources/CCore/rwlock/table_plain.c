@@ -7,7 +7,7 @@
 
 #if !ILK__PORT_UNIQUE_SYMBOLS
 
-#define OCCUPIED UINT64_C(1)
+#define OCCUPIED UINT64_MAX
 struct ilk__slot_block ilk__no_slots = {
     .slots = {OCCUPIED, OCCUPIED, OCCUPIED, OCCUPIED, OCCUPIED, OCCUPIED, OCCUPIED, OCCUPIED},
 };

@@ -86,7 +86,7 @@ struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
     func lockForReading(_ call: StaticString) -> ReadSection {
         var section = ilk__read_section()
         if !ilk__read_section_try_begin(guarded.lock, &section) {
-            waitForReading(call)
+            section = waitForReading(call).section
         }
         assert(isOutside(call))
         return ReadSection(section)
@@ -99,9 +99,9 @@ struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
 
     // Not by try_read_lock, which never allocates and so never gives the thread the slots by which reads scale.
     @inline(never) @usableFromInline
-    func waitForReading(_ call: StaticString) {
+    func waitForReading(_ call: StaticString) -> ReadSection {
         requireOutside(call)
-        ilk_rwlock_read_lock(guarded.lock)
+        return ReadSection(ilk__read_section_begin(guarded.lock))
     }
 
     @usableFromInline
@@ -144,10 +144,7 @@ struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
         var access = ThreadAccess(lock: identity, call: call)
         return try withUnsafeMutablePointer(to: &access) { (access) throws(Failure) -> Result in
             ThreadAccess.begin(access, type: Owner.self)
-            var section = ilk__read_section()
-            if !ilk__read_section_try_begin(guarded.lock, &section) {
-                ilk_rwlock_read_lock(guarded.lock)
-            }
+            let section = ilk__read_section_begin(guarded.lock)
             defer {
                 ilk__read_section_end(guarded.lock, section)
                 ThreadAccess.end(access, type: Owner.self)

@@ -18,8 +18,9 @@ extension ReadWriteLock where Value: ~Copyable {
         until deadline: ContinuousClock.Instant,
         _ body: (borrowing Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
-        guard takeForReading(waitingUntil: { Interlock.deadline(at: deadline) }) else { return nil }
-        defer { ilk_rwlock_read_unlock(storage.lock) }
+        var section = ilk__read_section()
+        guard takeForReading(&section, waitingUntil: { Interlock.deadline(at: deadline) }) else { return nil }
+        defer { ilk__read_section_end(storage.lock, section) }
         return try body(storage.value.pointee)
     }
 
@@ -31,8 +32,9 @@ extension ReadWriteLock where Value: ~Copyable {
         timeout: Duration,
         _ body: (borrowing Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
-        guard takeForReading(waitingUntil: { Interlock.deadline(in: timeout) }) else { return nil }
-        defer { ilk_rwlock_read_unlock(storage.lock) }
+        var section = ilk__read_section()
+        guard takeForReading(&section, waitingUntil: { Interlock.deadline(in: timeout) }) else { return nil }
+        defer { ilk__read_section_end(storage.lock, section) }
         return try body(storage.value.pointee)
     }
 
@@ -70,9 +72,12 @@ extension ReadWriteLock where Value: ~Copyable {
 
     // Not by try_read_lock, which never allocates and so never gives the thread the slots by which reads scale.
     @inlinable
-    borrowing func takeForReading(waitingUntil deadline: () -> UInt64) -> Bool {
-        ilk__rwlock_try_read_fast(storage.lock)
-            || ilk_rwlock_read_lock_until(storage.lock, deadline()) == ILK_OK
+    borrowing func takeForReading(
+        _ section: inout ilk__read_section,
+        waitingUntil deadline: () -> UInt64
+    ) -> Bool {
+        ilk__read_section_try_begin(storage.lock, &section)
+            || ilk__read_section_begin_late(storage.lock, &section, deadline()) == ILK_OK
     }
 
     @inlinable

@@ -65,7 +65,7 @@ extension ReadWriteLock where Value: ~Copyable {
             throw error
         }
         ilk_rwlock_downgrade(storage.lock)
-        defer { ilk_rwlock_read_unlock(storage.lock) }
+        defer { ilk__read_section_end(storage.lock, ilk__read_section_downgraded()) }
         return try read(value.pointee, made)
     }
 

@@ -70,10 +70,7 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
     public borrowing func withReadLock<Result: ~Copyable, Failure: Error>(
         _ body: (borrowing Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
-        var section = ilk__read_section()
-        if !ilk__read_section_try_begin(storage.lock, &section) {
-            ilk_rwlock_read_lock(storage.lock)
-        }
+        let section = ilk__read_section_begin(storage.lock)
         defer { ilk__read_section_end(storage.lock, section) }
         return try body(storage.value.pointee)
     }
@@ -107,8 +104,9 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
     public borrowing func withReadLockIfAvailable<Result: ~Copyable, Failure: Error>(
         _ body: (borrowing Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
-        guard ilk_rwlock_try_read_lock(storage.lock) else { return nil }
-        defer { ilk_rwlock_read_unlock(storage.lock) }
+        var section = ilk__read_section()
+        guard ilk__read_section_try(storage.lock, &section) else { return nil }
+        defer { ilk__read_section_end(storage.lock, section) }
         return try body(storage.value.pointee)
     }
 

@@ -6,6 +6,7 @@
  * scenario of its own (a reader's first look).
  */
 #include "../explorer.h"
+#include <interlock/inline/read_section.h>
 #include <interlock/rwlock.h>
 #include <rwlock/slots.h>
 #include <rwlock/table.h>
@@ -14,10 +15,14 @@
 
 enum { BLOCKS = 4 };
 
+/* Among so many locks in a row there is one that has its slot in common with the first. */
+enum { LOCKS = 32 };
+
 static struct {
     ilk_rwlock lock;
-    uint32_t data[2]; /* equal whenever nobody writes */
-    uint32_t writes;  /* that should have happened */
+    ilk_rwlock others[LOCKS]; /* in the same regime */
+    uint32_t data[2];         /* equal whenever nobody writes */
+    uint32_t writes;          /* that should have happened */
 } s;
 
 /* The first blocks of the table, which is put back before each execution. */
@@ -26,6 +31,9 @@ static struct ilk__slot_block *const blocks = ilk__slot_table.chunks.blocks;
 static void start_in(uint32_t word) {
     memset(&s, 0, sizeof s);
     s.lock.word = word;
+    for (unsigned index = 0; index < LOCKS; index++) {
+        s.others[index].word = word;
+    }
     for (unsigned index = 0; index < BLOCKS; index++) {
         blocks[index].taken = 1;
     }
@@ -59,8 +67,8 @@ static void about_to_be_fence_free(void) {
     start_in(ILK__RWLOCK_SLOTS);
     size_t number = ilk__rwlock_slot_number(&s.lock);
     for (unsigned index = 0; index < BLOCKS; index++) {
-        blocks[index].slots[number] = ILK__SLOT_LAST_USE;
-        blocks[index].wraps[number] = 16; /* reads enough to have been alone */
+        blocks[index].slots[number] = ILK__SLOT_FULL;
+        blocks[index].wraps[number] = 1023; /* reads enough to have been alone, and the time to think */
         blocks[index].samples[number].tag = (uint32_t)((uintptr_t)&s.lock >> 3);
     }
 }
@@ -122,6 +130,66 @@ static void read_twice(void) {
     read();
 }
 
+static ilk_rwlock *with_the_same_slot(void) {
+    unsigned index = 0;
+    while (ilk__rwlock_slot_number(&s.others[index]) != ilk__rwlock_slot_number(&s.lock)) {
+        index++;
+        ex_assert(index < LOCKS);
+    }
+    return &s.others[index];
+}
+
+/* A writer that looks at the slot late finds another lock's note there. */
+static void read_and_another(void) {
+    read();
+    ilk_rwlock *other = with_the_same_slot();
+    ilk_rwlock_read_lock(other);
+    ilk_rwlock_read_unlock(other);
+}
+
+/* The slot is taken by another lock: counted in the word. */
+static void read_inside_another(void) {
+    have_block();
+    ilk_rwlock *other = with_the_same_slot();
+    ilk_rwlock_read_lock(other);
+    read();
+    ilk_rwlock_read_unlock(other);
+}
+
+static void begin_section(ilk__read_section *section) {
+    if (!ilk__read_section_try_begin(&s.lock, section)) {
+        (void)ilk__read_section_begin_slow(&s.lock, section, ILK_FOREVER);
+    }
+}
+
+/* As the Swift facade reads, and once more from inside: beside a writer that waits that would be misuse. */
+static void read_section_and_inside(void) {
+    have_block();
+    ilk__read_section section, inner;
+    begin_section(&section);
+    begin_section(&inner);
+    look();
+    ilk__read_section_end(&s.lock, inner);
+    look();
+    ilk__read_section_end(&s.lock, section);
+}
+
+static void read_section(void) {
+    have_block();
+    ilk__read_section section;
+    begin_section(&section);
+    look();
+    ilk__read_section_end(&s.lock, section);
+}
+
+/* The count of its slot is full, and is carried over while a writer looks. */
+static void read_in_full_slot(void) {
+    have_block();
+    ilk_atomic_store(&ilk__my_slots()->slots[ilk__rwlock_slot_number(&s.lock)], ILK__SLOT_FULL - 1,
+                     memory_order_relaxed);
+    read_twice();
+}
+
 /* Its block comes into the table while a writer looks. */
 static void read_first(void) {
     ilk_rwlock_read_lock(&s.lock);
@@ -134,6 +202,24 @@ static void write(void) {
     ilk_rwlock_write_lock(&s.lock);
     change();
     ilk_rwlock_write_unlock(&s.lock);
+}
+
+/* The child, which has no other threads, is not kept out by what they read in the parent. */
+static void fork_and_write(void) {
+    have_block();
+    ex_fork();
+    write();
+}
+
+/* Forks while it reads itself: the child still does. */
+static void fork_inside_and_write(void) {
+    have_block();
+    ilk_rwlock_read_lock(&s.lock);
+    ex_fork();
+    ex_assert(!ilk_rwlock_try_write_lock(&s.lock));
+    look();
+    ilk_rwlock_read_unlock(&s.lock);
+    write();
 }
 
 static void try_read(void) {
@@ -216,14 +302,25 @@ enum { granted = 0, refused = 1 };
     PAIR(regime, read, upgrade, refuse);                                                                     \
     PAIR(regime, read, downgrade, refuse);                                                                   \
     PAIR(regime, write, write, refuse);                                                                      \
-    PAIR(regime, read_twice, write, refuse)
+    PAIR(regime, read_twice, write, refuse);                                                                 \
+    PAIR(regime, read_and_another, write, refuse);                                                           \
+    PAIR(regime, read_inside_another, write, refuse);                                                        \
+    PAIR(regime, read_section, write, refuse);                                                               \
+    PAIR(regime, read_section_and_inside, try_write, refuse)
 
 IN_EVERY_WAY(fenced, granted);
 IN_EVERY_WAY(fenced_by_both, refused);
 IN_EVERY_WAY(fence_free, granted);
 
 PAIR(fenced, read_first, write, granted);
+PAIR(fenced, read_in_full_slot, write, granted);
+PAIR(fenced, read_in_full_slot, try_write, granted);
 PAIR(fence_free, read_and_end, write, granted);
+PAIR(fenced, read_twice, fork_and_write, granted);
+PAIR(fence_free, read_twice, fork_and_write, granted);
+PAIR(fenced_by_both, read_twice, fork_and_write, refused);
+PAIR(fenced, read_twice, fork_inside_and_write, granted);
+PAIR(fence_free, read_twice, fork_inside_and_write, granted);
 PAIR(about_to_take_slots, read_twice, write, granted);
 PAIR(about_to_take_slots, read, try_write, granted);
 PAIR(about_to_be_fence_free, read_twice, write, granted);

@@ -15,34 +15,60 @@
 
 ILK_BEGIN_DECLARATIONS
 
-/* How a section holds its lock: in the slot of that number of that block, or, without a block, in whatever
- * way the lock chose. */
-typedef struct ilk__read_section {
-    struct ilk__slot_block *block;
-    size_t number;
-} ilk__read_section;
+/* In without waiting, if that is the plain case: true when in. Otherwise ilk__read_section_begin_late. */
+ILK_ALWAYS_INLINE bool ilk__read_section_try_begin(ilk_rwlock *lock, ilk__read_section *section)
+    ILK_NONBLOCKING {
+    if (!ilk__rwlock_try_read_fast(lock, section)) {
+        return false;
+    }
+    ilk__held_more(lock);
+    return true;
+}
 
-/* In without waiting, in a slot and without a fence, if the lock is in that regime: true when in. */
-static inline bool ilk__read_section_try_begin(ilk_rwlock *lock, ilk__read_section *section) ILK_NONBLOCKING {
-    uint32_t word = ilk__rwlock_look(lock);
-    /* The regime as a constant, so that enter_slot has one way left. */
-    if (ILK_LIKELY((word & (ILK__RWLOCK_REGIME | ILK__RWLOCK_KEEPS_READERS_OUT)) == ILK__RWLOCK_REGIME) &&
-        ILK_LIKELY(ilk__rwlock_enter_slot(lock, ILK__RWLOCK_REGIME))) {
-        section->block = ilk__my_slots();
-        section->number = ilk__rwlock_slot_number(lock);
+/* The other cases. By value: a section whose address went to a function would live in memory ever after. */
+static inline ilk_status ilk__read_section_begin_late(ilk_rwlock *lock, ilk__read_section *section,
+                                                      uint64_t deadline_ns) {
+    ilk__read_section late;
+    ilk_status status = ilk__read_section_begin_slow(lock, &late, deadline_ns);
+    *section = late;
+    return status;
+}
+
+/* As ilk_rwlock_read_lock. */
+ILK_ALWAYS_INLINE ilk__read_section ilk__read_section_begin(ilk_rwlock *lock) {
+    ilk__read_section section;
+    if (!ilk__read_section_try_begin(lock, &section)) {
+        (void)ilk__read_section_begin_late(lock, &section, ILK_FOREVER);
+    }
+    return section;
+}
+
+/* As ilk_rwlock_try_read_lock. */
+static inline bool ilk__read_section_try(ilk_rwlock *lock, ilk__read_section *section) ILK_NONBLOCKING {
+    if (ilk__read_section_try_begin(lock, section)) {
         return true;
     }
     section->block = NULL;
-    section->number = 0;
-    return ilk__rwlock_try_read_fast(lock);
+    if (!ilk__rwlock_try_read_lock_slow(lock)) {
+        return false;
+    }
+    ilk__held_more(lock);
+    return true;
+}
+
+/* The section of a lock that ilk_rwlock_downgrade has left held for reading. */
+static inline ilk__read_section ilk__read_section_downgraded(void) ILK_NONBLOCKING {
+    const ilk__read_section counted = {NULL, 0, 0};
+    return counted;
 }
 
 /* The thread, which holds the lock by the section, gives it up. */
-static inline void ilk__read_section_end(ilk_rwlock *lock, ilk__read_section section) {
-    if (ILK_LIKELY(section.block != NULL)) {
-        ilk__slot_free(section.block, section.number, 0); /* noted without fence, and so without count */
+ILK_ALWAYS_INLINE void ilk__read_section_end(ilk_rwlock *lock, ilk__read_section section) {
+    ilk__held_less(lock);
+    if (section.block != NULL) {
+        ilk__slot_free(section.block, section.number, section.empty);
     } else {
-        ilk_rwlock_read_unlock(lock);
+        ilk__rwlock_uncount(lock);
     }
 }
 

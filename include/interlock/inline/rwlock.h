@@ -11,14 +11,14 @@
  *   bit 3   READERS_HELD     a writer or an upgrade is queued. Changes under bit 0 only. New readers
  *                            queue (guarantee B).
  *   bit 4   OBSERVED         every call takes the slow path, where diagnosis lives.
- *   bit 5   UPGRADABLE       held upgradable.
+ *   bit 5   FENCE_FREE       readers enter slots without a fence; writers pay with a membarrier before
+ *                            they look. Only with SLOTS. Set by a reader, cleared by a writer that
+ *                            holds the lock and has paid.
  *   bit 6   WRITER           held for writing, or by a writer that waits for the slots to empty;
  *                            excludes UPGRADABLE and counted readers, and new readers of any kind.
  *   bit 7   SLOTS            readers may be in slots; writers must look. Set by a reader, cleared by a
  *                            writer that holds the lock.
- *   bit 8   FENCE_FREE       readers enter slots without a fence; writers pay with a membarrier before
- *                            they look. Only with SLOTS. Set by a reader, cleared by a writer that
- *                            holds the lock and has paid.
+ *   bit 8   UPGRADABLE       held upgradable.
  *   bits 9 to 13   the tally, a hint. Without SLOTS: reads since somebody last thought about the regime,
  *                  saturating. With SLOTS: writes since a writer last did, wrapping.
  *   bits 14 to 30            number of counted readers: those that are not in slots.
@@ -45,19 +45,33 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__RWLOCK_HAS_WAITERS UINT32_C(0x04)
 #define ILK__RWLOCK_READERS_HELD UINT32_C(0x08)
 #define ILK__RWLOCK_OBSERVED UINT32_C(0x10)
-#define ILK__RWLOCK_UPGRADABLE UINT32_C(0x20)
+#define ILK__RWLOCK_FENCE_FREE UINT32_C(0x20)
 #define ILK__RWLOCK_WRITER UINT32_C(0x40)
 #define ILK__RWLOCK_SLOTS UINT32_C(0x80)
-#define ILK__RWLOCK_FENCE_FREE UINT32_C(0x100)
+#define ILK__RWLOCK_UPGRADABLE UINT32_C(0x100)
 #define ILK__RWLOCK_ONE_TALLIED UINT32_C(0x200)
 #define ILK__RWLOCK_TALLY UINT32_C(0x3E00)
 #define ILK__RWLOCK_ONE_READER UINT32_C(0x4000)
 #define ILK__RWLOCK_READERS UINT32_C(0x7FFFC000)
 #define ILK__RWLOCK_REGIME (ILK__RWLOCK_SLOTS | ILK__RWLOCK_FENCE_FREE)
 #define ILK__RWLOCK_KEEPS_READERS_OUT (ILK__RWLOCK_WRITER | ILK__RWLOCK_READERS_HELD | ILK__RWLOCK_OBSERVED)
+/* What decides how a reader comes in on the fast path, if at all: 0, SLOTS and REGIME are the ways. A whole
+ * byte, because comparing one takes the fewest instructions. */
+#define ILK__RWLOCK_WAY_OF_READERS UINT32_C(0xFF)
+
+/* How a reader holds a lock: noted in the slot of that number of that block, which is to hold `empty` once it
+ * has left; without a block, counted in the word. */
+typedef struct ilk__read_section {
+    struct ilk__slot_block *block;
+    size_t number;
+    uint64_t empty;
+} ilk__read_section;
 
 /* Slow paths: contended, observed, a change of regime, or misuse. */
 ILK_COLD void ilk__rwlock_read_lock_slow(ilk_rwlock *lock);
+/* As ilk_rwlock_read_lock_until, and says how it came in. */
+ILK_COLD ilk_status ilk__read_section_begin_slow(ilk_rwlock *lock, ilk__read_section *section,
+                                                 uint64_t deadline_ns);
 ILK_COLD bool ilk__rwlock_try_read_lock_slow(ilk_rwlock *lock) ILK_NONBLOCKING;
 ILK_COLD void ilk__rwlock_read_unlock_slow(ilk_rwlock *lock);
 ILK_COLD void ilk__rwlock_write_lock_slow(ilk_rwlock *lock);
@@ -71,8 +85,6 @@ ILK_COLD void ilk__rwlock_upgrade_slow(ilk_rwlock *lock);
 void ilk__rwlock_drain(ilk_rwlock *lock, uint32_t word);
 /* After freeing a slot: wakes the writers that sleep on the block. */
 ILK_COLD void ilk__slot_wake_slow(struct ilk__slot_block *block) ILK_NONBLOCKING;
-/* As a reader in a slot whose count of uses has wrapped: should the fence go? */
-ILK_COLD void ilk__rwlock_think_slow(ilk_rwlock *lock) ILK_NONBLOCKING;
 
 /* Which slot of every block is this lock's: the top bits of a product spread neighbours apart. */
 static inline size_t ilk__rwlock_slot_number(const ilk_rwlock *lock) ILK_NONBLOCKING {
@@ -106,14 +118,19 @@ ILK_ALWAYS_INLINE uint64_t ilk__slot_look(const struct ilk__slot_block *block, s
     return ilk_atomic_load(&block->slots[number], memory_order_relaxed);
 }
 
-/* Whether what was seen in a slot names no lock. */
-static inline bool ilk__slot_is_free(uint64_t seen) ILK_NONBLOCKING {
-    return seen << (64 - ILK__SLOT_ADDRESS_BITS) == 0;
+/* A lock as slots note it. */
+static inline uint64_t ilk__slot_note(const ilk_rwlock *lock) ILK_NONBLOCKING {
+    return (uint64_t)(uintptr_t)lock << (64 - ILK__SLOT_ADDRESS_BITS);
 }
 
-/* What was seen in a slot without the lock: that of a free slot exactly if it was this lock that it named. */
-static inline uint64_t ilk__slot_without(uint64_t seen, const ilk_rwlock *lock) ILK_NONBLOCKING {
-    return seen - (uint64_t)(uintptr_t)lock;
+/* Whether what was seen in a slot names no lock. */
+static inline bool ilk__slot_is_free(uint64_t seen) ILK_NONBLOCKING {
+    return seen <= ILK__SLOT_USES;
+}
+
+/* Whether it names this lock: exactly then a free slot remains without it. */
+static inline bool ilk__slot_names(uint64_t seen, const ilk_rwlock *lock) ILK_NONBLOCKING {
+    return ilk__slot_is_free(seen - ilk__slot_note(lock));
 }
 
 ILK_ALWAYS_INLINE void ilk__slot_free(struct ilk__slot_block *block, size_t number, uint64_t empty)
@@ -132,67 +149,79 @@ ILK_ALWAYS_INLINE void ilk__slot_free(struct ilk__slot_block *block, size_t numb
     }
 }
 
-/* The slots' handshake, its second half: looks whether readers are still admitted, and leaves if not.
+/* The slots' handshake, its second half: looks whether readers are still admitted in the same way, and leaves
+ * if not, or if the queue is busy.
  *     reader                          writer
  *       slot = lock                     word |= WRITER
  *       (full fence, or none)           (RW1 is one)  (membarrier, if readers have none)
  *       look at the word                look at the slot
  * Must not happen: both miss the other. */
-ILK_ALWAYS_INLINE bool ilk__rwlock_stay(ilk_rwlock *lock, uint32_t word, struct ilk__slot_block *block,
-                                        size_t number, uint64_t empty) ILK_NONBLOCKING {
+ILK_ALWAYS_INLINE bool ilk__rwlock_stay(ilk_rwlock *lock, uint32_t way, const ilk__read_section *section)
+    ILK_NONBLOCKING {
     /* RW11 seq_cst, pairs with RW2 and RW4 (release, giving up). Why sequentially consistent: see RW10.
      * Carries: what the last writer wrote. */
     uint32_t now = ilk_atomic_load(&lock->word, memory_order_seq_cst);
-    if (ILK_UNLIKELY(((now ^ word) & (ILK__RWLOCK_REGIME | ILK__RWLOCK_KEEPS_READERS_OUT)) != 0)) {
-        ilk__slot_free(block, number, empty);
+    if (ILK_UNLIKELY((now & ILK__RWLOCK_WAY_OF_READERS) != way)) {
+        ilk__slot_free(section->block, section->number, section->empty);
         return false;
     }
     return true;
 }
 
-/* In through a slot, of a lock whose word has just admitted readers to slots. */
-ILK_ALWAYS_INLINE bool ilk__rwlock_enter_slot(ilk_rwlock *lock, uint32_t word) ILK_NONBLOCKING {
-    struct ilk__slot_block *block = ilk__my_slots();
-    size_t number = ilk__rwlock_slot_number(lock);
-    uint64_t seen = ilk__slot_look(block, number);
-    uint64_t note = (uint64_t)(uintptr_t)lock;
-    /* Either is likely: no hint, which would move one of them far away. */
-    if ((word & ILK__RWLOCK_FENCE_FREE) != 0) {
-        if (ILK_UNLIKELY(seen != 0) && ILK_UNLIKELY(!ilk__slot_is_free(seen))) {
+/* In without waiting, if that is the plain case. No hints between the three ways: any may be the likely one,
+ * and the others would be moved far away. */
+ILK_ALWAYS_INLINE bool ilk__rwlock_try_read_fast(ilk_rwlock *lock, ilk__read_section *section)
+    ILK_NONBLOCKING {
+    uint32_t word = ilk__rwlock_look(lock);
+    uint32_t way = word & ILK__RWLOCK_WAY_OF_READERS;
+    uint64_t note = ilk__slot_note(lock);
+    if (__builtin_expect_with_probability(way == ILK__RWLOCK_REGIME, 1, 0.7)) {
+        struct ilk__slot_block *block = ilk__my_slots();
+        size_t number = ilk__rwlock_slot_number(lock);
+        const ilk__read_section noted = {block, number, 0};
+        *section = noted;
+        if (ILK_UNLIKELY(!ilk__slot_is_free(ilk__slot_look(block, number)))) {
             return false;
         }
-        /* RW15 relaxed: the writer's membarrier, between its RW1 and its RW13, is our fence. Uncounted: what
-         * one read stores must not depend on what the last one did. */
-        ilk_atomic_store(&block->slots[number], note, memory_order_relaxed);
+        /* RW15 release, pairs with RW13 (seq_cst, the look of another lock's writer): that writer learns from
+         * this note, too, that we have finished reading under its lock. The writer's membarrier, between its
+         * RW1 and its RW13, is our fence. Uncounted: what one read stores must not depend on what the last
+         * one did. */
+        ilk_atomic_store(&block->slots[number], note, memory_order_release);
         ilk_compiler_fence();
-        return ilk__rwlock_stay(lock, word, block, number, 0);
+        return ilk__rwlock_stay(lock, ILK__RWLOCK_REGIME, section);
     }
-    if (ILK_UNLIKELY(!ilk__slot_is_free(seen))) {
-        return false;
+    if (way == ILK__RWLOCK_SLOTS) {
+        struct ilk__slot_block *block = ilk__my_slots();
+        size_t number = ilk__rwlock_slot_number(lock);
+        uint64_t seen = ilk__slot_look(block, number);
+        const ilk__read_section noted = {block, number, seen + 1};
+        *section = noted;
+        if (ILK_UNLIKELY(seen >= ILK__SLOT_FULL)) {
+            return false;
+        }
+        /* RW10 seq_cst, pairs with RW1, RW5 and RW13 (seq_cst, the writer's two steps).
+         * Forbids: slot = lock; look: no writer  beside  WRITER up; look: slot empty. */
+        (void)ilk_atomic_exchange(&block->slots[number], seen + 1 + note, memory_order_seq_cst);
+        return ilk__rwlock_stay(lock, ILK__RWLOCK_SLOTS, section);
     }
-    /* RW10 seq_cst, pairs with RW1, RW5 and RW13 (seq_cst, the writer's two steps).
-     * Forbids: slot = lock; look: no writer  beside  WRITER up; look: slot empty. */
-    (void)ilk_atomic_exchange(&block->slots[number], seen + ILK__SLOT_ONE_USE + note, memory_order_seq_cst);
-    if (ILK_UNLIKELY(!ilk__rwlock_stay(lock, word, block, number, seen))) {
-        return false;
-    }
-    if (ILK_UNLIKELY(seen >= ILK__SLOT_LAST_USE)) {
-        ilk__rwlock_think_slow(lock);
-    }
-    return true;
-}
-
-/* In without waiting, if that is the plain case. */
-ILK_ALWAYS_INLINE bool ilk__rwlock_try_read_fast(ilk_rwlock *lock) ILK_NONBLOCKING {
-    uint32_t word = ilk__rwlock_look(lock);
-    if (ILK_LIKELY((word & (ILK__RWLOCK_SLOTS | ILK__RWLOCK_KEEPS_READERS_OUT)) == ILK__RWLOCK_SLOTS)) {
-        return ilk__rwlock_enter_slot(lock, word);
-    }
+    const ilk__read_section counted = {NULL, 0, 0};
+    *section = counted;
     /* A full tally of reads means that slots would pay; a full count is reported: both go slow. */
-    return ILK_LIKELY((word & (ILK__RWLOCK_SLOTS | ILK__RWLOCK_KEEPS_READERS_OUT)) == 0) &&
-           ILK_LIKELY((word & ILK__RWLOCK_TALLY) != ILK__RWLOCK_TALLY) &&
+    return way == 0 && ILK_LIKELY((word & ILK__RWLOCK_TALLY) != ILK__RWLOCK_TALLY) &&
            ILK_LIKELY((word & ILK__RWLOCK_READERS) != ILK__RWLOCK_READERS) &&
            ilk__rwlock_enter(lock, word, word + ILK__RWLOCK_ONE_READER + ILK__RWLOCK_ONE_TALLIED);
+}
+
+/* Out of the word's count. */
+ILK_ALWAYS_INLINE void ilk__rwlock_uncount(ilk_rwlock *lock) {
+    uint32_t word = ilk__rwlock_look(lock);
+    /* Not by decrement alone if someone could be waiting for this reader to be the last. */
+    bool plain =
+        (word & (ILK__RWLOCK_HAS_WAITERS | ILK__RWLOCK_OBSERVED)) == 0 && (word & ILK__RWLOCK_READERS) != 0;
+    if (ILK_UNLIKELY(!plain) || ILK_UNLIKELY(!ilk__rwlock_leave(lock, word, word - ILK__RWLOCK_ONE_READER))) {
+        ilk__rwlock_read_unlock_slow(lock);
+    }
 }
 
 /* Nobody inside, nobody waiting or watching: regime and tally may be anything. */
@@ -201,15 +230,17 @@ static inline bool ilk__rwlock_is_idle(uint32_t word) ILK_NONBLOCKING {
 }
 
 ILK_ALWAYS_INLINE void ilk_rwlock_read_lock(ilk_rwlock *lock) {
+    ilk__read_section section;
     /* No hint here, on top of those within: it made clang's hot-cold splitting take the whole for cold. */
-    if (!ilk__rwlock_try_read_fast(lock)) {
+    if (!ilk__rwlock_try_read_fast(lock, &section)) {
         ilk__rwlock_read_lock_slow(lock);
     }
     ilk__held_more(lock);
 }
 
 static inline bool ilk_rwlock_try_read_lock(ilk_rwlock *lock) ILK_NONBLOCKING {
-    if (!ilk__rwlock_try_read_fast(lock) && !ilk__rwlock_try_read_lock_slow(lock)) {
+    ilk__read_section section;
+    if (!ilk__rwlock_try_read_fast(lock, &section) && !ilk__rwlock_try_read_lock_slow(lock)) {
         return false;
     }
     ilk__held_more(lock);
@@ -220,22 +251,11 @@ ILK_ALWAYS_INLINE void ilk_rwlock_read_unlock(ilk_rwlock *lock) {
     ilk__held_less(lock);
     struct ilk__slot_block *block = ilk__my_slots();
     size_t number = ilk__rwlock_slot_number(lock);
-    uint64_t seen = ilk__slot_look(block, number);
-    if (seen == (uint64_t)(uintptr_t)lock) {
-        ilk__slot_free(block, number, 0); /* noted without fence, and so without count */
-        return;
-    }
-    uint64_t empty = ilk__slot_without(seen, lock);
+    uint64_t empty = ilk__slot_look(block, number) - ilk__slot_note(lock);
     if (ILK_LIKELY(ilk__slot_is_free(empty))) {
         ilk__slot_free(block, number, empty);
-        return;
-    }
-    uint32_t word = ilk__rwlock_look(lock);
-    /* Not by decrement alone if someone could be waiting for this reader to be the last. */
-    bool plain =
-        (word & (ILK__RWLOCK_HAS_WAITERS | ILK__RWLOCK_OBSERVED)) == 0 && (word & ILK__RWLOCK_READERS) != 0;
-    if (ILK_UNLIKELY(!plain) || ILK_UNLIKELY(!ilk__rwlock_leave(lock, word, word - ILK__RWLOCK_ONE_READER))) {
-        ilk__rwlock_read_unlock_slow(lock);
+    } else {
+        ilk__rwlock_uncount(lock);
     }
 }
 

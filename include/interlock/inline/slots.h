@@ -6,12 +6,13 @@
  * looks at one slot a thread.
  *
  * A slot, from the low end:
- *   bits 0 to 47    the address of the lock, or 0 while the slot is free
- *   bits 48 to 63   how often the slot has been used with a fence; wraps into `wraps`. Counted anywhere else
- *                   it would be a store that the next exchange has to wait for. A use without fence sets
- *                   it back to 0.
- * It is written by the owning thread only (but for a child after fork) and read by writers. A lock whose
- * address has more than 48 bits (five-level paging asked for, a tagged pointer) never uses slots.
+ *   bits 0 to 10    how often the slot has been used with a fence. At 1,024 it is full: its owner carries
+ * that over into `wraps` before the next use. Counted anywhere else it would be a store that the next
+ * exchange has to wait for. A use without fence sets it back to 0. bits 11 to 63   the address of the lock
+ * without its three low bits, which are 0, and its eight high ones; 0 while the slot is free So one
+ * comparison tells whether a slot can be used, and another whether it names a certain lock. It is written by
+ * the owning thread only (but for a child after fork) and read by writers. A lock whose address has more than
+ * 56 bits (a tagged pointer) never uses slots.
  */
 #ifndef INTERLOCK_INLINE_SLOTS_H
 #define INTERLOCK_INLINE_SLOTS_H
@@ -25,10 +26,9 @@
 ILK_BEGIN_DECLARATIONS
 
 #define ILK__SLOT_COUNT 8
-#define ILK__SLOT_ADDRESS_BITS 48
-#define ILK__SLOT_ONE_USE (UINT64_C(1) << ILK__SLOT_ADDRESS_BITS)
-/* A slot's last use before its count wraps; its owner then thinks about the lock's regime. */
-#define ILK__SLOT_LAST_USE (UINT64_C(0xFFFF) << ILK__SLOT_ADDRESS_BITS)
+#define ILK__SLOT_ADDRESS_BITS 56
+#define ILK__SLOT_USES UINT64_C(0x7FF)
+#define ILK__SLOT_FULL UINT64_C(0x400)
 
 /* In a block's drain: */
 #define ILK__DRAIN_WANTED UINT32_C(1) /* a writer sleeps until a slot is freed */
