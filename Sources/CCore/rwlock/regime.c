@@ -7,8 +7,8 @@
  * trials fail makes them ever more rarely, so that what they cost is a fixed small part of its time.
  *
  * lock->regime_note:
- *   bits 0 to 23    with slots: looks of its writers since it took them up, wrapping; without: how many
- *                   full tallies of reads to let pass before the next trial
+ *   bits 0 to 23    with slots: writes since it took them up, wrapping; without: how many full tallies of
+ *                   reads to let pass before the next trial
  *   bits 24 to 27   with slots: the doubt in them, which bad looks raise and good ones lower
  *   bits 28 to 31   how many trials have failed in a row, saturating
  */
@@ -20,20 +20,21 @@
 
 #define NOTE_COUNT UINT32_C(0x00FFFFFF)
 #define NOTE_ONE_DOUBT UINT32_C(0x01000000)
-#define NOTE_DOUBT UINT32_C(0x0F000000)
 #define NOTE_ONE_FAILURE UINT32_C(0x10000000)
 
-/* Writes between two looks: the tally's range. Enough that an average means something, for the gap between
- * two writes does not. */
-enum { WRITES_PER_LOOK = ILK__RWLOCK_TALLY / ILK__RWLOCK_ONE_TALLIED };
 /* Full tallies to sit out after the first failed trial, doubling with each: bench rwlock, 2 threads, 50 %. */
 enum { TALLIES_TO_SIT_OUT = 32 };
 enum { MOST_FAILURES = 9 };
 /* A bad look outweighs four good ones, and two in a row decide: one may be chance (an interrupt, a reader
  * that was late), and where readers are in the way a writer still meets none of them often. */
-enum { DOUBT_OF_A_BAD_LOOK = 4, DOUBT_TO_LEAVE = 8 };
+enum { DOUBT_OF_A_BAD_LOOK = 4, DOUBT_TO_LEAVE = 8, DOUBT_TO_BEGIN_WITH = 2 };
 /* A drain this short found no other reader's line: bench rwlock, 1 thread. */
 enum { QUIET_DRAIN_TICKS = 160 };
+/* More between two looks of one thread, and the count has begun anew meanwhile, or might have. */
+enum { MOST_WRITES = 1 << 14 };
+/* Where several threads read and there are fewer reads than so many a write, the lines of their slots cost
+ * the writers more than the line of the word costs all: bench rwlock, 2 threads, 50 %. */
+enum { READS_PER_WRITE = 4 };
 /* Ticks that a read in a slot saves over a counted one while others read too: bench rwlock, 2 threads. */
 enum { READ_GAIN_TICKS = 16 };
 /* Ticks that the reader's fence costs: bench rwlock, reads only. */
@@ -70,21 +71,17 @@ bool ilk__regime_wants_slots(ilk_rwlock *lock) {
     }
     uint32_t note = load(&lock->regime_note);
     if ((note & NOTE_COUNT) == 0) {
+        store(&lock->regime_note, (note & ~ILK__REGIME_DOUBT) | DOUBT_TO_BEGIN_WITH * NOTE_ONE_DOUBT);
         return true;
     }
     store(&lock->regime_note, note - 1);
     return false;
 }
 
-/* Begins anew when the count of looks wraps. */
-static uint32_t writes_so_far(const ilk_rwlock *lock, uint32_t word) {
-    uint32_t looks = ilk_atomic_load(&lock->regime_note, memory_order_relaxed) & NOTE_COUNT; /* RG1 */
-    return looks * WRITES_PER_LOOK + (word & ILK__RWLOCK_TALLY) / ILK__RWLOCK_ONE_TALLIED;
-}
-
 static void take_sample(const ilk_rwlock *lock, struct ilk__slot_sample *sample) {
     sample->tag = (uint32_t)((uintptr_t)lock >> 3);
-    sample->writes = writes_so_far(lock, ilk__rwlock_look(lock));
+    sample->writes = (uint16_t)ilk_atomic_load(&lock->regime_note, memory_order_relaxed); /* RG1 */
+    sample->mine = (uint16_t)ilk__slots_uses_of(ilk__my_slots(), lock);
     sample->uses = ilk__slots_uses(lock);
     sample->ticks = (uint32_t)(ilk__clock_ticks() >> 4);
 }
@@ -112,7 +109,7 @@ bool ilk__regime_wants_fence_free(ilk_rwlock *lock, struct ilk__slot_block *bloc
         *sample = now;
         return false;
     }
-    uint32_t writes = growth(last.writes, now.writes);
+    uint32_t writes = (uint16_t)(now.writes - last.writes);
     uint32_t reads = growth(last.uses, now.uses);
     if (writes == 0) {
         return reads >= READS_ALONE;
@@ -133,10 +130,18 @@ bool ilk__regime_wants_fence_free(ilk_rwlock *lock, struct ilk__slot_block *bloc
     return ticks < CHEAP_MEMBARRIER_TICKS && (uint64_t)writes * ticks < gain / 4;
 }
 
+/* Whether several threads read in slots, and all of them too little. */
+static bool is_shared_and_written(const struct ilk__slot_sample *last, const struct ilk__slot_sample *now) {
+    uint32_t writes = (uint16_t)(now->writes - last->writes);
+    uint32_t reads = growth(last->uses, now->uses);
+    uint32_t mine = (uint16_t)(now->mine - last->mine);
+    return reads < writes * READS_PER_WRITE && mine < reads - reads / 8;
+}
+
 /* Whether the reads in slots since the writer's last look were worth what it pays for looking. */
 static bool reads_pay(const struct ilk__slot_sample *last, const struct ilk__slot_sample *now,
                       uint32_t drained_in) {
-    uint32_t writes = growth(last->writes, now->writes);
+    uint32_t writes = (uint16_t)(now->writes - last->writes);
     uint32_t reads = growth(last->uses, now->uses);
     return (uint64_t)reads * READ_GAIN_TICKS >= (uint64_t)writes * drained_in;
 }
@@ -149,8 +154,6 @@ static uint32_t note_of_failure(uint32_t note) {
 }
 
 uint32_t ilk__regime_to_leave(ilk_rwlock *lock, uint32_t word, uint32_t paid, uint32_t drained_in) {
-    uint32_t note = load(&lock->regime_note);
-    store(&lock->regime_note, (note & ~NOTE_COUNT) | ((note + 1) & NOTE_COUNT));
     struct ilk__slot_block *block = ilk__slots_mine(true);
     if (block == NULL) {
         return 0;
@@ -158,20 +161,21 @@ uint32_t ilk__regime_to_leave(ilk_rwlock *lock, uint32_t word, uint32_t paid, ui
     struct ilk__slot_sample *sample = &block->samples[ilk__rwlock_slot_number(lock)];
     const struct ilk__slot_sample last = *sample;
     take_sample(lock, sample);
-    if (last.tag != sample->tag || growth(last.writes, sample->writes) == 0) {
+    uint32_t writes = (uint16_t)(sample->writes - last.writes);
+    if (last.tag != sample->tag || writes == 0 || writes > MOST_WRITES) {
         return 0;
     }
     if ((word & ILK__RWLOCK_FENCE_FREE) != 0) {
         remember_membarrier(paid);
         uint64_t ticks = (uint64_t)(sample->ticks - last.ticks) << 4;
-        uint64_t writes = growth(last.writes, sample->writes);
-        return ticks < writes * paid * MEMBARRIERS_BETWEEN_WRITES ? ILK__RWLOCK_FENCE_FREE : 0;
+        return ticks < (uint64_t)writes * paid * MEMBARRIERS_BETWEEN_WRITES ? ILK__RWLOCK_FENCE_FREE : 0;
     }
-    note = load(&lock->regime_note);
-    uint32_t doubt = (note & NOTE_DOUBT) / NOTE_ONE_DOUBT;
-    if (reads_pay(&last, sample, drained_in)) {
+    uint32_t note = load(&lock->regime_note);
+    uint32_t doubt = (note & ILK__REGIME_DOUBT) / NOTE_ONE_DOUBT;
+    bool bad = is_shared_and_written(&last, sample);
+    if (!bad && reads_pay(&last, sample, drained_in)) {
         note &= NOTE_COUNT;
-    } else if (drained_in < QUIET_DRAIN_TICKS) {
+    } else if (!bad && drained_in < QUIET_DRAIN_TICKS) {
         note -= doubt > 0 ? NOTE_ONE_DOUBT : 0;
     } else if (doubt + DOUBT_OF_A_BAD_LOOK < DOUBT_TO_LEAVE) {
         note += DOUBT_OF_A_BAD_LOOK * NOTE_ONE_DOUBT;

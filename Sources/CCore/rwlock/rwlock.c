@@ -26,6 +26,7 @@
 #include "rwlock/queue.h"
 #include "rwlock/regime.h"
 #include "rwlock/slots.h"
+#include "rwlock/walk.h"
 #include "threads/clock.h"
 #include "threads/yield.h"
 #include <interlock/inline/read_section.h>
@@ -236,7 +237,8 @@ static void leave_write(ilk_rwlock *lock, uint32_t change, const char *call) {
 
 /* With WRITER up: waits for the readers in slots and thinks about the regime. ILK_TIMEDOUT: WRITER has
  * been given up again. */
-static ilk_status drain_until(ilk_rwlock *lock, uint32_t word, uint64_t deadline_ns, const char *call) {
+static ilk_status drain_until(ilk_rwlock *lock, uint32_t word, bool looks, uint64_t deadline_ns,
+                              const char *call) {
     report_wait_for_self(lock, ILK__UPGRADE, deadline_ns, call);
     uint32_t paid = 0;
     if ((word & ILK__RWLOCK_FENCE_FREE) != 0) {
@@ -244,7 +246,6 @@ static ilk_status drain_until(ilk_rwlock *lock, uint32_t word, uint64_t deadline
         ilk__fence_heavy();
         paid = (uint32_t)(ilk__clock_ticks() - start) | 1;
     }
-    bool looks = (word & ILK__RWLOCK_TALLY) == ILK__RWLOCK_TALLY;
     uint64_t start = looks ? ilk__clock_ticks() : 0;
     if (ilk__slots_wait_empty(lock, deadline_ns) != ILK_OK) {
         leave_write(lock, 0U - ILK__RWLOCK_WRITER, "ilk_rwlock_write_lock_until");
@@ -253,23 +254,29 @@ static ilk_status drain_until(ilk_rwlock *lock, uint32_t word, uint64_t deadline
     if (looks) {
         uint32_t leave = ilk__regime_to_leave(lock, word, paid, (uint32_t)(ilk__clock_ticks() - start));
         /* RW16 relaxed: only bits that nobody else changes while WRITER is up; RW2 publishes them. */
-        ilk_atomic_fetch_and(&lock->word, ~(leave | ILK__RWLOCK_TALLY), memory_order_relaxed);
+        ilk_atomic_fetch_and(&lock->word, ~leave, memory_order_relaxed);
     }
     return ILK_OK;
 }
 
+ILK_NOINLINE static void drain(ilk_rwlock *lock, uint32_t word, bool looks) {
+    (void)drain_until(lock, word, looks, ILK_FOREVER, "ilk_rwlock_write_lock");
+}
+
 void ilk__rwlock_drain(ilk_rwlock *lock, uint32_t word) {
-    bool plain = (word & ILK__RWLOCK_FENCE_FREE) == 0 && (word & ILK__RWLOCK_TALLY) != ILK__RWLOCK_TALLY;
-    if (ILK_LIKELY(plain) && ILK_LIKELY(!ilk__slots_hold(lock))) {
-        return;
+    bool looks = ilk__regime_count_write(lock, word);
+    if (ILK_UNLIKELY(looks) || (word & ILK__RWLOCK_FENCE_FREE) != 0 ||
+        ILK_UNLIKELY(ilk__slots_may_hold(lock))) {
+        drain(lock, word, looks);
     }
-    (void)drain_until(lock, word, ILK_FOREVER, "ilk_rwlock_write_lock");
 }
 
 /* The second half of taking the write side, once WRITER is up. */
 static ilk_status finish_write(ilk_rwlock *lock, uint64_t deadline_ns, const char *call) {
     uint32_t word = ilk__rwlock_look(lock);
-    return (word & ILK__RWLOCK_SLOTS) != 0 ? drain_until(lock, word, deadline_ns, call) : ILK_OK;
+    return (word & ILK__RWLOCK_SLOTS) != 0
+               ? drain_until(lock, word, ilk__regime_count_write(lock, word), deadline_ns, call)
+               : ILK_OK;
 }
 
 /* RW17 relaxed: opens slots to readers, or lets them leave the fence out; they look at the word again
@@ -311,9 +318,10 @@ static void think_of_slots(ilk_rwlock *lock) {
         return;
     }
     empty_full_slot(lock);
-    if ((word & ILK__RWLOCK_SLOTS) == 0 && (word & ILK__RWLOCK_TALLY) == ILK__RWLOCK_TALLY) {
-        uint32_t slots = ilk__regime_wants_slots(lock) ? ILK__RWLOCK_SLOTS : 0;
-        change_regime(lock, word, (word & ~ILK__RWLOCK_TALLY) | slots);
+    /* Where it does not, the read that follows starts the tally anew. */
+    if ((word & ILK__RWLOCK_SLOTS) == 0 && (word & ILK__RWLOCK_TALLY) == ILK__RWLOCK_TALLY &&
+        ilk__regime_wants_slots(lock)) {
+        change_regime(lock, word, (word & ~ILK__RWLOCK_TALLY) | ILK__RWLOCK_SLOTS);
     }
 }
 
@@ -333,9 +341,7 @@ static bool try_write(ilk_rwlock *lock) ILK_NONBLOCKING {
     /* A reader that notes itself at this moment sees WRITER and leaves again at once: look a few times. */
     for (int turn = 0; turn < LOOKS_OF_A_TRY; turn++) {
         if (!ilk__slots_hold(lock)) {
-            if ((word & ILK__RWLOCK_TALLY) == ILK__RWLOCK_TALLY) {
-                ilk_atomic_fetch_and(&lock->word, ~ILK__RWLOCK_TALLY, memory_order_relaxed); /* RW16 */
-            }
+            (void)ilk__regime_count_write(lock, word); /* leaves the thinking to those who may be late */
             return true;
         }
         ilk_cpu_relax();

@@ -9,7 +9,7 @@
  *
  * Who may change what
  *   slots, wraps, samples         the owner; the child after fork, which has no other threads
- *   drain                         WANTED: set by a writer about to sleep, taken back by the owner, who then
+ *   drain                         WANTED: set by whoever is about to sleep, taken back by the owner, who then
  *                                 wakes all; FENCED: by the owner as it takes the block
  *   taken                         0 -> 1 a thread that takes the block (compare-and-swap); 1 -> 0 the
  *                                 owner as it ends
@@ -21,6 +21,7 @@
 #include "rwlock/slots.h"
 
 #include "rwlock/table.h"
+#include "rwlock/walk.h"
 #include "threads/exit.h"
 #include "threads/local.h"
 #include "threads/pages.h"
@@ -35,37 +36,6 @@ _Static_assert(offsetof(struct ilk__slot_block, drain) == 64, "writers' wishes s
 /* Looks before a writer sleeps on a slot; after so many it gives its core away in between. */
 enum { SPIN_LIMIT = 288 };
 enum { RELAXES = 256 };
-/* ---- Walking ---- */
-
-/* The blocks from `next` to `end`, then those of the chunks that follow. */
-struct walk {
-    struct ilk__slot_block *next;
-    struct ilk__slot_block *end;
-    struct ilk__slot_chunk *chunk;
-    uint32_t left; /* in later chunks */
-};
-
-static inline struct walk walk_chunk(struct ilk__slot_chunk *chunk, uint32_t count) {
-    uint32_t here = count < ILK__CHUNK_BLOCKS ? count : ILK__CHUNK_BLOCKS;
-    return (struct walk){chunk->blocks, chunk->blocks + here, chunk, count - here};
-}
-
-static inline struct walk walk_blocks(void) {
-    /* RS2 seq_cst, pairs with RS1 (seq_cst, a new block). See the top of this file. */
-    uint32_t count = ilk_atomic_load(&ilk__slot_table.block_count, memory_order_seq_cst);
-    return walk_chunk(&ilk__slot_table.chunks, count);
-}
-
-static inline struct ilk__slot_block *next_block(struct walk *walk) {
-    if (ILK_UNLIKELY(walk->next == walk->end)) {
-        if (ILK_LIKELY(walk->left == 0)) {
-            return NULL;
-        }
-        *walk = walk_chunk(walk->chunk->next, walk->left);
-    }
-    return walk->next++;
-}
-
 /* ---- Handing out ---- */
 
 static void give_back(void *context);
@@ -117,9 +87,9 @@ static struct ilk__slot_block *add_block(void) {
 }
 
 static struct ilk__slot_block *find_block(void) {
-    struct walk walk = walk_blocks();
+    struct ilk__walk walk = ilk__walk_blocks();
     struct ilk__slot_block *block;
-    while ((block = next_block(&walk)) != NULL) {
+    while ((block = ilk__next_block(&walk)) != NULL) {
         if (take(block)) {
             return block;
         }
@@ -156,9 +126,9 @@ struct ilk__slot_block *ilk__slots_mine(bool may_allocate) {
         (void)ilk__at_thread_exit(give_back, ilk__my_slots());
         return ilk__my_slots();
     }
-    bool fenced = !ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed); /* FN4 */
-    ilk_atomic_store(&block->drain, fenced ? ILK__DRAIN_FENCED : 0,
-                     memory_order_relaxed); /* RS5: not used yet */
+    if (!ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed)) {            /* FN4 */
+        ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_FENCED, memory_order_relaxed); /* RS5: not used yet */
+    }
     ilk__set_my_slots(block);
     return block;
 }
@@ -193,14 +163,13 @@ static void after_fork_in_parent(void) {
 
 /* The other threads are gone, and what they read is read by nobody. */
 static void after_fork_in_child(void) {
-    struct walk walk = walk_blocks();
+    struct ilk__walk walk = ilk__walk_blocks();
     struct ilk__slot_block *block;
-    while ((block = next_block(&walk)) != NULL) {
+    while ((block = ilk__next_block(&walk)) != NULL) {
         if (block != ilk__my_slots()) {
             for (size_t number = 0; number < ILK__SLOT_COUNT; number++) {
                 ilk_atomic_store(&block->slots[number], 0, memory_order_relaxed); /* RS5: alone */
             }
-            ilk_atomic_store(&block->drain, 0, memory_order_relaxed); /* RS5 */
             ilk_atomic_store(&block->taken, 0, memory_order_relaxed); /* RS5 */
         }
     }
@@ -216,19 +185,12 @@ __attribute__((constructor)) static void watch_fork(void) {
 
 /* ---- The writer's side ---- */
 
-static bool holds(const struct ilk__slot_block *block, size_t number, const ilk_rwlock *lock) {
-    /* RW13 seq_cst, pairs with RW10 (seq_cst, a reader's note), RW12 (release, freeing the slot) and RW15
-     * (release, a note without fence).
-     * Carries: that the reader has finished. For what sequential consistency forbids see RW10. */
-    return ilk__slot_names(ilk_atomic_load(&block->slots[number], memory_order_seq_cst), lock);
-}
-
 bool ilk__slots_hold(const ilk_rwlock *lock) {
     const size_t number = ilk__rwlock_slot_number(lock);
-    struct walk walk = walk_blocks();
+    struct ilk__walk walk = ilk__walk_blocks();
     const struct ilk__slot_block *block;
-    while ((block = next_block(&walk)) != NULL) {
-        if (holds(block, number, lock)) {
+    while ((block = ilk__next_block(&walk)) != NULL) {
+        if (ilk__slot_holds(block, number, lock)) {
             return true;
         }
     }
@@ -248,7 +210,7 @@ static void give_time(int turn) {
 static ilk_status wait_for_slot(struct ilk__slot_block *block, size_t number, const ilk_rwlock *lock,
                                 uint64_t deadline_ns) {
     ilk_status status = ILK_OK;
-    for (int turn = 0; holds(block, number, lock); turn++) {
+    for (int turn = 0; ilk__slot_holds(block, number, lock); turn++) {
         if (status == ILK_TIMEDOUT) {
             return ILK_TIMEDOUT;
         }
@@ -259,7 +221,7 @@ static ilk_status wait_for_slot(struct ilk__slot_block *block, size_t number, co
         /* RS6 relaxed: the heavy fence orders the wish before the look, against the owner's freeing. */
         uint32_t wishes = ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_WANTED, memory_order_relaxed);
         ilk__fence_heavy();
-        if (holds(block, number, lock)) {
+        if (ilk__slot_holds(block, number, lock)) {
             status = ilk_park_wait(&block->drain, wishes | ILK__DRAIN_WANTED, deadline_ns);
         }
     }
@@ -268,10 +230,10 @@ static ilk_status wait_for_slot(struct ilk__slot_block *block, size_t number, co
 
 ilk_status ilk__slots_wait_empty(const ilk_rwlock *lock, uint64_t deadline_ns) {
     const size_t number = ilk__rwlock_slot_number(lock);
-    struct walk walk = walk_blocks();
+    struct ilk__walk walk = ilk__walk_blocks();
     struct ilk__slot_block *block;
-    while ((block = next_block(&walk)) != NULL) {
-        if (ILK_UNLIKELY(holds(block, number, lock)) &&
+    while ((block = ilk__next_block(&walk)) != NULL) {
+        if (ILK_UNLIKELY(ilk__slot_holds(block, number, lock)) &&
             wait_for_slot(block, number, lock, deadline_ns) == ILK_TIMEDOUT) {
             return ILK_TIMEDOUT;
         }
@@ -281,23 +243,31 @@ ilk_status ilk__slots_wait_empty(const ilk_rwlock *lock, uint64_t deadline_ns) {
 
 void ilk__slot_wake_slow(struct ilk__slot_block *block) ILK_NONBLOCKING {
     ilk__fence_light();
-    /* RS7 relaxed: RW12 has freed the slot before; whoever takes the wish down wakes. */
-    if ((ilk_atomic_load(&block->drain, memory_order_relaxed) & ILK__DRAIN_WANTED) != 0 && /* RS7 */
-        (ilk_atomic_fetch_and(&block->drain, ~ILK__DRAIN_WANTED, memory_order_relaxed) & ILK__DRAIN_WANTED) !=
-            0) {
-        ilk_park_wake(&block->drain, ILK_PARK_ALL);
+    /* RS7 relaxed: RW12 has freed the slot before. Whoever takes the wishes down wakes. */
+    uint32_t wishes = ilk_atomic_load(&block->drain, memory_order_relaxed);
+    while ((wishes & ILK__DRAIN_WANTED) != 0) {
+        if (ilk_atomic_compare_exchange(&block->drain, &wishes,
+                                        wishes - ILK__DRAIN_WANTED + ILK__DRAIN_ONE_GRANTED,
+                                        memory_order_relaxed, memory_order_relaxed)) { /* RS7 */
+            ilk_park_wake(&block->drain, ILK_PARK_ALL);
+            return;
+        }
     }
 }
 
-uint32_t ilk__slots_uses(const ilk_rwlock *lock) {
+uint32_t ilk__slots_uses_of(const struct ilk__slot_block *block, const ilk_rwlock *lock) {
     const size_t number = ilk__rwlock_slot_number(lock);
+    /* RS8 relaxed: a hint, and off by a wrap for a moment now and then. */
+    return ilk_atomic_load(&block->wraps[number], memory_order_relaxed) * (uint32_t)ILK__SLOT_FULL +
+           (uint32_t)(ilk__slot_look(block, number) & ILK__SLOT_USES);
+}
+
+uint32_t ilk__slots_uses(const ilk_rwlock *lock) {
     uint32_t uses = 0;
-    struct walk walk = walk_blocks();
+    struct ilk__walk walk = ilk__walk_blocks();
     const struct ilk__slot_block *block;
-    while ((block = next_block(&walk)) != NULL) {
-        /* RS8 relaxed: a hint, and off by a wrap for a moment now and then. */
-        uses += ilk_atomic_load(&block->wraps[number], memory_order_relaxed) * (uint32_t)ILK__SLOT_FULL;
-        uses += (uint32_t)(ilk__slot_look(block, number) & ILK__SLOT_USES);
+    while ((block = ilk__next_block(&walk)) != NULL) {
+        uses += ilk__slots_uses_of(block, lock);
     }
     return uses;
 }

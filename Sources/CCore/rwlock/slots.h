@@ -22,4 +22,7 @@ ilk_status ilk__slots_wait_empty(const ilk_rwlock *lock, uint64_t deadline_ns);
  * wraps. A hint. */
 uint32_t ilk__slots_uses(const ilk_rwlock *lock);
 
+/* The same for one block. */
+uint32_t ilk__slots_uses_of(const struct ilk__slot_block *block, const ilk_rwlock *lock);
+
 #endif

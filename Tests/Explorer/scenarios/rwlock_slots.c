@@ -40,17 +40,31 @@ static void start_in(uint32_t word) {
     ilk__slot_table.block_count = BLOCKS;
 }
 
+/* Threads have blocks and do not use them; rwlock.c has the scenarios without. */
+static void central(void) {
+    start_in(0);
+}
+
 static void fenced(void) {
     start_in(ILK__RWLOCK_SLOTS);
 }
 
 /* As where the system has no membarrier: decided before main, so the lock never saw it work. */
-static void fenced_by_both(void) {
-    fenced();
+static void refuse_membarrier(void) {
     ilk__membarrier_works = false;
     for (unsigned index = 0; index < BLOCKS; index++) {
         blocks[index].drain = ILK__DRAIN_FENCED;
     }
+}
+
+static void fenced_by_both(void) {
+    fenced();
+    refuse_membarrier();
+}
+
+static void central_by_both(void) {
+    central();
+    refuse_membarrier();
 }
 
 static void fence_free(void) {
@@ -76,8 +90,8 @@ static void about_to_be_fence_free(void) {
 /* The next writer thinks about the regime, as the one before did, finds that its look at the slots took long
  * and that nobody reads. */
 static void about_to_leave_slots(void) {
-    start_in(ILK__RWLOCK_SLOTS | ILK__RWLOCK_TALLY);
-    s.lock.regime_note = UINT32_C(7) << 24;
+    start_in(ILK__RWLOCK_SLOTS);
+    s.lock.regime_note = UINT32_C(7) << 24 | 31;
     for (unsigned index = 0; index < BLOCKS; index++) {
         blocks[index].samples[ilk__rwlock_slot_number(&s.lock)].tag = (uint32_t)((uintptr_t)&s.lock >> 3);
     }
@@ -139,12 +153,37 @@ static ilk_rwlock *with_the_same_slot(void) {
     return &s.others[index];
 }
 
+static ilk_rwlock *with_another_slot(void) {
+    unsigned index = 0;
+    while (ilk__rwlock_slot_number(&s.others[index]) == ilk__rwlock_slot_number(&s.lock)) {
+        index++;
+        ex_assert(index < LOCKS);
+    }
+    return &s.others[index];
+}
+
 /* A writer that looks at the slot late finds another lock's note there. */
 static void read_and_another(void) {
     read();
     ilk_rwlock *other = with_the_same_slot();
     ilk_rwlock_read_lock(other);
     ilk_rwlock_read_unlock(other);
+}
+
+/* In two slots of one block, for whose freeing two writers may sleep. */
+static void read_two(void) {
+    have_block();
+    ilk_rwlock_read_lock(&s.lock);
+    ilk_rwlock_read_lock(with_another_slot());
+    look();
+    ilk_rwlock_read_unlock(&s.lock);
+    ilk_rwlock_read_unlock(with_another_slot());
+}
+
+static void write_other(void) {
+    have_block();
+    ilk_rwlock_write_lock(with_another_slot());
+    ilk_rwlock_write_unlock(with_another_slot());
 }
 
 /* The slot is taken by another lock: counted in the word. */
@@ -219,6 +258,11 @@ static void fork_inside_and_write(void) {
     ex_assert(!ilk_rwlock_try_write_lock(&s.lock));
     look();
     ilk_rwlock_read_unlock(&s.lock);
+    write();
+}
+
+static void write_twice(void) {
+    write();
     write();
 }
 
@@ -308,6 +352,7 @@ enum { granted = 0, refused = 1 };
     PAIR(regime, read_section, write, refuse);                                                               \
     PAIR(regime, read_section_and_inside, try_write, refuse)
 
+IN_EVERY_WAY(central, granted);
 IN_EVERY_WAY(fenced, granted);
 IN_EVERY_WAY(fenced_by_both, refused);
 IN_EVERY_WAY(fence_free, granted);
@@ -328,6 +373,22 @@ PAIR(about_to_be_fence_free, read_twice, try_write, granted);
 PAIR(about_to_leave_slots, read_twice, write, granted);
 PAIR(about_to_need_fences, read_twice, write, granted);
 
+PAIR(central, write, try_write, granted);
+PAIR(central, write, write_until, granted);
+PAIR(central, write_twice, write_until, granted);
+PAIR(central, write_twice, upgrade, granted);
+PAIR(central, write_twice, downgrade, granted);
+PAIR(central_by_both, write_twice, write, refused);
+PAIR(central_by_both, read, write_twice, refused);
+PAIR(fenced, write_twice, write_twice, granted);
+TRIPLE(central, write, write, write);
+TRIPLE(central, write_twice, read, write);
+TRIPLE(central, write, read_until, write_until);
+TRIPLE(central, downgrade, read, write);
+TRIPLE(central, upgrade, read, write);
+TRIPLE(fenced, write, write, write);
+TRIPLE(fenced, read_two, write, write_other);
+TRIPLE(fence_free, read_two, write, write_other);
 TRIPLE(fenced, read, read, write);
 TRIPLE(fenced, read_first, read_first, write);
 TRIPLE(fenced, read_and_end, read_first, write);

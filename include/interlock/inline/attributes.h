@@ -20,6 +20,8 @@
 
 /* Out of line and away from the hot code: what a fast path calls when it cannot finish. */
 #define ILK_COLD __attribute__((cold, noinline))
+/* Out of line, so that its caller stays small. */
+#define ILK_NOINLINE __attribute__((noinline))
 #define ILK_NORETURN __attribute__((noreturn))
 
 /* Part of the caller whatever the compiler thinks of the size: a lock's fast path, of which an ordinary call

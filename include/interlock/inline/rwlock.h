@@ -19,8 +19,8 @@
  *   bit 7   SLOTS            readers may be in slots; writers must look. Set by a reader, cleared by a
  *                            writer that holds the lock.
  *   bit 8   UPGRADABLE       held upgradable.
- *   bits 9 to 13   the tally, a hint. Without SLOTS: reads since somebody last thought about the regime,
- *                  saturating. With SLOTS: writes since a writer last did, wrapping.
+ *   bits 9 to 13   the tally, a hint: reads since somebody last thought about the regime, saturating. 0 with
+ *                  SLOTS.
  *   bits 14 to 30            number of counted readers: those that are not in slots.
  *   bit 31  guard: set by nobody; a reader count that would carry into it goes slow and is reported.
  *
@@ -133,20 +133,25 @@ static inline bool ilk__slot_names(uint64_t seen, const ilk_rwlock *lock) ILK_NO
     return ilk__slot_is_free(seen - ilk__slot_note(lock));
 }
 
+/* After something that others may sleep for. */
+ILK_ALWAYS_INLINE void ilk__slot_look_for_wishes(struct ilk__slot_block *block) ILK_NONBLOCKING {
+    /* Pairs with the heavy fence of whoever is about to sleep (rwlock/slots.c); where that needs a fence of
+     * ours, ILK__DRAIN_FENCED is set and the slow path has it. Forbids: we free the slot, or the word, and
+     * miss the wish, while the other makes the wish and misses what is free. */
+    ilk_compiler_fence();
+    /* RW14 relaxed: ordered by that fence. In this thread's own block, which is never freed. */
+    if (ILK_UNLIKELY((ilk_atomic_load(&block->drain, memory_order_relaxed) & ILK__DRAIN_WISHES) != 0)) {
+        ilk__slot_wake_slow(block);
+    }
+}
+
 ILK_ALWAYS_INLINE void ilk__slot_free(struct ilk__slot_block *block, size_t number, uint64_t empty)
     ILK_NONBLOCKING {
     /* RW12 release, pairs with RW13 (seq_cst, the writer's look at the slot).
      * Carries: that we have finished reading. The lock itself is not touched: it may be gone.
      * If weaker: the writer changes data we are still reading. */
     ilk_atomic_store(&block->slots[number], empty, memory_order_release);
-    /* Pairs with the heavy fence of a writer about to sleep (rwlock/slots.c); where that needs a fence of
-     * ours, ILK__DRAIN_FENCED is set and the slow path has it. Forbids: we free the slot and miss the
-     * writer's wish, while it makes the wish and misses the free slot. */
-    ilk_compiler_fence();
-    /* RW14 relaxed: ordered by that fence. In this thread's own block, which is never freed. */
-    if (ILK_UNLIKELY(ilk_atomic_load(&block->drain, memory_order_relaxed) != 0)) {
-        ilk__slot_wake_slow(block);
-    }
+    ilk__slot_look_for_wishes(block);
 }
 
 /* The slots' handshake, its second half: looks whether readers are still admitted in the same way, and leaves
@@ -284,19 +289,11 @@ static inline bool ilk_rwlock_try_write_lock(ilk_rwlock *lock) ILK_NONBLOCKING {
     return true;
 }
 
-/* Without the writer; in a lock with slots, whose bit lies two places below the tally, with one write more in
- * the tally. That does not carry: with a full tally the writer has looked, and has begun a new one. */
-static inline uint32_t ilk__rwlock_without_writer(uint32_t word) ILK_NONBLOCKING {
-    uint32_t tallied = (word & ILK__RWLOCK_SLOTS) * (ILK__RWLOCK_ONE_TALLIED / ILK__RWLOCK_SLOTS);
-    return word - ILK__RWLOCK_WRITER + tallied;
-}
-
 static inline void ilk_rwlock_write_unlock(ilk_rwlock *lock) {
     ilk__held_less(lock);
     uint32_t word = ilk__rwlock_look(lock);
     bool plain = (word & ~(ILK__RWLOCK_REGIME | ILK__RWLOCK_TALLY)) == ILK__RWLOCK_WRITER;
-    if (ILK_UNLIKELY(!plain) ||
-        ILK_UNLIKELY(!ilk__rwlock_leave(lock, word, ilk__rwlock_without_writer(word)))) {
+    if (ILK_UNLIKELY(!plain) || ILK_UNLIKELY(!ilk__rwlock_leave(lock, word, word - ILK__RWLOCK_WRITER))) {
         ilk__rwlock_write_unlock_slow(lock);
     }
 }

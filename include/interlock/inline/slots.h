@@ -30,16 +30,20 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__SLOT_USES UINT64_C(0x7FF)
 #define ILK__SLOT_FULL UINT64_C(0x400)
 
-/* In a block's drain: */
+/* In a block's drain: the wishes, and above them how often they were granted, so that whoever was about to
+ * sleep before does not take another's wish for his own. */
 #define ILK__DRAIN_WANTED UINT32_C(1) /* a writer sleeps until a slot is freed */
 #define ILK__DRAIN_FENCED                                                                                    \
     UINT32_C(2) /* without membarrier: the owner needs a fence before it looks for wishes */
+#define ILK__DRAIN_WISHES (ILK__DRAIN_WANTED | ILK__DRAIN_FENCED)
+#define ILK__DRAIN_ONE_GRANTED UINT32_C(4)
 
 /* What a thread remembers of a lock it writes, to choose the lock's regime by. */
 struct ilk__slot_sample {
     uint32_t tag;    /* the lock, cut short: a collision spoils a guess, nothing else */
-    uint32_t writes; /* the lock's count of writes then */
-    uint32_t uses;   /* the sum of the uses of its slots then */
+    uint16_t writes; /* the lock's count of writes then */
+    uint16_t mine;   /* the uses of the thread's own slot then, cut short */
+    uint32_t uses;   /* the sum of the uses of all its slots then */
     uint32_t ticks;  /* the clock then, coarse */
 };
 
