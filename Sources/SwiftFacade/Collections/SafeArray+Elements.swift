@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading: one element, a range, and the questions that look at elements without changing them. A read
-// of one element is the lock's read fast path, a comparison and a copy of the element.
+// Reading: one element, and the questions that look at elements without changing them. A read of one
+// element is the lock's read fast path, a comparison and a copy of the element.
 
 extension SafeArray {
     /// The number of elements. It may have changed by the time it is used.
@@ -92,44 +92,6 @@ extension SafeArray {
         }
     }
 
-    /// The elements in `range`, as an array of the caller's own; assigning replaces them.
-    ///
-    /// - Precondition: `range` lies within the indices. Otherwise it is reported and the process ends.
-    /// - Complexity: O(length of the range) to read; as ``replaceSubrange(_:with:)`` to assign.
-    @inlinable
-    public subscript(range: Range<Int>) -> [Element] {
-        get {
-            let section = storage.lockForReading("subscript")
-            defer { storage.unlockForReading(section) }
-            let count = storage.state.elements.count
-            guard range.lowerBound >= 0, range.upperBound <= count else {
-                outOfRange("subscript", range, count: count)
-            }
-            return Array(storage.state.elements[range])
-        }
-        set {
-            replaceSubrange(range, with: newValue)
-        }
-    }
-
-    /// The elements in a range expression (`2...`, `..<3`), as an array of the caller's own.
-    ///
-    /// - Precondition: The range lies within the indices. Otherwise it is reported and the process ends.
-    @inlinable
-    public subscript(range: some RangeExpression<Int>) -> [Element] {
-        let section = storage.lockForReading("subscript")
-        defer { storage.unlockForReading(section) }
-        let count = storage.state.elements.count
-        // An open end is resolved here and not by the standard library, which traps without a word on
-        // `array[5...]` of three elements.
-        let asked = range.relative(to: 0..<Int.max)
-        let end = asked.upperBound == Int.max ? count : asked.upperBound
-        guard asked.lowerBound >= 0, asked.lowerBound <= end, end <= count else {
-            outOfRange("subscript", asked, count: count)
-        }
-        return Array(storage.state.elements[asked.lowerBound..<end])
-    }
-
     /// The index of the first element that satisfies `predicate`, as it is now. O(*n*).
     ///
     /// The index may mean another element by the time it is used: look and change in one step with
@@ -164,6 +126,38 @@ extension SafeArray {
         }
     }
 
+    /// The last element that satisfies `predicate`, or `nil`. O(*n*). Looks under the lock.
+    ///
+    /// - Precondition: `predicate` does not call this array.
+    @inlinable
+    public func last<Failure: Error>(
+        where predicate: (Element) throws(Failure) -> Bool
+    ) throws(Failure) -> Element? {
+        try storage.read("last(where:)") { (state) throws(Failure) -> Element? in
+            for element in state.elements.reversed() where try predicate(element) {
+                return element
+            }
+            return nil
+        }
+    }
+
+    /// An element chosen at random, or `nil` if there is none. O(1).
+    @inlinable
+    public func randomElement() -> Element? {
+        var generator = SystemRandomNumberGenerator()
+        return randomElement(using: &generator)
+    }
+
+    /// An element chosen by `generator`, or `nil` if there is none. O(1).
+    ///
+    /// - Precondition: `generator` does not call this array.
+    @inlinable
+    public func randomElement(using generator: inout some RandomNumberGenerator) -> Element? {
+        storage.read("randomElement") { state in
+            state.elements.randomElement(using: &generator)
+        }
+    }
+
     /// Whether an element satisfies `predicate` now. O(*n*). Looks under the lock.
     ///
     /// - Precondition: `predicate` does not call this array.
@@ -188,9 +182,27 @@ extension SafeArray {
             return nil
         }
     }
+
+    /// The indices of all elements that satisfy `predicate`, as they are now. O(*n*).
+    ///
+    /// They may mean other elements by the time they are used, as with ``firstIndex(where:)``.
+    ///
+    /// - Precondition: `predicate` does not call this array.
+    @inlinable
+    public func indices(where predicate: (Element) throws -> Bool) rethrows -> RangeSet<Int> {
+        try storage.read("indices(where:)") { state in
+            try state.elements.indices(where: predicate)
+        }
+    }
 }
 
 extension SafeArray where Element: Equatable {
+    /// The indices of all elements equal to `element`, as they are now. O(*n*).
+    @inlinable
+    public func indices(of element: Element) -> RangeSet<Int> {
+        indices { $0 == element }
+    }
+
     /// The index of the first element equal to `element`, as it is now. O(*n*).
     @inlinable
     public func firstIndex(of element: Element) -> Int? {

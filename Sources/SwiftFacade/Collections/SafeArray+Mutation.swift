@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The changing verbs of Array, each one atomic step, in place. Verbs that take closures or release
+// The changing verbs of Array for single elements and for the whole, each one atomic step, in place; those
+// for ranges are in +Ranges. Verbs that take closures or release
 // elements where they stand run as accesses by closure; the others as a few instructions under the lock.
 
 extension SafeArray {
@@ -120,7 +121,7 @@ extension SafeArray {
     @discardableResult
     public func removeLast() -> Element {
         change("removeLast") { elements, observers in
-            guard let removed = elements.popLast() else { outOfRange("removeLast", -1, count: 0) }
+            guard let removed = elements.popLast() else { impossible("removeLast", 1, count: 0) }
             observers?.record(.removal(at: elements.count, elements: [removed]))
             return removed
         }
@@ -133,19 +134,11 @@ extension SafeArray {
     @discardableResult
     public func removeFirst() -> Element {
         change("removeFirst") { elements, observers in
-            guard !elements.isEmpty else { outOfRange("removeFirst", 0, count: 0) }
+            guard !elements.isEmpty else { impossible("removeFirst", 1, count: 0) }
             let removed = elements.removeFirst()
             observers?.record(.removal(at: 0, elements: [removed]))
             return removed
         }
-    }
-
-    /// Removes the elements in `range`. O(*n*).
-    ///
-    /// - Precondition: `range` lies within the indices.
-    @inlinable
-    public func removeSubrange(_ range: Range<Int>) {
-        replaceSubrange(range, with: EmptyCollection())
     }
 
     /// Removes the last `count` elements. O(`count`).
@@ -155,7 +148,7 @@ extension SafeArray {
     public func removeLast(_ count: Int) {
         changeByClosure("removeLast(_:)") { elements, observers in
             guard count >= 0, count <= elements.count else {
-                outOfRange("removeLast(_:)", count, count: elements.count)
+                impossible("removeLast(_:)", count, count: elements.count)
             }
             let removed = observers == nil ? [] : Array(elements.suffix(count))
             elements.removeLast(count)
@@ -172,7 +165,7 @@ extension SafeArray {
     public func removeFirst(_ count: Int) {
         changeByClosure("removeFirst(_:)") { elements, observers in
             guard count >= 0, count <= elements.count else {
-                outOfRange("removeFirst(_:)", count, count: elements.count)
+                impossible("removeFirst(_:)", count, count: elements.count)
             }
             let removed = observers == nil ? [] : Array(elements.prefix(count))
             elements.removeFirst(count)
@@ -239,25 +232,6 @@ extension SafeArray {
         }
     }
 
-    /// Puts new elements in the place of those in `range`, all in one step. O(*n*).
-    ///
-    /// - Precondition: `range` lies within the indices.
-    @inlinable
-    public func replaceSubrange(_ range: Range<Int>, with newElements: some Collection<Element>) {
-        let added = Array(newElements)
-        changeByClosure("replaceSubrange(_:with:)") { elements, observers in
-            guard range.lowerBound >= 0, range.upperBound <= elements.count else {
-                outOfRange("replaceSubrange(_:with:)", range, count: elements.count)
-            }
-            if let observers {
-                observers.record(
-                    .replacement(at: range.lowerBound, old: Array(elements[range]), new: added)
-                )
-            }
-            elements.replaceSubrange(range, with: added)
-        }
-    }
-
     /// Puts all of `newElements` in the place of everything there is, and returns what was there. O(1).
     @inlinable
     @discardableResult
@@ -308,6 +282,14 @@ extension SafeArray {
     @inlinable
     public func shuffle() {
         changeWhole("shuffle") { $0.shuffle() }
+    }
+
+    /// Puts the elements in an order that `generator` chooses, in one step. O(*n*).
+    ///
+    /// - Precondition: `generator` does not call this array.
+    @inlinable
+    public func shuffle(using generator: inout some RandomNumberGenerator) {
+        changeWhole("shuffle(using:)") { $0.shuffle(using: &generator) }
     }
 
     /// Puts the elements that satisfy `belongsInSecondPartition` behind the others, in one step, and

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // SafeArray: storage, lifetime, and access to the whole. One capability per further file:
-// +Elements (one element), +Mutation (Array's changing verbs), +Compound (look and change in one step),
-// +Changes (announcements), +Conformances, +Sequence.
+// +Elements (one element), +Ranges (several in a row), +Mutation (Array's changing verbs), +Compound (look and
+// change in one step), +Changes (announcements), +Conformances.
 //
 // Invariants, for all of them:
 //  - `elements` is read under the lock held for reading and changed under the lock held for writing, in
@@ -33,6 +33,10 @@
 /// Two calls are two steps: between `isEmpty` and `removeLast` another thread may come. Use the calls
 /// that do both (``popLast()``, ``element(at:)``, ``update(at:_:)``, ``appendIfAbsent(_:)``), or
 /// ``withWriteLock(_:)`` for steps of your own. `array[i] += 1` is one step.
+///
+/// What `Array` has and this has not: indices to walk along and slices that share storage, because the next
+/// writer makes them mean something else; pointers and spans, because they must not outlive the lock. Take
+/// them in ``withReadLock(_:)`` or ``withWriteLock(_:)``, or from a ``snapshot``.
 ///
 /// A closure given to an array must not call the same array: that would wait for itself for ever, and
 /// is reported as one sentence before the process ends. The `inout` parameter is the array there.
@@ -79,8 +83,13 @@ public final class SafeArray<Element> {
     }
 
     /// An array of `count` times the same element. O(*n*).
+    ///
+    /// - Precondition: `count` is not negative.
     @inlinable
     public convenience init(repeating element: Element, count: Int) {
+        if count < 0 {
+            misuse("\(Self.self).init(repeating:count:)", nil, "\(count) elements; an array has 0 or more")
+        }
         self.init(Array(repeating: element, count: count))
     }
 
@@ -190,11 +199,21 @@ public final class SafeArray<Element> {
 
     /// Reports a range that is not there.
     @inline(never) @usableFromInline
-    func outOfRange(_ call: String, _ range: Range<Int>, count: Int) -> Never {
+    func outOfRange(_ call: String, _ range: AskedRange, count: Int) -> Never {
         misuse(
             "\(Self.self).\(call)",
             storage.identity,
             "range \(range) is out of range; the array has \(counted(count))"
+        )
+    }
+
+    /// Reports a number of elements that cannot be taken.
+    @inline(never) @usableFromInline
+    func impossible(_ call: String, _ asked: Int, count: Int) -> Never {
+        misuse(
+            "\(Self.self).\(call)",
+            storage.identity,
+            "\(counted(asked)) asked for; the array has \(counted(count))"
         )
     }
 

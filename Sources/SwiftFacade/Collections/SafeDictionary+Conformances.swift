@@ -5,10 +5,10 @@
 extension SafeDictionary: ExpressibleByDictionaryLiteral {
     /// A dictionary of the entries of the literal.
     ///
-    /// - Precondition: No key comes twice.
+    /// - Precondition: No key comes twice. One that does is reported and ends the process.
     @inlinable
     public convenience init(dictionaryLiteral elements: (Key, Value)...) {
-        self.init(uniqueKeysWithValues: elements)
+        self.init(Self.unique(elements, "init(dictionaryLiteral:)"))
     }
 }
 

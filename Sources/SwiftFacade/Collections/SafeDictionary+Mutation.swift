@@ -25,6 +25,16 @@ extension SafeDictionary {
         }
     }
 
+    /// Removes and returns any entry, or `nil` if there is none. O(1) on average.
+    @inlinable
+    public func popFirst() -> (key: Key, value: Value)? {
+        change("popFirst") { entries, observers in
+            guard let removed = entries.popFirst() else { return nil }
+            observers?.record(from: removed.value, to: nil, forKey: removed.key)
+            return removed
+        }
+    }
+
     /// Sets the value for `key` if there is none.
     ///
     /// - Returns: Whether it was set.

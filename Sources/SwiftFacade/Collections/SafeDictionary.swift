@@ -17,6 +17,8 @@
 /// let image = images.value(forKey: name, orInsert: decode(name))  // computed at most once
 /// ```
 ///
+/// What `Dictionary` has and this has not are its indices, which the next writer makes invalid.
+///
 /// Two calls are two steps. Use those that do both (``value(forKey:orInsert:)``,
 /// ``insertIfAbsent(_:forKey:)``, ``mutateValue(forKey:default:_:)``, in-place subscripts), or
 /// ``withWriteLock(_:)`` for steps of your own.
@@ -57,10 +59,48 @@ public final class SafeDictionary<Key: Hashable, Value> {
 
     /// A dictionary of a sequence of entries. O(*n*).
     ///
-    /// - Precondition: No key comes twice.
+    /// - Precondition: No key comes twice. One that does is reported and ends the process;
+    ///   ``init(_:uniquingKeysWith:)`` chooses instead.
     @inlinable
     public convenience init(uniqueKeysWithValues entries: some Sequence<(Key, Value)>) {
-        self.init(Dictionary(uniqueKeysWithValues: entries))
+        self.init(Self.unique(entries, "init(uniqueKeysWithValues:)"))
+    }
+
+    /// A dictionary of a sequence of entries; where a key comes again, `combine` chooses. O(*n*).
+    @inlinable
+    public convenience init(
+        _ entries: some Sequence<(Key, Value)>,
+        uniquingKeysWith combine: (Value, Value) throws -> Value
+    ) rethrows {
+        self.init(try Dictionary(entries, uniquingKeysWith: combine))
+    }
+
+    /// A dictionary of the elements of a sequence by the key that `keyForValue` gives each. O(*n*).
+    @inlinable
+    public convenience init<Elements: Sequence>(
+        grouping elements: Elements,
+        by keyForValue: (Elements.Element) throws -> Key
+    ) rethrows where Value == [Elements.Element] {
+        self.init(try Dictionary(grouping: elements, by: keyForValue))
+    }
+
+    /// An empty dictionary with room for at least `minimumCapacity` entries.
+    @inlinable
+    public convenience init(minimumCapacity: Int) {
+        self.init(Dictionary(minimumCapacity: minimumCapacity))
+    }
+
+    /// `entries` as a dictionary. The standard library traps on a key that comes twice, in release builds without
+    /// a word.
+    @inlinable
+    static func unique(_ entries: some Sequence<(Key, Value)>, _ call: String) -> [Key: Value] {
+        var unique = [Key: Value](minimumCapacity: entries.underestimatedCount)
+        for (key, value) in entries {
+            if unique.updateValue(value, forKey: key) != nil {
+                misuse("\(Self.self).\(call)", nil, "the key \(key) comes twice")
+            }
+        }
+        return unique
     }
 
     // MARK: The whole
@@ -115,6 +155,36 @@ public final class SafeDictionary<Key: Hashable, Value> {
         count == 0
     }
 
+    /// How many entries fit before the storage grows.
+    @inlinable
+    public var capacity: Int {
+        let section = storage.lockForReading("capacity")
+        defer { storage.unlockForReading(section) }
+        return storage.state.entries.capacity
+    }
+
+    /// Any entry, or `nil` if there is none. O(1) on average.
+    @inlinable
+    public var first: (key: Key, value: Value)? {
+        let section = storage.lockForReading("first")
+        defer { storage.unlockForReading(section) }
+        return storage.state.entries.first
+    }
+
+    /// An entry chosen at random, or `nil` if there is none. O(*n*).
+    @inlinable
+    public func randomElement() -> (key: Key, value: Value)? {
+        snapshot.randomElement()
+    }
+
+    /// An entry chosen by `generator`, or `nil` if there is none. O(*n*).
+    @inlinable
+    public func randomElement(
+        using generator: inout some RandomNumberGenerator
+    ) -> (key: Key, value: Value)? {
+        snapshot.randomElement(using: &generator)
+    }
+
     /// The keys as they are now. O(*n*).
     public var keys: [Key] {
         Array(snapshot.keys)
@@ -123,6 +193,48 @@ public final class SafeDictionary<Key: Hashable, Value> {
     /// The values as they are now, in the order of ``keys``, if nothing changes in between. O(*n*).
     public var values: [Value] {
         Array(snapshot.values)
+    }
+
+    // MARK: Made of the whole
+
+    /// A dictionary of the caller's own with the values that `transform` makes of those here. O(*n*).
+    ///
+    /// This and the three below work on a ``snapshot``, outside the lock: their closures may call this
+    /// dictionary.
+    @inlinable
+    public func mapValues<T>(_ transform: (Value) throws -> T) rethrows -> [Key: T] {
+        try snapshot.mapValues(transform)
+    }
+
+    /// As ``mapValues(_:)``, without the entries for which `transform` gives `nil`. O(*n*).
+    @inlinable
+    public func compactMapValues<T>(_ transform: (Value) throws -> T?) rethrows -> [Key: T] {
+        try snapshot.compactMapValues(transform)
+    }
+
+    /// The entries that satisfy `isIncluded`, as a dictionary of the caller's own. O(*n*).
+    @inlinable
+    public func filter(_ isIncluded: ((key: Key, value: Value)) throws -> Bool) rethrows -> [Key: Value] {
+        try snapshot.filter(isIncluded)
+    }
+
+    /// The entries of this dictionary and of `others`, as a dictionary of the caller's own; where a key is in
+    /// both, `combine` chooses. O(*n* + length of the sequence).
+    @inlinable
+    public func merging(
+        _ others: some Sequence<(Key, Value)>,
+        uniquingKeysWith combine: (Value, Value) throws -> Value
+    ) rethrows -> [Key: Value] {
+        try snapshot.merging(others, uniquingKeysWith: combine)
+    }
+
+    /// The entries of this dictionary and of another, as ``merging(_:uniquingKeysWith:)-(Sequence<(Key,Value)>,_)``.
+    @inlinable
+    public func merging(
+        _ others: [Key: Value],
+        uniquingKeysWith combine: (Value, Value) throws -> Value
+    ) rethrows -> [Key: Value] {
+        try snapshot.merging(others, uniquingKeysWith: combine)
     }
 
     // MARK: One value

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // SafeSet: storage, the vocabulary of Set, and its announcements. The invariants are those of SafeArray.swift
-// and SafeDictionary.swift. +Conformances has the rest.
+// and SafeDictionary.swift. +Algebra has what changes nothing, +Conformances the rest.
 
 import Dispatch
 
@@ -61,6 +61,12 @@ public final class SafeSet<Element: Hashable> {
     @inlinable
     public convenience init(_ members: some Sequence<Element>) {
         self.init(Set(members))
+    }
+
+    /// An empty set with room for at least `minimumCapacity` members.
+    @inlinable
+    public convenience init(minimumCapacity: Int) {
+        self.init(Set(minimumCapacity: minimumCapacity))
     }
 
     // MARK: The whole
@@ -135,6 +141,22 @@ public final class SafeSet<Element: Hashable> {
         return storage.state.members.contains(member)
     }
 
+    /// How many members fit before the storage grows.
+    @inlinable
+    public var capacity: Int {
+        let section = storage.lockForReading("capacity")
+        defer { storage.unlockForReading(section) }
+        return storage.state.members.capacity
+    }
+
+    /// Any member, or `nil` if there is none. O(1) on average.
+    @inlinable
+    public var first: Element? {
+        let section = storage.lockForReading("first")
+        defer { storage.unlockForReading(section) }
+        return storage.state.members.first
+    }
+
     // MARK: Changing
 
     /// Inserts `member` if no equal one is there. O(1) on average.
@@ -147,6 +169,21 @@ public final class SafeSet<Element: Hashable> {
             let result = members.insert(member)
             if result.inserted { observers?.record(.insertion(member)) }
             return result
+        }
+    }
+
+    /// Inserts `member`, in place of an equal one if there is one. O(1) on average. Observers are told that the one
+    /// went and the other came.
+    ///
+    /// - Returns: The member that was replaced, or `nil`.
+    @inlinable
+    @discardableResult
+    public func update(with member: __owned Element) -> Element? {
+        change("update(with:)") { members, observers in
+            let replaced = members.update(with: member)
+            if let replaced { observers?.record(.removal(replaced)) }
+            observers?.record(.insertion(member))
+            return replaced
         }
     }
 
@@ -171,6 +208,27 @@ public final class SafeSet<Element: Hashable> {
         }
     }
 
+    /// Removes and returns any member. O(1) on average.
+    ///
+    /// - Precondition: The set is not empty. That it is, is reported and ends the process; where another thread may
+    ///   empty it, use ``popFirst()``.
+    @inlinable
+    @discardableResult
+    public func removeFirst() -> Element {
+        guard let removed = popFirst() else {
+            misuse("\(Self.self).removeFirst", storage.identity, "the set has no members")
+        }
+        return removed
+    }
+
+    /// Makes room for at least `minimumCapacity` members in all. O(*n*).
+    @inlinable
+    public func reserveCapacity(_ minimumCapacity: Int) {
+        change("reserveCapacity") { members, _ in
+            members.reserveCapacity(minimumCapacity)
+        }
+    }
+
     /// Inserts the members of a sequence, all in one step. O(length of the sequence) on average. The sequence
     /// is gone through before the lock is taken.
     @inlinable
@@ -191,6 +249,26 @@ public final class SafeSet<Element: Hashable> {
     public func formIntersection(_ others: some Sequence<Element>) {
         let others = Set(others)
         withWriteLock { $0.formIntersection(others) }
+    }
+
+    /// Removes the members that are also in a sequence and inserts those that are not here, in one step. O(length of
+    /// the sequence) on average.
+    @inlinable
+    public func formSymmetricDifference(_ others: some Sequence<Element>) {
+        let others = Set(others)
+        withWriteLock { $0.formSymmetricDifference(others) }
+    }
+
+    /// Puts all of `newMembers` in the place of everything there is, and returns what was there. O(1) without
+    /// observers.
+    @inlinable
+    @discardableResult
+    public func replaceAll(with newMembers: Set<Element>) -> Set<Element> {
+        withWriteLock { members in
+            let before = members
+            members = newMembers
+            return before
+        }
     }
 
     /// Removes the members that satisfy `predicate`, all in one step. O(*n*).

@@ -235,13 +235,150 @@ import Testing
         #expect(open?.report.contains("is out of range; the array has 1 element\n") == true)
     }
 
-    @Test func otherIndicesOutOfRangeAreReportedToo() async {
-        await #expect(processExitsWith: .failure) { SafeArray<Int>().insert(1, at: 1) }
-        await #expect(processExitsWith: .failure) { SafeArray<Int>().remove(at: 0) }
-        await #expect(processExitsWith: .failure) { SafeArray<Int>().removeLast() }
-        await #expect(processExitsWith: .failure) { SafeArray<Int>([1]).swapAt(0, 1) }
-        await #expect(processExitsWith: .failure) { SafeArray<Int>([1])[-1] = 0 }
-        await #expect(processExitsWith: .failure) { SafeArray<Int>([1])[1] += 1 }
+    /// What was asked for, and what must be said of it after the address. One child process for each.
+    @Test func everyOtherWayOutOfRangeIsReportedToo() async {
+        func expect(
+            _ result: ExitTest.Result?,
+            _ call: String,
+            _ sentence: String,
+            _ location: SourceLocation = #_sourceLocation
+        ) {
+            let report = result?.report ?? "no report"
+            #expect(
+                report.contains("interlock: SafeArray<Int>.\(call)(") && report.hasSuffix("): \(sentence)\n"),
+                "\(report)",
+                sourceLocation: location
+            )
+        }
+        let end = ExitTest.Condition.failure
+        let empty = "the array has 0 elements"
+        let one = "the array has 1 element"
+        expect(
+            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
+                SafeArray<Int>().insert(1, at: 1)
+            },
+            "insert(_:at:)",
+            "index 1 is out of range; \(empty)"
+        )
+        expect(
+            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
+                SafeArray<Int>().insert(contentsOf: [1], at: -1)
+            },
+            "insert(contentsOf:at:)",
+            "index -1 is out of range; \(empty)"
+        )
+        expect(
+            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
+                SafeArray<Int>().remove(at: 0)
+            },
+            "remove(at:)",
+            "index 0 is out of range; \(empty)"
+        )
+        expect(
+            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
+                SafeArray<Int>().removeLast()
+            },
+            "removeLast",
+            "1 element asked for; \(empty)"
+        )
+        expect(
+            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
+                SafeArray<Int>().removeFirst()
+            },
+            "removeFirst",
+            "1 element asked for; \(empty)"
+        )
+        expect(
+            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
+                SafeArray([1]).removeLast(2)
+            },
+            "removeLast(_:)",
+            "2 elements asked for; \(one)"
+        )
+        expect(
+            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
+                SafeArray([1]).removeFirst(-1)
+            },
+            "removeFirst(_:)",
+            "-1 elements asked for; \(one)"
+        )
+        expect(
+            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
+                SafeArray([1]).swapAt(0, 1)
+            },
+            "swapAt",
+            "index 1 is out of range; \(one)"
+        )
+        expect(
+            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
+                SafeArray([1])[-1] = 0
+            },
+            "subscript",
+            "index -1 is out of range; \(one)"
+        )
+        expect(
+            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
+                SafeArray([1])[1] += 1
+            },
+            "subscript",
+            "index 1 is out of range; \(one)"
+        )
+        expect(
+            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
+                SafeArray([1])[0...1].sort()
+            },
+            "subscript",
+            "range 0..<2 is out of range; \(one)"
+        )
+        expect(
+            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
+                _ = SafeArray([1])[..<(-1)]
+            },
+            "subscript",
+            "range 0..<-1 is out of range; \(one)"
+        )
+        expect(
+            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
+                SafeArray([1]).removeSubrange(...Int.max)
+            },
+            "replaceSubrange(_:with:)",
+            "range 0..<\(Int.max) is out of range; \(one)"
+        )
+        expect(
+            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
+                _ = SafeArray([1]).suffix(from: 2)
+            },
+            "suffix(from:)",
+            "range 2... is out of range; \(one)"
+        )
+        expect(
+            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
+                _ = SafeArray([1]).prefix(-1)
+            },
+            "prefix",
+            "-1 elements asked for; \(one)"
+        )
+        expect(
+            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
+                SafeArray([1]).removeSubranges(RangeSet(1..<2))
+            },
+            "removeSubranges",
+            "range 1..<2 is out of range; \(one)"
+        )
+        expect(
+            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
+                SafeArray([1]).moveSubranges(RangeSet(0..<1), to: 2)
+            },
+            "moveSubranges(_:to:)",
+            "index 2 is out of range; \(one)"
+        )
+        expect(
+            await #expect(processExitsWith: end, observing: [\.standardErrorContent]) {
+                _ = SafeArray(repeating: 1, count: -1)
+            },
+            "init(repeating:count:)",
+            "-1 elements; an array has 0 or more"
+        )
     }
 
     /// A thread that waited for itself would hang this test's child process instead of ending it.

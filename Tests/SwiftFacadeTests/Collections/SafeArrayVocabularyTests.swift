@@ -19,7 +19,7 @@ import Testing
         let place = Int.random(in: 0...model.count, using: &random)
         let range = place..<Int.random(in: place...model.count, using: &random)
         let several = (0..<Int.random(in: 0..<4, using: &random)).map { $0 + value }
-        switch Int.random(in: 0..<30, using: &random) {
+        switch Int.random(in: 0..<41, using: &random) {
         case 0...4:
             array.append(value)
             model.append(value)
@@ -107,6 +107,49 @@ import Testing
             }
             model.append(value)
             model.swapAt(0, model.count - 1)
+        case 29:
+            array[place...] = several
+            model[place...] = several[...]
+        case 30:
+            array[range].sort(by: >)
+            model[range].sort(by: >)
+        case 31:
+            array[..<place].append(value)
+            model.replaceSubrange(..<place, with: model[..<place] + [value])
+        case 32:
+            array.removeSubrange(..<place)
+            model.removeSubrange(..<place)
+        case 33:
+            array.replaceSubrange(place..., with: several)
+            model.replaceSubrange(place..., with: several)
+        case 34:
+            let chosen = model.indices { $0 % 3 == value % 3 }
+            #expect(array.indices { $0 % 3 == value % 3 } == chosen)
+            array.removeSubranges(chosen)
+            model.removeSubranges(chosen)
+        case 35:
+            let chosen = model.indices(of: value % 10)
+            #expect(array.indices(of: value % 10) == chosen)
+            #expect(array.moveSubranges(chosen, to: place) == model.moveSubranges(chosen, to: place))
+        case 36:
+            var (ours, theirs) = (random, random)
+            array.shuffle(using: &ours)
+            model.shuffle(using: &theirs)
+            #expect(array.randomElement(using: &ours) == model.randomElement(using: &theirs))
+        case 37:
+            array[...].append(value)
+            model.append(value)
+        case 38:
+            #expect(array.prefix(value) == Array(model.prefix(value)))
+            #expect(array.suffix(value) == Array(model.suffix(value)))
+            #expect(array.dropFirst(value) == Array(model.dropFirst(value)))
+            #expect(array.dropLast() == Array(model.dropLast()))
+        case 39:
+            #expect(array.prefix(upTo: place) == Array(model.prefix(upTo: place)))
+            #expect(array.suffix(from: place) == Array(model.suffix(from: place)))
+            if let index { #expect(array.prefix(through: index) == Array(model.prefix(through: index))) }
+            #expect(array.last { $0 < value } == model.last { $0 < value })
+            #expect(array.randomElement().map(model.contains) ?? model.isEmpty)
         default:
             let first = model.firstIndex { $0 == value }
             let answer = array.updateFirst(where: { $0 == value }) {
@@ -158,6 +201,20 @@ import Testing
         subscription.cancel()
         for change in announced { change.apply(to: &replayed) }
         #expect(replayed == array.snapshot, "seed \(seed)")
+    }
+
+    /// Two threads, each at its half and both at the end: what one did in between would be lost if a change of
+    /// a range were reading and then writing.
+    @Test func changingARangeInPlaceIsOneStep() {
+        let array = SafeArray(repeating: 0, count: 8)
+        onThreads(2) { thread in
+            let range = thread * 4..<thread * 4 + 4
+            for _ in 0..<2_000 {
+                array[range].withUnsafeMutableBufferPointer { for index in $0.indices { $0[index] += 1 } }
+                array[0...].withUnsafeMutableBufferPointer { $0[7] += 1 }
+            }
+        }
+        #expect(array.prefix(7).allSatisfy { $0 == 2_000 } && array.last == 6_000)
     }
 
     @Test func outOfRangeIsNilForTheCheckedForms() {

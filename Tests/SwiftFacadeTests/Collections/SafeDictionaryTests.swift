@@ -17,7 +17,7 @@ import Testing
     ) {
         let key = Int.random(in: 0..<20, using: &random)
         let value = Int.random(in: 0..<50, using: &random)
-        switch Int.random(in: 0..<15, using: &random) {
+        switch Int.random(in: 0..<16, using: &random) {
         case 0...2:
             #expect(dictionary.updateValue(value, forKey: key) == model.updateValue(value, forKey: key))
         case 3: #expect(dictionary.removeValue(forKey: key) == model.removeValue(forKey: key))
@@ -55,6 +55,12 @@ import Testing
         case 13:
             dictionary.removeAll { key, value in key % 7 == 0 && value % 2 == 0 }
             model = model.filter { key, value in !(key % 7 == 0 && value % 2 == 0) }
+        case 14:
+            if let popped = dictionary.popFirst() {
+                #expect(model.removeValue(forKey: popped.key) == popped.value)
+            } else {
+                #expect(model.isEmpty)
+            }
         default:
             guard value < 10 else { return }
             if value < 3 {
@@ -98,6 +104,42 @@ import Testing
         var replayed: [Int: Int] = [:]
         for change in announced { change.apply(to: &replayed) }
         #expect(replayed == dictionary.snapshot, "seed \(seed): announcements replay to the contents")
+    }
+
+    @Test func whatIsMadeOfTheWholeIsWhatDictionaryMakes() {
+        let model = [1: 10, 2: 20, 3: 30]
+        let dictionary = SafeDictionary(model)
+        #expect(dictionary.mapValues { $0 + 1 } == model.mapValues { $0 + 1 })
+        #expect(dictionary.compactMapValues { $0 > 10 ? "\($0)" : nil } == [2: "20", 3: "30"])
+        #expect(dictionary.filter { key, _ in key != 2 } == [1: 10, 3: 30])
+        #expect(dictionary.merging([3: 1, 4: 4]) { $0 + $1 } == [1: 10, 2: 20, 3: 31, 4: 4])
+        #expect(dictionary.merging([(3, 1), (3, 1)]) { $0 + $1 } == [1: 10, 2: 20, 3: 32])
+        #expect(dictionary.first.map { model[$0.key] == $0.value } == true)
+        #expect(dictionary.randomElement().map { model[$0.key] == $0.value } == true)
+        var generator = SplitMix(state: 1)
+        #expect(dictionary.randomElement(using: &generator).map { model[$0.key] == $0.value } == true)
+        #expect(SafeDictionary([("a", 1), ("a", 2)]) { $0 + $1 }.snapshot == ["a": 3])
+        #expect(
+            SafeDictionary(grouping: 1...5) { $0 % 2 == 0 }.snapshot == [true: [2, 4], false: [1, 3, 5]]
+        )
+        let roomy = SafeDictionary<Int, Int>(minimumCapacity: 100)
+        #expect(roomy.capacity >= 100 && roomy.isEmpty && roomy.first == nil)
+    }
+
+    @Test func aKeyThatComesTwiceIsReported() async {
+        let list = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = SafeDictionary(uniqueKeysWithValues: [("a", 1), ("a", 2)])
+        }
+        #expect(
+            list?.report.contains(
+                "interlock: SafeDictionary<String, Int>.init(uniqueKeysWithValues:)(): the key a comes twice\n"
+            ) == true
+        )
+        let literal = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let dictionary: SafeDictionary<Int, Int> = [7: 1, 7: 2]
+            _ = dictionary
+        }
+        #expect(literal?.report.contains("init(dictionaryLiteral:)(): the key 7 comes twice\n") == true)
     }
 
     @Test func aMissingValueIsComputedOnceHoweverManyAsk() {
@@ -246,7 +288,7 @@ import Testing
         for _ in 0..<300 {
             let member = Int.random(in: 0..<20, using: &random)
             let several = (0..<Int.random(in: 0..<5, using: &random)).map { $0 + member }
-            switch Int.random(in: 0..<9, using: &random) {
+            switch Int.random(in: 0..<13, using: &random) {
             case 0...2: #expect(set.insert(member).inserted == model.insert(member).inserted)
             case 3: #expect(set.remove(member) == model.remove(member))
             case 4:
@@ -261,6 +303,19 @@ import Testing
             case 7:
                 set.removeAll { $0 % 4 == member % 4 }
                 model = model.filter { $0 % 4 != member % 4 }
+            case 8:
+                #expect(set.update(with: member) == model.update(with: member))
+            case 9:
+                set.formSymmetricDifference(several)
+                model.formSymmetricDifference(several)
+            case 10:
+                guard !model.isEmpty else { continue }
+                let removed = set.removeFirst()
+                #expect(model.remove(removed) == removed)
+            case 11:
+                guard member < 5 else { continue }
+                #expect(set.replaceAll(with: Set(several)) == model)
+                model = Set(several)
             default:
                 if let popped = set.popFirst() {
                     #expect(model.remove(popped) == popped)
@@ -287,6 +342,42 @@ import Testing
             }
         }
         #expect(replayed == set.snapshot, "seed \(seed)")
+    }
+
+    @Test(arguments: [[], [1, 2], [2, 3], [1, 2, 3, 4], [5]])
+    func theAlgebraIsThatOfSets(others: [Int]) {
+        let model: Set = [1, 2, 3]
+        let set = SafeSet(model)
+        #expect(set.union(others) == model.union(others))
+        #expect(set.intersection(others) == model.intersection(others))
+        #expect(set.subtracting(others) == model.subtracting(others))
+        #expect(set.symmetricDifference(others) == model.symmetricDifference(others))
+        #expect(set.isSubset(of: others) == model.isSubset(of: others))
+        #expect(set.isSuperset(of: others) == model.isSuperset(of: others))
+        #expect(set.isStrictSubset(of: others) == model.isStrictSubset(of: others))
+        #expect(set.isStrictSuperset(of: others) == model.isStrictSuperset(of: others))
+        #expect(set.isDisjoint(with: others) == model.isDisjoint(with: others))
+        #expect(set.filter { $0 > 1 } as Set == model.filter { $0 > 1 })
+        #expect(set.union(set) == model && set.isSubset(of: set), "the other side may be the set itself")
+        #expect(set.first.map(model.contains) == true && set.randomElement().map(model.contains) == true)
+        var generator = SplitMix(state: 1)
+        #expect(set.randomElement(using: &generator).map(model.contains) == true)
+        let roomy = SafeSet<Int>(minimumCapacity: 100)
+        roomy.reserveCapacity(200)
+        #expect(roomy.capacity >= 200 && roomy.first == nil && roomy.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func misuseIsReported() async {
+        let empty = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            SafeSet<Int>().removeFirst()
+        }
+        #expect(empty?.report.contains("interlock: SafeSet<Int>.removeFirst(0x") == true)
+        #expect(empty?.report.hasSuffix("): the set has no members\n") == true)
+        let inside = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let set: SafeSet = [1]
+            set.removeAll { $0 == set.count }
+        }
+        #expect(inside?.report.contains("called from inside withWriteLock of the same object") == true)
     }
 
     @Test func conformancesAreThoseOfTheContents() throws {

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Several elements in a row, and sets of rows. What is read comes as an array of the caller's own, copied under
+// the lock: a slice would share the storage, and the next write would copy all of it.
+//
+// Ranges are checked here and not by the standard library, which traps without a word on what is not there.
+
+extension SafeArray {
+    // MARK: Reading
+
+    /// The elements in `range`, as an array of the caller's own; assigning replaces them, by more or fewer too.
+    ///
+    /// Changing in place (`array[2..<5].sort()`) holds the lock for writing meanwhile and is one step.
+    ///
+    /// - Precondition: `range` lies within the indices. Otherwise it is reported and the process ends.
+    /// - Precondition: A change in place does not call this array, and does not suspend (`await`).
+    /// - Complexity: O(length of the range) to read; as ``replaceSubrange(_:with:)-(Range<Int>,_)`` to change.
+    @inlinable
+    public subscript(range: Range<Int>) -> [Element] {
+        get { copy("subscript", AskedRange(range)) }
+        set { replace(AskedRange(range), with: newValue) }
+        _modify { yield &self[asked: AskedRange(range)] }
+    }
+
+    /// The elements in a range expression (`2...`, `..<3`), as with a range.
+    ///
+    /// - Precondition: The range lies within the indices. Otherwise it is reported and the process ends.
+    @inlinable
+    public subscript(range: some RangeExpression<Int>) -> [Element] {
+        get { copy("subscript", AskedRange(range)) }
+        set { replace(AskedRange(range), with: newValue) }
+        _modify { yield &self[asked: AskedRange(range)] }
+    }
+
+    /// All elements: `array[...]`.
+    @inlinable
+    public subscript(_: UnboundedRange) -> [Element] {
+        get { snapshot }
+        set { replaceAll(with: newValue) }
+        _modify { yield &self[asked: AskedRange(start: 0, end: nil)] }
+    }
+
+    /// What changing several elements in place does.
+    @inlinable
+    subscript(asked range: AskedRange) -> [Element] {
+        get { copy("subscript", range) }
+        _modify {
+            storage.beginWriting("subscript")
+            let location = storage.location
+            let observers = location.pointee.state.observers
+            let range = checked("subscript", range, count: location.pointee.state.elements.count)
+            var several = Array(location.pointee.state.elements[range])
+            let before = observers == nil ? [] : several
+            defer {
+                observers?.record(.replacement(at: range.lowerBound, old: before, new: several))
+                location.pointee.state.elements.replaceSubrange(range, with: several)
+                storage.endWriting()
+                observers?.announce(self)
+            }
+            yield &several
+        }
+    }
+
+    /// The first `maximum` elements, or all if there are fewer. O(length of the answer).
+    ///
+    /// - Precondition: `maximum` is not negative.
+    @inlinable
+    public func prefix(_ maximum: Int) -> [Element] {
+        copy("prefix", maximum) { $0.prefix(maximum) }
+    }
+
+    /// The last `maximum` elements, or all if there are fewer. O(length of the answer).
+    ///
+    /// - Precondition: `maximum` is not negative.
+    @inlinable
+    public func suffix(_ maximum: Int) -> [Element] {
+        copy("suffix", maximum) { $0.suffix(maximum) }
+    }
+
+    /// All but the first `count` elements. O(length of the answer).
+    ///
+    /// - Precondition: `count` is not negative.
+    @inlinable
+    public func dropFirst(_ count: Int = 1) -> [Element] {
+        copy("dropFirst", count) { $0.dropFirst(count) }
+    }
+
+    /// All but the last `count` elements. O(length of the answer).
+    ///
+    /// - Precondition: `count` is not negative.
+    @inlinable
+    public func dropLast(_ count: Int = 1) -> [Element] {
+        copy("dropLast", count) { $0.dropLast(count) }
+    }
+
+    /// The elements before `end`, as `self[..<end]`.
+    ///
+    /// - Precondition: `end` is at least 0 and at most the count.
+    @inlinable
+    public func prefix(upTo end: Int) -> [Element] {
+        copy("prefix(upTo:)", AskedRange(..<end))
+    }
+
+    /// The elements up to the one at `position`, as `self[...position]`.
+    ///
+    /// - Precondition: `position` is at least 0 and less than the count.
+    @inlinable
+    public func prefix(through position: Int) -> [Element] {
+        copy("prefix(through:)", AskedRange(...position))
+    }
+
+    /// The elements from the one at `start` on, as `self[start...]`.
+    ///
+    /// - Precondition: `start` is at least 0 and at most the count.
+    @inlinable
+    public func suffix(from start: Int) -> [Element] {
+        copy("suffix(from:)", AskedRange(start...))
+    }
+
+    // MARK: Changing
+
+    /// Puts new elements in the place of those in `range`, all in one step. O(*n*).
+    ///
+    /// The new elements are gone through before the lock is taken.
+    ///
+    /// - Precondition: `range` lies within the indices.
+    @inlinable
+    public func replaceSubrange(_ range: Range<Int>, with newElements: some Collection<Element>) {
+        replace(AskedRange(range), with: Array(newElements))
+    }
+
+    /// Puts new elements in the place of those in a range expression, all in one step. O(*n*).
+    ///
+    /// - Precondition: The range lies within the indices.
+    @inlinable
+    public func replaceSubrange(
+        _ range: some RangeExpression<Int>,
+        with newElements: some Collection<Element>
+    ) {
+        replace(AskedRange(range), with: Array(newElements))
+    }
+
+    /// Removes the elements in `range`. O(*n*).
+    ///
+    /// - Precondition: `range` lies within the indices.
+    @inlinable
+    public func removeSubrange(_ range: Range<Int>) {
+        replace(AskedRange(range), with: [])
+    }
+
+    /// Removes the elements in a range expression. O(*n*).
+    ///
+    /// - Precondition: The range lies within the indices.
+    @inlinable
+    public func removeSubrange(_ range: some RangeExpression<Int>) {
+        replace(AskedRange(range), with: [])
+    }
+
+    /// Removes the elements at a set of indices, all in one step. O(*n*).
+    ///
+    /// - Precondition: Each range lies within the indices.
+    @inlinable
+    public func removeSubranges(_ subranges: RangeSet<Int>) {
+        changeWhole("removeSubranges") { elements in
+            for range in subranges.ranges {
+                _ = checked("removeSubranges", AskedRange(range), count: elements.count)
+            }
+            elements.removeSubranges(subranges)
+        }
+    }
+
+    /// Moves the elements at a set of indices together, in their order, to just before the element at `index`,
+    /// all in one step. O(*n* log *n*).
+    ///
+    /// - Returns: Where they are now.
+    /// - Precondition: Each range lies within the indices, and `index` is at least 0 and at most the count.
+    @inlinable
+    @discardableResult
+    public func moveSubranges(_ subranges: RangeSet<Int>, to index: Int) -> Range<Int> {
+        changeWhole("moveSubranges(_:to:)") { elements in
+            for range in subranges.ranges {
+                _ = checked("moveSubranges(_:to:)", AskedRange(range), count: elements.count)
+            }
+            guard index >= 0, index <= elements.count else {
+                outOfRange("moveSubranges(_:to:)", index, count: elements.count)
+            }
+            return elements.moveSubranges(subranges, to: index)
+        }
+    }
+
+    // MARK: Checking
+
+    /// `range` as it lies in `count` elements, if it does; otherwise it is reported.
+    @inlinable
+    func checked(_ call: StaticString, _ range: AskedRange, count: Int) -> Range<Int> {
+        let end = range.end ?? count
+        guard range.start >= 0, range.start <= end, end <= count else {
+            outOfRange("\(call)", range, count: count)
+        }
+        return range.start..<end
+    }
+
+    @inlinable
+    func copy(_ call: StaticString, _ range: AskedRange) -> [Element] {
+        let section = storage.lockForReading(call)
+        defer { storage.unlockForReading(section) }
+        return Array(
+            storage.state.elements[checked(call, range, count: storage.state.elements.count)]
+        )
+    }
+
+    @inlinable
+    func copy(_ call: StaticString, _ length: Int, _ part: ([Element]) -> ArraySlice<Element>) -> [Element] {
+        let section = storage.lockForReading(call)
+        defer { storage.unlockForReading(section) }
+        guard length >= 0 else { impossible("\(call)", length, count: storage.state.elements.count) }
+        return Array(part(storage.state.elements))
+    }
+
+    @inlinable
+    func replace(_ range: AskedRange, with added: [Element]) {
+        changeByClosure("replaceSubrange(_:with:)") { elements, observers in
+            let range = checked("replaceSubrange(_:with:)", range, count: elements.count)
+            observers?.record(
+                .replacement(at: range.lowerBound, old: Array(elements[range]), new: added)
+            )
+            elements.replaceSubrange(range, with: added)
+        }
+    }
+}
+
+/// A range as it was asked for, before it is known what there is. Not a `Range`: `..<(-1)` is none, and making one of
+/// it traps without a word.
+@frozen @usableFromInline
+struct AskedRange: CustomStringConvertible {
+    @usableFromInline let start: Int
+    /// Behind the last index; `nil` for all there is.
+    @usableFromInline let end: Int?
+
+    @inlinable
+    init(start: Int, end: Int?) {
+        self.start = start
+        self.end = end
+    }
+
+    @inlinable
+    init(_ range: some RangeExpression<Int>) {
+        // No array reaches up to Int.max, so that stands for what is behind it as well.
+        func behind(_ last: Int) -> Int { last == .max ? last : last + 1 }
+        switch range {
+        case let range as Range<Int>: self.init(start: range.lowerBound, end: range.upperBound)
+        case let range as ClosedRange<Int>:
+            self.init(start: range.lowerBound, end: behind(range.upperBound))
+        case let range as PartialRangeFrom<Int>: self.init(start: range.lowerBound, end: nil)
+        case let range as PartialRangeUpTo<Int>: self.init(start: 0, end: range.upperBound)
+        case let range as PartialRangeThrough<Int>: self.init(start: 0, end: behind(range.upperBound))
+        default:
+            let range = range.relative(to: 0..<Int.max)
+            self.init(start: range.lowerBound, end: range.upperBound == .max ? nil : range.upperBound)
+        }
+    }
+
+    @usableFromInline
+    var description: String {
+        end.map { "\(start)..<\($0)" } ?? "\(start)..."
+    }
+}

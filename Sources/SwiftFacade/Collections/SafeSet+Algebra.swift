@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The questions and combinations of sets that change nothing. Each works on one snapshot, outside the lock: the
+// other side is gone through by foreign code, and may be this very set.
+
+extension SafeSet {
+    // MARK: Combining
+
+    /// The members of this set and of a sequence, as a set of the caller's own. O(*n* + length of the sequence).
+    @inlinable
+    public func union(_ others: some Sequence<Element>) -> Set<Element> {
+        snapshot.union(others)
+    }
+
+    /// The members that are also in a sequence, as a set of the caller's own. O(length of the sequence) on average.
+    @inlinable
+    public func intersection(_ others: some Sequence<Element>) -> Set<Element> {
+        snapshot.intersection(others)
+    }
+
+    /// The members that are not in a sequence, as a set of the caller's own. O(*n* + length of the sequence).
+    @inlinable
+    public func subtracting(_ others: some Sequence<Element>) -> Set<Element> {
+        snapshot.subtracting(others)
+    }
+
+    /// The members that are here or in a sequence, but not in both, as a set of the caller's own. O(*n* + length of
+    /// the sequence).
+    @inlinable
+    public func symmetricDifference(_ others: some Sequence<Element>) -> Set<Element> {
+        snapshot.symmetricDifference(others)
+    }
+
+    /// The members that satisfy `isIncluded`, as a set of the caller's own. O(*n*).
+    @inlinable
+    public func filter(_ isIncluded: (Element) throws -> Bool) rethrows -> Set<Element> {
+        try snapshot.filter(isIncluded)
+    }
+
+    /// A member chosen at random, or `nil` if there is none. O(*n*).
+    @inlinable
+    public func randomElement() -> Element? {
+        snapshot.randomElement()
+    }
+
+    /// A member chosen by `generator`, or `nil` if there is none. O(*n*).
+    @inlinable
+    public func randomElement(using generator: inout some RandomNumberGenerator) -> Element? {
+        snapshot.randomElement(using: &generator)
+    }
+
+    // MARK: Comparing
+
+    /// Whether every member is also in a sequence, now. O(*n* + length of the sequence) on average.
+    @inlinable
+    public func isSubset(of others: some Sequence<Element>) -> Bool {
+        snapshot.isSubset(of: others)
+    }
+
+    /// Whether every element of a sequence is a member, now. O(length of the sequence) on average.
+    @inlinable
+    public func isSuperset(of others: some Sequence<Element>) -> Bool {
+        snapshot.isSuperset(of: others)
+    }
+
+    /// Whether every member is also in a sequence, which has others besides. O(*n* + length of the sequence).
+    @inlinable
+    public func isStrictSubset(of others: some Sequence<Element>) -> Bool {
+        snapshot.isStrictSubset(of: others)
+    }
+
+    /// Whether every element of a sequence is a member, and there are other members besides. O(*n* + length of the
+    /// sequence).
+    @inlinable
+    public func isStrictSuperset(of others: some Sequence<Element>) -> Bool {
+        snapshot.isStrictSuperset(of: others)
+    }
+
+    /// Whether no member is in a sequence, now. O(length of the sequence) on average.
+    @inlinable
+    public func isDisjoint(with others: some Sequence<Element>) -> Bool {
+        snapshot.isDisjoint(with: others)
+    }
+}
