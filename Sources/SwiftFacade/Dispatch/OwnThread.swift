@@ -8,15 +8,35 @@
 import Foundation
 
 enum OwnThread {
-    /// Runs `body` on a new thread with that name (the system shows the first 15 bytes).
+    /// Runs `body` on a new thread, which the system shows by the first 15 bytes of that name.
     static func run(
         named name: String,
         quality: QualityOfService = .default,
         _ body: @escaping @Sendable () -> Void
     ) {
-        let thread = Thread(block: body)
-        thread.name = name
+        let thread = Thread {
+            showThread(as: name)
+            body()
+        }
         thread.qualityOfService = quality
         thread.start()
     }
 }
+
+#if os(Linux)
+/// Names the calling thread. Foundation tells the system a thread's name only if it is set after the thread has been
+/// started, by which time it may have ended, or by the thread itself once whoever started it has noted that it runs.
+private func showThread(as name: String) {
+    let file = open("/proc/thread-self/comm", O_WRONLY)
+    guard file >= 0 else { return }
+    var name = name
+    // A thread without a name works as well.
+    name.withUTF8 { _ = write(file, $0.baseAddress, $0.count) }
+    close(file)
+}
+#else
+/// Names the calling thread.
+private func showThread(as name: String) {
+    Thread.current.name = name
+}
+#endif

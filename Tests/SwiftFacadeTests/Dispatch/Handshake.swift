@@ -33,9 +33,12 @@ final class Handshake: Sendable {
 }
 
 /// Runs a closure that blocks on a thread of its own and suspends until it is done.
-func blocking<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async rethrows -> Value {
+func blocking<Value: Sendable>(
+    named name: String = "test",
+    _ body: @escaping @Sendable () throws -> Value
+) async rethrows -> Value {
     let arrival = Rendezvous<Result<Value, any Error>>()
-    OwnThread.run(named: "test") { arrival.settle(Result(catching: body)) }
+    OwnThread.run(named: name) { arrival.settle(Result(catching: body)) }
     switch await arrival.value() {
     case .success(let value): return value
     case .failure(let error): return try { throw error }()
