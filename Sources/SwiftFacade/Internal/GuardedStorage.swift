@@ -73,3 +73,27 @@ struct GuardedStorage<Lock, Value: ~Copyable>: ~Copyable {
 // The allocation is reached through the lock only; whoever shares the value among threads at the same
 // time, as readers do, asks for more than this.
 extension GuardedStorage: @unchecked Sendable where Value: ~Copyable {}
+
+/// A lock and its value with several owners: where somebody may still stand in the lock after whoever made it has let
+/// go of it.
+@usableFromInline
+final class SharedStorage<Lock, Value: ~Copyable>: Sendable {
+    @usableFromInline
+    let storage: GuardedStorage<Lock, Value>
+
+    @inlinable
+    init(_ value: consuming Value) {
+        storage = GuardedStorage(value)
+    }
+
+    @inlinable @inline(__always)
+    var lock: UnsafeMutablePointer<Lock> {
+        storage.lock
+    }
+
+    /// As ``GuardedStorage/value``.
+    @inlinable @inline(__always)
+    var value: UnsafeMutablePointer<Value> {
+        storage.value
+    }
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The mutex against priority inversion: the C mutex with inheritance switched on, and the value it
-// guards.
+// guards. How tasks wait for it has a file of its own.
 
 import CInterlock
 
@@ -14,8 +14,8 @@ import CInterlock
 /// The shape is that of `Synchronization.Mutex`, and so are its rules: closures never overlap, what goes
 /// in and comes out is `sending`, and the lock is `Sendable` whatever the value is.
 ///
-/// There is no suspending form: what a waiter lends is the priority of its thread, and a task that is suspended
-/// has none.
+/// In `async` code ``withLock(isolation:_:)-(_,(Value)->Output)`` suspends instead of blocking; it says what a task
+/// lends. A closure cannot suspend in either form.
 ///
 /// Not fair: a thread that comes while the holder lets go may pass those that sleep. Locking again on
 /// the thread that holds it is reported and ends the process. Where the system has no priority
@@ -23,12 +23,12 @@ import CInterlock
 @frozen
 public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
     @usableFromInline
-    let storage: GuardedStorage<ilk_mutex, Value>
+    let storage: SharedStorage<ilk_mutex, Value>
 
     /// A free mutex that guards `initialValue`. Allocates.
     @inlinable
     public init(_ initialValue: consuming sending Value) {
-        storage = GuardedStorage(initialValue)
+        storage = SharedStorage(initialValue)
         ilk_mutex_init(storage.lock, true)
     }
 
@@ -40,6 +40,11 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws; the mutex is given up first.
     @inlinable
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await withLock`"
+    )
     public borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
@@ -66,6 +71,11 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
     ///
     /// - Returns: What `body` returns, or `nil` if the mutex was not to be had in time.
     @inlinable
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await withLock`"
+    )
     public borrowing func withLock<Result: ~Copyable, Failure: Error>(
         until deadline: ContinuousClock.Instant,
         _ body: (inout sending Value) throws(Failure) -> sending Result
@@ -83,6 +93,11 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
     ///
     /// - Returns: What `body` returns, or `nil` if the mutex was not to be had in time.
     @inlinable
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await withLock`"
+    )
     public borrowing func withLock<Result: ~Copyable, Failure: Error>(
         timeout: Duration,
         _ body: (inout sending Value) throws(Failure) -> sending Result

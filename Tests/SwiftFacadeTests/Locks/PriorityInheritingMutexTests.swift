@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The inheriting mutex: exclusion, limits, misuse, and scenario 21: that the holder runs at the priority of
-// whoever waits.
+// The inheriting mutex with threads: exclusion, limits, misuse, and scenario 21: that the holder runs at the priority
+// of whoever waits, and what that is good for.
 
+import CInterlock
 import Foundation
 import Interlock
 import Synchronization
@@ -44,7 +45,8 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func lockingAgainIsReported() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let mutex = PriorityInheritingMutex(0)
-            mutex.withLock { _ in mutex.withLock { _ in } }
+            func lockTwice() { mutex.withLock { _ in mutex.withLock { _ in } } }
+            lockTwice()
         }
         #expect(result?.report.contains("interlock: ilk_mutex_lock(") == true)
     }
@@ -52,35 +54,22 @@ import Testing
     /// low:    [ locks ───────────── its own priority seen to be high's ── unlocks ]
     /// high:            waits ········································ [ locks ]
     ///
-    /// The kernel lends the priority while high sleeps; the effective priority of low's thread is read from
-    /// /proc. Real-time scheduling needs privilege.
-    @Test func theHolderRunsAtThePriorityOfWhoeverWaits() throws {
-        var high = sched_param()
-        high.sched_priority = 20
-        var before = sched_param()
-        var policy: Int32 = 0
-        pthread_getschedparam(pthread_self(), &policy, &before)
-        guard pthread_setschedparam(pthread_self(), SCHED_FIFO, &high) == 0 else {
-            print("skipped theHolderRunsAtThePriorityOfWhoeverWaits: no privilege for SCHED_FIFO")
-            return
-        }
-        pthread_setschedparam(pthread_self(), policy, &before)
-
+    /// The kernel lends the priority while high sleeps.
+    @Test(.enabled(if: RealTime.isAllowed, "no privilege for SCHED_FIFO"))
+    func theHolderRunsAtThePriorityOfWhoeverWaits() {
         let mutex = PriorityInheritingMutex(0)
         let held = Event()
         let inherited = Atomic<Bool>(false)
         let low = TestThread {
             mutex.withLock { _ in
                 held.happen()
-                let raised = eventually { effectivePriority() == -21 }
+                let raised = eventually { RealTime.effective == 20 }
                 inherited.store(raised, ordering: .releasing)
             }
         }
         held.wait()
         let waiting = TestThread {
-            var high = sched_param()
-            high.sched_priority = 20
-            pthread_setschedparam(pthread_self(), SCHED_FIFO, &high)
+            RealTime.become(20)
             mutex.withLock { _ in }
         }
         low.join()
@@ -88,15 +77,96 @@ import Testing
         let raised = inherited.load(ordering: .acquiring)
         #expect(raised)
     }
+
+    /// Scenario 21, on one processor. Whoever is ready and of the highest priority runs, so the order is given:
+    ///
+    ///     low (10)     [ locks, lets high and medium begin      works, unlocks ]
+    ///     high (30)              waits ······································· [ locks ]
+    ///     medium (20)                          ready, and hogs the processor once it gets it
+    ///
+    /// With inheritance low works at high's priority, and high has the lock before medium has taken a step.
+    @Test(.enabled(if: RealTime.isAllowed, "no privilege for SCHED_FIFO"), .timeLimit(.minutes(1)))
+    func withInheritanceHighWaitsForLowsSectionOnly() {
+        let mutex = PriorityInheritingMutex(0)
+        let stepsOfMedium = Inversion().run { section in mutex.withLock { _ in section() } }
+        #expect(stepsOfMedium == 0)
+    }
+
+    /// The same with the same mutex, inheritance switched off: medium keeps low from working and high from going on
+    /// for as long as it likes, here until it is told to stop. That the test above could fail.
+    @Test(.enabled(if: RealTime.isAllowed, "no privilege for SCHED_FIFO"), .timeLimit(.minutes(1)))
+    func withoutInheritanceHighWaitsForMediumAsLongAsItHogsTheProcessor() {
+        let mutex = PlainMutex()
+        let stepsOfMedium = Inversion().run(mutex.withLock)
+        #expect(stepsOfMedium >= Inversion.patience)
+    }
 }
 
-/// The kernel's priority of the calling thread: for a real-time thread, minus one minus its priority.
-private func effectivePriority() -> Int? {
-    guard let stat = try? String(contentsOfFile: "/proc/thread-self/stat", encoding: .utf8) else {
-        return nil
+/// The C core's mutex without inheritance.
+private final class PlainMutex: @unchecked Sendable {
+    // A C object, made for any number of threads.
+    private let mutex = UnsafeMutablePointer<ilk_mutex>.allocate(capacity: 1)
+
+    init() { ilk_mutex_init(mutex, false) }
+    deinit { mutex.deallocate() }
+
+    func withLock(_ section: () -> Void) {
+        ilk_mutex_lock(mutex)
+        section()
+        ilk_mutex_unlock(mutex)
     }
-    // The name may hold spaces; it ends with the last parenthesis. The priority is the 18th field, the state
-    // after the name the third.
-    let fields = stat[stat.lastIndex(of: ")")!...].split(separator: " ").dropFirst()
-    return Int(fields[fields.startIndex + 15])
+}
+
+/// Three threads of real-time priority on one processor, one lock.
+private final class Inversion: Sendable {
+    /// How many steps medium takes before it is told to stop, if high has not told it before.
+    static let patience = 2_000_000
+
+    private let mediumSteps = Atomic<Int>(0)
+    private let stepsWhenHighHadIt = Atomic<Int>(-1)
+    private let mayEnd = Atomic<Bool>(false)
+    private let ready = DispatchSemaphore(value: 0)
+    private let (lowGoes, mediumGoes, highGoes) = (
+        DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+    )
+
+    /// How many steps medium had taken when high got the lock.
+    func run(_ withLock: @escaping @Sendable (() -> Void) -> Void) -> Int {
+        let low = start(10, lowGoes) { [self] in
+            withLock {
+                highGoes.signal()  // runs at once, until it waits for the lock
+                mediumGoes.signal()
+            }
+        }
+        let medium = start(20, mediumGoes) { [self] in
+            while !mayEnd.load(ordering: .acquiring) { mediumSteps.add(1, ordering: .relaxed) }
+        }
+        let high = start(30, highGoes) { [self] in
+            withLock { stepsWhenHighHadIt.store(mediumSteps.load(ordering: .relaxed), ordering: .relaxed) }
+            mayEnd.store(true, ordering: .releasing)
+        }
+        for _ in 0..<3 { ready.wait() }
+        lowGoes.signal()
+        // From another processor; where there is none, from what the system leaves to ordinary threads.
+        _ = eventually {
+            mayEnd.load(ordering: .acquiring) || mediumSteps.load(ordering: .relaxed) >= Self.patience
+        }
+        mayEnd.store(true, ordering: .releasing)
+        for thread in [low, medium, high] { thread.join() }
+        return stepsWhenHighHadIt.load(ordering: .relaxed)
+    }
+
+    private func start(
+        _ priority: Int32,
+        _ go: DispatchSemaphore,
+        _ body: @escaping @Sendable () -> Void
+    ) -> TestThread {
+        TestThread { [self] in
+            pinThread(0)
+            RealTime.become(priority)
+            ready.signal()
+            go.wait()
+            body()
+        }
+    }
 }

@@ -24,6 +24,7 @@ import Testing
         struct Source { func next() -> Int? { nil } }
         let url = URL(fileURLWithPath: "/")
         let urls = [url]
+        let levels = PriorityInheritingMutex<[Int]>([]), level = 1
         let path = "", name = "", user = "", from = "", to = "", amount = 1
         let workers = [Worker()], source = Source(), job = Job()
         let images = SafeDictionary<String, Image>()

@@ -173,6 +173,33 @@ import Testing
             wrong: "func f(_ barrier: ThreadBarrier) async throws { _ = barrier.wait() }",
             complaint: "not marked with 'await'"
         ),
+        Program(
+            claim: "a task does not block its thread in a mutex",
+            right:
+                "func f(_ mutex: borrowing PriorityInheritingMutex<Int>) async throws { try await mutex.withLock { $0 += 1 } }",
+            wrong:
+                "func f(_ mutex: borrowing PriorityInheritingMutex<Int>) async throws { mutex.withLock { $0 += 1 } }",
+            complaint: "not marked with 'await'"
+        ),
+        Program(
+            claim: "what a task's closure takes to another thread is not used beside it",
+            right: """
+                final class Box { var value = 0 }
+                func f(_ mutex: borrowing PriorityInheritingMutex<Int>) async throws {
+                    let box = Box()
+                    try await mutex.withLock { $0 = box.value }
+                }
+                """,
+            wrong: """
+                final class Box { var value = 0 }
+                func f(_ mutex: borrowing PriorityInheritingMutex<Int>) async throws {
+                    let box = Box()
+                    try await mutex.withLock { $0 = box.value }
+                    box.value = 1
+                }
+                """,
+            complaint: "risks causing data races"
+        ),
     ]
 
     @Test(arguments: programs) func theRightTwinCompilesAndTheWrongProgramDoesNot(program: Program) throws {

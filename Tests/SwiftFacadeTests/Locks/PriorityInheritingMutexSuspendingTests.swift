@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The inheriting mutex with tasks: exclusion with threads, limits, cancellation, errors, what is lent, and that
+// neither a thread of the cooperative pool nor anything else is held by those who wait.
+
+import Foundation
+import Interlock
+import Synchronization
+import Testing
+
+@Suite(.serialized, .timeLimit(.minutes(5))) struct PriorityInheritingMutexSuspendingTests {
+    /// A thread that holds a mutex from its beginning until it is let go.
+    private final class Holder<Value: ~Copyable>: Sendable {
+        private let held = Event()
+        private let end = Event()
+        private let thread: TestThread
+
+        init(_ withLock: @escaping @Sendable (() -> Void) -> Void) {
+            thread = TestThread { [held, end] in
+                withLock {
+                    held.happen()
+                    end.wait()
+                }
+            }
+            held.wait()
+        }
+
+        func letGo() {
+            end.happen()
+            thread.join()
+        }
+    }
+
+    /// The mutex in a reference, for closures that escape.
+    private final class Shared<Value: ~Copyable>: Sendable {
+        let mutex: PriorityInheritingMutex<Value>
+
+        init(_ value: consuming sending Value) { mutex = PriorityInheritingMutex(value) }
+
+        func hold() -> Holder<Value> { Holder { section in self.mutex.withLock { _ in section() } } }
+    }
+
+    /// The threads that wait for tasks, as the system shows them.
+    private static func waitingThreads() -> Int {
+        let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+        return tasks.count { task in
+            (try? String(contentsOfFile: "/proc/self/task/\(task)/comm", encoding: .utf8))?
+                .hasPrefix("interlock.mutex") == true
+        }
+    }
+
+    @Test func threadsAndTasksNeverOverlap() async throws {
+        let shared = Shared(0)
+        let threads = (0..<2).map { _ in
+            TestThread { for _ in 0..<2_000 { shared.mutex.withLock { $0 += 1 } } }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask { for _ in 0..<500 { try await shared.mutex.withLock { $0 += 1 } } }
+            }
+            try await group.waitForAll()
+        }
+        threads.forEach { $0.join() }
+        #expect(try await shared.mutex.withLock { $0 } == 6_000)
+    }
+
+    /// holder: [ has the mutex ································ lets go ]
+    /// tasks:        wait, more of them than the pool has threads      [ one after another ]
+    /// others:       run all the same
+    @Test func tasksThatWaitHoldNoThreadOfThePool() async throws {
+        let shared = Shared(0)
+        let holder = shared.hold()
+        let count = 4 * ProcessInfo.processInfo.activeProcessorCount
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<count { group.addTask { try await shared.mutex.withLock { $0 += 1 } } }
+            #expect(await eventuallySuspending { Self.waitingThreads() == count })
+            // Would never end if those held the pool.
+            await withTaskGroup(of: Void.self) { others in
+                for _ in 0..<100 { others.addTask { await Task.yield() } }
+            }
+            holder.letGo()
+            try await group.waitForAll()
+        }
+        #expect(try await shared.mutex.withLock { $0 } == count)
+        #expect(await eventuallySuspending { Self.waitingThreads() == 0 })
+    }
+
+    /// task:   waits ── cancelled: goes on, and what its closure captured is gone
+    /// holder: has the mutex all the time; then it and the mutex go
+    @Test func aCancelledWaitEndsAtOnceAndLeavesNothingBehind() async throws {
+        let values = LifetimeCounter()
+        let captures = LifetimeCounter()
+        do {
+            let shared = Shared(Counted(0, values))
+            let holder = shared.hold()
+            let captured = Counted(1, captures)
+            let task = Task { [captured] in
+                try await shared.mutex.withLock { _ in Issue.record("ran \(captured)") }
+            }
+            #expect(await eventuallySuspending { Self.waitingThreads() == 1 })
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            holder.letGo()
+        }
+        #expect(await eventuallySuspending { captures.living == 0 && values.living == 0 })
+        #expect(await eventuallySuspending { Self.waitingThreads() == 0 })
+    }
+
+    @Test func whatACancelledClosureCapturedIsReleasedWhileTheMutexIsStillHeld() async throws {
+        let captures = LifetimeCounter()
+        let shared = Shared(0)
+        let holder = shared.hold()
+        let task = Task {
+            let captured = Counted(1, captures)
+            try await shared.mutex.withLock { $0 += captured.id }
+        }
+        #expect(await eventuallySuspending { Self.waitingThreads() == 1 })
+        task.cancel()
+        _ = await task.result
+        #expect(captures.living == 0)
+        #expect(Self.waitingThreads() == 1, "the thread cannot be called back")
+        holder.letGo()
+        #expect(await eventuallySuspending { Self.waitingThreads() == 0 })
+        #expect(try await shared.mutex.withLock { $0 } == 0)
+    }
+
+    @Test func aCancelledTaskStillTakesAFreeMutexAndDoesNotWaitForATakenOne() async throws {
+        let shared = Shared(0)
+        let free = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await shared.mutex.withLock { $0 += 1 }
+        }
+        try await free.value
+        let holder = shared.hold()
+        let taken = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await shared.mutex.withLock { $0 += 1 }
+        }
+        await #expect(throws: CancellationError.self) { try await taken.value }
+        #expect(Self.waitingThreads() == 0, "none was made")
+        holder.letGo()
+        #expect(try await shared.mutex.withLock { $0 } == 1)
+    }
+
+    /// Cancel and release race: the closure has run and its result comes, or it never runs.
+    @Test func cancellationRacingAReleaseRunsAllOrNothing() async throws {
+        for _ in 0..<200 {
+            let shared = Shared(0)
+            let holder = shared.hold()
+            let task = Task {
+                try await shared.mutex.withLock {
+                    $0 += 1
+                    return $0
+                }
+            }
+            async let released: Void = Task.detached { holder.letGo() }.value
+            task.cancel()
+            await released
+            let result = try? await task.value
+            #expect(try await shared.mutex.withLock { $0 } == (result == nil ? 0 : 1))
+        }
+        #expect(await eventuallySuspending { Self.waitingThreads() == 0 })
+    }
+
+    @Test func limitsAreKept() async throws {
+        let shared = Shared(0)
+        let holder = shared.hold()
+        let begin = ContinuousClock.now
+        let late: Void? = try await shared.mutex.withLock(timeout: .milliseconds(20)) { _ in
+            Issue.record("ran")
+        }
+        #expect(late == nil && ContinuousClock.now - begin >= .milliseconds(20))
+        let passed: Void? = try await shared.mutex.withLock(until: begin) { _ in Issue.record("ran") }
+        #expect(passed == nil)
+        let waiting = Task { try await shared.mutex.withLock(timeout: .seconds(Int64.max)) { $0 + 1 } }
+        #expect(await eventuallySuspending { Self.waitingThreads() == 1 })
+        holder.letGo()
+        #expect(try await waiting.value == 1)
+        #expect(try await shared.mutex.withLock(until: begin) { $0 } == 0, "a passed deadline takes a free one")
+        #expect(await eventuallySuspending { Self.waitingThreads() == 0 })
+    }
+
+    enum Refusal: Error, Equatable { case refused }
+
+    @Test(arguments: [false, true]) func errorsKeepTheirTypeAndTheMutexIsGivenUp(waiting: Bool) async throws {
+        let shared = Shared(0)
+        for limited in [false, true] {
+            let holder = waiting ? shared.hold() : nil
+            let task = Task { () -> TaskLockError<Refusal>? in
+                do throws(TaskLockError<Refusal>) {
+                    if limited {
+                        try await shared.mutex.withLock(timeout: .seconds(60)) { (value) throws(Refusal) in
+                            value += 1
+                            throw .refused
+                        }
+                    } else {
+                        try await shared.mutex.withLock { (value) throws(Refusal) in
+                            value += 1
+                            throw .refused
+                        }
+                    }
+                    return nil
+                } catch {
+                    return error
+                }
+            }
+            if let holder {
+                #expect(await eventuallySuspending { Self.waitingThreads() == 1 })
+                holder.letGo()
+            }
+            #expect(await task.value == .body(.refused))
+            #expect(await eventuallySuspending { Self.waitingThreads() == 0 })
+        }
+        #expect(try await shared.mutex.withLock { $0 } == 2)
+        let holder = shared.hold()
+        let cancelled = Task { () -> TaskLockError<Refusal>? in
+            do throws(TaskLockError<Refusal>) {
+                try await shared.mutex.withLock { (_) throws(Refusal) in throw .refused }
+                return nil
+            } catch {
+                return error
+            }
+        }
+        cancelled.cancel()
+        #expect(await cancelled.value == .cancelled)
+        holder.letGo()
+    }
+
+    @Test func noncopyableValuesAndResultsGoThrough() async throws {
+        let counter = LifetimeCounter()
+        do {
+            let shared = Shared(Optional(CountedUnique(7, counter)))
+            let holder = shared.hold()
+            let task = Task {
+                let taken = try await shared.mutex.withLock { value in value.take() }
+                return id(taken)
+            }
+            #expect(await eventuallySuspending { Self.waitingThreads() == 1 })
+            holder.letGo()
+            #expect(try await task.value == 7)
+            #expect(counter.living == 0)
+        }
+        #expect(counter.total == 1)
+    }
+
+    @MainActor @Test func theCallerStaysOnItsActor() async throws {
+        let shared = Shared(0)
+        let holder = shared.hold()
+        Task.detached {
+            #expect(await eventuallySuspending { Self.waitingThreads() == 1 })
+            holder.letGo()
+        }
+        try await shared.mutex.withLock { $0 += 1 }
+        MainActor.assertIsolated()
+    }
+
+    /// low:    [ holds ──────────────── its own priority seen to be the task's ── lets go ]
+    /// task:            waits, on an executor of priority 20 ·········· [ runs at priority 20 ]
+    @Test(.enabled(if: RealTime.isAllowed, "no privilege for SCHED_FIFO"))
+    func aTaskLendsThePriorityOfTheThreadItRunsOn() async throws {
+        let shared = Shared(0)
+        let held = Event()
+        let raised = Atomic<Bool>(false)
+        let low = TestThread {
+            shared.mutex.withLock { _ in
+                held.happen()
+                raised.store(eventually { RealTime.effective == 20 }, ordering: .releasing)
+            }
+        }
+        held.wait()
+        let executor = RealTimeExecutor(priority: 20)
+        let task = Task(executorPreference: executor) {
+            let before = RealTime.own
+            let inside = try await shared.mutex.withLock { _ in RealTime.own }
+            return [before, inside]
+        }
+        #expect(try await task.value == [20, 20])
+        low.join()
+        executor.stop()
+        let wasRaised = raised.load(ordering: .acquiring)
+        #expect(wasRaised)
+    }
+}

@@ -1,0 +1,1 @@
+../Conformance/Throughput/Pinning.swift

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Real-time scheduling for tests of priority: asking for it, asking what the kernel gives a thread at the moment, and
+// an executor that runs tasks on a thread that has it.
+
+import Foundation
+import Interlock
+import Synchronization
+
+enum RealTime {
+    /// Whether threads of this process may have real-time priorities. Tests that need them are skipped otherwise.
+    static let isAllowed: Bool = {
+        let allowed = Atomic<Bool>(false)
+        TestThread { allowed.store(become(1), ordering: .releasing) }.join()
+        return allowed.load(ordering: .acquiring)
+    }()
+
+    /// Gives the calling thread a real-time priority (1 to 99, first in first out), for the rest of its life.
+    @discardableResult
+    static func become(_ priority: Int32) -> Bool {
+        var parameters = sched_param()
+        parameters.sched_priority = priority
+        return pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters) == 0
+    }
+
+    /// The real-time priority the calling thread has by itself, 0 for none.
+    static var own: Int32 {
+        var parameters = sched_param()
+        var policy: Int32 = 0
+        pthread_getschedparam(pthread_self(), &policy, &parameters)
+        return policy == SCHED_FIFO ? parameters.sched_priority : 0
+    }
+
+    /// The real-time priority the kernel runs the calling thread at, what it was lent included; 0 for none.
+    static var effective: Int? {
+        guard let stat = try? String(contentsOfFile: "/proc/thread-self/stat", encoding: .utf8) else {
+            return nil
+        }
+        // The name may hold spaces; it ends with the last parenthesis. The priority is the 18th field, the state
+        // after the name the third; of a real-time thread it is minus one minus its own.
+        let fields = stat[stat.lastIndex(of: ")")!...].split(separator: " ").dropFirst()
+        guard let kernel = Int(fields[fields.startIndex + 15]) else { return nil }
+        return kernel < 0 ? -1 - kernel : 0
+    }
+}
+
+/// Runs tasks one after another on one thread of real-time priority, which ends with ``stop()``.
+final class RealTimeExecutor: TaskExecutor {
+    private let jobs = SafeArray<UnownedJob>()
+    private let wanted = DispatchSemaphore(value: 0)
+    private let ended = DispatchSemaphore(value: 0)
+
+    init(priority: Int32) {
+        let thread = Thread { [self] in
+            RealTime.become(priority)
+            while true {
+                wanted.wait()
+                guard let job = jobs.popFirst() else { break }
+                job.runSynchronously(on: asUnownedTaskExecutor())
+            }
+            ended.signal()
+        }
+        thread.start()
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        jobs.append(UnownedJob(job))
+        wanted.signal()
+    }
+
+    /// Ends the thread. When the tasks have ended.
+    func stop() {
+        wanted.signal()
+        ended.wait()
+    }
+}
