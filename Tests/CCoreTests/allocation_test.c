@@ -143,7 +143,8 @@ static void wait_in_everything(void *context) {
     ilk_rwlock_read_lock(&lock);
     check_equal(ilk_rwlock_write_lock_until(&lock, soon), ILK_TIMEDOUT);
     ilk_rwlock_read_unlock(&lock);
-    ilk_rwlock_upgradable_lock(&lock);
+    check_equal(ilk_rwlock_upgradable_lock_until(&lock, soon), ILK_OK);
+    check_equal(ilk_rwlock_upgradable_lock_until(&lock, soon), ILK_TIMEDOUT);
     ilk_rwlock_upgrade(&lock);
     ilk_rwlock_downgrade(&lock);
     ilk_rwlock_read_unlock(&lock);

@@ -73,6 +73,8 @@ static void use_rwlock() {
     require(ilk_rwlock_try_read_lock(&lock));
     require(!ilk_rwlock_try_write_lock(&lock));
     require(ilk_rwlock_write_lock_until(&lock, ilk_now_ns()) == ILK_TIMEDOUT);
+    require(ilk_rwlock_upgradable_lock_until(&lock, ilk_now_ns()) == ILK_OK);
+    ilk_rwlock_upgradable_unlock(&lock);
     ilk_rwlock_read_unlock(&lock);
     ilk_rwlock_destroy(&lock);
 }

@@ -368,19 +368,26 @@ static void a_passed_deadline_still_takes_a_free_lock(void **state) {
     ilk_rwlock_read_unlock(&lock);
     check_equal(ilk_rwlock_write_lock_until(&lock, ilk_now_ns()), ILK_OK);
     ilk_rwlock_write_unlock(&lock);
+    check_equal(ilk_rwlock_read_lock_until(&lock, 0), ILK_OK);
+    check_equal(ilk_rwlock_upgradable_lock_until(&lock, 0), ILK_OK); /* beside a reader */
+    check_equal(ilk_rwlock_write_lock_until(&lock, 0), ILK_TIMEDOUT);
+    ilk_rwlock_read_unlock(&lock);
+    ilk_rwlock_upgrade(&lock);
+    ilk_rwlock_write_unlock(&lock);
     check_free(&lock);
 }
 
 static void a_wait_times_out_and_not_early(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
-    for (int mode = READ; mode <= WRITE; mode++) {
+    for (int mode = READ; mode <= UPGRADABLE; mode++) {
         struct actor holder;
         actor_enter(&holder, &lock, WRITE);
         const uint64_t deadlines[] = {0, ilk_now_ns() - 1, ilk_deadline_in_ns(MILLISECONDS(3))};
         for (int i = 0; i < 3; i++) {
-            ilk_status status = mode == READ ? ilk_rwlock_read_lock_until(&lock, deadlines[i])
-                                             : ilk_rwlock_write_lock_until(&lock, deadlines[i]);
+            ilk_status status = mode == READ    ? ilk_rwlock_read_lock_until(&lock, deadlines[i])
+                                : mode == WRITE ? ilk_rwlock_write_lock_until(&lock, deadlines[i])
+                                                : ilk_rwlock_upgradable_lock_until(&lock, deadlines[i]);
             check_equal(status, ILK_TIMEDOUT);
             check(ilk_now_ns() >= deadlines[i]);
         }
@@ -392,7 +399,7 @@ static void a_wait_times_out_and_not_early(void **state) {
 /* A wait with a deadline that is far away is served like one without. */
 static void a_timed_wait_is_served_in_time(void **state) {
     (void)state;
-    for (int mode = READ; mode <= WRITE; mode++) {
+    for (int mode = READ; mode <= UPGRADABLE; mode++) {
         ilk_rwlock lock = ILK_RWLOCK_INIT;
         struct actor holder, waiter;
         actor_enter(&holder, &lock, WRITE);

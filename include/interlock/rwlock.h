@@ -110,6 +110,9 @@ static inline void ilk_rwlock_downgrade(ilk_rwlock *lock);
  * upgradables. Otherwise as ilk_rwlock_write_lock. */
 static inline void ilk_rwlock_upgradable_lock(ilk_rwlock *lock);
 
+/* Takes the lock upgradable, waiting until `deadline_ns` at most. As ilk_rwlock_write_lock_until. */
+ILK_MUST_USE ilk_status ilk_rwlock_upgradable_lock_until(ilk_rwlock *lock, uint64_t deadline_ns);
+
 /* Gives up a lock held upgradable (and not upgraded: that is a write lock). Does not block.
  * Misuse: nobody holds the lock upgradable. */
 static inline void ilk_rwlock_upgradable_unlock(ilk_rwlock *lock);

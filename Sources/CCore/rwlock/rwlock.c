@@ -470,6 +470,15 @@ void ilk__rwlock_upgradable_lock_slow(ilk_rwlock *lock) {
     (void)lock_slow(lock, ILK__UPGRADABLE, ILK_FOREVER, "ilk_rwlock_upgradable_lock");
 }
 
+ilk_status ilk_rwlock_upgradable_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
+    if (enter_if_admitted(lock, ILK__UPGRADABLE, "ilk_rwlock_upgradable_lock_until") ||
+        lock_slow(lock, ILK__UPGRADABLE, deadline_ns, "ilk_rwlock_upgradable_lock_until") == ILK_OK) {
+        ilk__held_more(lock);
+        return ILK_OK;
+    }
+    return ILK_TIMEDOUT;
+}
+
 void ilk__rwlock_upgradable_unlock_slow(ilk_rwlock *lock) {
     uint32_t word = ilk__rwlock_look(lock);
     if ((word & ILK__RWLOCK_UPGRADABLE) == 0) {

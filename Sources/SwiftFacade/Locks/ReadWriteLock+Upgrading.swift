@@ -39,6 +39,42 @@ extension ReadWriteLock where Value: ~Copyable {
         return try body(&view)
     }
 
+    /// Runs `body` as ``withUpgradableLock(_:)`` does, waiting for the lock until `deadline` at most.
+    ///
+    /// A deadline that has passed still takes a lock that needs no waiting. The limit is not on `upgrade`, which waits
+    /// for the readers that are there and for nobody else.
+    ///
+    /// - Returns: What `body` returns, or `nil` if the lock was not to be had in time and `body` did not run.
+    @inlinable
+    public borrowing func withUpgradableLock<Result: ~Copyable, Failure: Error>(
+        until deadline: ContinuousClock.Instant,
+        _ body: (inout UpgradableView) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result? {
+        guard ilk_rwlock_upgradable_lock_until(storage.lock, Interlock.deadline(at: deadline)) == ILK_OK
+        else {
+            return nil
+        }
+        var view = UpgradableView(lock: storage.lock, location: storage.value)
+        defer { view.giveUp() }
+        return try body(&view)
+    }
+
+    /// Runs `body` as ``withUpgradableLock(_:)`` does, waiting for the lock for `timeout` at most.
+    ///
+    /// - Returns: What `body` returns, or `nil` if the lock was not to be had in time and `body` did not run.
+    @inlinable
+    public borrowing func withUpgradableLock<Result: ~Copyable, Failure: Error>(
+        timeout: Duration,
+        _ body: (inout UpgradableView) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result? {
+        guard ilk_rwlock_upgradable_lock_until(storage.lock, Interlock.deadline(in: timeout)) == ILK_OK else {
+            return nil
+        }
+        var view = UpgradableView(lock: storage.lock, location: storage.value)
+        defer { view.giveUp() }
+        return try body(&view)
+    }
+
     /// Runs `change` while holding the lock for writing, then `read` while still holding it for reading.
     ///
     /// No writer comes between the two, so `read` sees exactly what `change` left; other readers are
@@ -56,6 +92,41 @@ extension ReadWriteLock where Value: ~Copyable {
         downgrading read: (borrowing Value, consuming Change) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
         ilk_rwlock_write_lock(storage.lock)
+        return try changeThenRead(change, read)
+    }
+
+    /// Runs `change` and `read` as ``withWriteLock(_:downgrading:)`` does, waiting for the lock until `deadline` at most.
+    ///
+    /// - Returns: What `read` returns, or `nil` if the lock was not to be had in time and neither ran.
+    @inlinable
+    public borrowing func withWriteLock<Change: ~Copyable, Result: ~Copyable, Failure: Error>(
+        until deadline: ContinuousClock.Instant,
+        _ change: (inout Value) throws(Failure) -> Change,
+        downgrading read: (borrowing Value, consuming Change) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result? {
+        guard takeForWriting(waitingUntil: { Interlock.deadline(at: deadline) }) else { return nil }
+        return try changeThenRead(change, read)
+    }
+
+    /// Runs `change` and `read` as ``withWriteLock(_:downgrading:)`` does, waiting for the lock for `timeout` at most.
+    ///
+    /// - Returns: What `read` returns, or `nil` if the lock was not to be had in time and neither ran.
+    @inlinable
+    public borrowing func withWriteLock<Change: ~Copyable, Result: ~Copyable, Failure: Error>(
+        timeout: Duration,
+        _ change: (inout Value) throws(Failure) -> Change,
+        downgrading read: (borrowing Value, consuming Change) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result? {
+        guard takeForWriting(waitingUntil: { Interlock.deadline(in: timeout) }) else { return nil }
+        return try changeThenRead(change, read)
+    }
+
+    /// With the lock held for writing, which it gives up.
+    @inlinable @inline(__always)
+    borrowing func changeThenRead<Change: ~Copyable, Result: ~Copyable, Failure: Error>(
+        _ change: (inout Value) throws(Failure) -> Change,
+        _ read: (borrowing Value, consuming Change) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
         let value = storage.value
         let made: Change
         do {

@@ -22,6 +22,9 @@ static ilk_status take(struct actor *actor) {
         ilk_rwlock_write_lock(actor->lock);
         return ILK_OK;
     case UPGRADABLE:
+        if (!for_ever) {
+            return ilk_rwlock_upgradable_lock_until(actor->lock, actor->deadline_ns);
+        }
         ilk_rwlock_upgradable_lock(actor->lock);
         return ILK_OK;
     }

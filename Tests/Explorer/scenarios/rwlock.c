@@ -111,6 +111,16 @@ static void upgrade(void) {
     ilk_rwlock_write_unlock(&s.lock);
 }
 
+static void upgrade_until(void) {
+    if (ilk_rwlock_upgradable_lock_until(&s.lock, SOON) == ILK_OK) {
+        uint32_t seen = look();
+        ilk_rwlock_upgrade(&s.lock);
+        ex_expect(look() == seen, "a write came between the upgradable read and the upgrade");
+        change();
+        ilk_rwlock_write_unlock(&s.lock);
+    }
+}
+
 static void upgrade_then_downgrade(void) {
     ilk_rwlock_upgradable_lock(&s.lock);
     uint32_t seen = look();
@@ -165,6 +175,8 @@ PAIR(upgradable_upgrade, upgradable, upgrade);
 PAIR(upgradable_write, upgradable, write);
 PAIR(upgrade_write_until, upgrade, write_until);
 PAIR(upgrade_read_until, upgrade, read_until);
+PAIR(write_upgrade_until, write, upgrade_until);
+PAIR(upgrade_upgrade_until, upgrade, upgrade_until);
 PAIR(upgrade_downgrade_read, upgrade_then_downgrade, read);
 PAIR(upgrade_downgrade_write, upgrade_then_downgrade, write);
 PAIR(write_twice_read_twice, write_twice, read_twice);
@@ -182,3 +194,4 @@ TRIPLE(read_write_try_write, read, write, try_write);
 TRIPLE(read_write_downgrade, read, write, write_then_read);
 TRIPLE(write_upgrade_downgrade, write, upgrade, write_then_read);
 TRIPLE(read_upgrade_write_until, read, upgrade, write_until);
+TRIPLE(read_write_upgrade_until, read, write, upgrade_until);

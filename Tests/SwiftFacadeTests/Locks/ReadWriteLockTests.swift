@@ -107,6 +107,21 @@ import Testing
             onThreads(1) { _ in
                 #expect(lock.withReadLock(timeout: .milliseconds(1)) { _ in Issue.record("ran") } == nil)
                 #expect(lock.withReadLock(until: .now) { _ in Issue.record("ran") } == nil)
+                #expect(lock.withUpgradableLock(until: .now) { _ in Issue.record("ran") } == nil)
+                #expect(
+                    lock.withUpgradableLock(timeout: .milliseconds(1)) { _ in Issue.record("ran") } == nil
+                )
+                let never: (borrowing Int, consuming Void) -> sending Void = { _, _ in Issue.record("ran") }
+                #expect(
+                    lock.withWriteLock(until: .now, { _ in Issue.record("ran") }, downgrading: never) == nil
+                )
+                #expect(
+                    lock.withWriteLock(
+                        timeout: .milliseconds(1),
+                        { _ in Issue.record("ran") },
+                        downgrading: never
+                    ) == nil
+                )
             }
         }
     }
@@ -118,6 +133,11 @@ import Testing
         #expect(lock.withWriteLock(until: past) { $0 } == 7)
         #expect(lock.withReadLock(timeout: .zero) { $0 } == 7)
         #expect(lock.withWriteLock(timeout: .seconds(Int64.max)) { $0 } == 7)
+        #expect(lock.withUpgradableLock(until: past) { view in view.upgrade { $0 } } == 7)
+        #expect(lock.withUpgradableLock(timeout: .zero) { view in view.value } == 7)
+        #expect(lock.withWriteLock(until: past, { $0 += 1 }, downgrading: { value, _ in value }) == 8)
+        #expect(lock.withWriteLock(timeout: .zero, { $0 }, downgrading: { $0 + $1 }) == 16)
+        #expect(lock.withWriteLockIfAvailable { $0 } == 8, "each was given up")
     }
 
     /// upgradable: [ reads ── reader beside it ── upgrade ── writes ]
