@@ -16,7 +16,9 @@ let forever = UInt64.max
 /// The C deadline for `instant`. One that has passed yields a deadline that has passed.
 @usableFromInline
 func deadline(at instant: ContinuousClock.Instant) -> UInt64 {
-    deadline(in: ContinuousClock.now.duration(to: instant))
+    let now = ContinuousClock.now
+    // The way back to a moment long past may be too long for a duration.
+    return instant <= now ? 0 : deadline(in: now.duration(to: instant))
 }
 
 /// The C deadline `timeout` from now. Saturates: a negative timeout has passed already, one too long
@@ -26,12 +28,28 @@ func deadline(in timeout: Duration) -> UInt64 {
     ilk_deadline_in_ns(nanoseconds(timeout))
 }
 
+/// The moment `timeout` from now, for a task's wait. One too long for any clock is cut to what is never reached:
+/// adding it would overflow.
+@usableFromInline
+func moment(in timeout: Duration) -> ContinuousClock.Instant {
+    .now.advanced(by: min(max(timeout, .zero), .seconds(neverInSeconds)))
+}
+
+/// Whether an alarm for `instant` would ever go off. The runtime's alarms trap on times that do not fit 64 bits of
+/// nanoseconds, so those are not to be set.
+func isReached(_ instant: ContinuousClock.Instant) -> Bool {
+    instant < .now.advanced(by: .seconds(neverInSeconds))
+}
+
+/// A century.
+private let neverInSeconds = 100 * 366 * 86_400
+
 /// `duration` in whole nanoseconds, rounded up so that a wait is never shorter than asked, from 0 to
 /// `UInt64.max`.
 func nanoseconds(_ duration: Duration) -> UInt64 {
+    guard duration > .zero else { return 0 }
+    // Longer ones do not fit, and of much longer ones even asking for the components traps.
+    guard duration < .seconds(18_446_744_073) else { return forever }
     let (seconds, attoseconds) = duration.components
-    guard seconds >= 0, attoseconds >= 0 else { return 0 }
-    let (whole, tooLong) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
-    let (sum, carried) = whole.addingReportingOverflow(UInt64(attoseconds + 999_999_999) / 1_000_000_000)
-    return tooLong || carried ? forever : sum
+    return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds + 999_999_999) / 1_000_000_000
 }

@@ -65,3 +65,19 @@ func takeOver<Element: ~Copyable>(
     }
     return result
 }
+
+/// Lets `take` get the bytes of up to so many elements out of a ring and into what is left of `span`; it answers how
+/// many they are.
+@inlinable @inline(__always)
+func moveOver<Element: ~Copyable>(
+    into span: inout OutputSpan<Element>,
+    _ take: (UnsafeMutableRawPointer, Int) -> Int
+) -> Int {
+    span.withUnsafeMutableBufferPointer { buffer, initialized in
+        let room = buffer.count - initialized
+        guard room > 0, let memory = buffer.baseAddress else { return 0 }
+        let moved = take(memory + initialized, room)
+        initialized += moved
+        return moved
+    }
+}

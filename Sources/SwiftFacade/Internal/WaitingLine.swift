@@ -71,12 +71,14 @@ final class WaitingLine: Sendable {
         in section: @escaping @Sendable (() -> Void) -> Void = { $0() },
         admitWith admit: @escaping @Sendable (inout WaiterQueue) -> WaiterQueue?
     ) async -> WaitOutcome {
-        let alarm = deadline.map { deadline in
-            Task {
-                // Cancelled, and thereby silent, when the wait is over.
-                guard (try? await Task.sleep(until: deadline, clock: .continuous)) != nil else { return }
-                self.giveUp(waiter, .timedOut)
-            }
+        let alarm = deadline.flatMap { deadline in
+            !isReached(deadline)
+                ? nil
+                : Task {
+                    // Cancelled, and thereby silent, when the wait is over.
+                    guard (try? await Task.sleep(until: deadline, clock: .continuous)) != nil else { return }
+                    self.giveUp(waiter, .timedOut)
+                }
         }
         defer {
             alarm?.cancel()

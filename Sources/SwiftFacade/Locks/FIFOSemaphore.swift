@@ -116,7 +116,7 @@ public final class FIFOSemaphore: Sendable {
     /// - Returns: Whether it was taken.
     /// - Throws: `CancellationError` if the task is cancelled first.
     public func wait(timeout: Duration) async throws(CancellationError) -> Bool {
-        try await suspend(until: .now.advanced(by: timeout))
+        try await suspend(until: moment(in: timeout))
     }
 
     private func suspend(until deadline: ContinuousClock.Instant?) async throws(CancellationError) -> Bool {
@@ -180,6 +180,42 @@ public final class FIFOSemaphore: Sendable {
         return try body()
     }
 
+    /// Runs `body` as ``withPermit(_:)`` does, waiting for the permit until `deadline` at most. Blocks the thread.
+    ///
+    /// - Returns: What `body` returns, or `nil` if there was no permit in time and `body` did not run.
+    @_disfavoredOverload
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await withPermit`"
+    )
+    public func withPermit<Result: ~Copyable, Failure: Error>(
+        until deadline: ContinuousClock.Instant,
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        guard wait(until: deadline) else { return nil }
+        defer { signal() }
+        return try body()
+    }
+
+    /// Runs `body` as ``withPermit(_:)`` does, waiting for the permit for `timeout` at most. Blocks the thread.
+    ///
+    /// - Returns: What `body` returns, or `nil` if there was no permit in time and `body` did not run.
+    @_disfavoredOverload
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await withPermit`"
+    )
+    public func withPermit<Result: ~Copyable, Failure: Error>(
+        timeout: Duration,
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        guard wait(timeout: timeout) else { return nil }
+        defer { signal() }
+        return try body()
+    }
+
     /// Runs `body` with one permit, which goes back when `body` ends, also by throwing. Suspends the task
     /// while it waits for the permit; `body` runs in the isolation of the caller.
     ///
@@ -190,6 +226,36 @@ public final class FIFOSemaphore: Sendable {
         _ body: () async throws -> Result
     ) async throws -> Result {
         try await wait()
+        defer { signal() }
+        return try await body()
+    }
+
+    /// Runs `body` as ``withPermit(isolation:_:)`` does, waiting for the permit until `deadline` at most. Suspends the
+    /// task.
+    ///
+    /// - Returns: What `body` returns, or `nil` if there was no permit in time and `body` did not run.
+    /// - Throws: `CancellationError` if the task is cancelled first; otherwise what `body` throws.
+    public func withPermit<Result>(
+        isolation: isolated (any Actor)? = #isolation,
+        until deadline: ContinuousClock.Instant,
+        _ body: () async throws -> Result
+    ) async throws -> Result? {
+        guard try await wait(until: deadline) else { return nil }
+        defer { signal() }
+        return try await body()
+    }
+
+    /// Runs `body` as ``withPermit(isolation:_:)`` does, waiting for the permit for `timeout` at most. Suspends the
+    /// task.
+    ///
+    /// - Returns: What `body` returns, or `nil` if there was no permit in time and `body` did not run.
+    /// - Throws: `CancellationError` if the task is cancelled first; otherwise what `body` throws.
+    public func withPermit<Result>(
+        isolation: isolated (any Actor)? = #isolation,
+        timeout: Duration,
+        _ body: () async throws -> Result
+    ) async throws -> Result? {
+        guard try await wait(timeout: timeout) else { return nil }
         defer { signal() }
         return try await body()
     }

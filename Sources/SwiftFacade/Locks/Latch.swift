@@ -104,7 +104,7 @@ public final class Latch: Sendable {
     /// - Returns: Whether it is open.
     /// - Throws: `CancellationError` if the task is cancelled first.
     public func wait(timeout: Duration) async throws(CancellationError) -> Bool {
-        try await suspend(until: .now.advanced(by: timeout))
+        try await suspend(until: moment(in: timeout))
     }
 
     private func suspend(until deadline: ContinuousClock.Instant?) async throws(CancellationError) -> Bool {

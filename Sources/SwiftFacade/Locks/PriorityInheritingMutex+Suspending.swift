@@ -311,7 +311,8 @@ private final class MutexErrand<Value: ~Copyable, Output: ~Copyable, Failure: Er
 
     /// Ends the wait without the mutex, unless it has ended.
     private func giveUp(_ outcome: WaitOutcome) {
-        let (continuation, body) = state.withLock { state -> (CheckedContinuation<WaitOutcome, Never>?, Body?) in
+        let (continuation, body) = state.withLock {
+            state -> (CheckedContinuation<WaitOutcome, Never>?, Body?) in
             guard case .waiting = state else { return (nil, nil) }
             state = .over(outcome)
             return (self.continuation.take(), self.body.take())

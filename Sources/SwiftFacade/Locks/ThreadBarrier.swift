@@ -97,7 +97,7 @@ public final class ThreadBarrier: Sendable {
     /// - Returns: Whether it came last; `nil` if time ran out first: it has not come then.
     /// - Throws: `CancellationError` if the task is cancelled first.
     public func wait(timeout: Duration) async throws(CancellationError) -> Bool? {
-        try await suspend(until: .now.advanced(by: timeout))
+        try await suspend(until: moment(in: timeout))
     }
 
     private func block(until deadline: UInt64) -> Bool? {

@@ -37,7 +37,7 @@ extension MPMCRing where Element: ~Copyable {
     @inlinable
     public func pop(timeout: Duration) async throws(CancellationError) -> sending PopResult<Element> {
         if let element = tryPop() { return .popped(element) }
-        return try await suspendToPop(until: .now.advanced(by: timeout))
+        return try await suspendToPop(until: moment(in: timeout))
     }
 
     /// Moves `element` into the ring, waiting for room as long as it takes. Thread-safe; suspends the task.
@@ -69,7 +69,7 @@ extension MPMCRing where Element: ~Copyable {
         _ element: consuming sending Element,
         timeout: Duration
     ) async -> sending PushResult<Element> {
-        await push(element, orUntil: .now.advanced(by: timeout))
+        await push(element, orUntil: moment(in: timeout))
     }
 
     // What looks and does not wait is specialised in the caller: resolving a generic element at run time takes ten

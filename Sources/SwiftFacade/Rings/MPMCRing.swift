@@ -105,6 +105,18 @@ public final class MPMCRing<Element: ~Copyable> {
         return result
     }
 
+    /// Moves as many elements out as fit what is left of `span`, oldest first, claimed by one operation. Thread-safe;
+    /// never blocks or allocates.
+    ///
+    /// - Returns: The number moved; 0 if the ring is empty or the span full.
+    @inlinable
+    @discardableResult
+    public func tryPop(into span: inout OutputSpan<Element>) -> Int {
+        moveOver(into: &span) { memory, room in
+            ilk_mpmc_try_pop_many(ring, memory, room, ringElementSize(Element.self))
+        }
+    }
+
     /// Closes the ring. Thread-safe; twice does nothing more.
     public func close() {
         ilk_mpmc_close(ring)

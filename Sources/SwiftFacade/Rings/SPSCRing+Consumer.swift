@@ -88,6 +88,17 @@ extension SPSCRing.Consumer where Element: ~Copyable {
         return shown
     }
 
+    /// Moves as many elements out as fit what is left of `span`, oldest first. Never blocks or allocates.
+    ///
+    /// - Returns: The number moved; 0 if the ring is empty or the span full.
+    @inlinable
+    @discardableResult
+    public func tryPop(into span: inout OutputSpan<Element>) -> Int {
+        moveOver(into: &span) { memory, room in
+            ilk_spsc_try_pop_many(ring, memory, room, ringElementSize(Element.self))
+        }
+    }
+
     /// Closes the ring: pushes fail from now on, pops drain what is there, everyone waiting wakes.
     public func close() {
         ilk_spsc_close(ring)

@@ -38,7 +38,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
         _ element: consuming sending Element,
         timeout: Duration
     ) async -> sending PushResult<Element> {
-        await push(isolation: isolation, element, orUntil: .now.advanced(by: timeout))
+        await push(isolation: isolation, element, orUntil: moment(in: timeout))
     }
 
     @inlinable
@@ -101,7 +101,7 @@ extension SPSCRing.Consumer where Element: ~Copyable {
         timeout: Duration
     ) async throws(CancellationError) -> sending PopResult<Element> {
         if let element = tryPop() { return .popped(element) }
-        return try await shared.suspendToPop(until: .now.advanced(by: timeout))
+        return try await shared.suspendToPop(until: moment(in: timeout))
     }
 }
 

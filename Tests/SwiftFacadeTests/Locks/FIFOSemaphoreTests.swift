@@ -210,6 +210,29 @@ import Testing
         #expect(semaphore.value == 1)
     }
 
+    @Test func aPermitThatDoesNotComeInTimeRunsNothing() async throws {
+        let semaphore = FIFOSemaphore(permits: 1)
+        let limit = Duration.milliseconds(10)
+        onThreads(1) { _ in
+            let begin = ContinuousClock.now
+            #expect(semaphore.withPermit(timeout: limit) { semaphore.value } == 0)
+            #expect(semaphore.withPermit(until: begin) { semaphore.value } == 0, "there was one")
+            semaphore.wait()
+            #expect(semaphore.withPermit(timeout: limit) { Issue.record("ran") } == nil)
+            #expect(ContinuousClock.now - begin >= limit)
+            #expect(semaphore.withPermit(until: begin) { Issue.record("ran") } == nil)
+        }
+        let begin = ContinuousClock.now
+        let late: Void? = try await semaphore.withPermit(timeout: limit) { Issue.record("ran") }
+        #expect(late == nil && ContinuousClock.now - begin >= limit)
+        let passed: Void? = try await semaphore.withPermit(until: begin) { Issue.record("ran") }
+        #expect(passed == nil && semaphore.value == 0)
+        semaphore.signal()
+        #expect(try await semaphore.withPermit(until: begin) { semaphore.value } == 0)
+        #expect(try await semaphore.withPermit(timeout: limit) { semaphore.value } == 0)
+        #expect(semaphore.value == 1)
+    }
+
     @Test func permitsBalanceUnderThreadsAndTasksTogether() async throws {
         let semaphore = FIFOSemaphore(permits: 2)
         let inside = Occupancy()

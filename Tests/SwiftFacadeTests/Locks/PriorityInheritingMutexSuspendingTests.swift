@@ -176,7 +176,10 @@ import Testing
         #expect(await eventuallySuspending { Self.waitingThreads() == 1 })
         holder.letGo()
         #expect(try await waiting.value == 1)
-        #expect(try await shared.mutex.withLock(until: begin) { $0 } == 0, "a passed deadline takes a free one")
+        #expect(
+            try await shared.mutex.withLock(until: begin) { $0 } == 0,
+            "a passed deadline takes a free one"
+        )
         #expect(await eventuallySuspending { Self.waitingThreads() == 0 })
     }
 

@@ -118,6 +118,29 @@ import Testing
         #expect(counter.living == 0)
     }
 
+    @Test func aBatchIsMovedIntoASpanAsFarAsItHasRoom() throws {
+        let counter = LifetimeCounter()
+        let ring = try MPMCRing<CountedUnique>(capacity: 8)
+        for value in 0..<6 {
+            let left = ring.offer(CountedUnique(value, counter)).refused()
+            #expect(id(left) == nil)
+        }
+        let memory = UnsafeMutableBufferPointer<CountedUnique>.allocate(capacity: 4)
+        defer { memory.deallocate() }
+        var span = OutputSpan(buffer: memory, initializedCount: 0)
+        span.append(CountedUnique(-1, counter))
+        let first = ring.tryPop(into: &span)
+        let again = ring.tryPop(into: &span)
+        let ids = (0..<span.count).map { span[$0].isWhole ? span[$0].id : -2 }
+        #expect(first == 3 && again == 0 && ids == [-1, 0, 1, 2] && ring.count == 3)
+        span.removeAll()
+        let rest = ring.tryPop(into: &span)
+        let last = (0..<span.count).map { span[$0].id }
+        #expect(rest == 3 && last == [3, 4, 5] && counter.living == 3)
+        span.removeAll()
+        #expect(counter.living == 0 && ring.tryPop(into: &span) == 0)
+    }
+
     @Test func waitsEndInTime() throws {
         let ring = try MPMCRing<Int>(capacity: 1)
         let limit = Duration.milliseconds(10)

@@ -161,6 +161,29 @@ import Testing
         #expect(counter.living == 0)
     }
 
+    @Test func aBatchIsMovedIntoASpanAcrossTheEnd() throws {
+        let counter = LifetimeCounter()
+        try SPSCRing<CountedUnique>(capacity: 5).split { (producer, consumer) throws(any Error) -> Void in
+            let memory = UnsafeMutableBufferPointer<CountedUnique>.allocate(capacity: 4)
+            defer { memory.deallocate() }
+            var span = OutputSpan(buffer: memory, initializedCount: 0)
+            var (next, expected) = (0, 0)
+            for _ in 0..<20 {
+                while true {
+                    let left = producer.offer(CountedUnique(next, counter)).refused()
+                    if id(left) != nil { break }
+                    next += 1
+                }
+                let moved = consumer.tryPop(into: &span)
+                let ids = (0..<span.count).map { span[$0].isWhole ? span[$0].id : -1 }
+                #expect(moved == 4 && ids == Array(expected..<expected + 4))
+                expected += moved
+                span.removeAll()
+            }
+        }
+        #expect(counter.living == 0)
+    }
+
     @Test func slotsThatAreNotFilledAreNotPushed() throws {
         struct Refused: Error {}
         let counter = LifetimeCounter()

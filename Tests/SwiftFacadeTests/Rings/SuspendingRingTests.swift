@@ -206,6 +206,87 @@ import Testing
         #expect(received == 2_000 && counter.living == 0)
     }
 
+    @Test func aLoopTakesTheElementsOfASplitRingInOrderAndClosesIt() async throws {
+        let (received, isRefused) = try await SPSCRing<Int>(capacity: 4).split { producer, consumer in
+            let sender = Task {
+                for value in 0..<2_000 { _ = await producer.push(value) }
+                // The loop leaves at 1,000; then its end of the ring goes.
+                return producer.isClosed && producer.offer(0) == .closed(0)
+            }
+            var received: [Int] = []
+            for await element in consumer.elements() {
+                received.append(element)
+                if element == 1_000 { break }
+            }
+            return (received, await sender.value)
+        }
+        #expect(received == Array(0...1_000) && isRefused)
+    }
+
+    @Test func aLoopOverASplitRingEndsWithTheRingAndWithItsTask() async throws {
+        let sum = try await SPSCRing<Int>(capacity: 4).split { producer, consumer in
+            #expect(producer.tryPush(contentsOf: [1, 2, 3]) == 3)
+            producer.close()
+            return await consumer.elements().reduce(0, +)
+        }
+        #expect(sum == 6)
+        let isClosed = try await SPSCRing<Int>(capacity: 1).split { producer, consumer in
+            let elements = consumer.elements()
+            let task = Task { for await _ in elements {} }
+            task.cancel()
+            await task.value
+            return await eventuallySuspending { producer.isClosed }
+        }
+        #expect(isClosed)
+    }
+
+    @Test func aSecondLoopOverASplitRingIsReported() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            try SPSCRing<Int>(capacity: 1).split { _, consumer in
+                let elements = consumer.elements()
+                _ = elements.makeAsyncIterator()
+                _ = elements.makeAsyncIterator()
+            }
+        }
+        #expect(
+            result?.report.contains(
+                "interlock: SPSCRing<Int>.Elements.makeAsyncIterator(): a second loop over one consumer\n"
+            ) == true
+        )
+    }
+
+    /// Limits that no clock reaches: whoever says "for ever" like this means it.
+    @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.max) * 8, .seconds(Int64.min) * 8])
+    func limitsBeyondEveryClockAreKept(limit: Duration) async throws {
+        let ring = try MPMCRing<Int>(capacity: 1)
+        let isPast = limit < .zero
+        let task = Task { try await ring.pop(timeout: limit) }
+        if isPast {
+            #expect(try await task.value == .timedOut)
+        } else {
+            for _ in 0..<100 { await Task.yield() }
+            #expect(await ring.push(1, timeout: limit) == .pushed)
+            #expect(try await task.value == .popped(1))
+            let far = Task { try await ring.pop(until: .now.advanced(by: .seconds(Int64.max))) }
+            for _ in 0..<100 { await Task.yield() }
+            #expect(ring.tryPush(2))
+            #expect(try await far.value == .popped(2))
+        }
+        let semaphore = FIFOSemaphore(permits: 0)
+        onThreads(1) { _ in
+            if isPast {
+                #expect(!semaphore.wait(timeout: limit))
+            } else {
+                let helper = TestThread {
+                    _ = eventually { semaphore.value == -1 }
+                    semaphore.signal()
+                }
+                #expect(semaphore.wait(timeout: limit))
+                helper.join()
+            }
+        }
+    }
+
     /// Threads block and tasks suspend on the same ring.
     @Test func threadsAndTasksMeet() async throws {
         let ring = try MPMCRing<Int>(capacity: 2)

@@ -90,7 +90,7 @@ import Testing
             // \(example.place)
             func example\(number)(
                 _ group: inout ThrowingTaskGroup<Void, any Error>, _ ring: consuming SPSCRing<Frame>,
-                _ producer: inout SPSCRing<Int>.Producer, _ consumer: borrowing SPSCRing<Frame>.Consumer
+                _ producer: inout SPSCRing<Int>.Producer, _ consumer: consuming sending SPSCRing<Frame>.Consumer
             ) \(example.lines.contains { $0.contains("await ") && !$0.hasPrefix("    ") } ? "async " : "")throws {
                 do {
             #sourceLocation(file: "\(example.place.split(separator: ":")[0])", line: \(example.place.split(separator: ":")[1]))

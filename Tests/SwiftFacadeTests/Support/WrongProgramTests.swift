@@ -106,6 +106,21 @@ import Testing
             complaint: "non-Sendable type 'SPSCRing<Int>.Consumer'"
         ),
         Program(
+            claim: "a consumer is not used beside the loop over its elements",
+            right: """
+                func f(_ consumer: consuming SPSCRing<Int>.Consumer) async {
+                    for await _ in consumer.elements() {}
+                }
+                """,
+            wrong: """
+                func f(_ consumer: consuming SPSCRing<Int>.Consumer) async {
+                    for await _ in consumer.elements() {}
+                    _ = consumer.tryPop()
+                }
+                """,
+            complaint: "used after consume"
+        ),
+        Program(
             claim: "an element is not used after it has been pushed",
             right: """
                 final class Box { var value = 0 }

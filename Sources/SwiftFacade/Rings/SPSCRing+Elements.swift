@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A split ring's elements as an asynchronous sequence. A ring of this kind has one consumer, and a sequence may be asked
+// for iterators again and again, so the consumer goes from the sequence into the first iterator, for good.
+
+extension SPSCRing.Consumer {
+    /// The elements as an asynchronous sequence, for one loop:
+    ///
+    /// ```swift
+    /// for await frame in consumer.elements() { show(frame) }
+    /// ```
+    ///
+    /// A task takes the sequence along where it could not take the consumer, which cannot be consumed in a closure:
+    ///
+    /// ```swift
+    /// let frames = consumer.elements()
+    /// Task { for await frame in frames { show(frame) } }
+    /// ```
+    ///
+    /// The loop ends once the ring is closed and drained, or with its task; then the consumer goes, which closes the
+    /// ring.
+    public consuming func elements() -> SPSCRing<Element>.Elements {
+        SPSCRing<Element>.Elements(self)
+    }
+}
+
+extension SPSCRing where Element: Copyable {
+    /// The elements that come out of a ring, for one `for await` loop; see ``Consumer/elements()``.
+    ///
+    /// On one thread at a time, as the consumer it was made of; no two loops go over one.
+    public struct Elements: AsyncSequence {
+        private final class Place {
+            var iterator: AsyncIterator?
+
+            init(_ iterator: AsyncIterator) { self.iterator = iterator }
+        }
+        private let place: Place
+
+        fileprivate init(_ consumer: consuming Consumer) {
+            place = Place(AsyncIterator(consumer))
+        }
+
+        /// The iterator, once.
+        ///
+        /// - Precondition: It is the first one. A second is reported and ends the process.
+        public func makeAsyncIterator() -> AsyncIterator {
+            guard let iterator = place.iterator.take() else {
+                misuse("SPSCRing<\(Element.self)>.Elements.makeAsyncIterator", nil, "a second loop over one consumer")
+            }
+            return iterator
+        }
+
+        /// Takes elements out of an ``SPSCRing``.
+        public final class AsyncIterator: AsyncIteratorProtocol {
+            private let consumer: Consumer
+            private var isWaiting = false
+
+            fileprivate init(_ consumer: consuming Consumer) {
+                self.consumer = consumer
+            }
+
+            /// The next element, or `nil` once the ring is closed and drained or the task is cancelled.
+            ///
+            /// - Precondition: No other call is waiting. One that is, of another task on the same actor, is reported
+            ///   and ends the process.
+            public func next(isolation actor: isolated (any Actor)? = #isolation) async -> Element? {
+                // While a task waits, the consumer is lent to whoever serves it.
+                guard !isWaiting else {
+                    misuse("SPSCRing<\(Element.self)>.Elements.next", nil, "another task waits for the next already")
+                }
+                if let element = consumer.tryPop() { return element }
+                isWaiting = true
+                defer { isWaiting = false }
+                return try? await consumer.pop(isolation: actor)
+            }
+        }
+    }
+}
+
+// One thread at a time, as the consumer.
+@available(*, unavailable)
+extension SPSCRing.Elements: Sendable where Element: Copyable {}
+@available(*, unavailable)
+extension SPSCRing.Elements.AsyncIterator: Sendable where Element: Copyable {}
