@@ -103,8 +103,8 @@ import Testing
 }
 
 /// The C core's mutex without inheritance.
+// A C object, made for any number of threads.
 private final class PlainMutex: @unchecked Sendable {
-    // A C object, made for any number of threads.
     private let mutex = UnsafeMutablePointer<ilk_mutex>.allocate(capacity: 1)
 
     init() { ilk_mutex_init(mutex, false) }
