@@ -8,7 +8,8 @@ import PackageDescription
 
 // Warnings are errors in the project's own builds only, as in the root package.
 let strict = Context.environment["INTERLOCK_STRICT"] != nil
-let strictC: [CSetting] = strict ? [.unsafeFlags(["-Wall", "-Wextra", "-Wpedantic", "-Werror"])] : []
+let strictC: [CSetting] =
+    strict ? [.unsafeFlags(["-Wall", "-Wextra", "-Wpedantic", "-Wfunction-effects", "-Werror"])] : []
 let strictSwift: [SwiftSetting] = strict ? [.unsafeFlags(["-warnings-as-errors"])] : []
 
 // The loops over pixels are optimised also where the rest is built for debugging: the tests go through
@@ -16,6 +17,7 @@ let strictSwift: [SwiftSetting] = strict ? [.unsafeFlags(["-warnings-as-errors"]
 let optimised: [SwiftSetting] = [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
 let interlock: Target.Dependency = .product(name: "Interlock", package: "interlock")
+let cInterlock: Target.Dependency = .product(name: "CInterlock", package: "interlock")
 
 let package = Package(
     name: "interlock-examples",
@@ -48,11 +50,17 @@ let package = Package(
             dependencies: ["SalesData", "Timeline", interlock],
             swiftSettings: strictSwift
         ),
+        .target(name: "CCapture", dependencies: [cInterlock], cSettings: strictC),
+        .target(
+            name: "Capture",
+            dependencies: ["CCapture", cInterlock, interlock],
+            swiftSettings: strictSwift
+        ),
         .target(name: "Report", dependencies: ["Timeline"], swiftSettings: strictSwift),
         .executableTarget(
             name: "Demo",
             dependencies: [
-                "PhotoPipeline", "Report", "SafeAgainstUnsafe", "Timeline", interlock,
+                "Capture", "PhotoPipeline", "Report", "SafeAgainstUnsafe", "Timeline", interlock,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strictSwift
@@ -60,7 +68,8 @@ let package = Package(
         .testTarget(
             name: "ExamplesTests",
             dependencies: [
-                "ImageCodecs", "Imaging", "PhotoPipeline", "Report", "SafeAgainstUnsafe", "SalesData",
+                "CCapture", "Capture", "ImageCodecs", "Imaging", "PhotoPipeline", "Report",
+                "SafeAgainstUnsafe", "SalesData",
                 "Timeline",
                 interlock,
             ],

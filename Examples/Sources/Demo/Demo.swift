@@ -15,11 +15,12 @@ import Timeline
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Shows Interlock at work: arrays with and without a guard, and a pipeline of photos.",
+        abstract: "Shows Interlock at work: arrays with and without a guard, photos, a C thread.",
         discussion: """
             The JPEG and PNG files directly in FOLDER are loaded, decoded, given a tilt-shift effect and written \
             to the output folder, with a contact sheet and a page that shows what happened: twice, with \
-            Interlock and with libdispatch alone. A file that is not a picture is named with the reason.
+            Interlock and with libdispatch alone. A file that is not a picture is named with the reason. Before and \
+            after that: a thousand appends to one array, and a C thread whose samples a task takes with `for await`.
             """
     )
 
@@ -79,13 +80,16 @@ struct Demo: AsyncParsableCommand {
         options.pixelLimit = maxMegapixels * 1_000_000
         let chapter = try await PhotoChapter.run(photos, into: output, options: options)
 
-        Console.heading("3. The page")
+        Console.heading("3. Samples from a C thread")
+        let capture = try await CaptureChapter.run()
+
+        Console.heading("4. The page")
         var page = Page(summary: "\(chapter.summary) on \(cores) cores, from \(photos.path).")
         arrays.add(to: &page)
         try chapter.add(to: &page, from: output)
         try output.write(page: page.html)
         Console.line("The pictures, before and after, and which thread did what when:")
         Console.line("    \(output.page)")
-        guard chapter.isSound else { throw ExitCode(1) }
+        guard chapter.isSound, capture.isSound else { throw ExitCode(1) }
     }
 }

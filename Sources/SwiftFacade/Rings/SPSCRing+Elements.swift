@@ -45,7 +45,11 @@ extension SPSCRing where Element: Copyable {
         /// - Precondition: It is the first one. A second is reported and ends the process.
         public func makeAsyncIterator() -> AsyncIterator {
             guard let iterator = place.iterator.take() else {
-                misuse("SPSCRing<\(Element.self)>.Elements.makeAsyncIterator", nil, "a second loop over one consumer")
+                misuse(
+                    "SPSCRing<\(Element.self)>.Elements.makeAsyncIterator",
+                    nil,
+                    "a second loop over one consumer"
+                )
             }
             return iterator
         }
@@ -66,7 +70,11 @@ extension SPSCRing where Element: Copyable {
             public func next(isolation actor: isolated (any Actor)? = #isolation) async -> Element? {
                 // While a task waits, the consumer is lent to whoever serves it.
                 guard !isWaiting else {
-                    misuse("SPSCRing<\(Element.self)>.Elements.next", nil, "another task waits for the next already")
+                    misuse(
+                        "SPSCRing<\(Element.self)>.Elements.next",
+                        nil,
+                        "another task waits for the next already"
+                    )
                 }
                 if let element = consumer.tryPop() { return element }
                 isWaiting = true

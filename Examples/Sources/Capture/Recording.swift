@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Listening to a C thread: it pushes blocks of samples through a ring, a task takes them out with `for await` and
+// measures how loud they are. The thread must be done in time, so the ring resumes the task on a thread of its own
+// (`resumingOnOwnThread`): all the producer ever does is to copy a block and, if the task sleeps, to signal one C
+// semaphore.
+
+import CCapture
+import CInterlock
+import Foundation
+import Interlock
+
+/// What was heard of a C thread.
+public struct Recording: Sendable {
+    /// How many blocks arrived.
+    public private(set) var received = 0
+    /// How many were missing between those that arrived, before the first and after the last.
+    public private(set) var missing = 0
+    /// How many the thread says it made, and how many it had no room for.
+    public private(set) var made = 0
+    public private(set) var lost = 0
+    /// How loud each quarter was, in decibels of full scale; `nil` where nothing arrived of it.
+    public private(set) var levels: [Double?] = []
+    /// Whether every block that arrived came after those before it.
+    public private(set) var isInOrder = true
+
+    /// Whether every block is accounted for, on both sides alike.
+    public var isComplete: Bool {
+        isInOrder && received + lost == made && missing == lost
+    }
+
+    /// The C thread could not be started.
+    public struct NotStarted: Error {
+        public let errno: Int32
+    }
+
+    /// Has a C thread make so many blocks, one every `period` or as fast as it can, and listens until it ends, or
+    /// until the task is cancelled: then the thread ends early.
+    ///
+    /// - Parameter capacity: How many blocks the task may be late before one is lost.
+    public static func make(blocks: Int, period: Duration = .zero, capacity: Int = 64) async throws -> Recording {
+        let ring = try SPSCRing<capture_block>(capacity: capacity, resumingOnOwnThread: true)
+        return try await ring.split { (producer, consumer) async throws(any Error) -> Recording in
+            let source = try start(producer.unsafeHandle, blocks, period)
+            var recording = Recording()
+            var loudness = [Loudness](repeating: Loudness(), count: 4)
+            var next = 0
+            for await block in consumer.elements() {
+                let number = Int(block.number)
+                recording.isInOrder = recording.isInOrder && number >= next
+                recording.received += 1
+                recording.missing += number - next
+                next = number + 1
+                loudness[number * 4 / blocks].add(block)
+            }
+            // The thread has closed the ring, or finds that the loop has.
+            let report = await finish(source)
+            recording.made = Int(report.made)
+            recording.lost = Int(report.lost)
+            recording.missing += recording.made - next
+            recording.levels = loudness.map(\.decibels)
+            // The ring is the thread's until here.
+            withExtendedLifetime(producer.capacity) {}
+            return recording
+        }
+    }
+
+    /// A running C thread, by address.
+    // Passed from whoever starts it to the one call that ends it.
+    private struct Source: @unchecked Sendable {
+        let handle: OpaquePointer
+    }
+
+    private static func start(
+        _ ring: UnsafeMutablePointer<ilk_spsc>,
+        _ blocks: Int,
+        _ period: Duration
+    ) throws -> Source {
+        var handle: OpaquePointer?
+        let error = capture_start(
+            &handle,
+            ring,
+            UInt64(blocks),
+            UInt64(period / .nanoseconds(1))
+        )
+        guard error == 0, let handle else { throw NotStarted(errno: error) }
+        return Source(handle: handle)
+    }
+
+    /// Joining blocks, which a task must not.
+    private static func finish(_ source: Source) async -> capture_report {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: capture_finish(source.handle)) }
+        }
+    }
+}
+
+/// The sum that loudness is made of.
+private struct Loudness {
+    private var squares = 0.0
+    private var samples = 0
+
+    mutating func add(_ block: capture_block) {
+        withUnsafeBytes(of: block.samples) { bytes in
+            for sample in bytes.bindMemory(to: Float.self) { squares += Double(sample) * Double(sample) }
+        }
+        samples += Int(CAPTURE_SAMPLES)
+    }
+
+    var decibels: Double? {
+        samples == 0 ? nil : 10 * log10(squares / Double(samples))
+    }
+}
