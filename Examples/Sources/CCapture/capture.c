@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The thread behind capture.h. What it does for each block is one function marked ILK_NONBLOCKING: clang 20 and later,
- * asked by -Wfunction-effects, refuses to compile it if it calls anything that may block or allocate, and Swift's
- * runtime is nothing it could call. Pacing, a sleep where a driver would wait for its device, is outside.
+ * The thread behind capture.h. What it does for each block is one function marked ILK_NONBLOCKING: clang 20
+ * and later, asked by -Wfunction-effects, refuses to compile it if it calls anything that may block or
+ * allocate, and Swift's runtime is nothing it could call. Pacing, a sleep where a driver would wait for its
+ * device, is outside.
  */
 #include "capture.h"
 

@@ -38,7 +38,9 @@ public struct Recording: Sendable {
     /// until the task is cancelled: then the thread ends early.
     ///
     /// - Parameter capacity: How many blocks the task may be late before one is lost.
-    public static func make(blocks: Int, period: Duration = .zero, capacity: Int = 64) async throws -> Recording {
+    public static func make(blocks: Int, period: Duration = .zero, capacity: Int = 64) async throws
+        -> Recording
+    {
         let ring = try SPSCRing<capture_block>(capacity: capacity, resumingOnOwnThread: true)
         return try await ring.split { (producer, consumer) async throws(any Error) -> Recording in
             let source = try start(producer.unsafeHandle, blocks, period)

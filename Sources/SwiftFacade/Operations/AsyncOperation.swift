@@ -31,7 +31,7 @@ import Foundation
 ///     }
 /// }
 /// let length = page.then(name: "length") { data in data.count }
-/// queue.enqueue(page, length)
+/// operations.enqueue(page, length)   // an OperationQueue
 /// print(try await length.value)
 /// ```
 ///

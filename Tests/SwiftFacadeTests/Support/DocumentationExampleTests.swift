@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every example in the documentation of the locks, collections and rings compiles. They are read from the
-// sources, so that they cannot drift; what they take for granted (a `url`, a `Frame`, a function `show`) is
+// Every example in the documentation of the facade compiles. They are read from the sources, so that they cannot
+// drift; what they take for granted (a `url`, a `Frame`, a function `show`) is
 // declared here, once.
 
 import Foundation
@@ -37,6 +37,8 @@ import Testing
         func render(_ url: URL) async throws -> Image { Image() }
         func crawl(_ url: URL) {}
         func fetch(_ url: URL) async throws {}
+        let operations = OperationQueue()
+        func fetch(_ url: URL, _ done: @escaping @Sendable (Data?, (any Error)?) -> Void) {}
         func capture() -> Frame? { nil }
         func show(_ frame: Frame) {}
         func run(_ job: Job) {}
@@ -46,13 +48,15 @@ import Testing
         func exchangeBuffers() {}
         """
 
-    /// The blocks fenced as Swift in the comments and articles of the folders this suite is about.
+    /// The blocks fenced as Swift in the facade's comments and articles.
     static func examples() throws -> [Example] {
         let facade = Compiler.root.appendingPathComponent("Sources/SwiftFacade")
         var examples: [Example] = []
-        for folder in ["Locks", "Collections", "Rings", "Caching", "Interlock.docc"] {
+        for folder in try FileManager.default.contentsOfDirectory(at: facade, includingPropertiesForKeys: nil)
+            .sorted(by: { $0.path < $1.path })
+        {
             let files = try FileManager.default.contentsOfDirectory(
-                at: facade.appendingPathComponent(folder),
+                at: folder,
                 includingPropertiesForKeys: nil
             )
             for file in files.sorted(by: { $0.path < $1.path }) {
@@ -84,7 +88,7 @@ import Testing
 
     @Test func everyExampleCompiles() throws {
         let examples = try Self.examples()
-        #expect(examples.count >= 14, "examples are found")
+        #expect(examples.count >= 21, "examples are found")
         let functions = examples.enumerated().map { number, example in
             """
             // \(example.place)
