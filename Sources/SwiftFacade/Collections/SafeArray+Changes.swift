@@ -16,16 +16,28 @@ extension SafeArray {
         /// Elements that stood at the index gave place to others, which may be more or fewer.
         case replacement(at: Int, old: [Element], new: [Element])
 
-        /// Makes the change to `elements`, which must be as the array was before it. O(*n*).
+        /// Makes the change to `elements`. O(*n*).
+        ///
+        /// - Precondition: `elements` is as the array was before the change. One that is too short is reported and
+        ///   ends the process.
         public func apply(to elements: inout [Element]) {
             switch self {
-            case .insertion(let index, let added):
-                elements.insert(contentsOf: added, at: index)
-            case .removal(let index, let removed):
-                elements.removeSubrange(index..<index + removed.count)
+            case .insertion(let index, let added): replace(index, 0, with: added, in: &elements)
+            case .removal(let index, let removed): replace(index, removed.count, with: [], in: &elements)
             case .replacement(let index, let old, let new):
-                elements.replaceSubrange(index..<index + old.count, with: new)
+                replace(index, old.count, with: new, in: &elements)
             }
+        }
+
+        private func replace(_ index: Int, _ count: Int, with new: [Element], in elements: inout [Element]) {
+            guard index >= 0, index <= elements.count - count else {
+                misuse(
+                    "SafeArray<\(Element.self)>.Change.apply(to:)",
+                    nil,
+                    "of \(elements.count) elements, those at \(index)..<\(index + count) are not there to be changed"
+                )
+            }
+            elements.replaceSubrange(index..<index + count, with: new)
         }
     }
 }

@@ -103,6 +103,18 @@ private final class PhotoManager: Sendable {
         withExtendedLifetime(third) {}
     }
 
+    @Test func aChangeOfAnotherArrayIsReported() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            var elements = [1]
+            SafeArray<Int>.Change.removal(at: 1, elements: [2]).apply(to: &elements)
+        }
+        #expect(
+            result?.report.contains(
+                "SafeArray<Int>.Change.apply(to:)(): of 1 elements, those at 1..<2 are not there to be changed\n"
+            ) == true
+        )
+    }
+
     @Test func whatLeavesEverythingEqualIsNotAnnounced() async {
         let array: SafeArray = [1, 2, 3]
         let heard = SafeArray<SafeArray<Int>.Change>()
