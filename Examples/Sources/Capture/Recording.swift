@@ -16,8 +16,9 @@ public struct Recording: Sendable {
     public private(set) var received = 0
     /// How many were missing between those that arrived, before the first and after the last.
     public private(set) var missing = 0
-    /// How many the thread says it made, and how many it had no room for.
+    /// How many the thread says it made.
     public private(set) var made = 0
+    /// How many the thread says it had no room for.
     public private(set) var lost = 0
     /// How loud each quarter was, in decibels of full scale; `nil` where nothing arrived of it.
     public private(set) var levels: [Double?] = []
@@ -31,6 +32,7 @@ public struct Recording: Sendable {
 
     /// The C thread could not be started.
     public struct NotStarted: Error {
+        /// What the system said.
         public let errno: Int32
     }
 
