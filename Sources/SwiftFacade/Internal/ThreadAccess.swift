@@ -6,7 +6,8 @@
 //
 // Invariant: the list's head is in a thread-local word of the C core's and its nodes live exactly as long as
 // the access they describe, innermost first. Only closure calls push a node (two stores and two loads); reads
-// and writes of single elements run no foreign code and only look the list up once they would have to wait.
+// and writes of single elements run no foreign code and only look the list up once they would have to wait. A bare
+// lock's closures are noted in debug builds only, in nodes that are allocated: there the cost would be half the call.
 
 import CInterlock
 
@@ -37,7 +38,7 @@ struct ThreadAccess {
     /// Begins `access`, unless the thread is inside the same object already: that is reported. The node
     /// must stay where it is until ``end(_:type:)``.
     @inlinable
-    static func begin(_ access: UnsafeMutablePointer<ThreadAccess>, type: Any.Type) {
+    static func begin(_ access: UnsafeMutablePointer<ThreadAccess>, type: Any) {
         let outer = innermost
         if let outer {
             outer.requireOutside(access.pointee.lock, call: access.pointee.call, type: type)
@@ -49,9 +50,29 @@ struct ThreadAccess {
     /// Ends the innermost access of the thread, which must be `access`. It is not when an `async`
     /// function was given the object in place and came back on another thread.
     @inlinable
-    static func end(_ access: UnsafeMutablePointer<ThreadAccess>, type: Any.Type) {
+    static func end(_ access: UnsafeMutablePointer<ThreadAccess>, type: Any) {
         guard innermost == access else { access.endsElsewhere(type: type) }
         ilk__set_thread_access(access.pointee.outer)
+    }
+
+    /// Notes that the thread is inside `call` from now on, in memory of its own: for locks, in debug builds only.
+    @usableFromInline
+    static func enter(_ lock: UnsafeRawPointer, call: StaticString) -> Bool {
+        let access = UnsafeMutablePointer<ThreadAccess>.allocate(capacity: 1)
+        access.initialize(to: ThreadAccess(lock: lock, call: call))
+        access.pointee.outer = innermost
+        ilk__set_thread_access(access)
+        return true
+    }
+
+    /// Ends what ``enter(_:call:)`` began.
+    @usableFromInline
+    static func leave(_ lock: UnsafeRawPointer, type: Any) -> Bool {
+        let access = innermost!
+        guard access.pointee.lock == lock else { access.endsElsewhere(type: type) }
+        ilk__set_thread_access(access.pointee.outer)
+        access.deallocate()
+        return true
     }
 
     /// Reports that this thread is already inside a closure of the object that `lock` guards, if so.
@@ -59,7 +80,7 @@ struct ThreadAccess {
     static func requireOutside(
         _ lock: UnsafeRawPointer,
         call: StaticString,
-        type: Any.Type
+        type: Any
     ) {
         innermost?.requireOutside(lock, call: call.utf8Start, type: type)
     }
@@ -68,7 +89,7 @@ struct ThreadAccess {
 extension UnsafeMutablePointer<ThreadAccess> {
     /// Goes through the accesses from this one outwards. There are seldom more than two.
     @usableFromInline
-    func requireOutside(_ lock: UnsafeRawPointer, call: UnsafePointer<UInt8>, type: Any.Type) {
+    func requireOutside(_ lock: UnsafeRawPointer, call: UnsafePointer<UInt8>, type: Any) {
         var access: UnsafeMutablePointer<ThreadAccess>? = self
         while let current = access {
             if current.pointee.lock == lock {
@@ -84,7 +105,7 @@ extension UnsafeMutablePointer<ThreadAccess> {
     }
 
     @inline(never) @usableFromInline
-    func endsElsewhere(type: Any.Type) -> Never {
+    func endsElsewhere(type: Any) -> Never {
         misuse(
             "\(type).\(String(cString: pointee.call))",
             pointee.lock,

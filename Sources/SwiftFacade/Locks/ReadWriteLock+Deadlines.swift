@@ -20,7 +20,11 @@ extension ReadWriteLock where Value: ~Copyable {
     ) throws(Failure) -> sending Result? {
         var section = ilk__read_section()
         guard takeForReading(&section, waitingUntil: { Interlock.deadline(at: deadline) }) else { return nil }
-        defer { ilk__read_section_end(storage.lock, section) }
+        assert(entered("withReadLock"))
+        defer {
+            assert(left())
+            ilk__read_section_end(storage.lock, section)
+        }
         return try body(storage.value.pointee)
     }
 
@@ -34,7 +38,11 @@ extension ReadWriteLock where Value: ~Copyable {
     ) throws(Failure) -> sending Result? {
         var section = ilk__read_section()
         guard takeForReading(&section, waitingUntil: { Interlock.deadline(in: timeout) }) else { return nil }
-        defer { ilk__read_section_end(storage.lock, section) }
+        assert(entered("withReadLock"))
+        defer {
+            assert(left())
+            ilk__read_section_end(storage.lock, section)
+        }
         return try body(storage.value.pointee)
     }
 
@@ -51,7 +59,11 @@ extension ReadWriteLock where Value: ~Copyable {
         _ body: (inout Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
         guard takeForWriting(waitingUntil: { Interlock.deadline(at: deadline) }) else { return nil }
-        defer { ilk_rwlock_write_unlock(storage.lock) }
+        assert(entered("withWriteLock"))
+        defer {
+            assert(left())
+            ilk_rwlock_write_unlock(storage.lock)
+        }
         let value = storage.value
         return try body(&value.pointee)
     }
@@ -65,7 +77,11 @@ extension ReadWriteLock where Value: ~Copyable {
         _ body: (inout Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
         guard takeForWriting(waitingUntil: { Interlock.deadline(in: timeout) }) else { return nil }
-        defer { ilk_rwlock_write_unlock(storage.lock) }
+        assert(entered("withWriteLock"))
+        defer {
+            assert(left())
+            ilk_rwlock_write_unlock(storage.lock)
+        }
         let value = storage.value
         return try body(&value.pointee)
     }

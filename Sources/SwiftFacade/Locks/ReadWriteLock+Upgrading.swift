@@ -33,9 +33,14 @@ extension ReadWriteLock where Value: ~Copyable {
     public borrowing func withUpgradableLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout UpgradableView) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
+        assert(isOutside("withUpgradableLock"))
         ilk_rwlock_upgradable_lock(storage.lock)
         var view = UpgradableView(lock: storage.lock, location: storage.value)
-        defer { view.giveUp() }
+        assert(entered("withUpgradableLock"))
+        defer {
+            assert(left())
+            view.giveUp()
+        }
         return try body(&view)
     }
 
@@ -55,7 +60,11 @@ extension ReadWriteLock where Value: ~Copyable {
             return nil
         }
         var view = UpgradableView(lock: storage.lock, location: storage.value)
-        defer { view.giveUp() }
+        assert(entered("withUpgradableLock"))
+        defer {
+            assert(left())
+            view.giveUp()
+        }
         return try body(&view)
     }
 
@@ -71,7 +80,11 @@ extension ReadWriteLock where Value: ~Copyable {
             return nil
         }
         var view = UpgradableView(lock: storage.lock, location: storage.value)
-        defer { view.giveUp() }
+        assert(entered("withUpgradableLock"))
+        defer {
+            assert(left())
+            view.giveUp()
+        }
         return try body(&view)
     }
 
@@ -91,6 +104,7 @@ extension ReadWriteLock where Value: ~Copyable {
         _ change: (inout Value) throws(Failure) -> Change,
         downgrading read: (borrowing Value, consuming Change) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
+        assert(isOutside("withWriteLock"))
         ilk_rwlock_write_lock(storage.lock)
         return try changeThenRead(change, read)
     }
@@ -127,6 +141,8 @@ extension ReadWriteLock where Value: ~Copyable {
         _ change: (inout Value) throws(Failure) -> Change,
         _ read: (borrowing Value, consuming Change) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
+        assert(entered("withWriteLock"))
+        defer { assert(left()) }
         let value = storage.value
         let made: Change
         do {

@@ -32,7 +32,7 @@ import CInterlock
 /// Fairness: a waiting reader is let in after at most one write, writers are served first come, first
 /// served, and a waiting writer holds back the readers that come after it. Recursion in any mode is
 /// misuse: a thread that takes for reading what it already reads can deadlock with a writer that
-/// queued between the two.
+/// queued between the two. Debug builds report it, unless a limit ends the wait.
 ///
 /// The calls block their thread while they wait. Inside `async` code that is right for sections as
 /// short as a mutex would guard; a closure cannot suspend.
@@ -70,8 +70,13 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
     public borrowing func withReadLock<Result: ~Copyable, Failure: Error>(
         _ body: (borrowing Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
+        assert(isOutside("withReadLock"))
         let section = ilk__read_section_begin(storage.lock)
-        defer { ilk__read_section_end(storage.lock, section) }
+        assert(entered("withReadLock"))
+        defer {
+            assert(left())
+            ilk__read_section_end(storage.lock, section)
+        }
         return try body(storage.value.pointee)
     }
 
@@ -89,8 +94,13 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
     public borrowing func withWriteLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
+        assert(isOutside("withWriteLock"))
         ilk_rwlock_write_lock(storage.lock)
-        defer { ilk_rwlock_write_unlock(storage.lock) }
+        assert(entered("withWriteLock"))
+        defer {
+            assert(left())
+            ilk_rwlock_write_unlock(storage.lock)
+        }
         let value = storage.value
         return try body(&value.pointee)
     }
@@ -106,7 +116,11 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
     ) throws(Failure) -> sending Result? {
         var section = ilk__read_section()
         guard ilk__read_section_try(storage.lock, &section) else { return nil }
-        defer { ilk__read_section_end(storage.lock, section) }
+        assert(entered("withReadLockIfAvailable"))
+        defer {
+            assert(left())
+            ilk__read_section_end(storage.lock, section)
+        }
         return try body(storage.value.pointee)
     }
 
@@ -120,9 +134,34 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
         _ body: (inout Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
         guard ilk_rwlock_try_write_lock(storage.lock) else { return nil }
-        defer { ilk_rwlock_write_unlock(storage.lock) }
+        assert(entered("withWriteLockIfAvailable"))
+        defer {
+            assert(left())
+            ilk_rwlock_write_unlock(storage.lock)
+        }
         let value = storage.value
         return try body(&value.pointee)
+    }
+
+    // MARK: debug builds
+
+    // For `assert`, which release builds leave out: a thread's closures of this lock, so that one that would wait for
+    // itself is reported.
+
+    @usableFromInline
+    borrowing func isOutside(_ call: StaticString) -> Bool {
+        ThreadAccess.requireOutside(UnsafeRawPointer(storage.base), call: call, type: Self.self as Any)
+        return true
+    }
+
+    @usableFromInline
+    borrowing func entered(_ call: StaticString) -> Bool {
+        ThreadAccess.enter(UnsafeRawPointer(storage.base), call: call)
+    }
+
+    @usableFromInline
+    borrowing func left() -> Bool {
+        ThreadAccess.leave(UnsafeRawPointer(storage.base), type: Self.self as Any)
     }
 }
 

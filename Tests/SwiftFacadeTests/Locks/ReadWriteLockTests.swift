@@ -282,6 +282,63 @@ import Testing
         #expect(result?.report.contains("interlock: ilk_rwlock_write_unlock(") == true)
     }
 
+    // Each would wait for itself, or could.
+    @Test(.enabled(if: isDebugBuild, "only debug builds note whose closures a thread is in"))
+    func takingWhatTheThreadHoldsIsReported() async {
+        let readInRead = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let lock = ReadWriteLock(1)
+            lock.withReadLock { _ in lock.withReadLock { _ in } }
+        }
+        let writeInRead = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let lock = ReadWriteLock(1)
+            lock.withReadLockIfAvailable { _ in lock.withWriteLock { _ in } }
+        }
+        let readInWrite = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let lock = ReadWriteLock(1)
+            lock.withWriteLock(timeout: .seconds(1)) { _ in lock.withReadLock { _ in } }
+        }
+        let writeInUpgradable = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let lock = ReadWriteLock(1)
+            lock.withUpgradableLock { _ in lock.withWriteLock { _ in } }
+        }
+        let upgradableInDowngraded = await #expect(
+            processExitsWith: .failure,
+            observing: [\.standardErrorContent]
+        ) {
+            let lock = ReadWriteLock(1)
+            lock.withWriteLock({ $0 += 1 }, downgrading: { _, _ in lock.withUpgradableLock { _ in } })
+        }
+        for (result, call, inside) in [
+            (readInRead, "withReadLock", "withReadLock"),
+            (writeInRead, "withWriteLock", "withReadLockIfAvailable"),
+            (readInWrite, "withReadLock", "withWriteLock"),
+            (writeInUpgradable, "withWriteLock", "withUpgradableLock"),
+            (upgradableInDowngraded, "withUpgradableLock", "withWriteLock"),
+        ] {
+            let report = result?.report ?? ""
+            #expect(report.contains("interlock: ReadWriteLock<Int>.\(call)("), "\(report)")
+            #expect(report.contains("called from inside \(inside) of the same object"), "\(report)")
+        }
+    }
+
+    @Test func locksInsideOneAnotherAreNotReported() {
+        let outer = ReadWriteLock(1)
+        let inner = ReadWriteLock(2)
+        for _ in 0..<2 {
+            let sum = outer.withReadLock { first in
+                inner.withWriteLock { second in
+                    second += 1
+                    return first + second
+                }
+            }
+            #expect(sum >= 4)
+        }
+        // Limits end the wait for oneself: no report.
+        #expect(outer.withWriteLock { _ in outer.withReadLock(timeout: .zero) { $0 } } == nil)
+        #expect(outer.withWriteLock { _ in outer.withWriteLockIfAvailable { $0 } } == nil)
+    }
+
     @Test func freeingAHeldLockIsReported() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let lock = ReadWriteLock(1)
@@ -290,6 +347,17 @@ import Testing
         #expect(result?.report.contains("interlock: ilk_rwlock_destroy(") == true)
     }
 }
+
+/// Whether `assert` does anything here.
+private let isDebugBuild: Bool = {
+    var does = false
+    assert(
+        {
+            does = true; return true
+        }()
+    )
+    return does
+}()
 
 /// `swap` for a value that cannot be copied.
 func exchange<Value: ~Copyable>(_ value: inout Value, with new: consuming Value) -> Value {
