@@ -349,6 +349,120 @@ static void a_thread_may_show_and_reserve_in_one_ring(void **state) {
     ilk_mpmc_destroy(ring);
 }
 
+/* ---- Lulls: how long a call pauses that finds nothing ---- */
+
+static uint32_t lull_of(ILK_ATOMIC(uint32_t) * lull) {
+    return ilk_atomic_load(lull, memory_order_relaxed);
+}
+
+/* A slot in progress stands for the other side: the call finds nothing there, and everything behind it. */
+static void lulls_grow_while_they_find_more_and_end_when_they_find_nothing(void **state) {
+    (void)state;
+    ilk_mpmc *ring = make(128);
+    item popped;
+    for (item i = 0; i < 3; i++) {
+        check(push(ring, i));
+        expect_pop(ring, i);
+        expect_empty(ring);
+        check_equal(lull_of(&ring->pop_lull), 0); /* single elements: never */
+    }
+    check(push(ring, 100));
+    size_t one = 1;
+    check(ilk_mpmc_reserve(ring, &one) != NULL);
+    for (item i = 0; i < 20; i++) {
+        check(push(ring, i));
+    }
+    expect_pop(ring, 100);
+    check(!ilk_mpmc_try_pop(ring, &popped, sizeof popped));
+    check_equal(lull_of(&ring->pop_lull), 0); /* one element since the last that found nothing */
+    ilk_atomic_store(&ring->pop_lull, 1, memory_order_relaxed);
+    for (uint32_t expected = 3; expected <= 31; expected = expected * 2 + 1) {
+        check(!ilk_mpmc_try_pop(ring, &popped, sizeof popped));
+        check_equal(lull_of(&ring->pop_lull), expected);
+    }
+    check(!ilk_mpmc_try_pop(ring, &popped, sizeof popped));
+    check_equal(lull_of(&ring->pop_lull), 31); /* the longest */
+    for (item i = 20; i < 100; i++) {
+        check(push(ring, i));
+    }
+    check(!ilk_mpmc_try_pop(ring, &popped, sizeof popped));
+    check_equal(lull_of(&ring->pop_lull), 15); /* the other side may have to wait */
+    ilk_mpmc_commit(ring, 1);
+    check(ilk_mpmc_try_pop(ring, &popped, sizeof popped));
+    for (item i = 0; i < 100; i++) {
+        expect_pop(ring, i);
+    }
+    expect_empty(ring);
+    check_equal(lull_of(&ring->pop_lull), 0); /* the other side rests */
+    expect_empty(ring);
+    check_equal(lull_of(&ring->pop_lull), 0);
+    ilk_mpmc_destroy(ring);
+}
+
+static void a_full_ring_lulls_as_an_empty_one(void **state) {
+    (void)state;
+    ilk_mpmc *ring = make(128);
+    for (item i = 0; i < 128; i++) {
+        check(push(ring, i));
+    }
+    check(!push(ring, 128));
+    check_equal(lull_of(&ring->push_lull), 0); /* none came out during the first */
+    size_t one = 1;
+    check(ilk_mpmc_peek(ring, &one) != NULL);
+    for (item i = 1; i <= 20; i++) {
+        expect_pop(ring, i);
+    }
+    ilk_atomic_store(&ring->push_lull, 7, memory_order_relaxed);
+    check(!push(ring, 128));
+    check_equal(lull_of(&ring->push_lull), 15);
+    ilk_mpmc_release(ring, 1);
+    for (item i = 0; i < 21; i++) {
+        check(push(ring, i));
+    }
+    check(!push(ring, 128));
+    check_equal(lull_of(&ring->push_lull), 0);
+    ilk_mpmc_destroy(ring);
+}
+
+static void two_elements_in_a_row_begin_a_lull(void **state) {
+    (void)state;
+    ilk_mpmc *ring = make(128);
+    item popped;
+    check(push(ring, 0) && push(ring, 1));
+    size_t one = 1;
+    check(ilk_mpmc_reserve(ring, &one) != NULL);
+    check(push(ring, 2));
+    expect_pop(ring, 0);
+    expect_pop(ring, 1);
+    check(!ilk_mpmc_try_pop(ring, &popped, sizeof popped));
+    check_equal(lull_of(&ring->pop_lull), 3);
+    ilk_mpmc_commit(ring, 1);
+    check(ilk_mpmc_try_pop(ring, &popped, sizeof popped));
+    expect_pop(ring, 2);
+    expect_empty(ring);
+    check_equal(lull_of(&ring->pop_lull), 0);
+    ilk_mpmc_destroy(ring);
+}
+
+/* A ring in which nobody can get ahead has no lulls, whatever passed through it. */
+static void small_rings_have_no_lulls(void **state) {
+    (void)state;
+    ilk_mpmc *ring = make(8);
+    for (item turn = 0; turn < 3; turn++) {
+        for (item i = 0; i < 8; i++) {
+            check(push(ring, i));
+        }
+        check(!push(ring, 8));
+        for (item i = 0; i < 8; i++) {
+            expect_pop(ring, i);
+        }
+        expect_empty(ring);
+        check_equal(ilk_atomic_load(&ring->pop_miss, memory_order_relaxed), 0);
+        check_equal(ilk_atomic_load(&ring->push_miss, memory_order_relaxed), 0);
+    }
+    ilk_mpmc_destroy(ring);
+}
+
 /* ---- Waiting ---- */
 
 struct side {
@@ -607,6 +721,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_open_reservation_hides_what_comes_after_it),
     cmocka_unit_test(a_thread_may_have_claims_on_several_rings),
     cmocka_unit_test(a_thread_may_show_and_reserve_in_one_ring),
+    cmocka_unit_test(lulls_grow_while_they_find_more_and_end_when_they_find_nothing),
+    cmocka_unit_test(a_full_ring_lulls_as_an_empty_one),
+    cmocka_unit_test(two_elements_in_a_row_begin_a_lull),
+    cmocka_unit_test(small_rings_have_no_lulls),
     cmocka_unit_test(waiting_pops_get_the_elements_pushed),
     cmocka_unit_test(waiting_pushes_get_the_room_made),
     cmocka_unit_test(waits_time_out_and_not_early),

@@ -23,7 +23,9 @@
  *      earlier pop is in progress and a later one is done. Where no call is in progress both are exact.
  *      A batch likewise stops at the first slot that someone is in the middle of, and so may move fewer than
  *      are there or fit.
- *   E  try_ calls never block or allocate, and make a system call only to wake a sleeper.
+ *   E  try_ calls never block or allocate, and make a system call only to wake a sleeper. One that finds
+ *      nothing while the other side is at full speed, or loses its slot to another thread, may pause for up
+ *      to a microsecond before it looks again.
  *      push_overwriting may wait for a thread that is in the middle of the one slot it needs.
  *   F  A waiter that times out passes a wake-up it got on to another.
  *

@@ -171,6 +171,11 @@ static void push_two_at_once(void) {
     ex_end(second, pushed > 1 ? EX_DONE : EX_REFUSED);
 }
 
+/* In a ring of two the third goes where a batch has been read. */
+static void push_two_then_one(void) {
+    push_two_at_once();
+    push_element(mine(3), 0);
+}
 static void pop_two_at_once(void) {
     uint64_t elements[2];
     size_t first = ex_begin(EX_POP, 0);
@@ -224,6 +229,7 @@ SCENARIO(wait_often_two, "push_thrice-pop_twice-pop", setup_2, push_thrice, pop_
 SCENARIO(until, "push_until-pop_until", setup_1, push_until, pop_until);
 SCENARIO(batches, "push_many-pop_many", setup_3, push_two_at_once, pop_two_at_once);
 SCENARIO(batch_batch, "push_many-push_many-pop", setup_3, push_two_at_once, push_two_at_once, try_pop);
+SCENARIO(batch_wraps, "push_many_push-pop_many", setup_2, push_two_then_one, pop_two_at_once);
 SCENARIO(in_place, "reserve-peek", setup_1, push_in_place, pop_in_place);
 SCENARIO(in_place_3, "reserve-peek-push", setup_2, push_in_place, pop_in_place, try_push);
 SCENARIO(close_drain, "push-drain-close", setup_1, push, drain, close_ring);

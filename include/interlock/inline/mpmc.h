@@ -30,6 +30,8 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__MPMC_CLOSED UINT64_C(1)
 #define ILK__MPMC_FULL UINT64_C(1)
 #define ILK__MPMC_STEP UINT64_C(2)
+/* No position: a claim's answer when there is nothing to claim. */
+#define ILK__MPMC_NONE UINT64_MAX
 
 /* The words of waiters, one a side, from the low end:
  *   bits 0 to 29  threads that sleep, or are about to
@@ -60,11 +62,15 @@ struct ilk_mpmc {
     unsigned char separate_tail[ILK__RING_SEPARATION - 6 * sizeof(size_t) - 2 * sizeof(uint64_t) -
                                 2 * sizeof(uint32_t)];
 
-    ILK_ATOMIC(uint64_t) tail; /* the next position to push at, and the closed bit; producers */
-    unsigned char separate_head[ILK__RING_SEPARATION - sizeof(uint64_t)];
+    ILK_ATOMIC(uint64_t) tail;      /* the next position to push at, and the closed bit; producers */
+    ILK_ATOMIC(uint64_t) push_miss; /* the position of the last push that found no room; see ring/mpmc.c */
+    ILK_ATOMIC(uint32_t) push_lull; /* pauses before looking for room again */
+    unsigned char separate_head[ILK__RING_SEPARATION - 2 * sizeof(uint64_t) - sizeof(uint32_t)];
 
-    ILK_ATOMIC(uint64_t) head; /* the next position to pop at; consumers */
-    unsigned char separate_gates[ILK__RING_SEPARATION - sizeof(uint64_t)];
+    ILK_ATOMIC(uint64_t) head;     /* the next position to pop at; consumers */
+    ILK_ATOMIC(uint64_t) pop_miss; /* the position of the last pop that found nothing */
+    ILK_ATOMIC(uint32_t) pop_lull; /* pauses before looking for elements again */
+    unsigned char separate_gates[ILK__RING_SEPARATION - 2 * sizeof(uint64_t) - sizeof(uint32_t)];
 
     /* What only those who wait use, and those who wake them. */
     ILK_ATOMIC(uint32_t) not_empty; /* words slept on; see ILK__MPMC_UNDER_WAY */
@@ -79,6 +85,9 @@ ILK_COLD ILK_NORETURN void ilk__mpmc_wrong_size(const char *call, const ilk_mpmc
  * others. */
 ILK_COLD void ilk__mpmc_wake_consumers(ilk_mpmc *ring) ILK_NONBLOCKING;
 ILK_COLD void ilk__mpmc_wake_producers(ilk_mpmc *ring) ILK_NONBLOCKING;
+/* A claim whose first attempt did not succeed: the position, or ILK__MPMC_NONE when full, empty or closed. */
+ILK_COLD uint64_t ilk__mpmc_claim_push_slow(ilk_mpmc *ring) ILK_NONBLOCKING;
+ILK_COLD uint64_t ilk__mpmc_claim_pop_slow(ilk_mpmc *ring) ILK_NONBLOCKING;
 /* The waiting calls, after one attempt in vain. */
 ILK_COLD ilk_status ilk__mpmc_push_slow(ilk_mpmc *ring, const void *element, size_t element_size,
                                         uint64_t deadline_ns);
@@ -106,51 +115,6 @@ static inline uint64_t ilk__mpmc_sequence(const ilk_mpmc *ring, uint64_t positio
      * Carries: the element, or that its reader has finished.
      * If weaker: we read a slot before its element arrives, or overwrite one still being read. */
     return ilk_atomic_load(&ring->sequences[ilk__mpmc_slot(ring, position)], memory_order_acquire);
-}
-
-/* Claims the slot at tail; false when full or closed. */
-static inline bool ilk__mpmc_claim_push(ilk_mpmc *ring, uint64_t *position) ILK_NONBLOCKING {
-    /* MP2 relaxed: tail and head only deal out positions; MP1 carries the data. A stale value is found
-     * out by the compare-and-swap, and before full or empty is answered by looking again. */
-    uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed);
-    for (;;) {
-        if (ILK_UNLIKELY((tail & ILK__MPMC_CLOSED) != 0)) {
-            return false;
-        }
-        if (ILK_LIKELY(ilk__mpmc_sequence(ring, tail) == tail)) {
-            if (ilk_atomic_compare_exchange_weak(&ring->tail, &tail, ilk__mpmc_next(ring, tail),
-                                                 memory_order_relaxed, memory_order_relaxed)) { /* MP2 */
-                *position = tail;
-                return true;
-            }
-        } else {
-            uint64_t now = ilk_atomic_load(&ring->tail, memory_order_relaxed); /* MP2 */
-            if (now == tail) {
-                return false;
-            }
-            tail = now;
-        }
-    }
-}
-
-/* Claims the element at head; false when empty. */
-static inline bool ilk__mpmc_claim_pop(ilk_mpmc *ring, uint64_t *position) ILK_NONBLOCKING {
-    uint64_t head = ilk_atomic_load(&ring->head, memory_order_relaxed); /* MP2 */
-    for (;;) {
-        if (ILK_LIKELY(ilk__mpmc_sequence(ring, head) == (head | ILK__MPMC_FULL))) {
-            if (ilk_atomic_compare_exchange_weak(&ring->head, &head, ilk__mpmc_next(ring, head),
-                                                 memory_order_relaxed, memory_order_relaxed)) { /* MP2 */
-                *position = head;
-                return true;
-            }
-        } else {
-            uint64_t now = ilk_atomic_load(&ring->head, memory_order_relaxed); /* MP2 */
-            if (now == head) {
-                return false;
-            }
-            head = now;
-        }
-    }
 }
 
 /* Makes the element at a claimed position visible. Call ilk__mpmc_pushed afterwards. */
@@ -186,19 +150,37 @@ static inline void ilk__mpmc_popped(ilk_mpmc *ring) ILK_NONBLOCKING {
     }
 }
 
+/* The single-element calls attempt their claim once in line; all that may come of it otherwise is one call,
+ * out of line. The constants are read before the slot's number: an acquire has everything read again that
+ * follows it. */
+
 static inline bool ilk_mpmc_try_push(ilk_mpmc *ring, const void *element, size_t element_size)
     ILK_NONBLOCKING {
     if (ILK_UNLIKELY(element_size != ring->element_size)) {
         ilk__mpmc_wrong_size("ilk_mpmc_try_push", ring, element_size);
     }
-    uint64_t position;
-    if (ILK_UNLIKELY(!ilk__mpmc_claim_push(ring, &position))) {
-        return false;
+    unsigned char *const slots = ring->slots;
+    ILK_ATOMIC(uint64_t) *const sequences = ring->sequences;
+    const uint64_t turn_step = ring->turn_step;
+    /* MP2 relaxed: tail and head only deal out positions; MP1 carries the data. A stale value is found
+     * out by the compare-and-swap, and before full or empty is answered by looking again. */
+    uint64_t position = ilk_atomic_load(&ring->tail, memory_order_relaxed);
+    size_t slot = (size_t)((position & (turn_step - 1)) >> 1);
+    const uint64_t next = ilk__mpmc_next(ring, position);
+    /* No slot has the number of a closed tail: that is one where the push at it is done, and it never will
+     * be. So the first comparison also tells that the ring is open. */
+    if (ILK_UNLIKELY(ilk_atomic_load(&sequences[slot], memory_order_acquire) != position) || /* MP1 */
+        ILK_UNLIKELY(!ilk_atomic_compare_exchange_weak(&ring->tail, &position, next, memory_order_relaxed,
+                                                       memory_order_relaxed))) { /* MP2 */
+        position = ilk__mpmc_claim_push_slow(ring);
+        if (position == ILK__MPMC_NONE) {
+            return false;
+        }
+        slot = (size_t)((position & (turn_step - 1)) >> 1);
     }
-    unsigned char *slot = ilk__mpmc_element(ring, position, element_size);
-    ilk_plain_write(slot, element_size);
-    memcpy(slot, element, element_size);
-    ilk__mpmc_publish(ring, position);
+    ilk_plain_write(slots + slot * element_size, element_size);
+    memcpy(slots + slot * element_size, element, element_size);
+    ilk_atomic_store(&sequences[slot], position | ILK__MPMC_FULL, memory_order_release); /* MP4 */
     ilk__mpmc_pushed(ring);
     return true;
 }
@@ -207,14 +189,25 @@ static inline bool ilk_mpmc_try_pop(ilk_mpmc *ring, void *element, size_t elemen
     if (ILK_UNLIKELY(element_size != ring->element_size)) {
         ilk__mpmc_wrong_size("ilk_mpmc_try_pop", ring, element_size);
     }
-    uint64_t position;
-    if (ILK_UNLIKELY(!ilk__mpmc_claim_pop(ring, &position))) {
-        return false;
+    const unsigned char *const slots = ring->slots;
+    ILK_ATOMIC(uint64_t) *const sequences = ring->sequences;
+    const uint64_t turn_step = ring->turn_step;
+    uint64_t position = ilk_atomic_load(&ring->head, memory_order_relaxed); /* MP2 */
+    size_t slot = (size_t)((position & (turn_step - 1)) >> 1);
+    const uint64_t next = ilk__mpmc_next(ring, position);
+    if (ILK_UNLIKELY(ilk_atomic_load(&sequences[slot], memory_order_acquire) !=
+                     (position | ILK__MPMC_FULL)) || /* MP1 */
+        ILK_UNLIKELY(!ilk_atomic_compare_exchange_weak(&ring->head, &position, next, memory_order_relaxed,
+                                                       memory_order_relaxed))) { /* MP2 */
+        position = ilk__mpmc_claim_pop_slow(ring);
+        if (position == ILK__MPMC_NONE) {
+            return false;
+        }
+        slot = (size_t)((position & (turn_step - 1)) >> 1);
     }
-    const unsigned char *slot = ilk__mpmc_element(ring, position, element_size);
-    ilk_plain_read(slot, element_size);
-    memcpy(element, slot, element_size);
-    ilk__mpmc_give_back(ring, position);
+    ilk_plain_read(slots + slot * element_size, element_size);
+    memcpy(element, slots + slot * element_size, element_size);
+    ilk_atomic_store(&sequences[slot], position + turn_step, memory_order_release); /* MP5 */
     ilk__mpmc_popped(ring);
     return true;
 }
