@@ -28,7 +28,7 @@
  *      than were there or fitted when it returns: it looks once, at its beginning.
  *   E  try_ calls, reserve, commit, peek and release never block or allocate, and make a system
  *      call only to wake a sleeper. One that finds nothing while the other side is at full speed may
- *      pause for up to half a microsecond first.
+ *      pause for up to a microsecond first.
  *
  * Every call but create, and the waiting ones, is O(1), or O(count) for its copies. Waits are not
  * cancellation points.

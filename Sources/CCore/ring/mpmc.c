@@ -383,6 +383,32 @@ uint64_t ilk__mpmc_claim_pop_slow(ilk_mpmc *ring) ILK_NONBLOCKING {
 
 /* ---- Claims of several slots ---- */
 
+/* The position `count` places further; count is at most the capacity. */
+static uint64_t ahead(const ilk_mpmc *ring, uint64_t position, size_t count) ILK_NONBLOCKING {
+    uint64_t skip = ilk__mpmc_slot(ring, position) + count >= ring->capacity ? ring->skip : 0;
+    return position + count * ILK__MPMC_STEP + skip;
+}
+
+/* How many of `most` slots next to each other are ready: their numbers go up by a step from `number` on. */
+static size_t count_ready(const ILK_ATOMIC(uint64_t) * sequences, uint64_t number, size_t most)
+    ILK_NONBLOCKING {
+    size_t count = 0;
+    while (count < most && ilk_atomic_load(&sequences[count], memory_order_acquire) == number) { /* MP1 */
+        count++;
+        number += ILK__MPMC_STEP;
+    }
+    return count;
+}
+
+/* Gives `count` slots next to each other their numbers, from the last one; see below. */
+static void number_slots(ILK_ATOMIC(uint64_t) * sequences, uint64_t number, size_t count) ILK_NONBLOCKING {
+    number += count * ILK__MPMC_STEP;
+    while (count-- > 0) {
+        number -= ILK__MPMC_STEP;
+        ilk_atomic_store(&sequences[count], number, memory_order_release); /* MP4, MP5 */
+    }
+}
+
 /* Claims up to `wanted` slots from `*counter` on whose number is the position plus `state`: those that a
  * push (0) or a pop (FULL) may have. They stay so until the counter passes them, so that one
  * compare-and-swap claims all. `to_end`: stop at the last slot. The number claimed, from `*position`. */
@@ -393,18 +419,16 @@ static size_t claim_many(ilk_mpmc *ring, ILK_ATOMIC(uint64_t) * counter, uint64_
         if ((first & ILK__MPMC_CLOSED) != 0) {
             return 0; /* tail only: head is never odd */
         }
-        uint64_t end = first;
-        size_t count = 0;
-        while (count < wanted && ilk__mpmc_sequence(ring, end) == (end | state)) {
-            end = ilk__mpmc_next(ring, end);
-            count++;
-            if (to_end && ilk__mpmc_slot(ring, end) == 0) {
-                break;
-            }
+        const size_t slot = ilk__mpmc_slot(ring, first);
+        const size_t to_wrap = ring->capacity - slot;
+        const size_t straight = wanted < to_wrap ? wanted : to_wrap;
+        size_t count = count_ready(ring->sequences + slot, first | state, straight);
+        if (count == to_wrap && count < wanted && !to_end) {
+            count += count_ready(ring->sequences, ahead(ring, first, count) | state, wanted - count);
         }
         if (count > 0) {
-            if (ilk_atomic_compare_exchange_weak(counter, &first, end, memory_order_relaxed,
-                                                 memory_order_relaxed)) { /* MP2 */
+            if (ilk_atomic_compare_exchange_weak(counter, &first, ahead(ring, first, count),
+                                                 memory_order_relaxed, memory_order_relaxed)) { /* MP2 */
                 *position = first;
                 return count;
             }
@@ -416,12 +440,6 @@ static size_t claim_many(ilk_mpmc *ring, ILK_ATOMIC(uint64_t) * counter, uint64_
             first = now;
         }
     }
-}
-
-/* The position `count` places further; count is at most the capacity. */
-static uint64_t ahead(const ilk_mpmc *ring, uint64_t position, size_t count) ILK_NONBLOCKING {
-    uint64_t skip = ilk__mpmc_slot(ring, position) + count >= ring->capacity ? ring->skip : 0;
-    return position + count * ILK__MPMC_STEP + skip;
 }
 
 /* A batch is published, and given back, from its end: whoever comes for the first slot finds all of them, and
@@ -457,9 +475,8 @@ size_t ilk_mpmc_try_push_many(ilk_mpmc *ring, const void *elements, size_t count
     const size_t first = ring->capacity - slot < claimed ? ring->capacity - slot : claimed;
     copy_in(ring, slot, elements, first, element_size);
     copy_in(ring, 0, (const unsigned char *)elements + first * element_size, claimed - first, element_size);
-    for (size_t index = claimed; index-- > 0;) {
-        ilk__mpmc_publish(ring, ahead(ring, position, index));
-    }
+    number_slots(ring->sequences, ahead(ring, position, first) | ILK__MPMC_FULL, claimed - first);
+    number_slots(ring->sequences + slot, position | ILK__MPMC_FULL, first);
     ilk__mpmc_pushed(ring);
     return claimed;
 }
@@ -478,9 +495,8 @@ size_t ilk_mpmc_try_pop_many(ilk_mpmc *ring, void *elements, size_t count, size_
     const size_t first = ring->capacity - slot < claimed ? ring->capacity - slot : claimed;
     copy_out(ring, slot, elements, first, element_size);
     copy_out(ring, 0, (unsigned char *)elements + first * element_size, claimed - first, element_size);
-    for (size_t index = claimed; index-- > 0;) {
-        ilk__mpmc_give_back(ring, ahead(ring, position, index));
-    }
+    number_slots(ring->sequences, ahead(ring, position, first) + ring->turn_step, claimed - first);
+    number_slots(ring->sequences + slot, position + ring->turn_step, first);
     ilk__mpmc_popped(ring);
     return claimed;
 }

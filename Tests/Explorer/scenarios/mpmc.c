@@ -198,6 +198,11 @@ static void push_in_place(void) {
     ex_end(operation, slot != NULL ? EX_DONE : EX_REFUSED);
 }
 
+/* In a ring of one the second goes where the first has been read. */
+static void push_in_place_then_one(void) {
+    push_in_place();
+    push_element(mine(2), 0);
+}
 static void pop_in_place(void) {
     size_t count = 1;
     size_t operation = ex_begin(EX_POP, 0);
@@ -231,6 +236,7 @@ SCENARIO(batches, "push_many-pop_many", setup_3, push_two_at_once, pop_two_at_on
 SCENARIO(batch_batch, "push_many-push_many-pop", setup_3, push_two_at_once, push_two_at_once, try_pop);
 SCENARIO(batch_wraps, "push_many_push-pop_many", setup_2, push_two_then_one, pop_two_at_once);
 SCENARIO(in_place, "reserve-peek", setup_1, push_in_place, pop_in_place);
+SCENARIO(in_place_wraps, "reserve_push-peek", setup_1, push_in_place_then_one, pop_in_place);
 SCENARIO(in_place_3, "reserve-peek-push", setup_2, push_in_place, pop_in_place, try_push);
 SCENARIO(close_drain, "push-drain-close", setup_1, push, drain, close_ring);
 SCENARIO(close_two_drain, "drain-drain-push_close", setup_1, drain, drain, close_ring);

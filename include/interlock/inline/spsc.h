@@ -131,7 +131,7 @@ static inline uint32_t ilk__spsc_flags(const ilk_spsc *ring) ILK_NONBLOCKING {
  * side that has used up what it knew of pauses before it looks again, as long as longer pauses find more: the
  * other side is at work right now, and gets ahead undisturbed, up to a quarter of the ring or 64 elements. A
  * look that finds no more than one element for each pause ends it: who waits for single elements never
- * pauses. At most half a microsecond. Chosen by bench rings, try. */
+ * pauses. At most 31 pauses, less than a microsecond. Chosen by bench rings, try. */
 #define ILK__SPSC_LONGEST_LULL UINT32_C(16)
 #define ILK__SPSC_MUCH ((size_t)64)
 
