@@ -62,4 +62,7 @@ if(TARGET bench_peer_dpdk)
     list(FILTER INTERLOCK_BENCH_DPDK_CFLAGS_OTHER EXCLUDE REGEX "^-march")
     target_include_directories(bench_peer_dpdk SYSTEM INTERFACE ${INTERLOCK_BENCH_DPDK_INCLUDE_DIRS})
     target_compile_options(bench_peer_dpdk INTERFACE -include rte_config.h)
+    # They copy elements of 64 and 256 bytes as words of 32 bits, which may tear them where the compiler
+    # trusts the types.
+    set_source_files_properties(rings/peers/dpdk.cpp PROPERTIES COMPILE_OPTIONS -fno-strict-aliasing)
 endif()
