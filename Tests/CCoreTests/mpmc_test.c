@@ -3,6 +3,7 @@
  * ilk_mpmc: exact capacities, order, batches, overwriting, in-place access, waiting, closing. Load is in
  * mpmc_stress_test.c.
  */
+#include "ring/patience.h"
 #include "support/test.h"
 #include <interlock/mpmc.h>
 #include <stdlib.h>
@@ -355,91 +356,42 @@ static uint32_t lull_of(ILK_ATOMIC(uint32_t) * lull) {
     return ilk_atomic_load(lull, memory_order_relaxed);
 }
 
-/* A slot in progress stands for the other side: the call finds nothing there, and everything behind it. */
-static void lulls_grow_while_they_find_more_and_end_when_they_find_nothing(void **state) {
+static void lulls_grow_with_the_runs_between_them_and_no_further(void **state) {
     (void)state;
-    ilk_mpmc *ring = make(128);
-    item popped;
-    for (item i = 0; i < 3; i++) {
-        check(push(ring, i));
-        expect_pop(ring, i);
-        expect_empty(ring);
-        check_equal(lull_of(&ring->pop_lull), 0); /* single elements: never */
-    }
-    check(push(ring, 100));
-    size_t one = 1;
-    check(ilk_mpmc_reserve(ring, &one) != NULL);
-    for (item i = 0; i < 20; i++) {
-        check(push(ring, i));
-    }
-    expect_pop(ring, 100);
-    check(!ilk_mpmc_try_pop(ring, &popped, sizeof popped));
-    check_equal(lull_of(&ring->pop_lull), 0); /* one element since the last that found nothing */
-    ilk_atomic_store(&ring->pop_lull, 1, memory_order_relaxed);
-    for (uint32_t expected = 3; expected <= 31; expected = expected * 2 + 1) {
-        check(!ilk_mpmc_try_pop(ring, &popped, sizeof popped));
-        check_equal(lull_of(&ring->pop_lull), expected);
-    }
-    check(!ilk_mpmc_try_pop(ring, &popped, sizeof popped));
-    check_equal(lull_of(&ring->pop_lull), 31); /* the longest */
-    for (item i = 20; i < 100; i++) {
-        check(push(ring, i));
-    }
-    check(!ilk_mpmc_try_pop(ring, &popped, sizeof popped));
-    check_equal(lull_of(&ring->pop_lull), 15); /* the other side may have to wait */
-    ilk_mpmc_commit(ring, 1);
-    check(ilk_mpmc_try_pop(ring, &popped, sizeof popped));
-    for (item i = 0; i < 100; i++) {
-        expect_pop(ring, i);
-    }
-    expect_empty(ring);
-    check_equal(lull_of(&ring->pop_lull), 0); /* the other side rests */
-    expect_empty(ring);
-    check_equal(lull_of(&ring->pop_lull), 0);
-    ilk_mpmc_destroy(ring);
+    const size_t capacity = 1024;
+    check_equal(lull_after(0, 0, capacity), 0);
+    check_equal(lull_after(0, 1, capacity), 0); /* single elements: never */
+    check_equal(lull_after(0, 2, capacity), 1);
+    check_equal(lull_after(1, 2, capacity), 0); /* no more than one element a pause */
+    check_equal(lull_after(1, 3, capacity), 3);
+    check_equal(lull_after(15, 17, capacity), 31);
+    check_equal(lull_after(31, 33, capacity), 31); /* the longest */
+    check_equal(lull_after(7, 64, capacity), 7);   /* far enough ahead */
+    check_equal(lull_after(3, 16, 64), 3);         /* a quarter of the ring */
+    check_equal(lull_after(7, 15, 64), 7);         /* a small ring fills soon */
+    check_equal(lull_after(31, 32, capacity), 0);
 }
 
-static void a_full_ring_lulls_as_an_empty_one(void **state) {
+/* The other side rests: a lull finds nothing, and is the last. */
+static void a_lull_in_vain_is_the_last(void **state) {
     (void)state;
     ilk_mpmc *ring = make(128);
     for (item i = 0; i < 128; i++) {
         check(push(ring, i));
     }
-    check(!push(ring, 128));
-    check_equal(lull_of(&ring->push_lull), 0); /* none came out during the first */
-    size_t one = 1;
-    check(ilk_mpmc_peek(ring, &one) != NULL);
-    for (item i = 1; i <= 20; i++) {
-        expect_pop(ring, i);
-    }
     ilk_atomic_store(&ring->push_lull, 7, memory_order_relaxed);
     check(!push(ring, 128));
-    check_equal(lull_of(&ring->push_lull), 15);
-    ilk_mpmc_release(ring, 1);
-    for (item i = 0; i < 21; i++) {
-        check(push(ring, i));
-    }
-    check(!push(ring, 128));
     check_equal(lull_of(&ring->push_lull), 0);
-    ilk_mpmc_destroy(ring);
-}
-
-static void two_elements_in_a_row_begin_a_lull(void **state) {
-    (void)state;
-    ilk_mpmc *ring = make(128);
-    item popped;
-    check(push(ring, 0) && push(ring, 1));
-    size_t one = 1;
-    check(ilk_mpmc_reserve(ring, &one) != NULL);
-    check(push(ring, 2));
-    expect_pop(ring, 0);
-    expect_pop(ring, 1);
-    check(!ilk_mpmc_try_pop(ring, &popped, sizeof popped));
-    check_equal(lull_of(&ring->pop_lull), 3);
-    ilk_mpmc_commit(ring, 1);
-    check(ilk_mpmc_try_pop(ring, &popped, sizeof popped));
-    expect_pop(ring, 2);
+    check_equal(ilk_atomic_load(&ring->push_miss, memory_order_relaxed), ring->turn_step);
+    for (item i = 0; i < 128; i++) {
+        expect_pop(ring, i);
+    }
+    ilk_atomic_store(&ring->pop_lull, 7, memory_order_relaxed);
     expect_empty(ring);
+    check_equal(lull_of(&ring->pop_lull), 0);
+    check_equal(ilk_atomic_load(&ring->pop_miss, memory_order_relaxed), ring->turn_step);
+    ilk_atomic_store(&ring->pop_lull, 7, memory_order_relaxed);
+    expect_empty(ring); /* the same miss again */
     check_equal(lull_of(&ring->pop_lull), 0);
     ilk_mpmc_destroy(ring);
 }
@@ -721,9 +673,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_open_reservation_hides_what_comes_after_it),
     cmocka_unit_test(a_thread_may_have_claims_on_several_rings),
     cmocka_unit_test(a_thread_may_show_and_reserve_in_one_ring),
-    cmocka_unit_test(lulls_grow_while_they_find_more_and_end_when_they_find_nothing),
-    cmocka_unit_test(a_full_ring_lulls_as_an_empty_one),
-    cmocka_unit_test(two_elements_in_a_row_begin_a_lull),
+    cmocka_unit_test(lulls_grow_with_the_runs_between_them_and_no_further),
+    cmocka_unit_test(a_lull_in_vain_is_the_last),
     cmocka_unit_test(small_rings_have_no_lulls),
     cmocka_unit_test(waiting_pops_get_the_elements_pushed),
     cmocka_unit_test(waiting_pushes_get_the_room_made),

@@ -266,21 +266,15 @@ static bool is_drained(const ilk_mpmc *ring) ILK_NONBLOCKING {
 
 /* Sides of the same speed meet at every element, and hand the lines of its slot to and fro for it; threads of
  * one side that claim at the same time hand over the line of their counter. Who gets ahead undisturbed for
- * some tens of elements is several times as fast. So:
- *     a side that finds nothing pauses before it looks once more (a lull), if it found at least two elements
- *     since it last found nothing, and as long as longer lulls find more: up to a quarter of the ring or 64.
- *     Fewer than one element for two pauses ends it: who waits for single elements, or beside a side that
- *     rests, never pauses;
- *     who lost its slot to another thread steps back before it tries again, longer each time.
- * Each at most 32 pauses, less than a microsecond. Chosen by bench rings, try. */
-enum { LONGEST_LULL = 16, MUCH = 64, LONGEST_STEP_BACK = 32 };
-/* A ring too small for anybody to get ahead in. */
-enum { TOO_SMALL = 16 };
+ * some tens of elements is far faster. So a side that finds nothing pauses before it looks once more, as long
+ * as lull_after says (ring/patience.h), and who lost its slot to another thread steps back before it tries
+ * again, longer each time. Each at most 32 pauses, less than a microsecond. How far the other side has got is
+ * not asked: its counter's line is what it needs most. */
+enum { LONGEST_STEP_BACK = 32 }; /* chosen by bench rings, try */
 
 /* What the claims of one side work on, for what is written once for both. */
 struct claims {
     ILK_ATOMIC(uint64_t) * counter;
-    const ILK_ATOMIC(uint64_t) * other; /* the other side's counter */
     ILK_ATOMIC(uint64_t) * miss;
     ILK_ATOMIC(uint32_t) * lull;
     uint64_t state; /* what a slot's number is beyond the position: 0 for a push, FULL for a pop */
@@ -292,53 +286,27 @@ static void pause_for(uint32_t pauses) ILK_NONBLOCKING {
     }
 }
 
-static uint32_t next_lull(const ilk_mpmc *ring, uint32_t lull, size_t found) ILK_NONBLOCKING {
-    const size_t quarter = ring->capacity / 4;
-    if (found == 0 || found < lull / 2) {
-        return 0;
-    }
-    if (found > 2 * quarter) {
-        return lull / 2;
-    }
-    return found < quarter && found < MUCH && lull < LONGEST_LULL ? lull * 2 + 1 : lull;
-}
-
-/* What a lull at `position` has found: slots that the other side has got ahead by. A snapshot of two words
- * read one after the other, good enough for a guess. */
-static size_t found_at(ilk_mpmc *ring, const struct claims *claims, uint64_t position) ILK_NONBLOCKING {
-    uint64_t theirs = ilk_atomic_load(claims->other, memory_order_relaxed) & ~ILK__MPMC_CLOSED; /* MP2 */
-    if (claims->state == ILK__MPMC_FULL) {
-        return (int64_t)(theirs - position) <= 0 ? 0 : distance(ring, theirs, position);
-    }
-    size_t used = (int64_t)(position - theirs) <= 0 ? 0 : distance(ring, position, theirs);
-    return used < ring->capacity ? ring->capacity - used : 0;
-}
-
 /* The side has found nothing at `position`: true after a lull, false where none is due. */
 static bool lull(ilk_mpmc *ring, const struct claims *claims, uint64_t position) ILK_NONBLOCKING {
-    if (ring->capacity < TOO_SMALL) {
+    if (ring->capacity < SMALLEST_WITH_LULLS) {
         return false;
     }
     /* MP21 relaxed: hints for how long to pause. One that is lost between two threads does no harm. */
-    uint32_t before = ilk_atomic_load(claims->lull, memory_order_relaxed);
-    if (before == 0) {
-        const uint64_t missed = ilk_atomic_load(claims->miss, memory_order_relaxed); /* MP21 */
-        if (position == missed) {
-            return false;
-        }
+    const uint64_t missed = ilk_atomic_load(claims->miss, memory_order_relaxed);
+    const uint32_t before = ilk_atomic_load(claims->lull, memory_order_relaxed); /* MP21 */
+    uint32_t pauses = before;
+    if (position != missed) {
         ilk_atomic_store(claims->miss, position, memory_order_relaxed); /* MP21 */
-        if (position == ilk__mpmc_next(ring, missed)) {
-            return false;
-        }
+        pauses = lull_after(before, distance(ring, position, missed), ring->capacity);
     }
-    const uint32_t pauses = before == 0 ? 1 : before;
     pause_for(pauses);
-    const uint64_t now = ilk_atomic_load(claims->counter, memory_order_relaxed) & ~ILK__MPMC_CLOSED; /* MP2 */
-    const uint32_t after = next_lull(ring, pauses, found_at(ring, claims, now));
-    if (after != before) {
-        ilk_atomic_store(claims->lull, after, memory_order_relaxed); /* MP21 */
+    if (pauses > 0 && ilk__mpmc_sequence(ring, position) != (position | claims->state) &&
+        ilk_atomic_load(claims->counter, memory_order_relaxed) == position) { /* MP2 */
+        ilk_atomic_store(claims->lull, 0, memory_order_relaxed);              /* MP21; in vain */
+    } else if (pauses != before) {
+        ilk_atomic_store(claims->lull, pauses, memory_order_relaxed); /* MP21 */
     }
-    return true;
+    return pauses > 0;
 }
 
 static uint64_t claim_one(ilk_mpmc *ring, const struct claims *claims) ILK_NONBLOCKING {
@@ -372,12 +340,12 @@ static uint64_t claim_one(ilk_mpmc *ring, const struct claims *claims) ILK_NONBL
 }
 
 uint64_t ilk__mpmc_claim_push_slow(ilk_mpmc *ring) ILK_NONBLOCKING {
-    const struct claims pushes = {&ring->tail, &ring->head, &ring->push_miss, &ring->push_lull, 0};
+    const struct claims pushes = {&ring->tail, &ring->push_miss, &ring->push_lull, 0};
     return claim_one(ring, &pushes);
 }
 
 uint64_t ilk__mpmc_claim_pop_slow(ilk_mpmc *ring) ILK_NONBLOCKING {
-    const struct claims pops = {&ring->head, &ring->tail, &ring->pop_miss, &ring->pop_lull, ILK__MPMC_FULL};
+    const struct claims pops = {&ring->head, &ring->pop_miss, &ring->pop_lull, ILK__MPMC_FULL};
     return claim_one(ring, &pops);
 }
 

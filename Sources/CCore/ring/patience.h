@@ -5,12 +5,16 @@
  * burn that while for every element. So each side of a ring counts the waits in a row that looked in vain:
  * after a few of them its threads sleep at once, but for one wait in sixteen, which finds out whether looking
  * has come to pay again.
+ *
+ * And how long a side of ilk_mpmc lets the other get ahead when it finds nothing, sleeping or not: a lull.
  */
 #ifndef INTERLOCK_RING_PATIENCE_H
 #define INTERLOCK_RING_PATIENCE_H
 
 #include "threads/yield.h"
 #include <interlock/inline/atomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Looks before sleeping: the last ones give the core away instead of pausing, because the other side may be
@@ -27,6 +31,24 @@ static inline int looks_before_sleep(uint32_t waits_in_vain) {
  * one more. */
 static inline uint32_t after_success(uint32_t waits_in_vain) {
     return waits_in_vain < TRIES_IN_VAIN ? 0 : TRIES_IN_VAIN - 1;
+}
+
+/* The lull, in pauses, of a side that finds nothing `run` elements after it last found nothing: longer as
+ * long as runs get longer, up to a quarter of the ring or 64 elements; none after a run that is no longer
+ * than the pauses before it were. Who waits for single elements, or beside a side slower than a pause an
+ * element, never pauses; a lull that finds nothing at all is the last, which its caller sees to. Chosen by
+ * bench rings, try. */
+enum { LONGEST_LULL = 16, MUCH = 64, SLOTS_PER_PAUSE = 16 };
+/* In a smaller ring nobody can get ahead. */
+enum { SMALLEST_WITH_LULLS = SLOTS_PER_PAUSE };
+
+static inline uint32_t lull_after(uint32_t lull, size_t run, size_t capacity) {
+    if (run <= (size_t)lull + 1) {
+        return 0;
+    }
+    const bool may_grow =
+        run < capacity / 4 && run < MUCH && lull < LONGEST_LULL && lull < capacity / SLOTS_PER_PAUSE;
+    return may_grow ? lull * 2 + 1 : lull;
 }
 
 static inline void pause_before_look(int turn) {
