@@ -63,14 +63,9 @@ extension PriorityInheritingMutex where Value: ~Copyable {
         isolation: isolated (any Actor)? = #isolation,
         _ body: sending @escaping (inout sending Value) -> sending Output
     ) async throws(CancellationError) -> sending Output {
-        if ilk_mutex_try_lock(storage.lock) {
-            defer { ilk_mutex_unlock(storage.lock) }
-            let value = storage.value
-            return body(&value.pointee)
-        }
         // Without a limit it never is out of time.
         do throws(TaskLockError<Never>) {
-            return try await errand(body, until: forever)!
+            return try await suspendToLock(until: { forever }, body)!
         } catch {
             throw CancellationError()
         }
@@ -86,17 +81,8 @@ extension PriorityInheritingMutex where Value: ~Copyable {
         isolation: isolated (any Actor)? = #isolation,
         _ body: sending @escaping (inout sending Value) throws(Failure) -> sending Output
     ) async throws(TaskLockError<Failure>) -> sending Output {
-        if ilk_mutex_try_lock(storage.lock) {
-            defer { ilk_mutex_unlock(storage.lock) }
-            let value = storage.value
-            do {
-                return try body(&value.pointee)
-            } catch {
-                throw .body(error)
-            }
-        }
         // Without a limit it never is out of time.
-        return try await errand(body, until: forever)!
+        return try await suspendToLock(until: { forever }, body)!
     }
 
     /// Runs `body` as ``withLock(isolation:_:)-(_,(Value)->Output)`` does, waiting for the mutex until `deadline` at most.
@@ -111,13 +97,8 @@ extension PriorityInheritingMutex where Value: ~Copyable {
         until deadline: ContinuousClock.Instant,
         _ body: sending @escaping (inout sending Value) -> sending Output
     ) async throws(CancellationError) -> sending Output? {
-        if ilk_mutex_try_lock(storage.lock) {
-            defer { ilk_mutex_unlock(storage.lock) }
-            let value = storage.value
-            return body(&value.pointee)
-        }
         do throws(TaskLockError<Never>) {
-            return try await errand(body, until: Interlock.deadline(at: deadline))
+            return try await suspendToLock(until: { Interlock.deadline(at: deadline) }, body)
         } catch {
             throw CancellationError()
         }
@@ -134,16 +115,7 @@ extension PriorityInheritingMutex where Value: ~Copyable {
         until deadline: ContinuousClock.Instant,
         _ body: sending @escaping (inout sending Value) throws(Failure) -> sending Output
     ) async throws(TaskLockError<Failure>) -> sending Output? {
-        if ilk_mutex_try_lock(storage.lock) {
-            defer { ilk_mutex_unlock(storage.lock) }
-            let value = storage.value
-            do {
-                return try body(&value.pointee)
-            } catch {
-                throw .body(error)
-            }
-        }
-        return try await errand(body, until: Interlock.deadline(at: deadline))
+        return try await suspendToLock(until: { Interlock.deadline(at: deadline) }, body)
     }
 
     /// Runs `body` as ``withLock(isolation:_:)-(_,(Value)->Output)`` does, waiting for the mutex for `timeout` at most.
@@ -156,13 +128,8 @@ extension PriorityInheritingMutex where Value: ~Copyable {
         timeout: Duration,
         _ body: sending @escaping (inout sending Value) -> sending Output
     ) async throws(CancellationError) -> sending Output? {
-        if ilk_mutex_try_lock(storage.lock) {
-            defer { ilk_mutex_unlock(storage.lock) }
-            let value = storage.value
-            return body(&value.pointee)
-        }
         do throws(TaskLockError<Never>) {
-            return try await errand(body, until: Interlock.deadline(in: timeout))
+            return try await suspendToLock(until: { Interlock.deadline(in: timeout) }, body)
         } catch {
             throw CancellationError()
         }
@@ -179,6 +146,16 @@ extension PriorityInheritingMutex where Value: ~Copyable {
         timeout: Duration,
         _ body: sending @escaping (inout sending Value) throws(Failure) -> sending Output
     ) async throws(TaskLockError<Failure>) -> sending Output? {
+        return try await suspendToLock(until: { Interlock.deadline(in: timeout) }, body)
+    }
+
+    /// All of them: at once if the mutex is free, without reading the clock; otherwise by an errand.
+    @inlinable
+    borrowing func suspendToLock<Output: ~Copyable, Failure: Error>(
+        isolation: isolated (any Actor)? = #isolation,
+        until deadline: () -> UInt64,
+        _ body: sending @escaping (inout sending Value) throws(Failure) -> sending Output
+    ) async throws(TaskLockError<Failure>) -> sending Output? {
         if ilk_mutex_try_lock(storage.lock) {
             defer { ilk_mutex_unlock(storage.lock) }
             let value = storage.value
@@ -188,7 +165,7 @@ extension PriorityInheritingMutex where Value: ~Copyable {
                 throw .body(error)
             }
         }
-        return try await errand(body, until: Interlock.deadline(in: timeout))
+        return try await errand(body, until: deadline())
     }
 
     @usableFromInline
