@@ -26,7 +26,8 @@
 enum { TALLIES_TO_SIT_OUT = 32 };
 enum { MOST_FAILURES = 9 };
 /* A bad look outweighs four good ones, and two in a row decide: one may be chance (an interrupt, a reader
- * that was late), and where readers are in the way a writer still meets none of them often. */
+ * that was late), and where readers are in the way a writer still meets none of them often. A trial begins in
+ * doubt, so that its first looks come soon. */
 enum { DOUBT_OF_A_BAD_LOOK = 4, DOUBT_TO_LEAVE = 8, DOUBT_TO_BEGIN_WITH = 2 };
 /* A drain this short found no other reader's line: bench rwlock, 1 thread. */
 enum { QUIET_DRAIN_TICKS = 160 };

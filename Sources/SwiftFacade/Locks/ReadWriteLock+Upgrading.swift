@@ -35,13 +35,7 @@ extension ReadWriteLock where Value: ~Copyable {
     ) throws(Failure) -> sending Result {
         assert(isOutside("withUpgradableLock"))
         ilk_rwlock_upgradable_lock(storage.lock)
-        var view = UpgradableView(lock: storage.lock, location: storage.value)
-        assert(entered("withUpgradableLock"))
-        defer {
-            assert(left())
-            view.giveUp()
-        }
-        return try body(&view)
+        return try readUpgradably(body)
     }
 
     /// Runs `body` as ``withUpgradableLock(_:)`` does, waiting for the lock until `deadline` at most.
@@ -59,13 +53,7 @@ extension ReadWriteLock where Value: ~Copyable {
         else {
             return nil
         }
-        var view = UpgradableView(lock: storage.lock, location: storage.value)
-        assert(entered("withUpgradableLock"))
-        defer {
-            assert(left())
-            view.giveUp()
-        }
-        return try body(&view)
+        return try readUpgradably(body)
     }
 
     /// Runs `body` as ``withUpgradableLock(_:)`` does, waiting for the lock for `timeout` at most.
@@ -79,6 +67,14 @@ extension ReadWriteLock where Value: ~Copyable {
         guard ilk_rwlock_upgradable_lock_until(storage.lock, Interlock.deadline(in: timeout)) == ILK_OK else {
             return nil
         }
+        return try readUpgradably(body)
+    }
+
+    /// With the lock held upgradable, which it gives up.
+    @inlinable @inline(__always)
+    borrowing func readUpgradably<Result: ~Copyable, Failure: Error>(
+        _ body: (inout UpgradableView) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
         var view = UpgradableView(lock: storage.lock, location: storage.value)
         assert(entered("withUpgradableLock"))
         defer {

@@ -189,9 +189,10 @@ ILK_ALWAYS_INLINE bool ilk__rwlock_try_read_fast(ilk_rwlock *lock, ilk__read_sec
             return false;
         }
         /* RW15 release, pairs with RW13 (seq_cst, the look of another lock's writer): that writer learns from
-         * this note, too, that we have finished reading under its lock. The writer's membarrier, between its
-         * RW1 and its RW13, is our fence. Uncounted: what one read stores must not depend on what the last
-         * one did. */
+         * this note, too, that we have finished reading under its lock.
+         * If weaker: it changes data we are still reading.
+         * No fence of ours: the writer's membarrier, between its RW1 and its RW13, is one. Uncounted: what
+         * one read stores must not depend on what the last one did. */
         ilk_atomic_store(&block->slots[number], note, memory_order_release);
         ilk_compiler_fence();
         return ilk__rwlock_stay(lock, ILK__RWLOCK_REGIME, section);
