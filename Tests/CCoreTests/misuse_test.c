@@ -323,6 +323,13 @@ static void semaphore_destroy_waited_for(void *context) {
     ilk_semaphore_destroy(&semaphore);
 }
 
+static void semaphore_signal_too_many_with_a_waiter(void *context) {
+    (void)context;
+    static ilk_semaphore semaphore;
+    on_another_thread(wait_on_semaphore, &semaphore);
+    ilk_semaphore_signal(&semaphore, ILK_SEMAPHORE_MAX + 2); /* one goes to the waiter */
+}
+
 static void latch_init_too_many(void *context) {
     (void)context;
     ilk_latch latch;
@@ -368,6 +375,23 @@ static void inheriting_mutex_lock_twice(void *context) {
     (void)!ilk_mutex_lock_until(&mutex, 0);
 }
 
+static void mutex_lock_until_twice(void *context) {
+    (void)context;
+    ilk_mutex mutex;
+    ilk_mutex_init(&mutex, false);
+    check(ilk_mutex_try_lock(&mutex));
+    (void)!ilk_mutex_lock_until(&mutex, ilk_deadline_in_ns(0));
+}
+
+static void mutex_unlock_twice(void *context) {
+    (void)context;
+    ilk_mutex mutex;
+    ilk_mutex_init(&mutex, true);
+    ilk_mutex_lock(&mutex);
+    ilk_mutex_unlock(&mutex);
+    ilk_mutex_unlock(&mutex);
+}
+
 static void mutex_unlock_free(void *context) {
     (void)context;
     ilk_mutex mutex;
@@ -394,6 +418,7 @@ static void meeting_misuse_is_reported(void **state) {
         {semaphore_init_too_many, "ilk_semaphore_init", "268435456 permits"},
         {semaphore_signal_too_many, "ilk_semaphore_signal", "the most is 268435455"},
         {semaphore_signal_far_too_many, "ilk_semaphore_signal", "4294967295 permits more than the 5"},
+        {semaphore_signal_too_many_with_a_waiter, "ilk_semaphore_signal", "268435456 permits more than the 0"},
         {semaphore_destroy_waited_for, "ilk_semaphore_destroy", "while 1 thread"},
         {latch_init_too_many, "ilk_latch_init", "2147483648"},
         {latch_below_zero, "ilk_latch_count_down", "more often"},
@@ -401,7 +426,9 @@ static void meeting_misuse_is_reported(void **state) {
         {barrier_too_many, "ilk_barrier_wait", "thread number 3 in a round for 2 parties"},
         {mutex_lock_twice, "ilk_mutex_lock", "locked again by its owner"},
         {inheriting_mutex_lock_twice, "ilk_mutex_lock_until", "locked again by its owner"},
+        {mutex_lock_until_twice, "ilk_mutex_lock_until", "locked again by its owner"},
         {mutex_unlock_free, "ilk_mutex_unlock", "does not own it"},
+        {mutex_unlock_twice, "ilk_mutex_unlock", "does not own it"},
         {mutex_unlock_by_another, "ilk_mutex_unlock", "does not own it"},
     };
     EXPECT_ALL(table);
@@ -493,6 +520,27 @@ static void spsc_destroy_waited_in(void *context) {
     ilk_spsc_destroy(ring);
 }
 
+static void fill_spsc_and_wait(void *context) {
+    while (ilk_spsc_push_until(context, &element, sizeof element, ILK_FOREVER) == ILK_OK) {
+    }
+}
+
+static void spsc_destroy_waited_in_by_its_producer(void *context) {
+    (void)context;
+    ilk_spsc *ring = spsc();
+    on_another_thread(fill_spsc_and_wait, ring);
+    ilk_spsc_destroy(ring);
+}
+
+static void spsc_commit_twice(void *context) {
+    (void)context;
+    ilk_spsc *ring = spsc();
+    size_t count = 2;
+    check(ilk_spsc_reserve(ring, &count) != NULL);
+    ilk_spsc_commit(ring, 1); /* ends the reservation */
+    ilk_spsc_commit(ring, 1);
+}
+
 static void spsc_misuse_is_reported(void **state) {
     (void)state;
     static const struct misuse table[] = {
@@ -507,6 +555,8 @@ static void spsc_misuse_is_reported(void **state) {
         {spsc_release_too_many, "ilk_spsc_release", "2 elements; 1 have been shown"},
         {spsc_destroy_reserved, "ilk_spsc_destroy", "2 reserved slots"},
         {spsc_destroy_waited_in, "ilk_spsc_destroy", "while the consumer waits"},
+        {spsc_destroy_waited_in_by_its_producer, "ilk_spsc_destroy", "while the producer waits"},
+        {spsc_commit_twice, "ilk_spsc_commit", "1 elements; 0 slots are reserved"},
     };
     EXPECT_ALL(table);
 }
@@ -619,6 +669,66 @@ static void mpmc_destroy_waited_in(void *context) {
     ilk_mpmc_destroy(ring);
 }
 
+static void fill_mpmc_and_wait(void *context) {
+    while (ilk_mpmc_push_until(context, &element, sizeof element, ILK_FOREVER) == ILK_OK) {
+    }
+}
+
+static void mpmc_destroy_waited_in_by_a_producer(void *context) {
+    (void)context;
+    ilk_mpmc *ring = mpmc();
+    on_another_thread(fill_mpmc_and_wait, ring);
+    ilk_mpmc_destroy(ring);
+}
+
+static void mpmc_peek_twice(void *context) {
+    (void)context;
+    ilk_mpmc *ring = mpmc();
+    check(ilk_mpmc_try_push(ring, &element, sizeof element));
+    size_t count = 1;
+    check(ilk_mpmc_peek(ring, &count) != NULL);
+    (void)!ilk_mpmc_peek(ring, &count);
+}
+
+static void mpmc_too_many_claims_of_both_kinds(void *context) {
+    (void)context;
+    for (int i = 0; i <= ILK_MPMC_MAX_CLAIMS; i++) {
+        ilk_mpmc *ring = mpmc();
+        size_t count = 1;
+        check(ilk_mpmc_try_push(ring, &element, sizeof element));
+        if (i % 2 == 0) {
+            check(ilk_mpmc_reserve(ring, &count) != NULL);
+        } else {
+            check(ilk_mpmc_peek(ring, &count) != NULL);
+        }
+    }
+}
+
+static void mpmc_release_too_many(void *context) {
+    (void)context;
+    ilk_mpmc *ring = mpmc();
+    check(ilk_mpmc_try_push(ring, &element, sizeof element));
+    check(ilk_mpmc_try_push(ring, &element, sizeof element));
+    size_t count = 1;
+    check(ilk_mpmc_peek(ring, &count) != NULL);
+    ilk_mpmc_release(ring, 2);
+}
+
+/* A claim belongs to the thread that made it. */
+static void reserve_and_keep(void *context) {
+    size_t count = 1;
+    check(ilk_mpmc_reserve(context, &count) != NULL);
+    static struct stage never = STAGE_INIT;
+    stage_await(&never, 1);
+}
+
+static void mpmc_commit_by_another(void *context) {
+    (void)context;
+    ilk_mpmc *ring = mpmc();
+    on_another_thread(reserve_and_keep, ring);
+    ilk_mpmc_commit(ring, 1);
+}
+
 static void mpmc_misuse_is_reported(void **state) {
     (void)state;
     static const struct misuse table[] = {
@@ -635,8 +745,13 @@ static void mpmc_misuse_is_reported(void **state) {
         {mpmc_reserve_twice, "ilk_mpmc_reserve", "open from an earlier call"},
         {mpmc_too_many_claims, "ilk_mpmc_reserve", "8 claims open"},
         {mpmc_destroy_reserved, "ilk_mpmc_destroy", "reserved"},
-        {mpmc_destroy_shown, "ilk_mpmc_destroy", ""},
-        {mpmc_destroy_waited_in, "ilk_mpmc_destroy", "wait"},
+        {mpmc_destroy_shown, "ilk_mpmc_destroy", "slots reserved or shown and not given back"},
+        {mpmc_destroy_waited_in, "ilk_mpmc_destroy", "while 1 consumers and 0 producers wait"},
+        {mpmc_destroy_waited_in_by_a_producer, "ilk_mpmc_destroy", "while 0 consumers and 1 producers wait"},
+        {mpmc_peek_twice, "ilk_mpmc_peek", "open from an earlier call"},
+        {mpmc_too_many_claims_of_both_kinds, "ilk_mpmc_reserve", "8 claims open"},
+        {mpmc_release_too_many, "ilk_mpmc_release", "2 elements; this thread has 1 slots shown"},
+        {mpmc_commit_by_another, "ilk_mpmc_commit", "this thread has 0 slots reserved"},
     };
     EXPECT_ALL(table);
 }

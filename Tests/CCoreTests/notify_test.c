@@ -39,6 +39,14 @@ static void close_ring(struct ring *ring) {
     }
 }
 
+static void set_hook(struct ring *ring, ilk_notify hook, void *context) {
+    if (ring->spsc != NULL) {
+        ilk_spsc_set_notify(ring->spsc, hook, context);
+    } else {
+        ilk_mpmc_set_notify(ring->mpmc, hook, context);
+    }
+}
+
 /* What the hook was called for. */
 struct calls {
     struct stage readable, writable;
@@ -54,11 +62,10 @@ static void make(struct ring *ring, int which, size_t capacity, struct calls *ca
     *calls = (struct calls){STAGE_INIT, STAGE_INIT};
     if (which == 0) {
         check_equal(ilk_spsc_create(&ring->spsc, capacity, sizeof(uint64_t)), ILK_OK);
-        ilk_spsc_set_notify(ring->spsc, count_call, calls);
     } else {
         check_equal(ilk_mpmc_create(&ring->mpmc, capacity, sizeof(uint64_t)), ILK_OK);
-        ilk_mpmc_set_notify(ring->mpmc, count_call, calls);
     }
+    set_hook(ring, count_call, calls);
 }
 
 static void destroy(struct ring *ring) {
@@ -177,37 +184,179 @@ static void every_verb_sets_the_hook_off(void **state) {
 
 static void the_hook_may_be_changed_and_taken_away(void **state) {
     (void)state;
+    for (int which = 0; which < 2; which++) {
+        struct ring ring;
+        struct calls first, second = {STAGE_INIT, STAGE_INIT};
+        make(&ring, which, 2, &first);
+        set_hook(&ring, count_call, &second);
+        check(arm_pop(&ring));
+        check(push(&ring, 1));
+        check_equal(stage_now(&first.readable), 0);
+        check_equal(stage_now(&second.readable), 1);
+        set_hook(&ring, NULL, NULL);
+        check(push(&ring, 2));
+        check_equal(stage_now(&second.readable), 1);
+        destroy(&ring);
+    }
+}
+
+/* A ring is destroyed with its hook armed: nobody is told, and that is no misuse. */
+static void an_armed_ring_may_be_destroyed(void **state) {
+    (void)state;
+    for (int which = 0; which < 2; which++) {
+        struct ring ring;
+        struct calls calls;
+        make(&ring, which, 1, &calls);
+        check(arm_pop(&ring));
+        check(push(&ring, 1));
+        check(arm_push(&ring));
+        destroy(&ring);
+        check_equal(stage_now(&calls.readable), 1);
+        check_equal(stage_now(&calls.writable), 0);
+    }
+}
+
+/* The hook runs after the operation that set it off and outside every lock, so it may go on with the ring: here
+ * it takes what came, puts something in its place and arms anew. */
+struct client {
     struct ring ring;
-    struct calls first, second = {STAGE_INIT, STAGE_INIT};
-    make(&ring, 1, 2, &first);
-    ilk_mpmc_set_notify(ring.mpmc, count_call, &second);
-    check(arm_pop(&ring));
-    check(push(&ring, 1));
-    check_equal(stage_now(&first.readable), 0);
-    check_equal(stage_now(&second.readable), 1);
-    ilk_mpmc_set_notify(ring.mpmc, NULL, NULL);
-    check(push(&ring, 2));
+    uint64_t sum;
+    int calls;
+};
+
+static void use_ring_in_hook(void *context, ilk_ring_event event) {
+    struct client *client = context;
+    uint64_t value = 0;
+    client->calls++;
+    if (event == ILK_READABLE) {
+        check(pop(&client->ring, &value)); /* the push has been completed */
+        client->sum += value;
+        check(!pop(&client->ring, &value));
+        check(arm_pop(&client->ring));
+    } else {
+        check(push(&client->ring, 7)); /* the pop has been completed */
+        check(!push(&client->ring, 8));
+        check(arm_push(&client->ring));
+    }
+}
+
+static void the_hook_may_use_the_ring(void **state) {
+    (void)state;
+    for (int which = 0; which < 2; which++) {
+        struct client client = {.sum = 0};
+        struct calls calls;
+        make(&client.ring, which, 1, &calls);
+        set_hook(&client.ring, use_ring_in_hook, &client);
+        check(arm_pop(&client.ring));
+        for (uint64_t value = 1; value <= 10; value++) {
+            check(push(&client.ring, value)); /* always room: the hook has emptied it */
+        }
+        check_equal(client.sum, 55);
+        check_equal(client.calls, 10);
+        destroy(&client.ring);
+        make(&client.ring, which, 1, &calls);
+        set_hook(&client.ring, use_ring_in_hook, &client);
+        check(push(&client.ring, 7));
+        check(arm_push(&client.ring));
+        for (int pops = 0; pops < 10; pops++) {
+            uint64_t value = 0;
+            check(pop(&client.ring, &value)); /* always an element: the hook has filled it */
+            check_equal(value, 7);
+        }
+        check_equal(client.calls, 20);
+        destroy(&client.ring);
+    }
+}
+
+/* Arming for both sides at once: each goes off for its own event. */
+static void both_sides_may_be_armed(void **state) {
+    (void)state;
+    for (int which = 0; which < 2; which++) {
+        struct ring ring;
+        struct calls calls;
+        make(&ring, which, 1, &calls);
+        check(push(&ring, 1));
+        check(arm_push(&ring));
+        check(!arm_pop(&ring));
+        uint64_t value;
+        int stray = stage_now(&calls.readable);
+        check(pop(&ring, &value));
+        check_equal(stage_now(&calls.writable), 1);
+        check(arm_pop(&ring));
+        check(push(&ring, 2));
+        check_equal(stage_now(&calls.readable), stray + 1);
+        check_equal(stage_now(&calls.writable), 1);
+        destroy(&ring);
+    }
+}
+
+/* SPSC only: who waits for the end of a closed ring hears that the last reservation was given up. */
+static void giving_the_last_reservation_up_sets_the_hook_off(void **state) {
+    (void)state;
+    struct ring ring;
+    struct calls calls;
+    make(&ring, 0, 1, &calls);
+    size_t count = 1;
+    check(ilk_spsc_reserve(ring.spsc, &count) != NULL);
+    close_ring(&ring);
+    uint64_t value;
+    check_equal(ilk_spsc_pop_until(ring.spsc, &value, sizeof value, 0), ILK_TIMEDOUT);
+    check(arm_pop(&ring)); /* one may follow */
+    int before = stage_now(&calls.readable);
+    ilk_spsc_commit(ring.spsc, 0);
+    check_equal(stage_now(&calls.readable), before + 1);
+    check(!arm_pop(&ring));
+    check_equal(ilk_spsc_pop_until(ring.spsc, &value, sizeof value, 0), ILK_CLOSED);
     destroy(&ring);
 }
 
-static void arm_without_a_hook(void *context) {
-    (void)context;
-    ilk_mpmc *ring = NULL;
-    check_equal(ilk_mpmc_create(&ring, 1, 1), ILK_OK);
-    (void)!ilk_mpmc_arm_pop(ring);
+static void overwriting_sets_the_hook_off(void **state) {
+    (void)state;
+    struct ring ring;
+    struct calls calls;
+    make(&ring, 1, 1, &calls);
+    uint64_t value = 1, evicted;
+    check(arm_pop(&ring));
+    check(!ilk_mpmc_push_overwriting(ring.mpmc, &value, sizeof value, &evicted));
+    check_equal(stage_now(&calls.readable), 1);
+    destroy(&ring);
 }
 
-static void arm_spsc_without_a_hook(void *context) {
-    (void)context;
+static ilk_mpmc *mpmc_without_a_hook(void) {
+    ilk_mpmc *ring = NULL;
+    check_equal(ilk_mpmc_create(&ring, 1, 1), ILK_OK);
+    return ring;
+}
+
+static ilk_spsc *spsc_without_a_hook(void) {
     ilk_spsc *ring = NULL;
     check_equal(ilk_spsc_create(&ring, 1, 1), ILK_OK);
-    (void)!ilk_spsc_arm_pop(ring);
+    return ring;
+}
+
+static void arm_mpmc_pop(void *context) {
+    (void)context;
+    (void)!ilk_mpmc_arm_pop(mpmc_without_a_hook());
+}
+static void arm_mpmc_push(void *context) {
+    (void)context;
+    (void)!ilk_mpmc_arm_push(mpmc_without_a_hook());
+}
+static void arm_spsc_pop(void *context) {
+    (void)context;
+    (void)!ilk_spsc_arm_pop(spsc_without_a_hook());
+}
+static void arm_spsc_push(void *context) {
+    (void)context;
+    (void)!ilk_spsc_arm_push(spsc_without_a_hook());
 }
 
 static void arming_without_a_hook_is_misuse(void **state) {
     (void)state;
-    expect_misuse(arm_without_a_hook, NULL, "ilk_mpmc_arm_pop", "hook");
-    expect_misuse(arm_spsc_without_a_hook, NULL, "ilk_spsc_arm_pop", "hook");
+    expect_misuse(arm_mpmc_pop, NULL, "ilk_mpmc_arm_pop", "hook");
+    expect_misuse(arm_mpmc_push, NULL, "ilk_mpmc_arm_push", "hook");
+    expect_misuse(arm_spsc_pop, NULL, "ilk_spsc_arm_pop", "hook");
+    expect_misuse(arm_spsc_push, NULL, "ilk_spsc_arm_push", "hook");
 }
 
 /* Both ends sleep by hooks only, on what the hooks advance. One call missed and neither goes on. */
@@ -268,6 +417,11 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(close_sets_both_sides_off),
     cmocka_unit_test(every_verb_sets_the_hook_off),
     cmocka_unit_test(the_hook_may_be_changed_and_taken_away),
+    cmocka_unit_test(an_armed_ring_may_be_destroyed),
+    cmocka_unit_test(the_hook_may_use_the_ring),
+    cmocka_unit_test(both_sides_may_be_armed),
+    cmocka_unit_test(giving_the_last_reservation_up_sets_the_hook_off),
+    cmocka_unit_test(overwriting_sets_the_hook_off),
     cmocka_unit_test(arming_without_a_hook_is_misuse),
     cmocka_unit_test(no_call_is_missed),
 };
