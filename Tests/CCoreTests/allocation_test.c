@@ -22,6 +22,7 @@ void __wrap_free(void *memory);
 static _Thread_local long calls;        /* allocations since the count was set to 0 */
 static _Thread_local long fails_at = 0; /* the number of the one that fails; 0: none */
 static _Thread_local long live;         /* allocated and not freed, by this thread */
+static _Thread_local size_t asked_for;  /* by the last call of aligned_alloc */
 
 static bool this_one_fails(void) {
     return ++calls == fails_at;
@@ -41,6 +42,7 @@ void *__wrap_calloc(size_t count, size_t size) {
 }
 
 void *__wrap_aligned_alloc(size_t alignment, size_t size) {
+    asked_for = size;
     return this_one_fails() ? NULL : counted(__real_aligned_alloc(alignment, size));
 }
 
@@ -99,6 +101,47 @@ static ilk_status make_mpmc(void) {
         check(ring == untouched);
     }
     return status;
+}
+
+/* The sizes around the largest there may be, with the allocation failing: whatever is asked for fits in a
+ * ptrdiff_t, holds the elements, and is refused only where it could not be. */
+static void sizes_at_the_limit_are_told_from_those_above_it(void **state) {
+    (void)state;
+    static const size_t sizes[] = {1, 3, 8, 24, 4096, PTRDIFF_MAX / 2, PTRDIFF_MAX - 1024};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        /* Elements smaller than their numbers: more than half of a shared ring would be numbers, and the limit is
+         * lower. No machine has that much memory either. */
+        for (int which = 0; which < (sizes[s] > 2 * sizeof(uint64_t) ? 2 : 1); which++) {
+            /* In a shared ring each slot has a number beside it. */
+            const size_t slot = sizes[s] + (which == 0 ? 0 : sizeof(uint64_t));
+            const size_t most = (size_t)PTRDIFF_MAX / slot;
+            const size_t overhead = 2048; /* the rings' own fields, and rounding */
+            int refused = 0, tried = 0;
+            for (size_t capacity = most + 2; capacity + overhead > most && capacity > 0; capacity--) {
+                ilk_spsc *spsc = NULL;
+                ilk_mpmc *mpmc = NULL;
+                fails_at = 1;
+                calls = 0;
+                const ilk_status status = which == 0 ? ilk_spsc_create(&spsc, capacity, sizes[s])
+                                                     : ilk_mpmc_create(&mpmc, capacity, sizes[s]);
+                fails_at = 0;
+                check(spsc == NULL && mpmc == NULL);
+                if (status == ILK_INVALID) {
+                    check_equal(calls, 0);
+                    check(tried == 0); /* what is larger is refused, what is smaller is not */
+                    refused++;
+                    check(capacity > most || capacity * slot > (size_t)PTRDIFF_MAX - overhead);
+                } else {
+                    check_equal(status, ILK_NOMEM);
+                    check_equal(calls, 1);
+                    tried++;
+                    check(asked_for <= (size_t)PTRDIFF_MAX && asked_for >= capacity * slot);
+                }
+            }
+            check(refused >= 2); /* those above the limit */
+            check(tried > 0 || slot > (size_t)PTRDIFF_MAX - overhead);
+        }
+    }
 }
 
 static ilk_status name_something(void) {
@@ -161,10 +204,15 @@ static void wait_in_everything(void *context) {
     ilk_barrier barrier;
     ilk_barrier_init(&barrier, 1);
     check(ilk_barrier_wait(&barrier));
-    ilk_mutex mutex;
-    ilk_mutex_init(&mutex, false);
-    ilk_mutex_lock(&mutex);
-    ilk_mutex_unlock(&mutex);
+    for (int inherits = 0; inherits < 2; inherits++) {
+        ilk_mutex mutex;
+        ilk_mutex_init(&mutex, inherits == 1);
+        ilk_mutex_lock(&mutex);
+        ilk_mutex_unlock(&mutex);
+        check(ilk_mutex_try_lock(&mutex));
+        check(!ilk_mutex_try_lock(&mutex));
+        ilk_mutex_unlock(&mutex);
+    }
     check_equal(calls, 0);
 }
 
@@ -174,6 +222,11 @@ static void locks_and_their_waits_never_allocate(void **state) {
     struct thread thread; /* and not for a thread's first use of them either */
     thread_start(&thread, wait_in_everything, NULL);
     thread_join(&thread);
+}
+
+static void ignore_event(void *context, ilk_ring_event event) {
+    (void)context;
+    (void)event;
 }
 
 static void rings_allocate_at_creation_only(void **state) {
@@ -203,6 +256,10 @@ static void rings_allocate_at_creation_only(void **state) {
     check(ilk_mpmc_reserve(mpmc, &count) != NULL);
     ilk_mpmc_commit(mpmc, 1);
     ilk_mpmc_close(mpmc);
+    ilk_spsc_set_notify(spsc, ignore_event, NULL);
+    ilk_mpmc_set_notify(mpmc, ignore_event, NULL);
+    check(!ilk_spsc_arm_push(spsc));
+    check(!ilk_mpmc_arm_push(mpmc));
     check_equal(calls, 0);
     ilk_spsc_destroy(spsc);
     ilk_mpmc_destroy(mpmc);
@@ -210,6 +267,7 @@ static void rings_allocate_at_creation_only(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_failing_allocation_answers_no_memory),
+    cmocka_unit_test(sizes_at_the_limit_are_told_from_those_above_it),
     cmocka_unit_test(an_earlier_name_outlives_a_failure),
     cmocka_unit_test(locks_and_their_waits_never_allocate),
     cmocka_unit_test(rings_allocate_at_creation_only),

@@ -11,7 +11,7 @@
 
 #define MILLISECONDS(count) ((uint64_t)(count)*1000000)
 
-static const size_t capacities[] = {1, 2, 3, 4, 5, 8, 63, 64, 100};
+static const size_t capacities[] = {1, 2, 3, 4, 5, 7, 8, 63, 64, 100};
 enum { CAPACITIES = sizeof capacities / sizeof *capacities };
 
 typedef uint64_t item;
@@ -125,6 +125,23 @@ static void destroying_none_does_nothing(void **state) {
     ilk_mpmc_destroy(NULL);
 }
 
+/* The elements left in a ring are freed with it, wherever they stand: that is no open claim. */
+static void a_ring_may_be_destroyed_with_elements_in_it(void **state) {
+    (void)state;
+    for (size_t start = 0; start < 3; start++) {
+        for (item count = 0; count <= 3; count++) {
+            ilk_mpmc *ring = make_from(3, start);
+            for (item i = 0; i < count; i++) {
+                check(push(ring, i));
+            }
+            if (start == 1) {
+                ilk_mpmc_close(ring);
+            }
+            ilk_mpmc_destroy(ring);
+        }
+    }
+}
+
 /* Positions are numbers that wrap one day: a ring made old is as good as a new one. */
 static void positions_may_wrap(void **state) {
     (void)state;
@@ -182,6 +199,76 @@ static void batches_take_what_fits_in_order(void **state) {
             }
         }
     }
+}
+
+/* Sizes that no machine word has, across the end of the ring, in batches and in place. */
+static void batches_of_every_size_cross_the_end(void **state) {
+    (void)state;
+    const size_t sizes[] = {1, 3, 8, 33, 4096};
+    const size_t capacity = 7;
+    static unsigned char in[5 * 4096], out[5 * 4096];
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        const size_t size = sizes[s];
+        ilk_mpmc *ring = NULL;
+        check_equal(ilk_mpmc_create(&ring, capacity, size), ILK_OK);
+        uint32_t random = 5;
+        for (size_t round = 0; round < 3 * capacity; round++) { /* five at a time: every slot comes first */
+            for (size_t i = 0; i < 5 * size; i++) {
+                in[i] = (unsigned char)next_random(&random);
+            }
+            if (round % 2 == 0) {
+                check_equal(ilk_mpmc_try_push_many(ring, in, 5, size), 5);
+                size_t done = 0;
+                for (size_t shown = 0; done < 5; done += shown, shown = 0) {
+                    const unsigned char *slots = ilk_mpmc_peek(ring, &shown);
+                    check(slots != NULL);
+                    memcpy(out + done * size, slots, shown * size);
+                    ilk_mpmc_release(ring, shown);
+                }
+            } else {
+                for (size_t done = 0; done < 5;) {
+                    size_t count = 5 - done;
+                    unsigned char *slots = ilk_mpmc_reserve(ring, &count);
+                    check(slots != NULL);
+                    memcpy(slots, in + done * size, count * size);
+                    ilk_mpmc_commit(ring, count);
+                    done += count;
+                }
+                check_equal(ilk_mpmc_try_pop_many(ring, out, 5, size), 5);
+            }
+            assert_memory_equal(in, out, 5 * size);
+        }
+        ilk_mpmc_destroy(ring);
+    }
+}
+
+/* Guarantee D: a batch stops at the first slot that someone is in the middle of. */
+static void a_batch_stops_at_a_slot_in_progress(void **state) {
+    (void)state;
+    ilk_mpmc *ring = make(4);
+    size_t count = 1;
+    item out[4];
+    check(push(ring, 1));
+    item *slot = ilk_mpmc_reserve(ring, &count);
+    check(slot != NULL);
+    *slot = 2;
+    check(push(ring, 3));
+    check_equal(ilk_mpmc_try_pop_many(ring, out, 4, sizeof *out), 1);
+    check_equal(out[0], 1);
+    count = 0;
+    check(ilk_mpmc_peek(ring, &count) == NULL);
+    ilk_mpmc_commit(ring, 1);
+    /* And the other way: 2 is being read, 3 has been; slots 3 and 0 are free, then comes the one of 2. */
+    count = 1;
+    check(ilk_mpmc_peek(ring, &count) != NULL);
+    expect_pop(ring, 3);
+    const item in[4] = {4, 5, 6, 7};
+    check_equal(ilk_mpmc_try_push_many(ring, in, 4, sizeof *in), 2);
+    check(!push(ring, 8)); /* though the slot behind is free */
+    check_equal(ilk_mpmc_count(ring), 2);
+    ilk_mpmc_release(ring, 1);
+    check(push(ring, 8) && push(ring, 9) && !push(ring, 10));
+    ilk_mpmc_destroy(ring);
 }
 
 /* ---- Overwriting ---- */
@@ -255,7 +342,10 @@ static void reserved_slots_are_pushed_by_commit(void **state) {
             size_t count = 1;
             check(ilk_mpmc_reserve(ring, &count) == NULL);
             check_equal(count, 0);
-            for (item i = 0; i < capacity; i++) {
+            expect_pop(ring, 0);
+            check(ilk_mpmc_reserve(ring, &count) == NULL); /* none wanted, though there is room */
+            check_equal(count, 0);
+            for (item i = 1; i < capacity; i++) {
                 expect_pop(ring, i);
             }
             ilk_mpmc_destroy(ring);
@@ -609,6 +699,39 @@ static void a_reservation_made_before_close_still_counts(void **state) {
     ilk_mpmc_destroy(ring);
 }
 
+/* Batches and in-place reads drain a closed ring, too. */
+static void every_kind_of_pop_drains_a_closed_ring(void **state) {
+    (void)state;
+    for (int way = 0; way < 2; way++) {
+        ilk_mpmc *ring = make(3);
+        for (item i = 0; i < 3; i++) {
+            check(push(ring, i));
+        }
+        ilk_mpmc_close(ring);
+        item out[3] = {9, 9, 9};
+        size_t count = 0;
+        if (way == 0) {
+            check_equal(ilk_mpmc_try_pop_many(ring, out, 2, sizeof *out), 2);
+            check_equal(out[0] + out[1] * 10, 10);
+            check_equal(ilk_mpmc_try_pop_many(ring, out, 3, sizeof *out), 1);
+            check_equal(out[0], 2);
+            check_equal(ilk_mpmc_try_pop_many(ring, out, 3, sizeof *out), 0);
+        } else {
+            const item *shown = ilk_mpmc_peek(ring, &count);
+            check(shown != NULL);
+            check_equal(count, 3);
+            check_equal(shown[2], 2);
+            ilk_mpmc_release(ring, 3);
+        }
+        count = 0;
+        check(ilk_mpmc_peek(ring, &count) == NULL);
+        check_equal(count, 0);
+        check_equal(ilk_mpmc_pop_until(ring, out, sizeof *out, ILK_FOREVER), ILK_CLOSED);
+        expect_empty(ring);
+        ilk_mpmc_destroy(ring);
+    }
+}
+
 static void close_wakes_every_waiter(void **state) {
     (void)state;
     enum { COUNT = 4 };
@@ -664,8 +787,11 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(elements_of_every_size_come_out_as_they_went_in),
     cmocka_unit_test(bad_sizes_are_invalid_and_write_nothing),
     cmocka_unit_test(destroying_none_does_nothing),
+    cmocka_unit_test(a_ring_may_be_destroyed_with_elements_in_it),
     cmocka_unit_test(positions_may_wrap),
     cmocka_unit_test(batches_take_what_fits_in_order),
+    cmocka_unit_test(batches_of_every_size_cross_the_end),
+    cmocka_unit_test(a_batch_stops_at_a_slot_in_progress),
     cmocka_unit_test(overwriting_evicts_the_oldest_and_only_when_full),
     cmocka_unit_test(overwriting_a_closed_ring_gives_the_element_back),
     cmocka_unit_test(reserved_slots_are_pushed_by_commit),
@@ -682,6 +808,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(signals_do_not_move_the_deadline),
     cmocka_unit_test(a_closed_ring_drains_and_takes_nothing_more),
     cmocka_unit_test(a_reservation_made_before_close_still_counts),
+    cmocka_unit_test(every_kind_of_pop_drains_a_closed_ring),
     cmocka_unit_test(close_wakes_every_waiter),
     cmocka_unit_test(the_last_pop_of_a_closed_ring_ends_the_other_waits),
 };

@@ -216,8 +216,8 @@ static void an_armed_ring_may_be_destroyed(void **state) {
     }
 }
 
-/* The hook runs after the operation that set it off and outside every lock, so it may go on with the ring: here
- * it takes what came, puts something in its place and arms anew. */
+/* The hook runs after the operation that set it off and outside every lock, so it may go on with the ring:
+ * here it takes what came, puts something in its place and arms anew. */
 struct client {
     struct ring ring;
     uint64_t sum;

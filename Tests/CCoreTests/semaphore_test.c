@@ -236,6 +236,80 @@ static void one_that_times_out_leaves_the_others_in_order(void **state) {
     }
 }
 
+static void wait_without_end(void *context) {
+    struct user *user = context;
+    user->status = ilk_semaphore_wait_until(user->semaphore, ILK_FOREVER);
+}
+
+/* wait_until with no end is wait: it stands in line, and is served. */
+static void a_wait_until_forever_is_a_wait(void **state) {
+    (void)state;
+    ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
+    struct user user = {.semaphore = &semaphore, .status = ILK_TIMEDOUT};
+    thread_start(&user.thread, wait_without_end, &user);
+    while (ilk_semaphore_value(&semaphore) != -1) {
+        check(!thread_is_done(&user.thread));
+    }
+    thread_await_sleep(&user.thread);
+    ilk_semaphore_signal(&semaphore, 1);
+    thread_join(&user.thread);
+    check_equal(user.status, ILK_OK);
+    check_equal(word_of(&semaphore), 0);
+    ilk_semaphore_destroy(&semaphore);
+}
+
+/* Queues behind `before` others; false if it cannot be told, because one of the leavers has left. */
+static bool queues_behind(ilk_semaphore *semaphore, int before, struct user *leavers, int started) {
+    while (ilk_semaphore_value(semaphore) != -(int64_t)before - 1) {
+        for (int i = 0; i < started; i++) {
+            if (thread_is_done(&leavers[i].thread)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* A crowd whose time is up, at the front, in the middle and at the end of the line: the line holds together,
+ * and those who stay are served in their order. */
+static void many_that_time_out_leave_the_others_in_order(void **state) {
+    (void)state;
+    enum { STAY = 6, LEAVE = 7 };
+    bool forced = false;
+    /* If the machine is so busy that a deadline passes before all have queued, more time. */
+    for (unsigned wait_ms = 20; !forced; wait_ms *= 2) {
+        ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
+        struct stage served = STAGE_INIT;
+        struct user stayers[STAY], leavers[LEAVE];
+        const uint64_t deadline = ilk_deadline_in_ns(MILLISECONDS(wait_ms));
+        forced = true;
+        for (int i = 0; i < STAY + LEAVE; i++) { /* by turns, a leaver first and last */
+            if (i % 2 == 0) {
+                user_start(&leavers[i / 2], &semaphore, deadline, NULL);
+            } else {
+                user_start(&stayers[i / 2], &semaphore, ILK_FOREVER, &served);
+            }
+            forced = forced && queues_behind(&semaphore, i, leavers, i / 2 + 1);
+        }
+        for (int i = 0; i < LEAVE; i++) {
+            thread_join(&leavers[i].thread);
+            check_equal(leavers[i].status, ILK_TIMEDOUT);
+        }
+        while (ilk_semaphore_value(&semaphore) != -STAY) {
+        }
+        for (int i = 0; i < STAY; i++) {
+            ilk_semaphore_signal(&semaphore, 1);
+            stage_await(&served, i + 1);
+        }
+        for (int i = 0; i < STAY; i++) {
+            thread_join(&stayers[i].thread);
+            check(!forced || stayers[i].place == i + 1);
+        }
+        check_equal(word_of(&semaphore), 0);
+        ilk_semaphore_destroy(&semaphore);
+    }
+}
+
 static void signals_do_not_move_the_deadline(void **state) {
     (void)state;
     thread_allow_interrupts();
@@ -424,6 +498,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_passed_deadline_still_takes_a_permit_that_is_there),
     cmocka_unit_test(a_timed_out_wait_was_not_early_and_leaves_the_line),
     cmocka_unit_test(one_that_times_out_leaves_the_others_in_order),
+    cmocka_unit_test(a_wait_until_forever_is_a_wait),
+    cmocka_unit_test(many_that_time_out_leave_the_others_in_order),
     cmocka_unit_test(signals_do_not_move_the_deadline),
     cmocka_unit_test(permits_are_never_lost_or_doubled),
     cmocka_unit_test(an_observed_semaphore_behaves_the_same),

@@ -123,6 +123,40 @@ static void a_ring_may_be_destroyed_with_elements_in_it(void **state) {
     ilk_spsc_destroy(ring);
 }
 
+/* A producer's or consumer's part may go from thread to thread, in an order that the program sees to. */
+struct part {
+    ilk_spsc *ring;
+    item next;
+};
+
+static void push_three(void *context) {
+    struct part *part = context;
+    for (int i = 0; i < 3; i++) {
+        check(push(part->ring, part->next++));
+    }
+}
+
+static void pop_three(void *context) {
+    struct part *part = context;
+    for (int i = 0; i < 3; i++) {
+        expect_pop(part->ring, part->next++);
+    }
+}
+
+static void a_part_may_move_to_another_thread(void **state) {
+    (void)state;
+    struct part in = {make(7), 0}, out = {in.ring, 0};
+    for (int round = 0; round < 20; round++) {
+        struct thread producer, consumer;
+        thread_start(&producer, push_three, &in);
+        thread_join(&producer);
+        thread_start(&consumer, pop_three, &out);
+        thread_join(&consumer);
+    }
+    expect_empty(in.ring);
+    ilk_spsc_destroy(in.ring);
+}
+
 /* ---- Batches ---- */
 
 static void batches_take_what_fits_in_order(void **state) {
@@ -151,6 +185,47 @@ static void batches_take_what_fits_in_order(void **state) {
                 ilk_spsc_destroy(ring);
             }
         }
+    }
+}
+
+/* Sizes that no machine word has, across the end of the ring, in batches and in place. */
+static void batches_of_every_size_cross_the_end(void **state) {
+    (void)state;
+    const size_t sizes[] = {1, 3, 8, 33, 4096};
+    const size_t capacity = 7;
+    static unsigned char in[5 * 4096], out[5 * 4096];
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        const size_t size = sizes[s];
+        ilk_spsc *ring = NULL;
+        check_equal(ilk_spsc_create(&ring, capacity, size), ILK_OK);
+        uint32_t random = 5;
+        for (size_t round = 0; round < 3 * capacity; round++) { /* five at a time: every slot comes first */
+            for (size_t i = 0; i < 5 * size; i++) {
+                in[i] = (unsigned char)next_random(&random);
+            }
+            if (round % 2 == 0) {
+                check_equal(ilk_spsc_try_push_many(ring, in, 5, size), 5);
+                size_t done = 0;
+                for (size_t shown = 0; done < 5; done += shown, shown = 0) {
+                    const unsigned char *slots = ilk_spsc_peek(ring, &shown);
+                    check(slots != NULL);
+                    memcpy(out + done * size, slots, shown * size);
+                    ilk_spsc_release(ring, shown);
+                }
+            } else {
+                for (size_t done = 0; done < 5;) {
+                    size_t count = 5 - done;
+                    unsigned char *slots = ilk_spsc_reserve(ring, &count);
+                    check(slots != NULL);
+                    memcpy(slots, in + done * size, count * size);
+                    ilk_spsc_commit(ring, count);
+                    done += count;
+                }
+                check_equal(ilk_spsc_try_pop_many(ring, out, 5, size), 5);
+            }
+            assert_memory_equal(in, out, 5 * size);
+        }
+        ilk_spsc_destroy(ring);
     }
 }
 
@@ -235,6 +310,7 @@ static void reserving_again_answers_the_same_slots(void **state) {
     check_equal(ilk_spsc_count(ring), 5);
     count = 0;
     check(ilk_spsc_reserve(ring, &count) == NULL); /* none wanted */
+    check_equal(count, 0);
     ilk_spsc_destroy(ring);
 }
 
@@ -453,6 +529,83 @@ static void a_reservation_made_before_close_still_counts(void **state) {
     expect_pop(ring, 7);
     expect_pop(ring, 8);
     check_equal(ilk_spsc_pop_until(ring, &value, sizeof value, ILK_FOREVER), ILK_CLOSED);
+    ilk_spsc_destroy(ring);
+}
+
+/* It is answered anew as before, and it alone may still be made larger. */
+static void a_reservation_made_before_close_may_be_asked_for_again(void **state) {
+    (void)state;
+    ilk_spsc *ring = make(4);
+    size_t count = 1;
+    item *slots = ilk_spsc_reserve(ring, &count);
+    check(slots != NULL);
+    ilk_spsc_close(ring);
+    count = 2;
+    check(ilk_spsc_reserve(ring, &count) == slots);
+    check_equal(count, 2);
+    slots[0] = 7;
+    slots[1] = 8;
+    ilk_spsc_commit(ring, 2);
+    count = 1;
+    check(ilk_spsc_reserve(ring, &count) == NULL); /* a new one is not to be had */
+    check_equal(count, 0);
+    expect_pop(ring, 7);
+    expect_pop(ring, 8);
+    item value;
+    check_equal(ilk_spsc_pop_until(ring, &value, sizeof value, 0), ILK_CLOSED);
+    ilk_spsc_destroy(ring);
+}
+
+/* Batches and in-place reads drain a closed ring, too. */
+static void every_kind_of_pop_drains_a_closed_ring(void **state) {
+    (void)state;
+    for (int way = 0; way < 2; way++) {
+        ilk_spsc *ring = make(3);
+        for (item i = 0; i < 3; i++) {
+            check(push(ring, i));
+        }
+        ilk_spsc_close(ring);
+        item out[3] = {9, 9, 9};
+        size_t count = 0;
+        if (way == 0) {
+            check_equal(ilk_spsc_try_pop_many(ring, out, 2, sizeof *out), 2);
+            check_equal(out[0] + out[1] * 10, 10);
+            check_equal(ilk_spsc_try_pop_many(ring, out, 3, sizeof *out), 1);
+            check_equal(out[0], 2);
+            check_equal(ilk_spsc_try_pop_many(ring, out, 3, sizeof *out), 0);
+        } else {
+            const item *shown = ilk_spsc_peek(ring, &count);
+            check(shown != NULL);
+            check_equal(count, 3);
+            check_equal(shown[2], 2);
+            ilk_spsc_release(ring, 3);
+        }
+        count = 0;
+        check(ilk_spsc_peek(ring, &count) == NULL);
+        check_equal(count, 0);
+        check_equal(ilk_spsc_pop_until(ring, out, sizeof *out, ILK_FOREVER), ILK_CLOSED);
+        expect_empty(ring);
+        ilk_spsc_destroy(ring);
+    }
+}
+
+/* How the header says an empty ring is told from a drained one: asked before, and no reservation open. */
+static void closed_and_then_empty_is_drained_but_for_an_open_reservation(void **state) {
+    (void)state;
+    ilk_spsc *ring = make(2);
+    item value;
+    check(!ilk_spsc_is_closed(ring) && !ilk_spsc_try_pop(ring, &value, sizeof value));
+    size_t count = 1;
+    item *slot = ilk_spsc_reserve(ring, &count);
+    check(slot != NULL);
+    *slot = 3;
+    ilk_spsc_close(ring);
+    check(ilk_spsc_is_closed(ring) && !ilk_spsc_try_pop(ring, &value, sizeof value));
+    check_equal(ilk_spsc_pop_until(ring, &value, sizeof value, 0), ILK_TIMEDOUT); /* knows better */
+    ilk_spsc_commit(ring, 1);
+    expect_pop(ring, 3);
+    check(ilk_spsc_is_closed(ring) && !ilk_spsc_try_pop(ring, &value, sizeof value));
+    check_equal(ilk_spsc_pop_until(ring, &value, sizeof value, 0), ILK_CLOSED);
     ilk_spsc_destroy(ring);
 }
 
@@ -704,7 +857,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(bad_sizes_are_invalid_and_write_nothing),
     cmocka_unit_test(destroying_none_does_nothing),
     cmocka_unit_test(a_ring_may_be_destroyed_with_elements_in_it),
+    cmocka_unit_test(a_part_may_move_to_another_thread),
     cmocka_unit_test(batches_take_what_fits_in_order),
+    cmocka_unit_test(batches_of_every_size_cross_the_end),
     cmocka_unit_test(a_batch_of_none_is_none),
     cmocka_unit_test(reserved_slots_are_pushed_by_commit),
     cmocka_unit_test(a_commit_may_push_fewer_or_none),
@@ -717,6 +872,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(signals_do_not_move_the_deadline),
     cmocka_unit_test(a_closed_ring_drains_and_takes_nothing_more),
     cmocka_unit_test(a_reservation_made_before_close_still_counts),
+    cmocka_unit_test(a_reservation_made_before_close_may_be_asked_for_again),
+    cmocka_unit_test(every_kind_of_pop_drains_a_closed_ring),
+    cmocka_unit_test(closed_and_then_empty_is_drained_but_for_an_open_reservation),
     cmocka_unit_test(close_wakes_a_waiting_pop),
     cmocka_unit_test(close_wakes_a_waiting_push),
     cmocka_unit_test(a_waiting_pop_hears_that_the_last_reservation_was_given_up),

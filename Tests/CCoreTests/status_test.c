@@ -4,7 +4,10 @@
  */
 #include "support/test.h"
 #include <interlock/diagnostics.h>
+#include <interlock/mpmc.h>
 #include <interlock/rwlock.h>
+#include <interlock/semaphore.h>
+#include <interlock/spsc.h>
 #include <string.h>
 #include <time.h>
 
@@ -85,10 +88,25 @@ static void a_long_name_is_cut(void **state) {
 static void destroy_takes_the_name_away(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
-    assert_int_equal(ilk_set_name(&lock, "orders"), ILK_OK);
-    ilk_rwlock_destroy(&lock);
+    ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
+    ilk_spsc *spsc = NULL;
+    ilk_mpmc *mpmc = NULL;
+    assert_int_equal(ilk_spsc_create(&spsc, 1, 1), ILK_OK);
+    assert_int_equal(ilk_mpmc_create(&mpmc, 1, 1), ILK_OK);
+    const void *const objects[] = {&lock, &semaphore, spsc, mpmc};
     char name[ILK_NAME_SIZE];
-    assert_false(ilk_get_name(&lock, name, sizeof name));
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
+        assert_int_equal(ilk_set_name(objects[i], "orders"), ILK_OK);
+        assert_true(ilk_get_name(objects[i], name, sizeof name));
+    }
+    ilk_rwlock_destroy(&lock);
+    ilk_semaphore_destroy(&semaphore);
+    ilk_spsc_destroy(spsc);
+    ilk_mpmc_destroy(mpmc);
+    for (size_t i = 0; i < sizeof objects / sizeof *objects;
+         i++) { /* by its address, which is not looked at */
+        assert_false(ilk_get_name(objects[i], name, sizeof name));
+    }
 }
 
 struct namer {

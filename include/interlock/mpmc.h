@@ -100,7 +100,8 @@ ILK_MUST_USE static inline ilk_status ilk_mpmc_pop_until(ilk_mpmc *ring, void *e
 /* Claims free slots for writing in place. In: `*count` slots are wanted; out: that many or fewer,
  * contiguous, at the address returned; NULL and 0 when full or closed, or when 0 were wanted. Slots
  * hold whatever was there before. The calling thread must commit every slot it reserved, soon: pops
- * and pushes that come to those slots find an operation in progress (guarantee D).
+ * and pushes that come to those slots find an operation in progress (guarantee D), and a call of its own that
+ * waits for one of them waits for itself.
  * Misuse: more than ILK_MPMC_MAX_CLAIMS reservations and peeks open in the calling thread, or a
  * reservation of the same ring. */
 ILK_MUST_USE void *ilk_mpmc_reserve(ilk_mpmc *ring, size_t *count) ILK_NONBLOCKING;
@@ -121,7 +122,7 @@ void ilk_mpmc_release(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING;
 /* Reservations and peeks that one thread may have open at the same time, over all rings. */
 #define ILK_MPMC_MAX_CLAIMS 8
 
-/* Closes the ring (guarantee C); twice does nothing more. */
+/* Closes the ring (guarantee C); twice does nothing more. Makes system calls. */
 void ilk_mpmc_close(ilk_mpmc *ring);
 
 /* True once the ring is closed: no push that starts now can succeed. */

@@ -56,7 +56,7 @@ typedef struct ilk_spsc ilk_spsc;
 
 /* Makes a ring of `capacity` elements of `element_size` bytes, empty and open, in `*out`. Allocates
  * all the memory it will ever use. Elements lie at multiples of element_size from a 128-byte
- * boundary. ILK_INVALID: capacity or element_size is 0, or their product is above PTRDIFF_MAX.
+ * boundary. ILK_INVALID: capacity or element_size is 0, or the memory would exceed PTRDIFF_MAX.
  * ILK_NOMEM: no memory. `*out` is written on ILK_OK only. */
 ILK_MUST_USE ilk_status ilk_spsc_create(ilk_spsc **out, size_t capacity, size_t element_size);
 
@@ -70,8 +70,8 @@ ILK_MUST_USE static inline bool ilk_spsc_try_push(ilk_spsc *ring, const void *el
     ILK_NONBLOCKING;
 
 /* Moves the oldest element out into `element`: true when popped, false when there is none. Consumer
- * only. False does not tell an empty ring from a drained one: is_closed asked *before* a try_pop that
- * fails does, and so does pop_until with deadline 0. */
+ * only. False does not tell an empty ring from a drained one: pop_until with deadline 0 does, and, where no
+ * reservation is open, is_closed asked *before* a try_pop that fails. */
 ILK_MUST_USE static inline bool ilk_spsc_try_pop(ilk_spsc *ring, void *element, size_t element_size)
     ILK_NONBLOCKING;
 
@@ -118,8 +118,8 @@ void ilk_spsc_release(ilk_spsc *ring, size_t count) ILK_NONBLOCKING;
 void ilk_spsc_close(ilk_spsc *ring);
 
 /* True once a close has taken effect: no push that starts now can succeed, and none that is under way will
- * be seen later than a try_pop that starts now. Beside a close that is still running it may be false when a
- * push has already answered ILK_CLOSED. Any thread. */
+ * be seen later than a try_pop that starts now, but for a reservation that is open. Beside a close that is
+ * still running it may be false when a push has already answered ILK_CLOSED. Any thread. */
 bool ilk_spsc_is_closed(const ilk_spsc *ring) ILK_NONBLOCKING;
 
 /* Installs the ring's hook (see notify.h), in place of an earlier one; NULL takes it away. Before the ring
