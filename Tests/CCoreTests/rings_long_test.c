@@ -79,18 +79,24 @@ static void spsc_counters_may_wrap(void **state) {
     }
 }
 
+/* A ring as it would be so many turns before its positions reach `end`. */
+static ilk_mpmc *make_old_mpmc(size_t capacity, uint64_t end, uint64_t turns) {
+    ilk_mpmc *ring = NULL;
+    check_equal(ilk_mpmc_create(&ring, capacity, sizeof(item)), ILK_OK);
+    const uint64_t start = end - turns * ring->turn_step;
+    ilk_atomic_store(&ring->tail, start, memory_order_relaxed);
+    ilk_atomic_store(&ring->head, start, memory_order_relaxed);
+    for (size_t slot = 0; slot < capacity; slot++) {
+        ilk_atomic_store(&ring->sequences[slot], start + slot * ILK__MPMC_STEP, memory_order_relaxed);
+    }
+    return ring;
+}
+
 static void mpmc_positions_may_pass_32_bits(void **state) {
     (void)state;
     for (int c = 0; c < CAPACITIES; c++) {
         const size_t capacity = capacities[c];
-        ilk_mpmc *ring = NULL;
-        check_equal(ilk_mpmc_create(&ring, capacity, sizeof(item)), ILK_OK);
-        uint64_t start = (UINT64_C(1) << 32) - 2 * ring->turn_step;
-        ilk_atomic_store(&ring->tail, start, memory_order_relaxed);
-        ilk_atomic_store(&ring->head, start, memory_order_relaxed);
-        for (size_t slot = 0; slot < capacity; slot++) {
-            ilk_atomic_store(&ring->sequences[slot], start + slot * ILK__MPMC_STEP, memory_order_relaxed);
-        }
+        ilk_mpmc *ring = make_old_mpmc(capacity, UINT64_C(1) << 32, 2);
         item next_in = 0, next_out = 0, elements[100];
         for (int round = 0; round < 5; round++) {
             for (size_t i = 0; i < capacity; i++) {
@@ -105,6 +111,60 @@ static void mpmc_positions_may_pass_32_bits(void **state) {
             }
         }
         ilk_mpmc_destroy(ring);
+    }
+}
+
+/* The same with both sides at work, and asleep, while the counters wrap. */
+enum { STREAM = 20000 };
+
+static void push_spsc_stream(void *ring) {
+    for (item next = 0; next < STREAM; next++) {
+        check_equal(ilk_spsc_push_until(ring, &next, sizeof next, ILK_FOREVER), ILK_OK);
+    }
+}
+
+static void pop_spsc_stream(void *ring) {
+    for (item expected = 0, value; expected < STREAM; expected++) {
+        check_equal(ilk_spsc_pop_until(ring, &value, sizeof value, ILK_FOREVER), ILK_OK);
+        check_equal(value, expected);
+    }
+}
+
+static void push_mpmc_stream(void *ring) {
+    for (item next = 0; next < STREAM; next++) {
+        check_equal(ilk_mpmc_push_until(ring, &next, sizeof next, ILK_FOREVER), ILK_OK);
+    }
+}
+
+static void pop_mpmc_stream(void *ring) {
+    for (item expected = 0, value; expected < STREAM; expected++) {
+        check_equal(ilk_mpmc_pop_until(ring, &value, sizeof value, ILK_FOREVER), ILK_OK);
+        check_equal(value, expected);
+    }
+}
+
+static void stream(void *ring, thread_body *push, thread_body *pop) {
+    struct thread producer, consumer;
+    thread_start(&consumer, pop, ring);
+    thread_start(&producer, push, ring);
+    thread_join(&producer);
+    thread_join(&consumer);
+}
+
+static void counters_may_wrap_beside_the_other_side(void **state) {
+    (void)state;
+    const uint64_t ends[] = {UINT64_C(1) << 32, 0};
+    for (int c = 0; c < CAPACITIES; c++) {
+        for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+            ilk_spsc *spsc = make_old_spsc(capacities[c], ends[i] - STREAM / 2);
+            stream(spsc, push_spsc_stream, pop_spsc_stream);
+            check_equal(ilk_atomic_load(&spsc->head, memory_order_relaxed), ends[i] + STREAM / 2);
+            ilk_spsc_destroy(spsc);
+            ilk_mpmc *mpmc = make_old_mpmc(capacities[c], ends[i], STREAM / 2 / capacities[c]);
+            stream(mpmc, push_mpmc_stream, pop_mpmc_stream);
+            check((int64_t)(ilk_atomic_load(&mpmc->head, memory_order_relaxed) - ends[i]) > 0);
+            ilk_mpmc_destroy(mpmc);
+        }
     }
 }
 
@@ -267,15 +327,22 @@ static void closings_lose_nothing(const struct kind *kind, int rounds) {
     kind->destroy(before);
 }
 
+/* A million; where threads park in the table, which a closing has nothing to do with, a tenth of that. Each
+ * closing of a ring for two threads interrupts the pusher (membarrier): that is what takes the time. */
+#ifdef ILK_TEST_FEWER_CLOSINGS
+enum { CLOSINGS = 100000 };
+#else
+enum { CLOSINGS = 1000000 };
+#endif
+
 static void a_million_closings_of_mpmc_lose_nothing(void **state) {
     (void)state;
-    closings_lose_nothing(&mpmc_kind, 1000000);
+    closings_lose_nothing(&mpmc_kind, CLOSINGS);
 }
 
-/* Fewer, because each closing of a ring for two threads interrupts the pusher (membarrier). */
-static void many_closings_of_spsc_lose_nothing(void **state) {
+static void a_million_closings_of_spsc_lose_nothing(void **state) {
     (void)state;
-    closings_lose_nothing(&spsc_kind, 100000);
+    closings_lose_nothing(&spsc_kind, CLOSINGS);
 }
 
 /* ---- Many threads ---- */
@@ -350,9 +417,10 @@ static void sixty_four_threads_all_get_on(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(spsc_counters_may_wrap),
     cmocka_unit_test(mpmc_positions_may_pass_32_bits),
+    cmocka_unit_test(counters_may_wrap_beside_the_other_side),
     cmocka_unit_test(wake_ups_may_wrap),
     cmocka_unit_test(a_million_closings_of_mpmc_lose_nothing),
-    cmocka_unit_test(many_closings_of_spsc_lose_nothing),
+    cmocka_unit_test(a_million_closings_of_spsc_lose_nothing),
     cmocka_unit_test(sixty_four_threads_all_get_on),
 };
 
