@@ -176,13 +176,17 @@ static void push_two_then_one(void) {
     push_two_at_once();
     push_element(mine(3), 0);
 }
-static void pop_two_at_once(void) {
+static bool pop_two_at_once(void) {
     uint64_t elements[2];
     size_t first = ex_begin(EX_POP, 0);
     size_t second = ex_begin(EX_POP, 0);
     size_t popped = ilk_mpmc_try_pop_many(s.ring, elements, 2, sizeof elements[0]);
     ex_end(first, popped > 0 ? elements[0] : EX_EMPTY);
     ex_end(second, popped > 1 ? elements[1] : EX_EMPTY);
+    return popped > 0;
+}
+static void pop_batch(void) {
+    (void)pop_two_at_once();
 }
 
 static void push_in_place(void) {
@@ -203,7 +207,7 @@ static void push_in_place_then_one(void) {
     push_in_place();
     push_element(mine(2), 0);
 }
-static void pop_in_place(void) {
+static bool take_in_place(void) {
     size_t count = 1;
     size_t operation = ex_begin(EX_POP, 0);
     const uint64_t *slot = ilk_mpmc_peek(s.ring, &count);
@@ -214,6 +218,38 @@ static void pop_in_place(void) {
         ilk_mpmc_release(s.ring, 1);
     }
     ex_end(operation, element);
+    return slot != NULL;
+}
+static void pop_in_place(void) {
+    (void)take_in_place();
+}
+
+/* Calls that do not wait, until they find something: what a pusher sleeps for is theirs to give. */
+static void batch_till_found(void) {
+    while (!pop_two_at_once()) {
+        ilk_cpu_relax();
+    }
+}
+static void in_place_till_found(void) {
+    while (!take_in_place()) {
+        ilk_cpu_relax();
+    }
+}
+static void pop_until_twice(void) {
+    pop_until();
+    pop_until();
+}
+static void push_until_twice(void) {
+    push_element(mine(1), 2);
+    push_element(mine(2), 2);
+}
+static void batch_then_drain(void) {
+    pop_batch();
+    drain();
+}
+static void in_place_then_drain(void) {
+    pop_in_place();
+    drain();
 }
 
 #define SCENARIO(identifier, text, start, ...)                                                               \
@@ -232,9 +268,9 @@ SCENARIO(wait_wait_refused, "push-pop-membarrier-refused", setup_refused, push_t
 SCENARIO(wait_often, "push_thrice-pop_thrice", setup_1, push_thrice, pop_thrice);
 SCENARIO(wait_often_two, "push_thrice-pop_twice-pop", setup_2, push_thrice, pop_twice, pop);
 SCENARIO(until, "push_until-pop_until", setup_1, push_until, pop_until);
-SCENARIO(batches, "push_many-pop_many", setup_3, push_two_at_once, pop_two_at_once);
+SCENARIO(batches, "push_many-pop_many", setup_3, push_two_at_once, pop_batch);
 SCENARIO(batch_batch, "push_many-push_many-pop", setup_3, push_two_at_once, push_two_at_once, try_pop);
-SCENARIO(batch_wraps, "push_many_push-pop_many", setup_2, push_two_then_one, pop_two_at_once);
+SCENARIO(batch_wraps, "push_many_push-pop_many", setup_2, push_two_then_one, pop_batch);
 SCENARIO(in_place, "reserve-peek", setup_1, push_in_place, pop_in_place);
 SCENARIO(in_place_wraps, "reserve_push-peek", setup_1, push_in_place_then_one, pop_in_place);
 SCENARIO(in_place_3, "reserve-peek-push", setup_2, push_in_place, pop_in_place, try_push);
@@ -255,6 +291,37 @@ SCENARIO(overwrite_overwrite, "overwrite-overwrite", setup_1, push_overwriting, 
 SCENARIO(overwrite_push, "overwrite-push-pop", setup_1, push_overwriting, try_push, try_pop);
 SCENARIO(overwrite_wait, "overwrite-pop", setup_1, push_overwriting_twice, pop);
 SCENARIO(overwrite_close, "overwrite-close-pop", setup_1, push_overwriting_twice, close_ring, try_pop);
+
+/* Every kind of push beside every kind of pop: who sleeps, and by what it is woken. */
+SCENARIO(wait_batch, "push-pop_many", setup_1, push_twice, batch_till_found);
+SCENARIO(wait_in_place, "push-peek", setup_1, push_twice, in_place_till_found);
+SCENARIO(batch_wait, "push_many-pop-pop", setup_2, push_two_at_once, pop, pop);
+SCENARIO(batch_in_place, "push_many-peek-peek", setup_2, push_two_at_once, pop_in_place, pop_in_place);
+SCENARIO(in_place_wait, "reserve-push-pop-pop", setup_2, push_in_place, try_push, pop, pop);
+SCENARIO(in_place_batch, "reserve-push_many-pop_many", setup_3, push_in_place, push_two_at_once,
+         pop_batch);
+SCENARIO(in_place_in_place, "reserve-reserve-peek", setup_2, push_in_place, push_in_place, pop_in_place);
+/* Beside time-outs. */
+SCENARIO(until_batch, "push_until-pop_many", setup_1, push_until_twice, pop_batch);
+SCENARIO(until_in_place, "push_until-peek", setup_1, push_until_twice, pop_in_place);
+SCENARIO(batch_until, "push_many-pop_until-pop_until", setup_2, push_two_at_once, pop_until, pop_until);
+SCENARIO(in_place_until, "reserve-pop_until-pop_until", setup_1, push_in_place, pop_until, pop_until);
+/* Beside a close. */
+SCENARIO(close_batch, "push_many-drain-close", setup_2, push_two_at_once, drain, close_ring);
+SCENARIO(close_pop_batch, "push-pop_many_drain-close", setup_2, push, batch_then_drain, close_ring);
+SCENARIO(close_in_place, "reserve-drain-close", setup_1, push_in_place, drain, close_ring);
+SCENARIO(close_peek, "push-peek_drain-close", setup_1, push, in_place_then_drain, close_ring);
+SCENARIO(close_until, "push_until-drain-close", setup_1, push_until_twice, drain, close_ring);
+SCENARIO(close_pop_until, "push-pop_until-close", setup_1, push_twice, pop_until_twice, close_ring);
+/* Overwriting beside everything. */
+SCENARIO(overwrite_batch, "overwrite-pop_many", setup_2, push_overwriting_twice, pop_batch);
+SCENARIO(overwrite_push_batch, "overwrite-push_many-try_pop", setup_2, push_overwriting, push_two_at_once,
+         try_pop);
+SCENARIO(overwrite_reserve, "overwrite-reserve-try_pop", setup_1, push_overwriting, push_in_place, try_pop);
+SCENARIO(overwrite_peek, "overwrite-peek", setup_1, push_overwriting_twice, pop_in_place);
+SCENARIO(overwrite_until, "overwrite-pop_until-pop_until", setup_1, push_overwriting, pop_until, pop_until);
+SCENARIO(overwrite_wait_push, "overwrite-push_wait-pop", setup_1, push_overwriting, push, pop);
+SCENARIO(overwrite_drain, "overwrite-drain-close", setup_1, push_overwriting_twice, drain, close_ring);
 
 /*   pusher 1           pusher 2               poppers (both asleep)
  *   claims slot 0

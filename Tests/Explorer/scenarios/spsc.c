@@ -153,6 +153,22 @@ static void drain(void) {
     }
 }
 
+/* As the header says an empty ring is told from a drained one where no reservation is open: asked before. */
+static void ask_then_pop(void) {
+    uint64_t element = 0;
+    size_t operation = ex_begin(EX_POP, 0);
+    bool closed = ilk_spsc_is_closed(s.ring);
+    bool popped = ilk_spsc_try_pop(s.ring, &element, sizeof element);
+    ex_end(operation, popped ? element : closed ? EX_DRAINED : EX_EMPTY);
+}
+
+/* For calls that do not wait, and are to find something: what the producer sleeps for is theirs to give. */
+static void await_element(void) {
+    while (ilk_spsc_count(s.ring) == 0) {
+        ilk_cpu_relax();
+    }
+}
+
 static void push_push(void) {
     push();
     push();
@@ -207,6 +223,35 @@ static void reserve_then_push(void) {
     reserve_and_give_up();
     try_push();
 }
+static void pop_until_twice(void) {
+    pop_until();
+    pop_until();
+}
+static void await_then_batch(void) {
+    await_element();
+    pop_two_at_once();
+}
+static void await_then_in_place(void) {
+    await_element();
+    pop_in_place();
+}
+static void batch_then_drain(void) {
+    pop_two_at_once();
+    drain();
+}
+static void in_place_then_drain(void) {
+    pop_in_place();
+    drain();
+}
+static void ask_thrice(void) {
+    ask_then_pop();
+    ask_then_pop();
+    ask_then_pop();
+}
+static void try_push_twice(void) {
+    try_push();
+    try_push();
+}
 
 #define SCENARIO(identifier, text, start, ...)                                                               \
     EX_SCENARIO(identifier) {                                                                                \
@@ -240,6 +285,27 @@ SCENARIO(close_give_up_refused, "reserve_and_give_up-drain-close-membarrier-refu
 SCENARIO(close_give_up, "reserve_and_give_up-drain-close", setup_1, reserve_then_push, drain, close_ring);
 SCENARIO(close_batch, "push_many-drain-close", setup_2, push_two_at_once, drain, close_ring);
 SCENARIO(close_full, "push-close-nobody-pops", setup_1, push_push, close_ring);
+
+/* Every kind of push beside every kind of pop: who sleeps, and by what it is woken. */
+SCENARIO(wait_batch, "push-pop_many", setup_1, push_push, await_then_batch);
+SCENARIO(wait_batch_refused, "push-pop_many-membarrier-refused", setup_refused, push_push, await_then_batch);
+SCENARIO(wait_in_place, "push-peek", setup_1, push_push, await_then_in_place);
+SCENARIO(batch_wait, "push_many-pop", setup_2, push_two_at_once, pop_pop);
+SCENARIO(batch_in_place, "push_many-peek", setup_2, push_then_batch, pop_in_place_twice);
+SCENARIO(in_place_wait, "reserve-pop", setup_1, push_in_place, pop);
+SCENARIO(in_place_batch, "reserve-pop_many", setup_2, push_in_place_twice, pop_then_batch);
+/* Beside time-outs. */
+SCENARIO(until_batch, "push_until-pop_many", setup_1, push_until_twice, pop_two_at_once);
+SCENARIO(until_in_place, "push_until-peek", setup_1, push_until_twice, pop_in_place_twice);
+SCENARIO(batch_until, "push_many-pop_until", setup_2, push_two_at_once, pop_until_twice);
+SCENARIO(in_place_until, "reserve-pop_until", setup_1, push_in_place_twice, pop_until_twice);
+/* Beside a close. */
+SCENARIO(close_until, "push_until-drain-close", setup_1, push_until_twice, drain, close_ring);
+SCENARIO(close_pop_until, "push-pop_until-close", setup_1, push_push, pop_until_twice, close_ring);
+SCENARIO(close_pop_batch, "push_many-pop_many_drain-close", setup_2, push_two_at_once, batch_then_drain,
+         close_ring);
+SCENARIO(close_peek, "push-peek_drain-close", setup_1, push, in_place_then_drain, close_ring);
+SCENARIO(close_ask, "try_push-ask_then_pop-close", setup_1, try_push_twice, ask_thrice, close_ring);
 
 /* ---- What else the header promises ---- */
 
