@@ -113,6 +113,20 @@ static void semaphores(void) {
            operation(2, EX_WAIT, 0, EX_DONE, 2, 5), operation(3, EX_WAIT, 0, EX_DONE, 3, 6));
 }
 
+static void latches(void) {
+    const uint32_t one = 1, two = 2;
+    EXPECT("the last of two counts opens it", &ex_latch, &two, NULL,
+           operation(1, EX_COUNT_DOWN, 0, EX_DONE, 1, 2), operation(3, EX_AWAIT, 0, EX_TIMEDOUT, 3, 4),
+           operation(2, EX_COUNT_DOWN, 0, EX_DONE, 5, 6), operation(3, EX_AWAIT, 0, EX_DONE, 7, 8));
+    EXPECT("and not the first", &ex_latch, &two, "await() = done",
+           operation(1, EX_COUNT_DOWN, 0, EX_DONE, 1, 2), operation(3, EX_AWAIT, 0, EX_DONE, 3, 4),
+           operation(2, EX_COUNT_DOWN, 0, EX_DONE, 5, 6));
+    EXPECT("an open latch is not shut", &ex_latch, &one, "await() = timed out",
+           operation(1, EX_COUNT_DOWN, 0, EX_DONE, 1, 2), operation(3, EX_AWAIT, 0, EX_TIMEDOUT, 3, 4));
+    EXPECT("what is left is counted", &ex_latch, &two, "look() = 2",
+           operation(1, EX_COUNT_DOWN, 0, EX_DONE, 1, 2), operation(3, EX_LOOK, 0, 2, 3, 4));
+}
+
 #define KEY(key, value) ((uint64_t)(key) << 32 | (value))
 static void maps(void) {
     EXPECT("keys are independent", &ex_map, NULL, NULL, operation(1, EX_PUT, KEY(1, 10), 0, 1, 2),
@@ -205,6 +219,7 @@ int main(void) {
     registers();
     queues();
     semaphores();
+    latches();
     maps();
     partial_orders();
     long_histories();

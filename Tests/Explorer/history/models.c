@@ -174,6 +174,44 @@ static void queue_describe(const ex_operation *operation, char *text, size_t siz
 const ex_model ex_bounded_queue = {"bounded queue", sizeof(queue),        queue_begin,
                                    queue_apply,     queue_describe_state, queue_describe};
 
+/* ---- Latch ---- */
+
+static void latch_begin(void *state, const void *parameters) {
+    uint64_t left = *(const uint32_t *)parameters;
+    memcpy(state, &left, sizeof left);
+}
+
+static bool latch_apply(void *state, const ex_operation *operation) {
+    uint64_t *left = state;
+    if (operation->kind == EX_COUNT_DOWN) {
+        if (*left == 0) {
+            return false;
+        }
+        (*left)--;
+        return true;
+    }
+    if (!operation->answered) {
+        return true;
+    }
+    if (operation->kind == EX_LOOK) {
+        return operation->result == *left;
+    }
+    return (operation->result == EX_DONE) == (*left == 0);
+}
+
+static void latch_describe_state(const void *state, char *text, size_t size) {
+    snprintf(text, size, "%llu to count down", (unsigned long long)*(const uint64_t *)state);
+}
+
+static void latch_describe(const ex_operation *operation, char *text, size_t size) {
+    static const char *const names[] = {"count_down", "await", "look"};
+    char result[32];
+    snprintf(text, size, "%s() = %s", names[operation->kind], result_name(operation, result, sizeof result));
+}
+
+const ex_model ex_latch = {"latch",     sizeof(uint64_t),     latch_begin,
+                           latch_apply, latch_describe_state, latch_describe};
+
 /* ---- Counting semaphore ---- */
 
 static void semaphore_begin(void *state, const void *parameters) {

@@ -36,7 +36,14 @@ typedef struct ex_queue_parameters {
 } ex_queue_parameters;
 extern const ex_model ex_bounded_queue;
 
-/* A counting semaphore. Parameter: uint32_t permits at first.
+/* A count that goes down to zero once. Parameter: uint32_t count at first.
+ *   count_down()    EX_DONE
+ *   await()         EX_DONE (open), EX_REFUSED or EX_TIMEDOUT (shut)
+ *   look()          what is left to count down */
+enum { EX_COUNT_DOWN, EX_AWAIT, EX_LOOK };
+extern const ex_model ex_latch;
+
+/* A counting semaphore; with one permit, a mutex. Parameter: uint32_t permits at first.
  *   wait()          EX_DONE, EX_REFUSED (none there) or EX_TIMEDOUT
  *   signal(count)   EX_DONE */
 enum { EX_WAIT, EX_SIGNAL };

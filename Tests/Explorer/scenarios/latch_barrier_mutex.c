@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The small primitives on one word each: ilk_latch, ilk_barrier, ilk_mutex. The data they guard is plain,
- * so a missing order is a race, and a lost wake-up ends in deadlock.
+ * so a missing order is a race, and a lost wake-up ends in deadlock. What latch and mutex answer is checked
+ * as a history: a mutex is a semaphore of one permit. A barrier's answers have no order to be put into; that
+ * nobody leaves a round before all have come shows in the work they left.
  */
 #include "../explorer.h"
+#include "../history/models.h"
 #include <interlock/barrier.h>
 #include <interlock/latch.h>
 #include <interlock/mutex.h>
@@ -22,8 +25,11 @@ enum { SOON = 5000 };
 
 /* ---- Latch ---- */
 
+static const uint32_t latch_count = 2;
+
 static void setup_latch(void) {
-    ilk_latch_init(&s.latch, 2);
+    ex_history_reset();
+    ilk_latch_init(&s.latch, latch_count);
     s.work[0] = s.work[1] = s.work[2] = 0;
 }
 
@@ -36,28 +42,57 @@ static void see_work(unsigned which, uint32_t at_least) {
     ex_assert(s.work[which] >= at_least);
 }
 
+static void count_down(void) {
+    size_t operation = ex_begin(EX_COUNT_DOWN, 0);
+    ilk_latch_count_down(&s.latch);
+    ex_end(operation, EX_DONE);
+}
 static void count_first(void) {
     do_work(0);
-    ilk_latch_count_down(&s.latch);
+    count_down();
 }
 static void count_second(void) {
     do_work(1);
-    ilk_latch_count_down(&s.latch);
+    count_down();
 }
 static void count_both(void) {
     count_first();
     count_second();
 }
-static void await_latch(void) {
-    ex_assert(ilk_latch_wait_until(&s.latch, ILK_FOREVER) == ILK_OK);
+static void see_all_work(void) {
     see_work(0, 1);
     see_work(1, 1);
 }
-static void await_latch_until(void) {
-    if (ilk_latch_wait_until(&s.latch, SOON) == ILK_OK) {
-        see_work(0, 1);
-        see_work(1, 1);
+static void await_by(uint64_t deadline) {
+    size_t operation = ex_begin(EX_AWAIT, 0);
+    ilk_status status = ilk_latch_wait_until(&s.latch, deadline);
+    ex_end(operation, status == ILK_OK ? EX_DONE : EX_TIMEDOUT);
+    if (status == ILK_OK) {
+        see_all_work();
     }
+}
+static void await_latch(void) {
+    await_by(ILK_FOREVER);
+}
+static void await_latch_until(void) {
+    await_by(SOON);
+}
+static void try_latch(void) {
+    size_t operation = ex_begin(EX_AWAIT, 0);
+    bool open = ilk_latch_try_wait(&s.latch);
+    ex_end(operation, open ? EX_DONE : EX_REFUSED);
+    if (open) {
+        see_all_work();
+    }
+}
+static void look_and_try(void) {
+    size_t operation = ex_begin(EX_LOOK, 0);
+    uint32_t left = ilk_latch_count(&s.latch);
+    ex_end(operation, left);
+    try_latch();
+}
+static void check_latch(void) {
+    ex_history_check(&ex_latch, &latch_count);
 }
 
 EX_SCENARIO(latch_three){
@@ -65,6 +100,23 @@ EX_SCENARIO(latch_three){
     .claim = "who passes the latch sees the work of all who counted",
     .setup = setup_latch,
     .threads = {count_first, count_second, await_latch},
+    .check = check_latch,
+    .chance_wakeups = 1,
+};
+EX_SCENARIO(latch_try){
+    .name = "latch-count-count-try",
+    .claim = "a latch is shut until all have counted, and shows how many are left",
+    .setup = setup_latch,
+    .threads = {count_first, count_second, look_and_try},
+    .check = check_latch,
+};
+EX_SCENARIO(latch_late){
+    .name = "latch-count-count-wait_until",
+    .claim = "a wait that has timed out found the latch shut",
+    .setup = setup_latch,
+    .threads = {count_first, count_second, await_latch_until},
+    .check = check_latch,
+    .timeouts = 1,
     .chance_wakeups = 1,
 };
 EX_SCENARIO(latch_waiters){
@@ -72,6 +124,7 @@ EX_SCENARIO(latch_waiters){
     .claim = "everyone who waits passes",
     .setup = setup_latch,
     .threads = {count_both, await_latch, await_latch},
+    .check = check_latch,
     .chance_wakeups = 1,
 };
 EX_SCENARIO(latch_until){
@@ -79,6 +132,7 @@ EX_SCENARIO(latch_until){
     .claim = "a waiter that gives up does not keep the other's wake-up",
     .setup = setup_latch,
     .threads = {count_both, await_latch, await_latch_until},
+    .check = check_latch,
     .timeouts = 1,
 };
 
@@ -99,6 +153,21 @@ EX_SCENARIO(latch_freed){
     .claim = "counting down does not touch the latch after it is open",
     .setup = setup_heap_latch,
     .threads = {await_and_free, count_heap},
+};
+
+static void await_until_and_free(void) {
+    ilk_latch *latch = s.heap;
+    if (ilk_latch_wait_until(latch, SOON) != ILK_OK) {
+        ex_assert(ilk_latch_wait_until(latch, ILK_FOREVER) == ILK_OK);
+    }
+    ex_free(latch);
+}
+EX_SCENARIO(latch_freed_late){
+    .name = "latch-freed-by-the-one-that-waited-late",
+    .claim = "the same when the waiter's time is just up",
+    .setup = setup_heap_latch,
+    .threads = {await_until_and_free, count_heap},
+    .timeouts = 1,
 };
 
 /* ---- Barrier ---- */
@@ -162,7 +231,10 @@ EX_SCENARIO(barrier_three){
 
 /* ---- Mutex ---- */
 
+static const uint32_t one_owner = 1;
+
 static void setup_mutex(void) {
+    ex_history_reset();
     ilk_mutex_init(&s.mutex, false);
     s.work[0] = 0;
     s.expected = 0;
@@ -170,23 +242,34 @@ static void setup_mutex(void) {
 static void inside(void) {
     do_work(0);
     s.expected++;
+    size_t operation = ex_begin(EX_SIGNAL, 1);
     ilk_mutex_unlock(&s.mutex);
+    ex_end(operation, EX_DONE);
 }
 static void lock(void) {
+    size_t operation = ex_begin(EX_WAIT, 0);
     ilk_mutex_lock(&s.mutex);
+    ex_end(operation, EX_DONE);
     inside();
 }
 static void try_lock(void) {
-    if (ilk_mutex_try_lock(&s.mutex)) {
+    size_t operation = ex_begin(EX_WAIT, 0);
+    bool locked = ilk_mutex_try_lock(&s.mutex);
+    ex_end(operation, locked ? EX_DONE : EX_REFUSED);
+    if (locked) {
         inside();
     }
 }
 static void lock_until(void) {
-    if (ilk_mutex_lock_until(&s.mutex, SOON) == ILK_OK) {
+    size_t operation = ex_begin(EX_WAIT, 0);
+    bool locked = ilk_mutex_lock_until(&s.mutex, SOON) == ILK_OK;
+    ex_end(operation, locked ? EX_DONE : EX_TIMEDOUT);
+    if (locked) {
         inside();
     }
 }
 static void check_mutex(void) {
+    ex_history_check(&ex_semaphore, &one_owner);
     ex_assert(s.work[0] == s.expected);
     ex_expect(s.mutex.word == 0, "the mutex's word is 0x%x after all have left", s.mutex.word);
 }
@@ -204,3 +287,43 @@ MUTEX(lock_lock_lock, "lock-lock-lock", lock, lock, lock);
 MUTEX(lock_lock_try, "lock-lock-try_lock", lock, lock, try_lock);
 MUTEX(lock_lock_lock_until, "lock-lock-lock_until", lock, lock, lock_until);
 MUTEX(lock_until_until, "lock-lock_until-lock_until", lock, lock_until, lock_until);
+
+/* Guarantee D: the next owner frees the mutex while the unlock returns. */
+static struct {
+    ilk_mutex *mutex;
+    uint32_t users;
+} heap;
+
+static void setup_heap_mutex(void) {
+    heap.mutex = ex_allocate(sizeof *heap.mutex, 16);
+    ilk_mutex_init(heap.mutex, false);
+    heap.users = 2;
+}
+static void leave_for_good(ilk_mutex *mutex) {
+    ilk_plain_write(&heap.users, sizeof heap.users);
+    bool last = --heap.users == 0;
+    ilk_mutex_unlock(mutex);
+    if (last) {
+        ex_free(mutex);
+    }
+}
+static void lock_and_leave(void) {
+    ilk_mutex *mutex = heap.mutex;
+    ilk_mutex_lock(mutex);
+    leave_for_good(mutex);
+}
+static void lock_late_and_leave(void) {
+    ilk_mutex *mutex = heap.mutex;
+    if (ilk_mutex_lock_until(mutex, SOON) != ILK_OK) {
+        ilk_mutex_lock(mutex);
+    }
+    leave_for_good(mutex);
+}
+EX_SCENARIO(mutex_freed){
+    .name = "mutex-freed-by-the-last-owner",
+    .claim = "an unlock does not touch the mutex after it has given it up",
+    .setup = setup_heap_mutex,
+    .threads = {lock_and_leave, lock_late_and_leave},
+    .timeouts = 1,
+    .chance_wakeups = 1,
+};

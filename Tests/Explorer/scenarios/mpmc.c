@@ -298,8 +298,7 @@ SCENARIO(wait_in_place, "push-peek", setup_1, push_twice, in_place_till_found);
 SCENARIO(batch_wait, "push_many-pop-pop", setup_2, push_two_at_once, pop, pop);
 SCENARIO(batch_in_place, "push_many-peek-peek", setup_2, push_two_at_once, pop_in_place, pop_in_place);
 SCENARIO(in_place_wait, "reserve-push-pop-pop", setup_2, push_in_place, try_push, pop, pop);
-SCENARIO(in_place_batch, "reserve-push_many-pop_many", setup_3, push_in_place, push_two_at_once,
-         pop_batch);
+SCENARIO(in_place_batch, "reserve-push_many-pop_many", setup_3, push_in_place, push_two_at_once, pop_batch);
 SCENARIO(in_place_in_place, "reserve-reserve-peek", setup_2, push_in_place, push_in_place, pop_in_place);
 /* Beside time-outs. */
 SCENARIO(until_batch, "push_until-pop_many", setup_1, push_until_twice, pop_batch);

@@ -37,6 +37,10 @@ static void setup_spsc(void) {
     begin();
     ex_assert(ilk_spsc_create(&s.spsc, 1, sizeof(uint64_t)) == ILK_OK);
 }
+static void setup_spsc_2(void) {
+    begin();
+    ex_assert(ilk_spsc_create(&s.spsc, 2, sizeof(uint64_t)) == ILK_OK);
+}
 static void setup_spsc_refused(void) {
     setup_spsc();
     ilk__membarrier_works = false;
@@ -198,6 +202,50 @@ static void spsc_pop_one_by_bell(void) {
     }
 }
 
+static void spsc_push_batch(void) {
+    const uint64_t elements[2] = {1, 2};
+    ex_assert(ilk_spsc_try_push_many(s.spsc, elements, 2, sizeof *elements) == 2);
+}
+
+/* The deadlines may pass, over and over; both elements come in the end. */
+static void spsc_push_two_late(void) {
+    uint64_t element = 1;
+    for (unsigned pushed = 0; pushed < 2;) {
+        pushed += ilk_spsc_push_until(s.spsc, &element, sizeof element, 5000) == ILK_OK ? 1 : 0;
+    }
+}
+static void spsc_pop_two_late(void) {
+    uint64_t element;
+    for (unsigned popped = 0; popped < 2;) {
+        popped += ilk_spsc_pop_until(s.spsc, &element, sizeof element, 5000) == ILK_OK ? 1 : 0;
+    }
+}
+
+/* Calls that do not wait, until they have found both. */
+static void spsc_pop_batches(void) {
+    uint64_t elements[2];
+    for (size_t popped = 0; popped < 2;) {
+        size_t found = ilk_spsc_try_pop_many(s.spsc, elements, 2, sizeof *elements);
+        popped += found;
+        if (found == 0) {
+            ilk_cpu_relax();
+        }
+    }
+}
+static void spsc_read_two(void) {
+    for (unsigned popped = 0; popped < 2;) {
+        size_t count = 1;
+        const uint64_t *slot = ilk_spsc_peek(s.spsc, &count);
+        if (slot != NULL) {
+            ilk_plain_read(slot, sizeof *slot);
+            ilk_spsc_release(s.spsc, 1);
+            popped++;
+        } else {
+            ilk_cpu_relax();
+        }
+    }
+}
+
 /* ---- mpmc ---- */
 
 static void mpmc_pop_one_by_bell(void) {
@@ -261,6 +309,64 @@ static void mpmc_push_once(void) {
     (void)!ilk_mpmc_try_push(s.mpmc, &element, sizeof element);
 }
 
+static void mpmc_push_batch(void) {
+    const uint64_t elements[2] = {1, 2};
+    ex_assert(ilk_mpmc_try_push_many(s.mpmc, elements, 2, sizeof *elements) == 2);
+}
+static void mpmc_push_in_place(void) {
+    size_t count = 1;
+    uint64_t *slot = ilk_mpmc_reserve(s.mpmc, &count);
+    ex_assert(slot != NULL);
+    ilk_plain_write(slot, sizeof *slot);
+    *slot = 1;
+    ilk_mpmc_commit(s.mpmc, 1);
+}
+static void mpmc_overwrite_one(void) {
+    uint64_t element = 1, evicted;
+    (void)ilk_mpmc_push_overwriting(s.mpmc, &element, sizeof element, &evicted);
+}
+static void mpmc_pop_until(void) {
+    uint64_t element;
+    (void)!ilk_mpmc_pop_until(s.mpmc, &element, sizeof element, 5000);
+}
+static void mpmc_push_until(void) {
+    uint64_t element = 1;
+    (void)!ilk_mpmc_push_until(s.mpmc, &element, sizeof element, 5000);
+}
+static void mpmc_push_until_closed(void) {
+    uint64_t element = 1;
+    install(ILK_WRITABLE);
+    for (;;) {
+        ilk_status status = ilk_mpmc_push_until(s.mpmc, &element, sizeof element, 0);
+        if (status == ILK_CLOSED) {
+            return;
+        }
+        if (status == ILK_TIMEDOUT && ilk_mpmc_arm_push(s.mpmc)) {
+            await_bell();
+        }
+    }
+}
+
+/* Calls that do not wait, until they have found one. */
+static void mpmc_pop_batch(void) {
+    uint64_t elements[2];
+    while (ilk_mpmc_try_pop_many(s.mpmc, elements, 2, sizeof *elements) == 0) {
+        ilk_cpu_relax();
+    }
+}
+static void mpmc_read_one(void) {
+    for (;;) {
+        size_t count = 1;
+        const uint64_t *slot = ilk_mpmc_peek(s.mpmc, &count);
+        if (slot != NULL) {
+            ilk_plain_read(slot, sizeof *slot);
+            ilk_mpmc_release(s.mpmc, 1);
+            return;
+        }
+        ilk_cpu_relax();
+    }
+}
+
 #define SCENARIO(identifier, text, start, ...)                                                               \
     EX_SCENARIO(identifier) {                                                                                \
         .name = text, .claim = "what comes after arming is announced", .setup = start, .check = check,       \
@@ -296,6 +402,24 @@ SCENARIO(spsc_push_refused, "spsc-notify-push-membarrier-refused", setup_spsc_re
          spsc_pop_two);
 SCENARIO(spsc_in_place_refused, "spsc-notify-reserve-membarrier-refused", setup_spsc_refused,
          spsc_reserve_one, spsc_pop_one_by_bell);
+
+/* What the other verbs announce. */
+SCENARIO(spsc_batch, "spsc-notify-push_many", setup_spsc_2, spsc_push_batch, spsc_pop_by_bell);
+SCENARIO(spsc_in_place, "spsc-notify-reserve", setup_spsc, spsc_reserve_one, spsc_pop_one_by_bell);
+SCENARIO(spsc_pop_batch, "spsc-notify-pop_many", setup_spsc, spsc_push_by_bell, spsc_pop_batches);
+SCENARIO(spsc_peek, "spsc-notify-peek", setup_spsc, spsc_push_by_bell, spsc_read_two);
+SCENARIO(spsc_late, "spsc-notify-push_until", setup_spsc, spsc_push_two_late, spsc_pop_by_bell);
+SCENARIO(spsc_late_pop, "spsc-notify-pop_until", setup_spsc, spsc_push_by_bell, spsc_pop_two_late);
+SCENARIO(mpmc_batch, "mpmc-notify-push_many", setup_mpmc_2, mpmc_push_batch, mpmc_pop_one_by_bell,
+         mpmc_pop_until);
+SCENARIO(mpmc_in_place, "mpmc-notify-reserve", setup_mpmc, mpmc_push_in_place, mpmc_pop_one_by_bell);
+SCENARIO(mpmc_overwritten, "mpmc-notify-overwrite", setup_mpmc, mpmc_overwrite_one, mpmc_overwrite_one,
+         mpmc_pop_one_by_bell);
+SCENARIO(mpmc_popped_batch, "mpmc-notify-pop_many", setup_mpmc, mpmc_fill_by_bell, mpmc_pop_batch);
+SCENARIO(mpmc_peek, "mpmc-notify-peek", setup_mpmc, mpmc_fill_by_bell, mpmc_read_one);
+SCENARIO(mpmc_late, "mpmc-notify-push_until", setup_mpmc, mpmc_push_one_by_bell, mpmc_push_until,
+         mpmc_pop_one);
+SCENARIO(mpmc_closed_push, "mpmc-notify-push-close", setup_mpmc, mpmc_push_until_closed, mpmc_close);
 
 /*   hook's consumer               other consumer
  *   arm: reads head = 0

@@ -11,7 +11,7 @@ static struct {
     ilk_semaphore semaphore;
     ilk_semaphore *heap;
     uint32_t data; /* what one permit guards */
-    ILK_ATOMIC(uint32_t) in_line;
+    ILK_ATOMIC(uint32_t) served;
     uint32_t first_permits;
 } s;
 
@@ -20,7 +20,7 @@ static void begin(uint32_t permits) {
     ilk_semaphore_init(&s.semaphore, permits);
     s.first_permits = permits;
     s.data = 0;
-    s.in_line = 0;
+    s.served = 0;
     s.heap = NULL;
 }
 static void setup_empty(void) {
@@ -74,6 +74,13 @@ static void signal_twice(void) {
     signal_many(1);
 }
 
+static void wait_until_once(void) {
+    (void)wait_until();
+}
+static void try_wait_once(void) {
+    (void)try_wait();
+}
+
 /* With one permit, a user is alone. */
 static void change(void) {
     ilk_plain_write(&s.data, sizeof s.data);
@@ -113,6 +120,53 @@ SCENARIO(wait_wait_twice, "wait-wait-signal_twice", setup_empty, wait, wait, sig
 SCENARIO(three_users, "use-use-use", setup_one, use, use, use);
 SCENARIO(two_and_try, "use-use-try_use", setup_one, use, use, try_use);
 SCENARIO(two_and_until, "use-use-use_until", setup_one, use, use, use_until);
+
+SCENARIO(until_two, "wait-wait_until-signal_two", setup_empty, wait, wait_until_once, signal_two);
+SCENARIO(until_until_two, "wait_until-wait_until-signal_two", setup_empty, wait_until_once, wait_until_once,
+         signal_two);
+SCENARIO(try_two, "wait-try_wait-signal_two", setup_empty, wait, try_wait_once, signal_two);
+SCENARIO(signal_signal, "wait-signal-signal_two", setup_empty, wait, signal_one, signal_two);
+
+/* Two leave at once, one from the front of the line. */
+EX_SCENARIO(two_leave){
+    .name = "semaphore-two-time-out",
+    .claim = "a permit is had by one at a time, none is lost or made up",
+    .setup = setup_one,
+    .threads = {use, use_until, use_until},
+    .check = check,
+    .timeouts = 2,
+};
+
+/* Guarantee A: of those in line the first gets the permit. The second knows that it stands behind the first
+ * by the semaphore's own count; the signaller gives the second permit when the first has been had. */
+static void be_first(void) {
+    ilk_semaphore_wait(&s.semaphore);
+    ilk_atomic_store(&s.served, 1, memory_order_relaxed);
+}
+static void be_second(void) {
+    bool behind = ilk_semaphore_value(&s.semaphore) < 0;
+    ilk_semaphore_wait(&s.semaphore);
+    ex_expect(!behind || ilk_atomic_load(&s.served, memory_order_relaxed) != 0,
+              "one that came later was served before the first in line");
+    ilk_atomic_store(&s.served, 1, memory_order_relaxed);
+}
+static void signal_one_by_one(void) {
+    ilk_semaphore_signal(&s.semaphore, 1);
+    while (ilk_atomic_load(&s.served, memory_order_relaxed) == 0) {
+        ilk_cpu_relax();
+    }
+    ilk_semaphore_signal(&s.semaphore, 1);
+}
+EX_SCENARIO(order){
+    .name = "semaphore-order",
+    .claim = "those in line are served in the order in which they came",
+    .setup = setup_empty,
+    .threads = {be_first, be_second, signal_one_by_one},
+    .titles = {"first", "second", "signaller"},
+    .check = check,
+    .modes = EX_SC, /* "served" is the scenario's own, and relaxed */
+    .chance_wakeups = 1,
+};
 
 /* Guarantee A: the one in line gets the permit, not one that comes later. The first tells that it is in
  * line by the semaphore's own count: it is below zero. */
