@@ -114,6 +114,36 @@ static void mpmc_positions_may_pass_32_bits(void **state) {
     }
 }
 
+/* Every number of elements carried across the wrap: one counter has passed it, the other not yet. */
+static void counters_may_wrap_with_elements_between_them(void **state) {
+    (void)state;
+    const uint64_t ends[] = {UINT64_C(1) << 32, 0};
+    for (int c = 0; c < CAPACITIES; c++) {
+        const size_t capacity = capacities[c];
+        for (size_t i = 0; i < 2 * capacity; i++) {
+            const uint64_t end = ends[i % 2];
+            const size_t level = i / 2 + 1; /* elements in the ring */
+            ilk_spsc *spsc = make_old_spsc(capacity, end - 2 * capacity);
+            ilk_mpmc *mpmc = make_old_mpmc(capacity, end, 2);
+            for (item next = 0, value; next < 5 * capacity; next++) {
+                if (next >= level) {
+                    check(ilk_spsc_try_pop(spsc, &value, sizeof value));
+                    check_equal(value, next - level);
+                    check(ilk_mpmc_try_pop(mpmc, &value, sizeof value));
+                    check_equal(value, next - level);
+                }
+                check(ilk_spsc_try_push(spsc, &next, sizeof next));
+                check(ilk_mpmc_try_push(mpmc, &next, sizeof next));
+                const size_t count = next < level ? next + 1 : level;
+                check_equal(ilk_spsc_count(spsc), count);
+                check_equal(ilk_mpmc_count(mpmc), count);
+            }
+            ilk_spsc_destroy(spsc);
+            ilk_mpmc_destroy(mpmc);
+        }
+    }
+}
+
 /* The same with both sides at work, and asleep, while the counters wrap. */
 enum { STREAM = 20000 };
 
@@ -417,6 +447,7 @@ static void sixty_four_threads_all_get_on(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(spsc_counters_may_wrap),
     cmocka_unit_test(mpmc_positions_may_pass_32_bits),
+    cmocka_unit_test(counters_may_wrap_with_elements_between_them),
     cmocka_unit_test(counters_may_wrap_beside_the_other_side),
     cmocka_unit_test(wake_ups_may_wrap),
     cmocka_unit_test(a_million_closings_of_mpmc_lose_nothing),

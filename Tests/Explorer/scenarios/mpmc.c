@@ -61,6 +61,13 @@ static void push_element(uint64_t element, int how) {
     ex_end(operation, status == ILK_OK ? EX_DONE : status == ILK_CLOSED ? EX_CLOSED : EX_REFUSED);
 }
 
+static void setup_three_elements(void) {
+    setup_3();
+    push_element(1, 0);
+    push_element(2, 0);
+    push_element(3, 0);
+}
+
 static uint64_t mine(uint64_t number) {
     return 10 * ex_thread_index() + number;
 }
@@ -262,6 +269,16 @@ SCENARIO(push_pop, "try_push-try_pop", setup_1, try_push_twice, try_pop_twice);
 SCENARIO(push_pop_2, "try_push-try_pop-capacity-2", setup_2, try_push_twice, try_pop_twice);
 SCENARIO(push_push, "try_push-try_push", setup_2, try_push_twice, try_push_twice);
 SCENARIO(push_push_1, "try_push-try_push-capacity-1", setup_1, try_push_twice, try_push_twice);
+/*   one that pops once (or pushes)       one that pops twice
+ *   reads head = 0
+ *                                        pops at 0
+ *   slot 0 is not full; reads head = 1
+ *                                        pops at 1
+ *   slot 1 is not full: "empty" would be an answer from a stale head, for there is an element at 2  */
+SCENARIO(pop_pop_3, "try_pop-try_pop-three-elements", setup_three_elements, try_pop_twice, try_pop);
+SCENARIO(push_push_3, "try_push-try_push-capacity-3", setup_3, try_push_twice, try_push);
+SCENARIO(batch_pop_3, "pop_many-try_pop-three-elements", setup_three_elements, pop_batch, try_pop);
+SCENARIO(batch_push_3, "push_many-try_push-capacity-3", setup_3, push_two_at_once, try_push);
 SCENARIO(wait_wait, "push-pop", setup_1, push_twice, pop_twice);
 SCENARIO(wait_wait_refused, "push-pop-membarrier-refused", setup_refused, push_twice, pop_twice);
 /* Long enough to sleep behind the FENCED of an earlier sleep, and beside the one who takes it down. */

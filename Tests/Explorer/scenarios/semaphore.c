@@ -127,6 +127,9 @@ SCENARIO(until_until_two, "wait_until-wait_until-signal_two", setup_empty, wait_
 SCENARIO(try_two, "wait-try_wait-signal_two", setup_empty, wait, try_wait_once, signal_two);
 SCENARIO(signal_signal, "wait-signal-signal_two", setup_empty, wait, signal_one, signal_two);
 
+/* The last to leave the line leaves nothing behind that a signal would have to put right. */
+SCENARIO(nobody, "wait_until-wait_until-nobody-signals", setup_empty, wait_until_once, wait_until_once);
+
 /* Two leave at once, one from the front of the line. */
 EX_SCENARIO(two_leave){
     .name = "semaphore-two-time-out",
