@@ -412,6 +412,43 @@ static void mutex_unlock_by_another(void *context) {
     ilk_mutex_unlock(&mutex);
 }
 
+/*   main                  other
+ *   locks first
+ *                         locks second
+ *                         waits for first (asleep)
+ *   waits for second: the kernel, which knows who waits for whom, refuses                              */
+static ilk_mutex first_of_circle, second_of_circle;
+
+static void close_circle(void *context) {
+    (void)context;
+    ilk_mutex_lock(&second_of_circle);
+    ilk_mutex_lock(&first_of_circle);
+}
+
+static void wait_in_a_circle(void *context) {
+    (void)context;
+    ilk_mutex_init(&first_of_circle, true);
+    ilk_mutex_init(&second_of_circle, true);
+    ilk_mutex_lock(&first_of_circle);
+    static struct thread other;
+    thread_start(&other, close_circle, NULL);
+    while (ilk_atomic_load(&first_of_circle.word, memory_order_relaxed) < UINT32_C(0x80000000)) {
+        ilk_cpu_relax(); /* until the bit for sleepers is up */
+    }
+    ilk_mutex_lock(&second_of_circle);
+}
+
+static void owners_that_wait_for_each_other_are_reported_with_inheritance(void **state) {
+    (void)state;
+    ilk_mutex mutex;
+    ilk_mutex_init(&mutex, true);
+    if (mutex.inherits == 0) {
+        print_message("skipped: there is no priority inheritance in this build\n");
+        skip();
+    }
+    expect_misuse(wait_in_a_circle, NULL, "ilk_mutex_lock", "deadlock");
+}
+
 static void meeting_misuse_is_reported(void **state) {
     (void)state;
     static const struct misuse table[] = {
@@ -764,6 +801,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(recursion_that_need_not_wait_is_let_be),
     cmocka_unit_test(misuse_names_the_object),
     cmocka_unit_test(meeting_misuse_is_reported),
+    cmocka_unit_test(owners_that_wait_for_each_other_are_reported_with_inheritance),
     cmocka_unit_test(spsc_misuse_is_reported),
     cmocka_unit_test(mpmc_misuse_is_reported),
 };

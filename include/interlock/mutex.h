@@ -42,7 +42,8 @@ typedef struct ilk_mutex {
  * pthread park backend) it is asked for in vain, and the mutex works without. */
 void ilk_mutex_init(ilk_mutex *mutex, bool priority_inheritance);
 
-/* Takes the mutex; waits as long as it takes. Misuse: the calling thread owns it. */
+/* Takes the mutex; waits as long as it takes. Misuse: the calling thread owns it; with priority inheritance
+ * also: its owner waits, itself or through others, for one that the calling thread owns. */
 void ilk_mutex_lock(ilk_mutex *mutex);
 
 /* Takes the mutex if it is free: true when taken; false also for its owner. Never blocks. */

@@ -268,6 +268,32 @@ import Testing
             _ = FIFOSemaphore(permits: -1)
         }
         #expect(result?.report.contains("interlock: FIFOSemaphore.init(): -1 permits") == true)
+        let tooMany = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = FIFOSemaphore(permits: 268_435_456)
+        }
+        #expect(tooMany?.report.contains("interlock: FIFOSemaphore.init(): 268435456 permits") == true)
+        let negative = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            FIFOSemaphore(permits: 1).signal(-1)
+        }
+        #expect(negative?.report.contains("): -1 permits; a semaphore holds") == true)
+        let overflow = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let semaphore = FIFOSemaphore(permits: 268_435_455)
+            semaphore.signal(0)
+            semaphore.signal()
+        }
+        #expect(overflow?.report.contains("interlock: ilk_semaphore_signal(") == true)
+        #expect(overflow?.report.contains("1 permits more than the 268435455 there") == true)
+    }
+
+    @Test func itHoldsUpToItsMaximumAndASignalOfNoneDoesNothing() {
+        let semaphore = FIFOSemaphore(permits: 268_435_454)
+        semaphore.signal()
+        semaphore.signal(0)
+        #expect(semaphore.value == 268_435_455)
+        #expect(semaphore.tryWait() && semaphore.value == 268_435_454)
+        let empty = FIFOSemaphore(permits: 0)
+        empty.signal(0)
+        #expect(empty.value == 0 && !empty.tryWait())
     }
 }
 

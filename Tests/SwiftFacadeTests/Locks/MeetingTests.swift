@@ -74,6 +74,10 @@ import Testing
             _ = Latch(count: -1)
         }
         #expect(negative?.report.contains("interlock: Latch.init(): a count of -1") == true)
+        let tooMany = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = Latch(count: 2_147_483_648)
+        }
+        #expect(tooMany?.report.contains("interlock: Latch.init(): a count of 2147483648") == true)
     }
 }
 

@@ -49,6 +49,19 @@ import Testing
             lockTwice()
         }
         #expect(result?.report.contains("interlock: ilk_mutex_lock(") == true)
+        let limited = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let mutex = PriorityInheritingMutex(0)
+            func lockTwice() { mutex.withLock { _ in _ = mutex.withLock(timeout: .zero) { _ in } } }
+            lockTwice()
+        }
+        #expect(limited?.report.contains("interlock: ilk_mutex_lock_until(") == true)
+    }
+
+    @Test func anAttemptOnTheThreadThatHoldsItRunsNothing() {
+        let mutex = PriorityInheritingMutex(0)
+        mutex.withLock { _ in
+            #expect(mutex.withLockIfAvailable { _ in Issue.record("ran") } == nil)
+        }
     }
 
     /// low:    [ locks ───────────── its own priority seen to be high's ── unlocks ]

@@ -42,6 +42,18 @@ struct AllocationTests {
         #expect(allocations { boxes.append(Box(boxes.count)) } == 1_000)
     }
 
+    /// 2^62 bytes: less than a ring may have, more than any address space.
+    @Test(.enabled(if: counting_allocator_counts(), "a sanitizer's allocator ends the process instead"))
+    func memoryThatIsNotToBeHadIsAnError() {
+        let capacity = 1 << 58
+        #expect(throws: RingError.outOfMemory(capacity: capacity)) {
+            _ = try SPSCRing<(Int, Int)>(capacity: capacity)
+        }
+        #expect(throws: RingError.outOfMemory(capacity: capacity)) {
+            _ = try MPMCRing<Int>(capacity: capacity)
+        }
+    }
+
     @Test(
         .enabled(
             if: isCounted,
