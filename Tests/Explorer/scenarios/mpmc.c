@@ -259,11 +259,15 @@ static void in_place_then_drain(void) {
     drain();
 }
 
-#define SCENARIO(identifier, text, start, ...)                                                               \
+#define RING(identifier, text, is_patient, start, ...)                                                       \
     EX_SCENARIO(identifier) {                                                                                \
         .name = "mpmc-" text, .claim = "a bounded queue, and nobody sleeps through what he waits for",       \
-        .setup = start, .threads = {__VA_ARGS__}, .check = check, .timeouts = 1, .chance_wakeups = 1         \
+        .setup = start, .threads = {__VA_ARGS__}, .check = check, .timeouts = 1, .chance_wakeups = 1,        \
+        .patient = is_patient                                                                                \
     }
+#define SCENARIO(identifier, text, ...) RING(identifier, text, false, __VA_ARGS__)
+/* For the large budgets, and for mutants. */
+#define PATIENT(identifier, text, ...) RING(identifier, text, true, __VA_ARGS__)
 
 SCENARIO(push_pop, "try_push-try_pop", setup_1, try_push_twice, try_pop_twice);
 SCENARIO(push_pop_2, "try_push-try_pop-capacity-2", setup_2, try_push_twice, try_pop_twice);
@@ -314,29 +318,29 @@ SCENARIO(wait_batch, "push-pop_many", setup_1, push_twice, batch_till_found);
 SCENARIO(wait_in_place, "push-peek", setup_1, push_twice, in_place_till_found);
 SCENARIO(batch_wait, "push_many-pop-pop", setup_2, push_two_at_once, pop, pop);
 SCENARIO(batch_in_place, "push_many-peek-peek", setup_2, push_two_at_once, pop_in_place, pop_in_place);
-SCENARIO(in_place_wait, "reserve-push-pop-pop", setup_2, push_in_place, try_push, pop, pop);
+PATIENT(in_place_wait, "reserve-push-pop-pop", setup_2, push_in_place, try_push, pop, pop);
 SCENARIO(in_place_batch, "reserve-push_many-pop_many", setup_3, push_in_place, push_two_at_once, pop_batch);
 SCENARIO(in_place_in_place, "reserve-reserve-peek", setup_2, push_in_place, push_in_place, pop_in_place);
 /* Beside time-outs. */
 SCENARIO(until_batch, "push_until-pop_many", setup_1, push_until_twice, pop_batch);
 SCENARIO(until_in_place, "push_until-peek", setup_1, push_until_twice, pop_in_place);
-SCENARIO(batch_until, "push_many-pop_until-pop_until", setup_2, push_two_at_once, pop_until, pop_until);
-SCENARIO(in_place_until, "reserve-pop_until-pop_until", setup_1, push_in_place, pop_until, pop_until);
+PATIENT(batch_until, "push_many-pop_until-pop_until", setup_2, push_two_at_once, pop_until, pop_until);
+PATIENT(in_place_until, "reserve-pop_until-pop_until", setup_1, push_in_place, pop_until, pop_until);
 /* Beside a close. */
 SCENARIO(close_batch, "push_many-drain-close", setup_2, push_two_at_once, drain, close_ring);
-SCENARIO(close_pop_batch, "push-pop_many_drain-close", setup_2, push, batch_then_drain, close_ring);
+PATIENT(close_pop_batch, "push-pop_many_drain-close", setup_2, push, batch_then_drain, close_ring);
 SCENARIO(close_in_place, "reserve-drain-close", setup_1, push_in_place, drain, close_ring);
-SCENARIO(close_peek, "push-peek_drain-close", setup_1, push, in_place_then_drain, close_ring);
-SCENARIO(close_until, "push_until-drain-close", setup_1, push_until_twice, drain, close_ring);
-SCENARIO(close_pop_until, "push-pop_until-close", setup_1, push_twice, pop_until_twice, close_ring);
+PATIENT(close_peek, "push-peek_drain-close", setup_1, push, in_place_then_drain, close_ring);
+PATIENT(close_until, "push_until-drain-close", setup_1, push_until_twice, drain, close_ring);
+PATIENT(close_pop_until, "push-pop_until-close", setup_1, push_twice, pop_until_twice, close_ring);
 /* Overwriting beside everything. */
 SCENARIO(overwrite_batch, "overwrite-pop_many", setup_2, push_overwriting_twice, pop_batch);
 SCENARIO(overwrite_push_batch, "overwrite-push_many-try_pop", setup_2, push_overwriting, push_two_at_once,
          try_pop);
 SCENARIO(overwrite_reserve, "overwrite-reserve-try_pop", setup_1, push_overwriting, push_in_place, try_pop);
 SCENARIO(overwrite_peek, "overwrite-peek", setup_1, push_overwriting_twice, pop_in_place);
-SCENARIO(overwrite_until, "overwrite-pop_until-pop_until", setup_1, push_overwriting, pop_until, pop_until);
-SCENARIO(overwrite_wait_push, "overwrite-push_wait-pop", setup_1, push_overwriting, push, pop);
+PATIENT(overwrite_until, "overwrite-pop_until-pop_until", setup_1, push_overwriting, pop_until, pop_until);
+PATIENT(overwrite_wait_push, "overwrite-push_wait-pop", setup_1, push_overwriting, push, pop);
 SCENARIO(overwrite_drain, "overwrite-drain-close", setup_1, push_overwriting_twice, drain, close_ring);
 
 /*   pusher 1           pusher 2               poppers (both asleep)

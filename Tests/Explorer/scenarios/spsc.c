@@ -263,12 +263,15 @@ static void try_push_twice(void) {
     try_push();
 }
 
-#define SCENARIO(identifier, text, start, ...)                                                               \
+#define RING(identifier, text, is_patient, start, ...)                                                       \
     EX_SCENARIO(identifier) {                                                                                \
         .name = "spsc-" text, .claim = "a bounded queue, and nobody sleeps through what he waits for",       \
         .setup = start, .threads = {__VA_ARGS__}, .titles = {"producer", "consumer", "third"},               \
-        .check = check, .timeouts = 1, .chance_wakeups = 1                                                   \
+        .check = check, .timeouts = 1, .chance_wakeups = 1, .patient = is_patient                            \
     }
+#define SCENARIO(identifier, text, ...) RING(identifier, text, false, __VA_ARGS__)
+/* For the large budgets, and for mutants. */
+#define PATIENT(identifier, text, ...) RING(identifier, text, true, __VA_ARGS__)
 
 SCENARIO(try_try, "try_push-try_pop", setup_1, try_push_thrice, try_pop_thrice);
 SCENARIO(try_try_2, "try_push-try_pop-capacity-2", setup_2, try_push_thrice, try_pop_thrice);
@@ -310,11 +313,11 @@ SCENARIO(until_in_place, "push_until-peek", setup_1, push_until_twice, pop_in_pl
 SCENARIO(batch_until, "push_many-pop_until", setup_2, push_two_at_once, pop_until_twice);
 SCENARIO(in_place_until, "reserve-pop_until", setup_1, push_in_place_twice, pop_until_twice);
 /* Beside a close. */
-SCENARIO(close_until, "push_until-drain-close", setup_1, push_until_twice, drain, close_ring);
-SCENARIO(close_pop_until, "push-pop_until-close", setup_1, push_push, pop_until_twice, close_ring);
-SCENARIO(close_pop_batch, "push_many-pop_many_drain-close", setup_2, push_two_at_once, batch_then_drain,
-         close_ring);
-SCENARIO(close_peek, "push-peek_drain-close", setup_1, push, in_place_then_drain, close_ring);
+PATIENT(close_until, "push_until-drain-close", setup_1, push_until_twice, drain, close_ring);
+PATIENT(close_pop_until, "push-pop_until-close", setup_1, push_push, pop_until_twice, close_ring);
+PATIENT(close_pop_batch, "push_many-pop_many_drain-close", setup_2, push_two_at_once, batch_then_drain,
+        close_ring);
+PATIENT(close_peek, "push-peek_drain-close", setup_1, push, in_place_then_drain, close_ring);
 SCENARIO(close_ask, "try_push-ask_then_pop-close", setup_1, try_push_twice, ask_thrice, close_ring);
 
 /* ---- What else the header promises ---- */
