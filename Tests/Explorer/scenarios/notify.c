@@ -329,6 +329,11 @@ static void mpmc_pop_until(void) {
     uint64_t element;
     (void)!ilk_mpmc_pop_until(s.mpmc, &element, sizeof element, 5000);
 }
+static void mpmc_pop_one_late(void) {
+    uint64_t element;
+    while (ilk_mpmc_pop_until(s.mpmc, &element, sizeof element, 5000) != ILK_OK) {
+    }
+}
 static void mpmc_push_until(void) {
     uint64_t element = 1;
     (void)!ilk_mpmc_push_until(s.mpmc, &element, sizeof element, 5000);
@@ -419,6 +424,7 @@ SCENARIO(mpmc_popped_batch, "mpmc-notify-pop_many", setup_mpmc, mpmc_fill_by_bel
 SCENARIO(mpmc_peek, "mpmc-notify-peek", setup_mpmc, mpmc_fill_by_bell, mpmc_read_one);
 SCENARIO(mpmc_late, "mpmc-notify-push_until", setup_mpmc, mpmc_push_one_by_bell, mpmc_push_until,
          mpmc_pop_one);
+SCENARIO(mpmc_late_pop, "mpmc-notify-pop_until", setup_mpmc, mpmc_fill_by_bell, mpmc_pop_one_late);
 SCENARIO(mpmc_closed_push, "mpmc-notify-push-close", setup_mpmc, mpmc_push_until_closed, mpmc_close);
 
 /*   hook's consumer               other consumer
