@@ -270,6 +270,14 @@ static bool queues_behind(ilk_semaphore *semaphore, int before, struct user *lea
     return true;
 }
 
+static int count_done(struct user *users, int count) {
+    int done = 0;
+    for (int i = 0; i < count; i++) {
+        done += thread_is_done(&users[i].thread) ? 1 : 0;
+    }
+    return done;
+}
+
 /* A crowd whose time is up, at the front, in the middle and at the end of the line: the line holds together,
  * and those who stay are served in their order. */
 static void many_that_time_out_leave_the_others_in_order(void **state) {
@@ -279,7 +287,6 @@ static void many_that_time_out_leave_the_others_in_order(void **state) {
     /* If the machine is so busy that a deadline passes before all have queued, more time. */
     for (unsigned wait_ms = 20; !forced; wait_ms *= 2) {
         ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
-        struct stage served = STAGE_INIT;
         struct user stayers[STAY], leavers[LEAVE];
         const uint64_t deadline = ilk_deadline_in_ns(MILLISECONDS(wait_ms));
         forced = true;
@@ -287,7 +294,7 @@ static void many_that_time_out_leave_the_others_in_order(void **state) {
             if (i % 2 == 0) {
                 user_start(&leavers[i / 2], &semaphore, deadline, NULL);
             } else {
-                user_start(&stayers[i / 2], &semaphore, ILK_FOREVER, &served);
+                user_start(&stayers[i / 2], &semaphore, ILK_FOREVER, NULL);
             }
             forced = forced && queues_behind(&semaphore, i, leavers, i / 2 + 1);
         }
@@ -299,11 +306,12 @@ static void many_that_time_out_leave_the_others_in_order(void **state) {
         }
         for (int i = 0; i < STAY; i++) {
             ilk_semaphore_signal(&semaphore, 1);
-            stage_await(&served, i + 1);
+            while (count_done(stayers, STAY) != i + 1) {
+            }
+            check(!forced || thread_is_done(&stayers[i].thread));
         }
         for (int i = 0; i < STAY; i++) {
             thread_join(&stayers[i].thread);
-            check(!forced || stayers[i].place == i + 1);
         }
         check_equal(word_of(&semaphore), 0);
         ilk_semaphore_destroy(&semaphore);
