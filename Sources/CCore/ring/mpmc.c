@@ -43,6 +43,7 @@
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
 #include "ring/allocate.h"
+#include "ring/copy.h"
 #include "ring/patience.h"
 #include "threads/clock.h"
 #include "threads/local.h"
@@ -417,16 +418,14 @@ static size_t claim_many(ilk_mpmc *ring, ILK_ATOMIC(uint64_t) * counter, uint64_
 static void copy_in(ilk_mpmc *ring, size_t slot, const unsigned char *elements, size_t count, size_t size)
     ILK_NONBLOCKING {
     if (count > 0) {
-        ilk_plain_write(ring->slots + slot * size, count * size);
-        memcpy(ring->slots + slot * size, elements, count * size);
+        copy_into_ring(ring->slots + slot * size, elements, count * size);
     }
 }
 
 static void copy_out(const ilk_mpmc *ring, size_t slot, unsigned char *elements, size_t count, size_t size)
     ILK_NONBLOCKING {
     if (count > 0) {
-        ilk_plain_read(ring->slots + slot * size, count * size);
-        memcpy(elements, ring->slots + slot * size, count * size);
+        copy_out_of_ring(elements, ring->slots + slot * size, count * size);
     }
 }
 

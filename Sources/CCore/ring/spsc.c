@@ -32,6 +32,7 @@
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
 #include "ring/allocate.h"
+#include "ring/copy.h"
 #include "ring/patience.h"
 #include "threads/clock.h"
 #include <interlock/park.h>
@@ -222,24 +223,20 @@ bool ilk_spsc_is_closed(const ilk_spsc *ring) ILK_NONBLOCKING {
 
 /* ---- Batches ---- */
 
-/* Copies between `count` slots from `slot` on and `elements`, in two spans where they wrap. */
+/* Between `count` slots from `slot` on and `elements`, in two spans where they wrap. */
 static void copy_in(ilk_spsc *ring, size_t slot, const unsigned char *elements, size_t count, size_t size) {
     size_t first = ring->capacity - slot < count ? ring->capacity - slot : count;
-    ilk_plain_write(ilk__spsc_slot(ring, slot, size), first * size);
-    memcpy(ilk__spsc_slot(ring, slot, size), elements, first * size);
+    copy_into_ring(ilk__spsc_slot(ring, slot, size), elements, first * size);
     if (count > first) {
-        ilk_plain_write(ring->slots, (count - first) * size);
-        memcpy(ring->slots, elements + first * size, (count - first) * size);
+        copy_into_ring(ring->slots, elements + first * size, (count - first) * size);
     }
 }
 
 static void copy_out(const ilk_spsc *ring, size_t slot, unsigned char *elements, size_t count, size_t size) {
     size_t first = ring->capacity - slot < count ? ring->capacity - slot : count;
-    ilk_plain_read(ilk__spsc_slot(ring, slot, size), first * size);
-    memcpy(elements, ilk__spsc_slot(ring, slot, size), first * size);
+    copy_out_of_ring(elements, ilk__spsc_slot(ring, slot, size), first * size);
     if (count > first) {
-        ilk_plain_read(ring->slots, (count - first) * size);
-        memcpy(elements + first * size, ring->slots, (count - first) * size);
+        copy_out_of_ring(elements + first * size, ring->slots, (count - first) * size);
     }
 }
 

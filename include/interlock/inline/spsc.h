@@ -129,11 +129,15 @@ static inline uint32_t ilk__spsc_flags(const ilk_spsc *ring) ILK_NONBLOCKING {
 
 /* Two sides that run at the same speed meet at every element, and hand two cache lines over for each. So a
  * side that has used up what it knew of pauses before it looks again, as long as longer pauses find more: the
- * other side is at work right now, and gets ahead undisturbed, up to a quarter of the ring or 64 elements. A
- * look that finds no more than one element for each pause ends it: who waits for single elements never
- * pauses. At most 31 pauses, less than a microsecond. Chosen by bench rings, try. */
+ * other side is at work right now, and gets ahead undisturbed, up to a quarter of the ring or much. A look
+ * that finds no more than one element for each pause ends it: who waits for single elements never pauses. At
+ * most 31 pauses, less than a microsecond. Chosen by bench rings, try and batches. */
 #define ILK__SPSC_LONGEST_LULL UINT32_C(16)
-#define ILK__SPSC_MUCH ((size_t)64)
+
+/* How many elements are much to one who wants `wanted` at a time: 64, or four batches. */
+static inline size_t ilk__spsc_much(size_t wanted) ILK_NONBLOCKING {
+    return wanted > 16 ? 4 * wanted : 64;
+}
 
 static inline void ilk__spsc_pause(uint32_t lull) ILK_NONBLOCKING {
     for (; lull > 0; lull--) {
@@ -141,7 +145,7 @@ static inline void ilk__spsc_pause(uint32_t lull) ILK_NONBLOCKING {
     }
 }
 
-static inline uint32_t ilk__spsc_next_lull(const ilk_spsc *ring, uint32_t lull, size_t found)
+static inline uint32_t ilk__spsc_next_lull(const ilk_spsc *ring, uint32_t lull, size_t found, size_t wanted)
     ILK_NONBLOCKING {
     const size_t quarter = ring->capacity / 4;
     if (found <= lull + 1) {
@@ -150,7 +154,8 @@ static inline uint32_t ilk__spsc_next_lull(const ilk_spsc *ring, uint32_t lull, 
     if (found > 2 * quarter) {
         return lull / 2;
     }
-    return found < quarter && found < ILK__SPSC_MUCH && lull < ILK__SPSC_LONGEST_LULL ? lull * 2 + 1 : lull;
+    const bool may_grow = found < quarter && found < ilk__spsc_much(wanted) && lull < ILK__SPSC_LONGEST_LULL;
+    return may_grow ? lull * 2 + 1 : lull;
 }
 
 /* Free slots as the producer knows them, looked up anew if fewer than `wanted`. */
@@ -167,7 +172,7 @@ static inline size_t ilk__spsc_room(ilk_spsc *ring, uint64_t tail, size_t wanted
         ring->head_seen = ilk_atomic_load(&ring->head, memory_order_acquire);
         room = ring->capacity - (size_t)(tail - ring->head_seen);
         if (none) {
-            ring->push_lull = ilk__spsc_next_lull(ring, ring->push_lull, room);
+            ring->push_lull = ilk__spsc_next_lull(ring, ring->push_lull, room, wanted);
         }
     }
     return room;
@@ -193,7 +198,7 @@ static inline size_t ilk__spsc_ready(ilk_spsc *ring, uint64_t head, size_t wante
         const bool none = ready == 0;
         ready = (size_t)(ring->tail_seen - head);
         if (none) {
-            ring->pop_lull = ilk__spsc_next_lull(ring, ring->pop_lull, ready);
+            ring->pop_lull = ilk__spsc_next_lull(ring, ring->pop_lull, ready, wanted);
         }
     }
     return ready;
