@@ -446,20 +446,24 @@ static uint32_t lull_of(ILK_ATOMIC(uint32_t) * lull) {
     return ilk_atomic_load(lull, memory_order_relaxed);
 }
 
-static void lulls_grow_with_the_runs_between_them_and_no_further(void **state) {
+static void lulls_grow_until_they_let_the_other_side_get_far_ahead(void **state) {
     (void)state;
+    check_equal(lull_before_look(0, 0), 0);
+    check_equal(lull_before_look(0, 1), 0); /* single elements: never */
+    check_equal(lull_before_look(0, 2), 1);
+    check_equal(lull_before_look(1, 2), 0); /* no more than one element a pause */
+    check_equal(lull_before_look(1, 3), 1);
+    check_equal(lull_before_look(31, 32), 0);
+    check_equal(lull_before_look(31, 33), 31);
     const size_t capacity = 1024;
-    check_equal(lull_after(0, 0, capacity), 0);
-    check_equal(lull_after(0, 1, capacity), 0); /* single elements: never */
-    check_equal(lull_after(0, 2, capacity), 1);
-    check_equal(lull_after(1, 2, capacity), 0); /* no more than one element a pause */
-    check_equal(lull_after(1, 3, capacity), 3);
-    check_equal(lull_after(15, 17, capacity), 31);
-    check_equal(lull_after(31, 33, capacity), 31); /* the longest */
-    check_equal(lull_after(7, 64, capacity), 7);   /* far enough ahead */
-    check_equal(lull_after(3, 16, 64), 3);         /* a quarter of the ring */
-    check_equal(lull_after(7, 15, 64), 7);         /* a small ring fills soon */
-    check_equal(lull_after(31, 32, capacity), 0);
+    check_equal(longer_lull(1, capacity), 3);
+    check_equal(longer_lull(15, capacity), 31);
+    check_equal(longer_lull(31, capacity), 31); /* the longest */
+    check_equal(longer_lull(3, 64), 7);         /* a small ring fills soon */
+    check_equal(longer_lull(7, 64), 7);
+    check_equal(far_enough(64), 16);
+    check_equal(far_enough(capacity), 256);
+    check_equal(far_enough(65536), 256);
 }
 
 /* The other side rests: a lull finds nothing, and is the last. */
@@ -501,6 +505,47 @@ static void small_rings_have_no_lulls(void **state) {
         expect_empty(ring);
         check_equal(ilk_atomic_load(&ring->pop_miss, memory_order_relaxed), 0);
         check_equal(ilk_atomic_load(&ring->push_miss, memory_order_relaxed), 0);
+    }
+    ilk_mpmc_destroy(ring);
+}
+
+static size_t group_mask(size_t capacity, size_t element_size) {
+    ilk_mpmc *ring = NULL;
+    check_equal(ilk_mpmc_create(&ring, capacity, element_size), ILK_OK);
+    size_t mask = ring->group_mask;
+    ilk_mpmc_destroy(ring);
+    return mask;
+}
+
+/* Groups are of some lines, and several of them make a ring; without, no slot is the first of one but 0. */
+static void slots_are_fetched_ahead_in_groups(void **state) {
+    (void)state;
+    check_equal(group_mask(1024, 8), 63);
+    check_equal(group_mask(1000, 8), 63);
+    check_equal(group_mask(256, 8), 31);
+    check_equal(group_mask(255, 8), SIZE_MAX); /* too small a ring */
+    check_equal(group_mask(1024, 64), 7);
+    check_equal(group_mask(64, 64), 7);
+    check_equal(group_mask(1024, 65), SIZE_MAX); /* too large elements */
+    check_equal(group_mask(1, 1), SIZE_MAX);
+}
+
+/* The last group of the ring is not whole: elements and batches go on across it. */
+static void groups_that_are_not_whole_lose_nothing(void **state) {
+    (void)state;
+    const item capacity = 1000;
+    ilk_mpmc *ring = make(capacity);
+    item pushed = 0, popped = 0, batch[97];
+    while (pushed < 5 * capacity) {
+        for (int i = 0; i < 97; i++) {
+            batch[i] = pushed + (item)i;
+        }
+        check_equal(ilk_mpmc_try_push_many(ring, batch, 97, sizeof(item)), 97);
+        check(push(ring, pushed + 97));
+        pushed += 98;
+        for (; popped < pushed; popped++) {
+            expect_pop(ring, popped);
+        }
     }
     ilk_mpmc_destroy(ring);
 }
@@ -799,9 +844,11 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_open_reservation_hides_what_comes_after_it),
     cmocka_unit_test(a_thread_may_have_claims_on_several_rings),
     cmocka_unit_test(a_thread_may_show_and_reserve_in_one_ring),
-    cmocka_unit_test(lulls_grow_with_the_runs_between_them_and_no_further),
+    cmocka_unit_test(lulls_grow_until_they_let_the_other_side_get_far_ahead),
     cmocka_unit_test(a_lull_in_vain_is_the_last),
     cmocka_unit_test(small_rings_have_no_lulls),
+    cmocka_unit_test(slots_are_fetched_ahead_in_groups),
+    cmocka_unit_test(groups_that_are_not_whole_lose_nothing),
     cmocka_unit_test(waiting_pops_get_the_elements_pushed),
     cmocka_unit_test(waiting_pushes_get_the_room_made),
     cmocka_unit_test(waits_time_out_and_not_early),

@@ -10,10 +10,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What a small batch is pushed from has often been written a moment ago, in stores of 8 bytes. A wider load, as
- * those of memcpy, cannot take its bytes from the store buffer: it waits until they have reached the cache, and
- * so behind the slots of the batches before, whose lines may have to come from another core. Larger batches
- * make up for one such wait, and memcpy is faster with them. Chosen by bench rings, batches. */
+/* What a small batch is pushed from has often been written a moment ago, in stores of 8 bytes. A wider load,
+ * as those of memcpy, cannot take its bytes from the store buffer: it waits until they have reached the
+ * cache, and so behind the slots of the batches before, whose lines may have to come from another core.
+ * Larger batches make up for one such wait, and memcpy is faster with them. Chosen by bench rings, batches.
+ */
 enum { FRESH_AT_MOST = 128 };
 
 static inline void copy_into_ring(unsigned char *slots, const unsigned char *elements, size_t bytes) {

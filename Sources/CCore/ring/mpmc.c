@@ -60,6 +60,49 @@ _Static_assert(ILK__THREAD_CLAIMS == ILK_MPMC_MAX_CLAIMS, "what the header says 
 /* Looks at a slot that someone is in the middle of, before giving the core away. */
 enum { LOOKS_AT_A_SLOT = 128 };
 
+/* ---- Fetching ahead ---- */
+
+/* A push writes two lines that are not its core's any more: the slot's, which a consumer has read, and that
+ * of the slot's number, which one has written. It waits for them at the next compare-and-swap if not before,
+ * one after the other. So a push that enters a group of slots asks for all lines of the group that follows,
+ * and they come side by side while this group is pushed. Asking for one line at a time gains nothing: the
+ * compare-and-swap waits for that as well. Nor does it for elements of several lines, whose own stores are
+ * side by side. Pops do not ask: what is ahead of them may be what producers are at. Chosen by bench rings,
+ * try. */
+enum { LINE = 64, LONGEST_GROUP = 64, GROUP_BYTES = 512, SMALLEST_GROUP_BYTES = 256, GROUPS = 8 };
+
+/* In slots, a power of two; 0 where nothing is fetched ahead. */
+static size_t group_size(size_t capacity, size_t element_size) {
+    size_t group = LONGEST_GROUP;
+    while (group > 1 && (GROUP_BYTES / group < element_size || capacity / GROUPS < group)) {
+        group /= 2;
+    }
+    return element_size > LINE || group * element_size < SMALLEST_GROUP_BYTES ? 0 : group;
+}
+
+static void fetch_for_writing(const void *memory, size_t bytes) ILK_NONBLOCKING {
+    for (size_t at = 0; at < bytes; at += LINE) {
+        const unsigned char *line = (const unsigned char *)memory + at;
+#if defined(__x86_64__)
+        /* The compilers make a fetch for reading of it, unless told of the processor; on one without, it does
+         * nothing. */
+        __asm__ __volatile__("prefetchw %0" : : "m"(*line));
+#else
+        __builtin_prefetch(line, 1);
+#endif
+    }
+}
+
+void ilk__mpmc_fetch_ahead(const ilk_mpmc *ring, size_t slot) ILK_NONBLOCKING {
+    const size_t group = ring->group_mask + 1;
+    const size_t next = (slot & ~ring->group_mask) + group;
+    const size_t first = next < ring->capacity ? next : 0;
+    if (group > 0 && ring->capacity - first >= group) {
+        fetch_for_writing(ring->sequences + first, group * sizeof(ILK_ATOMIC(uint64_t)));
+        fetch_for_writing(ring->slots + first * ring->element_size, group * ring->element_size);
+    }
+}
+
 /* ---- Making and ending ---- */
 
 /* The header is followed by the sequences, then by the elements. */
@@ -87,6 +130,7 @@ ilk_status ilk_mpmc_create(ilk_mpmc **out, size_t capacity, size_t element_size)
         ring->turn_step *= 2;
     }
     ring->skip = ring->turn_step - capacity * ILK__MPMC_STEP;
+    ring->group_mask = group_size(capacity, element_size) - 1;
     for (size_t slot = 0; slot < capacity; slot++) {
         /* MP7 relaxed: nobody else has the ring yet. */
         ilk_atomic_store(&ring->sequences[slot], slot * ILK__MPMC_STEP, memory_order_relaxed);
@@ -281,6 +325,25 @@ struct claims {
     uint64_t state; /* what a slot's number is beyond the position: 0 for a push, FULL for a pop */
 };
 
+static struct claims pushes_of(ilk_mpmc *ring) ILK_NONBLOCKING {
+    return (struct claims){&ring->tail, &ring->push_miss, &ring->push_lull, 0};
+}
+
+static struct claims pops_of(ilk_mpmc *ring) ILK_NONBLOCKING {
+    return (struct claims){&ring->head, &ring->pop_miss, &ring->pop_lull, ILK__MPMC_FULL};
+}
+
+/* True when the slot at `position` is one that a claim may have. */
+static bool is_ready(const ilk_mpmc *ring, const struct claims *claims, uint64_t position) ILK_NONBLOCKING {
+    return ilk__mpmc_sequence(ring, position) == (position | claims->state);
+}
+
+/* The position `count` places further; count is at most the capacity. */
+static uint64_t ahead(const ilk_mpmc *ring, uint64_t position, size_t count) ILK_NONBLOCKING {
+    uint64_t skip = ilk__mpmc_slot(ring, position) + count >= ring->capacity ? ring->skip : 0;
+    return position + count * ILK__MPMC_STEP + skip;
+}
+
 static void pause_for(uint32_t pauses) ILK_NONBLOCKING {
     for (; pauses > 0; pauses--) {
         ilk_cpu_relax();
@@ -298,14 +361,21 @@ static bool lull(ilk_mpmc *ring, const struct claims *claims, uint64_t position)
     uint32_t pauses = before;
     if (position != missed) {
         ilk_atomic_store(claims->miss, position, memory_order_relaxed); /* MP21 */
-        pauses = lull_after(before, distance(ring, position, missed), ring->capacity);
+        pauses = lull_before_look(before, distance(ring, position, missed));
     }
     pause_for(pauses);
-    if (pauses > 0 && ilk__mpmc_sequence(ring, position) != (position | claims->state) &&
-        ilk_atomic_load(claims->counter, memory_order_relaxed) == position) { /* MP2 */
-        ilk_atomic_store(claims->lull, 0, memory_order_relaxed);              /* MP21; in vain */
-    } else if (pauses != before) {
-        ilk_atomic_store(claims->lull, pauses, memory_order_relaxed); /* MP21 */
+    uint32_t after = pauses;
+    if (pauses > 0) {
+        const uint64_t far = ahead(ring, position, far_enough(ring->capacity));
+        if (!is_ready(ring, claims, position) &&
+            ilk_atomic_load(claims->counter, memory_order_relaxed) == position) { /* MP2 */
+            after = 0;                                                            /* in vain */
+        } else if (!is_ready(ring, claims, far)) {
+            after = longer_lull(pauses, ring->capacity);
+        }
+    }
+    if (after != before) {
+        ilk_atomic_store(claims->lull, after, memory_order_relaxed); /* MP21 */
     }
     return pauses > 0;
 }
@@ -318,7 +388,7 @@ static uint64_t claim_one(ilk_mpmc *ring, const struct claims *claims) ILK_NONBL
         if ((position & ILK__MPMC_CLOSED) != 0) {
             return ILK__MPMC_NONE; /* tail only: head is never odd */
         }
-        if (ilk__mpmc_sequence(ring, position) == (position | claims->state)) {
+        if (is_ready(ring, claims, position)) {
             if (ilk_atomic_compare_exchange_weak(claims->counter, &position, ilk__mpmc_next(ring, position),
                                                  memory_order_relaxed, memory_order_relaxed)) { /* MP2 */
                 return position;
@@ -341,22 +411,16 @@ static uint64_t claim_one(ilk_mpmc *ring, const struct claims *claims) ILK_NONBL
 }
 
 uint64_t ilk__mpmc_claim_push_slow(ilk_mpmc *ring) ILK_NONBLOCKING {
-    const struct claims pushes = {&ring->tail, &ring->push_miss, &ring->push_lull, 0};
+    const struct claims pushes = pushes_of(ring);
     return claim_one(ring, &pushes);
 }
 
 uint64_t ilk__mpmc_claim_pop_slow(ilk_mpmc *ring) ILK_NONBLOCKING {
-    const struct claims pops = {&ring->head, &ring->pop_miss, &ring->pop_lull, ILK__MPMC_FULL};
+    const struct claims pops = pops_of(ring);
     return claim_one(ring, &pops);
 }
 
 /* ---- Claims of several slots ---- */
-
-/* The position `count` places further; count is at most the capacity. */
-static uint64_t ahead(const ilk_mpmc *ring, uint64_t position, size_t count) ILK_NONBLOCKING {
-    uint64_t skip = ilk__mpmc_slot(ring, position) + count >= ring->capacity ? ring->skip : 0;
-    return position + count * ILK__MPMC_STEP + skip;
-}
 
 /* How many of `most` slots next to each other are ready: their numbers go up by a step from `number` on. */
 static size_t count_ready(const ILK_ATOMIC(uint64_t) * sequences, uint64_t number, size_t most)
@@ -378,12 +442,11 @@ static void number_slots(ILK_ATOMIC(uint64_t) * sequences, uint64_t number, size
     }
 }
 
-/* Claims up to `wanted` slots from `*counter` on whose number is the position plus `state`: those that a
- * push (0) or a pop (FULL) may have. They stay so until the counter passes them, so that one
+/* Claims up to `wanted` slots next to each other. They stay ready until the counter passes them, so that one
  * compare-and-swap claims all. `to_end`: stop at the last slot. The number claimed, from `*position`. */
-static size_t claim_many(ilk_mpmc *ring, ILK_ATOMIC(uint64_t) * counter, uint64_t state, size_t wanted,
-                         bool to_end, uint64_t *position) ILK_NONBLOCKING {
-    uint64_t first = ilk_atomic_load(counter, memory_order_relaxed); /* MP2 */
+static size_t claim_many(ilk_mpmc *ring, const struct claims *claims, size_t wanted, bool to_end,
+                         uint64_t *position) ILK_NONBLOCKING {
+    uint64_t first = ilk_atomic_load(claims->counter, memory_order_relaxed); /* MP2 */
     for (;;) {
         if ((first & ILK__MPMC_CLOSED) != 0) {
             return 0; /* tail only: head is never odd */
@@ -391,18 +454,18 @@ static size_t claim_many(ilk_mpmc *ring, ILK_ATOMIC(uint64_t) * counter, uint64_
         const size_t slot = ilk__mpmc_slot(ring, first);
         const size_t to_wrap = ring->capacity - slot;
         const size_t straight = wanted < to_wrap ? wanted : to_wrap;
-        size_t count = count_ready(ring->sequences + slot, first | state, straight);
+        size_t count = count_ready(ring->sequences + slot, first | claims->state, straight);
         if (count == to_wrap && count < wanted && !to_end) {
-            count += count_ready(ring->sequences, ahead(ring, first, count) | state, wanted - count);
+            count += count_ready(ring->sequences, ahead(ring, first, count) | claims->state, wanted - count);
         }
         if (count > 0) {
-            if (ilk_atomic_compare_exchange_weak(counter, &first, ahead(ring, first, count),
+            if (ilk_atomic_compare_exchange_weak(claims->counter, &first, ahead(ring, first, count),
                                                  memory_order_relaxed, memory_order_relaxed)) { /* MP2 */
                 *position = first;
                 return count;
             }
         } else {
-            uint64_t now = ilk_atomic_load(counter, memory_order_relaxed); /* MP2 */
+            uint64_t now = ilk_atomic_load(claims->counter, memory_order_relaxed); /* MP2 */
             if (now == first) {
                 return 0;
             }
@@ -434,12 +497,16 @@ size_t ilk_mpmc_try_push_many(ilk_mpmc *ring, const void *elements, size_t count
     check_size("ilk_mpmc_try_push_many", ring, element_size);
     uint64_t position;
     size_t wanted = count < ring->capacity ? count : ring->capacity;
-    size_t claimed = wanted == 0 ? 0 : claim_many(ring, &ring->tail, 0, wanted, false, &position);
+    const struct claims pushes = pushes_of(ring);
+    size_t claimed = wanted == 0 ? 0 : claim_many(ring, &pushes, wanted, false, &position);
     if (claimed == 0) {
         return 0;
     }
     const size_t slot = ilk__mpmc_slot(ring, position);
     const size_t first = ring->capacity - slot < claimed ? ring->capacity - slot : claimed;
+    if (((slot + claimed) & ~ring->group_mask) != (slot & ~ring->group_mask)) {
+        ilk__mpmc_fetch_ahead(ring, slot + first - 1);
+    }
     copy_in(ring, slot, elements, first, element_size);
     copy_in(ring, 0, (const unsigned char *)elements + first * element_size, claimed - first, element_size);
     number_slots(ring->sequences, ahead(ring, position, first) | ILK__MPMC_FULL, claimed - first);
@@ -453,8 +520,8 @@ size_t ilk_mpmc_try_pop_many(ilk_mpmc *ring, void *elements, size_t count, size_
     check_size("ilk_mpmc_try_pop_many", ring, element_size);
     uint64_t position;
     size_t wanted = count < ring->capacity ? count : ring->capacity;
-    size_t claimed =
-        wanted == 0 ? 0 : claim_many(ring, &ring->head, ILK__MPMC_FULL, wanted, false, &position);
+    const struct claims pops = pops_of(ring);
+    size_t claimed = wanted == 0 ? 0 : claim_many(ring, &pops, wanted, false, &position);
     if (claimed == 0) {
         return 0;
     }
@@ -492,9 +559,8 @@ static void *open_claim(const char *call, ilk_mpmc *ring, bool for_reading, size
     }
     size_t wanted = *count < ring->capacity ? *count : ring->capacity;
     uint64_t position = 0;
-    *count = wanted == 0   ? 0
-             : for_reading ? claim_many(ring, &ring->head, ILK__MPMC_FULL, wanted, true, &position)
-                           : claim_many(ring, &ring->tail, 0, wanted, true, &position);
+    const struct claims side = for_reading ? pops_of(ring) : pushes_of(ring);
+    *count = wanted == 0 ? 0 : claim_many(ring, &side, wanted, true, &position);
     if (*count == 0) {
         return NULL;
     }

@@ -33,22 +33,29 @@ static inline uint32_t after_success(uint32_t waits_in_vain) {
     return waits_in_vain < TRIES_IN_VAIN ? 0 : TRIES_IN_VAIN - 1;
 }
 
-/* The lull, in pauses, of a side that finds nothing `run` elements after it last found nothing: longer as
- * long as runs get longer, up to a quarter of the ring or 64 elements; none after a run that is no longer
- * than the pauses before it were. Who waits for single elements, or beside a side slower than a pause an
- * element, never pauses; a lull that finds nothing at all is the last, which its caller sees to. Chosen by
- * bench rings, try. */
-enum { LONGEST_LULL = 16, MUCH = 64, SLOTS_PER_PAUSE = 16 };
-/* In a smaller ring nobody can get ahead. */
-enum { SMALLEST_WITH_LULLS = SLOTS_PER_PAUSE };
-
-static inline uint32_t lull_after(uint32_t lull, size_t run, size_t capacity) {
+/* The lull, in pauses, of a side that finds nothing `run` elements after it last found nothing. None where
+ * the run was no longer than the pauses before it: who waits for single elements, or beside a side slower
+ * than a pause an element, never pauses. A lull that finds nothing at all is the last, which its caller sees
+ * to. */
+static inline uint32_t lull_before_look(uint32_t lull, size_t run) {
     if (run <= (size_t)lull + 1) {
         return 0;
     }
-    const bool may_grow =
-        run < capacity / 4 && run < MUCH && lull < LONGEST_LULL && lull < capacity / SLOTS_PER_PAUSE;
-    return may_grow ? lull * 2 + 1 : lull;
+    return lull == 0 ? 1 : lull;
+}
+
+/* How far ahead is far enough: a quarter of the ring or 256 elements. And the lull that follows one which has
+ * not let the other side get so far. Chosen by bench rings, try. */
+enum { LONGEST_LULL = 16, MUCH = 256, SLOTS_PER_PAUSE = 16 };
+/* In a smaller ring nobody can get ahead. */
+enum { SMALLEST_WITH_LULLS = SLOTS_PER_PAUSE };
+
+static inline size_t far_enough(size_t capacity) {
+    return capacity / 4 < MUCH ? capacity / 4 : MUCH;
+}
+
+static inline uint32_t longer_lull(uint32_t lull, size_t capacity) {
+    return lull < LONGEST_LULL && lull < capacity / SLOTS_PER_PAUSE ? lull * 2 + 1 : lull;
 }
 
 static inline void pause_before_look(int turn) {

@@ -55,11 +55,12 @@ struct ilk_mpmc {
     size_t element_size;
     uint64_t turn_step;                     /* from a position to the same slot's next */
     uint64_t skip;                          /* what the step from the last slot adds to ILK__MPMC_STEP */
+    size_t group_mask;                      /* slots are fetched ahead in groups; see ring/mpmc.c */
     ILK_ATOMIC(uint32_t) consumers_waiting; /* see ILK__MPMC_FENCED */
     ILK_ATOMIC(uint32_t) producers_waiting;
     ilk_notify notify;
     void *notify_context;
-    unsigned char separate_tail[ILK__RING_SEPARATION - 6 * sizeof(size_t) - 2 * sizeof(uint64_t) -
+    unsigned char separate_tail[ILK__RING_SEPARATION - 7 * sizeof(size_t) - 2 * sizeof(uint64_t) -
                                 2 * sizeof(uint32_t)];
 
     ILK_ATOMIC(uint64_t) tail;      /* the next position to push at, and the closed bit; producers */
@@ -85,6 +86,8 @@ ILK_COLD ILK_NORETURN void ilk__mpmc_wrong_size(const char *call, const ilk_mpmc
  * others. */
 ILK_COLD void ilk__mpmc_wake_consumers(ilk_mpmc *ring) ILK_NONBLOCKING;
 ILK_COLD void ilk__mpmc_wake_producers(ilk_mpmc *ring) ILK_NONBLOCKING;
+/* For a push that has the first slot of a group: asks for the lines of the next one. */
+ILK_COLD void ilk__mpmc_fetch_ahead(const ilk_mpmc *ring, size_t slot) ILK_NONBLOCKING;
 /* A claim whose first attempt did not succeed: the position, or ILK__MPMC_NONE when full, empty or closed. */
 ILK_COLD uint64_t ilk__mpmc_claim_push_slow(ilk_mpmc *ring) ILK_NONBLOCKING;
 ILK_COLD uint64_t ilk__mpmc_claim_pop_slow(ilk_mpmc *ring) ILK_NONBLOCKING;
@@ -177,6 +180,9 @@ static inline bool ilk_mpmc_try_push(ilk_mpmc *ring, const void *element, size_t
             return false;
         }
         slot = (size_t)((position & (turn_step - 1)) >> 1);
+    }
+    if (ILK_UNLIKELY((slot & ring->group_mask) == 0)) {
+        ilk__mpmc_fetch_ahead(ring, slot);
     }
     ilk_plain_write(slots + slot * element_size, element_size);
     memcpy(slots + slot * element_size, element, element_size);
