@@ -198,6 +198,7 @@ std::string measure(const RingContender &contender, const Trip &, SliceTimes tim
         }
     });
     outcome.trips.add(*trips);
+    outcome.medians.push_back(trips->quantile(0.5));
     outcome.rates.push_back(per_second(static_cast<double>(trips->count()), slice) / 1e6);
     return "";
 }

@@ -34,7 +34,8 @@ struct Trip {
     Sides sides; /* compared among rings for two threads, or for many */
 };
 struct TripOutcome {
-    Histogram trips; /* ticks, all rounds */
+    Histogram trips;             /* ticks, all rounds */
+    std::vector<double> medians; /* ticks, one a round: the machine may change between two rounds */
     std::vector<double> rates;
 };
 
