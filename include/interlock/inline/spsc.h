@@ -256,10 +256,6 @@ static inline bool ilk_spsc_try_pop(ilk_spsc *ring, void *element, size_t elemen
     uint64_t head = ilk_atomic_load(&ring->head, memory_order_relaxed);
     const unsigned char *slot =
         ilk__spsc_slot(ring, ilk__spsc_place(ring, head, ring->head_slot), element_size);
-    if (ILK_UNLIKELY(ring->tail_seen == head)) {
-        /* tail is about to be looked up on the other core: let the element's line come at the same time. */
-        __builtin_prefetch(slot);
-    }
     if (ILK_UNLIKELY(ilk__spsc_ready(ring, head, 1) == 0)) {
         return false;
     }
