@@ -538,6 +538,30 @@ static void spsc_release_too_many(void *context) {
     ilk_spsc_release(ring, 2);
 }
 
+static void spsc_release_known_but_unshown(void *context) {
+    (void)context;
+    ilk_spsc *ring = spsc();
+    check(ilk_spsc_try_push(ring, &element, sizeof element));
+    check(ilk_spsc_try_push(ring, &element, sizeof element));
+    size_t count = 1;
+    check(ilk_spsc_peek(ring, &count) != NULL);
+    ilk_spsc_release(ring, 2); /* both are in the ring, and one has been shown */
+}
+
+static void spsc_release_popped(void *context) {
+    (void)context;
+    ilk_spsc *ring = spsc();
+    uint64_t popped;
+    for (int i = 0; i < 3; i++) {
+        check(ilk_spsc_try_push(ring, &element, sizeof element));
+    }
+    size_t count = 1;
+    check(ilk_spsc_peek(ring, &count) != NULL);
+    check(ilk_spsc_try_pop(ring, &popped, sizeof popped)); /* the one shown */
+    check(ilk_spsc_try_pop(ring, &popped, sizeof popped));
+    ilk_spsc_release(ring, 1);
+}
+
 static void spsc_destroy_reserved(void *context) {
     (void)context;
     ilk_spsc *ring = spsc();
@@ -591,6 +615,8 @@ static void spsc_misuse_is_reported(void **state) {
         {spsc_commit_unreserved, "ilk_spsc_commit", "1 elements; 0 slots are reserved"},
         {spsc_commit_too_many, "ilk_spsc_commit", "3 elements; 2 slots are reserved"},
         {spsc_release_too_many, "ilk_spsc_release", "2 elements; 1 have been shown"},
+        {spsc_release_known_but_unshown, "ilk_spsc_release", "2 elements; 1 have been shown"},
+        {spsc_release_popped, "ilk_spsc_release", "1 elements; 0 have been shown"},
         {spsc_destroy_reserved, "ilk_spsc_destroy", "2 reserved slots"},
         {spsc_destroy_waited_in, "ilk_spsc_destroy", "while the consumer waits"},
         {spsc_destroy_waited_in_by_its_producer, "ilk_spsc_destroy", "while the producer waits"},

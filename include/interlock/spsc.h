@@ -102,7 +102,7 @@ ILK_MUST_USE static inline ilk_status ilk_spsc_pop_until(ilk_spsc *ring, void *e
 ILK_MUST_USE void *ilk_spsc_reserve(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING;
 
 /* Pushes the first `count` reserved slots and ends the reservation; 0 gives it up. Producer only.
- * Misuse: nothing is reserved, or fewer than count. */
+ * Misuse: fewer than count are reserved. */
 void ilk_spsc_commit(ilk_spsc *ring, size_t count) ILK_NONBLOCKING;
 
 /* Shows the oldest elements in place. In: at most `*count` elements are wanted, 0 for as many as
@@ -111,7 +111,7 @@ void ilk_spsc_commit(ilk_spsc *ring, size_t count) ILK_NONBLOCKING;
 ILK_MUST_USE const void *ilk_spsc_peek(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING;
 
 /* Pops the `count` oldest elements without copying them: their slots may be overwritten from now
- * on. Consumer only. Misuse: fewer have been shown by peek. */
+ * on. Consumer only. Misuse: fewer have been shown by the last peek and are still there. */
 void ilk_spsc_release(ilk_spsc *ring, size_t count) ILK_NONBLOCKING;
 
 /* Closes the ring (guarantee C). Any thread; twice does nothing more. Makes system calls. */

@@ -328,12 +328,15 @@ const void *ilk_spsc_peek(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
     size_t to_end = ring->capacity - slot;
     ready = ready < to_end ? ready : to_end;
     *count = wanted < ready ? wanted : ready;
+    ring->shown = head + *count;
     return *count == 0 ? NULL : ilk__spsc_slot(ring, slot, ring->element_size);
 }
 
 void ilk_spsc_release(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
     uint64_t head = own_head(ring);
-    size_t shown = (size_t)(ring->tail_seen - head);
+    /* What pops have taken since counts no more; they may have gone beyond it. */
+    size_t shown = (size_t)(ring->shown - head);
+    shown = shown <= ring->capacity ? shown : 0;
     if (ILK_UNLIKELY(count > shown)) {
         ilk__misuse("ilk_spsc_release", ring, "%zu elements; %zu have been shown", count, shown);
     }

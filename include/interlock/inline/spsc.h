@@ -77,11 +77,12 @@ struct ilk_spsc {
     ILK_ATOMIC(uint64_t) head; /* elements ever popped */
     uint64_t tail_seen;        /* the tail this side knows: at most the real one */
     size_t head_slot;          /* where element number head is; without a mask */
+    uint64_t shown;            /* head when all that peek has shown is released */
     uint32_t pops_in_vain;     /* see ring/patience.h */
     uint32_t pop_lull;         /* pauses before looking for elements again */
     uint32_t sealed;           /* 1: this side sealed the ring; tail means nothing any more */
     unsigned char
-        separate_slots[ILK__RING_SEPARATION - 2 * sizeof(uint64_t) - sizeof(size_t) - 3 * sizeof(uint32_t)];
+        separate_slots[ILK__RING_SEPARATION - 3 * sizeof(uint64_t) - sizeof(size_t) - 3 * sizeof(uint32_t)];
 };
 
 ILK_COLD ILK_NORETURN void ilk__spsc_wrong_size(const char *call, const ilk_spsc *ring, size_t element_size);
