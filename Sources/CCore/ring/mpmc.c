@@ -344,12 +344,6 @@ static uint64_t ahead(const ilk_mpmc *ring, uint64_t position, size_t count) ILK
     return position + count * ILK__MPMC_STEP + skip;
 }
 
-static void pause_for(uint32_t pauses) ILK_NONBLOCKING {
-    for (; pauses > 0; pauses--) {
-        ilk_cpu_relax();
-    }
-}
-
 /* The side has found nothing at `position`: true after a lull, false where none is due. */
 static bool lull(ilk_mpmc *ring, const struct claims *claims, uint64_t position) ILK_NONBLOCKING {
     if (ring->capacity < SMALLEST_WITH_LULLS) {

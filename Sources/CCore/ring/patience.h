@@ -6,7 +6,7 @@
  * after a few of them its threads sleep at once, but for one wait in sixteen, which finds out whether looking
  * has come to pay again.
  *
- * And how long a side of ilk_mpmc lets the other get ahead when it finds nothing, sleeping or not: a lull.
+ * And how long a side lets the other get ahead when it finds nothing, sleeping or not: a lull.
  */
 #ifndef INTERLOCK_RING_PATIENCE_H
 #define INTERLOCK_RING_PATIENCE_H
@@ -33,10 +33,16 @@ static inline uint32_t after_success(uint32_t waits_in_vain) {
     return waits_in_vain < TRIES_IN_VAIN ? 0 : TRIES_IN_VAIN - 1;
 }
 
-/* The lull, in pauses, of a side that finds nothing `run` elements after it last found nothing. None where
- * the run was no longer than the pauses before it: who waits for single elements, or beside a side slower
- * than a pause an element, never pauses. A lull that finds nothing at all is the last, which its caller sees
- * to. */
+static inline void pause_for(uint32_t pauses) ILK_NONBLOCKING {
+    for (; pauses > 0; pauses--) {
+        ilk_cpu_relax();
+    }
+}
+
+/* In ilk_mpmc. The lull, in pauses, of a side that finds nothing `run` elements after it last found nothing.
+ * None where the run was no longer than the pauses before it: who waits for single elements, or beside a side
+ * slower than a pause an element, never pauses. A lull that finds nothing at all is the last, which its
+ * caller sees to. */
 static inline uint32_t lull_before_look(uint32_t lull, size_t run) {
     if (run <= (size_t)lull + 1) {
         return 0;
@@ -44,8 +50,8 @@ static inline uint32_t lull_before_look(uint32_t lull, size_t run) {
     return lull == 0 ? 1 : lull;
 }
 
-/* How far ahead is far enough: a quarter of the ring or 256 elements. And the lull that follows one which has
- * not let the other side get so far. Chosen by bench rings, try. */
+/* In ilk_mpmc. How far ahead is far enough: a quarter of the ring or 256 elements. And the lull that follows
+ * one which has not let the other side get so far. Chosen by bench rings, try. */
 enum { LONGEST_LULL = 16, MUCH = 256, SLOTS_PER_PAUSE = 16 };
 /* In a smaller ring nobody can get ahead. */
 enum { SMALLEST_WITH_LULLS = SLOTS_PER_PAUSE };

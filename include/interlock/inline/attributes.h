@@ -54,5 +54,7 @@
 
 #define ILK_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define ILK_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+/* Seldom true, but not to be moved into a function of its own, as clang does with what is unlikely. */
+#define ILK_SELDOM(condition) __builtin_expect_with_probability(!!(condition), 0, 0.9)
 
 #endif

@@ -95,6 +95,10 @@ ILK_COLD ilk_status ilk__spsc_push_slow(ilk_spsc *ring, const void *element, siz
                                         uint64_t deadline_ns);
 ILK_COLD ilk_status ilk__spsc_pop_slow(ilk_spsc *ring, void *element, size_t element_size,
                                        uint64_t deadline_ns);
+/* Lulls; see ilk__spsc_pause. */
+ILK_COLD void ilk__spsc_pause_slow(uint32_t lull) ILK_NONBLOCKING;
+ILK_COLD uint32_t ilk__spsc_next_lull_slow(const ilk_spsc *ring, uint32_t lull, size_t found, size_t wanted)
+    ILK_NONBLOCKING;
 /* Looks for elements on a closed ring, and seals it if there are none: true if there are. */
 ILK_COLD bool ilk__spsc_find_last_slow(ilk_spsc *ring) ILK_NONBLOCKING;
 
@@ -130,39 +134,24 @@ static inline uint32_t ilk__spsc_flags(const ilk_spsc *ring) ILK_NONBLOCKING {
 
 /* Two sides that run at the same speed meet at every element, and hand two cache lines over for each. So a
  * side that has used up what it knew of pauses before it looks again, as long as longer pauses find more: the
- * other side is at work right now, and gets ahead undisturbed, up to a quarter of the ring or much. A look
- * that finds no more than one element for each pause ends it: who waits for single elements never pauses. At
- * most 31 pauses, less than a microsecond. Chosen by bench rings, try and batches. */
-#define ILK__SPSC_LONGEST_LULL UINT32_C(16)
-
-/* How many elements are much to one who wants `wanted` at a time: 64, or four batches. */
-static inline size_t ilk__spsc_much(size_t wanted) ILK_NONBLOCKING {
-    return wanted > 16 ? 4 * wanted : 64;
-}
-
+ * other side is at work right now, and gets ahead undisturbed. A look that finds no more than one element for
+ * each pause ends it: who waits for single elements never pauses. */
 static inline void ilk__spsc_pause(uint32_t lull) ILK_NONBLOCKING {
-    for (; lull > 0; lull--) {
-        ilk_cpu_relax();
+    if (ILK_UNLIKELY(lull > 0)) {
+        ilk__spsc_pause_slow(lull);
     }
 }
 
+/* The lull after a look that found so many elements, or so much room, where there was none. */
 static inline uint32_t ilk__spsc_next_lull(const ilk_spsc *ring, uint32_t lull, size_t found, size_t wanted)
     ILK_NONBLOCKING {
-    const size_t quarter = ring->capacity / 4;
-    if (found <= lull + 1) {
-        return 0;
-    }
-    if (found > 2 * quarter) {
-        return lull / 2;
-    }
-    const bool may_grow = found < quarter && found < ilk__spsc_much(wanted) && lull < ILK__SPSC_LONGEST_LULL;
-    return may_grow ? lull * 2 + 1 : lull;
+    return found <= lull + 1 ? 0 : ilk__spsc_next_lull_slow(ring, lull, found, wanted);
 }
 
 /* Free slots as the producer knows them, looked up anew if fewer than `wanted`. */
 static inline size_t ilk__spsc_room(ilk_spsc *ring, uint64_t tail, size_t wanted) ILK_NONBLOCKING {
     size_t room = ring->capacity - (size_t)(tail - ring->head_seen);
-    if (ILK_UNLIKELY(room < wanted)) {
+    if (ILK_SELDOM(room < wanted)) {
         const bool none = room == 0;
         if (none) {
             ilk__spsc_pause(ring->push_lull);
@@ -182,7 +171,7 @@ static inline size_t ilk__spsc_room(ilk_spsc *ring, uint64_t tail, size_t wanted
 /* Elements as the consumer knows them, looked up anew if fewer than `wanted`. */
 static inline size_t ilk__spsc_ready(ilk_spsc *ring, uint64_t head, size_t wanted) ILK_NONBLOCKING {
     size_t ready = (size_t)(ring->tail_seen - head);
-    if (ILK_UNLIKELY(ready < wanted)) {
+    if (ILK_SELDOM(ready < wanted)) {
         if (ILK_UNLIKELY((ilk__spsc_flags(ring) & ILK__SPSC_DRAINABLE) != 0)) {
             if (!ilk__spsc_find_last_slow(ring)) {
                 return ready;
