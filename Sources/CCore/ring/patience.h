@@ -13,6 +13,7 @@
 
 #include "threads/yield.h"
 #include <interlock/inline/atomic.h>
+#include <interlock/inline/attributes.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
