@@ -24,7 +24,7 @@
 #define ILK_NOINLINE __attribute__((noinline))
 #define ILK_NORETURN __attribute__((noreturn))
 
-/* Part of the caller whatever the compiler thinks of the size: a lock's fast path, of which an ordinary call
+/* Part of the caller whatever the compiler thinks of the size: a fast path, of which an ordinary call
  * would be the larger half. */
 #define ILK_ALWAYS_INLINE static inline __attribute__((always_inline))
 

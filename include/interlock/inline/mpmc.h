@@ -157,7 +157,7 @@ static inline void ilk__mpmc_popped(ilk_mpmc *ring) ILK_NONBLOCKING {
  * out of line. The constants are read before the slot's number: an acquire has everything read again that
  * follows it. */
 
-static inline bool ilk_mpmc_try_push(ilk_mpmc *ring, const void *element, size_t element_size)
+ILK_ALWAYS_INLINE bool ilk_mpmc_try_push(ilk_mpmc *ring, const void *element, size_t element_size)
     ILK_NONBLOCKING {
     if (ILK_UNLIKELY(element_size != ring->element_size)) {
         ilk__mpmc_wrong_size("ilk_mpmc_try_push", ring, element_size);
@@ -191,7 +191,7 @@ static inline bool ilk_mpmc_try_push(ilk_mpmc *ring, const void *element, size_t
     return true;
 }
 
-static inline bool ilk_mpmc_try_pop(ilk_mpmc *ring, void *element, size_t element_size) ILK_NONBLOCKING {
+ILK_ALWAYS_INLINE bool ilk_mpmc_try_pop(ilk_mpmc *ring, void *element, size_t element_size) ILK_NONBLOCKING {
     if (ILK_UNLIKELY(element_size != ring->element_size)) {
         ilk__mpmc_wrong_size("ilk_mpmc_try_pop", ring, element_size);
     }

@@ -221,7 +221,7 @@ static inline void ilk__spsc_give_back(ilk_spsc *ring, uint64_t head, size_t cou
     }
 }
 
-static inline bool ilk_spsc_try_push(ilk_spsc *ring, const void *element, size_t element_size)
+ILK_ALWAYS_INLINE bool ilk_spsc_try_push(ilk_spsc *ring, const void *element, size_t element_size)
     ILK_NONBLOCKING {
     if (ILK_UNLIKELY(element_size != ring->element_size)) {
         ilk__spsc_wrong_size("ilk_spsc_try_push", ring, element_size);
@@ -238,7 +238,7 @@ static inline bool ilk_spsc_try_push(ilk_spsc *ring, const void *element, size_t
     return ilk__spsc_publish(ring, tail, 1) == 1;
 }
 
-static inline bool ilk_spsc_try_pop(ilk_spsc *ring, void *element, size_t element_size) ILK_NONBLOCKING {
+ILK_ALWAYS_INLINE bool ilk_spsc_try_pop(ilk_spsc *ring, void *element, size_t element_size) ILK_NONBLOCKING {
     if (ILK_UNLIKELY(element_size != ring->element_size)) {
         ilk__spsc_wrong_size("ilk_spsc_try_pop", ring, element_size);
     }
