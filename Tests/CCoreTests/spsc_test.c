@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RING(verb) ilk_spsc##verb
+#include "support/batches_across_the_end.h"
+
 #define MILLISECONDS(count) ((uint64_t)(count)*1000000)
 
 static const size_t capacities[] = {1, 2, 3, 4, 7, 8, 64, 100};
@@ -185,47 +188,6 @@ static void batches_take_what_fits_in_order(void **state) {
                 ilk_spsc_destroy(ring);
             }
         }
-    }
-}
-
-/* Sizes that no machine word has, across the end of the ring, in batches and in place. */
-static void batches_of_every_size_cross_the_end(void **state) {
-    (void)state;
-    const size_t sizes[] = {1, 3, 8, 33, 4096};
-    const size_t capacity = 7;
-    static unsigned char in[5 * 4096], out[5 * 4096];
-    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        const size_t size = sizes[s];
-        ilk_spsc *ring = NULL;
-        check_equal(ilk_spsc_create(&ring, capacity, size), ILK_OK);
-        uint32_t random = 5;
-        for (size_t round = 0; round < 3 * capacity; round++) { /* five at a time: every slot comes first */
-            for (size_t i = 0; i < 5 * size; i++) {
-                in[i] = (unsigned char)next_random(&random);
-            }
-            if (round % 2 == 0) {
-                check_equal(ilk_spsc_try_push_many(ring, in, 5, size), 5);
-                size_t done = 0;
-                for (size_t shown = 0; done < 5; done += shown, shown = 0) {
-                    const unsigned char *slots = ilk_spsc_peek(ring, &shown);
-                    check(slots != NULL);
-                    memcpy(out + done * size, slots, shown * size);
-                    ilk_spsc_release(ring, shown);
-                }
-            } else {
-                for (size_t done = 0; done < 5;) {
-                    size_t count = 5 - done;
-                    unsigned char *slots = ilk_spsc_reserve(ring, &count);
-                    check(slots != NULL);
-                    memcpy(slots, in + done * size, count * size);
-                    ilk_spsc_commit(ring, count);
-                    done += count;
-                }
-                check_equal(ilk_spsc_try_pop_many(ring, out, 5, size), 5);
-            }
-            assert_memory_equal(in, out, 5 * size);
-        }
-        ilk_spsc_destroy(ring);
     }
 }
 
