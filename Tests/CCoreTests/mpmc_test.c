@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RING(verb) ilk_mpmc##verb
-#include "support/batches_across_the_end.h"
-
 #define MILLISECONDS(count) ((uint64_t)(count)*1000000)
 
 static const size_t capacities[] = {1, 2, 3, 4, 5, 7, 8, 63, 64, 100};
@@ -53,6 +50,9 @@ static void expect_empty(ilk_mpmc *ring) {
     check_equal(popped, 12345); /* untouched */
     check_equal(ilk_mpmc_count(ring), 0);
 }
+
+#define RING(verb) ilk_mpmc##verb
+#include "support/both_rings.h"
 
 /* ---- Capacity and order ---- */
 
@@ -704,39 +704,6 @@ static void a_reservation_made_before_close_still_counts(void **state) {
     expect_pop(ring, 8);
     check_equal(ilk_mpmc_pop_until(ring, &value, sizeof value, ILK_FOREVER), ILK_CLOSED);
     ilk_mpmc_destroy(ring);
-}
-
-/* Batches and in-place reads drain a closed ring, too. */
-static void every_kind_of_pop_drains_a_closed_ring(void **state) {
-    (void)state;
-    for (int way = 0; way < 2; way++) {
-        ilk_mpmc *ring = make(3);
-        for (item i = 0; i < 3; i++) {
-            check(push(ring, i));
-        }
-        ilk_mpmc_close(ring);
-        item out[3] = {9, 9, 9};
-        size_t count = 0;
-        if (way == 0) {
-            check_equal(ilk_mpmc_try_pop_many(ring, out, 2, sizeof *out), 2);
-            check_equal(out[0] + out[1] * 10, 10);
-            check_equal(ilk_mpmc_try_pop_many(ring, out, 3, sizeof *out), 1);
-            check_equal(out[0], 2);
-            check_equal(ilk_mpmc_try_pop_many(ring, out, 3, sizeof *out), 0);
-        } else {
-            const item *shown = ilk_mpmc_peek(ring, &count);
-            check(shown != NULL);
-            check_equal(count, 3);
-            check_equal(shown[2], 2);
-            ilk_mpmc_release(ring, 3);
-        }
-        count = 0;
-        check(ilk_mpmc_peek(ring, &count) == NULL);
-        check_equal(count, 0);
-        check_equal(ilk_mpmc_pop_until(ring, out, sizeof *out, ILK_FOREVER), ILK_CLOSED);
-        expect_empty(ring);
-        ilk_mpmc_destroy(ring);
-    }
 }
 
 static void close_wakes_every_waiter(void **state) {

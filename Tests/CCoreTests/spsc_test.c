@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RING(verb) ilk_spsc##verb
-#include "support/batches_across_the_end.h"
-
 #define MILLISECONDS(count) ((uint64_t)(count)*1000000)
 
 static const size_t capacities[] = {1, 2, 3, 4, 7, 8, 64, 100};
@@ -42,6 +39,9 @@ static void expect_empty(ilk_spsc *ring) {
     check_equal(popped, 12345); /* untouched */
     check_equal(ilk_spsc_count(ring), 0);
 }
+
+#define RING(verb) ilk_spsc##verb
+#include "support/both_rings.h"
 
 /* ---- Capacity and order ---- */
 
@@ -189,6 +189,28 @@ static void batches_take_what_fits_in_order(void **state) {
             }
         }
     }
+}
+
+/* What a side that had nothing pauses for next, after a look that found so many. */
+static void lulls_grow_until_they_find_much(void **state) {
+    (void)state;
+    ilk_spsc *ring = make(1024);
+    check_equal(ilk__spsc_next_lull(ring, 0, 0, 1), 0);
+    check_equal(ilk__spsc_next_lull(ring, 0, 1, 1), 0); /* single elements: never */
+    check_equal(ilk__spsc_next_lull(ring, 0, 2, 1), 1);
+    check_equal(ilk__spsc_next_lull(ring, 7, 8, 1), 0); /* no more than one element a pause */
+    check_equal(ilk__spsc_next_lull(ring, 7, 63, 1), 15);
+    check_equal(ilk__spsc_next_lull(ring, 7, 64, 1), 7); /* much for one who wants one */
+    check_equal(ilk__spsc_next_lull(ring, 15, 33, 1), 31);
+    check_equal(ilk__spsc_next_lull(ring, 31, 33, 1), 31); /* the longest */
+    check_equal(ilk__spsc_next_lull(ring, 7, 127, 32), 15);
+    check_equal(ilk__spsc_next_lull(ring, 7, 128, 32), 7); /* four batches */
+    check_equal(ilk__spsc_next_lull(ring, 7, 255, 64), 15);
+    check_equal(ilk__spsc_next_lull(ring, 7, 256, 64), 7); /* a quarter of the ring */
+    check_equal(ilk__spsc_next_lull(ring, 7, 200, SIZE_MAX / 2 + 1), 15);
+    check_equal(ilk__spsc_next_lull(ring, 7, 512, 1), 7);
+    check_equal(ilk__spsc_next_lull(ring, 7, 513, 1), 3); /* more than half of it */
+    ilk_spsc_destroy(ring);
 }
 
 static void a_batch_of_none_is_none(void **state) {
@@ -518,39 +540,6 @@ static void a_reservation_made_before_close_may_be_asked_for_again(void **state)
     ilk_spsc_destroy(ring);
 }
 
-/* Batches and in-place reads drain a closed ring, too. */
-static void every_kind_of_pop_drains_a_closed_ring(void **state) {
-    (void)state;
-    for (int way = 0; way < 2; way++) {
-        ilk_spsc *ring = make(3);
-        for (item i = 0; i < 3; i++) {
-            check(push(ring, i));
-        }
-        ilk_spsc_close(ring);
-        item out[3] = {9, 9, 9};
-        size_t count = 0;
-        if (way == 0) {
-            check_equal(ilk_spsc_try_pop_many(ring, out, 2, sizeof *out), 2);
-            check_equal(out[0] + out[1] * 10, 10);
-            check_equal(ilk_spsc_try_pop_many(ring, out, 3, sizeof *out), 1);
-            check_equal(out[0], 2);
-            check_equal(ilk_spsc_try_pop_many(ring, out, 3, sizeof *out), 0);
-        } else {
-            const item *shown = ilk_spsc_peek(ring, &count);
-            check(shown != NULL);
-            check_equal(count, 3);
-            check_equal(shown[2], 2);
-            ilk_spsc_release(ring, 3);
-        }
-        count = 0;
-        check(ilk_spsc_peek(ring, &count) == NULL);
-        check_equal(count, 0);
-        check_equal(ilk_spsc_pop_until(ring, out, sizeof *out, ILK_FOREVER), ILK_CLOSED);
-        expect_empty(ring);
-        ilk_spsc_destroy(ring);
-    }
-}
-
 /* How the header says an empty ring is told from a drained one: asked before, and no reservation open. */
 static void closed_and_then_empty_is_drained_but_for_an_open_reservation(void **state) {
     (void)state;
@@ -822,6 +811,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_part_may_move_to_another_thread),
     cmocka_unit_test(batches_take_what_fits_in_order),
     cmocka_unit_test(batches_of_every_size_cross_the_end),
+    cmocka_unit_test(lulls_grow_until_they_find_much),
     cmocka_unit_test(a_batch_of_none_is_none),
     cmocka_unit_test(reserved_slots_are_pushed_by_commit),
     cmocka_unit_test(a_commit_may_push_fewer_or_none),

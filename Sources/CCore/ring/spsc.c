@@ -102,22 +102,17 @@ void ilk__spsc_pause_slow(uint32_t lull) ILK_NONBLOCKING {
     pause_for(lull);
 }
 
-/* How many elements are much to one who wants `wanted` at a time: 64, or four batches. */
-static size_t much(size_t wanted) ILK_NONBLOCKING {
-    return wanted > 16 ? 4 * wanted : 64;
-}
-
-/* Longer as long as a lull finds less than much and less than a quarter of the ring; 31 pauses at most, less
- * than a microsecond. Shorter where it finds more than half of the ring. Chosen by bench rings, try and
- * batches. */
+/* Longer as long as a lull finds less than much: a quarter of the ring, or 64 elements, or four batches for
+ * one who asks for more. 31 pauses at most, less than a microsecond. Shorter where it finds more than half of
+ * the ring. Chosen by bench rings, try and batches. */
 uint32_t ilk__spsc_next_lull_slow(const ilk_spsc *ring, uint32_t lull, size_t found, size_t wanted)
     ILK_NONBLOCKING {
     const size_t quarter = ring->capacity / 4;
     if (found > 2 * quarter) {
         return lull / 2;
     }
-    const bool may_grow = found < quarter && found < much(wanted) && lull < LONGEST_LULL;
-    return may_grow ? lull * 2 + 1 : lull;
+    const bool much = found >= quarter || (found >= 64 && found / 4 >= wanted);
+    return !much && lull < LONGEST_LULL ? lull * 2 + 1 : lull;
 }
 
 /* ---- Waking and settling with close ---- */

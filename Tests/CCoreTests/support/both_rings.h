@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A test that both rings pass. The file that includes it names the ring before:
+ * Tests that both rings pass. The file that includes them names the ring before, and has make, push and
+ * expect_empty for it:
  *     #define RING(verb) ilk_spsc##verb
  */
-#ifndef INTERLOCK_TESTS_BATCHES_ACROSS_THE_END_H
-#define INTERLOCK_TESTS_BATCHES_ACROSS_THE_END_H
+#ifndef INTERLOCK_TESTS_BOTH_RINGS_H
+#define INTERLOCK_TESTS_BOTH_RINGS_H
 
 #include "support/test.h"
 #include <string.h>
@@ -46,6 +47,39 @@ static void batches_of_every_size_cross_the_end(void **state) {
             }
             assert_memory_equal(in, out, 5 * size);
         }
+        RING(_destroy)(ring);
+    }
+}
+
+/* Batches and in-place reads drain a closed ring, too. */
+static void every_kind_of_pop_drains_a_closed_ring(void **state) {
+    (void)state;
+    for (int way = 0; way < 2; way++) {
+        RING() *ring = make(3);
+        for (item i = 0; i < 3; i++) {
+            check(push(ring, i));
+        }
+        RING(_close)(ring);
+        item out[3] = {9, 9, 9};
+        size_t count = 0;
+        if (way == 0) {
+            check_equal(RING(_try_pop_many)(ring, out, 2, sizeof *out), 2);
+            check_equal(out[0] + out[1] * 10, 10);
+            check_equal(RING(_try_pop_many)(ring, out, 3, sizeof *out), 1);
+            check_equal(out[0], 2);
+            check_equal(RING(_try_pop_many)(ring, out, 3, sizeof *out), 0);
+        } else {
+            const item *shown = RING(_peek)(ring, &count);
+            check(shown != NULL);
+            check_equal(count, 3);
+            check_equal(shown[2], 2);
+            RING(_release)(ring, 3);
+        }
+        count = 0;
+        check(RING(_peek)(ring, &count) == NULL);
+        check_equal(count, 0);
+        check_equal(RING(_pop_until)(ring, out, sizeof *out, ILK_FOREVER), ILK_CLOSED);
+        expect_empty(ring);
         RING(_destroy)(ring);
     }
 }
