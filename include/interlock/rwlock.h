@@ -122,6 +122,10 @@ static inline void ilk_rwlock_upgradable_unlock(ilk_rwlock *lock);
  * Misuse: nobody holds the lock upgradable. */
 static inline void ilk_rwlock_upgrade(ilk_rwlock *lock);
 
+/* As ilk_rwlock_upgrade, waiting until `deadline_ns` at most. ILK_OK: held for writing. ILK_TIMEDOUT: still
+ * held upgradable, without a gap; the readers that the upgrade held back come in. */
+ILK_MUST_USE ilk_status ilk_rwlock_upgrade_until(ilk_rwlock *lock, uint64_t deadline_ns);
+
 ILK_END_DECLARATIONS
 
 #include <interlock/inline/rwlock.h>
