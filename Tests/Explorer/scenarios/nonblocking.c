@@ -53,7 +53,8 @@ static void upgradable_and_read(void) {
 }
 
 static void check(void) {
-    ex_expect(ilk__rwlock_is_idle(s.lock.word), "the lock's word is 0x%x after everyone has left", s.lock.word);
+    ex_expect(ilk__rwlock_is_idle(s.lock.word), "the lock's word is 0x%x after everyone has left",
+              s.lock.word);
     ex_assert(s.lock.queue == NULL);
     ilk_rwlock_destroy(&s.lock);
 }
