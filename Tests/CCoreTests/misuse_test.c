@@ -262,6 +262,62 @@ static void waiting_for_oneself_is_reported_in_a_checked_build(void **state) {
 #endif
 }
 
+/* Each takes a share on one thread and gives one up on another. */
+static void unlock_read(void *context) {
+    ilk_rwlock_read_unlock(context);
+}
+static void unlock_write(void *context) {
+    ilk_rwlock_write_unlock(context);
+}
+static void unlock_upgradable(void *context) {
+    ilk_rwlock_upgradable_unlock(context);
+}
+static void unlock_a_read_elsewhere(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_rwlock_read_lock(&lock);
+    on_another_thread(unlock_read, &lock);
+}
+static void unlock_a_write_elsewhere(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_rwlock_write_lock(&lock);
+    on_another_thread(unlock_write, &lock);
+}
+static void unlock_upgradable_elsewhere(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_rwlock_upgradable_lock(&lock);
+    on_another_thread(unlock_upgradable, &lock);
+}
+
+static void unlocking_elsewhere_is_reported_in_a_checked_build(void **state) {
+    (void)state;
+#ifdef ILK_CHECKED
+    static const char *const text = "the calling thread does not hold it, another thread does";
+    const struct misuse table[] = {
+        {unlock_a_read_elsewhere, "ilk_rwlock_read_unlock", text},
+        {unlock_a_write_elsewhere, "ilk_rwlock_write_unlock", text},
+        {unlock_upgradable_elsewhere, "ilk_rwlock_upgradable_unlock", text},
+    };
+    EXPECT_ALL(table);
+    /* Balanced, though more locks are held at once than are listed. */
+    static ilk_rwlock locks[40];
+    for (unsigned round = 0; round < 2; round++) {
+        for (unsigned index = 0; index < 40; index++) {
+            ilk_rwlock_read_lock(&locks[index]);
+        }
+        for (unsigned index = 0; index < 40; index++) {
+            ilk_rwlock_read_unlock(&locks[index]);
+        }
+    }
+#else
+    (void)unlock_a_read_elsewhere, (void)unlock_a_write_elsewhere, (void)unlock_upgradable_elsewhere;
+    print_message("skipped: only a checked build lists what a thread holds (-DINTERLOCK_CHECKED=ON)\n");
+    skip();
+#endif
+}
+
 static void recursion_that_need_not_wait_is_let_be(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -824,6 +880,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(rwlock_misuse_is_reported),
     cmocka_unit_test(waiting_for_oneself_in_a_slot_is_reported),
     cmocka_unit_test(waiting_for_oneself_is_reported_in_a_checked_build),
+    cmocka_unit_test(unlocking_elsewhere_is_reported_in_a_checked_build),
     cmocka_unit_test(recursion_that_need_not_wait_is_let_be),
     cmocka_unit_test(misuse_names_the_object),
     cmocka_unit_test(meeting_misuse_is_reported),

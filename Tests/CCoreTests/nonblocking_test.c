@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What waits for nothing: try calls, unlocks and the downgrade of ilk_rwlock, and ilk_semaphore_signal; and what
- * ends at its limit, both beside a thread that the system has taken off its core at the worst place. That place
- * is forced: the linker puts the functions below in front of the core's own (--wrap).
+ * What waits for nothing: try calls, unlocks and the downgrade of ilk_rwlock, and ilk_semaphore_signal; and
+ * what ends at its limit, both beside a thread that the system has taken off its core at the worst place.
+ * That place is forced: the linker puts the functions below in front of the core's own (--wrap).
  *
  *     stopped                              under test
  *       takes the queue lock
@@ -13,8 +13,9 @@
  */
 #include "support/rwlock_regime.h"
 #include "support/test.h"
+#include "threads/port.h"
 #include <interlock/interlock.h>
-#include <stdlib.h>
+#include <signal.h>
 
 bool __real_ilk__queue_unlock(ILK_ATOMIC(uint32_t) * word, uint32_t *seen, uint32_t next);
 bool __wrap_ilk__queue_unlock(ILK_ATOMIC(uint32_t) * word, uint32_t *seen, uint32_t next);
@@ -24,7 +25,14 @@ void __wrap_ilk__fence_heavy(void);
 /* Set on a thread that is to stop before it releases a queue: 1 it stands there, 2 it may go on. */
 static _Thread_local struct stage *stop_in_queue;
 
+/* Set on a thread that is to be interrupted there. */
+static _Thread_local bool interrupt_in_queue;
+
 bool __wrap_ilk__queue_unlock(ILK_ATOMIC(uint32_t) * word, uint32_t *seen, uint32_t next) {
+    if (interrupt_in_queue) {
+        interrupt_in_queue = false;
+        check_equal(raise(SIGUSR1), 0);
+    }
     struct stage *stage = stop_in_queue;
     if (stage != NULL) {
         stop_in_queue = NULL;
@@ -260,7 +268,7 @@ static void a_signal_does_not_wait_for_a_thread_stopped_in_the_queue(void **stat
     stage_reach(&first.stage, 2);
     thread_await_sleep(&first.thread); /* in line */
     start_stopped(&second, NULL, &semaphore);
-    ilk_semaphore_signal(&semaphore, 1); /* while the second has the queue */
+    ilk_semaphore_signal(&semaphore, 1);        /* while the second has the queue */
     check(!ilk_semaphore_try_wait(&semaphore)); /* it is the first's */
     stage_reach(&second.stage, 2);
     thread_join(&first.thread);
@@ -284,7 +292,67 @@ static void a_limit_ends_a_wait_for_the_queue_of_a_semaphore(void **state) {
     ilk_semaphore_destroy(&semaphore);
 }
 
+/* ---- Signal handlers ---- */
+
+static struct {
+    ilk_rwlock lock;
+    ilk_semaphore semaphore;
+    int runs;
+} handled;
+
+/* Interrupts a thread that has the queue of both. */
+static void try_everything(int signal) {
+    (void)signal;
+    if (ilk_rwlock_try_write_lock(&handled.lock)) {
+        ilk_rwlock_write_unlock(&handled.lock);
+    }
+    if (ilk_rwlock_try_read_lock(&handled.lock)) {
+        ilk_rwlock_read_unlock(&handled.lock);
+    }
+    if (ilk_semaphore_try_wait(&handled.semaphore)) {
+        ilk_semaphore_signal(&handled.semaphore, 1);
+    }
+    ilk_semaphore_signal(&handled.semaphore, 1);
+    handled.runs++;
+}
+
+static void wait_interrupted(void *context) {
+    (void)context;
+    interrupt_in_queue = true;
+    ilk_rwlock_write_lock(&handled.lock);
+    ilk_rwlock_write_unlock(&handled.lock);
+    interrupt_in_queue = true;
+    ilk_semaphore_wait(&handled.semaphore); /* the permit of the first run */
+    ilk_semaphore_wait(&handled.semaphore); /* in line; the permit of the second run, which comes then */
+}
+
+/*   thread                              its handler
+ *     write_lock, semaphore_wait
+ *     has the queue ------------------>   try calls, unlocks, a signal: all return
+ *     goes on <-------------------------                                                              */
+static void a_handler_may_try_and_signal_whatever_it_interrupted(void **state) {
+    (void)state;
+#if !ILK__PARK_FUTEX
+    print_message(
+        "skipped: with the pthread park backend a wake-up takes a mutex, and may not in a handler\n");
+    skip();
+#endif
+    struct sigaction action = {.sa_handler = try_everything};
+    check_equal(sigaction(SIGUSR1, &action, NULL), 0);
+    ilk_semaphore_init(&handled.semaphore, 0);
+    ilk_rwlock_write_lock(&handled.lock);
+    struct thread waiter;
+    thread_start(&waiter, wait_interrupted, NULL);
+    thread_await_sleep(&waiter);
+    ilk_rwlock_write_unlock(&handled.lock);
+    thread_join(&waiter);
+    check_equal(handled.runs, 2);
+    check_equal(ilk_semaphore_value(&handled.semaphore), 0);
+    check_free_and_destroy(&handled.lock);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_handler_may_try_and_signal_whatever_it_interrupted),
     cmocka_unit_test(an_unlock_does_not_wait_for_a_thread_stopped_in_the_queue),
     cmocka_unit_test(a_try_does_not_wait_for_a_thread_stopped_in_the_queue),
     cmocka_unit_test(a_try_that_gives_up_does_not_wait_either),

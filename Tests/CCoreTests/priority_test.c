@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Real-time priorities: no wait of ours spins or yields for ever for a thread that it keeps off the core. Both
- * threads run on one core under SCHED_FIFO, so that the lower one runs only while the higher one sleeps:
+ * Real-time priorities: no wait of ours spins or yields for ever for a thread that it keeps off the core.
+ * Both threads run on one core under SCHED_FIFO, so that the lower one runs only while the higher one sleeps:
  *
  *     low, priority 1                    high, priority 2
  *       makes high wait for it
@@ -222,12 +222,17 @@ static void pop_mpmc(void) {
     check_equal(ilk_mpmc_pop_until(s.mpmc, &popped, sizeof popped, ILK_FOREVER), ILK_OK);
     check_equal(popped, element);
 }
+static void run_with_rings(const struct wait *wait) {
+    run(wait);
+    ilk_spsc_destroy(s.spsc);
+    ilk_mpmc_destroy(s.mpmc);
+}
 static void a_wait_at_a_ring_sleeps(void **state) {
     (void)state;
-    run(&(struct wait){make_rings, pop_spsc, push_spsc});
-    run(&(struct wait){make_rings, pop_mpmc, push_mpmc});
-    run(&(struct wait){fill_rings, push_spsc, pop_spsc});
-    run(&(struct wait){fill_rings, push_mpmc, pop_mpmc});
+    run_with_rings(&(struct wait){make_rings, pop_spsc, push_spsc});
+    run_with_rings(&(struct wait){make_rings, pop_mpmc, push_mpmc});
+    run_with_rings(&(struct wait){fill_rings, push_spsc, pop_spsc});
+    run_with_rings(&(struct wait){fill_rings, push_mpmc, pop_mpmc});
 }
 
 static const struct CMUnitTest tests[] = {

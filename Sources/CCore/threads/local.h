@@ -25,7 +25,8 @@ struct ilk__thread_state {
     struct ilk__thread_claim claims[ILK__THREAD_CLAIMS];
     const void *held[ILK__THREAD_HELD]; /* locks, in checked builds */
     unsigned held_count;
-    bool has_ended; /* its reader slots are given back for good */
+    unsigned held_unlisted; /* held beyond the sixteen listed */
+    bool has_ended;         /* its reader slots are given back for good */
 };
 
 struct ilk__thread_state *ilk__thread_state(void) ILK_NONBLOCKING;

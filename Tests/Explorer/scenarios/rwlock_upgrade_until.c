@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_rwlock_upgrade_until under the explorer: an upgrade that gives up is still an upgradable reader, without a
- * gap, and the waiters that it held back go on; with counted readers and with readers in slots.
+ * ilk_rwlock_upgrade_until under the explorer: an upgrade that gives up is still an upgradable reader,
+ * without a gap, and the waiters that it held back go on; with counted readers and with readers in slots.
  */
 #include "../explorer.h"
 #include <interlock/rwlock.h>
@@ -31,7 +31,8 @@ static void fenced(void) {
 }
 
 static void check(void) {
-    ex_expect(ilk__rwlock_is_idle(s.lock.word), "the lock's word is 0x%x after everyone has left", s.lock.word);
+    ex_expect(ilk__rwlock_is_idle(s.lock.word), "the lock's word is 0x%x after everyone has left",
+              s.lock.word);
     ex_assert(s.lock.queue == NULL);
     ilk_rwlock_destroy(&s.lock);
 }

@@ -254,7 +254,7 @@ static inline bool ilk_rwlock_try_read_lock(ilk_rwlock *lock) ILK_NONBLOCKING {
 }
 
 ILK_ALWAYS_INLINE void ilk_rwlock_read_unlock(ilk_rwlock *lock) {
-    ilk__held_less(lock);
+    ilk__held_less(lock, ILK__RWLOCK_READERS, "ilk_rwlock_read_unlock");
     struct ilk__slot_block *block = ilk__my_slots();
     size_t number = ilk__rwlock_slot_number(lock);
     uint64_t empty = ilk__slot_look(block, number) - ilk__slot_note(lock);
@@ -291,7 +291,7 @@ static inline bool ilk_rwlock_try_write_lock(ilk_rwlock *lock) ILK_NONBLOCKING {
 }
 
 static inline void ilk_rwlock_write_unlock(ilk_rwlock *lock) {
-    ilk__held_less(lock);
+    ilk__held_less(lock, ILK__RWLOCK_WRITER, "ilk_rwlock_write_unlock");
     uint32_t word = ilk__rwlock_look(lock);
     bool plain = (word & ~(ILK__RWLOCK_REGIME | ILK__RWLOCK_TALLY)) == ILK__RWLOCK_WRITER;
     if (ILK_UNLIKELY(!plain) || ILK_UNLIKELY(!ilk__rwlock_leave(lock, word, word - ILK__RWLOCK_WRITER))) {
@@ -318,7 +318,7 @@ static inline void ilk_rwlock_upgradable_lock(ilk_rwlock *lock) {
 }
 
 static inline void ilk_rwlock_upgradable_unlock(ilk_rwlock *lock) {
-    ilk__held_less(lock);
+    ilk__held_less(lock, ILK__RWLOCK_UPGRADABLE, "ilk_rwlock_upgradable_unlock");
     uint32_t word = ilk__rwlock_look(lock);
     bool plain = (word & (ILK__RWLOCK_HAS_WAITERS | ILK__RWLOCK_OBSERVED)) == 0 &&
                  (word & ILK__RWLOCK_UPGRADABLE) != 0;
