@@ -61,7 +61,7 @@ ILK_COLD ILK_NORETURN static void refuse_permits(const ilk_semaphore *semaphore,
 static bool take_if_there(ilk_semaphore *semaphore) ILK_NONBLOCKING {
     uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
     while ((word & ILK__SEMAPHORE_PERMITS) != 0 && (word & ILK__SEMAPHORE_HAS_WAITERS) == 0) {
-        /* SE4 acquire, pairs with SE3 and QL3 (release, giving permits). As SE2. */
+        /* SE4 acquire, pairs with SE3, SE8 and QL3 (release, giving permits). As SE2. */
         if (ilk_atomic_compare_exchange_weak(&semaphore->word, &word, word - ILK__SEMAPHORE_ONE_PERMIT,
                                              memory_order_acquire, memory_order_relaxed)) {
             return true;
