@@ -21,19 +21,21 @@
  *   C  What a thread wrote before it gave up the lock in any mode is visible to every thread that
  *      takes it in a conflicting mode afterwards.
  *   D  A wait that timed out leaves nothing behind: the waiters that it held back are let in at once. It ends
- *      at its limit, but for one thing: while it stands in line, it leaves the line, or learns that it has
- * been let in, behind any thread that is changing the lock's queue or handing the lock over. That takes some
- *      tens of instructions; a thread that the system keeps off its core in the middle of them adds that
- * time. E  A thread that has just been given the lock, and has given it up, may destroy or free it: no
- * earlier unlock touches the memory after another thread can have taken the lock. F  try_ calls, unlocks and
- * downgrade wait for nothing, not even for a thread that is preempted while it changes the queue: what they
- * give up in that moment, that thread hands on. They never allocate. They make no system call but to wake
- * sleepers; try_write_lock also makes one membarrier(2) on a lock that has seen many thousands of reads since
- * its last write. (With the pthread park backend, a wake-up takes a mutex that is held for some
- * instructions.) G  try_ calls never fail on a lock that is free and that no other call is at work on; of two
- * that meet on a free lock both may fail. H  Waits sleep after at most some tens of microseconds: with
- * real-time priorities, no wait keeps the thread that it waits for off the core. The lock does not lend
- * priorities; ilk_mutex can.
+ *      at its limit, but for one thing. A thread that stands in line leaves the line, or learns that it has
+ *      been let in, behind any thread that is changing the lock's queue or handing the lock over. That takes
+ *      some tens of instructions; a thread that the system keeps off its core in the middle of them adds
+ *      that time.
+ *   E  A thread that has just been given the lock, and has given it up, may destroy or free it:
+ *      no earlier unlock touches the memory after another thread can have taken the lock.
+ *   F  try_ calls, unlocks and downgrade wait for nothing, not even for a thread that is preempted while it
+ *      changes the queue: what they give up in that moment, that thread hands on. They never allocate. They
+ *      make no system call but to wake sleepers; try_write_lock also makes one membarrier(2) on a lock that
+ *      has seen many thousands of reads since its last write. (With the pthread park backend a wake-up
+ *      takes a mutex that is held for some instructions.)
+ *   G  try_ calls never fail on a lock that is free and that no other call is at work on; of two that meet on
+ *      a free lock both may fail.
+ *   H  A wait sleeps after at most some tens of microseconds: with real-time priorities, no wait keeps the
+ *      thread that it waits for off the core. The lock does not lend priorities; ilk_mutex can.
  *
  * A lock is given up by the thread that took it, in every mode. An unlock on another thread is misuse: it may
  * take the share of a reader that still reads. It is reported where nobody holds the lock in that mode, and
@@ -47,7 +49,8 @@
  *
  * Signal handlers: a handler may call the try_ calls, and unlock what they took, whatever it interrupted. It
  * may call the waiting calls only if it cannot have interrupted another call on the same lock, or a thread
- * that holds it. Waiting in these calls is not a cancellation point.
+ * that holds it. (With the pthread park backend it calls none of them: a wake-up takes a mutex there.)
+ * Waiting in these calls is not a cancellation point.
  *
  * Source of the fairness rule: Brandenburg, Anderson, "Spin-based reader-writer synchronization for
  * multiprocessor real-time systems" (2010), here with parking and hand-off.

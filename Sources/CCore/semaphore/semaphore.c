@@ -6,11 +6,11 @@
  * The protocol
  *   - A thread that joins or leaves the queue for itself takes the queue lock, two bits of the word
  *     (park/queue_lock.h), and may have to wait for it.
- *   - HAS_WAITERS is up exactly while the queue is not empty, and changes under the queue lock. While it is
- * up no permit is taken from the word: what is there belongs to the line. So every signal comes here.
+ *   - HAS_WAITERS is up while the queue is not empty, and changes under the queue lock. While it is up no
+ *     permit is taken from the word: what is there belongs to the line. So every signal comes here.
  *   - A signal waits for nothing. Where the queue is free it takes it and settles. Where another thread has
- * the queue, it adds its permits to the word alone; that thread's release of the queue then fails, and it
- * hands them over.
+ *     the queue, it adds its permits to the word alone; that thread's release of the queue then fails, and
+ *     it hands them over.
  *   - settle() hands the permits there are to the first waiters, releases the queue in the same step that
  *     leaves the other permits, and only then tells the served: they may free the semaphore (guarantee D).
  * Must not happen
@@ -18,7 +18,7 @@
  *     HAS_WAITERS is a compare-and-swap from a word without permits, and the signal's one from a word
  *     without HAS_WAITERS; one of them fails and starts anew.
  *   - A permit lies in the word beside a line and an unlocked queue: the queue is released only by a step
- * from a word whose permits have been handed over as far as the line goes.
+ *     from a word whose permits have been handed over as far as the line goes.
  */
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
