@@ -44,7 +44,7 @@ def read(root, name):
 
 # ---- Licence lines ----
 
-SOURCE_SUFFIXES = (".c", ".h", ".cc", ".cpp", ".swift", ".sh", ".py", ".cmake", ".in", ".map", ".pml", "CMakeLists.txt")
+SOURCE_SUFFIXES = (".c", ".h", ".S", ".cc", ".cpp", ".swift", ".sh", ".py", ".cmake", ".in", ".map", ".pml", "CMakeLists.txt")
 
 
 def spdx(root):
@@ -286,12 +286,12 @@ def headings(path):
 
 
 def sources(root):
-    """Every C source of the core stands in cmake/sources.cmake, and every one there exists."""
+    """Every source of the core, C or assembly, stands in cmake/sources.cmake, and every one there exists."""
     text = read(root, "cmake/sources.cmake")
     listed = set()
     for folder, names in re.findall(r"set\(interlock_(\w+)\s+([^)]*)\)", text):
-        listed |= {f"Sources/CCore/{folder}/{name}.c" for name in names.split()}
-    present = set(require(tracked(root, ".c", under="Sources/CCore"), "C core sources"))
+        listed |= {f"Sources/CCore/{folder}/{name}" + ("" if name.endswith(".S") else ".c") for name in names.split()}
+    present = set(require(tracked(root, ".c", ".S", under="Sources/CCore"), "C core sources"))
     for name in sorted(present - listed):
         yield Finding(name, 1, "is missing in cmake/sources.cmake: CMake would not build it")
     for name in sorted(listed - present):

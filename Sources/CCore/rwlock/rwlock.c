@@ -314,7 +314,11 @@ ILK_TRUSTED_NONBLOCKING_END
 /* A reader off the fast path: gets slots if it has none, and moves a lock that is read a lot to them. */
 static void think_of_slots(ilk_rwlock *lock) {
     uint32_t word = ilk__rwlock_look(lock);
-    if ((word & ILK__RWLOCK_KEEPS_READERS_OUT) != 0 || ilk__slots_mine(true) == NULL) {
+    if ((word & ILK__RWLOCK_KEEPS_READERS_OUT) != 0) {
+        return;
+    }
+    if (ilk__slots_mine(true) == NULL) {
+        ilk__slots_check_table(lock);
         return;
     }
     empty_full_slot(lock);
