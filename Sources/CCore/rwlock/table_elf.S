@@ -4,7 +4,7 @@
  * table.h and table_copies.c. In assembly for two reasons: C has no word for a unique symbol
  * (STB_GNU_UNIQUE), and an assembled file is machine code whatever the build does. Written as assembly inside
  * a C file the symbols are unknown to link-time optimisation, and no static archive links. The directives are
- * the same for every 64-bit processor; slots.c compares the sizes with C's.
+ * the same for every 64-bit processor; table_copies.c compares the sizes with C's.
  */
 #include "threads/port.h"
 
