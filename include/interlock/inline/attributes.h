@@ -15,7 +15,8 @@
 #error "Interlock's headers need C++11 or later: compile with -std=c++11"
 #endif
 
-/* Inline code is C, also for a C++ compiler that is asked to warn of that (-Wold-style-cast, -Wuseless-cast). */
+/* Inline code is C, also for a C++ compiler that is asked to warn of that (-Wold-style-cast, -Wuseless-cast).
+ */
 #if defined(__cplusplus)
 #if defined(__clang__)
 #define ILK_BEGIN_DECLARATIONS                                                                               \
