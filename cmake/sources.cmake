@@ -9,14 +9,17 @@ set(interlock_threads
     membarrier_none native_pthread pages_native yield_native)
 set(interlock_diagnostics misuse names status)
 set(interlock_park futex_linux park_futex park_table queue_lock waiter)
-set(interlock_rwlock held queue regime rwlock slots table_gnu table_plain)
+set(interlock_rwlock held queue regime rwlock slots table_copies table_elf.S table_plain)
 set(interlock_semaphore barrier latch mutex mutex_inherit_linux mutex_inherit_none semaphore)
 set(interlock_ring allocate mpmc spsc)
 
 set(INTERLOCK_SOURCES)
 foreach(folder threads diagnostics park rwlock semaphore ring)
     foreach(name IN LISTS interlock_${folder})
-        list(APPEND INTERLOCK_SOURCES "${PROJECT_SOURCE_DIR}/Sources/CCore/${folder}/${name}.c")
+        if(NOT name MATCHES "\\.S$") # assembly says so, C does not
+            string(APPEND name ".c")
+        endif()
+        list(APPEND INTERLOCK_SOURCES "${PROJECT_SOURCE_DIR}/Sources/CCore/${folder}/${name}")
     endforeach()
 endforeach()
 

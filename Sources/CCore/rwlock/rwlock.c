@@ -341,7 +341,11 @@ static uint32_t empty_full_slot(ilk_rwlock *lock) ILK_NONBLOCKING {
  * while. */
 static void think_of_slots(ilk_rwlock *lock) {
     uint32_t word = ilk__rwlock_look(lock);
-    if ((word & ILK__RWLOCK_KEEPS_READERS_OUT) != 0 || ilk__slots_mine(true) == NULL) {
+    if ((word & ILK__RWLOCK_KEEPS_READERS_OUT) != 0) {
+        return;
+    }
+    if (ilk__slots_mine(true) == NULL) {
+        ilk__slots_check_table(lock);
         return;
     }
     uint32_t wraps = empty_full_slot(lock);

@@ -107,7 +107,7 @@ struct ilk__slot_block *ilk__slots_mine(bool may_allocate) {
     if (block != &ilk__no_slots) {
         return block;
     }
-    if (!may_allocate || ilk__thread_state()->has_ended) {
+    if (!may_allocate || ilk__thread_state()->has_ended || !ilk__table_is_in_charge()) {
         return NULL;
     }
     block = find_block();
@@ -185,7 +185,16 @@ __attribute__((constructor)) static void watch_fork(void) {
 
 /* ---- The writer's side ---- */
 
+/* Whoever lets a lock use slots has a block in the table: one without any is not the table it uses. */
+void ilk__slots_check_table(const ilk_rwlock *lock) ILK_NONBLOCKING {
+    if (ilk_atomic_load(&ilk__slot_table.block_count, memory_order_seq_cst) == 0 && /* RS2 */
+        (ilk__rwlock_look(lock) & ILK__RWLOCK_SLOTS) != 0) {
+        ilk__table_report_another(lock);
+    }
+}
+
 bool ilk__slots_hold(const ilk_rwlock *lock) {
+    ilk__slots_check_table(lock);
     const size_t number = ilk__rwlock_slot_number(lock);
     struct ilk__walk walk = ilk__walk_blocks();
     const struct ilk__slot_block *block;
@@ -229,6 +238,7 @@ static ilk_status wait_for_slot(struct ilk__slot_block *block, size_t number, co
 }
 
 ilk_status ilk__slots_wait_empty(const ilk_rwlock *lock, uint64_t deadline_ns) {
+    ilk__slots_check_table(lock);
     const size_t number = ilk__rwlock_slot_number(lock);
     struct ilk__walk walk = ilk__walk_blocks();
     struct ilk__slot_block *block;

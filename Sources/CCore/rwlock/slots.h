@@ -9,8 +9,11 @@
 #include <interlock/inline/rwlock.h>
 
 /* The calling thread's block, given to it on first use; NULL if it has none: no memory, the thread is
- * ending, or it has none yet and `may_allocate` is false. */
+ * ending, this copy's table is not the one in charge, or it has none yet and `may_allocate` is false. */
 struct ilk__slot_block *ilk__slots_mine(bool may_allocate);
+
+/* Reports a lock that uses the slots of another copy's table (table_copies.c). The two below do it, too. */
+void ilk__slots_check_table(const ilk_rwlock *lock) ILK_NONBLOCKING;
 
 /* True if a reader of `lock` is in a slot. */
 bool ilk__slots_hold(const ilk_rwlock *lock);

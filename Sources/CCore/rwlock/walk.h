@@ -46,11 +46,11 @@ static inline bool ilk__slot_holds(const struct ilk__slot_block *block, size_t n
     return ilk__slot_names(ilk_atomic_load(&block->slots[number], memory_order_seq_cst), lock);
 }
 
-/* False if no reader of `lock` is in a slot. True if one is, or if there are too many blocks for a quick
- * look. */
+/* False if no reader of `lock`, which uses slots, is in one. True if one is, or if a longer look is needed:
+ * there are too many blocks for a quick one, or none at all (table_copies.c). */
 static inline bool ilk__slots_may_hold(const ilk_rwlock *lock) {
     uint32_t count = ilk_atomic_load(&ilk__slot_table.block_count, memory_order_seq_cst); /* RS2 */
-    if (ILK_UNLIKELY(count > ILK__CHUNK_BLOCKS)) {
+    if (ILK_UNLIKELY(count - 1 >= ILK__CHUNK_BLOCKS)) {
         return true;
     }
     const size_t number = ilk__rwlock_slot_number(lock);

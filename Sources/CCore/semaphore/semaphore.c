@@ -169,7 +169,8 @@ static ilk_status wait_slow(ilk_semaphore *semaphore, uint64_t deadline_ns) {
         return ILK_TIMEDOUT;
     }
     /* Whoever is next may be on this very core, and runs when we give it away; asleep, each would have to be
-     * woken for its turn. SE6 relaxed: a hint; WT1 decides. */
+     * woken for its turn. */
+    /* SE6 relaxed: a hint; WT1 decides. */
     for (int turn = 0; turn < SPIN_LIMIT && ilk_atomic_load(&self.granted, memory_order_relaxed) == 0;
          turn++) {
         ilk__thread_yield();
