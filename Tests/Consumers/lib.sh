@@ -1,8 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What the consumers' scripts share: counting what must succeed. Sourced, never run. Needs `work`, a folder.
+# What the consumers' scripts share: counting what must succeed. Sourced, never run.
 
+: "${work:?the script that sources this sets the folder it works in}"
 passed=0 failed=0
 
 # attempt NAME COMMAND... : counts a command that must succeed.
