@@ -28,10 +28,10 @@ struct ilk__slot_chunk {
  * symbols: copies of two versions must not take each other's table for their own. */
 struct ilk__slot_table {
     struct ilk__slot_chunk chunks;
+    ILK_ATOMIC(uint32_t) role; /* enum ilk__table_role; see table_copies.c */
     ILK_ATOMIC(uint32_t) block_count;
     ILK_ATOMIC(uint32_t) watches_fork; /* 1: one of the copies of the library does */
     ILK_ATOMIC(uint32_t) is_growing;   /* 1: somebody adds a block, or forks */
-    ILK_ATOMIC(uint32_t) role;         /* enum ilk__table_role; see table_copies.c */
 };
 
 enum ilk__table_role {

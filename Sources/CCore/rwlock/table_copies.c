@@ -46,9 +46,9 @@ _Static_assert(sizeof(uintptr_t) == 8, "as in the assembly");
 
 extern table_role *const ilk__role_here __attribute__((visibility("hidden")));
 
-/* Absent from a program that is linked statically, which has nothing to close; naming it strongly would make
- * the linker warn. */
-extern __typeof__(dlopen) dlopen __attribute__((weak));
+/* Absent from a program that is linked statically, which has nothing to close. dlopen is asked for by name,
+ * because naming it here would make the linker of such a program warn. */
+extern __typeof__(dlsym) dlsym __attribute__((weak));
 
 /* ---- Finding copies ---- */
 
@@ -124,8 +124,15 @@ static struct search find_copies(void) {
 /* A thread that read through this copy runs its code once more as it ends, so the copy must stay, also where
  * it was linked without `-z nodelete`. */
 static void stay_loaded(const char *object) {
-    if (object != NULL && object[0] != '\0' && dlopen != NULL) {
-        (void)dlopen(object, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    if (object == NULL || object[0] == '\0' || dlsym == NULL) {
+        return; /* the program itself */
+    }
+    void *(*open_again)(const char *name, int mode);
+    void *symbol = dlsym(RTLD_DEFAULT, "dlopen");
+    memcpy(&open_again, &symbol,
+           sizeof symbol); /* POSIX lets a function's address be one of data, C does not */
+    if (open_again != NULL) {
+        (void)open_again(object, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     }
 }
 

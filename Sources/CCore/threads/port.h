@@ -23,7 +23,7 @@
 #endif
 
 /* What assembly and C share of rwlock/table.h. */
-#define ILK__TABLE_ROLE_OFFSET 8212
+#define ILK__TABLE_ROLE_OFFSET 8200
 #define ILK__TABLE_NOTE_TYPE 1
 
 #if ILK__PORT_LINUX && !defined(ILK_PARK_BACKEND_PTHREAD)
