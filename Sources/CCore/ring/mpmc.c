@@ -233,9 +233,10 @@ static bool take_arm(const struct mpmc_side *side, uint64_t waiting) ILK_NONBLOC
             (waiting & ~(ILK__MPMC_ARMED | ILK__MPMC_ARMING)) + ILK__MPMC_ONE_TAKE; /* wraps round to 0 */
         /* MP13 acq_rel, pairs with MP14 (release, the arm is up) and with MP22 (acquire, taking the hook away).
          * Acquires the hook installed before; releases that this call is counted.
-         * If weaker: we call by an old pointer, or set_notify does not wait for us. Relaxed where it fails. */
+         * If weaker: we call by an old pointer, or set_notify does not wait for us. Acquire where it fails, for
+         * set_notify: another has taken the arm, and is counted. */
         if (ilk_atomic_compare_exchange_weak(side->waiting, &waiting, taken, memory_order_acq_rel,
-                                             memory_order_relaxed)) {
+                                             memory_order_acquire)) {
             return (waiting & ILK__MPMC_ARMED) != 0;
         }
     }
@@ -907,9 +908,10 @@ ilk_status ilk__mpmc_pop_slow(ilk_mpmc *ring, void *element, size_t element_size
 
 /* Disarms a side for good. */
 static void disarm(const struct mpmc_side *side) {
-    /* MP22 acquire, pairs with MP13 (acq_rel, taking an arm down): whoever took one before is counted.
+    /* MP22 acquire, pairs with MP13 (acq_rel, taking an arm down): whoever took one before is counted. A
+     * read-modify-write, for it must not read the word as it was before that.
      * If weaker: a call is under way that we do not wait for. */
-    (void)take_arm(side, ilk_atomic_load(side->waiting, memory_order_acquire));
+    (void)take_arm(side, ilk_atomic_fetch_add(side->waiting, 0, memory_order_acquire));
 }
 
 void ilk_mpmc_set_notify(ilk_mpmc *ring, ilk_notify function, void *context) {
