@@ -959,7 +959,8 @@ static void mpmc_wait_for_a_slot_of_ones_own_is_reported(void **state) {
         {mpmc_push_until_committed_by_itself, "ilk_mpmc_push_until", "reserved and not committed"},
         {mpmc_push_until_released_by_itself, "ilk_mpmc_push_until", "been shown and not released"},
         {mpmc_pop_until_committed_by_itself, "ilk_mpmc_pop_until", "reserved and not committed"},
-        {mpmc_overwrite_what_is_reserved_by_itself, "ilk_mpmc_push_overwriting", "reserved and not committed"},
+        {mpmc_overwrite_what_is_reserved_by_itself, "ilk_mpmc_push_overwriting",
+         "reserved and not committed"},
         {mpmc_overwrite_what_is_shown_to_itself, "ilk_mpmc_push_overwriting", "been shown and not released"},
     };
     EXPECT_ALL(table);

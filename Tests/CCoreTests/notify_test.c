@@ -3,7 +3,7 @@
  * The rings' hook for those who do not sleep in a thread: armed, it goes off once something comes; nothing
  * between the last look and arming is missed. Every claim for both rings.
  *
- * The first arm of a ring goes through the heavy fence between raising its flag and its last look at the ring.
+ * The first arm of a ring goes through the heavy fence between raising its flag and probing the ring.
  * The linker puts __wrap_ilk__fence_heavy there (CMakeLists.txt), so that a test can place what another thread
  * does in between.
  */
@@ -421,7 +421,7 @@ static void an_arm_that_answers_false_arms_nothing(void **state) {
  *                                    publishes an element
  *   raises its flag, finds the
  *   element: answers false
- *                                    looks whom to call: nobody                                      */
+ *                                    reads the flags: calls nobody                                   */
 static void publish_and_stop(void *context) {
     struct ring *ring = context;
     if (ring->spsc != NULL) {
@@ -433,7 +433,7 @@ static void publish_and_stop(void *context) {
     }
 }
 
-static void look_whom_to_call(struct ring *ring) {
+static void finish_push(struct ring *ring) {
     if (ring->spsc != NULL) {
         check_equal(ilk__spsc_pushed_slow(ring->spsc, 1), 1);
     } else {
@@ -452,7 +452,7 @@ static void after_false_a_late_push_calls_nobody(void **state) {
         check(!arm_pop(&ring));
         check(pop(&ring, &value));
         set_hook(&ring, NULL, NULL); /* nothing is armed, so it may go */
-        look_whom_to_call(&ring);
+        finish_push(&ring);
         check_equal(stage_now(&calls.readable), 0);
         check(push(&ring, 2));
         check_equal(stage_now(&calls.readable), 0);
@@ -495,9 +495,9 @@ static void an_arm_that_answers_true_is_up(void **state) {
  *   this thread                      another consumer
  *   arm_pop: raises its flag
  *                                    arm_pop: finds nothing, answers true
- *                                    (an element is published; its push has not looked yet)
+ *                                    (an element is published; its push has not read the flags)
  *   finds it: answers false
- *                                    the push looks: calls                                           */
+ *                                    the push reads them: calls                                      */
 static void arm_then_publish_and_stop(void *context) {
     struct ring *ring = context;
     check(arm_pop(ring));
@@ -513,7 +513,7 @@ static void an_arm_that_answers_false_leaves_anothers_up(void **state) {
     place(arm_then_publish_and_stop, &ring);
     check(!arm_pop(&ring));
     check_equal(stage_now(&calls.readable), 0);
-    look_whom_to_call(&ring);
+    finish_push(&ring);
     check_equal(stage_now(&calls.readable), 1);
     check(pop(&ring, &value) && push(&ring, 2)); /* it went off: no second call */
     check_equal(stage_now(&calls.readable), 1);
@@ -567,7 +567,7 @@ static void the_hook_never_runs_on_the_thread_that_arms(void **state) {
     check(!arm_pop(&ring));
     is_arming = false;
     stage_reach(&stop.stage, 2);
-    look_whom_to_call(&ring);
+    finish_push(&ring);
     thread_join(&consumer);
     destroy(&ring);
 }

@@ -19,7 +19,8 @@ ilk_status ilk__ring_allocate(size_t header_size, size_t capacity, size_t elemen
     if (capacity == 0 || element_size == 0 || offset > most || capacity > (most - offset) / element_size) {
         return ILK_INVALID;
     }
-    void *memory = aligned_alloc(ILK__RING_SEPARATION, ilk__ring_elements_offset(offset + capacity * element_size));
+    void *memory =
+        aligned_alloc(ILK__RING_SEPARATION, ilk__ring_elements_offset(offset + capacity * element_size));
     if (memory == NULL) {
         return ILK_NOMEM;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who is inside a ring's hook, for both rings. A thread that takes an arm down counts itself in `hook_calls`
- * first and out when the hook has returned, so that set_notify can wait until no call of the old hook is under
+ * Who is inside a ring's hook, for both rings. A thread that takes an arm down raises the count of
+ * calls first and lowers it when the hook has returned, so that set_notify can wait until no call of the old hook is under
  * way. The hook itself may call set_notify: each call stands on a list of its thread, which tells how many of
  * those counted are the caller's own. docs/rings.md draws the protocol of arms and calls.
  */

@@ -511,15 +511,15 @@ static size_t claim_many(ilk_mpmc *ring, const struct claims *claims, size_t wan
  * not one at a time as they appear. Batches of a full ring would otherwise break up into single elements. */
 
 /* Between `count` claimed slots from `slot` on, which do not wrap, and `elements`. */
-static void mpmc_copy_in(ilk_mpmc *ring, size_t slot, const unsigned char *elements, size_t count, size_t size)
-    ILK_NONBLOCKING {
+static void mpmc_copy_in(ilk_mpmc *ring, size_t slot, const unsigned char *elements, size_t count,
+                         size_t size) ILK_NONBLOCKING {
     if (count > 0) {
         copy_into_ring(ring->slots + slot * size, elements, count * size);
     }
 }
 
-static void mpmc_copy_out(const ilk_mpmc *ring, size_t slot, unsigned char *elements, size_t count, size_t size)
-    ILK_NONBLOCKING {
+static void mpmc_copy_out(const ilk_mpmc *ring, size_t slot, unsigned char *elements, size_t count,
+                          size_t size) ILK_NONBLOCKING {
     if (count > 0) {
         copy_out_of_ring(elements, ring->slots + slot * size, count * size);
     }
@@ -541,7 +541,8 @@ size_t ilk_mpmc_try_push_many(ilk_mpmc *ring, const void *elements, size_t count
         ilk__mpmc_fetch_ahead(ring, slot + first - 1);
     }
     mpmc_copy_in(ring, slot, elements, first, element_size);
-    mpmc_copy_in(ring, 0, (const unsigned char *)elements + first * element_size, claimed - first, element_size);
+    mpmc_copy_in(ring, 0, (const unsigned char *)elements + first * element_size, claimed - first,
+                 element_size);
     number_slots(ring->sequences, ahead(ring, position, first) | ILK__MPMC_FULL, claimed - first);
     number_slots(ring->sequences + slot, position | ILK__MPMC_FULL, first);
     ilk__mpmc_pushed(ring);
@@ -628,7 +629,8 @@ static void settle_claim(const char *call, ilk_mpmc *ring, bool for_reading, siz
 /* Reports a wait for the slot at `counter` if the calling thread itself has it open: nobody else can make it
  * ready, so the counter stands still and the wait would never end. */
 static void refuse_own_slot(const char *call, const ilk_mpmc *ring, bool pushes) {
-    const uint64_t position = ilk_atomic_load(pushes ? &ring->tail : &ring->head, memory_order_relaxed); /* MP2 */
+    const uint64_t position =
+        ilk_atomic_load(pushes ? &ring->tail : &ring->head, memory_order_relaxed); /* MP2 */
     const size_t slot = ilk__mpmc_slot(ring, position);
     const struct ilk__thread_state *thread = ilk__thread_state();
     for (size_t index = 0; index < ILK__THREAD_CLAIMS; index++) {
@@ -789,7 +791,7 @@ static bool can_go_on(const ilk_mpmc *ring, const struct mpmc_side *side) ILK_NO
     }
 }
 
-/* A thread is about to sleep, or with ARMING to arm the hook: from here on whoever publishes sees it, or has
+/* A thread is about to sleep, or with ARMING to arm the hook: from here on a thread that publishes sees it, or has
  * published what it will see. The word as it was before. */
 static uint64_t count_in(const struct mpmc_side *side, uint64_t arming) {
     /* MP16 acquire, pairs with MP18 (release, raising FENCED).
@@ -810,8 +812,8 @@ static uint64_t count_in(const struct mpmc_side *side, uint64_t arming) {
     return before;
 }
 
-/* A sleeper leaves, and looks after those who still sleep: see the top of this file. The hook is not its
- * business: whoever published has seen to that. */
+/* A sleeper leaves, and passes its wake-up on to those who still sleep: see the top of this file. It does not call
+ * the hook: the thread that published has done that. */
 static void count_out(ilk_mpmc *ring, const struct mpmc_side *side) {
     uint64_t before = ilk_atomic_fetch_sub(side->waiting, 1, memory_order_relaxed); /* MP6 */
     if ((before & ILK__MPMC_THREADS) == 1) {
@@ -844,8 +846,8 @@ static uint32_t come_round(const struct mpmc_side *side) {
     }
 }
 
-static ilk_status sleep_for_turn(ilk_mpmc *ring, const struct mpmc_side *side, void *element, size_t element_size,
-                                 uint64_t deadline_ns) {
+static ilk_status sleep_for_turn(ilk_mpmc *ring, const struct mpmc_side *side, void *element,
+                                 size_t element_size, uint64_t deadline_ns) {
     if (deadline_ns != ILK_FOREVER && deadline_ns <= ilk__clock_now_ns()) {
         /* Asked again, because a closed ring has come here too. */
         ilk_status status = attempt(ring, side, element, element_size);
@@ -873,8 +875,8 @@ static ilk_status sleep_for_turn(ilk_mpmc *ring, const struct mpmc_side *side, v
     return status;
 }
 
-static ilk_status wait_for_turn(ilk_mpmc *ring, const struct mpmc_side *side, void *element, size_t element_size,
-                                uint64_t deadline_ns) {
+static ilk_status wait_for_turn(ilk_mpmc *ring, const struct mpmc_side *side, void *element,
+                                size_t element_size, uint64_t deadline_ns) {
     /* MP17 relaxed: a hint for how long to look; a count lost between two threads does no harm. */
     uint32_t vain = ilk_atomic_load(side->vain, memory_order_relaxed);
     const int looks = looks_before_sleep(vain);
@@ -908,7 +910,7 @@ ilk_status ilk__mpmc_pop_slow(ilk_mpmc *ring, void *element, size_t element_size
 
 /* Disarms a side for good. */
 static void disarm(const struct mpmc_side *side) {
-    /* MP22 acquire, pairs with MP13 (acq_rel, taking an arm down): whoever took one before is counted. A
+    /* MP22 acquire, pairs with MP13 (acq_rel, taking an arm down): the thread that took one before is counted. A
      * read-modify-write, for it must not read the word as it was before that.
      * If weaker: a call is under way that we do not wait for. */
     (void)take_arm(side, ilk_atomic_fetch_add(side->waiting, 0, memory_order_acquire));
@@ -924,8 +926,8 @@ void ilk_mpmc_set_notify(ilk_mpmc *ring, ilk_notify function, void *context) {
     ring->notify_context = context;
 }
 
-/* Counts itself in as a sleeper does, with ARMING, and looks; if there is nothing, ARMED goes up in the step that
- * counts it out, provided nobody has taken ARMING down since. That step, the last atomic one, decides the answer.
+/* Registers as a sleeper does, with ARMING, and probes the ring; if there is nothing, ARMED goes up in the step that
+ * unregisters, provided nobody has taken ARMING down since. That step, the last atomic one, decides the answer.
  * ARMING may stay up: it calls nobody. docs/rings.md has the states. */
 static bool mpmc_arm(ilk_mpmc *ring, const struct mpmc_side *side, const char *call) {
     if (ring->notify == NULL) {

@@ -344,7 +344,8 @@ bool ilk_spsc_is_closed(const ilk_spsc *ring) ILK_NONBLOCKING {
 /* ---- Batches ---- */
 
 /* Between `count` slots from `slot` on and `elements`, in two spans where they wrap. */
-static void spsc_copy_in(ilk_spsc *ring, size_t slot, const unsigned char *elements, size_t count, size_t size) {
+static void spsc_copy_in(ilk_spsc *ring, size_t slot, const unsigned char *elements, size_t count,
+                         size_t size) {
     size_t first = ring->capacity - slot < count ? ring->capacity - slot : count;
     copy_into_ring(ilk__spsc_slot(ring, slot, size), elements, first * size);
     if (count > first) {
@@ -352,7 +353,8 @@ static void spsc_copy_in(ilk_spsc *ring, size_t slot, const unsigned char *eleme
     }
 }
 
-static void spsc_copy_out(const ilk_spsc *ring, size_t slot, unsigned char *elements, size_t count, size_t size) {
+static void spsc_copy_out(const ilk_spsc *ring, size_t slot, unsigned char *elements, size_t count,
+                          size_t size) {
     size_t first = ring->capacity - slot < count ? ring->capacity - slot : count;
     copy_out_of_ring(elements, ilk__spsc_slot(ring, slot, size), first * size);
     if (count > first) {
@@ -487,7 +489,7 @@ void ilk_spsc_release(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
 /* Raises a flag for the other side to see: from here on it sees the flag, or has published what we will see.
  * What the flags were, and are. */
 static uint32_t raise_flag(ilk_spsc *ring, const struct spsc_side *side, uint32_t flag) {
-    /* SP18 relaxed: the fence that follows orders it before the look at the counter. */
+    /* SP18 relaxed: the fence that follows orders it before the recheck of the counter. */
     uint32_t before = ilk_atomic_fetch_or(&ring->flags, flag | side->fenced, memory_order_relaxed);
     if ((before & side->fenced) != 0) {
         ilk_atomic_fence(memory_order_seq_cst); /* SP20 */
@@ -589,7 +591,7 @@ ilk_status ilk__spsc_pop_slow(ilk_spsc *ring, void *element, size_t element_size
 void ilk_spsc_set_notify(ilk_spsc *ring, ilk_notify function, void *context) {
     const uint32_t arms = ILK__SPSC_CONSUMER_ARMING | ILK__SPSC_CONSUMER_ARMED | ILK__SPSC_PRODUCER_ARMING |
                           ILK__SPSC_PRODUCER_ARMED;
-    /* SP25 acq_rel, pairs with SP8 (acq_rel, taking an arm down): whoever took one before is counted.
+    /* SP25 acq_rel, pairs with SP8 (acq_rel, taking an arm down): the thread that took one before is counted.
      * If weaker: a call is under way that we do not wait for. */
     ilk_atomic_fetch_and(&ring->flags, ~arms, memory_order_acq_rel);
     hook_await_calls(&ring->hook_calls, ring);
@@ -597,8 +599,8 @@ void ilk_spsc_set_notify(ilk_spsc *ring, ilk_notify function, void *context) {
     ring->notify_context = context;
 }
 
-/* Raises ARMING as a sleeper raises SLEEPS, and looks; if there is nothing, ARMED takes its place in one step,
- * provided nobody has cleared it since. The last atomic step decides the answer. docs/rings.md has the states. */
+/* Raises ARMING as a sleeper raises SLEEPS, and probes the ring; if there is nothing, ARMED takes its place in one
+ * step, provided nobody has cleared it since. The last atomic step decides the answer. docs/rings.md has the states. */
 static bool spsc_arm(ilk_spsc *ring, const struct spsc_side *side, bool (*can_go_on)(ilk_spsc *),
                      const char *call) {
     if (ring->notify == NULL) {

@@ -26,7 +26,7 @@ struct ilk__hook_call; /* see ring/hook.h */
 struct ilk__thread_state {
     struct ilk__thread_claim claims[ILK__THREAD_CLAIMS];
     const struct ilk__hook_call *hook_calls; /* of rings, that this thread is in; innermost first */
-    const void *held[ILK__THREAD_HELD]; /* locks, in checked builds */
+    const void *held[ILK__THREAD_HELD];      /* locks, in checked builds */
     unsigned held_count;
     bool has_ended; /* its reader slots are given back for good */
 };

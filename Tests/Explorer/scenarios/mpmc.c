@@ -477,7 +477,8 @@ static void setup_fenced(void) {
     begin(CAPACITY, true);
     const uint64_t from = FROM * ILK__MPMC_STEP;
     for (uint64_t position = from; position < from + CAPACITY * ILK__MPMC_STEP; position += ILK__MPMC_STEP) {
-        ilk_atomic_store(&s.ring->sequences[ilk__mpmc_slot(s.ring, position)], position, memory_order_relaxed);
+        ilk_atomic_store(&s.ring->sequences[ilk__mpmc_slot(s.ring, position)], position,
+                         memory_order_relaxed);
     }
     ilk_atomic_store(&s.ring->head, from, memory_order_relaxed);
     ilk_atomic_store(&s.ring->tail, from, memory_order_relaxed);

@@ -5,8 +5,8 @@
  * hook sets, so that a call that never comes ends in deadlock. The hook reads plain memory that its
  * installer wrote: it must be ordered after the arm.
  *
- * A call that was made before the arm went up counts for nothing: a client notes how many there were in the
- * moment arm answers, and sleeps until there is one more. The arm goes up in arm's last atomic step, and the
+ * A call that was made before the arm went up counts for nothing: a client counts them in the
+ * moment in which arm answers, and sleeps until there is one more. The arm goes up in arm's last atomic step, and the
  * explorer changes threads only before such steps, so that no call comes between the two.
  */
 #include "../explorer.h"
@@ -546,7 +546,8 @@ EX_SCENARIO(mpmc_two_armers_beside){
     .claim = "a sleeper is woken beside threads that arm, and the hook is not called on those",
     .setup = setup_mpmc_installed,
     .check = check,
-    .threads = {mpmc_push_three, mpmc_pop_one_by_installed_bell, mpmc_pop_one_by_installed_bell, mpmc_pop_one},
+    .threads = {mpmc_push_three, mpmc_pop_one_by_installed_bell, mpmc_pop_one_by_installed_bell,
+                mpmc_pop_one},
     .titles = {"producer", "hook's consumer", "hook's consumer", "sleeper"},
     .patient = true,
 };

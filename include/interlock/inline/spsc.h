@@ -60,7 +60,7 @@ ILK_BEGIN_DECLARATIONS
 /* While a reservation is open, head_seen is what it would be in a full ring, and push_lull is RESERVED; while
  * elements are shown, tail_seen is what it would be in an empty ring, and pop_lull is SHOWN. So a push or pop
  * that must not come now finds no room, or no element, goes to pause, and is reported there: the fast path
- * does not ask. What the two fields held is kept beside them. No lull is as long as either. */
+ * does not ask. What the two fields held is kept beside them. No back-off is as long as either. */
 #define ILK__SPSC_RESERVED UINT32_MAX
 #define ILK__SPSC_SHOWN (UINT32_MAX - 1)
 
@@ -118,7 +118,7 @@ ILK_COLD ilk_status ilk__spsc_push_slow(ilk_spsc *ring, const void *element, siz
                                         uint64_t deadline_ns);
 ILK_COLD ilk_status ilk__spsc_pop_slow(ilk_spsc *ring, void *element, size_t element_size,
                                        uint64_t deadline_ns);
-/* Lulls; see ilk__spsc_pause. Reports the misuse that RESERVED and SHOWN stand for. */
+/* Adaptive back-off; see ilk__spsc_pause. Reports the misuse that RESERVED and SHOWN stand for. */
 ILK_COLD void ilk__spsc_pause_slow(const ilk_spsc *ring, uint32_t lull, const char *call) ILK_NONBLOCKING;
 ILK_COLD uint32_t ilk__spsc_next_lull_slow(const ilk_spsc *ring, uint32_t lull, size_t found, size_t wanted)
     ILK_NONBLOCKING;
