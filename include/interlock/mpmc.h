@@ -133,9 +133,9 @@ void ilk_mpmc_close(ilk_mpmc *ring);
 bool ilk_mpmc_is_closed(const ilk_mpmc *ring) ILK_NONBLOCKING;
 
 /* Installs the ring's hook (see notify.h), in place of an earlier one; NULL takes it away. One thread at a time,
- * and beside no arm call; any other call may run beside it. Disarms both sides, then waits for a call of the
- * earlier hook that another thread is in, so the caller must not hold a lock that the hook takes. The hook itself
- * may call it, and is not waited for. */
+ * and beside no arm call and no destroy; any other call may run beside it. Disarms both sides, then waits for a
+ * call of the earlier hook that another thread is in, so the caller must not hold a lock that the hook takes. The
+ * hook itself may call it, and is not waited for. */
 void ilk_mpmc_set_notify(ilk_mpmc *ring, ilk_notify function, void *context);
 
 /* Arms the hook for elements: true when armed (guarantees A to C of notify.h); false when an element is there, or
