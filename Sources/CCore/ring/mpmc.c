@@ -275,6 +275,21 @@ static void wake_one(const struct mpmc_side *side) ILK_NONBLOCKING {
     ilk_park_wake(side->gate, 1);
 }
 
+/* After something has been published, or found: wakes one who sleeps for it. The word of the side, as it then
+ * was. */
+static uint64_t wake_sleeper(const struct mpmc_side *side) ILK_NONBLOCKING {
+    /* MP15 seq_cst, pairs with itself (a sleeper that found FENCED up, or that made the gate even), with
+     * a sleeper's heavy fence, and with MP9 (acquire, reading the gate). Forbids: we publish and find nobody
+     * counted in, or the gate odd, while the one counted in, or that made it even, misses what we published.
+     */
+    ilk_atomic_fence(memory_order_seq_cst);
+    const uint64_t waiting = ilk_atomic_load(side->waiting, memory_order_relaxed); /* MP6 */
+    if ((waiting & ILK__MPMC_THREADS) != 0) {
+        wake_one(side);
+    }
+    return waiting;
+}
+
 /* Takes FENCED down where nobody waits, once in FENCED_STEPS steps of the counter. Quotients are compared, for a
  * batch may step over any one number. */
 static void mpmc_drop_fenced(const struct mpmc_side *side, uint64_t waiting) ILK_NONBLOCKING {
@@ -290,15 +305,8 @@ static void mpmc_drop_fenced(const struct mpmc_side *side, uint64_t waiting) ILK
 }
 
 static void mpmc_wake(ilk_mpmc *ring, const struct mpmc_side *side) ILK_NONBLOCKING {
-    /* MP15 seq_cst, pairs with itself (a sleeper that found FENCED up, or that made the gate even), with
-     * a sleeper's heavy fence, and with MP9 (acquire, reading the gate). Forbids: we publish and find nobody
-     * counted in, or the gate odd, while the one counted in, or that made it even, misses what we published.
-     */
-    ilk_atomic_fence(memory_order_seq_cst);
-    const uint64_t waiting = ilk_atomic_load(side->waiting, memory_order_relaxed); /* MP6 */
-    if ((waiting & ILK__MPMC_THREADS) != 0) {
-        wake_one(side);
-    } else if ((waiting & ~ILK__MPMC_TAKES) == ILK__MPMC_FENCED) {
+    const uint64_t waiting = wake_sleeper(side);
+    if ((waiting & ~ILK__MPMC_TAKES) == ILK__MPMC_FENCED) {
         mpmc_drop_fenced(side, waiting);
     }
     mpmc_notify(ring, side, waiting);
@@ -820,8 +828,7 @@ static void count_out(ilk_mpmc *ring, const struct mpmc_side *side) {
         return;
     }
     if (can_go_on(ring, side)) {
-        ilk_atomic_fence(memory_order_seq_cst); /* MP15 */
-        wake_one(side);
+        (void)wake_sleeper(side);
     }
 }
 

@@ -212,7 +212,7 @@ ILK_TRUSTED_NONBLOCKING_BEGIN
 static void spsc_notify(ilk_spsc *ring, const struct spsc_side *side) ILK_NONBLOCKING {
     struct ilk__hook_call call;
     hook_begin(&ring->hook_calls, ring, &call);
-    /* SP8 acq_rel, pairs with SP24 (release, the arm is up) and with SP25 (acq_rel, taking the hook away).
+    /* SP8 acq_rel, pairs with SP24 (release, the arm is up) and with SP25 (acquire, taking the hook away).
      * Acquires the hook installed before; releases that this call is counted.
      * If weaker: we call by an old pointer, or set_notify does not wait for us. */
     const uint32_t flags =
@@ -591,9 +591,9 @@ ilk_status ilk__spsc_pop_slow(ilk_spsc *ring, void *element, size_t element_size
 void ilk_spsc_set_notify(ilk_spsc *ring, ilk_notify function, void *context) {
     const uint32_t arms = ILK__SPSC_CONSUMER_ARMING | ILK__SPSC_CONSUMER_ARMED | ILK__SPSC_PRODUCER_ARMING |
                           ILK__SPSC_PRODUCER_ARMED;
-    /* SP25 acq_rel, pairs with SP8 (acq_rel, taking an arm down): the thread that took one before is counted.
+    /* SP25 acquire, pairs with SP8 (acq_rel, taking an arm down): the thread that took one before is counted.
      * If weaker: a call is under way that we do not wait for. */
-    ilk_atomic_fetch_and(&ring->flags, ~arms, memory_order_acq_rel);
+    ilk_atomic_fetch_and(&ring->flags, ~arms, memory_order_acquire);
     hook_await_calls(&ring->hook_calls, ring);
     ring->notify = function;
     ring->notify_context = context;

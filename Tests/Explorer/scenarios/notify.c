@@ -552,12 +552,17 @@ EX_SCENARIO(mpmc_two_armers_beside){
     .patient = true,
 };
 
-/* After set_notify the memory behind the old hook is the client's again. */
+/* After set_notify the memory behind the old hook is the client's again, and the new one is not armed. */
+static void must_not_be_called(void *context, ilk_ring_event event) {
+    (void)context;
+    (void)event;
+    ex_expect(false, "a hook is called that nobody has armed");
+}
 static void take_hook_away(void) {
     if (s.spsc != NULL) {
-        ilk_spsc_set_notify(s.spsc, NULL, NULL);
+        ilk_spsc_set_notify(s.spsc, must_not_be_called, NULL);
     } else {
-        ilk_mpmc_set_notify(s.mpmc, NULL, NULL);
+        ilk_mpmc_set_notify(s.mpmc, must_not_be_called, NULL);
     }
     ilk_plain_write(&s.bell.installed, sizeof s.bell.installed);
     s.bell.installed = 0;

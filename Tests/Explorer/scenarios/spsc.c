@@ -405,6 +405,16 @@ static void setup_one_element(void) {
     setup_2();
     try_push();
 }
+static void setup_closed_element(void) {
+    setup_one_element();
+    close_ring();
+}
+static void reserve_close_and_push(void) {
+    size_t count = 1;
+    ex_assert(ilk_spsc_reserve(s.ring, &count) != NULL);
+    close_ring();
+    try_push();
+}
 
 #define MISUSE(identifier, text, start, ...)                                                                 \
     EX_SCENARIO(identifier) {                                                                                \
@@ -415,7 +425,8 @@ MISUSE(misused_push, "push-in-reservation", setup_2, reserve_and_push, try_pop_t
 MISUSE(misused_push_many, "push_many-in-reservation", setup_3, reserve_and_push_batch, try_pop_thrice);
 MISUSE(misused_pop, "pop-in-peek", setup_one_element, try_push, peek_and_pop);
 MISUSE(misused_pop_many, "pop_many-in-peek", setup_one_element, try_push, peek_and_pop_batch);
-MISUSE(misused_pop_close, "pop-in-peek-close", setup_one_element, close_ring, peek_and_pop);
+MISUSE(misused_pop_closed, "pop-in-peek-closed", setup_closed_element, try_push, peek_and_pop);
+MISUSE(misused_push_close, "push-in-reservation-close", setup_2, reserve_close_and_push, try_pop_thrice);
 
 /* A reservation of one that is asked for again: more only as long as the ring has not been closed. */
 static void grow(void) {
