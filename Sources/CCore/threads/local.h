@@ -21,9 +21,12 @@ struct ilk__thread_claim {
     bool for_reading;
 };
 
+struct ilk__hook_call; /* see ring/hook.h */
+
 struct ilk__thread_state {
     struct ilk__thread_claim claims[ILK__THREAD_CLAIMS];
-    const void *held[ILK__THREAD_HELD]; /* locks, in checked builds */
+    const struct ilk__hook_call *hook_calls; /* of rings, that this thread is in; innermost first */
+    const void *held[ILK__THREAD_HELD];      /* locks, in checked builds */
     unsigned held_count;
     unsigned held_unlisted; /* held beyond the sixteen listed */
     bool has_ended;         /* its reader slots are given back for good */
