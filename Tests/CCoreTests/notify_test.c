@@ -572,6 +572,38 @@ static void the_hook_never_runs_on_the_thread_that_arms(void **state) {
     destroy(&ring);
 }
 
+/* Many to many: close wakes the sleepers of both sides before it calls the hook, which may wait for them. Beside a
+ * reservation of the only slot there is nothing to pop and no room. */
+static void push_and_be_refused(void *context) {
+    struct ring *ring = context;
+    uint64_t value = 1;
+    check_equal(ilk_mpmc_push_until(ring->mpmc, &value, sizeof value, ILK_FOREVER), ILK_CLOSED);
+}
+
+static void join_in_hook(void *context, ilk_ring_event event) {
+    check_equal(event, ILK_READABLE);
+    thread_join(context);
+}
+
+static void close_has_woken_everyone_when_it_calls_the_hook(void **state) {
+    (void)state;
+    struct ring ring;
+    struct calls calls;
+    make(&ring, 1, 1, &calls);
+    static struct thread producer;
+    set_hook(&ring, join_in_hook, &producer);
+    size_t count = 1;
+    uint64_t *slot = ilk_mpmc_reserve(ring.mpmc, &count);
+    check(slot != NULL);
+    *slot = 5;
+    check(arm_pop(&ring));
+    thread_start(&producer, push_and_be_refused, &ring);
+    thread_await_sleep(&producer);
+    close_ring(&ring);
+    ilk_mpmc_commit(ring.mpmc, 1);
+    destroy(&ring);
+}
+
 /* ---- Taking the hook away ---- */
 
 struct slow_hook {
@@ -789,6 +821,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_arm_that_answers_true_is_up),
     cmocka_unit_test(an_arm_that_answers_false_leaves_anothers_up),
     cmocka_unit_test(the_hook_never_runs_on_the_thread_that_arms),
+    cmocka_unit_test(close_has_woken_everyone_when_it_calls_the_hook),
     cmocka_unit_test(set_notify_waits_for_a_call_under_way),
     cmocka_unit_test(a_hook_may_take_itself_away),
     cmocka_unit_test(a_new_hook_finds_nothing_armed),

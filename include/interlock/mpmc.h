@@ -139,9 +139,8 @@ bool ilk_mpmc_is_closed(const ilk_mpmc *ring) ILK_NONBLOCKING;
 void ilk_mpmc_set_notify(ilk_mpmc *ring, ilk_notify function, void *context);
 
 /* Arms the hook for elements: true when armed (guarantees A to C of notify.h); false when an element is there, or
- * came meanwhile, or none will ever come: probe again, do not wait. Arming what is armed is harmless. Any
- * thread.
- * Does not block; makes system calls. Misuse: no hook is installed. */
+ * came meanwhile, or none will ever come: probe again, do not wait. Arming what is armed is harmless. Does not
+ * block; makes system calls. Any thread. Misuse: no hook is installed. */
 ILK_MUST_USE bool ilk_mpmc_arm_pop(ilk_mpmc *ring);
 
 /* Arms the hook for room: true when armed; false when there is room, or was meanwhile, or the ring is closed.

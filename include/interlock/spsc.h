@@ -140,9 +140,9 @@ bool ilk_spsc_is_closed(const ilk_spsc *ring) ILK_NONBLOCKING;
 void ilk_spsc_set_notify(ilk_spsc *ring, ilk_notify function, void *context);
 
 /* Arms the hook for elements: true when armed (guarantees A to C of notify.h); false when an element is there, or
- * came meanwhile, or none will ever come: probe again, do not wait. Arming what is armed is harmless. Consumer only; elements
- * that are shown are there.
- * Does not block; makes system calls. Misuse: no hook is installed. */
+ * came meanwhile, or none will ever come: probe again, do not wait. Arming what is armed is harmless. Does not
+ * block; makes system calls. Consumer only; elements that are shown
+ * are there. Misuse: no hook is installed. */
 ILK_MUST_USE bool ilk_spsc_arm_pop(ilk_spsc *ring);
 
 /* Arms the hook for room: true when armed; false when there is room, or was meanwhile, or the ring is closed.

@@ -324,10 +324,9 @@ void ilk__mpmc_wake_producers(ilk_mpmc *ring) ILK_NONBLOCKING {
 
 /* Everyone, whether counted in already or only about to be. The gate is stepped in any case, and stays odd
  * if it was: whoever comes round first makes it even. Behind MP15. */
-static void wake_everyone(ilk_mpmc *ring, const struct mpmc_side *side) {
+static void wake_everyone(const struct mpmc_side *side) {
     ilk_atomic_fetch_add(side->gate, 2, memory_order_relaxed); /* MP8 */
     ilk_park_wake(side->gate, ILK_PARK_ALL);
-    mpmc_notify(ring, side, ilk_atomic_load(side->waiting, memory_order_relaxed)); /* MP6 */
 }
 
 void ilk_mpmc_close(ilk_mpmc *ring) {
@@ -338,8 +337,11 @@ void ilk_mpmc_close(ilk_mpmc *ring) {
     ilk_atomic_fence(memory_order_seq_cst); /* MP15 */
     const struct mpmc_side consumers = consumers_of(ring);
     const struct mpmc_side producers = producers_of(ring);
-    wake_everyone(ring, &consumers);
-    wake_everyone(ring, &producers);
+    wake_everyone(&consumers);
+    wake_everyone(&producers);
+    /* The hook last: all that close does is done. */
+    mpmc_notify(ring, &consumers, ilk_atomic_load(consumers.waiting, memory_order_relaxed)); /* MP6 */
+    mpmc_notify(ring, &producers, ilk_atomic_load(producers.waiting, memory_order_relaxed)); /* MP6 */
 }
 
 bool ilk_mpmc_is_closed(const ilk_mpmc *ring) ILK_NONBLOCKING {
