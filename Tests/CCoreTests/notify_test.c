@@ -4,8 +4,8 @@
  * between the last look and arming is missed. Every claim for both rings.
  *
  * The first arm of a ring goes through the heavy fence between raising its flag and probing the ring.
- * The linker puts __wrap_ilk__fence_heavy there (CMakeLists.txt), so that a test can place what another thread
- * does in between.
+ * The linker puts __wrap_ilk__fence_heavy there (CMakeLists.txt), so that a test can place what another
+ * thread does in between.
  */
 #include "support/test.h"
 #include <interlock/inline/fence.h>
@@ -572,8 +572,8 @@ static void the_hook_never_runs_on_the_thread_that_arms(void **state) {
     destroy(&ring);
 }
 
-/* Many to many: close wakes the sleepers of both sides before it calls the hook, which may wait for them. Beside a
- * reservation of the only slot there is nothing to pop and no room. */
+/* Many to many: close wakes the sleepers of both sides before it calls the hook, which may wait for them.
+ * Beside a reservation of the only slot there is nothing to pop and no room. */
 static void push_and_be_refused(void *context) {
     struct ring *ring = context;
     uint64_t value = 1;
@@ -701,8 +701,8 @@ static void a_new_hook_finds_nothing_armed(void **state) {
     }
 }
 
-/* Once nobody waits, what sends the other side through a fence comes down within 1,024 elements and one batch,
- * whatever the size of the batches, by every kind of push and pop. */
+/* Once nobody waits, what sends the other side through a fence comes down within 1,024 elements and one
+ * batch, whatever the size of the batches, by every kind of push and pop. */
 static bool is_fenced(const struct ring *ring) {
     return ring->spsc != NULL
                ? (ilk_atomic_load(&ring->spsc->flags, memory_order_relaxed) & ILK__SPSC_CONSUMER_FENCED) != 0
