@@ -334,6 +334,29 @@ static void giving_the_last_reservation_up_sets_the_hook_off(void **state) {
     destroy(&ring);
 }
 
+/* SPSC only: one who has slots or elements open in place need not wait for any. */
+static void what_is_reserved_is_room_and_what_is_shown_is_there(void **state) {
+    (void)state;
+    struct ring ring;
+    struct calls calls;
+    make(&ring, 0, 1, &calls);
+    size_t count = 1;
+    uint64_t *slot = ilk_spsc_reserve(ring.spsc, &count);
+    check(slot != NULL);
+    check(!arm_push(&ring));
+    *slot = 1;
+    ilk_spsc_commit(ring.spsc, 1);
+    check(arm_push(&ring)); /* full */
+    count = 1;
+    check(ilk_spsc_peek(ring.spsc, &count) != NULL);
+    check(!arm_pop(&ring));
+    check_equal(stage_now(&calls.writable), 0);
+    ilk_spsc_release(ring.spsc, 1);
+    check_equal(stage_now(&calls.writable), 1);
+    check(arm_pop(&ring)); /* empty */
+    destroy(&ring);
+}
+
 static void overwriting_sets_the_hook_off(void **state) {
     (void)state;
     struct ring ring;
@@ -814,6 +837,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_hook_may_use_the_ring),
     cmocka_unit_test(both_sides_may_be_armed),
     cmocka_unit_test(giving_the_last_reservation_up_sets_the_hook_off),
+    cmocka_unit_test(what_is_reserved_is_room_and_what_is_shown_is_there),
     cmocka_unit_test(overwriting_sets_the_hook_off),
     cmocka_unit_test(arming_without_a_hook_is_misuse),
     cmocka_unit_test(an_arm_that_answers_false_arms_nothing),
