@@ -4,8 +4,8 @@
  * between the last look and arming is missed. Every claim for both rings.
  *
  * The first arm of a ring goes through the heavy fence between raising its flag and probing the ring.
- * The linker puts __wrap_ilk__fence_heavy there (CMakeLists.txt), so that a test can place what another thread
- * does in between.
+ * The linker puts __wrap_ilk__fence_heavy there (CMakeLists.txt), so that a test can place what another
+ * thread does in between.
  */
 #include "support/test.h"
 #include <interlock/inline/fence.h>
@@ -334,6 +334,29 @@ static void giving_the_last_reservation_up_sets_the_hook_off(void **state) {
     destroy(&ring);
 }
 
+/* SPSC only: one who has slots or elements open in place need not wait for any. */
+static void what_is_reserved_is_room_and_what_is_shown_is_there(void **state) {
+    (void)state;
+    struct ring ring;
+    struct calls calls;
+    make(&ring, 0, 1, &calls);
+    size_t count = 1;
+    uint64_t *slot = ilk_spsc_reserve(ring.spsc, &count);
+    check(slot != NULL);
+    check(!arm_push(&ring));
+    *slot = 1;
+    ilk_spsc_commit(ring.spsc, 1);
+    check(arm_push(&ring)); /* full */
+    count = 1;
+    check(ilk_spsc_peek(ring.spsc, &count) != NULL);
+    check(!arm_pop(&ring));
+    check_equal(stage_now(&calls.writable), 0);
+    ilk_spsc_release(ring.spsc, 1);
+    check_equal(stage_now(&calls.writable), 1);
+    check(arm_pop(&ring)); /* empty */
+    destroy(&ring);
+}
+
 static void overwriting_sets_the_hook_off(void **state) {
     (void)state;
     struct ring ring;
@@ -572,6 +595,38 @@ static void the_hook_never_runs_on_the_thread_that_arms(void **state) {
     destroy(&ring);
 }
 
+/* Many to many: close wakes the sleepers of both sides before it calls the hook, which may wait for them.
+ * Beside a reservation of the only slot there is nothing to pop and no room. */
+static void push_and_be_refused(void *context) {
+    struct ring *ring = context;
+    uint64_t value = 1;
+    check_equal(ilk_mpmc_push_until(ring->mpmc, &value, sizeof value, ILK_FOREVER), ILK_CLOSED);
+}
+
+static void join_in_hook(void *context, ilk_ring_event event) {
+    check_equal(event, ILK_READABLE);
+    thread_join(context);
+}
+
+static void close_has_woken_everyone_when_it_calls_the_hook(void **state) {
+    (void)state;
+    struct ring ring;
+    struct calls calls;
+    make(&ring, 1, 1, &calls);
+    static struct thread producer;
+    set_hook(&ring, join_in_hook, &producer);
+    size_t count = 1;
+    uint64_t *slot = ilk_mpmc_reserve(ring.mpmc, &count);
+    check(slot != NULL);
+    *slot = 5;
+    check(arm_pop(&ring));
+    thread_start(&producer, push_and_be_refused, &ring);
+    thread_await_sleep(&producer);
+    close_ring(&ring);
+    ilk_mpmc_commit(ring.mpmc, 1);
+    destroy(&ring);
+}
+
 /* ---- Taking the hook away ---- */
 
 struct slow_hook {
@@ -669,8 +724,8 @@ static void a_new_hook_finds_nothing_armed(void **state) {
     }
 }
 
-/* Once nobody waits, what sends the other side through a fence comes down within 1,024 elements and one batch,
- * whatever the size of the batches, by every kind of push and pop. */
+/* Once nobody waits, what sends the other side through a fence comes down within 1,024 elements and one
+ * batch, whatever the size of the batches, by every kind of push and pop. */
 static bool is_fenced(const struct ring *ring) {
     return ring->spsc != NULL
                ? (ilk_atomic_load(&ring->spsc->flags, memory_order_relaxed) & ILK__SPSC_CONSUMER_FENCED) != 0
@@ -782,6 +837,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_hook_may_use_the_ring),
     cmocka_unit_test(both_sides_may_be_armed),
     cmocka_unit_test(giving_the_last_reservation_up_sets_the_hook_off),
+    cmocka_unit_test(what_is_reserved_is_room_and_what_is_shown_is_there),
     cmocka_unit_test(overwriting_sets_the_hook_off),
     cmocka_unit_test(arming_without_a_hook_is_misuse),
     cmocka_unit_test(an_arm_that_answers_false_arms_nothing),
@@ -789,6 +845,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_arm_that_answers_true_is_up),
     cmocka_unit_test(an_arm_that_answers_false_leaves_anothers_up),
     cmocka_unit_test(the_hook_never_runs_on_the_thread_that_arms),
+    cmocka_unit_test(close_has_woken_everyone_when_it_calls_the_hook),
     cmocka_unit_test(set_notify_waits_for_a_call_under_way),
     cmocka_unit_test(a_hook_may_take_itself_away),
     cmocka_unit_test(a_new_hook_finds_nothing_armed),

@@ -295,6 +295,11 @@ static void reserving_again_answers_the_same_slots(void **state) {
     count = 0;
     check(ilk_spsc_reserve(ring, &count) == NULL); /* none wanted */
     check_equal(count, 0);
+    count = 2;
+    check(ilk_spsc_reserve(ring, &count) != NULL);
+    count = 0;
+    check(ilk_spsc_reserve(ring, &count) == NULL); /* gives that up */
+    check(push(ring, 1));
     ilk_spsc_destroy(ring);
 }
 

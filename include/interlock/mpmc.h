@@ -6,7 +6,8 @@
  * from 1 up is honoured exactly. Each slot carries a sequence number that says whose turn it is, so
  * that producers and consumers meet only at the slot they share.
  *
- * Concurrency matrix: every call but create, destroy and set_notify may run beside every other, from any thread.
+ * Concurrency matrix: every call but create, destroy and set_notify may run beside every other, from any
+ * thread.
  *
  * Guarantees
  *   A  First in, first out by the order in which pushes claim their slots: the elements of one
@@ -23,11 +24,11 @@
  *      earlier pop is in progress and a later one is done. Where no call is in progress both are exact.
  *      A batch likewise stops at the first slot that someone is in the middle of, and so may move fewer than
  *      are there or fit.
- *   E  try_ calls, reserve, commit, peek and release never block or allocate, and make a system call only to wake
- *      a sleeper; where the hook is armed they call it. One that finds nothing while the other side is at full
- *      speed, or loses its slot to another thread, may pause before it probes again, each time for at most 32 of
- *      the processor's pause instructions: some hundred nanoseconds, on some processors more than a microsecond.
- *      push_overwriting may wait for a thread that is in the middle of the one slot it needs.
+ *   E  try_ calls, reserve, commit, peek and release never block or allocate, and make a system call only to
+ *      wake a sleeper; where the hook is armed they call it. One that finds nothing while the other side is
+ *      at full speed, or loses its slot to another thread, may pause before it probes again, each time for at
+ *      most 32 of the processor's pause instructions: some hundred nanoseconds, on some processors more than
+ *      a microsecond. push_overwriting may wait for a thread that is in the middle of the one slot it needs.
  *   F  A waiter that times out passes a wake-up it got on to another.
  *
  * Every call but create and the waiting ones is O(1) beside the retries that other threads' progress
@@ -105,8 +106,8 @@ ILK_MUST_USE static inline ilk_status ilk_mpmc_pop_until(ilk_mpmc *ring, void *e
  * and pushes that come to those slots find an operation in progress (guarantee D). Beside that every call may
  * be made meanwhile, from this thread too, and goes on with other slots.
  * Misuse: more than ILK_MPMC_MAX_CLAIMS reservations and peeks open in the calling thread, or a
- * reservation of the same ring; and a push_until or pop_until without a deadline that comes to wait for a slot
- * that the calling thread itself has open, which would be for ever. With a deadline it times out. */
+ * reservation of the same ring; and a push_until or pop_until without a deadline that comes to wait for a
+ * slot that the calling thread itself has open, which would be for ever. With a deadline it times out. */
 ILK_MUST_USE void *ilk_mpmc_reserve(ilk_mpmc *ring, size_t *count) ILK_NONBLOCKING;
 
 /* Pushes the next `count` of the calling thread's reserved slots, oldest first; when all are, the
@@ -132,16 +133,15 @@ void ilk_mpmc_close(ilk_mpmc *ring);
 /* True once the ring is closed: no push that starts now can succeed. */
 bool ilk_mpmc_is_closed(const ilk_mpmc *ring) ILK_NONBLOCKING;
 
-/* Installs the ring's hook (see notify.h), in place of an earlier one; NULL takes it away. One thread at a time,
- * and beside no arm call and no destroy; any other call may run beside it. Disarms both sides, then waits for a
- * call of the earlier hook that another thread is in, so the caller must not hold a lock that the hook takes. The
- * hook itself may call it, and is not waited for. */
+/* Installs the ring's hook (see notify.h), in place of an earlier one; NULL takes it away. One thread at a
+ * time, and beside no arm call and no destroy; any other call may run beside it. Disarms both sides, then
+ * waits for a call of the earlier hook that another thread is in, so the caller must not hold a lock that the
+ * hook takes. The hook itself may call it, and is not waited for. */
 void ilk_mpmc_set_notify(ilk_mpmc *ring, ilk_notify function, void *context);
 
-/* Arms the hook for elements: true when armed (guarantees A to C of notify.h); false when an element is there, or
- * came meanwhile, or none will ever come: probe again, do not wait. Arming what is armed is harmless. Any
- * thread.
- * Does not block; makes system calls. Misuse: no hook is installed. */
+/* Arms the hook for elements: true when armed (guarantees A to C of notify.h); false when an element is
+ * there, or came meanwhile, or none will ever come: probe again, do not wait. Arming what is armed is
+ * harmless. Does not block; makes system calls. Any thread. Misuse: no hook is installed. */
 ILK_MUST_USE bool ilk_mpmc_arm_pop(ilk_mpmc *ring);
 
 /* Arms the hook for room: true when armed; false when there is room, or was meanwhile, or the ring is closed.

@@ -21,19 +21,20 @@
  *   B  A push that answered true or ILK_OK, and a commit, is popped exactly once, also when close
  *      comes from any thread at the same moment: pops answer ILK_CLOSED only when nothing pushed
  *      with success is left and nothing can follow.
- *   C  After close: pushes fail, and so does reserve, but for a reservation made before, which may be asked for
- *      again, not made larger, and committed; pops drain what is there, then fail. Every waiter wakes. A push that
- *      runs beside the close may answer true after close has returned; its element is popped like any other (B).
+ *   C  After close: pushes fail, and so does reserve, but for a reservation made before, which may be asked
+ *      for again, not made larger, and committed; pops drain what is there, then fail. Every waiter wakes. A
+ *      push that runs beside the close may answer true after close has returned; its element is popped like
+ *      any other (B).
  *   D  full and empty are exact: a try_push beside no pop fails only if capacity elements are in
  *      the ring, a try_pop beside no push only if none is. A batch beside the other side may move fewer
  *      than were there or fitted when it returns: it looks once, at its beginning.
  *   E  try_ calls, reserve, commit, peek and release never block or allocate, and make a system
- *      call only to wake a sleeper; where the hook is armed they call it. One that finds nothing while the other
- *      side is at full speed may pause first, for at most 31 of the processor's pause instructions: some hundred
- *      nanoseconds, on some processors more than a microsecond.
- *   F  Between reserve and commit the producer pushes nothing else, between peek and release the consumer pops
- *      nothing else: a call that would is misuse, reported in every build, also on a closed ring. Everything else
- *      goes on: the other side, close, and reserve and peek again.
+ *      call only to wake a sleeper; where the hook is armed they call it. One that finds nothing while the
+ *      other side is at full speed may pause first, for at most 31 of the processor's pause instructions:
+ *      some hundred nanoseconds, on some processors more than a microsecond.
+ *   F  Between reserve and commit the producer pushes nothing else, between peek and release the consumer
+ *      pops nothing else: a call that would is misuse, reported in every build, also on a closed ring.
+ *      Everything else goes on: the other side, close, and reserve and peek again.
  *
  * Every call but create, and the waiting ones, is O(1), or O(count) for its copies. Waits are not
  * cancellation points.
@@ -133,16 +134,16 @@ void ilk_spsc_close(ilk_spsc *ring);
  * still running it may be false when a push has already answered ILK_CLOSED. Any thread. */
 bool ilk_spsc_is_closed(const ilk_spsc *ring) ILK_NONBLOCKING;
 
-/* Installs the ring's hook (see notify.h), in place of an earlier one; NULL takes it away. One thread at a time,
- * and beside no arm call and no destroy; any other call may run beside it. Disarms both sides, then waits for a
- * call of the earlier hook that another thread is in, so the caller must not hold a lock that the hook takes. The
- * hook itself may call it, and is not waited for. */
+/* Installs the ring's hook (see notify.h), in place of an earlier one; NULL takes it away. One thread at a
+ * time, and beside no arm call and no destroy; any other call may run beside it. Disarms both sides, then
+ * waits for a call of the earlier hook that another thread is in, so the caller must not hold a lock that the
+ * hook takes. The hook itself may call it, and is not waited for. */
 void ilk_spsc_set_notify(ilk_spsc *ring, ilk_notify function, void *context);
 
-/* Arms the hook for elements: true when armed (guarantees A to C of notify.h); false when an element is there, or
- * came meanwhile, or none will ever come: probe again, do not wait. Arming what is armed is harmless. Consumer only; elements
- * that are shown are there.
- * Does not block; makes system calls. Misuse: no hook is installed. */
+/* Arms the hook for elements: true when armed (guarantees A to C of notify.h); false when an element is
+ * there, or came meanwhile, or none will ever come: probe again, do not wait. Arming what is armed is
+ * harmless. Does not block; makes system calls. Consumer only; elements that are shown
+ * are there. Misuse: no hook is installed. */
 ILK_MUST_USE bool ilk_spsc_arm_pop(ilk_spsc *ring);
 
 /* Arms the hook for room: true when armed; false when there is room, or was meanwhile, or the ring is closed.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Who is inside a ring's hook, for both rings. A thread that takes an arm down raises the count of
- * calls first and lowers it when the hook has returned, so that set_notify can wait until no call of the old hook is under
- * way. The hook itself may call set_notify: each call stands on a list of its thread, which tells how many of
- * those counted are the caller's own. docs/rings.md draws the protocol of arms and calls.
+ * calls first and lowers it when the hook has returned, so that set_notify can wait until no call of the old
+ * hook is under way. The hook itself may call set_notify: each call stands on a list of its thread, which
+ * tells how many of those counted are the caller's own. docs/rings.md draws the protocol of arms and calls.
  */
 #ifndef INTERLOCK_RING_HOOK_H
 #define INTERLOCK_RING_HOOK_H
@@ -28,8 +28,8 @@ static inline void hook_begin(ILK_ATOMIC(uint32_t) * calls, const void *ring, st
     struct ilk__thread_state *thread = ilk__thread_state();
     *call = (struct ilk__hook_call){ring, thread->hook_calls};
     thread->hook_calls = call;
-    /* HK1 relaxed: the step that takes the arm down follows it and releases (SP8, MP13); who finds the arm down
-     * finds this. */
+    /* HK1 relaxed: the step that takes the arm down follows it and releases (SP8, MP13); who finds the arm
+     * down finds this. */
     ilk_atomic_fetch_add(calls, 1, memory_order_relaxed);
 }
 
@@ -55,8 +55,8 @@ static inline void hook_await_calls(ILK_ATOMIC(uint32_t) * calls, const void *ri
     /* HK3 acquire, pairs with HK2 (release, after the hook). See there. */
     uint32_t now = ilk_atomic_load(calls, memory_order_acquire);
     while ((now & ~HOOK_AWAITED) > own) {
-        /* HK4 relaxed: asks to be woken; what the value carries is read by HK3. A word that has changed ends the
-         * park. */
+        /* HK4 relaxed: asks to be woken; what the value carries is read by HK3. A word that has changed ends
+         * the park. */
         if (ilk_atomic_compare_exchange(calls, &now, now | HOOK_AWAITED, memory_order_relaxed,
                                         memory_order_relaxed)) {
             (void)ilk_park_wait(calls, now | HOOK_AWAITED, ILK_FOREVER);

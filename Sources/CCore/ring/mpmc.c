@@ -231,10 +231,10 @@ static bool take_arm(const struct mpmc_side *side, uint64_t waiting) ILK_NONBLOC
     while ((waiting & (ILK__MPMC_ARMED | ILK__MPMC_ARMING)) != 0) {
         const uint64_t taken =
             (waiting & ~(ILK__MPMC_ARMED | ILK__MPMC_ARMING)) + ILK__MPMC_ONE_TAKE; /* wraps round to 0 */
-        /* MP13 acq_rel, pairs with MP14 (release, the arm is up) and with MP22 (acquire, taking the hook away).
-         * Acquires the hook installed before; releases that this call is counted.
-         * If weaker: we call by an old pointer, or set_notify does not wait for us. Acquire where it fails, for
-         * set_notify: another has taken the arm, and is counted. */
+        /* MP13 acq_rel, pairs with MP14 (release, the arm is up) and with MP22 (acquire, taking the hook
+         * away). Acquires the hook installed before; releases that this call is counted.
+         * If weaker: we call by an old pointer, or set_notify does not wait for us. Acquire where it fails,
+         * for set_notify: another has taken the arm, and is counted. */
         if (ilk_atomic_compare_exchange_weak(side->waiting, &waiting, taken, memory_order_acq_rel,
                                              memory_order_acquire)) { /* MP22 where it fails */
             return (waiting & ILK__MPMC_ARMED) != 0;
@@ -243,8 +243,8 @@ static bool take_arm(const struct mpmc_side *side, uint64_t waiting) ILK_NONBLOC
     return false;
 }
 
-/* Calls the hook if it is armed for this side: not for an arm that is only under way, which then answers false.
- * It is foreign code that the contract asks to be quick. `waiting` is read behind MP15. */
+/* Calls the hook if it is armed for this side: not for an arm that is only under way, which then answers
+ * false. It is foreign code that the contract asks to be quick. `waiting` is read behind MP15. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 static void mpmc_notify(ilk_mpmc *ring, const struct mpmc_side *side, uint64_t waiting) ILK_NONBLOCKING {
     if ((waiting & (ILK__MPMC_ARMED | ILK__MPMC_ARMING)) == 0) {
@@ -290,8 +290,8 @@ static uint64_t wake_sleeper(const struct mpmc_side *side) ILK_NONBLOCKING {
     return waiting;
 }
 
-/* Takes FENCED down where nobody waits, once in FENCED_STEPS steps of the counter. Quotients are compared, for a
- * batch may step over any one number. */
+/* Takes FENCED down where nobody waits, once in FENCED_STEPS steps of the counter. Quotients are compared,
+ * for a batch may step over any one number. */
 static void mpmc_drop_fenced(const struct mpmc_side *side, uint64_t waiting) ILK_NONBLOCKING {
     const uint64_t epoch = ilk_atomic_load(side->counter, memory_order_relaxed) / ILK__MPMC_STEP / /* MP2 */
                            FENCED_STEPS;
@@ -324,10 +324,9 @@ void ilk__mpmc_wake_producers(ilk_mpmc *ring) ILK_NONBLOCKING {
 
 /* Everyone, whether counted in already or only about to be. The gate is stepped in any case, and stays odd
  * if it was: whoever comes round first makes it even. Behind MP15. */
-static void wake_everyone(ilk_mpmc *ring, const struct mpmc_side *side) {
+static void wake_everyone(const struct mpmc_side *side) {
     ilk_atomic_fetch_add(side->gate, 2, memory_order_relaxed); /* MP8 */
     ilk_park_wake(side->gate, ILK_PARK_ALL);
-    mpmc_notify(ring, side, ilk_atomic_load(side->waiting, memory_order_relaxed)); /* MP6 */
 }
 
 void ilk_mpmc_close(ilk_mpmc *ring) {
@@ -338,8 +337,11 @@ void ilk_mpmc_close(ilk_mpmc *ring) {
     ilk_atomic_fence(memory_order_seq_cst); /* MP15 */
     const struct mpmc_side consumers = consumers_of(ring);
     const struct mpmc_side producers = producers_of(ring);
-    wake_everyone(ring, &consumers);
-    wake_everyone(ring, &producers);
+    wake_everyone(&consumers);
+    wake_everyone(&producers);
+    /* The hook last: all that close does is done. */
+    mpmc_notify(ring, &consumers, ilk_atomic_load(consumers.waiting, memory_order_relaxed)); /* MP6 */
+    mpmc_notify(ring, &producers, ilk_atomic_load(producers.waiting, memory_order_relaxed)); /* MP6 */
 }
 
 bool ilk_mpmc_is_closed(const ilk_mpmc *ring) ILK_NONBLOCKING {
@@ -634,8 +636,8 @@ static void settle_claim(const char *call, ilk_mpmc *ring, bool for_reading, siz
     }
 }
 
-/* Reports a wait for the slot at `counter` if the calling thread itself has it open: nobody else can make it
- * ready, so the counter stands still and the wait would never end. */
+/* Reports a wait for the slot at the side's counter if the calling thread itself has it open: nobody else can
+ * make it ready, so the counter stands still and the wait would never end. */
 static void refuse_own_slot(const char *call, const ilk_mpmc *ring, bool pushes) {
     const uint64_t position =
         ilk_atomic_load(pushes ? &ring->tail : &ring->head, memory_order_relaxed); /* MP2 */
@@ -699,8 +701,8 @@ static bool claim_oldest(ilk_mpmc *ring, uint64_t *position) {
                                        memory_order_relaxed); /* MP2 */
 }
 
-/* The element in `slot` to `evicted`, and `element` into the slot. The two may be the same memory, so that they
- * go by pieces. */
+/* The element in `slot` to `evicted`, and `element` into the slot. The two may be the same memory, so that
+ * they go by pieces. */
 static void exchange(unsigned char *slot, const unsigned char *element, unsigned char *evicted, size_t size) {
     ilk_plain_read(slot, size);
     ilk_plain_write(slot, size);
@@ -799,8 +801,8 @@ static bool can_go_on(const ilk_mpmc *ring, const struct mpmc_side *side) ILK_NO
     }
 }
 
-/* A thread is about to sleep, or with ARMING to arm the hook: from here on a thread that publishes sees it, or has
- * published what it will see. The word as it was before. */
+/* A thread is about to sleep, or with ARMING to arm the hook: from here on a thread that publishes sees it,
+ * or has published what it will see. The word as it was before. */
 static uint64_t count_in(const struct mpmc_side *side, uint64_t arming) {
     /* MP16 acquire, pairs with MP18 (release, raising FENCED).
      * Carries: what others had published before the heavy fence of whoever raised it.
@@ -820,8 +822,8 @@ static uint64_t count_in(const struct mpmc_side *side, uint64_t arming) {
     return before;
 }
 
-/* A sleeper leaves, and passes its wake-up on to those who still sleep: see the top of this file. It does not call
- * the hook: the thread that published has done that. */
+/* A sleeper leaves, and passes its wake-up on to those who still sleep: see the top of this file. It does not
+ * call the hook: the thread that published has done that. */
 static void count_out(ilk_mpmc *ring, const struct mpmc_side *side) {
     uint64_t before = ilk_atomic_fetch_sub(side->waiting, 1, memory_order_relaxed); /* MP6 */
     if ((before & ILK__MPMC_THREADS) == 1) {
@@ -917,8 +919,8 @@ ilk_status ilk__mpmc_pop_slow(ilk_mpmc *ring, void *element, size_t element_size
 
 /* Disarms a side for good. */
 static void disarm(const struct mpmc_side *side) {
-    /* MP22 acquire, pairs with MP13 (acq_rel, taking an arm down): the thread that took one before is counted. A
-     * read-modify-write, for it must not read the word as it was before that.
+    /* MP22 acquire, pairs with MP13 (acq_rel, taking an arm down): the thread that took one before is
+     * counted. A read-modify-write, for it must not read the word as it was before that.
      * If weaker: a call is under way that we do not wait for. */
     (void)take_arm(side, ilk_atomic_fetch_add(side->waiting, 0, memory_order_acquire));
 }
@@ -933,9 +935,9 @@ void ilk_mpmc_set_notify(ilk_mpmc *ring, ilk_notify function, void *context) {
     ring->notify_context = context;
 }
 
-/* Registers as a sleeper does, with ARMING, and probes the ring; if there is nothing, ARMED goes up in the step that
- * unregisters, provided nobody has taken ARMING down since. That step, the last atomic one, decides the answer.
- * ARMING may stay up: it calls nobody. docs/rings.md has the states. */
+/* Registers as a sleeper does, with ARMING, and probes the ring; if there is nothing, ARMED goes up in the
+ * step that unregisters, provided nobody has taken ARMING down since. That step, the last atomic one, decides
+ * the answer. ARMING may stay up: it calls nobody. docs/rings.md has the states. */
 static bool mpmc_arm(ilk_mpmc *ring, const struct mpmc_side *side, const char *call) {
     if (ring->notify == NULL) {
         ilk__misuse(call, ring, "no hook is installed");

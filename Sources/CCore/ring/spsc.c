@@ -194,8 +194,8 @@ static const struct spsc_side spsc_producer = {ILK__SPSC_PRODUCER_SLEEPS, ILK__S
                                                ILK_WRITABLE};
 
 /* Clears the side's FENCED flag, where nobody of it waits, once in FENCED_STEPS elements of the calling side:
- * `epoch` is the caller's, and tells when that was last. Quotients are compared, for a batch may step over any
- * one number. */
+ * `epoch` is the caller's, and tells when that was last. Quotients are compared, for a batch may step over
+ * any one number. */
 static void spsc_drop_fenced(ilk_spsc *ring, const struct spsc_side *side, uint32_t flags, uint64_t counter,
                              uint64_t *epoch) ILK_NONBLOCKING {
     if (counter / FENCED_STEPS != *epoch) {
@@ -206,8 +206,8 @@ static void spsc_drop_fenced(ilk_spsc *ring, const struct spsc_side *side, uint3
     }
 }
 
-/* Takes the side's arm down, and calls the hook if it was up: not for one that is only going up, whose arm call
- * then answers false. The hook is foreign code that the contract asks to be quick. */
+/* Takes the side's arm down, and calls the hook if it was up: not for one that is only going up, whose arm
+ * call then answers false. The hook is foreign code that the contract asks to be quick. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 static void spsc_notify(ilk_spsc *ring, const struct spsc_side *side) ILK_NONBLOCKING {
     struct ilk__hook_call call;
@@ -599,8 +599,9 @@ void ilk_spsc_set_notify(ilk_spsc *ring, ilk_notify function, void *context) {
     ring->notify_context = context;
 }
 
-/* Raises ARMING as a sleeper raises SLEEPS, and probes the ring; if there is nothing, ARMED takes its place in one
- * step, provided nobody has cleared it since. The last atomic step decides the answer. docs/rings.md has the states. */
+/* Raises ARMING as a sleeper raises SLEEPS, and probes the ring; if there is nothing, ARMED takes its place
+ * in one step, provided nobody has cleared it since. The last atomic step decides the answer. docs/rings.md
+ * has the states. */
 static bool spsc_arm(ilk_spsc *ring, const struct spsc_side *side, bool (*can_go_on)(ilk_spsc *),
                      const char *call) {
     if (ring->notify == NULL) {

@@ -39,10 +39,10 @@ ILK_BEGIN_DECLARATIONS
  *                 thread can still act on a 0 from before. Set by a thread about to sleep, after its heavy
  *                 fence; while it is up the next ones need only a fence of their own. Taken down by the
  *                 other side, once in a while when nobody waits; the count of TAKES goes back to 0 with it.
- *   ARMED         the hook is armed. Set by arm_pop or arm_push in its last step, taken down by the one of the
- *                 other side who then calls the hook.
- *   ARMING        a thread is in arm_pop or arm_push, or was. Taken down by the next one of the other side, who
- *                 calls nobody for it alone.
+ *   ARMED         the hook is armed. Set by arm_pop or arm_push in its last step, taken down by the one of
+ *                 the other side who then calls the hook.
+ *   ARMING        a thread is in arm_pop or arm_push, or was. Taken down by the next one of the other side,
+ *                 who calls nobody for it alone.
  *   TAKES         how often ARMED or ARMING was taken down: an arm that finds the count changed has lost its
  *                 ARMING. It starts at 0 again only while nobody arms, and has 2^37 numbers. */
 #define ILK__MPMC_THREADS UINT64_C(0x0FFFFFF)

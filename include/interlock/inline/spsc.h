@@ -27,8 +27,8 @@ ILK_BEGIN_DECLARATIONS
  *   PRODUCER_SLEEPS  the same for the producer.
  *   CONSUMER_ARMING  set by arm_pop when it begins. Cleared by the producer, which calls nobody for it, or by
  *                    arm_pop when it ends.
- *   CONSUMER_ARMED   set by arm_pop in place of ARMING, if that is still up; cleared by the producer or closer,
- *                    which then calls the hook.
+ *   CONSUMER_ARMED   set by arm_pop in place of ARMING, if that is still up; cleared by the producer or
+ *                    closer, which then calls the hook.
  *   PRODUCER_ARMING, PRODUCER_ARMED   the same for arm_push.
  *   CONSUMER_FENCED  set by the consumer with SLEEPS or ARMING, which it follows up by a heavy fence: the
  *                    producer can no longer act on flags from before, and looks at them behind a fence of
@@ -172,8 +172,8 @@ static inline uint32_t ilk__spsc_next_lull(const ilk_spsc *ring, uint32_t lull, 
     return found <= lull + 1 ? 0 : ilk__spsc_next_lull_slow(ring, lull, found, wanted);
 }
 
-/* Free slots as the producer knows them, looked up anew if fewer than `wanted`. `call` is the public call, for
- * a report of misuse. */
+/* Free slots as the producer knows them, looked up anew if fewer than `wanted`. `call` is the public call,
+ * for a report of misuse. */
 ILK_ALWAYS_INLINE size_t ilk__spsc_room(ilk_spsc *ring, uint64_t tail, size_t wanted, const char *call)
     ILK_NONBLOCKING {
     size_t room = ring->capacity - (size_t)(tail - ring->head_seen);
