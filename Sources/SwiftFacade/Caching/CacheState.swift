@@ -39,26 +39,26 @@ struct CacheState<Key: Hashable & Sendable, Value: Sendable> {
 
     var count: Int { entries.count }
 
-    /// The value of `key` unless it is too old; it is the one used last now.
-    mutating func value(forKey key: Key, at time: Duration) -> Value? {
-        guard let entry = entries[key], !isExpired(entry, at: time) else { return nil }
+    /// The value of `key`, which is the one asked for last now; or the one that was too old and has been taken out.
+    mutating func value(forKey key: Key, at time: Duration) -> (kept: Value?, expired: Value?) {
+        guard let entry = entries[key] else { return (nil, nil) }
+        if isExpired(entry, at: time) { return (nil, take(key)) }
         if newest !== entry {
             unlink(entry)
             link(entry)
         }
-        return entry.value
+        return (entry.value, nil)
     }
 
-    /// Keeps a value; hands back one that had to go, which may be that very one.
+    /// Keeps a value for a key that has none; hands back one that had to go, which may be that very one.
     mutating func insert(_ value: Value, forKey key: Key, at time: Duration) -> Value? {
         guard capacity > 0 else { return value }
-        // One that was too old to count.
-        let replaced = take(key)
+        assert(entries[key] == nil, "whoever computes or replaces a value has taken the old one out")
         let evicted = entries.count == capacity ? oldest.flatMap { take($0.key) } : nil
         let entry = Entry(key, value, born: time)
         entries[key] = entry
         link(entry)
-        return replaced ?? evicted
+        return evicted
     }
 
     /// Takes the value of `key` out, also one that is too old to count.
@@ -81,7 +81,7 @@ struct CacheState<Key: Hashable & Sendable, Value: Sendable> {
 
     private func isExpired(_ entry: Entry, at time: Duration) -> Bool {
         guard let maximumAge else { return false }
-        return time - entry.born >= maximumAge
+        return time - entry.born > maximumAge
     }
 
     private mutating func take(_ key: Key) -> Value? {

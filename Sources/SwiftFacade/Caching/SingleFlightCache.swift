@@ -38,11 +38,15 @@
 /// who waited has been. Its result is dropped then.
 ///
 /// **Limits.** With more values than `capacity` the one that has not been asked for the longest goes. A value
-/// older than `maximumAge` counts as missing. No timer runs: a value that is too old takes its room until it is
-/// asked for, makes room for others, or ``removeExpired()`` is called.
+/// older than `maximumAge` counts as missing. No timer runs: a value that is too old takes its room until
+/// somebody asks for it, it is the one that has to make room, or ``removeExpired()`` is called.
 ///
 /// **Computations that ask for each other's values** in a circle would wait for ever; the question that would
-/// close the circle throws ``CircularComputation`` instead, across caches too.
+/// close the circle throws ``CircularComputation`` instead, across caches too, whether it blocks or suspends.
+/// For that a question must be known to be part of a computation. It is where it is asked on the computation's
+/// own thread or task, in a task started there (not by `Task.detached`), in a closure given to
+/// `concurrentMap`, or in one given to `GCD.run` and awaited. A circle that leads through another thread or
+/// queue, for which a computation waits by other means, is not seen and waits for ever.
 ///
 /// Every method is thread-safe. Each takes the cache's lock for some instructions, never while a computation
 /// runs. Keys' `==` and `hash(into:)` run under that lock and must not call the cache; values are released
@@ -54,7 +58,8 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
 
     /// How many values are kept at most.
     public let capacity: Int
-    /// How long a value is kept, from the end of its computation; `nil` for as long as there is room.
+    /// How long a value counts, from the end of its computation: at that age it does, older it does not. `nil` for
+    /// as long as there is room.
     public let maximumAge: Duration?
 
     /// An empty cache.
@@ -137,16 +142,21 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
             defer { FlightWaits.end(edge) }
             return try flight.block().get()
         case .start(let flight):
-            let result = FlightWaits.$current.withValue(flight) { Result { try compute() } }
+            // A computation waits for one that it runs itself as it does for another's.
+            let edge = FlightWaits.begin(starting: flight)
+            defer { FlightWaits.end(edge) }
+            let result = FlightWaits.inside(flight) { Result { try compute() } }
             finish(flight, key, result)
             return try result.get()
         }
     }
 
-    /// The value of `key` if it is kept; computes nothing. Counts as asking for it.
+    /// The value of `key` if it is kept; computes nothing. Counts as asking for it: one that is too old goes.
     public func cachedValue(forKey key: Key) -> Value? {
         let time = age()
-        return state.withWriteLock { $0.value(forKey: key, at: time) }
+        let (kept, expired) = state.withWriteLock { $0.value(forKey: key, at: time) }
+        withExtendedLifetime(expired) {}
+        return kept
     }
 
     // MARK: Changing
@@ -193,7 +203,7 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
         withExtendedLifetime(removed) {}
     }
 
-    /// Forgets the values that are older than ``maximumAge``. O(*n*).
+    /// Forgets the values that are older than ``maximumAge``; those that are just as old stay. O(*n*).
     ///
     /// - Returns: How many there were.
     @discardableResult
@@ -217,17 +227,20 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
     }
 
     private func ask(_ key: Key, at time: Duration, startsIfMissing: Bool) -> Answer {
-        state.withWriteLock { state in
-            if let value = state.value(forKey: key, at: time) { return .kept(value) }
-            guard startsIfMissing else { return .nothing }
+        let (answer, expired) = state.withWriteLock { state -> (Answer, Value?) in
+            let (kept, expired) = state.value(forKey: key, at: time)
+            if let kept { return (.kept(kept), nil) }
+            guard startsIfMissing else { return (.nothing, expired) }
             if let flight = state.flights[key] {
                 flight.waiters += 1
-                return .join(flight)
+                return (.join(flight), expired)
             }
             let flight = Flight<Value>()
             state.flights[key] = flight
-            return .start(flight)
+            return (.start(flight), expired)
         }
+        withExtendedLifetime(expired) {}
+        return answer
     }
 
     private func wait(for flight: Flight<Value>, _ key: Key) async throws -> Value {

@@ -41,11 +41,13 @@ extension Sequence where Element: Sendable {
         let workers = Swift.min(validated(maxConcurrency, "concurrentMap"), elements.count)
         withoutActuallyEscaping(transform) { transform in
             let helpers = DispatchGroup()
+            // The helpers' work is a part of what this thread computes for a SingleFlightCache.
+            let computation = FlightWaits.current
             work.begin { index throws(Failure) in try transform(elements[index]) }
             for number in 1..<Swift.max(workers, 1) {
                 helpers.enter()
                 OwnThread.run(named: "concurrentMap.\(number)") {
-                    work.run()
+                    FlightWaits.inside(computation) { work.run() }
                     helpers.leave()
                 }
             }

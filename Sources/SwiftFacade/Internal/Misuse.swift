@@ -48,3 +48,6 @@ func misuseName(_ name: String?, of object: AnyObject) -> String {
     let address = UInt(bitPattern: ObjectIdentifier(object).hashValue)
     return "\(type(of: object)) 0x\(String(address, radix: 16))"
 }
+
+/// The object's name as it is, or else its type and address.
+func bareMisuseName(_ name: String?, of object: AnyObject) -> String { name ?? misuseName(nil, of: object) }

@@ -44,5 +44,5 @@ extension AsyncOperation {
     var displayName: String { misuseName(name, of: self) }
 
     /// The name as it is, or type and address: for errors.
-    var bareName: String { name ?? displayName }
+    var bareName: String { bareMisuseName(name, of: self) }
 }

@@ -14,7 +14,8 @@
 //   operation ready at once, and its queue calls `start()`, which settles.
 // - `isReady` is left alone. Dependencies go through gates (`DependencyGate.swift`).
 //
-// Lock order: graph, then an operation's record. No lock is held while anything of the user's runs.
+// Lock order: graph, then an operation's record. Nothing that users write runs under a record's lock; what
+// runs under the graph's is said in DependencyGraph.swift.
 
 import Foundation
 
@@ -71,6 +72,11 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         record = VisibleMutex(OperationRecord(work: work))
         super.init()
         self.name = name
+    }
+
+    /// Frees what an operation that never ran holds, at any length of the chain above it.
+    deinit {
+        if let unused = record.withLock({ $0.takeUnused() }) { ChainRelease.free(unused) }
     }
 
     /// Wraps a completion-handler function.
@@ -167,8 +173,13 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// Asks the operation to stop.
     ///
     /// One that has not begun never will: it finishes with ``OperationCancelled`` as soon as its queue
-    /// starts it, without waiting for its dependencies. One that is executing is told through
-    /// ``executionCancelled()``. One that has finished is left alone. Never blocks.
+    /// starts it, without waiting for its dependencies. A suspended queue starts nothing, cancelled operations
+    /// included, so resume a queue before you drop it: one that is dropped while suspended and what is in it keep
+    /// each other, unfinished, for as long as the process. One that is executing is told through
+    /// ``executionCancelled()``. One that has finished is left alone.
+    ///
+    /// May be called from any thread. Runs the ``onChange(_:)`` and ``onCancel(_:)`` handlers before it returns, and
+    /// blocks no longer than they do.
     public final override func cancel() {
         let (isFirst, deliver) = record.withLock { $0.requestCancel() }
         guard isFirst else { return }
@@ -234,9 +245,11 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         if wasExecuting { willChangeValue(for: \.isExecuting) }
         willChangeValue(for: \.isFinished)
         let remains = record.withLock { $0.settle() }
+        // Before Foundation's queue gives the place away: a dependent that is more urgent than the rest takes it, so
+        // that a queue of chains can finish what has begun before it begins anew.
+        for gate in remains.gates { gate.open() }
         if wasExecuting { didChangeValue(for: \.isExecuting) }
         didChangeValue(for: \.isFinished)
-        for gate in remains.gates { gate.open() }
         for hook in remains.stateHooks { hook(.finished) }
         for hook in remains.finishHooks { hook.body(remains.outcome) }
     }
@@ -269,11 +282,12 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// Under the graph's lock: checks the edge and records it. Nil where it is there already.
     private func addEdge(to dependency: Operation) -> DependencyGate? {
-        DependencyGraph.lock.withLock { graph in
+        var walk = DependencyGraph.Walk()
+        let gate: DependencyGate? = DependencyGraph.lock.withLock { graph in
             let (phase, known, isDependedUpon) = record.withLock { record in
                 (record.phase, record.edges.contains { $0.source === dependency }, record.isDependedUpon)
             }
-            let name = misuseName(dependency.name, of: dependency)
+            var name: String { misuseName(dependency.name, of: dependency) }
             if phase != .waiting {
                 misuse(
                     "Operation.addDependency",
@@ -282,11 +296,8 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
                 )
             }
             if known { return nil }
-            let isForeign = !(dependency is any GatedOperation)
-            if isForeign { graph.hasForeignEdges = true }
-            if isDependedUpon || graph.hasForeignEdges || dependency === self,
-                let path = DependencyGraph.path(from: dependency, to: self)
-            {
+            let path = graph.path(from: dependency, to: self, isDependedUpon: isDependedUpon, &walk)
+            if let path {
                 misuse(
                     "Operation.addDependency",
                     displayName,
@@ -294,10 +305,28 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
                         + DependencyGraph.describe([self] + path)
                 )
             }
-            (dependency as? any GatedOperation)?.markDependedUpon()
             let gate = DependencyGate(dependent: self)
+            if let gated = dependency as? any GatedOperation {
+                gated.markDependedUpon()
+            } else {
+                graph.foreign.add(dependency, waitedForBehind: gate)
+            }
             record.withLock { $0.edges.append(.init(source: dependency, gate: gate)) }
             return gate
         }
+        // What the walk met is not freed under the lock.
+        withExtendedLifetime(walk) {}
+        return gate
+    }
+
+    /// The path an edge to `dependency` would close to a cycle, as ``addDependency(_:)`` finds it; for tests.
+    func pathClosed(by dependency: Operation) -> [Operation]? {
+        var walk = DependencyGraph.Walk()
+        let path = DependencyGraph.lock.withLock { graph in
+            let isDependedUpon = record.withLock { $0.isDependedUpon }
+            return graph.path(from: dependency, to: self, isDependedUpon: isDependedUpon, &walk)
+        }
+        withExtendedLifetime(walk) {}
+        return path
     }
 }

@@ -35,7 +35,10 @@ final class DependencyGate: Operation, @unchecked Sendable {
 
     override var isFinished: Bool { state.withLock { $0.open } }
 
-    var dependentIsGone: Bool { dependent == nil }
+    /// The operation that waits behind the gate; nil where it has passed or is gone. Whoever holds a lock keeps
+    /// the answer until the lock is given up: it may have become the last reference to the operation, whose end
+    /// runs what users write.
+    var waitingDependent: (any GatedOperation)? { isFinished ? nil : dependent }
 
     /// Lets the dependent pass; the first call does, the others do nothing.
     ///

@@ -10,7 +10,7 @@
 /// ignored and answer false. It keeps its operation alive. When it is dropped without a call, the
 /// operation fails with ``OperationAbandoned``.
 public final class OperationCompletion<Output: Sendable>: Sendable {
-    private let operation: AsyncOperation<Output>
+    let operation: AsyncOperation<Output>
 
     init(_ operation: AsyncOperation<Output>) { self.operation = operation }
 

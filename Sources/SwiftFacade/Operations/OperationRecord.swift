@@ -113,6 +113,20 @@ struct OperationRecord<Output: Sendable> {
         )
     }
 
+    /// What an operation that ends without having finished still holds; nil where that is nothing.
+    mutating func takeUnused() -> [Any]? {
+        if case .none = work, edges.isEmpty, gates.isEmpty, finishHooks.isEmpty, cancelHandlers.isEmpty,
+            stateHooks.isEmpty
+        {
+            return nil
+        }
+        defer {
+            work = .none
+            (gates, edges, finishHooks, cancelHandlers, stateHooks) = ([], [], [], [], [])
+        }
+        return [work, edges, gates, finishHooks, cancelHandlers, stateHooks]
+    }
+
     // MARK: Cancelling
 
     /// Records the request; `deliver` says that the work is running and has to be told.
