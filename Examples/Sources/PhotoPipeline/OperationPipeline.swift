@@ -89,7 +89,7 @@ package struct OperationPipeline: PhotoPipeline {
         }
         for write in writes { sheet.addDependency(write) }
         working.addOperation(sheet)
-        if case .failure(let error) = sheet.outcome() {
+        if case .failure(let error) = sheet.wait() {
             throw error as? FileError ?? FileError(output.contactSheet, reason: "\(error)")
         }
         let duration = start.duration(to: .now)

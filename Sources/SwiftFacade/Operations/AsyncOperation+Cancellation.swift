@@ -22,7 +22,8 @@ extension AsyncOperation {
         for handler in record.withLock({ $0.takeCancelHandlers() }) { handler() }
     }
 
-    func completionDropped() {
+    /// The end of the last completion: no call can come any more.
+    final func completionDropped() {
         finish(.failure(OperationAbandoned(operation: bareName)))
     }
 
@@ -46,3 +47,5 @@ extension AsyncOperation {
     /// The name as it is, or type and address: for errors.
     var bareName: String { bareMisuseName(name, of: self) }
 }
+
+extension AsyncOperation: CompletableJob {}

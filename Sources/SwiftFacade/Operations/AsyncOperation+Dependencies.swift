@@ -46,7 +46,7 @@ extension AsyncOperation: GatedOperation {
     }
 
     func dependencyEnded() {
-        if isReady { announce(.ready) }
+        if isFreeOfDependencies { announce(.ready) }
     }
 
     func markDependedUpon() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What can be seen of an operation's way: a state to read and events to be told of. Foundation for
+// What can be seen of an operation: a state to read and events to be told of. Foundation for
 // Linux has no observers, so the events are announced from our own transitions, each exactly once and
 // outside the lock.
 
@@ -32,15 +32,18 @@ public enum OperationEvent: Sendable, Hashable {
 
 extension AsyncOperation {
     /// Where the operation stands at this moment. May be read from any thread.
-    public final var operationState: OperationState {
+    public final var state: OperationState {
         switch record.withLock({ $0.phase }) {
-        case .waiting: isReady ? .ready : .waiting
+        case .waiting: isFreeOfDependencies ? .ready : .waiting
         case .starting, .executing: .executing
         case .finished: .finished
         }
     }
 
-    /// The result; nil until there is one. Set before `isFinished` turns true.
+    /// The result; nil until there is one. Never blocks: ``value`` and `wait` are the ways to wait for it.
+    ///
+    /// May be read from any thread. Set before `isFinished` turns true; what the work did is visible to whoever
+    /// reads a result.
     public final var result: Outcome? { record.withLock { $0.outcome } }
 
     /// Tells `handler` of each change from now on, each exactly once.

@@ -46,7 +46,7 @@ extension AsyncOperation {
     /// - Returns: the step, which waits for this operation. Add both to a queue.
     public final func then<Next: Sendable>(
         name: String? = nil,
-        _ step: @escaping @Sendable (Output, OperationCompletion<Next>) -> Void
+        _ step: @escaping @Sendable (Output, Completion<Next>) -> Void
     ) -> AsyncOperation<Next> {
         following(name) { input in
             .handler { completion in
@@ -84,7 +84,8 @@ extension AsyncOperation {
                 let inner = try make(output)
                 inner.onFinish { completion($0) }
                 completion.onCancel { inner.cancel() }
-                try StepPlace.run(inner, for: completion.operation, on: queue)
+                // What a step's closure is given was made for the step.
+                try StepPlace.run(inner, for: completion.job as! AsyncOperation<Next>, on: queue)
             } catch {
                 completion.fail(error)
             }

@@ -12,7 +12,8 @@
 //   mutation but are posted outside the lock, because observers come back into the getters.
 // - Before `start()`, finishing and cancelling are only recorded: Foundation makes a cancelled
 //   operation ready at once, and its queue calls `start()`, which settles.
-// - `isReady` is left alone. Dependencies go through gates (`DependencyGate.swift`).
+// - `isReady` is Foundation's; dependencies go through gates (`DependencyGate.swift`). It is overridden only to
+//   hear who asks (`Readiness.swift`).
 //
 // Lock order: graph, then an operation's record. Nothing that users write runs under a record's lock; what
 // runs under the graph's is said in DependencyGraph.swift.
@@ -41,10 +42,11 @@ import Foundation
 /// run, each of them once. A failed or cancelled operation releases its dependents too; steps made with
 /// `then` get its error.
 ///
-/// Three limits come from Foundation on Linux. An operation of another class that depends on this one
-/// must be kept until this one finishes (an `AsyncOperation` need not be). A cycle is seen when its
-/// last edge is added to an `AsyncOperation`, not when it is added to another class. And
-/// `OperationQueue.addBarrierBlock` beside cancelled operations can deadlock the queue's own lock:
+/// Four limits come from Foundation on Linux. An operation of another class that depends on this one
+/// must be kept until this one finishes (an `AsyncOperation` need not be). One of another class that is
+/// added to its queue just as its last dependency finishes may never be started (an `AsyncOperation` is).
+/// A cycle is seen when its last edge is added to an `AsyncOperation`, not when it is added to another
+/// class. And `OperationQueue.addBarrierBlock` beside cancelled operations can deadlock the queue's own lock:
 /// make the barrier an operation that depends on the others instead.
 ///
 /// Unchecked `Sendable` because Foundation declares its superclass so; all state added here is behind one
@@ -55,7 +57,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     enum Work {
         case none
-        case handler(@Sendable (OperationCompletion<Output>) -> Void)
+        case handler(@Sendable (Completion<Output>) -> Void)
         case block(@Sendable () throws -> Output)
         case task(TaskPriority?, @Sendable () async throws -> Output)
     }
@@ -82,11 +84,11 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// Wraps a completion-handler function.
     ///
     /// `body` starts the function and returns; the operation goes on until the completion it was given
-    /// is called. A cancelled operation finishes at once; use ``OperationCompletion/onCancel(_:)`` to
+    /// is called. A cancelled operation finishes at once; use ``Completion/onCancel(_:)`` to
     /// tell the function.
     public convenience init(
         name: String? = nil,
-        _ body: @escaping @Sendable (OperationCompletion<Output>) -> Void
+        _ body: @escaping @Sendable (Completion<Output>) -> Void
     ) {
         self.init(name: name, work: .handler(body))
     }
@@ -116,6 +118,18 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// True: the work may outlast `start()`.
     public final override var isAsynchronous: Bool { true }
 
+    /// Whether the operation waits for no dependency, or was cancelled. May be read from any thread.
+    public final override var isReady: Bool {
+        let isReady = isFreeOfDependencies
+        willAnswer(isReady: isReady)
+        return isReady
+    }
+
+    /// Somebody has asked whether the operation is ready; the answer comes next. Tests place a preemption here.
+    func willAnswer(isReady: Bool) {
+        if isReady, !ReadyPosting.isFirstQuestion(about: self) { nudgeQueue() }
+    }
+
     /// Whether the work has begun and has not ended.
     public final override var isExecuting: Bool {
         record.withLock { $0.phase == .starting || $0.phase == .executing }
@@ -134,7 +148,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// Begins the work, or settles what was recorded before. Called by the queue, or once by hand for
     /// an operation that is in none and is ready; anything else is misuse.
     public final override func start() {
-        if !isReady && !isCancelled {
+        if !isFreeOfDependencies && !isCancelled {
             misuse(
                 "Operation.start",
                 displayName,
@@ -183,7 +197,8 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     public final override func cancel() {
         let (isFirst, deliver) = record.withLock { $0.requestCancel() }
         guard isFirst else { return }
-        super.cancel()
+        // Makes it ready, whatever it waits for.
+        ReadyPosting.around(self) { super.cancel() }
         announce(.cancelled)
         if deliver { executionCancelled() }
     }
@@ -205,7 +220,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
                 "there is no work: override execute() or give a closure"
             )
         case .handler(let body):
-            body(OperationCompletion(self))
+            body(Completion(self))
         case .block(let body):
             let outcome = Result(catching: body)
             finish(isCancelled ? .failure(cancellationError) : outcome)
@@ -311,7 +326,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
             } else {
                 graph.foreign.add(dependency, waitedForBehind: gate)
             }
-            record.withLock { $0.edges.append(.init(source: dependency, gate: gate)) }
+            record.withLock { $0.addEdge(.init(source: dependency, gate: gate)) }
             return gate
         }
         // What the walk met is not freed under the lock.

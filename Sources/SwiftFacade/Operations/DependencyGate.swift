@@ -55,7 +55,7 @@ final class DependencyGate: Operation, @unchecked Sendable {
         withExtendedLifetime(dependent) {
             willChangeValue(for: \.isFinished)
             state.withLock { $0.open = true }
-            didChangeValue(for: \.isFinished)
+            ReadyPosting.around(dependent) { didChangeValue(for: \.isFinished) }
             dependent.dependencyEnded()
         }
     }
@@ -70,6 +70,8 @@ final class DependencyGate: Operation, @unchecked Sendable {
         let relay = BlockOperation { [self] in open() }
         relay.addDependency(foreign)
         Self.relays.addOperation(relay)
+        // One added while what it waits for finishes may never be started (Readiness.swift).
+        if foreign.isFinished { open() }
     }
 
     private static let relays: OperationQueue = {

@@ -25,7 +25,7 @@ extension OperationQueue {
         for operation in operations where !operation.isFinished { arrival.addDependency(operation) }
         arrivals.addOperation(arrival)
         do {
-            _ = try await arrival.outcome()
+            _ = try await arrival.wait()
         } catch {
             // Frees it now instead of when the last of them ends.
             arrival.cancel()

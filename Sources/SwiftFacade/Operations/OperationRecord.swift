@@ -40,6 +40,9 @@ struct OperationRecord<Output: Sendable> {
     var gates: [DependencyGate] = []
     /// Whether an operation of this module was ever made to wait for this one.
     var isDependedUpon = false
+    /// Whether there ever was anything to wait for; otherwise the operation has always been ready.
+    private var hasWaited = false
+    private var isNudging = false
     private var cancelHandlers: [@Sendable () -> Void] = []
     private var finishHooks: [Hook] = []
     private var lastHook: UInt64 = 0
@@ -77,6 +80,23 @@ struct OperationRecord<Output: Sendable> {
         defer { work = .none }
         return outcome == nil ? work : nil
     }
+
+    // MARK: Dependencies
+
+    mutating func addEdge(_ edge: Edge) {
+        edges.append(edge)
+        hasWaited = true
+    }
+
+    /// Whether the queue is to be nudged: the operation may be in it, ready, and no nudge is on its way.
+    mutating func beginNudge() -> Bool {
+        guard phase == .waiting, hasWaited, !isNudging else { return false }
+        isNudging = true
+        return true
+    }
+
+    /// From here on an answer may come too late for this nudge.
+    mutating func endNudge() { isNudging = false }
 
     // MARK: Finishing
 

@@ -87,7 +87,7 @@ import Testing
         let group = DispatchGroup()
         let refused = Counter()
         for callback in Callback.allCases {
-            group.wrap("\(callback)") { (completion: GroupCompletion<Int>) in
+            group.wrap("\(callback)") { (completion: Completion<Int>) in
                 switch callback {
                 case .value: completion.succeed(1)
                 case .error: completion.fail(JobFailure())
@@ -246,4 +246,23 @@ import Testing
 
 extension DispatchGroup {
     fileprivate func enterTokenAndLeave() { enterToken().leave() }
+
+    // One function, written against one type, as an operation and as a job.
+    @Test func oneFunctionServesOperationsAndGroups() async throws {
+        let cancelled = Counter()
+        let fetch: @Sendable (Completion<Int>) -> Void = { completion in
+            completion.onCancel { cancelled.increment() }
+            DispatchQueue.global().async {
+                #expect(!completion.isCancelled)
+                completion.succeed(7)
+                completion.fail(JobFailure())
+            }
+        }
+        let operation = AsyncOperation<Int>(fetch).enqueued(on: OperationQueue())
+        #expect(try await operation.value == 7)
+        let group = DispatchGroup()
+        group.wrap("fetch", fetch)
+        #expect(try await group.collect(Int.self).values() == [7])
+        #expect(cancelled.value == 0)
+    }
 }

@@ -15,7 +15,7 @@ import Testing
     private func held(_ name: String) -> (operation: AsyncOperation<Int>, begun: Handshake) {
         let begun = Handshake()
         // The completion is kept, so that it is not taken for abandoned.
-        let kept = VisibleMutex<OperationCompletion<Int>?>(nil)
+        let kept = VisibleMutex<Completion<Int>?>(nil)
         let keeper = Keeper(kept)
         let operation = AsyncOperation<Int>(name: name) { completion in
             keeper.completion.withLock { $0 = completion }
@@ -26,8 +26,8 @@ import Testing
     }
 
     private final class Keeper: Sendable {
-        let completion: VisibleMutex<OperationCompletion<Int>?>
-        init(_ completion: consuming VisibleMutex<OperationCompletion<Int>?>) { self.completion = completion }
+        let completion: VisibleMutex<Completion<Int>?>
+        init(_ completion: consuming VisibleMutex<Completion<Int>?>) { self.completion = completion }
     }
 
     @Test func anOperationWaitsForAllOfItsDependencies() async throws {
@@ -42,7 +42,7 @@ import Testing
         await oneBegun.taken()
         await twoBegun.taken()
         one.finish(.success(1))
-        #expect(!below.isReady && below.operationState == .waiting)
+        #expect(!below.isReady && below.state == .waiting)
         two.finish(.success(2))
         #expect(try await below.value == 3)
         #expect(below.dependencies.isEmpty, "a finished operation lets its dependencies go")
@@ -114,6 +114,64 @@ import Testing
         above.finish(.success(1))
     }
 
+    /// Lets its dependency finish between Foundation's question and Foundation's use of the answer.
+    // Operation is; the subclass adds only what it never changes.
+    private final class Overtaken: AsyncOperation<Int>, @unchecked Sendable {
+        let happen: @Sendable () -> Void
+        init(_ happen: @escaping @Sendable () -> Void) {
+            self.happen = happen
+            super.init()
+        }
+        override func execute() { finish(.success(1)) }
+        override func willAnswer(isReady: Bool) {
+            if !isReady { happen() }
+            super.willAnswer(isReady: isReady)
+        }
+    }
+
+    // adding thread                      finishing thread
+    // asks isReady: false
+    //                                    opens the gate; the queue has nothing to start
+    // stores the old answer; asks again, and is told true, but looks no further
+    @Test(arguments: ["finishes", "is removed", "waits no more: cancelled"])
+    func whatBecomesReadyWhileItIsAddedIsStarted(how: String) async throws {
+        let queue = queue
+        let (above, begun) = held("above")
+        queue.addOperation(above)
+        await begun.taken()
+        let added = VisibleMutex<Overtaken?>(nil)
+        let below = Overtaken {
+            switch how {
+            case "finishes": above.finish(.success(1))
+            case "is removed": added.withLock { $0 }?.removeDependency(above)
+            default: added.withLock { $0 }?.cancel()
+            }
+        }
+        added.withLock { $0 = below }
+        below.addDependency(above)
+        let other = OperationQueue()
+        other.addOperation(below)
+        added.withLock { $0 = nil }
+        let outcome = try await below.wait(timeout: .seconds(10))
+        above.finish(.success(1))
+        #expect(outcome != nil, "it stays in its queue, ready")
+    }
+
+    // The same race, unforced.
+    @Test func addingRacesWithTheEndOfADependency() async throws {
+        let other = OperationQueue()
+        for round in 0..<3000 {
+            let above = AsyncOperation<Int> { round }
+            let below = above.then { $0 }
+            async let ends: Void = blocking { above.start() }
+            other.addOperation(below)
+            await ends
+            let outcome = try await below.wait(timeout: .seconds(Handshake.limit))
+            #expect(try outcome?.get() == round)
+            if outcome == nil { return }
+        }
+    }
+
     // MARK: Operations of other kinds
 
     @Test func anOperationOfAnotherKindReleasesWhatWaitsForIt() async throws {
@@ -176,7 +234,7 @@ import Testing
                 queue.addOperation(below)
                 below.cancel()
                 seen = below
-                _ = try await below.outcome()
+                _ = try await below.wait()
             }
             let box = WeakBox(seen)
             await eventually("a cancelled operation is freed before its dependency ends") {

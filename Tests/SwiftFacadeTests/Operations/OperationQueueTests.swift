@@ -33,8 +33,8 @@ import Testing
         queue.isSuspended = true
         let operation = AsyncOperation<Int> { ran.increment() }
         queue.addOperation(operation)
-        #expect(try await operation.outcome(timeout: .milliseconds(20)) == nil)
-        #expect(operation.operationState == .ready && ran.value == 0)
+        #expect(try await operation.wait(timeout: .milliseconds(20)) == nil)
+        #expect(operation.state == .ready && ran.value == 0)
         queue.isSuspended = false
         #expect(try await operation.value == 1)
     }
@@ -68,7 +68,7 @@ import Testing
             seen = dropped
         }
         operation.cancel()
-        #expect(try await operation.outcome(timeout: .milliseconds(20)) == nil)
+        #expect(try await operation.wait(timeout: .milliseconds(20)) == nil)
         let queue = try #require(seen)
         queue.isSuspended = false
         await #expect(throws: OperationCancelled.self) { try await operation.value }

@@ -18,7 +18,7 @@ import Testing
     // finished
     @Test func finishesWhenTheCallbackFiresAndNotWhenStartReturns() async throws {
         let begun = Handshake()
-        let kept = VisibleMutex<OperationCompletion<Int>?>(nil)
+        let kept = VisibleMutex<Completion<Int>?>(nil)
         let operation = AsyncOperation<Int> { completion in
             kept.withLock { $0 = completion }
             begun.give()
@@ -27,11 +27,11 @@ import Testing
         queue.addOperation(operation)
         await begun.taken()
         #expect(operation.isExecuting && !operation.isFinished && operation.result == nil)
-        #expect(operation.operationState == .executing)
+        #expect(operation.state == .executing)
         let completion = try #require(kept.withLock { $0 })
         #expect(completion.succeed(7))
         #expect(operation.isFinished && !operation.isExecuting)
-        #expect(operation.operationState == .finished)
+        #expect(operation.state == .finished)
         #expect(try await operation.value == 7)
     }
 
@@ -41,7 +41,7 @@ import Testing
         operation.addDependency(above)
         let trace = Trace<OperationEvent>()
         operation.onChange { trace.add($0) }
-        #expect(operation.operationState == .waiting)
+        #expect(operation.state == .waiting)
         queue.enqueue(above, operation)
         _ = try await operation.value
         #expect(trace.events == [.ready, .executing, .finished])
@@ -49,14 +49,14 @@ import Testing
 
     @Test func aCancellationOnTheWayIsAnnouncedOnce() async throws {
         let begun = Handshake()
-        let kept = VisibleMutex<OperationCompletion<Int>?>(nil)
+        let kept = VisibleMutex<Completion<Int>?>(nil)
         let operation = AsyncOperation<Int> { completion in
             kept.withLock { $0 = completion }
             begun.give()
         }
         let trace = Trace<OperationEvent>()
         operation.onChange { trace.add($0) }
-        #expect(operation.operationState == .ready)
+        #expect(operation.state == .ready)
         queue.addOperation(operation)
         await begun.taken()
         operation.cancel()
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test func aDroppedCompletionFailsTheOperation() async throws {
-        let operation = AsyncOperation<Int>(name: "forgetful") { (_: OperationCompletion<Int>) in }
+        let operation = AsyncOperation<Int>(name: "forgetful") { (_: Completion<Int>) in }
         queue.addOperation(operation)
         await #expect(throws: OperationAbandoned(operation: "forgetful")) { try await operation.value }
     }
@@ -206,7 +206,7 @@ import Testing
         }()
         operation.cancel()
         queue.addOperation(operation)
-        _ = try await operation.outcome()
+        _ = try await operation.wait()
         await eventually("the closure is freed while the operation is kept") { freed.value == 1 }
     }
 
@@ -246,7 +246,7 @@ import Testing
     // MARK: Waiting
 
     @Test func waitingGivesUpInTimeAndLeavesNothingBehind() async throws {
-        let kept = VisibleMutex<OperationCompletion<Int>?>(nil)
+        let kept = VisibleMutex<Completion<Int>?>(nil)
         let begun = Handshake()
         let operation = AsyncOperation<Int> { completion in
             kept.withLock { $0 = completion }
@@ -254,19 +254,23 @@ import Testing
         }
         queue.addOperation(operation)
         await begun.taken()
-        let none = await blocking { operation.outcome(timeout: .milliseconds(20)) }
+        let none = await blocking { operation.wait(timeout: .milliseconds(20)) }
         #expect(none == nil)
-        let finished = await blocking { operation.wait(until: .now + .milliseconds(20)) }
-        #expect(!finished)
-        #expect(try await operation.outcome(timeout: .milliseconds(20)) == nil)
+        let late = await blocking { operation.wait(until: .now + .milliseconds(20)) }
+        #expect(late == nil)
+        // A moment from which there is no duration to now.
+        let past = ContinuousClock.now.advanced(by: .seconds(-1_000_000_000))
+        #expect(await blocking { operation.wait(until: past) } == nil)
+        #expect(try await operation.wait(until: past) == nil)
+        #expect(try await operation.wait(timeout: .milliseconds(20)) == nil)
         #expect(operation.record.withLock { $0.hookCount } == 0)
         kept.withLock { $0 }?.succeed(5)
-        #expect(try await blocking { try operation.output() } == 5)
-        #expect(try await operation.outcome(timeout: .zero)?.get() == 5)
+        #expect(try await blocking { operation.wait() }.get() == 5)
+        #expect(try await operation.wait(timeout: .zero)?.get() == 5)
     }
 
     @Test func aCancelledWaitThrowsAndTheOperationGoesOn() async throws {
-        let kept = VisibleMutex<OperationCompletion<Int>?>(nil)
+        let kept = VisibleMutex<Completion<Int>?>(nil)
         let begun = Handshake()
         let operation = AsyncOperation<Int> { completion in
             kept.withLock { $0 = completion }
@@ -292,7 +296,7 @@ import Testing
 
     @Test func runningTwiceIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let kept = VisibleMutex<OperationCompletion<Int>?>(nil)
+            let kept = VisibleMutex<Completion<Int>?>(nil)
             let operation = AsyncOperation<Int>(name: "once") { completion in
                 kept.withLock { $0 = completion }
             }

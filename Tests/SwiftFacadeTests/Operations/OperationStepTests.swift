@@ -35,7 +35,7 @@ import Testing
         let first = AsyncOperation<Int>(name: "first") { throw JobFailure(why: "no network") }
         let second = first.then { value in ran.increment() + value }
         let third = second.then { value async in ran.increment() + value }
-        let last = third.then { (value: Int, completion: OperationCompletion<Int>) in
+        let last = third.then { (value: Int, completion: Completion<Int>) in
             ran.increment()
             completion.succeed(value)
         }
@@ -93,7 +93,7 @@ import Testing
 
     /// The outcome, or an issue where it does not come.
     private func settled<Output>(_ operation: AsyncOperation<Output>) async throws -> Output {
-        let outcome = try await operation.outcome(timeout: .seconds(Handshake.limit))
+        let outcome = try await operation.wait(timeout: .seconds(Handshake.limit))
         return try #require(outcome, "waits for itself").get()
     }
 
