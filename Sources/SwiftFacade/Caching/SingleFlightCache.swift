@@ -48,9 +48,10 @@
 /// `concurrentMap`, or in one given to `GCD.run` and awaited. A circle that leads through another thread or
 /// queue, for which a computation waits by other means, is not seen and waits for ever.
 ///
-/// Every method is thread-safe. Each takes the cache's lock for some instructions, never while a computation
-/// runs. Keys' `==` and `hash(into:)` run under that lock and must not call the cache; values are released
-/// outside it. What a computation did is visible to everyone it answers.
+/// Every method is thread-safe. Each takes the cache's lock for a step or as many as its complexity says, never
+/// while a computation runs, so that it blocks for as long at most. Keys' `==` and `hash(into:)` run under that
+/// lock and must not call the cache; keys and values are released outside it. What a computation did is visible to
+/// everyone it answers.
 public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let state: ReadWriteLock<CacheState<Key, Value>>
     /// The time since the cache was made, by its clock.
@@ -161,7 +162,7 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
 
     // MARK: Changing
 
-    /// Keeps `value` for `key`, as if it had just been computed.
+    /// Keeps `value` for `key`, as if it had just been computed. O(1) and one key's hashing.
     ///
     /// A computation under way still answers those who wait for it, but its value is not kept.
     ///
@@ -175,10 +176,10 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
             return (old, state.insert(value, forKey: key, at: time))
         }
         withExtendedLifetime(evicted) {}
-        return old.flatMap { $0.isExpired ? nil : $0.value }
+        return old.flatMap { $0.isExpired ? nil : $0.entry.value }
     }
 
-    /// Forgets the value of `key`. Whoever asks next has it computed anew.
+    /// Forgets the value of `key`. Whoever asks next has it computed anew. O(1) and one key's hashing.
     ///
     /// A computation under way still answers those who wait for it, but its value is not kept: it may have
     /// begun with what has just become wrong.
@@ -191,7 +192,7 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
             state.flights[key] = nil
             return state.remove(key, at: time)
         }
-        return old.flatMap { $0.isExpired ? nil : $0.value }
+        return old.flatMap { $0.isExpired ? nil : $0.entry.value }
     }
 
     /// Forgets every value, as ``removeValue(forKey:)`` does. O(*n*).
@@ -227,7 +228,7 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
     }
 
     private func ask(_ key: Key, at time: Duration, startsIfMissing: Bool) -> Answer {
-        let (answer, expired) = state.withWriteLock { state -> (Answer, Value?) in
+        let (answer, expired) = state.withWriteLock { state -> (Answer, CacheState<Key, Value>.Entry?) in
             let (kept, expired) = state.value(forKey: key, at: time)
             if let kept { return (.kept(kept), nil) }
             guard startsIfMissing else { return (.nothing, expired) }
@@ -293,7 +294,7 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
 
     private func finish(_ flight: Flight<Value>, _ key: Key, _ result: Result<Value, any Error>) {
         let time = age()
-        let evicted = state.withWriteLock { state -> Value? in
+        let evicted = state.withWriteLock { state -> CacheState<Key, Value>.Entry? in
             // Otherwise it was given up, or what it computes has been overtaken.
             guard state.flights[key] === flight else { return nil }
             state.flights[key] = nil

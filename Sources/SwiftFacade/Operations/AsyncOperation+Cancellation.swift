@@ -11,8 +11,9 @@ extension AsyncOperation {
 
     /// Runs `handler` if the operation is cancelled while executing, at once if it has been.
     ///
-    /// May be called from any thread. The handler runs on the thread that cancels, before the operation
-    /// finishes; it is freed unused once there is a result.
+    /// May be called from any thread. The handler runs once, on the thread that cancels, before the operation
+    /// finishes; it is freed unused once there is a result. Where the cancellation came before the work began, the
+    /// work never runs and neither does the handler.
     public final func onCancel(_ handler: @escaping @Sendable () -> Void) {
         if record.withLock({ $0.addCancelHandler(handler) }) { handler() }
     }

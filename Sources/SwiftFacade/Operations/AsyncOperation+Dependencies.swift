@@ -42,11 +42,12 @@ extension AsyncOperation: GatedOperation {
         }
         // Not freed under the lock.
         withExtendedLifetime(waiting) {}
-        if hasFinished { gate.open() }
+        if hasFinished { gate.open(isNew: true) }
     }
 
-    func dependencyEnded() {
-        if isFreeOfDependencies { announce(.ready) }
+    func gateOpened(isNew: Bool) {
+        let isReady = record.withLock { $0.gateOpened() }
+        if isReady, !isNew { announce(.ready) }
     }
 
     func markDependedUpon() {

@@ -146,7 +146,8 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     public final override var dependencies: [Operation] { record.withLock { $0.edges.map(\.source) } }
 
     /// Begins the work, or settles what was recorded before. Called by the queue, or once by hand for
-    /// an operation that is in none and is ready; anything else is misuse.
+    /// an operation that is in none and is ready; one that has finished is left alone, and anything else is
+    /// misuse. Runs the closure of an operation that has a plain one, and returns when it has returned.
     public final override func start() {
         if !isFreeOfDependencies && !isCancelled {
             misuse(
@@ -245,7 +246,8 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     ///
     /// May be called from any thread, any number of times: the first call decides. Before the operation
     /// has started the outcome is only recorded, and the work will not run. Blocks only as long as the
-    /// ``onFinish(_:)`` hooks, which run here.
+    /// handlers that run here: ``onFinish(_:)`` and ``onChange(_:)`` of this operation, and `onChange` of
+    /// those that become ready by it.
     ///
     /// - Returns: whether this call was the first.
     @discardableResult
@@ -276,6 +278,13 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// May be called from any thread, before the operation has started; adding a dependency twice
     /// changes nothing. A dependency that would close a cycle is misuse and reported with the names of
     /// all operations in it (``cycle(byDependingOn:)`` asks first), one added after the start likewise.
+    ///
+    /// Takes a lock of the process for as long as it looks for a cycle, and asks operations of other classes for
+    /// `isFinished` and `dependencies` under it: an override of those must not add dependencies.
+    ///
+    /// - Complexity: O(*f*) in the unfinished operations of other classes that operations of this module wait
+    ///   for, directly or by others of their kind; and if something waits for this operation already, also in
+    ///   the unfinished operations above `dependency` and their edges.
     public final override func addDependency(_ dependency: Operation) {
         guard let gate = addEdge(to: dependency) else { return }
         super.addDependency(gate)
@@ -286,7 +295,8 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         }
     }
 
-    /// Stops waiting for `dependency`, finished or not: if it was the last, this operation is ready.
+    /// Stops waiting for `dependency`, finished or not: if it was the last, this operation is ready. Does nothing
+    /// where it does not wait for it. May be called from any thread.
     public final override func removeDependency(_ dependency: Operation) {
         let gate: DependencyGate? = record.withLock { record in
             guard let index = record.edges.firstIndex(where: { $0.source === dependency }) else { return nil }

@@ -43,6 +43,8 @@ struct OperationRecord<Output: Sendable> {
     /// Whether there ever was anything to wait for; otherwise the operation has always been ready.
     private var hasWaited = false
     private var isNudging = false
+    /// How many gates are still to be opened.
+    private var shutGates = 0
     private var cancelHandlers: [@Sendable () -> Void] = []
     private var finishHooks: [Hook] = []
     private var lastHook: UInt64 = 0
@@ -55,6 +57,14 @@ struct OperationRecord<Output: Sendable> {
             case .block, .task: true
             case .none, .handler: false
             }
+    }
+
+    var state: OperationState {
+        switch phase {
+        case .waiting: shutGates == 0 || cancelRequested ? .ready : .waiting
+        case .starting, .executing: .executing
+        case .finished: .finished
+        }
     }
 
     // MARK: Starting
@@ -85,7 +95,14 @@ struct OperationRecord<Output: Sendable> {
 
     mutating func addEdge(_ edge: Edge) {
         edges.append(edge)
+        shutGates += 1
         hasWaited = true
+    }
+
+    /// A gate was opened, for the first time; answers whether it was the last.
+    mutating func gateOpened() -> Bool {
+        shutGates -= 1
+        return shutGates == 0 && phase == .waiting
     }
 
     /// Whether the queue is to be nudged: the operation may be in it, ready, and no nudge is on its way.
@@ -156,10 +173,11 @@ struct OperationRecord<Output: Sendable> {
         return (true, phase == .executing && outcome == nil)
     }
 
-    /// Keeps a handler for the delivery of a cancellation; true asks the caller to run it now.
+    /// Keeps a handler for the delivery of a cancellation; true asks the caller to run it now. One that was cancelled
+    /// before its work began never delivers.
     mutating func addCancelHandler(_ handler: @escaping @Sendable () -> Void) -> Bool {
         if outcome != nil { return false }
-        if cancelRequested { return true }
+        if cancelRequested { return phase == .executing }
         cancelHandlers.append(handler)
         return false
     }

@@ -392,6 +392,47 @@ private final class ManualClock: Clock, Sendable {
         #expect(lifetimes.living == 0)
     }
 
+    // A key that asks the cache as it goes would, under the cache's lock, wait for ever.
+    @Test func keysAreReleasedOutsideTheLockToo() async {
+        await #expect(processExitsWith: .success) {
+            final class Key: Hashable, Sendable {
+                let number: Int
+                let look: @Sendable () -> Void
+                init(_ number: Int, _ look: @escaping @Sendable () -> Void) {
+                    self.number = number
+                    self.look = look
+                }
+                deinit { look() }
+                static func == (left: Key, right: Key) -> Bool { left.number == right.number }
+                func hash(into hasher: inout Hasher) { hasher.combine(number) }
+            }
+            alarm(20)
+            let released = Counter()
+            let clock = ManualClock()
+            let cache = SingleFlightCache<Key, Int>(capacity: 2, maximumAge: .seconds(1), clock: clock)
+            let look: @Sendable () -> Void = { [weak cache] in
+                _ = cache?.count
+                released.increment()
+            }
+            let quiet: @Sendable () -> Void = {}
+            for number in 0..<4 { cache.updateValue(number, forKey: Key(number, look)) }
+            guard released.value == 2 else { exit(1) }
+            cache.removeValue(forKey: Key(2, quiet))
+            cache.updateValue(3, forKey: Key(3, quiet))
+            guard released.value == 4 else { exit(2) }
+            cache.updateValue(5, forKey: Key(5, look))
+            cache.removeAll()
+            guard released.value == 5 else { exit(3) }
+            cache.updateValue(6, forKey: Key(6, look))
+            clock.advance(by: .seconds(2))
+            guard cache.cachedValue(forKey: Key(6, quiet)) == nil, released.value == 6 else { exit(4) }
+            cache.updateValue(7, forKey: Key(7, look))
+            clock.advance(by: .seconds(2))
+            guard cache.removeExpired() == 1, released.value == 7 else { exit(5) }
+            exit(EXIT_SUCCESS)
+        }
+    }
+
     @Test func anImpossibleCapacityIsReported() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = SingleFlightCache<Int, Int>(capacity: -1)

@@ -204,7 +204,7 @@ import Testing
         group.enter()
         let report = group.waitReport(timeout: .zero)
         #expect(!report.isFinished && report.running.isEmpty)
-        #expect(report.description == "still running: jobs that entered the group without a token")
+        #expect(report.description.contains("jobs that entered the group without a token"))
         group.leave()
     }
 

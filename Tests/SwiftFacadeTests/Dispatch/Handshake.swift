@@ -26,6 +26,13 @@ final class Handshake: Sendable {
         }
     }
 
+    /// Whether it is given, or will be within some seconds; takes nothing.
+    func isGiven(within seconds: TimeInterval) -> Bool {
+        guard semaphore.wait(timeout: .now() + seconds) == .success else { return false }
+        semaphore.signal()
+        return true
+    }
+
     /// Suspends until given.
     func taken(_ count: Int = 1, _ location: SourceLocation = #_sourceLocation) async {
         await blocking { self.take(count, location) }

@@ -30,6 +30,23 @@ import Testing
         #expect(ran.value == 0 && completions.value == 1)
     }
 
+    @Test func handlersOfOneThatNeverBeginsDoNotRun() async throws {
+        let (told, freed) = (Counter(), Counter())
+        let operation = AsyncOperation<Int>(name: "early") { 1 }
+        do {
+            let captured = Tracked(freed: freed)
+            operation.onCancel {
+                captured.touch()
+                told.increment()
+            }
+            operation.cancel()
+            operation.onCancel { told.increment() }
+        }
+        queue.addOperation(operation)
+        await #expect(throws: OperationCancelled(operation: "early")) { try await operation.value }
+        #expect(told.value == 0 && freed.value == 1)
+    }
+
     // above: executing ................................ succeeds
     // below: waiting    cancelled → finished at once
     // last:  waiting                → runs, is given below's error

@@ -47,6 +47,58 @@ import Testing
         #expect(trace.events == [.ready, .executing, .finished])
     }
 
+    // The handler of `.ready` holds up the thread that makes the operation ready: nothing may begin meanwhile.
+    @Test func readinessIsToldBeforeTheBeginning() async throws {
+        let (begun, told) = (Handshake(), Handshake())
+        let early = Counter()
+        let above = AsyncOperation<Int> { 1 }
+        let below = AsyncOperation<Int> {
+            begun.give()
+            return 2
+        }
+        below.addDependency(above)
+        below.onChange { [weak below] event in
+            guard event == .ready else { return }
+            #expect(below?.state == .ready)
+            if begun.isGiven(within: 0.2) { early.increment() }
+            told.give()
+        }
+        queue.addOperation(below)
+        OperationQueue().addOperation(above)
+        #expect(try await below.value == 2)
+        await told.taken()
+        #expect(early.value == 0)
+    }
+
+    @Test func readinessIsToldOnceHoweverManyDependenciesEndAtOnce() async throws {
+        for _ in 0..<500 {
+            let above = (0..<3).map { number in AsyncOperation<Int> { number } }
+            let below = AsyncOperation<Int> { 3 }
+            for operation in above { below.addDependency(operation) }
+            let trace = Trace<OperationEvent>()
+            below.onChange { trace.add($0) }
+            for operation in above + [below] { queue.addOperation(operation) }
+            _ = try await below.value
+            #expect(trace.events == [.ready, .executing, .finished])
+        }
+    }
+
+    @Test func whatNeverHadToWaitIsNotAnnouncedAsReady() async throws {
+        let above = AsyncOperation<Int> { 1 }.enqueued(on: queue)
+        let block = BlockOperation {}
+        block.start()
+        _ = try await above.value
+        let below = AsyncOperation<Int> { 2 }
+        let trace = Trace<OperationEvent>()
+        below.onChange { trace.add($0) }
+        below.addDependency(above)
+        below.addDependency(block)
+        #expect(below.state == .ready)
+        queue.addOperation(below)
+        _ = try await below.value
+        #expect(trace.events == [.executing, .finished])
+    }
+
     @Test func aCancellationOnTheWayIsAnnouncedOnce() async throws {
         let begun = Handshake()
         let kept = VisibleMutex<Completion<Int>?>(nil)
