@@ -247,6 +247,28 @@ import Testing
 extension DispatchGroup {
     fileprivate func enterTokenAndLeave() { enterToken().leave() }
 
+    // The results of groups that are gone are released when later groups need their place: not under a lock that
+    // their ends need.
+    @Test func resultsNobodyCollectedMayUseGroupsAsTheyGo() async {
+        await #expect(processExitsWith: .success) {
+            final class Leaving: Sendable {
+                let gone: Counter
+                init(_ gone: Counter) { self.gone = gone }
+                deinit {
+                    DispatchGroup().enterToken("last").leave()
+                    gone.increment()
+                }
+            }
+            alarm(20)
+            let gone = Counter()
+            for _ in 0..<100 {
+                DispatchGroup().wrap { (completion: Completion<Leaving>) in completion.succeed(Leaving(gone))
+                }
+            }
+            exit(gone.value > 0 ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
+    }
+
     // One function, written against one type, as an operation and as a job.
     @Test func oneFunctionServesOperationsAndGroups() async throws {
         let cancelled = Counter()

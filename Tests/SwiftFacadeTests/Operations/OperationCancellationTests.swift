@@ -30,6 +30,12 @@ import Testing
         #expect(ran.value == 0 && completions.value == 1)
     }
 
+    @Test func anOperationWithoutANameIsNamedByTypeAndAddress() {
+        let operation = AsyncOperation<Int> { 1 }
+        let address = String(UInt(bitPattern: Unmanaged.passUnretained(operation).toOpaque()), radix: 16)
+        #expect(operation.cancellationError.operation == "AsyncOperation<Int> 0x\(address)")
+    }
+
     @Test func handlersOfOneThatNeverBeginsDoNotRun() async throws {
         let (told, freed) = (Counter(), Counter())
         let operation = AsyncOperation<Int>(name: "early") { 1 }
