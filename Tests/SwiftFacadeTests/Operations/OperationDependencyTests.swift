@@ -162,7 +162,7 @@ import Testing
     // The same race, unforced.
     @Test func addingRacesWithTheEndOfADependency() async throws {
         let other = OperationQueue()
-        for round in 0..<1000 {
+        for round in 0..<300 {
             let above = AsyncOperation<Int> { round }
             let below = above.then { $0 }
             async let ends: Void = blocking { above.start() }

@@ -44,6 +44,8 @@ import Testing
         #expect(operation.state == .waiting)
         queue.enqueue(above, operation)
         _ = try await operation.value
+        // The value may be read before the handlers have been told of the end.
+        await eventually("the end is told") { trace.events.last == .finished }
         #expect(trace.events == [.ready, .executing, .finished])
     }
 
@@ -79,6 +81,8 @@ import Testing
             below.onChange { trace.add($0) }
             for operation in above + [below] { queue.addOperation(operation) }
             _ = try await below.value
+            // The value may be read before the handlers have been told of the end.
+            await eventually("the end is told") { trace.events.last == .finished }
             #expect(trace.events == [.ready, .executing, .finished])
         }
     }
@@ -96,6 +100,7 @@ import Testing
         #expect(below.state == .ready)
         queue.addOperation(below)
         _ = try await below.value
+        await eventually("the end is told") { trace.events.last == .finished }
         #expect(trace.events == [.executing, .finished])
     }
 
