@@ -37,7 +37,7 @@ extension AsyncOperation {
         return settledOutcome
     }
 
-    /// Blocks as ``wait()-(_)`` until the operation has finished or `timeout` is over.
+    /// Blocks as `wait()` until the operation has finished or `timeout` is over.
     ///
     /// - Returns: the result; nil where there was none in time, and the operation goes on.
     @available(
@@ -50,7 +50,7 @@ extension AsyncOperation {
         blockingWait(until: .after(timeout)) ? settledOutcome : nil
     }
 
-    /// Blocks as ``wait()-(_)`` until the operation has finished or `deadline` is reached.
+    /// Blocks as `wait()` until the operation has finished or `deadline` is reached.
     ///
     /// - Returns: the result; nil where there was none in time, and the operation goes on.
     @available(

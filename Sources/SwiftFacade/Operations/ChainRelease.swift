@@ -3,8 +3,8 @@
 // Frees a chain of operations link by link. An operation that never ran holds the one above it, by its
 // edge and by the closure that takes its output, so the end of one is the end of the next: left to the
 // compiler, a chain of some thousands would be freed in as many nested calls and overflow the stack. So an
-// operation that ends hands what it holds to the loop below, which one is running on the thread already
-// if it ends inside another's end.
+// operation that ends hands what it holds to the loop below. Where it ends inside another's end that loop is
+// running on the thread already, and frees it when it comes to it.
 
 import Foundation
 
@@ -31,7 +31,11 @@ enum ChainRelease {
         }
         let pending = Pending(items)
         pthread_setspecific(key, Unmanaged.passUnretained(pending).toOpaque())
-        while !pending.items.isEmpty { pending.items.removeLast() }
+        while !pending.items.isEmpty {
+            // Its end may add to the items: it is released when they are not being changed.
+            let item = pending.items.removeLast()
+            withExtendedLifetime(item) {}
+        }
         withExtendedLifetime(pending) { _ = pthread_setspecific(key, nil) }
     }
 }

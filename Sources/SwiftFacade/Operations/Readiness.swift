@@ -6,13 +6,13 @@
 //   thread that adds it, or opens a gate     thread that opens the last gate
 //   asks isReady: false
 //                                            asks isReady: true; stores true
-//                                            has the queue look for ready operations: not in it yet, or found
+//                                            has the queue search: it is not in it yet
 //   stores false
-//   has the queue look: the copy says false; asks isReady again: true; stores true, and looks no more
+//   has the queue search: the copy says false; asks isReady again: true; stores true, and searches no more
 //
 // The question in the last line is how it can be mended: a queue that asks again, and is told true, gets a nudge,
-// which has it look once more. What looks the same and needs no nudge is the question that posting a change of
-// `isReady` begins with; so we post such changes inside `ReadyPosting.around`, and know the first question there.
+// which has it search once more. Posting a change of `isReady` begins with a question too, which needs no nudge; so
+// such changes are posted inside `ReadyPosting.around`, which knows the first question there.
 //
 // Operations of other kinds have no such help; AsyncOperation's documentation says so.
 
@@ -22,7 +22,7 @@ extension AsyncOperation {
     /// Whether the operation waits for no dependency.
     var isFreeOfDependencies: Bool { super.isReady }
 
-    /// Foundation was told that the operation is ready, and may not look again.
+    /// Foundation is about to be told that the operation is ready, and may not search its queue after that.
     func nudgeQueue() {
         guard record.withLock({ $0.beginNudge() }) else { return }
         // Once the caller is through with storing the answer, or later.
@@ -50,8 +50,8 @@ enum ReadyPosting {
         return key
     }()
 
-    /// Runs `post`, in which Foundation asks `operation` whether it is ready before it stores the answer and has
-    /// the queue look.
+    /// Runs `post`, in which Foundation asks `operation` whether it is ready, stores the answer and has the queue
+    /// search, in this order.
     static func around(_ operation: Operation, _ post: () -> Void) {
         let before = pthread_getspecific(key)
         let frame = Frame(operation)
