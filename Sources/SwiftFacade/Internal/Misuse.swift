@@ -45,6 +45,9 @@ func tellMisuse(_ call: String, _ object: String, _ sentence: String) {
 /// The object's name in quotes, or else its type and address.
 func misuseName(_ name: String?, of object: AnyObject) -> String {
     if let name, !name.isEmpty { return "\"\(name)\"" }
-    let address = UInt(bitPattern: ObjectIdentifier(object).hashValue)
+    let address = UInt(bitPattern: ObjectIdentifier(object))
     return "\(type(of: object)) 0x\(String(address, radix: 16))"
 }
+
+/// The object's name as it is, or else its type and address.
+func bareMisuseName(_ name: String?, of object: AnyObject) -> String { name ?? misuseName(nil, of: object) }

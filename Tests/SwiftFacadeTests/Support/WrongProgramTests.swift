@@ -215,6 +215,66 @@ import Testing
                 """,
             complaint: "risks causing data races"
         ),
+        Program(
+            claim: "a task without an await is told what blocks, and what to use: an operation",
+            right: """
+                func f(_ operation: AsyncOperation<Int>) { Task { _ = try await operation.wait() } }
+                """,
+            wrong: """
+                func f(_ operation: AsyncOperation<Int>) { Task { _ = operation.wait() } }
+                """,
+            complaint: "it would block a thread of the cooperative pool; use `try await wait()`"
+        ),
+        Program(
+            claim: "an async function is asked to suspend where an operation would block",
+            right: """
+                func f(_ operation: AsyncOperation<Int>) async throws { _ = try await operation.wait(timeout: .zero) }
+                """,
+            wrong: """
+                func f(_ operation: AsyncOperation<Int>) async throws { _ = operation.wait(timeout: .zero) }
+                """,
+            complaint: "not marked with 'await'"
+        ),
+        Program(
+            claim: "a task without an await is told what blocks: a group",
+            right: """
+                func f(_ group: DispatchGroup) { Task { _ = try await group.waitReport(timeout: nil) } }
+                """,
+            wrong: """
+                func f(_ group: DispatchGroup) { Task { _ = group.waitReport(timeout: nil) } }
+                """,
+            complaint: "use `try await waitReport(timeout:)`"
+        ),
+        Program(
+            claim: "a task without an await is told what blocks: a map over threads",
+            right: """
+                func f(_ numbers: [Int]) { Task { _ = try await numbers.concurrentMap { $0 + 1 } } }
+                """,
+            wrong: """
+                func f(_ numbers: [Int]) { Task { _ = numbers.concurrentMap { $0 + 1 } } }
+                """,
+            complaint: "put `try await` before the call"
+        ),
+        Program(
+            claim: "a task without an await is told what blocks: a cache",
+            right: """
+                func f(_ cache: SingleFlightCache<Int, Int>) { Task { _ = try await cache.value(forKey: 1) { 1 } } }
+                """,
+            wrong: """
+                func f(_ cache: SingleFlightCache<Int, Int>) { Task { _ = try cache.value(forKey: 1) { 1 } } }
+                """,
+            complaint: "use `try await value(forKey:orCompute:)`"
+        ),
+        Program(
+            claim: "async code does not wait for a queue by blocking",
+            right: """
+                func f(_ queue: DispatchQueue) async throws { try await GCD.run(on: queue) {} }
+                """,
+            wrong: """
+                func f(_ queue: DispatchQueue) async throws { GCD.sync(on: queue) {} }
+                """,
+            complaint: "use `try await GCD.run(on:)`"
+        ),
     ]
 
     @Test(arguments: programs) func theRightTwinCompilesAndTheWrongProgramDoesNot(program: Program) throws {
