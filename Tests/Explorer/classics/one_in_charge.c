@@ -12,9 +12,7 @@
 
 enum role { UNDECIDED, CANDIDATE, IN_CHARGE, IDLE };
 
-static struct {
-    ILK_ATOMIC(uint32_t) role[2];
-} s;
+static struct { ILK_ATOMIC(uint32_t) role[2]; } s;
 
 static void setup(void) {
     s.role[0] = s.role[1] = UNDECIDED;
