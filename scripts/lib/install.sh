@@ -81,7 +81,7 @@ require_swift() {
         done
     fi
     if ! command -v swift >/dev/null 2>&1; then
-        echo "error: no Swift toolchain found. Interlock needs Swift 6.1 or later: see https://www.swift.org/install/" >&2
+        echo "error: no Swift toolchain found. Interlock needs Swift 6.2 or later: see https://www.swift.org/install/" >&2
         return 1
     fi
     info=$(swift -print-target-info) || return 1

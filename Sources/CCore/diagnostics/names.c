@@ -6,9 +6,8 @@
  */
 #include "diagnostics/names.h"
 
+#include "threads/bsd.h"
 #include "threads/native.h"
-#include <bsd/string.h>
-#include <bsd/sys/queue.h>
 #include <interlock/diagnostics.h>
 #include <interlock/inline/atomic.h>
 #include <stdint.h>

@@ -19,8 +19,8 @@
 
 #if !ILK__PARK_FUTEX
 
+#include "threads/bsd.h"
 #include "threads/native.h"
-#include <bsd/sys/queue.h>
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -24,12 +24,13 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dl_iterate_phdr */
 #endif
+#include "rwlock/table.h"
+
 #include "threads/port.h"
 
 #if ILK__PORT_ELF
 
 #include "diagnostics/misuse.h"
-#include "rwlock/table.h"
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
