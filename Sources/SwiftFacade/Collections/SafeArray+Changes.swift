@@ -61,37 +61,39 @@ extension SafeArray where Element: Sendable {
     ///   - queue: Where to call. The main queue drains only in a program that runs it: an `async` main,
     ///     `dispatchMain()` or a run loop.
     ///   - handler: Called with each change.
-    /// - Returns: The subscription; the announcements end when it is cancelled or released.
+    /// - Returns: The subscription; the announcements end when it is cancelled or released, which may be done anywhere.
     public func changes(
         deliverOn queue: DispatchQueue = .main,
         _ handler: @escaping @Sendable (Change) -> Void
     ) -> ChangeSubscription {
-        subscribe(ChangeMailbox(queue: queue, handler: handler))
+        subscribe(queue, handler)
     }
 
-    /// Every change from now on, as an asynchronous sequence. It does not end by itself: leave the loop,
-    /// or cancel its task.
+    /// Every change from now on, in order, as an asynchronous sequence. It ends when the task is cancelled, and, after
+    /// the last change, when the array is gone; leaving the loop and the sequence ends it too.
     ///
-    /// Changes are kept until they are asked for; a consumer that is slower than the writers for ever
-    /// needs memory for ever.
+    /// Writers keep each change and wake the consumer. Comparing and delivering are done by the consumer, so that no
+    /// writer works for another. Each change goes to one consumer of a sequence; take a sequence for each who wants
+    /// all of them. Changes are kept until they are asked for: a consumer that is always slower than the writers needs
+    /// more and more memory.
     public var changesSequence: AsyncStream<Change> {
         makeChangesSequence()
     }
 }
 
 extension SafeArray: ChangeSource {
-    func whileSettled<Result>(_ body: () -> Result) -> Result {
-        let section = storage.lockForReading("changes")
-        defer { storage.unlockForReading(section) }
-        return body()
-    }
-
-    func announcement(of change: Change) -> Change? {
+    static func announcement(of change: Change) -> Change? {
         change.withoutEqualEnds
     }
 
     func updateObservers(_ body: (Observers?) -> Observers?) {
-        storage.write("changes(deliverOn:)") { $0.observers = body($0.observers) }
+        // Handlers of the caller's hang on them: released after the lock.
+        var before: Observers?
+        storage.write("changes(deliverOn:)") { state in
+            before = state.observers
+            state.observers = body(before)
+        }
+        withExtendedLifetime(before) {}
     }
 }
 

@@ -85,6 +85,7 @@ extension SafeArray {
                     )
                 }
                 storage.endWriting()
+                withExtendedLifetime(before) {}
                 observers?.announce(self)
             }
             let location = storage.location

@@ -50,11 +50,12 @@ extension SafeArray {
             let observers = location.pointee.state.observers
             let range = checked("subscript", range, count: location.pointee.state.elements.count)
             var several = Array(location.pointee.state.elements[range])
-            let before = observers == nil ? [] : several
             defer {
-                observers?.record(.replacement(at: range.lowerBound, old: before, new: several))
+                let removed = Self.kept(location.pointee.state.elements[range], observers)
+                observers?.record(.replacement(at: range.lowerBound, old: removed, new: several))
                 location.pointee.state.elements.replaceSubrange(range, with: several)
                 storage.endWriting()
+                withExtendedLifetime(removed) {}
                 observers?.announce(self)
             }
             yield &several
@@ -161,9 +162,12 @@ extension SafeArray {
     /// - Precondition: Each range lies within the indices.
     @inlinable
     public func removeSubranges(_ subranges: RangeSet<Int>) {
+        var removed: [Element] = []
+        defer { withExtendedLifetime(removed) {} }
         changeWhole("removeSubranges") { elements in
             for range in subranges.ranges {
-                _ = checked("removeSubranges", AskedRange(range), count: elements.count)
+                let range = checked("removeSubranges", AskedRange(range), count: elements.count)
+                removed += Self.kept(elements[range], nil)
             }
             elements.removeSubranges(subranges)
         }
@@ -219,13 +223,14 @@ extension SafeArray {
 
     @inlinable
     func replace(_ range: AskedRange, with added: [Element]) {
-        changeByClosure("replaceSubrange(_:with:)") { elements, observers in
+        let removed = change("replaceSubrange(_:with:)") { elements, observers in
             let range = checked("replaceSubrange(_:with:)", range, count: elements.count)
-            observers?.record(
-                .replacement(at: range.lowerBound, old: Array(elements[range]), new: added)
-            )
+            let removed = Self.kept(elements[range], observers)
             elements.replaceSubrange(range, with: added)
+            observers?.record(.replacement(at: range.lowerBound, old: removed, new: added))
+            return removed
         }
+        withExtendedLifetime(removed) {}
     }
 }
 

@@ -4,9 +4,11 @@
 // subscription ends.
 
 import Dispatch
-import Interlock
+import Foundation
 import Synchronization
 import Testing
+
+@testable import Interlock
 
 /// What the scenario calls for: made once however many are first, adding is a write, reading is a copy.
 private final class PhotoManager: Sendable {
@@ -170,6 +172,156 @@ private final class PhotoManager: Sendable {
         let idle = Task { for await _ in array.changesSequence {} }
         idle.cancel()
         await idle.value
+    }
+
+    /// However many others announce, a writer delivers nothing for a sequence: comparing, which is the first step of a
+    /// delivery, happens where the consumer is.
+    @Test func writersDeliverNothingForASequence() async {
+        let array = SafeArray([Compared(0)])
+        let changes = array.changesSequence
+        let listener = Task {
+            var heard: [Int] = []
+            for await case .replacement(_, _, let new) in changes {
+                heard.append(new[0].value)
+                if heard.count == 600 { break }
+            }
+            return heard
+        }
+        let order = SafeArray<Int>()
+        onThreads(3) { thread in
+            Compared.isWriter = true
+            for step in 1...200 {
+                array.withWriteLock { elements in
+                    elements[0] = Compared(thread * 1_000 + step)
+                    order.append(elements[0].value)
+                }
+            }
+        }
+        #expect(await listener.value == order.snapshot)
+        #expect(Compared.byWriters.load(ordering: .relaxed) == 0)
+    }
+
+    /// Notes whether those who compare it write as well.
+    private struct Compared: Equatable, Sendable {
+        static let byWriters = Atomic<Int>(0)
+        static var isWriter: Bool {
+            get { Thread.current.threadDictionary["writer"] != nil }
+            set { Thread.current.threadDictionary["writer"] = newValue ? true : nil }
+        }
+        let value: Int
+
+        init(_ value: Int) { self.value = value }
+
+        static func == (left: Self, right: Self) -> Bool {
+            if isWriter { byWriters.add(1, ordering: .relaxed) }
+            return left.value == right.value
+        }
+    }
+
+    @Test func eachChangeGoesToOneOfSeveralConsumersOfASequence() async {
+        let array = SafeArray<Int>()
+        let changes = array.changesSequence
+        let heard = SafeArray<Int>()
+        let listeners = (0..<3).map { _ in
+            Task {
+                for await case .insertion(_, let elements) in changes { heard.append(contentsOf: elements) }
+            }
+        }
+        onThreads(2) { thread in
+            for step in 0..<300 { array.append(thread * 300 + step) }
+        }
+        #expect(await eventuallySuspending { heard.count == 600 })
+        #expect(Set(heard.snapshot) == Set(0..<600))
+        for listener in listeners { listener.cancel() }
+        for listener in listeners { await listener.value }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aSequenceEndsWhenItsArrayIsGone() async {
+        var array: SafeArray<Int>? = []
+        let changes = array!.changesSequence
+        array!.append(1)
+        array!.append(2)
+        array = nil
+        var heard = 0
+        for await _ in changes { heard += 1 }
+        #expect(heard == 2)
+    }
+
+    // MARK: Ending a subscription
+
+    /// In closures of the array that it observes, whose lock the thread holds.
+    @Test(.timeLimit(.minutes(1))) func aSubscriptionMayEndInsideAClosureOfItsArray() async {
+        await #expect(processExitsWith: .success) {
+            let array = SafeArray([1])
+            let heard = SafeArray<Int>()
+            let cancelled = array.changes(deliverOn: .global()) { _ in heard.append(1) }
+            var dropped: ChangeSubscription? = array.changes(deliverOn: .global()) { _ in heard.append(1) }
+            var sequence: AsyncStream? = array.changesSequence
+            let changes = array.changesSequence
+            let listener = Task { for await _ in changes { heard.append(1) } }
+            let kept = SafeArray<Int>()
+            let witness = array.changes(deliverOn: .global()) { _ in kept.append(1) }
+            array.withWriteLock { _ in cancelled.cancel() }
+            array.withReadLock { _ in dropped = nil }
+            array.update(at: 0) { _ in sequence = nil }
+            array.removeAll { _ in
+                listener.cancel()
+                return false
+            }
+            await listener.value
+            array.append(2)
+            while kept.isEmpty { await Task.yield() }
+            _ = (dropped, sequence, witness)
+            if !heard.isEmpty { exit(1) }
+        }
+    }
+
+    /// The first write after that no longer finds it.
+    @Test func theArrayForgetsASubscriptionThatHasEnded() {
+        let array = SafeArray([1, 2, 3])
+        let subscription = array.changes(deliverOn: .global()) { _ in }
+        subscription.cancel()
+        #expect(array.storage.state.observers != nil)
+        array.append(4)
+        #expect(array.storage.state.observers == nil)
+        for _ in 0..<100 { array.changes(deliverOn: .global()) { _ in }.cancel() }
+        let last = array.changes(deliverOn: .global()) { _ in }
+        #expect(array.storage.state.observers?.count == 1)
+        withExtendedLifetime(last) {}
+    }
+
+    @Test func endingLetsGoOfTheHandlerAtOnce() {
+        let counter = LifetimeCounter()
+        let array = SafeArray([1])
+        let subscription = array.changes(deliverOn: .global()) { [captured = Counted(1, counter)] _ in
+            _ = captured
+        }
+        #expect(counter.living == 1)
+        subscription.cancel()
+        #expect(counter.living == 0)
+    }
+
+    /// What a subscriber has not heard is released when it leaves, outside every lock: it may call the array.
+    @Test(.timeLimit(.minutes(1))) func elementsThatNobodyHeardOfMayCallTheArray() async {
+        await #expect(processExitsWith: .success) {
+            final class Caller: Sendable {
+                let array: SafeArray<Caller?>
+                init(_ array: SafeArray<Caller?>) { self.array = array }
+                deinit { array.append(nil) }
+            }
+            let array = SafeArray<Caller?>()
+            let queue = DispatchQueue(label: "at rest", attributes: .initiallyInactive)
+            let onQueue = array.changes(deliverOn: queue) { _ in }
+            var sequence: AsyncStream? = array.changesSequence
+            array.append(Caller(array))
+            _ = array.popLast()
+            onQueue.cancel()
+            if array.count != 0 { exit(1) }
+            sequence = nil
+            if array.count != 1 { exit(2) }
+            _ = sequence
+            queue.activate()
+        }
     }
 
     @Test func observersDoNotKeepTheArrayOrItsElements() {

@@ -377,7 +377,7 @@ import Testing
             let set: SafeSet = [1]
             set.removeAll { $0 == set.count }
         }
-        #expect(inside?.report.contains("called from inside withWriteLock of the same object") == true)
+        #expect(inside?.report.contains("called from inside removeAll(where:) of the same object") == true)
     }
 
     @Test func conformancesAreThoseOfTheContents() throws {
