@@ -309,18 +309,24 @@ private final class PhotoManager: Sendable {
                 init(_ array: SafeArray<Caller?>) { self.array = array }
                 deinit { array.append(nil) }
             }
-            let array = SafeArray<Caller?>()
             let queue = DispatchQueue(label: "at rest", attributes: .initiallyInactive)
-            let onQueue = array.changes(deliverOn: queue) { _ in }
-            var sequence: AsyncStream? = array.changesSequence
-            array.append(Caller(array))
-            _ = array.popLast()
+            let told = SafeArray<Caller?>()
+            let onQueue = told.changes(deliverOn: queue) { _ in }
+            told.append(Caller(told))
+            _ = told.popLast()
+            if told.count != 0 { exit(1) }
             onQueue.cancel()
-            if array.count != 0 { exit(1) }
-            sequence = nil
-            if array.count != 1 { exit(2) }
-            _ = sequence
+            if told.count != 1 { exit(2) }
             queue.activate()
+
+            let asked = SafeArray<Caller?>()
+            var sequence: AsyncStream? = asked.changesSequence
+            asked.append(Caller(asked))
+            _ = asked.popLast()
+            if asked.count != 0 { exit(3) }
+            sequence = nil
+            if asked.count != 1 { exit(4) }
+            _ = sequence
         }
     }
 
