@@ -31,10 +31,11 @@ extension SafeArray {
 
         private func replace(_ index: Int, _ count: Int, with new: [Element], in elements: inout [Element]) {
             guard index >= 0, index <= elements.count - count else {
+                let (end, overflows) = index.addingReportingOverflow(count)
                 misuse(
                     "SafeArray<\(Element.self)>.Change.apply(to:)",
                     nil,
-                    "of \(elements.count) elements, those at \(index)..<\(index + count) are not there to be changed"
+                    "of \(elements.count) elements, those at \(index)..<\(overflows ? .max : end) are not there to be changed"
                 )
             }
             elements.replaceSubrange(index..<index + count, with: new)

@@ -117,6 +117,23 @@ private final class PhotoManager: Sendable {
         )
     }
 
+    @Test func aChangeAtNoIndexIsReportedToo() async {
+        let last = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            var elements = [1]
+            SafeArray<Int>.Change.removal(at: .max, elements: [2]).apply(to: &elements)
+        }
+        #expect(
+            last?.report.contains(
+                "of 1 elements, those at 9223372036854775807..<9223372036854775807 are not there to be changed\n"
+            ) == true
+        )
+        let negative = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            var elements = [1]
+            SafeArray<Int>.Change.insertion(at: .min, elements: [2]).apply(to: &elements)
+        }
+        #expect(negative?.report.contains("those at -9223372036854775808..<-9223372036854775808 are not") == true)
+    }
+
     @Test func whatLeavesEverythingEqualIsNotAnnounced() async {
         let array: SafeArray = [1, 2, 3]
         let heard = SafeArray<SafeArray<Int>.Change>()

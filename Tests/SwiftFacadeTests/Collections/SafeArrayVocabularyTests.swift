@@ -217,6 +217,37 @@ import Testing
         #expect(array.prefix(7).allSatisfy { $0 == 2_000 } && array.last == 6_000)
     }
 
+    /// A range expression that only its own code understands; it needs the end.
+    private struct Last: RangeExpression {
+        let count: Int
+        func relative<C: Collection>(to collection: C) -> Range<Int> where C.Index == Int {
+            max(collection.startIndex, collection.endIndex - count)..<collection.endIndex
+        }
+        func contains(_ element: Int) -> Bool { false }
+    }
+
+    @Test func rangesOfTheCallersOwnMeanWhatTheyMeanToAnArray() async {
+        var model = Array(0..<8)
+        let array = SafeArray(model)
+        #expect(array[Last(count: 3)] == Array(model[Last(count: 3)]))
+        model[Last(count: 2)] = [10, 11, 12]
+        array[Last(count: 2)] = [10, 11, 12]
+        #expect(array.snapshot == model)
+        model[Last(count: 3)].reverse()
+        array[Last(count: 3)].reverse()
+        #expect(array.snapshot == model)
+        model.replaceSubrange(Last(count: 1), with: [20, 21])
+        array.replaceSubrange(Last(count: 1), with: [20, 21])
+        #expect(array.snapshot == model)
+        model.removeSubrange(Last(count: 4))
+        array.removeSubrange(Last(count: 4))
+        #expect(array.snapshot == model)
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = SafeArray([1])[Last(count: -1)]
+        }
+        #expect(result?.report.contains("interlock: SafeArray<Int>.subscript(0x") == false, "its own trap")
+    }
+
     @Test func outOfRangeIsNilForTheCheckedForms() {
         let array: SafeArray = ["a", "b"]
         #expect(array.element(at: 1) == "b")
