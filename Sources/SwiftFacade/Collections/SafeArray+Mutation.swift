@@ -9,7 +9,8 @@ extension SafeArray {
 
     /// Adds `element` at the end. Amortised O(1); O(*n*) once while a snapshot is alive.
     @inlinable
-    public func append(_ element: __owned Element) {
+    public func append(_ element: consuming Element) {
+        let element = element
         change("append") { elements, observers in
             elements.append(element)
             observers?.record(.insertion(at: elements.count - 1, elements: [element]))
@@ -39,7 +40,8 @@ extension SafeArray {
     ///
     /// - Precondition: `index` is at least 0 and at most the count.
     @inlinable
-    public func insert(_ element: __owned Element, at index: Int) {
+    public func insert(_ element: consuming Element, at index: Int) {
+        let element = element
         change("insert(_:at:)") { elements, observers in
             guard index >= 0, index <= elements.count else {
                 outOfRange("insert(_:at:)", index, count: elements.count)
@@ -238,8 +240,9 @@ extension SafeArray {
     /// - Precondition: `index` is at least 0 and less than the count.
     @inlinable
     @discardableResult
-    public func replace(at index: Int, with element: __owned Element) -> Element {
-        change("replace(at:with:)") { elements, observers in
+    public func replace(at index: Int, with element: consuming Element) -> Element {
+        let element = element
+        return change("replace(at:with:)") { elements, observers in
             guard index >= 0, index < elements.count else {
                 outOfRange("subscript", index, count: elements.count)
             }

@@ -35,6 +35,9 @@
 /// that do both (``popLast()``, ``element(at:)``, ``update(at:_:)``, ``appendIfAbsent(_:)``), or
 /// ``withWriteLock(_:)`` for steps of your own. `array[i] += 1` is one step.
 ///
+/// Two shared arrays are the same if they are one object (`===`); to compare contents, compare snapshots. There is no
+/// `==` and no hash of contents that others may be changing.
+///
 /// What `Array` has and this has not: indices to walk along and slices that share storage, because the next
 /// writer makes them mean something else; pointers and spans, because they must not outlive the lock. Take
 /// them in ``withReadLock(_:)`` or ``withWriteLock(_:)``, or from a ``snapshot``.

@@ -7,8 +7,9 @@ extension SafeDictionary {
     /// average.
     @inlinable
     @discardableResult
-    public func updateValue(_ value: __owned Value, forKey key: Key) -> Value? {
-        change("updateValue(_:forKey:)") { entries, observers in
+    public func updateValue(_ value: consuming Value, forKey key: Key) -> Value? {
+        let value = value
+        return change("updateValue(_:forKey:)") { entries, observers in
             var before: Value?
             if _isPOD(Key.self) {
                 before = entries.updateValue(value, forKey: key)
@@ -58,8 +59,9 @@ extension SafeDictionary {
     /// - Complexity: O(1) on average.
     @inlinable
     @discardableResult
-    public func insertIfAbsent(_ value: __owned Value, forKey key: Key) -> Bool {
-        change("insertIfAbsent(_:forKey:)") { entries, observers in
+    public func insertIfAbsent(_ value: consuming Value, forKey key: Key) -> Bool {
+        let value = value
+        return change("insertIfAbsent(_:forKey:)") { entries, observers in
             guard entries.index(forKey: key) == nil else { return false }
             entries[key] = value
             observers?.record(from: nil, to: value, forKey: key)

@@ -17,7 +17,8 @@
 /// let image = images.value(forKey: name, orInsert: decode(name))  // computed at most once
 /// ```
 ///
-/// What `Dictionary` has and this has not are its indices, which the next writer makes invalid.
+/// What `Dictionary` has and this has not: its indices, which the next writer makes invalid, and equality and a hash
+/// of the contents, which others may be changing. Compare snapshots.
 ///
 /// Two calls are two steps. Use those that do both (``value(forKey:orInsert:)``,
 /// ``insertIfAbsent(_:forKey:)``, ``mutateValue(forKey:default:_:)``, in-place subscripts), or

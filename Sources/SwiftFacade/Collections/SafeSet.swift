@@ -16,6 +16,9 @@ import Dispatch
 /// if seen.insert(url).inserted { crawl(url) }
 /// ```
 ///
+/// Equality and a hash of contents that others may be changing it has not. Compare snapshots, or ask
+/// ``isSubset(of:)`` and the others.
+///
 /// A closure given to a set must not call the same set: that is reported, and ends the process. The same holds for
 /// the `deinit` of what a closure releases itself. Members that the set's own verbs take out are released after the
 /// lock has been given up: their `deinit` may call the set.
@@ -179,7 +182,8 @@ public final class SafeSet<Element: Hashable> {
     /// - Returns: Whether it was inserted, and the member that is in the set now.
     @inlinable
     @discardableResult
-    public func insert(_ member: __owned Element) -> (inserted: Bool, memberAfterInsert: Element) {
+    public func insert(_ member: consuming Element) -> (inserted: Bool, memberAfterInsert: Element) {
+        let member = member
         // One that is not inserted is released after the lock.
         defer { withExtendedLifetime(member) {} }
         return change("insert") { members, observers in
@@ -195,8 +199,9 @@ public final class SafeSet<Element: Hashable> {
     /// - Returns: The member that was replaced, or `nil`.
     @inlinable
     @discardableResult
-    public func update(with member: __owned Element) -> Element? {
-        change("update(with:)") { members, observers in
+    public func update(with member: consuming Element) -> Element? {
+        let member = member
+        return change("update(with:)") { members, observers in
             let replaced = members.update(with: member)
             if let replaced { observers?.record(.removal(replaced)) }
             observers?.record(.insertion(member))

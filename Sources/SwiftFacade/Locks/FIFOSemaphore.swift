@@ -46,8 +46,22 @@ public final class FIFOSemaphore: Sendable {
         self.permits = CObject { ilk_semaphore_init($0, UInt32(permits)) }
     }
 
+    /// A semaphore that holds `permits` and has a name, which reports of misuse give. Allocates.
+    ///
+    /// - Precondition: `permits` is at least 0 and at most 268,435,455.
+    /// - Parameter name: Kept up to 63 bytes of UTF-8.
+    public convenience init(permits: Int, name: String) {
+        self.init(permits: permits)
+        setName(name, of: self.permits.pointer)
+    }
+
     deinit {
         ilk_semaphore_destroy(permits.pointer)
+    }
+
+    /// The name that the semaphore was made with, or `nil`. Thread-safe; blocks briefly.
+    public var name: String? {
+        Interlock.name(of: permits.pointer)
     }
 
     // MARK: Blocking

@@ -34,6 +34,20 @@ public final class Latch: Sendable {
         latch = CObject { ilk_latch_init($0, UInt32(count)) }
     }
 
+    /// A latch that opens after `count` calls and has a name, which reports of misuse give. Allocates.
+    ///
+    /// - Precondition: `count` is at least 0 and at most 2,147,483,647.
+    /// - Parameter name: Kept up to 63 bytes of UTF-8.
+    public convenience init(count: Int, name: String) {
+        self.init(count: count)
+        setName(name, of: latch.pointer)
+    }
+
+    /// The name that the latch was made with, or `nil`. Thread-safe; blocks briefly.
+    public var name: String? {
+        Interlock.name(of: latch.pointer)
+    }
+
     /// Counts one down; at zero opens the latch for good and wakes everyone. Never blocks.
     ///
     /// - Precondition: The latch is not open. One call too many is reported and ends the process.

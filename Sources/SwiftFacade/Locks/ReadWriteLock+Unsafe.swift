@@ -10,14 +10,14 @@ extension ReadWriteLock where Value: ~Copyable {
     /// The lock and the value as a raw pair, to be locked and unlocked by hand.
     ///
     /// The view is valid as long as the lock lives, and does not keep it alive.
-    @inlinable
+    @unsafe @inlinable
     public var unsafeView: UnsafeView {
         UnsafeView(handle: storage.lock, value: storage.value)
     }
 
     /// A reader–writer lock without its safety: each `lock` call needs exactly one matching `unlock`, on
     /// every path, and the value may be touched only in between.
-    @frozen
+    @unsafe @frozen
     public struct UnsafeView {
         // First of the two, for the reason given at GuardedStorage.value.
 

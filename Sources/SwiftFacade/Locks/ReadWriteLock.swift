@@ -50,9 +50,22 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
         storage = GuardedStorage(initialValue)
     }
 
+    /// A free lock that guards `initialValue` and has a name, which reports of misuse give. Allocates.
+    ///
+    /// - Parameter name: Kept up to 63 bytes of UTF-8.
+    public init(_ initialValue: consuming Value, name: String) {
+        self.init(initialValue)
+        setName(name, of: storage.base)
+    }
+
+    /// The name that the lock was made with, or `nil`. Thread-safe; blocks briefly.
+    public var name: String? {
+        Interlock.name(of: storage.base)
+    }
+
     @inlinable
     deinit {
-        // Reports a lock that is still held: a raw pair left open.
+        // Takes the name away. Reports a lock that is still held: a raw pair left open.
         ilk_rwlock_destroy(storage.lock)
     }
 
@@ -174,5 +187,10 @@ extension ReadWriteLock where Value == Void {
     @inlinable
     public init() {
         self.init(())
+    }
+
+    /// A free lock for something that lives elsewhere, with a name. Allocates.
+    public init(name: String) {
+        self.init((), name: name)
     }
 }

@@ -12,7 +12,7 @@ import Testing
     typealias Calls = [String: [String]]
 
     static let ofArrays: Calls = [
-        "+=(_:_:)": ["x += [1]"], "==(_:_:)": ["_ = x == x"], "append(_:)": ["x.append(1)"],
+        "+=(_:_:)": ["x += [1]"], "append(_:)": ["x.append(1)"],
         "append(_:unless:)": ["x.append(1) { $0 == 1 }", "try x.append(1, unless: refuse)"],
         "append(contentsOf:)": ["x.append(contentsOf: [1])"], "appendIfAbsent(_:)": ["x.appendIfAbsent(1)"],
         "capacity": ["_ = x.capacity"], "changes(deliverOn:_:)": ["_ = x.changes { _ in }"],
@@ -31,7 +31,7 @@ import Testing
         ],
         "firstIndex(of:)": ["_ = x.firstIndex(of: 1)"],
         "firstIndex(where:)": ["_ = x.firstIndex { $0 == 1 }", "_ = try x.firstIndex(where: refuse)"],
-        "hash(into:)": ["x.hash(into: &hasher)"], "indices(of:)": ["_ = x.indices(of: 1)"],
+        "indices(of:)": ["_ = x.indices(of: 1)"],
         "indices(where:)": ["_ = x.indices { $0 == 1 }"], "insert(_:at:)": ["x.insert(1, at: 0)"],
         "insert(contentsOf:at:)": ["x.insert(contentsOf: [1], at: 0)"], "isEmpty": ["_ = x.isEmpty"],
         "last": ["_ = x.last"],
@@ -45,14 +45,17 @@ import Testing
         "prefix(_:)": ["_ = x.prefix(1)", "for _ in x.prefix(1) {}"],
         "prefix(through:)": ["_ = x.prefix(through: 1)"],
         "prefix(upTo:)": ["_ = x.prefix(upTo: 1)"], "randomElement()": ["_ = x.randomElement()"],
-        "randomElement(using:)": ["_ = x.randomElement(using: &generator)"], "remove(at:)": ["x.remove(at: 0)"],
+        "randomElement(using:)": ["_ = x.randomElement(using: &generator)"],
+        "remove(at:)": ["x.remove(at: 0)"],
         "removeAll(keepingCapacity:)": ["x.removeAll()", "x.removeAll(keepingCapacity: true)"],
         "removeAll(where:)": ["x.removeAll { $0 == 1 }", "try x.removeAll(where: refuse)"],
         "removeFirst()": ["x.removeFirst()"], "removeFirst(_:)": ["x.removeFirst(1)"],
         "removeFirst(equalTo:)": ["x.removeFirst(equalTo: 1)"],
         "removeFirst(where:)": ["x.removeFirst { $0 == 1 }", "try x.removeFirst(where: refuse)"],
         "removeLast()": ["x.removeLast()"], "removeLast(_:)": ["x.removeLast(1)"],
-        "removeSubrange(_:)": ["x.removeSubrange(0..<1)", "x.removeSubrange(0...1)", "x.removeSubrange(1...)"],
+        "removeSubrange(_:)": [
+            "x.removeSubrange(0..<1)", "x.removeSubrange(0...1)", "x.removeSubrange(1...)",
+        ],
         "removeSubranges(_:)": ["x.removeSubranges(x.indices(of: 1))"],
         "replace(at:with:)": ["x.replace(at: 0, with: 1)"], "replaceAll(with:)": ["x.replaceAll(with: [])"],
         "replaceSubrange(_:with:)": [
@@ -75,7 +78,7 @@ import Testing
     ]
 
     static let ofDictionaries: Calls = [
-        "==(_:_:)": ["_ = x == x"], "capacity": ["_ = x.capacity"],
+        "capacity": ["_ = x.capacity"],
         "changes(deliverOn:_:)": ["_ = x.changes { _ in }"], "changesSequence": ["_ = x.changesSequence"],
         "compactMapValues(_:)": ["_ = x.compactMapValues { Int?($0) }"],
         "contains(key:)": ["_ = x.contains(key: 1)"],
@@ -83,7 +86,7 @@ import Testing
         "debugDescription": ["_ = x.debugDescription"], "description": ["_ = x.description"],
         "drain()": ["_ = x.drain()"], "encode(to:)": ["try x.encode(to: encoder)"],
         "filter(_:)": ["_ = x.filter { $0.key == 1 }", "_ = try x.filter { try refuse($0.key) }"],
-        "first": ["_ = x.first"], "hash(into:)": ["x.hash(into: &hasher)"],
+        "first": ["_ = x.first"],
         "insertIfAbsent(_:forKey:)": ["x.insertIfAbsent(1, forKey: 1)"], "isEmpty": ["_ = x.isEmpty"],
         "keys": ["_ = x.keys"], "makeIterator()": ["_ = x.makeIterator()"],
         "mapValues(_:)": ["_ = x.mapValues { $0 + 1 }"],
@@ -98,7 +101,8 @@ import Testing
         "randomElement(using:)": ["_ = x.randomElement(using: &generator)"],
         "removeAll(keepingCapacity:)": ["x.removeAll()", "x.removeAll(keepingCapacity: true)"],
         "removeAll(where:)": ["x.removeAll { key, _ in key == 1 }"],
-        "removeValue(forKey:)": ["x.removeValue(forKey: 1)"], "replaceAll(with:)": ["x.replaceAll(with: [:])"],
+        "removeValue(forKey:)": ["x.removeValue(forKey: 1)"],
+        "replaceAll(with:)": ["x.replaceAll(with: [:])"],
         "reserveCapacity(_:)": ["x.reserveCapacity(1)"], "snapshot": ["_ = x.snapshot"],
         "subscript(_:)": ["_ = x[1]", "x[1] = 1", "x[1]? += 1"],
         "subscript(_:default:)": ["_ = x[1, default: 0]", "x[1, default: 0] += 1"],
@@ -113,15 +117,16 @@ import Testing
     ]
 
     static let ofSets: Calls = [
-        "==(_:_:)": ["_ = x == x"], "capacity": ["_ = x.capacity"],
+        "capacity": ["_ = x.capacity"],
         "changes(deliverOn:_:)": ["_ = x.changes { _ in }"], "changesSequence": ["_ = x.changesSequence"],
-        "contains(_:)": ["_ = x.contains(1)"], "count": ["_ = x.count"], "customMirror": ["_ = x.customMirror"],
+        "contains(_:)": ["_ = x.contains(1)"], "count": ["_ = x.count"],
+        "customMirror": ["_ = x.customMirror"],
         "debugDescription": ["_ = x.debugDescription"], "description": ["_ = x.description"],
         "drain()": ["_ = x.drain()"], "encode(to:)": ["try x.encode(to: encoder)"],
         "filter(_:)": ["_ = x.filter { $0 == 1 }", "_ = try x.filter(refuse)"], "first": ["_ = x.first"],
         "formIntersection(_:)": ["x.formIntersection([1])"],
         "formSymmetricDifference(_:)": ["x.formSymmetricDifference([1])"],
-        "formUnion(_:)": ["x.formUnion([1])"], "hash(into:)": ["x.hash(into: &hasher)"],
+        "formUnion(_:)": ["x.formUnion([1])"],
         "insert(_:)": ["x.insert(1)"],
         "intersection(_:)": ["_ = x.intersection([1])"], "isDisjoint(with:)": ["_ = x.isDisjoint(with: [1])"],
         "isEmpty": ["_ = x.isEmpty"], "isStrictSubset(of:)": ["_ = x.isStrictSubset(of: [1])"],

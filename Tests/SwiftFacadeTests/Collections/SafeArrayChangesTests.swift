@@ -131,7 +131,9 @@ private final class PhotoManager: Sendable {
             var elements = [1]
             SafeArray<Int>.Change.insertion(at: .min, elements: [2]).apply(to: &elements)
         }
-        #expect(negative?.report.contains("those at -9223372036854775808..<-9223372036854775808 are not") == true)
+        #expect(
+            negative?.report.contains("those at -9223372036854775808..<-9223372036854775808 are not") == true
+        )
     }
 
     @Test func whatLeavesEverythingEqualIsNotAnnounced() async {

@@ -8,8 +8,11 @@ import Testing
 /// The Swift compiler of the toolchain these tests were built with, on one file that imports the module
 /// under test.
 enum Compiler {
-    static func compile(_ body: String) throws -> (succeeded: Bool, output: String) {
-        try run(body, ["-emit-sil", "-o", "/dev/null"])
+    static func compile(
+        _ body: String,
+        _ options: [String] = []
+    ) throws -> (succeeded: Bool, output: String) {
+        try run(body, ["-emit-sil", "-o", "/dev/null"] + options)
     }
 
     /// The program as the compiler understands it: with each name the declaration that it stands for.
