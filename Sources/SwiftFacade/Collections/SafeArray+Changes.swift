@@ -50,7 +50,7 @@ extension SafeArray.Change: Hashable where Element: Hashable {}
 extension SafeArray where Element: Sendable {
     /// Announces every change from now on, in order, by calling `handler` on `queue`.
     ///
-    /// A change is announced after it has become visible, outside the lock: `handler` may read and change
+    /// A change is announced outside the lock, and who hears of it sees it: `handler` may read and change
     /// the array. Handlers of one subscription run one at a time, also on a concurrent queue. What
     /// ``withWriteLock(_:)`` and the verbs with closures did is announced as one replacement; a change
     /// that left everything equal is not announced where elements are `Equatable`.

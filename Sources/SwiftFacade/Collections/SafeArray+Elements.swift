@@ -115,10 +115,10 @@ extension SafeArray {
     /// a snapshot that would make the next write copy.
     ///
     /// - Precondition: `predicate` does not call this array.
-    // This and contains(where:) rethrow as Sequence's do: with a type for the error they would be chosen over those
-    // by nobody.
     @inlinable
     public func first(where predicate: (Element) throws -> Bool) rethrows -> Element? {
+        // This and contains(where:) rethrow as Sequence's do: forms with a type for the error lose against those, and
+        // nobody would get them.
         try storage.read("first(where:)") { state in
             for element in state.elements where try predicate(element) {
                 return element

@@ -33,7 +33,7 @@ extension SafeDictionary.Change: Hashable where Value: Hashable {}
 extension SafeDictionary where Key: Sendable, Value: Sendable {
     /// Announces every change from now on, in order, by calling `handler` on `queue`.
     ///
-    /// A change is announced after it has become visible, outside the lock: `handler` may read and change
+    /// A change is announced outside the lock, and who hears of it sees it: `handler` may read and change
     /// the dictionary. Handlers of one subscription run one at a time, also on a concurrent queue. What
     /// ``withWriteLock(_:)`` and other verbs did to several entries is announced one by one, in no given
     /// order; an entry that was set to an equal value is not, where values are `Equatable`.

@@ -6,6 +6,11 @@
 // the line's lock and only when the line is empty; a waiter joins the line under the same lock and only
 // after it has found none. Taking a permit without waiting is therefore one atomic operation with no
 // look at the line, and can overtake nobody.
+//
+// Blocking and suspending forms share their names. In async code the compiler takes the suspending one, awaited or not,
+// and answers a call without `await` by "not marked with 'await'"; the texts of `noasync` it shows only where no
+// suspending form is in sight. Overloads are chosen before `await` is looked at: a disfavoured overload, other default
+// arguments, or an extension of a protocol change nothing about it.
 
 import CInterlock
 
@@ -144,7 +149,8 @@ public final class FIFOSemaphore: Sendable {
 
     // MARK: Giving back
 
-    /// Gives `count` permits: to those who wait, in their order; the rest stay. Never blocks on waiters.
+    /// Gives `count` permits: to those who wait, in their order; the rest stay. Waits for
+    /// nobody but for the few instructions in which others take or leave a place in line.
     ///
     /// - Precondition: `count` is not negative, and the semaphore does not come to hold more than it can.
     /// - Complexity: O(permits handed over).

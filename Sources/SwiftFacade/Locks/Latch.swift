@@ -48,7 +48,8 @@ public final class Latch: Sendable {
         Interlock.name(of: latch.pointer)
     }
 
-    /// Counts one down; at zero opens the latch for good and wakes everyone. Never blocks.
+    /// Counts one down; at zero opens the latch for good and wakes everyone. Thread-safe. Waits for nobody but, at
+    /// zero, for the few instructions in which a task takes its place in line.
     ///
     /// - Precondition: The latch is not open. One call too many is reported and ends the process.
     public func countDown() {

@@ -24,7 +24,7 @@ extension ReadWriteLock where Value: ~Copyable {
     /// ```
     ///
     /// Thread-safe; blocks while a writer or another upgradable access holds the lock, and in `upgrade`
-    /// while the present readers finish. Does not allocate.
+    /// while the present readers finish. Allocates in debug builds only.
     ///
     /// - Precondition: The thread does not hold this lock.
     /// - Returns: What `body` returns.
