@@ -275,7 +275,70 @@ import Testing
                 """,
             complaint: "use `try await GCD.run(on:)`"
         ),
+        Program(
+            claim: "a shared lock over what is not Sendable stays on its thread",
+            right: "final class Sound: Sendable { let lock = SharedReadWriteLock([0]) }",
+            wrong: """
+                final class Box { var value = 0 }
+                final class Unsound: Sendable { let lock = SharedReadWriteLock(Box()) }
+                """,
+            complaint: "contains non-Sendable type 'Box'"
+        ),
+        Program(
+            claim: "a shared array is no key by its contents",
+            right:
+                "func f(_ array: SafeArray<Int>) -> Bool { array.snapshot == [1] && Set([array.snapshot]).count == 1 }",
+            wrong: "func f(_ array: SafeArray<Int>) -> Bool { Set([array]).count == 1 }",
+            complaint: "conform to 'Hashable'"
+        ),
+        Program(
+            claim: "two shared dictionaries are not equal by their contents",
+            right:
+                "func f(_ one: SafeDictionary<Int, Int>, _ other: SafeDictionary<Int, Int>) -> Bool { one === other }",
+            wrong:
+                "func f(_ one: SafeDictionary<Int, Int>, _ other: SafeDictionary<Int, Int>) -> Bool { one == other }",
+            complaint: "cannot be applied to two"
+        ),
+        Program(
+            claim: "two shared sets are not equal by their contents",
+            right: "func f(_ one: SafeSet<Int>, _ other: SafeSet<Int>) -> Bool { one === other }",
+            wrong: "func f(_ one: SafeSet<Int>, _ other: SafeSet<Int>) -> Bool { one == other }",
+            complaint: "cannot be applied to two"
+        ),
+        Program(
+            claim: "a task does not block its thread in a semaphore",
+            right: "func f(_ semaphore: FIFOSemaphore) async throws { try await semaphore.wait() }",
+            wrong: "func f(_ semaphore: FIFOSemaphore) async throws { semaphore.wait() }",
+            complaint: "not marked with 'await'"
+        ),
+        Program(
+            claim: "a task does not block its thread in a latch",
+            right: "func f(_ latch: Latch) async throws { _ = try await latch.wait(timeout: .seconds(1)) }",
+            wrong: "func f(_ latch: Latch) async throws { _ = latch.wait(timeout: .seconds(1)) }",
+            complaint: "not marked with 'await'"
+        ),
     ]
+
+    /// In the language's strict mode, which asks for the word `unsafe`.
+    @Test func theRawPairOfALockIsUnsafeAndTheRestIsNot() throws {
+        let strict = ["-strict-memory-safety", "-Werror", "StrictMemorySafety"]
+        let right = try Compiler.compile(
+            """
+            func f(_ lock: borrowing ReadWriteLock<Int>) {
+                lock.withWriteLock { $0 += 1 }
+                unsafe lock.unsafeView.lockForReading()
+            }
+            """,
+            strict
+        )
+        #expect(right.succeeded, "\(right.output)")
+        let wrong = try Compiler.compile(
+            "func f(_ lock: borrowing ReadWriteLock<Int>) { lock.unsafeView.lockForReading() }",
+            strict
+        )
+        #expect(!wrong.succeeded)
+        #expect(wrong.output.contains("uses unsafe constructs"), "\(wrong.output)")
+    }
 
     @Test(arguments: programs) func theRightTwinCompilesAndTheWrongProgramDoesNot(program: Program) throws {
         let right = try Compiler.compile(program.right)
