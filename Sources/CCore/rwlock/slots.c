@@ -13,10 +13,18 @@
  *                                 wakes all; FENCED: by the owner as it takes the block
  *   taken                         0 -> 1 a thread that takes the block (compare-and-swap); 1 -> 0 the
  *                                 owner as it ends
- *   the list of blocks            grows by the thread that has is_growing; writers walk it without
- * Must not happen: a writer misses a block whose owner has already noted a lock. The owner publishes
- * its block (RS1) before its first note (RW10); the writer raises WRITER (RW1) before it reads the
- * count (RS2); all four are sequentially consistent, so one sees the other, as in the handshake.
+ *   the count of blocks           + 1 by a thread that found none free (compare-and-swap from the count it
+ *                                 has walked): a free block at the end, for the first thread that takes it
+ *   the link to the next chunk    NULL -> a chunk, by a thread that is about to raise the count past the one
+ *                                 before (compare-and-swap)
+ * Must not happen: a writer misses a block whose owner has already announced a lock. The owner has read a
+ * count that has its block in it (RS2) before its first announcement (RW10); the writer raises WRITER (RW1)
+ * before it reads the count; all are sequentially consistent, and so is the step that made the count (RS1), so
+ * one sees the other, as in the handshake.
+ *
+ * Each step leaves a table that is whole, so nobody waits for a thread in between: neither fork, nor a signal
+ * handler that has interrupted it. In the child the step that another thread was about to take is not taken;
+ * at worst a chunk that it had just made is nobody's.
  */
 #include "rwlock/slots.h"
 
@@ -25,6 +33,7 @@
 #include "threads/exit.h"
 #include "threads/local.h"
 #include "threads/pages.h"
+#include "threads/signals.h"
 #include "threads/yield.h"
 #include <interlock/park.h>
 #include <pthread.h>
@@ -48,57 +57,76 @@ static bool take(struct ilk__slot_block *block) {
                                        memory_order_relaxed);
 }
 
-/* The right to add to the table. Nobody waits for it but fork: a thread that does not get it is counted in
- * the lock's word this time and asks again at its next read. So a signal handler that comes while its own
- * thread has it does not wait for itself. */
-static bool try_start_growing(void) {
-    /* RS9 acquire, pairs with RS10 (release, stopping): the table as the last one left it. */
-    return ilk_atomic_exchange(&ilk__slot_table.is_growing, 1, memory_order_acquire) == 0;
+/* The chunk after `chunk`; if there is none yet, a new one, or NULL without memory. Chunks come from the system
+ * and not from malloc, which a signal handler that takes a lock may have interrupted. */
+static struct ilk__slot_chunk *next_chunk(struct ilk__slot_chunk *chunk) {
+    /* RS10 acquire, pairs with RS11 (release, linking a chunk).
+     * Carries: that the chunk is zero.
+     * If weaker: our RS1 publishes blocks that their takers find in a state they never had. */
+    struct ilk__slot_chunk *next = ilk_atomic_load(&chunk->next, memory_order_acquire);
+    if (next != NULL) {
+        return next;
+    }
+    struct ilk__slot_chunk *fresh = ilk__pages_allocate(sizeof *fresh);
+    if (fresh == NULL) {
+        return NULL;
+    }
+    /* RS11 acq_rel, pairs with RS10 (acquire, finding it), and with itself where another has linked its own.
+     * See RS10. */
+    if (ilk_atomic_compare_exchange(&chunk->next, &next, fresh, memory_order_acq_rel, memory_order_acquire)) {
+        return fresh;
+    }
+    ilk__pages_give_back(fresh, sizeof *fresh);
+    return next;
 }
 
-static void stop_growing(void) {
-    /* RS10 release, pairs with RS9. See there. */
-    ilk_atomic_store(&ilk__slot_table.is_growing, 0, memory_order_release);
-}
-
-/* With the right to grow: one more block in the table. Chunks come from the system and not from malloc,
- * which a signal handler that takes a lock may have interrupted. */
-static struct ilk__slot_block *add_block(void) {
-    uint32_t count =
-        ilk_atomic_load(&ilk__slot_table.block_count, memory_order_relaxed); /* RS5 relaxed: ours */
+/* To a table of `count` blocks, none of them free, one more, unless somebody else has added one. False: there
+ * is no memory. */
+static bool add_block(uint32_t count) {
     struct ilk__slot_chunk *chunk = &ilk__slot_table.chunks;
-    for (uint32_t before = ILK__CHUNK_BLOCKS; before < count; before += ILK__CHUNK_BLOCKS) {
-        chunk = chunk->next;
-    }
-    if (count > 0 && count % ILK__CHUNK_BLOCKS == 0) {
-        if (chunk->next == NULL) {
-            chunk->next = ilk__pages_allocate(sizeof *chunk);
+    for (uint32_t last = ILK__CHUNK_BLOCKS; last <= count; last += ILK__CHUNK_BLOCKS) {
+        chunk = next_chunk(chunk);
+        if (chunk == NULL) {
+            return false;
         }
-        if (chunk->next == NULL) {
-            return NULL;
-        }
-        chunk = chunk->next;
     }
-    struct ilk__slot_block *block = &chunk->blocks[count % ILK__CHUNK_BLOCKS];
-    ilk_atomic_store(&block->taken, 1, memory_order_relaxed); /* RS5: published by RS1 */
-    /* RS1 seq_cst, pairs with RS2 (seq_cst, a writer's walk). Carries the block and its place too. */
-    ilk_atomic_store(&ilk__slot_table.block_count, count + 1, memory_order_seq_cst);
-    return block;
+    /* RS1 seq_cst, pairs with RS2 (seq_cst, a walk). Carries the block and its place too. */
+    (void)ilk_atomic_compare_exchange(&ilk__slot_table.block_count, &count, count + 1, memory_order_seq_cst,
+                                      memory_order_relaxed);
+    return true;
 }
 
 static struct ilk__slot_block *find_block(void) {
-    struct ilk__walk walk = ilk__walk_blocks();
-    struct ilk__slot_block *block;
-    while ((block = ilk__next_block(&walk)) != NULL) {
-        if (take(block)) {
-            return block;
+    for (;;) {
+        const uint32_t count = ilk__block_count();
+        struct ilk__walk walk = ilk__walk_chunk(&ilk__slot_table.chunks, count);
+        struct ilk__slot_block *block;
+        while ((block = ilk__next_block(&walk)) != NULL) {
+            if (take(block)) {
+                return block;
+            }
+        }
+        if (!add_block(count)) {
+            return NULL;
         }
     }
-    if (!try_start_growing()) {
+}
+
+/* A block for the calling thread, which has none. */
+static struct ilk__slot_block *take_block(void) {
+    struct ilk__slot_block *block = find_block();
+    if (block == NULL) {
         return NULL;
     }
-    block = add_block();
-    stop_growing();
+    if (!ilk__at_thread_exit(give_back, block)) {
+        /* RS4 release, pairs with RS3: nothing of ours is in it. */
+        ilk_atomic_store(&block->taken, 0, memory_order_release);
+        return NULL;
+    }
+    if (!ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed)) {            /* FN4 */
+        ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_FENCED, memory_order_relaxed); /* RS5: not used yet */
+    }
+    ilk__set_my_slots(block);
     return block;
 }
 
@@ -110,26 +138,14 @@ struct ilk__slot_block *ilk__slots_mine(bool may_allocate) {
     if (!may_allocate || ilk__thread_state()->has_ended) {
         return NULL;
     }
-    block = find_block();
-    if (block != NULL && !ilk__at_thread_exit(give_back, block)) {
-        /* RS4 release, pairs with RS3: nothing of ours is in it. */
-        ilk_atomic_store(&block->taken, 0, memory_order_release);
-        block = NULL;
+    /* Not in front of a handler: the child of one that forks would find the block taken, and by nobody. */
+    sigset_t before;
+    ilk__signals_hold(&before);
+    block = ilk__my_slots();
+    if (block == &ilk__no_slots) { /* no handler came just before that has taken one */
+        block = take_block();
     }
-    if (block == NULL) {
-        return NULL;
-    }
-    if (ilk__my_slots() != &ilk__no_slots) {
-        /* A signal handler came between and has taken one: it is ours, and the one that goes back at the end.
-         */
-        ilk_atomic_store(&block->taken, 0, memory_order_release); /* RS4 */
-        (void)ilk__at_thread_exit(give_back, ilk__my_slots());
-        return ilk__my_slots();
-    }
-    if (!ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed)) {            /* FN4 */
-        ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_FENCED, memory_order_relaxed); /* RS5: not used yet */
-    }
-    ilk__set_my_slots(block);
+    ilk__signals_release(&before);
     return block;
 }
 
@@ -151,16 +167,6 @@ static void give_back(void *context) {
 
 /* ---- Fork ---- */
 
-static void before_fork(void) {
-    while (!try_start_growing()) {
-        ilk__thread_yield();
-    }
-}
-
-static void after_fork_in_parent(void) {
-    stop_growing();
-}
-
 /* The other threads are gone, and what they read is read by nobody. */
 static void after_fork_in_child(void) {
     struct ilk__walk walk = ilk__walk_blocks();
@@ -173,13 +179,12 @@ static void after_fork_in_child(void) {
             ilk_atomic_store(&block->taken, 0, memory_order_relaxed); /* RS5 */
         }
     }
-    stop_growing();
 }
 
-/* Once a process: with several copies of the library the handlers of one would wait for another's. */
+/* Once a process, however many copies of the library are in it. */
 __attribute__((constructor)) static void watch_fork(void) {
     if (ilk_atomic_exchange(&ilk__slot_table.watches_fork, 1, memory_order_relaxed) == 0) { /* RS5 */
-        (void)pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+        (void)pthread_atfork(NULL, NULL, after_fork_in_child);
     }
 }
 

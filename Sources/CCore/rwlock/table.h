@@ -14,7 +14,7 @@ enum { ILK__CHUNK_BLOCKS = 32 };
 
 struct ilk__slot_chunk {
     struct ilk__slot_block blocks[ILK__CHUNK_BLOCKS];
-    struct ilk__slot_chunk *next; /* written before the count says there is one */
+    ILK_ATOMIC(struct ilk__slot_chunk *) next; /* written once, before the count says there is one */
 };
 
 /* All zero bits are an empty table. */
@@ -22,7 +22,6 @@ struct ilk__slot_table {
     struct ilk__slot_chunk chunks;
     ILK_ATOMIC(uint32_t) block_count;
     ILK_ATOMIC(uint32_t) watches_fork; /* 1: one of the copies of the library does */
-    ILK_ATOMIC(uint32_t) is_growing;   /* 1: somebody adds a block, or forks */
 };
 
 /* ilk__slot_table, ilk__no_slots and ilk__my_slots_pointer are declared in <interlock/inline/slots.h> and

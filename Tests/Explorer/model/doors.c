@@ -19,6 +19,7 @@
 #include <threads/identity.h>
 #include <threads/membarrier.h>
 #include <threads/pages.h>
+#include <threads/signals.h>
 #include <threads/yield.h>
 
 _Static_assert(EX_NEVER == ILK_FOREVER, "the engine's deadline that never passes is the core's");
@@ -82,6 +83,20 @@ uint64_t ilk__clock_ticks(void) {
 
 void *ilk__pages_allocate(size_t size) {
     return ex_allocate_zeroed(1, size);
+}
+
+void ilk__pages_give_back(void *pages, size_t size) {
+    (void)size;
+    ex_free(pages);
+}
+
+/* No signals come in the model. */
+void ilk__signals_hold(sigset_t *before) {
+    (void)before;
+}
+
+void ilk__signals_release(const sigset_t *before) {
+    (void)before;
 }
 
 void ilk__thread_yield(void) {

@@ -40,6 +40,21 @@ static void start_in(uint32_t word) {
     ilk__slot_table.block_count = BLOCKS;
 }
 
+/* The next thread without a block adds a chunk to the table. */
+static void fenced_in_full_table(void) {
+    start_in(ILK__RWLOCK_SLOTS);
+    for (unsigned index = 0; index < ILK__CHUNK_BLOCKS; index++) {
+        blocks[index].taken = 1;
+    }
+    ilk__slot_table.block_count = ILK__CHUNK_BLOCKS;
+}
+
+/* The table has a free block, which two may want. */
+static void fenced_with_a_free_block(void) {
+    start_in(ILK__RWLOCK_SLOTS);
+    blocks[0].taken = 0; /* the bodies that have one have the others */
+}
+
 /* Threads have blocks and do not use them; rwlock.c has the scenarios without. */
 static void central(void) {
     start_in(0);
@@ -261,6 +276,14 @@ static void fork_inside_and_write(void) {
     write();
 }
 
+/* The child, whose table another thread was adding to, has one to read in. */
+static void fork_and_read_first(void) {
+    ex_fork();
+    read_first();
+    ex_assert(ilk__my_slots() != &ilk__no_slots);
+    write();
+}
+
 static void write_twice(void) {
     write();
     write();
@@ -366,6 +389,11 @@ PAIR(fence_free, read_twice, fork_and_write, granted);
 PAIR(fenced_by_both, read_twice, fork_and_write, refused);
 PAIR(fenced, read_twice, fork_inside_and_write, granted);
 PAIR(fence_free, read_twice, fork_inside_and_write, granted);
+PAIR(fenced, read_first, fork_and_read_first, granted);
+PAIR(fenced_in_full_table, read_first, read_first, granted);
+PAIR(fenced_in_full_table, read_first, fork_and_read_first, granted);
+PAIR(fenced_with_a_free_block, read_first, read_first, granted);
+PAIR(fenced_with_a_free_block, read_and_end, fork_and_read_first, granted);
 PAIR(about_to_take_slots, read_twice, write, granted);
 PAIR(about_to_take_slots, read, try_write, granted);
 PAIR(about_to_be_fence_free, read_twice, write, granted);
@@ -393,6 +421,8 @@ TRIPLE(fenced, read, read, write);
 TRIPLE(fenced, read_first, read_first, write);
 TRIPLE(fenced, read_and_end, read_first, write);
 TRIPLE(fence_free, read_and_end, read_first, write);
+TRIPLE(fenced_in_full_table, read_first, read_first, write);
+TRIPLE(fenced_with_a_free_block, read_first, read_first, write);
 TRIPLE(fenced, read, write, write);
 TRIPLE(fenced, read, write, try_write);
 TRIPLE(fenced, read, upgrade, write);
