@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fork, at the places where it hurts: in the middle of what the library does for itself (a table that grows, a
- * list of names, a bucket of sleepers), by another thread there, or by a signal handler that has interrupted
- * the thread that forks. The places are reached by the linker (--wrap), which puts a function of this file in
- * front of one that is called there. What a child may use is told in docs/rwlock.md.
+ * fork, at the places where it hurts: in the middle of what the library does for itself (a table that grows,
+ * a list of names, a bucket of sleepers), by another thread there, or by a signal handler that has
+ * interrupted the thread that forks. The places are reached by the linker (--wrap), which puts a function of
+ * this file in front of one that is called there. What a child may use is told in docs/rwlock.md.
  */
 #include "rwlock/slots.h"
 #include "rwlock/table.h"
@@ -38,7 +38,8 @@ enum { LONGEST = 30 };
 
 static void need_children(void) {
 #ifdef CHILDREN_ARE_WATCHED
-    print_message("skipped: ThreadSanitizer does not support threads in the child of a process with threads\n");
+    print_message(
+        "skipped: ThreadSanitizer does not support threads in the child of a process with threads\n");
     skip();
 #endif
     alarm(LONGEST);
@@ -263,8 +264,7 @@ static void raise_signal(void *context) {
 static unsigned blocks_that_hold(const ilk_rwlock *lock) {
     unsigned count = 0;
     for (uint32_t index = 0; index < block_count(); index++) {
-        uint64_t seen =
-            ilk__slot_look(&ilk__slot_table.chunks.blocks[index], ilk__rwlock_slot_number(lock));
+        uint64_t seen = ilk__slot_look(&ilk__slot_table.chunks.blocks[index], ilk__rwlock_slot_number(lock));
         count += ilk__slot_names(seen, lock) ? 1 : 0;
     }
     return count;
@@ -406,6 +406,7 @@ static void a_child_can_use_the_names_that_another_thread_was_writing(void **sta
     ilk_semaphore_init(&object, 1);
     struct thread forker, namer;
     struct naming naming = {.object = &object, .progress = STAGE_INIT};
+    check_equal(ilk_set_name(&object, "named before"), ILK_OK); /* another name is written in the list */
     set(&at_copy, stop_until_the_other_sleeps_or_has_forked, &forker);
     thread_start(&forker, fork_and_destroy, &object);
     thread_start(&namer, give_name, &naming);
@@ -430,8 +431,10 @@ static void a_handler_that_interrupts_naming_may_fork(void **state) {
     const struct sigaction action = {.sa_handler = fork_in_handler_and_use_names};
     check_equal(sigaction(SIGUSR1, &action, NULL), 0);
     int object;
+    check_equal(ilk_set_name(&object, "named before"), ILK_OK);
     set(&at_copy, raise_signal, NULL);
     check_equal(ilk_set_name(&object, "named"), ILK_OK);
+    check(was_passed(&at_copy));
     check_equal(ilk_atomic_load(&forked_by_handler, memory_order_relaxed), 1);
     check_equal(ilk_set_name(&object, NULL), ILK_OK);
 }
@@ -546,7 +549,7 @@ static void a_mutex_may_be_held_through_several_forks(void **state) {
         pid_t child = fork();
         if (is_child(child)) {
             ilk_mutex_lock(&later);
-            for (int generation = 2; generation < 8; generation++) {
+            for (int generation = 1; generation < ILK_MUTEX_FORKS; generation++) {
                 pid_t next = fork();
                 if (!is_child(next)) {
                     expect_exit(next, 7);

@@ -19,8 +19,8 @@
  *                                 before (compare-and-swap)
  * Must not happen: a writer misses a block whose owner has already announced a lock. The owner has read a
  * count that has its block in it (RS2) before its first announcement (RW10); the writer raises WRITER (RW1)
- * before it reads the count; all are sequentially consistent, and so is the step that made the count (RS1), so
- * one sees the other, as in the handshake.
+ * before it reads the count; all are sequentially consistent, and so is the step that made the count (RS1),
+ * so one sees the other, as in the handshake.
  *
  * Each step leaves a table that is whole, so nobody waits for a thread in between: neither fork, nor a signal
  * handler that has interrupted it. In the child the step that another thread was about to take is not taken;
@@ -57,8 +57,8 @@ static bool take(struct ilk__slot_block *block) {
                                        memory_order_relaxed);
 }
 
-/* The chunk after `chunk`; if there is none yet, a new one, or NULL without memory. Chunks come from the system
- * and not from malloc, which a signal handler that takes a lock may have interrupted. */
+/* The chunk after `chunk`; if there is none yet, a new one, or NULL without memory. Chunks come from the
+ * system and not from malloc, which a signal handler that takes a lock may have interrupted. */
 static struct ilk__slot_chunk *next_chunk(struct ilk__slot_chunk *chunk) {
     /* RS10 acquire, pairs with RS11 (release, linking a chunk).
      * Carries: that the chunk is zero.
@@ -123,8 +123,9 @@ static struct ilk__slot_block *take_block(void) {
         ilk_atomic_store(&block->taken, 0, memory_order_release);
         return NULL;
     }
-    if (!ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed)) {            /* FN4 */
-        ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_FENCED, memory_order_relaxed); /* RS5: not used yet */
+    if (!ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed)) { /* FN4 */
+        /* RS5 relaxed: nobody else uses it at that moment. */
+        ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_FENCED, memory_order_relaxed);
     }
     ilk__set_my_slots(block);
     return block;

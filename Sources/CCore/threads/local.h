@@ -17,15 +17,17 @@ enum { ILK__THREAD_CLAIMS = 8, ILK__THREAD_HELD = 16 };
 struct ilk__thread_claim {
     const void *ring; /* NULL: this entry is free */
     uint64_t position;
-    size_t count;
-    bool for_reading;
+    uint64_t count : 63;
+    uint64_t for_reading : 1;
 };
 
 struct ilk__thread_state {
     struct ilk__thread_claim claims[ILK__THREAD_CLAIMS];
     const void *held[ILK__THREAD_HELD]; /* locks, in checked builds */
-    unsigned held_count;
-    bool has_ended; /* its reader slots are given back for good */
+    uint8_t held_count;
+    bool has_ended;              /* its reader slots are given back for good */
+    uint16_t has_names_for_fork; /* forks that it is inside of, each with the mutex of the names */
+    uint32_t id_before_fork;     /* what it was called as its last fork began */
 };
 
 struct ilk__thread_state *ilk__thread_state(void) ILK_NONBLOCKING;

@@ -107,6 +107,9 @@ uint32_t ilk__thread_id(void) {
     return ex.current + 1;
 }
 
+/* A thread of the model keeps its id in the child. */
+void ilk__thread_id_forget(void) {}
+
 bool ilk__membarrier_register(void) {
     return true;
 }
