@@ -6,7 +6,7 @@
 # threads/port.h chooses it.
 set(interlock_threads
     access clock deadline exit_pthread fence former identity_darwin identity_linux local_native membarrier_linux
-    membarrier_none native_pthread pages_native signals_native yield_native)
+    membarrier_none native_pthread pages_native signals_native stores_native yield_native)
 set(interlock_diagnostics misuse names status)
 set(interlock_park futex_linux park_futex park_table queue_lock waiter)
 set(interlock_rwlock held queue regime rwlock slots table_gnu table_plain)

@@ -10,7 +10,9 @@
  * Who may change what
  *   slots, wraps, samples         the owner; the child after fork, which has no other threads
  *   drain                         WANTED: set by whoever is about to sleep, taken back by the owner, who then
- *                                 wakes all; FENCED: by the owner as it takes the block
+ *                                 wakes all; FENCED, for good: by the owner as it takes the block, or by who
+ *                                 is about to sleep, where membarrier is refused
+ *   owner_fences                  0 -> 1 after FENCED, by the same, once the owner must have seen it
  *   taken                         0 -> 1 a thread that takes the block (compare-and-swap); 1 -> 0 the
  *                                 owner as it ends
  *   the count of blocks           + 1 by a thread that found none free (compare-and-swap from the count it
@@ -31,10 +33,12 @@
 #include "rwlock/table.h"
 #include "rwlock/walk.h"
 #include "threads/exit.h"
+#include "threads/fences.h"
 #include "threads/local.h"
 #include "threads/pages.h"
 #include "threads/signals.h"
 #include "threads/yield.h"
+#include <interlock/inline/fence.h>
 #include <interlock/park.h>
 #include <pthread.h>
 
@@ -124,8 +128,9 @@ static struct ilk__slot_block *take_block(void) {
         return NULL;
     }
     if (!ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed)) { /* FN4 */
-        /* RS5 relaxed: nobody else uses it at that moment. */
+        /* RS5 relaxed: our own, and whoever reads it of us relies on what we do ourselves. */
         ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_FENCED, memory_order_relaxed);
+        ilk_atomic_store(&block->owner_fences, 1, memory_order_relaxed); /* RS5 */
     }
     ilk__set_my_slots(block);
     return block;
@@ -212,21 +217,41 @@ static void give_time(int turn) {
     }
 }
 
+/* Between the wish and the look behind it: a fence on the owner's side too, between its freeing of the slot and
+ * its look at the wishes. Where membarrier is refused after the owner took its block, the owner is told to
+ * fence, and has heard of it by the time it could have missed the wish. */
+static void fence_against_owner(struct ilk__slot_block *block) {
+    /* RS13 acquire, pairs with RS14 (release, having told it). See there. */
+    if (ilk_atomic_load(&block->owner_fences, memory_order_acquire) != 0) {
+        ilk__fence_heavy();
+        return;
+    }
+    if (ilk__fence_everywhere_at_once()) {
+        return;
+    }
+    ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_FENCED, memory_order_relaxed); /* RS6 */
+    ilk__fence_everywhere();
+    /* RS14 release, pairs with RS13 (acquire, the next who is about to sleep).
+     * Carries: that the owner either has come through or fences.
+     * If weaker: the next relies on a fence that the owner does not make yet. */
+    ilk_atomic_store(&block->owner_fences, 1, memory_order_release);
+}
+
 /* Waits for one reader to leave its slot: spins briefly, then sleeps until the owner frees any slot. */
 static ilk_status wait_for_slot(struct ilk__slot_block *block, size_t number, const ilk_rwlock *lock,
                                 uint64_t deadline_ns) {
     ilk_status status = ILK_OK;
-    for (int turn = 0; ilk__slot_holds(block, number, lock); turn++) {
+    for (int turn = 0; ilk__slot_holds(block, number, lock);) {
         if (status == ILK_TIMEDOUT) {
             return ILK_TIMEDOUT;
         }
         if (turn < SPIN_LIMIT) {
-            give_time(turn);
+            give_time(turn++);
             continue;
         }
         /* RS6 relaxed: the heavy fence orders the wish before the look, against the owner's freeing. */
         uint32_t wishes = ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_WANTED, memory_order_relaxed);
-        ilk__fence_heavy();
+        fence_against_owner(block);
         if (ilk__slot_holds(block, number, lock)) {
             status = ilk_park_wait(&block->drain, wishes | ILK__DRAIN_WANTED, deadline_ns);
         }
@@ -234,7 +259,18 @@ static ilk_status wait_for_slot(struct ilk__slot_block *block, size_t number, co
     return ILK_OK;
 }
 
-ilk_status ilk__slots_wait_empty(const ilk_rwlock *lock, uint64_t deadline_ns) {
+/* With WRITER up: notes that readers have made without a fence, where the caller's membarrier may have been
+ * refused, are waited for; and readers fence from now on. */
+static void leave_fence_free(ilk_rwlock *lock) {
+    ilk__fence_everywhere();
+    ilk_atomic_fetch_and(&lock->word, ~ILK__RWLOCK_FENCE_FREE, memory_order_relaxed); /* RW16 */
+}
+
+ilk_status ilk__slots_wait_empty(ilk_rwlock *lock, uint64_t deadline_ns) {
+    if ((ilk__rwlock_look(lock) & ILK__RWLOCK_FENCE_FREE) != 0 &&
+        !ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed)) { /* FN4: the caller has tried it */
+        leave_fence_free(lock);
+    }
     const size_t number = ilk__rwlock_slot_number(lock);
     struct ilk__walk walk = ilk__walk_blocks();
     struct ilk__slot_block *block;
@@ -248,9 +284,14 @@ ilk_status ilk__slots_wait_empty(const ilk_rwlock *lock, uint64_t deadline_ns) {
 }
 
 void ilk__slot_wake_slow(struct ilk__slot_block *block) ILK_NONBLOCKING {
-    ilk__fence_light();
     /* RS7 relaxed: RW12 has freed the slot before. Whoever takes the wishes down wakes. */
     uint32_t wishes = ilk_atomic_load(&block->drain, memory_order_relaxed);
+    if ((wishes & ILK__DRAIN_FENCED) != 0) {
+        /* RS12 seq_cst, pairs with FN3 (the fence of whoever is about to sleep).
+         * Forbids: we free the slot and miss the wish, while the other makes it and finds the slot taken. */
+        ilk_atomic_fence(memory_order_seq_cst);
+        wishes = ilk_atomic_load(&block->drain, memory_order_relaxed); /* RS7 */
+    }
     while ((wishes & ILK__DRAIN_WANTED) != 0) {
         if (ilk_atomic_compare_exchange(&block->drain, &wishes,
                                         wishes - ILK__DRAIN_WANTED + ILK__DRAIN_ONE_GRANTED,

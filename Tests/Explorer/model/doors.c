@@ -20,6 +20,7 @@
 #include <threads/membarrier.h>
 #include <threads/pages.h>
 #include <threads/signals.h>
+#include <threads/stores.h>
 #include <threads/yield.h>
 
 _Static_assert(EX_NEVER == ILK_FOREVER, "the engine's deadline that never passes is the core's");
@@ -127,6 +128,14 @@ bool ilk__membarrier(void) {
         ex_trace(NULL, "membarrier");
     }
     return true;
+}
+
+/* What is hoped of time: in the model it is a fence on every thread. */
+void ilk__wait_for_stores(void) {
+    if (ex.running) {
+        ex_point();
+        ex_full_barrier_everywhere();
+    }
 }
 
 bool ilk__at_thread_exit(void (*hook)(void *context), void *context) {

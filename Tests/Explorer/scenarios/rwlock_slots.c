@@ -69,6 +69,7 @@ static void refuse_membarrier(void) {
     ilk__membarrier_works = false;
     for (unsigned index = 0; index < BLOCKS; index++) {
         blocks[index].drain = ILK__DRAIN_FENCED;
+        blocks[index].owner_fences = 1;
     }
 }
 
@@ -351,9 +352,12 @@ static void read_and_end(void) {
         .titles = {#first, #second}, .check = check, .chance_wakeups = 1, .timeouts = 1, .weak_failures = 1, \
         .refuse_membarrier = refuse                                                                          \
     }
-#define TRIPLE(regime, first, second, third)                                                                 \
-    EX_SCENARIO(regime##_##first##_##second##_##third) {                                                     \
-        .name = "rwlock-" #regime "-" #first "-" #second "-" #third,                                         \
+#define TRIPLE(regime, first, second, third) NAMED_TRIPLE(regime, first, second, third, granted, "")
+#define LATE_TRIPLE(regime, first, second, third)                                                            \
+    NAMED_TRIPLE(regime, first, second, third, refused, "-refused")
+#define NAMED_TRIPLE(regime, first, second, third, refuse, suffix)                                           \
+    EX_SCENARIO(regime##_##first##_##second##_##third##_##refuse) {                                          \
+        .name = "rwlock-" #regime "-" #first "-" #second "-" #third suffix, .refuse_membarrier = refuse,     \
         .claim = "writers alone, all come to an end", .setup = regime, .threads = {first, second, third},    \
         .titles = {#first, #second, #third}, .check = check, .timeouts = 1, .sc_bound = 2,                   \
     }
@@ -400,6 +404,22 @@ PAIR(about_to_be_fence_free, read_twice, write, granted);
 PAIR(about_to_be_fence_free, read_twice, try_write, granted);
 PAIR(about_to_leave_slots, read_twice, write, granted);
 PAIR(about_to_need_fences, read_twice, write, granted);
+
+/* membarrier is refused after it was granted: the lock is fence-free, or its readers have blocks, from before. */
+PAIR(fenced, read, write, refused);
+PAIR(fenced, read_twice, write, refused);
+PAIR(fenced, read_and_another, write, refused);
+PAIR(fence_free, read, write, refused);
+PAIR(fence_free, read_twice, write, refused);
+PAIR(fence_free, read_and_another, write, refused);
+PAIR(fence_free, read, write_until, refused);
+PAIR(fence_free, read, upgrade, refused);
+PAIR(fence_free, read_twice, write_twice, refused);
+PAIR(about_to_be_fence_free, read_twice, write, refused);
+LATE_TRIPLE(fenced, read_two, write, write_other);
+LATE_TRIPLE(fence_free, read_two, write, write_other);
+LATE_TRIPLE(fence_free, read, write, write);
+LATE_TRIPLE(fence_free, read, read, write);
 
 PAIR(central, write, try_write, granted);
 PAIR(central, write, write_until, granted);

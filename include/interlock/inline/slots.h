@@ -55,7 +55,8 @@ struct ilk__slot_block {
     ILK_ATOMIC(uint32_t) drain;                  /* writers' wishes; where they sleep */
     ILK_ATOMIC(uint32_t) taken;                  /* 1: a thread owns the block */
     ILK_ATOMIC(uint32_t) wraps[ILK__SLOT_COUNT]; /* of the slots' counts of uses; hints to others */
-    unsigned char pad_meeting[64 - (2 + ILK__SLOT_COUNT) * sizeof(uint32_t)];
+    ILK_ATOMIC(uint32_t) owner_fences;           /* 1: FENCED is up and the owner, if any, has seen it */
+    unsigned char pad_meeting[64 - (3 + ILK__SLOT_COUNT) * sizeof(uint32_t)];
     /* The owner's own, as a writer. */
     struct ilk__slot_sample samples[ILK__SLOT_COUNT];
 };
