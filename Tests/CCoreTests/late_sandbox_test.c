@@ -76,7 +76,7 @@ static void in_a_process(void (*body)(void)) {
 
 typedef uint64_t item;
 
-enum { ITEMS = 2000 };
+enum { ITEMS = 500 };
 
 static void push_slowly_spsc(void *context) {
     for (item i = 1; i <= ITEMS; i++) {
@@ -90,6 +90,12 @@ static void push_slowly_mpmc(void *context) {
     }
 }
 
+static void pop_first(void *context) {
+    item out;
+    check_equal(ilk_mpmc_pop_until(context, &out, sizeof out, ILK_FOREVER), ILK_OK);
+    check_equal(out, 1);
+}
+
 /* Both sides sleep again and again: a wake-up that is lost is a hang. */
 static void rings(void) {
     ilk_spsc *one;
@@ -98,10 +104,14 @@ static void rings(void) {
     check_equal(ilk_spsc_create(&one, 1, sizeof out), ILK_OK);
     check_equal(ilk_mpmc_create(&many, 1, sizeof out), ILK_OK);
     enter_sandbox();
-    check_equal(ilk_mpmc_pop_until(many, &out, sizeof out, ilk_deadline_in_ns(1000000)), ILK_TIMEDOUT);
-    check(!membarrier_works());
-    check_equal(ilk_spsc_pop_until(one, &out, sizeof out, ilk_deadline_in_ns(1000000)), ILK_TIMEDOUT);
     struct thread thread;
+    thread_start(&thread, pop_first, many);
+    thread_await_sleep(&thread);
+    check(!membarrier_works());
+    check(ilk_mpmc_try_push(many, &(item){1}, sizeof(item)));
+    thread_join(&thread);
+    check_equal(ilk_mpmc_pop_until(many, &out, sizeof out, ilk_deadline_in_ns(1000000)), ILK_TIMEDOUT);
+    check_equal(ilk_spsc_pop_until(one, &out, sizeof out, ilk_deadline_in_ns(1000000)), ILK_TIMEDOUT);
     thread_start(&thread, push_slowly_spsc, one);
     for (item i = 1; i <= ITEMS; i++) {
         check_equal(ilk_spsc_pop_until(one, &out, sizeof out, ILK_FOREVER), ILK_OK);

@@ -9,7 +9,7 @@
 
 void ilk__held_more_slow(const void *lock) ILK_NONBLOCKING {
     struct ilk__thread_state *mine = ilk__thread_state();
-    if (mine->held_count < ILK__THREAD_HELD) {
+    if (mine->held_count + (size_t)1 < sizeof mine->held / sizeof *mine->held) {
         mine->held[mine->held_count++] = lock;
     }
 }
