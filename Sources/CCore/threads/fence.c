@@ -56,14 +56,12 @@ void ilk__fence_heavy(void) {
 }
 
 bool ilk__fence_everywhere_at_once(void) {
-    ilk_atomic_fence(memory_order_seq_cst); /* FN3 */
-    bool is_granted = ilk__membarrier();
-    ilk_atomic_fence(memory_order_seq_cst); /* FN3 */
-    return is_granted;
+    return ilk__membarrier(); /* a fence on the calling thread too */
 }
 
 void ilk__fence_everywhere(void) {
     if (!ilk__fence_everywhere_at_once()) {
+        ilk_atomic_fence(memory_order_seq_cst); /* FN3 */
         ilk__wait_for_stores();
         ilk_atomic_fence(memory_order_seq_cst); /* FN3 */
     }

@@ -12,7 +12,7 @@
  * after ten milliseconds. */
 void ilk__fence_everywhere(void);
 
-/* The same if membarrier(2) is granted: false if not, and only the calling thread has. */
+/* The same if membarrier(2) is granted: false, and nothing done, if not. */
 bool ilk__fence_everywhere_at_once(void);
 
 #endif
