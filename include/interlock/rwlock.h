@@ -52,6 +52,14 @@
  * that holds it. (With the pthread park backend it calls none of them: a wake-up takes a mutex there.)
  * Waiting in these calls is not a cancellation point.
  *
+ * Fork: what the forking thread holds its copy holds in the child. Readers of other threads that are in slots are
+ * gone there; what other threads held otherwise, waited for or were in a call on is no more than the memory that
+ * ilk_rwlock_init makes a lock of. docs/fork.md.
+ *
+ * "Does not allocate" below has one exception: a copy of the library that is opened when the process has made 32
+ * pthread keys allocates once a thread, in glibc's pthread_setspecific, where the thread gets its slots
+ * (read_lock, write_lock and their forms with a deadline, never a try call). Without that memory it is counted.
+ *
  * Source of the fairness rule: Brandenburg, Anderson, "Spin-based reader-writer synchronization for
  * multiprocessor real-time systems" (2010), here with parking and hand-off.
  */

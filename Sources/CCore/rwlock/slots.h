@@ -18,8 +18,9 @@ void ilk__slots_check_table(const ilk_rwlock *lock) ILK_NONBLOCKING;
 /* True if a reader of `lock` is in a slot. */
 bool ilk__slots_hold(const ilk_rwlock *lock);
 
-/* Waits until no reader of `lock` is in a slot. The caller keeps new ones out. ILK_TIMEDOUT: late. */
-ilk_status ilk__slots_wait_empty(const ilk_rwlock *lock, uint64_t deadline_ns);
+/* Waits until no reader of `lock` is in a slot. The caller, who has WRITER up, keeps new ones out, and has
+ * executed ilk__fence_heavy if the lock is fence-free; it may be so no longer afterwards. ILK_TIMEDOUT: late. */
+ilk_status ilk__slots_wait_empty(ilk_rwlock *lock, uint64_t deadline_ns);
 
 /* How often slots have been used for `lock`, or for locks that share them, since the process began;
  * wraps. A hint. */

@@ -21,7 +21,7 @@ enum { ILK__CHUNK_BLOCKS = 32 };
 
 struct ilk__slot_chunk {
     struct ilk__slot_block blocks[ILK__CHUNK_BLOCKS];
-    struct ilk__slot_chunk *next; /* written before the count says there is one */
+    ILK_ATOMIC(struct ilk__slot_chunk *) next; /* written once, before the count says there is one */
 };
 
 /* All zero bits are an empty table. A change of this layout, or of a block's, changes the names of the three
@@ -31,7 +31,6 @@ struct ilk__slot_table {
     ILK_ATOMIC(uint32_t) role; /* enum ilk__table_role; see table_copies.c */
     ILK_ATOMIC(uint32_t) block_count;
     ILK_ATOMIC(uint32_t) watches_fork; /* 1: one of the copies of the library does */
-    ILK_ATOMIC(uint32_t) is_growing;   /* 1: somebody adds a block, or forks */
 };
 
 enum ilk__table_role {

@@ -46,13 +46,14 @@ bool ilk_barrier_wait(ilk_barrier *barrier) {
         ilk_park_wake(&barrier->round, ILK_PARK_ALL);
         return true;
     }
-    for (int turn = 0;; turn++) {
+    for (int turn = 0;;) {
         /* BR4 acquire, pairs with BR5. See there. */
         if (ilk_atomic_load(&barrier->round, memory_order_acquire) != round) {
             return false;
         }
         if (turn < SPIN_LIMIT) {
             ilk_cpu_relax();
+            turn++;
         } else {
             (void)ilk_park_wait(&barrier->round, round, ILK_FOREVER);
         }

@@ -86,9 +86,11 @@ void ilk__rwlock_drain(ilk_rwlock *lock, uint32_t word);
 /* After freeing a slot: wakes the writers that sleep on the block. */
 ILK_COLD void ilk__slot_wake_slow(struct ilk__slot_block *block) ILK_NONBLOCKING;
 
-/* Which slot of every block is this lock's: the top bits of a product spread neighbours apart. */
+/* Which slot of every block is this lock's: the top bits of a product spread neighbours apart. The factor is a
+ * multiple of 256, so that the eight high bits of the address, which slots do not keep, do not matter here
+ * either: a lock has one slot, whatever tag a pointer to it carries. */
 static inline size_t ilk__rwlock_slot_number(const ilk_rwlock *lock) ILK_NONBLOCKING {
-    return (size_t)(((uint64_t)(uintptr_t)lock * UINT64_C(0x9E3779B97F4A7C15)) >> 61);
+    return (size_t)(((uint64_t)(uintptr_t)lock * UINT64_C(0x9E3779B97F4A7D00)) >> 61);
 }
 
 /* One attempt to move the word from a state read earlier to another. */
