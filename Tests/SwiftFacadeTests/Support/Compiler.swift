@@ -7,7 +7,7 @@ import Foundation
 /// The Swift compiler of the toolchain these tests were built with, on one file that imports the module
 /// under test.
 enum Compiler {
-    static func compile(_ body: String) throws -> (succeeded: Bool, output: String) {
+    static func compile(_ body: String, flags: [String] = []) throws -> (succeeded: Bool, output: String) {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "interlock-\(UUID().uuidString)"
         )
@@ -19,13 +19,14 @@ enum Compiler {
         let process = Process()
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [
-            "swiftc", "-swift-version", "6", "-parse-as-library", "-emit-sil", "-o", "/dev/null",
-            "-module-cache-path", products.appendingPathComponent("ModuleCache").path,
-            "-I", products.appendingPathComponent("Modules").path,
-            "-I", root.appendingPathComponent("include").path,
-            source.path,
-        ]
+        process.arguments =
+            [
+                "swiftc", "-swift-version", "6", "-parse-as-library", "-emit-sil", "-o", "/dev/null",
+                "-module-cache-path", products.appendingPathComponent("ModuleCache").path,
+                "-I", products.appendingPathComponent("Modules").path,
+                "-I", root.appendingPathComponent("include").path,
+                source.path,
+            ] + flags
         process.standardOutput = output
         process.standardError = output
         try process.run()
