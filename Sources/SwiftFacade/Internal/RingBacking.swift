@@ -63,7 +63,8 @@ class RingBacking: @unchecked Sendable {
         }
     }
 
-    deinit {
+    /// Takes the ring away from its hook. For the deinit of a subclass: after it, what ``serve(_:)`` uses is gone.
+    func end() {
         // Closing sets an armed hook off, which finds nobody waiting; after that it is disarmed for good.
         port.close()
         port.setHook(nil, nil)
@@ -102,17 +103,6 @@ class RingBacking: @unchecked Sendable {
 }
 
 // MARK: What tasks are told
-
-/// Why a task that brought an element has it again.
-@frozen @usableFromInline
-enum TaskRefusal: Sendable {
-    /// There was no room in time.
-    case timedOut
-    /// The task was cancelled first.
-    case cancelled
-    /// The ring is closed.
-    case closed
-}
 
 /// What a task's wait for an element ended in.
 @frozen @usableFromInline

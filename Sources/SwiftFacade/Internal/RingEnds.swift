@@ -25,6 +25,11 @@
 
 import CInterlock
 
+/// What a task's wait for room ended in.
+private enum PushOutcome {
+    case pushed, timedOut, cancelled, closed
+}
+
 /// What the two ends of a split ring have in common.
 // Adds immutable fields, each Sendable.
 @usableFromInline
@@ -36,6 +41,10 @@ final class RingEnds: RingBacking, @unchecked Sendable {
     init(_ port: SPSCPort, storage: any AnyObject & Sendable, resumingOnOwnThread: Bool) {
         self.port = port
         super.init(port, storage: storage, resumingOnOwnThread: resumingOnOwnThread)
+    }
+
+    deinit {
+        end()
     }
 
     /// What the hook does.
@@ -63,8 +72,7 @@ final class RingEnds: RingBacking, @unchecked Sendable {
             case .element(let element):
                 nonisolated(unsafe) let element = element
                 return .popped(element)
-            case .none(ILK_CLOSED): return .closed
-            case .none(_): break
+            case .none(let status): if status == ILK_CLOSED { return .closed }
             }
             if outcome == .timedOut { return .timedOut }
             outcome = await consumers.suspend(isolation: isolation, until: deadline) { port.armPop() }
@@ -76,46 +84,42 @@ final class RingEnds: RingBacking, @unchecked Sendable {
         _ element: consuming sending Element,
         isolation: isolated (any Actor)?,
         until deadline: ContinuousClock.Instant?
-    ) async -> sending Given<Element, TaskRefusal> {
-        var left: Element? = consume element
-        let refusal = await push(from: &left, isolation: isolation, until: deadline)
-        // Its own again, or the ring's.
-        nonisolated(unsafe) let refused = left.take()
-        switch consume refused {
-        case .none: return .pushed
-        case .some(let element):
-            nonisolated(unsafe) let element = element
-            return .refused(element, refusal ?? .closed)
+    ) async -> sending TimedTaskPushResult<Element> {
+        let bytes = UnsafeMutableRawPointer.allocate(
+            byteCount: ringElementSize(Element.self),
+            alignment: MemoryLayout<Element>.alignment
+        )
+        defer { bytes.deallocate() }
+        let slot = bytes.bindMemory(to: Element.self, capacity: 1)
+        slot.initialize(to: element)
+        let outcome = await push(bytes, ringElementSize(Element.self), isolation: isolation, until: deadline)
+        // The ring owns it: the slot is left without being deinitialised.
+        if outcome == .pushed { return .pushed }
+        // Its own again.
+        nonisolated(unsafe) let left = slot.move()
+        switch outcome {
+        case .timedOut: return .timedOut(left)
+        case .cancelled: return .cancelled(left)
+        default: return .closed(left)
         }
     }
 
-    /// As ``push(_:isolation:until:)``; an element that is refused stays where it is.
-    private func push<Element: ~Copyable>(
-        from place: inout Element?,
+    /// As ``push(_:isolation:until:)``, for the bytes of an element.
+    private func push(
+        _ bytes: UnsafeRawPointer,
+        _ size: Int,
         isolation: isolated (any Actor)?,
         until deadline: ContinuousClock.Instant?
-    ) async -> TaskRefusal? {
+    ) async -> PushOutcome {
         var outcome = WaitOutcome.granted
         while true {
             // As in pop.
             if outcome == .cancelled { return .cancelled }
-            let status = attempt(&place)
-            if status == ILK_OK { return nil }
+            let status = port.push(bytes, size)
+            if status == ILK_OK { return .pushed }
             if status == ILK_CLOSED { return .closed }
             if outcome == .timedOut { return .timedOut }
             outcome = await producers.suspend(isolation: isolation, until: deadline) { port.armPush() }
-        }
-    }
-
-    /// Pushes if there is room. An element that is refused stays where it is.
-    private func attempt<Element: ~Copyable>(_ place: inout Element?) -> ilk_status {
-        nonisolated(unsafe) let element = place.take()!
-        let given = handOver(element) { bytes in port.push(bytes, ringElementSize(Element.self)) }
-        switch consume given {
-        case .pushed: return ILK_OK
-        case .refused(let element, let status):
-            place = consume element
-            return status
         }
     }
 }

@@ -28,11 +28,28 @@ private final class PopWaiter<Element: ~Copyable>: TaskWaiter, @unchecked Sendab
 // What it holds changes under its line's lock only, or by the one thread that took it out of the line.
 private final class PushWaiter<Element: ~Copyable>: TaskWaiter, @unchecked Sendable {
     // Adds fields under the rule of Waiter.
-    var element: Element?
-    var foundClosed = false
+    /// The element's bytes, as the ring takes them.
+    let bytes: UnsafeMutableRawPointer
+    /// Whether there is an element in `bytes`: the ring has not taken it.
+    var holdsElement = true
 
     init(_ element: consuming Element) {
-        self.element = consume element
+        bytes = .allocate(
+            byteCount: ringElementSize(Element.self),
+            alignment: MemoryLayout<Element>.alignment
+        )
+        bytes.bindMemory(to: Element.self, capacity: 1).initialize(to: element)
+    }
+
+    deinit {
+        if holdsElement { bytes.assumingMemoryBound(to: Element.self).deinitialize(count: 1) }
+        bytes.deallocate()
+    }
+
+    /// Moves the element out.
+    func take() -> Element {
+        holdsElement = false
+        return bytes.assumingMemoryBound(to: Element.self).move()
     }
 }
 
@@ -47,6 +64,10 @@ final class RingLines<Element: ~Copyable>: RingBacking, @unchecked Sendable {
     init(_ port: MPMCPort, storage: any AnyObject & Sendable, resumingOnOwnThread: Bool) {
         self.port = port
         super.init(port, storage: storage, resumingOnOwnThread: resumingOnOwnThread)
+    }
+
+    deinit {
+        end()
     }
 
     // MARK: Waiting
@@ -74,7 +95,7 @@ final class RingLines<Element: ~Copyable>: RingBacking, @unchecked Sendable {
     func push(
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant?
-    ) async -> sending Given<Element, TaskRefusal> {
+    ) async -> sending TimedTaskPushResult<Element> {
         let waiter = PushWaiter(element)
         let outcome = await producers.suspend(
             waiter,
@@ -82,16 +103,13 @@ final class RingLines<Element: ~Copyable>: RingBacking, @unchecked Sendable {
             in: { body in self.section(body) },
             admit: { self.serve(waiter) }
         )
-        // Its own again, or the ring's.
-        nonisolated(unsafe) let left = waiter.element.take()
-        switch consume left {
-        case .none: return .pushed
-        case .some(let element):
-            switch outcome {
-            case .granted: return .refused(element, .closed)
-            case .timedOut: return .refused(element, .timedOut)
-            case .cancelled: return .refused(element, .cancelled)
-            }
+        guard waiter.holdsElement else { return .pushed }
+        // Its own again.
+        nonisolated(unsafe) let left = waiter.take()
+        switch outcome {
+        case .granted: return .closed(left)
+        case .timedOut: return .timedOut(left)
+        case .cancelled: return .cancelled(left)
         }
     }
 
@@ -134,10 +152,11 @@ final class RingLines<Element: ~Copyable>: RingBacking, @unchecked Sendable {
             case .element(let element):
                 waiter.element = consume element
                 return true
-            case .none(ILK_CLOSED):
-                waiter.foundClosed = true
-                return true
-            case .none(_): break
+            case .none(let status):
+                if status == ILK_CLOSED {
+                    waiter.foundClosed = true
+                    return true
+                }
             }
         } while !port.armPop()
         return false
@@ -146,17 +165,13 @@ final class RingLines<Element: ~Copyable>: RingBacking, @unchecked Sendable {
     /// Gets the waiter's element into the ring. False if there is no room; then the hook is armed.
     private func serve(_ waiter: PushWaiter<Element>) -> Bool {
         repeat {
-            nonisolated(unsafe) let element = waiter.element.take()!
-            let given = handOver(element) { port.push($0, ringElementSize(Element.self)) }
-            switch consume given {
-            case .pushed: return true
-            case .refused(let element, let status):
-                waiter.element = consume element
-                if status == ILK_CLOSED {
-                    waiter.foundClosed = true
-                    return true
-                }
+            let status = port.push(waiter.bytes, ringElementSize(Element.self))
+            if status == ILK_OK {
+                // The ring owns it: the bytes are left without being deinitialised.
+                waiter.holdsElement = false
+                return true
             }
+            if status == ILK_CLOSED { return true }
         } while !port.armPush()
         return false
     }

@@ -19,34 +19,25 @@ func ringElementSize<Element: ~Copyable>(_: Element.Type) -> Int {
     max(MemoryLayout<Element>.stride, 1)
 }
 
-/// What became of an element that was given to a ring.
-@frozen @usableFromInline
-enum Given<Element: ~Copyable, Refusal>: ~Copyable {
-    /// The ring owns it.
-    case pushed
-    /// It is the caller's again.
-    case refused(Element, Refusal)
-}
-
-/// Lets `give` hand the bytes of `element` to a ring; gets the element back unless it answers `ILK_OK`.
+/// Lets `give` hand the bytes of `element` to a ring; `answer` makes the result of what it answers, and moves the
+/// element out of its slot again unless that is `ILK_OK`.
 @inlinable @inline(__always)
 @unsafe
-func handOver<Element: ~Copyable>(
+func handOver<Element: ~Copyable, Answer: ~Copyable>(
     _ element: consuming sending Element,
-    _ give: (UnsafeRawPointer) -> ilk_status
-) -> sending Given<Element, ilk_status> {
+    _ give: (UnsafeRawPointer) -> ilk_status,
+    answer: (ilk_status, UnsafeMutablePointer<Element>) -> Answer
+) -> sending Answer {
     // The optional is how a value gets into a closure that may consume it only once.
     var element: Element? = consume element
     // The compiler counts the answer to the region of the closures. They pass bytes on and keep nothing.
     nonisolated(unsafe) let result = withUnsafeTemporaryAllocation(
         byteCount: ringElementSize(Element.self),
         alignment: MemoryLayout<Element>.alignment
-    ) { memory -> Given<Element, ilk_status> in
+    ) { memory -> Answer in
         let slot = memory.baseAddress!.bindMemory(to: Element.self, capacity: 1)
         slot.initialize(to: element.take()!)
-        let status = give(slot)
-        // The ring owns it, if it has taken it: the slot is left without being deinitialised.
-        return status == ILK_OK ? .pushed : .refused(slot.move(), status)
+        return answer(give(slot), slot)
     }
     return result
 }

@@ -58,7 +58,7 @@ extension MPMCRing where Element: ~Copyable {
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant
     ) async -> sending TimedTaskPushResult<Element> {
-        TimedTaskPushResult(await give(element, until: deadline))
+        await give(element, until: deadline)
     }
 
     /// Moves `element` into the ring, waiting for room for `timeout` at most. Thread-safe; suspends the
@@ -70,7 +70,7 @@ extension MPMCRing where Element: ~Copyable {
         _ element: consuming sending Element,
         timeout: Duration
     ) async -> sending TimedTaskPushResult<Element> {
-        TimedTaskPushResult(await give(element, until: moment(in: timeout)))
+        await give(element, until: moment(in: timeout))
     }
 
     // What looks and does not wait is specialised in the caller: resolving a generic element at run time takes ten
@@ -97,7 +97,7 @@ extension MPMCRing where Element: ~Copyable {
     func give(
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant?
-    ) async -> sending Given<Element, TaskRefusal> {
+    ) async -> sending TimedTaskPushResult<Element> {
         // As tryPopSpinning.
         var looks = MPMCRing.looksBeforeSuspending
         while isFull, looks > 0, !isClosed {
@@ -107,7 +107,7 @@ extension MPMCRing where Element: ~Copyable {
         let offered = offer(element)
         switch consume offered {
         case .pushed: return .pushed
-        case .closed(let element): return .refused(element, .closed)
+        case .closed(let element): return .closed(element)
         case .full(let element):
             nonisolated(unsafe) let element = element
             return await suspendToPush(element, until: deadline)
@@ -137,7 +137,7 @@ extension MPMCRing where Element: ~Copyable {
     func suspendToPush(
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant?
-    ) async -> sending Given<Element, TaskRefusal> {
+    ) async -> sending TimedTaskPushResult<Element> {
         await lines.push(element, until: deadline)
     }
 }

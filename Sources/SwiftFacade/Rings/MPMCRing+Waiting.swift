@@ -13,11 +13,12 @@ extension MPMCRing where Element: ~Copyable {
     @inlinable
     @available(*, noasync, message: "it would block a thread of the cooperative pool; use `await push`")
     public func push(_ element: consuming sending Element) -> sending PushResult<Element> {
-        let given = handOver(element) { bytes in
+        handOver(element) { bytes in
             if ilk_mpmc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
             return ilk_mpmc_push_until(ring, bytes, ringElementSize(Element.self), forever)
+        } answer: {
+            PushResult($0, $1)
         }
-        return PushResult(given)
     }
 
     /// Moves `element` into the ring, waiting for room until `deadline` at most. Thread-safe; blocks the thread.
@@ -29,7 +30,7 @@ extension MPMCRing where Element: ~Copyable {
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant
     ) -> sending TimedPushResult<Element> {
-        let given = handOver(element) { bytes in
+        handOver(element) { bytes in
             if ilk_mpmc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
             return ilk_mpmc_push_until(
                 ring,
@@ -37,8 +38,9 @@ extension MPMCRing where Element: ~Copyable {
                 ringElementSize(Element.self),
                 Interlock.deadline(at: deadline)
             )
+        } answer: {
+            TimedPushResult($0, $1)
         }
-        return TimedPushResult(given)
     }
 
     /// Moves `element` into the ring, waiting for room for `timeout` at most. Thread-safe; blocks the thread.
@@ -50,7 +52,7 @@ extension MPMCRing where Element: ~Copyable {
         _ element: consuming sending Element,
         timeout: Duration
     ) -> sending TimedPushResult<Element> {
-        let given = handOver(element) { bytes in
+        handOver(element) { bytes in
             if ilk_mpmc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
             return ilk_mpmc_push_until(
                 ring,
@@ -58,8 +60,9 @@ extension MPMCRing where Element: ~Copyable {
                 ringElementSize(Element.self),
                 Interlock.deadline(in: timeout)
             )
+        } answer: {
+            TimedPushResult($0, $1)
         }
-        return TimedPushResult(given)
     }
 
     /// Moves the oldest element out, waiting for one as long as it takes. Thread-safe; blocks the thread.
@@ -132,8 +135,8 @@ extension MPMCRing where Element: ~Copyable {
     func resultOrEnd(_ taken: consuming sending Taken<Element>) throws -> sending PopResult<Element> {
         switch consume taken {
         case .element(let element): return .popped(element)
-        case .none(ILK_TIMEDOUT): return .timedOut
-        case .none(_):
+        case .none(let status):
+            if status == ILK_TIMEDOUT { return .timedOut }
             try throwClosingError()
             return .closed
         }

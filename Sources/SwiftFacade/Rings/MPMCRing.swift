@@ -67,11 +67,12 @@ public final class MPMCRing<Element: ~Copyable> {
     /// - Complexity: O(1). Calls `ilk_mpmc_try_push`.
     @inlinable
     public func offer(_ element: consuming sending Element) -> sending OfferResult<Element> {
-        let given = handOver(element) { bytes in
+        handOver(element) { bytes in
             if ilk_mpmc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
             return ilk_mpmc_is_closed(ring) ? ILK_CLOSED : ILK_BUSY
+        } answer: {
+            OfferResult($0, $1)
         }
-        return OfferResult(given)
     }
 
     /// Moves the oldest element out, or answers `nil` if there is none. Thread-safe; never blocks or
@@ -95,14 +96,15 @@ public final class MPMCRing<Element: ~Copyable> {
     public func pushOverwriting(_ element: consuming sending Element) -> sending Element? {
         var evicted = Taken<Element>.none(ILK_BUSY)
         // The ring takes every element, and gives this one back by itself.
-        let given = handOver(element) { bytes in
+        handOver(element) { bytes in
             evicted = takeOver(Element.self) { memory in
                 ilk_mpmc_push_overwriting(ring, bytes, ringElementSize(Element.self), memory)
                     ? ILK_OK : ILK_BUSY
             }
             return ILK_OK
+        } answer: { _, _ in
+            ()
         }
-        _ = consume given
         // The compiler counts it to the region of the closure, which has ended.
         nonisolated(unsafe) let result = evicted.element()
         return result

@@ -2,7 +2,7 @@
 //
 // What the rings answer, and why a ring could not be made. A refused element comes back in the answer: an element that
 // cannot be copied would otherwise be lost. Each verb answers in a type that has only the cases the verb can give, and
-// each case has the element next to it: the compiler (6.3) cannot match a pattern inside a generic noncopyable case.
+// each case has the element and nothing besides: of a generic noncopyable pair the compiler (6.3) crashes.
 //
 // An answer that is not used is a warning of the compiler's. What is taken with `_ =` is released: Swift has no type
 // that must be looked at.
@@ -39,13 +39,13 @@ public enum OfferResult<Element: ~Copyable>: ~Copyable {
         }
     }
 
-    /// The core's answer; `ILK_BUSY` when there was no room.
+    /// What the core answered about the element in `slot`, which it has taken or not.
     @inlinable @inline(__always)
-    init(_ given: consuming Given<Element, ilk_status>) {
-        switch consume given {
-        case .pushed: self = .pushed
-        case .refused(let element, let status):
-            if status == ILK_CLOSED { self = .closed(element) } else { self = .full(element) }
+    init(_ status: ilk_status, _ slot: UnsafeMutablePointer<Element>) {
+        switch status {
+        case ILK_OK: self = .pushed
+        case ILK_CLOSED: self = .closed(slot.move())
+        default: self = .full(slot.move())
         }
     }
 }
@@ -80,14 +80,12 @@ public enum PushResult<Element: ~Copyable>: ~Copyable {
         }
     }
 
-    /// The core's answer.
+    /// What the core answered about the element in `slot`, which it has taken or not.
     @inlinable @inline(__always)
-    init(_ given: consuming Given<Element, ilk_status>) {
-        switch consume given {
-        case .pushed: self = .pushed
-        case .refused(let element, let status):
-            _ = status
-            self = .closed(element)
+    init(_ status: ilk_status, _ slot: UnsafeMutablePointer<Element>) {
+        switch status {
+        case ILK_OK: self = .pushed
+        default: self = .closed(slot.move())
         }
     }
 }
@@ -126,13 +124,13 @@ public enum TimedPushResult<Element: ~Copyable>: ~Copyable {
         }
     }
 
-    /// The core's answer.
+    /// What the core answered about the element in `slot`, which it has taken or not.
     @inlinable @inline(__always)
-    init(_ given: consuming Given<Element, ilk_status>) {
-        switch consume given {
-        case .pushed: self = .pushed
-        case .refused(let element, let status):
-            if status == ILK_TIMEDOUT { self = .timedOut(element) } else { self = .closed(element) }
+    init(_ status: ilk_status, _ slot: UnsafeMutablePointer<Element>) {
+        switch status {
+        case ILK_OK: self = .pushed
+        case ILK_TIMEDOUT: self = .timedOut(slot.move())
+        default: self = .closed(slot.move())
         }
     }
 }
@@ -171,13 +169,14 @@ public enum TaskPushResult<Element: ~Copyable>: ~Copyable {
         }
     }
 
-    /// What the wait ended in; one without a limit does not time out.
+    /// The answer of a wait that has no limit to time out at.
     @inlinable @inline(__always)
-    init(_ given: consuming Given<Element, TaskRefusal>) {
-        switch consume given {
+    init(_ result: consuming TimedTaskPushResult<Element>) {
+        switch consume result {
         case .pushed: self = .pushed
-        case .refused(let element, let refusal):
-            if refusal == .closed { self = .closed(element) } else { self = .cancelled(element) }
+        case .timedOut(let element): self = .cancelled(element)
+        case .cancelled(let element): self = .cancelled(element)
+        case .closed(let element): self = .closed(element)
         }
     }
 }
@@ -217,22 +216,6 @@ public enum TimedTaskPushResult<Element: ~Copyable>: ~Copyable {
         case .timedOut(let element): element
         case .cancelled(let element): element
         case .closed(let element): element
-        }
-    }
-
-    /// What the wait ended in.
-    @inlinable @inline(__always)
-    init(_ given: consuming Given<Element, TaskRefusal>) {
-        switch consume given {
-        case .pushed: self = .pushed
-        case .refused(let element, let refusal):
-            if refusal == .closed {
-                self = .closed(element)
-            } else if refusal == .cancelled {
-                self = .cancelled(element)
-            } else {
-                self = .timedOut(element)
-            }
         }
     }
 }

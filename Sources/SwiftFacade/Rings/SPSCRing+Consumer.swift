@@ -100,8 +100,8 @@ extension SPSCRing.Consumer where Element: ~Copyable {
     func resultOrEnd(_ taken: consuming sending Taken<Element>) throws -> sending PopResult<Element> {
         switch consume taken {
         case .element(let element): return .popped(element)
-        case .none(ILK_TIMEDOUT): return .timedOut
-        case .none(_):
+        case .none(let status):
+            if status == ILK_TIMEDOUT { return .timedOut }
             try throwClosingError()
             return .closed
         }

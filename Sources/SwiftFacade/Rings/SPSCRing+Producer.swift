@@ -11,11 +11,12 @@ extension SPSCRing.Producer where Element: ~Copyable {
     /// - Complexity: O(1). Calls `ilk_spsc_try_push`.
     @inlinable
     public func offer(_ element: consuming sending Element) -> sending OfferResult<Element> {
-        let given = handOver(element) { bytes in
+        handOver(element) { bytes in
             if ilk_spsc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
             return ilk_spsc_is_closed(ring) ? ILK_CLOSED : ILK_BUSY
+        } answer: {
+            OfferResult($0, $1)
         }
-        return OfferResult(given)
     }
 
     /// Moves `element` into the ring, waiting for room as long as it takes. Blocks the thread.
@@ -31,11 +32,12 @@ extension SPSCRing.Producer where Element: ~Copyable {
             "it would block a thread of the cooperative pool; use `await push`, on a producer that is a `var`"
     )
     public func push(_ element: consuming sending Element) -> sending PushResult<Element> {
-        let given = handOver(element) { bytes in
+        handOver(element) { bytes in
             if ilk_spsc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
             return ilk_spsc_push_until(ring, bytes, ringElementSize(Element.self), forever)
+        } answer: {
+            PushResult($0, $1)
         }
-        return PushResult(given)
     }
 
     /// Moves `element` into the ring, waiting for room until `deadline` at most. Blocks the thread.
@@ -52,7 +54,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant
     ) -> sending TimedPushResult<Element> {
-        let given = handOver(element) { bytes in
+        handOver(element) { bytes in
             if ilk_spsc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
             return ilk_spsc_push_until(
                 ring,
@@ -60,8 +62,9 @@ extension SPSCRing.Producer where Element: ~Copyable {
                 ringElementSize(Element.self),
                 Interlock.deadline(at: deadline)
             )
+        } answer: {
+            TimedPushResult($0, $1)
         }
-        return TimedPushResult(given)
     }
 
     /// Moves `element` into the ring, waiting for room for `timeout` at most. Blocks the thread.
@@ -78,7 +81,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
         _ element: consuming sending Element,
         timeout: Duration
     ) -> sending TimedPushResult<Element> {
-        let given = handOver(element) { bytes in
+        handOver(element) { bytes in
             if ilk_spsc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
             return ilk_spsc_push_until(
                 ring,
@@ -86,8 +89,9 @@ extension SPSCRing.Producer where Element: ~Copyable {
                 ringElementSize(Element.self),
                 Interlock.deadline(in: timeout)
             )
+        } answer: {
+            TimedPushResult($0, $1)
         }
-        return TimedPushResult(given)
     }
 
     /// Lets `body` write up to `count` elements in place, and pushes what it wrote by one store.

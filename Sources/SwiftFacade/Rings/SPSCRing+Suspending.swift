@@ -28,7 +28,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant
     ) async -> sending TimedTaskPushResult<Element> {
-        TimedTaskPushResult(await give(isolation: isolation, element, until: deadline))
+        await give(isolation: isolation, element, until: deadline)
     }
 
     /// Moves `element` into the ring, waiting for room for `timeout` at most. Suspends the task.
@@ -40,7 +40,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
         _ element: consuming sending Element,
         timeout: Duration
     ) async -> sending TimedTaskPushResult<Element> {
-        TimedTaskPushResult(await give(isolation: isolation, element, until: moment(in: timeout)))
+        await give(isolation: isolation, element, until: moment(in: timeout))
     }
 
     @inlinable
@@ -48,11 +48,11 @@ extension SPSCRing.Producer where Element: ~Copyable {
         isolation: isolated (any Actor)?,
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant?
-    ) async -> sending Given<Element, TaskRefusal> {
+    ) async -> sending TimedTaskPushResult<Element> {
         let offered = offer(element)
         switch consume offered {
         case .pushed: return .pushed
-        case .closed(let element): return .refused(element, .closed)
+        case .closed(let element): return .closed(element)
         case .full(let element):
             nonisolated(unsafe) let element = element
             return await ends.suspendToPush(element, isolation: isolation, until: deadline)
@@ -112,7 +112,7 @@ extension RingEnds {
         _ element: consuming sending Element,
         isolation: isolated (any Actor)?,
         until deadline: ContinuousClock.Instant?
-    ) async -> sending Given<Element, TaskRefusal> {
+    ) async -> sending TimedTaskPushResult<Element> {
         await push(element, isolation: isolation, until: deadline)
     }
 

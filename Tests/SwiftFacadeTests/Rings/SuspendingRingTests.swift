@@ -261,6 +261,29 @@ import Testing
         )
     }
 
+    /// A wait that was given up leaves the hook armed; the last close calls it, with nobody there.
+    @Test(arguments: [false, true]) func aRingThatIsLeftArmedEndsInPeace(onOwnThread: Bool) async throws {
+        let counter = LifetimeCounter()
+        for _ in 0..<50 {
+            let shared = try MPMCRing<Counted>(capacity: 1, resumingOnOwnThread: onOwnThread)
+            let early = try await shared.pop(timeout: .microseconds(1)).element()
+            #expect(early == nil && shared.tryPush(Counted(1, counter)))
+            let late = await shared.push(Counted(2, counter), timeout: .microseconds(1)).refused()
+            #expect(late != nil)
+            let split = try SPSCRing<Counted>(capacity: 1, resumingOnOwnThread: onOwnThread)
+            try await split.split { (producer, consumer) async throws(any Error) -> Void in
+                var producer = producer
+                var consumer = consumer
+                let early = try await consumer.pop(timeout: .microseconds(1)).element()
+                #expect(early == nil)
+                let pushed = await producer.push(Counted(3, counter)).isPushed
+                let late = await producer.push(Counted(4, counter), timeout: .microseconds(1)).refused()
+                #expect(pushed && late != nil)
+            }
+        }
+        #expect(counter.living == 0)
+    }
+
     /// Limits that no clock reaches: whoever says "for ever" like this means it.
     @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.max) * 8, .seconds(Int64.min) * 8])
     func limitsBeyondEveryClockAreKept(limit: Duration) async throws {
