@@ -175,6 +175,44 @@ import Testing
         #expect(id(kept) == 1)
     }
 
+    /// At a split ring, each round races a cancellation against the element, or the room, that would end the wait.
+    @Test func cancellationLosesNoElementOfASplitRing() async throws {
+        let counter = LifetimeCounter()
+        for _ in 0..<200 {
+            try await SPSCRing<CountedUnique>(capacity: 1).split {
+                (producer, consumer) async throws(any Error) -> Void in
+                var consumer = consumer
+                let popper = Task {
+                    let popped = try? await consumer.pop()
+                    // What a task that was cancelled has left is there for the next.
+                    let left = consumer.tryPop()
+                    return (id(popped), id(left))
+                }
+                let isPushed = producer.offer(CountedUnique(1, counter)).isPushed
+                popper.cancel()
+                let (popped, left) = await popper.value
+                #expect(isPushed && (popped == 1) != (left == 1))
+            }
+            try await SPSCRing<CountedUnique>(capacity: 1).split {
+                (producer, consumer) async throws(any Error) -> Void in
+                let isFull = producer.offer(CountedUnique(1, counter)).isPushed
+                var producer = producer
+                let pusher = Task {
+                    let left = await producer.push(CountedUnique(2, counter)).refused()
+                    return id(left)
+                }
+                let first = consumer.tryPop()
+                pusher.cancel()
+                let refused = await pusher.value
+                let second = consumer.tryPop()
+                let firstID = id(first)
+                let secondID = id(second)
+                #expect(isFull && firstID == 1 && (refused == 2) != (secondID == 2))
+            }
+        }
+        #expect(counter.living == 0)
+    }
+
     @Test func anIterationEndsWithItsTask() async throws {
         let ring = try MPMCRing<Int>(capacity: 1)
         let task = Task { for try await _ in ring {} }
