@@ -10,6 +10,8 @@
 import CInterlock
 
 /// What became of an element that was offered to a ring without waiting.
+///
+/// It owns a refused element: a `switch` or ``refused()`` takes it out, or it is released with the answer.
 @frozen
 public enum OfferResult<Element: ~Copyable>: ~Copyable {
     /// It is in the ring.
@@ -55,6 +57,8 @@ extension OfferResult: Sendable where Element: Sendable & ~Copyable {}
 extension OfferResult: Equatable where Element: Equatable {}
 
 /// What became of an element for which a thread waited as long as it took.
+///
+/// It owns a refused element: a `switch` or ``refused()`` takes it out, or it is released with the answer.
 @frozen
 public enum PushResult<Element: ~Copyable>: ~Copyable {
     /// It is in the ring.
@@ -95,6 +99,8 @@ extension PushResult: Sendable where Element: Sendable & ~Copyable {}
 extension PushResult: Equatable where Element: Equatable {}
 
 /// What became of an element for which a thread waited with a limit.
+///
+/// It owns a refused element: a `switch` or ``refused()`` takes it out, or it is released with the answer.
 @frozen
 public enum TimedPushResult<Element: ~Copyable>: ~Copyable {
     /// It is in the ring.
@@ -140,6 +146,8 @@ extension TimedPushResult: Sendable where Element: Sendable & ~Copyable {}
 extension TimedPushResult: Equatable where Element: Equatable {}
 
 /// What became of an element for which a task waited as long as it took.
+///
+/// It owns a refused element: a `switch` or ``refused()`` takes it out, or it is released with the answer.
 @frozen
 public enum TaskPushResult<Element: ~Copyable>: ~Copyable {
     /// It is in the ring.
@@ -186,6 +194,8 @@ extension TaskPushResult: Sendable where Element: Sendable & ~Copyable {}
 extension TaskPushResult: Equatable where Element: Equatable {}
 
 /// What became of an element for which a task waited with a limit.
+///
+/// It owns a refused element: a `switch` or ``refused()`` takes it out, or it is released with the answer.
 @frozen
 public enum TimedTaskPushResult<Element: ~Copyable>: ~Copyable {
     /// It is in the ring.
