@@ -10,9 +10,9 @@ import Testing
 enum Compiler {
     static func compile(
         _ body: String,
-        _ options: [String] = []
+        flags: [String] = []
     ) throws -> (succeeded: Bool, output: String) {
-        try run(body, ["-emit-sil", "-o", "/dev/null"] + options)
+        try run(body, ["-emit-sil", "-o", "/dev/null"] + flags)
     }
 
     /// The program as the compiler understands it: with each name the declaration that it stands for.
