@@ -149,6 +149,22 @@ import Testing
         #expect(try await settled(product) == 42)
     }
 
+    @Test func whatRunsInAStepsPlaceRunsWhereItsQueueDoes() async throws {
+        let underlying = GCD.serialQueue(label: "underlying")
+        let key = DispatchSpecificKey<String>()
+        underlying.setSpecific(key: key, value: "here")
+        queue.underlyingQueue = underlying
+        queue.maxConcurrentOperationCount = 1
+        let queue = queue
+        let first = AsyncOperation<Int> { 2 }.enqueued(on: queue)
+        let place = first.flatMap(on: queue) { _ in
+            AsyncOperation<[String?]> {
+                [DispatchQueue.getSpecific(key: key), OperationQueue.current === queue ? "same" : "own"]
+            }
+        }.enqueued(on: queue)
+        #expect(try await settled(place) == ["here", "own"])
+    }
+
     @Test func aFlatMapThatCouldNeverEndSaysSo() async throws {
         queue.maxConcurrentOperationCount = 1
         let queue = queue
