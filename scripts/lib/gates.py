@@ -212,10 +212,13 @@ def orders(root):
             begun = [match for match in begun if match and match.group(1) in known]
             justified = {known[match.group(1)].order for match in begun}
             justified |= {"relaxed" for match in begun if match.group(2)}
-            # What a failed exchange has read is a basis for the next attempt, unless its order says more.
+            # What a failed exchange has read is a basis for the next attempt, or an acquire that the label of the
+            # exchange covers.
             orders_of = re.compile(rf"\bmemory_order_({ORDERS})\b")
             statement = "\n".join(code[begin:end + 1])
-            present = set(orders_of.findall(re.sub(r"(memory_order_\w+\s*,\s*)memory_order_relaxed", r"\1", statement)))
+            statement = re.sub(r"(memory_order_\w+\s*,\s*)memory_order_relaxed", r"\1", statement)
+            statement = re.sub(r"(memory_order_(?:acq_rel|seq_cst)\s*,\s*)memory_order_acquire", r"\1", statement)
+            present = set(orders_of.findall(statement))
             if index == begin or "memory_order_" not in "".join(code[begin:index]):
                 for order in sorted(present - justified):
                     here = ", ".join(f"{match.group(1)} {known[match.group(1)].order}" for match in begun)

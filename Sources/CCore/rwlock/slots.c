@@ -197,7 +197,7 @@ __attribute__((constructor)) static void watch_fork(void) {
 
 /* ---- The writer's side ---- */
 
-/* Whoever lets a lock use slots has a block in the table: one without any is not the table it uses. */
+/* The thread that lets a lock use slots has a block in the table: one without any is not the table it uses. */
 void ilk__slots_check_table(const ilk_rwlock *lock) ILK_NONBLOCKING {
     if (ilk_atomic_load(&ilk__slot_table.block_count, memory_order_seq_cst) == 0 && /* RS2 */
         (ilk__rwlock_look(lock) & ILK__RWLOCK_SLOTS) != 0) {

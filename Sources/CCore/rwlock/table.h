@@ -35,7 +35,7 @@ struct ilk__slot_table {
 
 enum ilk__table_role {
     ILK__TABLE_UNDECIDED, /* until the constructor of the first copy that uses it has run */
-    ILK__TABLE_CANDIDATE, /* while that looks for other tables */
+    ILK__TABLE_CANDIDATE, /* while that searches for other tables */
     ILK__TABLE_IN_CHARGE, /* its blocks are handed out */
     ILK__TABLE_IDLE       /* another is in charge: stays empty */
 };

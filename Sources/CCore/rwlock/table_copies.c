@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Several copies of this library in one process, on ELF systems. Each is found by a note in its object's
- * program headers (table_elf.S), which no way of linking hides; the note leads to the role of the table that
+ * program headers (table_elf.S), which no form of linking hides; the note leads to the role of the table that
  * the copy uses.
  *
  * The rule: at most one table of a process is in charge, that is, hands out blocks. The first copy whose
@@ -9,13 +9,13 @@
  * threads then have no slots, so that its readers are counted in the lock's word, which every copy sees, and
  * none of its readers moves a lock to slots. A lock that only its copy uses works, in the central regime. A
  * lock that the copy in charge has moved to slots is the one case in which exclusion would be lost: the idle
- * copy cannot see the readers. It is known by two facts that the idle copy looks at anyway: the word says
- * SLOTS, and its own table is empty, which the table of whoever set SLOTS never is. So the fast paths pay
+ * copy cannot see the readers. It is known by two facts that the idle copy reads anyway: the word says
+ * SLOTS, and its own table is empty, which the table of the copy that set SLOTS never is. So the fast paths pay
  * nothing, and the slow ones report it (ilk__table_report_another).
  *
  * Rejected: a rendezvous by symbol (hidden ones are what this is about), by a file or socket (sandboxes, and
  * they survive fork), by a page at a fixed address (sanitizers and layouts differ); and letting the idle copy
- * walk the other's table (its threads' notes are in thread-locals that it cannot reach, so a lock taken in
+ * walk the other's table (its threads' blocks are named by thread-locals that it cannot reach, so a lock taken in
  * one copy and given up in the other would still break).
  *
  * Copies in different namespaces of dlmopen(3) do not see each other, and their C libraries are not one
@@ -138,11 +138,11 @@ static void stay_loaded(const char *object) {
 }
 
 /* Constructors run one after the other, but for a library that a thread opens while the program's own still
- * run: so that two tables are in charge in no case, each candidate first says so and then looks. Two at once
+ * run: so that two tables are in charge in no case, each candidate first says so and then checks. Two at once
  * leave none in charge, which costs time and nothing else. */
 __attribute__((constructor)) static void choose_table(void) {
     uint32_t undecided = ILK__TABLE_UNDECIDED;
-    /* TC1 seq_cst, pairs with TC2 (seq_cst, the look at the others). See there. */
+    /* TC1 seq_cst, pairs with TC2 (seq_cst, the check of the others). See there. */
     bool decides = ilk_atomic_compare_exchange(ilk__role_here, &undecided, ILK__TABLE_CANDIDATE,
                                                memory_order_seq_cst, memory_order_relaxed);
     const struct search search = find_copies();

@@ -50,7 +50,7 @@ static inline bool ilk__slot_holds(const struct ilk__slot_block *block, size_t n
     return ilk__slot_names(ilk_atomic_load(&block->slots[number], memory_order_seq_cst), lock);
 }
 
-/* False if no reader of `lock`, which uses slots, is in one. True if one is, or if a longer look is needed:
+/* False if no reader of `lock`, which uses slots, is in one. True if one is, or if a longer check is needed:
  * there are too many blocks for a quick one, or none at all (table_copies.c). */
 static inline bool ilk__slots_may_hold(const ilk_rwlock *lock) {
     uint32_t count = ilk__block_count();

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How one slot table of a process comes to be in charge (Sources/CCore/rwlock/table_copies.c), for two copies
- * whose constructors run at the same time: each first makes its own table a candidate, then looks at the other's
+ * whose constructors run at the same time: each first makes its own table a candidate, then checks the other's
  * role, and takes charge only if the other is neither a candidate nor in charge. Both may end idle; never may
  * both be in charge. Broken:
- *   - looking first and then taking charge;
+ *   - checking first and then taking charge;
  *   - release and acquire where TC1 and TC2 are sequentially consistent: each misses that the other is a
  *     candidate.
  */
@@ -37,7 +37,7 @@ static void choose_weakly(unsigned me) {
     decide(me, ilk_atomic_load(&s.role[1 - me], memory_order_acquire));
 }
 
-static void look_first(unsigned me) {
+static void check_first(unsigned me) {
     decide(me, ilk_atomic_load(&s.role[1 - me], memory_order_seq_cst));
 }
 
@@ -53,11 +53,11 @@ static void first_weakly(void) {
 static void second_weakly(void) {
     choose_weakly(1);
 }
-static void first_looks(void) {
-    look_first(0);
+static void first_checks(void) {
+    check_first(0);
 }
-static void second_looks(void) {
-    look_first(1);
+static void second_checks(void) {
+    check_first(1);
 }
 
 static void check(void) {
@@ -84,11 +84,11 @@ EX_SCENARIO(weakly){
     .finds_in = EX_WEAK,
 };
 
-EX_SCENARIO(looks){
-    .name = "one-in-charge-broken-look",
-    .claim = "looking before saying so: both take charge",
+EX_SCENARIO(checks){
+    .name = "one-in-charge-broken-check",
+    .claim = "checking before saying so: both take charge",
     .setup = setup,
-    .threads = {first_looks, second_looks},
+    .threads = {first_checks, second_checks},
     .check = check,
     .finds = EX_ASSERTION,
 };
