@@ -152,6 +152,61 @@ static void a_ring_can_be_closed(void **state) {
     in_a_process(close_spsc);
 }
 
+/* ---- fork ---- */
+
+void __real_ilk__wait_for_stores(void);
+void __wrap_ilk__wait_for_stores(void);
+
+static ILK_ATOMIC(int) waits;
+static struct stage *stops_in_wait; /* 1: stopped, 2: goes on */
+
+/* A thread changes from the one form of the fence to the other. */
+void __wrap_ilk__wait_for_stores(void) {
+    ilk_atomic_fetch_add(&waits, 1, memory_order_relaxed);
+    if (stops_in_wait != NULL) {
+        stage_reach(stops_in_wait, 1);
+        stage_await(stops_in_wait, 2);
+    }
+    __real_ilk__wait_for_stores();
+}
+
+static void fork_beside_the_change(void) {
+    ilk_mpmc *ring;
+    check_equal(ilk_mpmc_create(&ring, 1, sizeof(item)), ILK_OK);
+    enter_sandbox();
+    struct stage progress = STAGE_INIT;
+    struct thread thread;
+    stops_in_wait = &progress;
+    thread_start(&thread, pop_first, ring);
+    stage_await(&progress, 1);
+    fflush(NULL);
+    pid_t child = fork();
+    check(child >= 0);
+    if (child == 0) {
+        alarm(LONGEST);
+        stops_in_wait = NULL;
+        ilk_atomic_store(&waits, 0, memory_order_relaxed);
+        ilk_spsc *own;
+        check_equal(ilk_spsc_create(&own, 1, sizeof(item)), ILK_OK);
+        ilk_spsc_close(own); /* has a heavy side */
+        _exit(ilk_atomic_load(&waits, memory_order_relaxed) == 0 ? 7 : 3);
+    }
+    int status;
+    check_equal(waitpid(child, &status, 0), child);
+    check(WIFEXITED(status));
+    check_equal(WEXITSTATUS(status), 7);
+    stage_reach(&progress, 2);
+    check(ilk_mpmc_try_push(ring, &(item){1}, sizeof(item)));
+    thread_join(&thread);
+    ilk_mpmc_destroy(ring);
+}
+
+/* The child has nobody to wait for, and does not do so for ever. */
+static void a_child_does_not_wait_for_a_change_that_nobody_makes(void **state) {
+    (void)state;
+    in_a_process(fork_beside_the_change);
+}
+
 /* ---- Locks ---- */
 
 static void sleep_for_a_slot(void) {
@@ -264,6 +319,7 @@ static void a_copy_opened_in_the_sandbox_excludes_too(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(rings_go_on),
     cmocka_unit_test(a_ring_can_be_closed),
+    cmocka_unit_test(a_child_does_not_wait_for_a_change_that_nobody_makes),
     cmocka_unit_test(a_writer_sleeps_for_a_slot_that_was_taken_before),
     cmocka_unit_test(a_lock_without_fences_gets_them_and_excludes),
     cmocka_unit_test(a_copy_opened_in_the_sandbox_excludes_too),

@@ -6,27 +6,34 @@
  *
  *   membarrier_works   leaving     light side        heavy side
  *   true               0           nothing           membarrier; refused: to the next line
- *   false              1 or more   a fence           waits until those that saw true have come through
+ *   false              1           a fence           waits until those that saw true have come through
  *   false              0           a fence           a fence
  * Must not happen: a heavy side relies on the light sides' fences (third line) while one that saw true is on
- * its way. So `leaving` is raised before membarrier_works goes down, and lowered after the wait.
+ * its way. So `leaving` is raised before membarrier_works goes down, and lowered after the wait. Several may
+ * leave at once; when one has waited, all that saw true have come through. A child of fork has nobody to wait for.
  */
 #include "threads/fences.h"
 #include "threads/membarrier.h"
 #include "threads/stores.h"
 #include <interlock/inline/fence.h>
+#include <pthread.h>
 #include <stdint.h>
 
 ILK_ATOMIC(bool) ilk__membarrier_works = false;
 static ILK_ATOMIC(uint32_t) leaving;
 
+static void after_fork_in_child(void) {
+    ilk_atomic_store(&leaving, 0, memory_order_relaxed); /* FN4: who was leaving is not here */
+}
+
 __attribute__((constructor)) static void choose(void) {
     /* FN4 relaxed: no other thread of ours runs yet; one that does reads false and fences (FN1). */
     ilk_atomic_store(&ilk__membarrier_works, ilk__membarrier_register(), memory_order_relaxed);
+    (void)pthread_atfork(NULL, NULL, after_fork_in_child);
 }
 
 static void stop_relying_on_membarrier(void) {
-    ilk_atomic_fetch_add(&leaving, 1, memory_order_relaxed); /* FN4: published by FN6 */
+    ilk_atomic_store(&leaving, 1, memory_order_relaxed); /* FN4: published by FN6 */
     /* FN6 release, pairs with FN5 (acquire, a heavy side).
      * Carries: that we are leaving.
      * If weaker: a heavy side relies on fences that are not made yet. */
@@ -35,7 +42,7 @@ static void stop_relying_on_membarrier(void) {
     /* FN8 release, pairs with FN7 (acquire, a heavy side).
      * Carries: that those who had seen true have come through, and what they did.
      * If weaker: as FN6. */
-    ilk_atomic_fetch_sub(&leaving, 1, memory_order_release);
+    ilk_atomic_store(&leaving, 0, memory_order_release);
 }
 
 void ilk__fence_heavy(void) {
