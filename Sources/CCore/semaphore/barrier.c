@@ -104,7 +104,6 @@ ilk_status ilk_barrier_wait_until(ilk_barrier *barrier, uint64_t deadline_ns, bo
 }
 
 bool ilk_barrier_wait(ilk_barrier *barrier) {
-    bool last = false;
-    (void)ilk_barrier_wait_until(barrier, ILK_FOREVER, &last);
-    return last;
+    bool last;
+    return ilk_barrier_wait_until(barrier, ILK_FOREVER, &last) == ILK_OK && last;
 }
