@@ -76,7 +76,7 @@ require_swift() {
         done
     fi
     if ! command -v swift >/dev/null 2>&1; then
-        echo "error: no Swift toolchain found. Interlock needs Swift 6.1 or later: see https://www.swift.org/install/" >&2
+        echo "error: no Swift toolchain found. Interlock needs Swift 6.2 or later: see https://www.swift.org/install/" >&2
         return 1
     fi
     info=$(swift -print-target-info) || return 1
@@ -95,6 +95,7 @@ require_swift() {
 {
     PACKAGES_SWIFT=(libbsd-dev g++ git)
     PACKAGES_CMAKE=(cmake make gcc g++ pkg-config libbsd-dev libcmocka-dev)
+    PACKAGES_CACHE=(ccache) # nice to have: what two configurations compile alike is compiled once
     PACKAGES_PHOTOS=(libjpeg-dev libpng-dev)
     PACKAGES_FORMAT=(clang-format-14 shellcheck python3)
 }
