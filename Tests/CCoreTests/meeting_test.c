@@ -6,6 +6,7 @@
 #include <interlock/barrier.h>
 #include <interlock/latch.h>
 #include <interlock/mutex.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #define MILLISECONDS(count) ((uint64_t)(count)*1000000)
@@ -118,8 +119,13 @@ struct latch_round {
 static void count_latches_down(void *context) {
     struct latch_round *round = context;
     for (int i = 0; i < round->rounds; i++) {
-        while (ilk_atomic_load(&round->ready, memory_order_acquire) <= i) {
-            ilk_cpu_relax();
+        for (int probe = 0; ilk_atomic_load(&round->ready, memory_order_acquire) <= i; probe++) {
+            if (probe < 100) {
+                ilk_cpu_relax();
+            } else {
+                probe = 0;
+                sched_yield();
+            }
         }
         round->results[i % 64] = i;
         ilk_latch_count_down(round->latches[i % 64]);
@@ -140,6 +146,28 @@ static void a_waiter_may_free_the_latch_at_once(void **state) {
         round.latches[i % 64] = latch;
         ilk_atomic_store(&round.ready, i + 1, memory_order_release);
         while (ilk_latch_wait_until(latch, i % 2 == 0 ? ILK_FOREVER : ilk_deadline_in_ns(500)) != ILK_OK) {
+        }
+        check_equal(round.results[i % 64], i);
+        free(latch);
+    }
+    thread_join(&counter);
+}
+
+/* Guarantees A and B where the latch is found open instead of waited for. */
+static void a_thread_that_finds_the_latch_open_may_free_it(void **state) {
+    (void)state;
+    static struct latch_round round;
+    round.rounds = stress_rounds(5000);
+    struct thread counter;
+    thread_start(&counter, count_latches_down, &round);
+    for (int i = 0; i < round.rounds; i++) {
+        ilk_latch *latch = malloc(sizeof *latch);
+        check(latch != NULL);
+        ilk_latch_init(latch, 1);
+        round.latches[i % 64] = latch;
+        ilk_atomic_store(&round.ready, i + 1, memory_order_release);
+        while (!ilk_latch_try_wait(latch)) { /* the counter comes, or the test's time limit */
+            sched_yield();
         }
         check_equal(round.results[i % 64], i);
         free(latch);
@@ -336,7 +364,7 @@ static void run_hurried(int threads, int parties) {
     check_equal(ilk_atomic_load(&barrier.state, memory_order_relaxed) >> 32, lasts);
 }
 
-static void a_round_has_its_parties_whoever_leaves_meanwhile(void **state) {
+static void a_round_has_its_parties_though_others_leave(void **state) {
     (void)state;
     run_hurried(2, 2);
     run_hurried(4, 3); /* more threads than parties */
@@ -560,12 +588,13 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_latch_counts_up_to_its_maximum),
     cmocka_unit_test(a_latch_wait_is_not_early_and_survives_signals),
     cmocka_unit_test(a_waiter_may_free_the_latch_at_once),
+    cmocka_unit_test(a_thread_that_finds_the_latch_open_may_free_it),
     cmocka_unit_test(parties_meet_round_after_round_and_one_comes_last),
     cmocka_unit_test(the_number_of_rounds_may_wrap),
     cmocka_unit_test(a_party_whose_time_runs_out_has_not_arrived),
     cmocka_unit_test(a_barrier_wait_is_not_early_and_survives_signals),
     cmocka_unit_test(a_thread_too_many_is_of_the_next_round),
-    cmocka_unit_test(a_round_has_its_parties_whoever_leaves_meanwhile),
+    cmocka_unit_test(a_round_has_its_parties_though_others_leave),
     cmocka_unit_test(a_mutex_has_one_owner_at_a_time),
     cmocka_unit_test(an_inheriting_mutex_has_one_owner_at_a_time),
     cmocka_unit_test(a_mutex_wait_times_out_not_early_and_leaves_nothing),

@@ -87,7 +87,7 @@ ilk_status ilk_barrier_wait_until(ilk_barrier *barrier, uint64_t deadline_ns, bo
         return ILK_OK;
     }
     uint32_t round = round_of(state);
-    for (int probe = 0;; probe++) {
+    for (int probe = 0;;) {
         /* BR6 acquire, pairs with BR5. See there. */
         uint32_t wakes = ilk_atomic_load(&barrier->wakes, memory_order_acquire);
         /* BR4 acquire, pairs with BR3 (release, completing the round). See there. */
@@ -96,6 +96,7 @@ ilk_status ilk_barrier_wait_until(ilk_barrier *barrier, uint64_t deadline_ns, bo
         }
         if (probe < SPIN_LIMIT) {
             ilk_cpu_relax();
+            probe++; /* counts no wake-ups: they have no bound */
         } else if (ilk_park_wait(&barrier->wakes, wakes, deadline_ns) == ILK_TIMEDOUT &&
                    withdraw(barrier, round)) {
             return ILK_TIMEDOUT;

@@ -317,7 +317,8 @@ EX_SCENARIO(barrier_late_both){
 };
 EX_SCENARIO(barrier_late_surplus){
     .name = "barrier-wait_until-three-threads-two-parties",
-    .claim = "two meet or nobody, whoever leaves meanwhile; nobody takes the arrival of another round back",
+    .claim =
+        "two meet or nobody, though parties leave meanwhile; nobody takes the arrival of another round back",
     .setup = setup_late_two,
     .threads = {come_or_leave, come_or_leave, come_or_leave},
     .check = check_all_or_none,
