@@ -3,7 +3,8 @@
  * The park layer: a thread sleeps on a 32-bit word while it holds an expected value, and is woken
  * by address. What waits in the C core sleeps here, but for mutexes with priority inheritance, which the
  * kernel queues itself; it is public for those who build their own primitive. Linux parks in futex(2);
- * elsewhere, or when built with the pthread backend, in a table of mutexes and condition variables with the same contract.
+ * elsewhere, or when built with the pthread backend, in a table of mutexes and condition variables with the
+ * same contract.
  *
  * Concurrency matrix: every call may run beside every other, from any thread.
  *
