@@ -202,6 +202,8 @@ static void wait_in_everything(void *context) {
     ilk_barrier barrier;
     ilk_barrier_init(&barrier, 1);
     check(ilk_barrier_wait(&barrier));
+    ilk_barrier_init(&barrier, 2);
+    check_equal(ilk_barrier_wait_until(&barrier, soon + 3000000, NULL), ILK_TIMEDOUT);
     for (int inherits = 0; inherits < 2; inherits++) {
         ilk_mutex mutex;
         ilk_mutex_init(&mutex, inherits == 1);

@@ -17,7 +17,7 @@ static_assert(sizeof(std::atomic<bool>) == sizeof(bool), "");
 static_assert(std::atomic<uint32_t>::is_always_lock_free && std::atomic<uint64_t>::is_always_lock_free, "");
 
 static_assert(sizeof(ilk_rwlock) <= 16, "a lock fits in 16 bytes");
-static_assert(sizeof(ilk_latch) == 4 && sizeof(ilk_barrier) == 12 && sizeof(ilk_mutex) == 8, "");
+static_assert(sizeof(ilk_latch) == 4 && sizeof(ilk_barrier) == 16 && sizeof(ilk_mutex) == 8, "");
 
 extern "C" {
 

@@ -10,7 +10,7 @@
 _Static_assert(sizeof(ilk_rwlock) <= 16, "a lock fits in 16 bytes");
 _Static_assert(sizeof(ilk_semaphore) <= 24, "a semaphore fits in 24 bytes");
 _Static_assert(sizeof(ilk_latch) == 4, "a latch is one word");
-_Static_assert(sizeof(ilk_barrier) == 12, "a barrier is three words");
+_Static_assert(sizeof(ilk_barrier) == 16, "a barrier is four words");
 _Static_assert(sizeof(ilk_mutex) == 8, "a mutex is two words");
 _Static_assert(_Alignof(ilk_rwlock) <= 16 && _Alignof(ilk_semaphore) <= 16 && _Alignof(ilk_latch) <= 16 &&
                    _Alignof(ilk_barrier) <= 16 && _Alignof(ilk_mutex) <= 16,

@@ -6,6 +6,7 @@
 #include <interlock/barrier.h>
 #include <interlock/latch.h>
 #include <interlock/mutex.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #define MILLISECONDS(count) ((uint64_t)(count)*1000000)
@@ -118,8 +119,13 @@ struct latch_round {
 static void count_latches_down(void *context) {
     struct latch_round *round = context;
     for (int i = 0; i < round->rounds; i++) {
-        while (ilk_atomic_load(&round->ready, memory_order_acquire) <= i) {
-            ilk_cpu_relax();
+        for (int probe = 0; ilk_atomic_load(&round->ready, memory_order_acquire) <= i; probe++) {
+            if (probe < 100) {
+                ilk_cpu_relax();
+            } else {
+                probe = 0;
+                sched_yield();
+            }
         }
         round->results[i % 64] = i;
         ilk_latch_count_down(round->latches[i % 64]);
@@ -140,6 +146,28 @@ static void a_waiter_may_free_the_latch_at_once(void **state) {
         round.latches[i % 64] = latch;
         ilk_atomic_store(&round.ready, i + 1, memory_order_release);
         while (ilk_latch_wait_until(latch, i % 2 == 0 ? ILK_FOREVER : ilk_deadline_in_ns(500)) != ILK_OK) {
+        }
+        check_equal(round.results[i % 64], i);
+        free(latch);
+    }
+    thread_join(&counter);
+}
+
+/* Guarantees A and B where the latch is found open instead of waited for. */
+static void a_thread_that_finds_the_latch_open_may_free_it(void **state) {
+    (void)state;
+    static struct latch_round round;
+    round.rounds = stress_rounds(5000);
+    struct thread counter;
+    thread_start(&counter, count_latches_down, &round);
+    for (int i = 0; i < round.rounds; i++) {
+        ilk_latch *latch = malloc(sizeof *latch);
+        check(latch != NULL);
+        ilk_latch_init(latch, 1);
+        round.latches[i % 64] = latch;
+        ilk_atomic_store(&round.ready, i + 1, memory_order_release);
+        while (!ilk_latch_try_wait(latch)) { /* the counter comes, or the test's time limit */
+            sched_yield();
         }
         check_equal(round.results[i % 64], i);
         free(latch);
@@ -195,11 +223,152 @@ static void the_number_of_rounds_may_wrap(void **state) {
     (void)state;
     ilk_barrier barrier;
     ilk_barrier_init(&barrier, 2);
-    ilk_atomic_store(&barrier.round, UINT32_MAX - 5, memory_order_relaxed);
+    ilk_atomic_store(&barrier.state, (uint64_t)(UINT32_MAX - 5) << 32, memory_order_relaxed);
+    ilk_atomic_store(&barrier.wakes, UINT32_MAX - 9, memory_order_relaxed);
     int marks[2] = {0};
     struct party all[2] = {{&barrier, marks, 2, 0, 20, 0}, {&barrier, marks, 2, 1, 20, 0}};
     threads_run(2, meet, all, sizeof *all);
     check_equal(all[0].lasts + all[1].lasts, 40);
+}
+
+struct late_party {
+    ilk_barrier *barrier;
+    uint64_t deadline_ns;
+    ilk_status status;
+    bool last;
+    struct thread thread;
+};
+
+static void meet_by(void *context) {
+    struct late_party *self = context;
+    self->status = ilk_barrier_wait_until(self->barrier, self->deadline_ns, &self->last);
+}
+
+static void party_queue(struct late_party *party, ilk_barrier *barrier, uint64_t deadline_ns) {
+    *party = (struct late_party){.barrier = barrier, .deadline_ns = deadline_ns, .last = true};
+    thread_start(&party->thread, meet_by, party);
+    thread_await_sleep(&party->thread);
+}
+
+static unsigned arrived(ilk_barrier *barrier) {
+    return (unsigned)(uint32_t)ilk_atomic_load(&barrier->state, memory_order_relaxed);
+}
+
+/* Guarantee D: two of three arrive, one of them leaves; two more must come. */
+static void a_party_whose_time_runs_out_has_not_arrived(void **state) {
+    (void)state;
+    ilk_barrier barrier;
+    ilk_barrier_init(&barrier, 3);
+    bool last = true;
+    check_equal(ilk_barrier_wait_until(&barrier, 0, &last), ILK_TIMEDOUT); /* past: it leaves at once */
+    check(!last);
+    check_equal(arrived(&barrier), 0);
+    struct late_party stays, leaves, second;
+    party_queue(&stays, &barrier, ILK_FOREVER);
+    leaves = (struct late_party){
+        .barrier = &barrier, .deadline_ns = ilk_deadline_in_ns(MILLISECONDS(10)), .last = true};
+    thread_start(&leaves.thread, meet_by, &leaves);
+    thread_join(&leaves.thread);
+    check_equal(leaves.status, ILK_TIMEDOUT);
+    check(!leaves.last);
+    check(ilk_now_ns() >= leaves.deadline_ns);
+    check_equal(arrived(&barrier), 1);
+    party_queue(&second, &barrier, ilk_deadline_in_ns(MILLISECONDS(100000)));
+    check(!thread_is_done(&stays.thread));
+    check_equal(arrived(&barrier), 2);
+    check_equal(ilk_barrier_wait_until(&barrier, 0, &last), ILK_OK); /* past, but it is the last */
+    check(last);
+    thread_join(&stays.thread);
+    thread_join(&second.thread);
+    check_equal(stays.status, ILK_OK);
+    check_equal(second.status, ILK_OK);
+    check(!stays.last && !second.last);
+    check_equal(arrived(&barrier), 0);
+    ilk_barrier one;
+    ilk_barrier_init(&one, 1);
+    check_equal(ilk_barrier_wait_until(&one, 0, NULL), ILK_OK); /* `last` may be NULL */
+}
+
+static void a_barrier_wait_is_not_early_and_survives_signals(void **state) {
+    (void)state;
+    thread_allow_interrupts();
+    ilk_barrier barrier;
+    ilk_barrier_init(&barrier, 2);
+    struct late_party party = {.barrier = &barrier, .deadline_ns = ilk_deadline_in_ns(MILLISECONDS(30))};
+    thread_start(&party.thread, meet_by, &party);
+    while (!thread_is_done(&party.thread)) {
+        thread_interrupt(&party.thread);
+    }
+    thread_join(&party.thread);
+    check_equal(party.status, ILK_TIMEDOUT);
+    check(ilk_now_ns() >= party.deadline_ns);
+    check_equal(arrived(&barrier), 0);
+}
+
+/* Guarantee E: a third thread at a barrier of two waits for the round after. */
+static void a_thread_too_many_is_of_the_next_round(void **state) {
+    (void)state;
+    ilk_barrier barrier;
+    ilk_barrier_init(&barrier, 2);
+    struct late_party first, third;
+    party_queue(&first, &barrier, ILK_FOREVER);
+    check(ilk_barrier_wait(&barrier));
+    thread_join(&first.thread);
+    party_queue(&third, &barrier, ILK_FOREVER);
+    check_equal(arrived(&barrier), 1);
+    check(ilk_barrier_wait(&barrier));
+    thread_join(&third.thread);
+    check(!first.last && !third.last);
+}
+
+/* Several threads meet with limits so short that many run out; each wait that met counts, and a round has
+ * exactly as many as parties. The plain marks are read only by those who met. */
+struct hurried {
+    ilk_barrier *barrier;
+    uint32_t random;
+    int rounds;
+    uint64_t met, lasts, late;
+};
+
+static void meet_in_a_hurry(void *context) {
+    struct hurried *self = context;
+    for (int round = 0; round < self->rounds; round++) {
+        bool last;
+        uint64_t limit = next_random(&self->random) % 30000;
+        if (ilk_barrier_wait_until(self->barrier, ilk_deadline_in_ns(limit), &last) == ILK_OK) {
+            self->met++;
+            self->lasts += last ? 1 : 0;
+        } else {
+            self->late++;
+        }
+    }
+}
+
+static void run_hurried(int threads, int parties) {
+    ilk_barrier barrier;
+    ilk_barrier_init(&barrier, (uint32_t)parties);
+    struct hurried all[6];
+    for (int i = 0; i < threads; i++) {
+        all[i] = (struct hurried){.barrier = &barrier,
+                                  .random = (uint32_t)ilk_now_ns() + (uint32_t)i * 7919 + 1,
+                                  .rounds = stress_rounds(20000)};
+    }
+    threads_run(threads, meet_in_a_hurry, all, sizeof *all);
+    uint64_t met = 0, lasts = 0;
+    for (int i = 0; i < threads; i++) {
+        met += all[i].met;
+        lasts += all[i].lasts;
+    }
+    check_equal(met, lasts * (uint64_t)parties);
+    check_equal(arrived(&barrier), 0);
+    check_equal(ilk_atomic_load(&barrier.state, memory_order_relaxed) >> 32, lasts);
+}
+
+static void a_round_has_its_parties_though_others_leave(void **state) {
+    (void)state;
+    run_hurried(2, 2);
+    run_hurried(4, 3); /* more threads than parties */
+    run_hurried(6, 6);
 }
 
 /* ---- Mutex ---- */
@@ -419,8 +588,13 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_latch_counts_up_to_its_maximum),
     cmocka_unit_test(a_latch_wait_is_not_early_and_survives_signals),
     cmocka_unit_test(a_waiter_may_free_the_latch_at_once),
+    cmocka_unit_test(a_thread_that_finds_the_latch_open_may_free_it),
     cmocka_unit_test(parties_meet_round_after_round_and_one_comes_last),
     cmocka_unit_test(the_number_of_rounds_may_wrap),
+    cmocka_unit_test(a_party_whose_time_runs_out_has_not_arrived),
+    cmocka_unit_test(a_barrier_wait_is_not_early_and_survives_signals),
+    cmocka_unit_test(a_thread_too_many_is_of_the_next_round),
+    cmocka_unit_test(a_round_has_its_parties_though_others_leave),
     cmocka_unit_test(a_mutex_has_one_owner_at_a_time),
     cmocka_unit_test(an_inheriting_mutex_has_one_owner_at_a_time),
     cmocka_unit_test(a_mutex_wait_times_out_not_early_and_leaves_nothing),

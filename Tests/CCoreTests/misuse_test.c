@@ -406,15 +406,6 @@ static void barrier_for_nobody(void *context) {
     ilk_barrier_init(&barrier, 0);
 }
 
-static void barrier_too_many(void *context) {
-    (void)context;
-    ilk_barrier barrier;
-    ilk_barrier_init(&barrier, 2);
-    /* As if both had arrived and the last were between its two steps. */
-    ilk_atomic_store(&barrier.arrived, 2, memory_order_relaxed);
-    (void)ilk_barrier_wait(&barrier);
-}
-
 static void mutex_lock_twice(void *context) {
     (void)context;
     ilk_mutex mutex;
@@ -517,7 +508,6 @@ static void meeting_misuse_is_reported(void **state) {
         {latch_init_too_many, "ilk_latch_init", "2147483648"},
         {latch_below_zero, "ilk_latch_count_down", "more often"},
         {barrier_for_nobody, "ilk_barrier_init", "0 parties"},
-        {barrier_too_many, "ilk_barrier_wait", "thread number 3 in a round for 2 parties"},
         {mutex_lock_twice, "ilk_mutex_lock", "locked again by its owner"},
         {inheriting_mutex_lock_twice, "ilk_mutex_lock_until", "locked again by its owner"},
         {mutex_lock_until_twice, "ilk_mutex_lock_until", "locked again by its owner"},

@@ -47,6 +47,16 @@ static void wait_with_a_passed_deadline_answers_timed_out(void **state) {
     }
 }
 
+static void a_word_that_differs_does_not_sleep_whatever_the_deadline(void **state) {
+    (void)state;
+    ILK_ATOMIC(uint32_t) word = 7;
+    const uint64_t deadlines[] = {0, ilk_now_ns(), ilk_deadline_in_ns(3600 * SECOND), ILK_FOREVER};
+    for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++) {
+        ilk_status status = ilk_park_wait(&word, 6, deadlines[i]);
+        check(status == ILK_OK || (status == ILK_TIMEDOUT && ilk_now_ns() >= deadlines[i]));
+    }
+}
+
 static void wait_never_times_out_early(void **state) {
     (void)state;
     ILK_ATOMIC(uint32_t) word = 0;
@@ -223,6 +233,7 @@ static void no_wake_up_is_lost(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(wait_returns_at_once_when_the_word_differs),
     cmocka_unit_test(wait_with_a_passed_deadline_answers_timed_out),
+    cmocka_unit_test(a_word_that_differs_does_not_sleep_whatever_the_deadline),
     cmocka_unit_test(wait_never_times_out_early),
     cmocka_unit_test(far_deadlines_sleep),
     cmocka_unit_test(wake_wakes_as_many_as_asked),

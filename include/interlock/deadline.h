@@ -2,7 +2,7 @@
  *
  * Deadlines: points in time, never lengths of time, so that a wait that has to start over does not
  * start its clock over. All are absolute nanoseconds of CLOCK_MONOTONIC, which a change of the
- * system's date does not move.
+ * system's date does not move. (One exception on old kernels: ilk_mutex_lock_until, see mutex.h.)
  */
 #ifndef INTERLOCK_DEADLINE_H
 #define INTERLOCK_DEADLINE_H

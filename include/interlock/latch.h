@@ -7,8 +7,10 @@
  *
  * Guarantees
  *   A  What a thread did before it counted down is visible to every thread whose wait succeeded.
- *   B  A thread whose wait has succeeded may free the latch at once when no other waits: the
- *      count_down that opened it does not touch the memory any more.
+ *   B  A thread whose wait has succeeded may free the latch at once when no other thread is in a call on it
+ *      but the count_down that opened it, which does not touch the memory any more.
+ *   C  A wait that timed out leaves nothing behind but the mark of a sleeper: the count_down that opens the
+ *      latch makes a system call which may wake nobody.
  */
 #ifndef INTERLOCK_LATCH_H
 #define INTERLOCK_LATCH_H
@@ -34,15 +36,17 @@ typedef struct ilk_latch {
  * Misuse: above ILK_LATCH_MAX. */
 void ilk_latch_init(ilk_latch *latch, uint32_t count);
 
-/* Counts one down; at zero opens the latch for good and wakes everyone. Never blocks.
+/* Counts one down; at zero opens the latch for good and wakes everyone. Thread-safe. Does not block or
+ * allocate; makes a system call where it opens a latch that a thread sleeps at.
  * Misuse: the latch is open already. O(1), O(sleepers) at zero. */
 void ilk_latch_count_down(ilk_latch *latch) ILK_NONBLOCKING;
 
-/* Waits until the latch is open, until `deadline_ns` at most. ILK_OK: open. ILK_TIMEDOUT: not. A
- * deadline that has passed still finds an open latch. Not a cancellation point. */
+/* Waits until the latch is open, until `deadline_ns` at most. Thread-safe. Blocks; does not allocate; not a
+ * cancellation point. ILK_OK: open, with guarantee A. ILK_TIMEDOUT: not. A deadline that has passed still
+ * finds an open latch. */
 ILK_MUST_USE ilk_status ilk_latch_wait_until(ilk_latch *latch, uint64_t deadline_ns);
 
-/* True if the latch is open. Never blocks. */
+/* True if the latch is open, with guarantee A as after a wait. Never blocks. */
 ILK_MUST_USE bool ilk_latch_try_wait(ilk_latch *latch) ILK_NONBLOCKING;
 
 /* What is left to count down: a snapshot that may be old. */

@@ -11,7 +11,8 @@
  *   A  One owner at a time. What an owner did is visible to those after it.
  *   B  Not fair: a thread that comes while the owner unlocks may pass those that sleep. With priority
  *      inheritance the kernel hands the lock to the sleeper of highest priority.
- *   C  A wait that timed out leaves nothing behind.
+ *   C  A wait that timed out leaves nothing behind but, until the next unlock, the mark of a sleeper: that
+ *      unlock makes a system call which wakes nobody.
  *   D  The thread that gave the lock up does not touch it afterwards.
  *
  * Recursive locking and unlocking by another thread than the owner are misuse, and found at no cost.
@@ -50,15 +51,17 @@ typedef struct ilk_mutex {
  * pthread park backend) it is asked for in vain, and the mutex works without. */
 void ilk_mutex_init(ilk_mutex *mutex, bool priority_inheritance);
 
-/* Takes the mutex; waits as long as it takes. Misuse: the calling thread owns it; with priority inheritance
- * also: its owner waits, itself or through others, for one that the calling thread owns. */
+/* Takes the mutex; waits as long as it takes. Blocks; does not allocate; not in signal handlers.
+ * Misuse: the calling thread owns it; with priority inheritance also: its owner waits, itself or through
+ * others, for one that the calling thread owns. */
 void ilk_mutex_lock(ilk_mutex *mutex);
 
 /* Takes the mutex if it is free: true when taken; false also for its owner. Never blocks. */
 ILK_MUST_USE bool ilk_mutex_try_lock(ilk_mutex *mutex) ILK_NONBLOCKING;
 
 /* Takes the mutex, waiting until `deadline_ns` at most. ILK_OK: taken. ILK_TIMEDOUT: not; a deadline
- * that has passed still takes a free mutex. Misuse: the calling thread owns it. */
+ * that has passed still takes a free mutex. With priority inheritance on Linux before 5.14 the kernel waits
+ * by the wall clock: a date that is changed meanwhile moves the limit. Misuse: as ilk_mutex_lock. */
 ILK_MUST_USE ilk_status ilk_mutex_lock_until(ilk_mutex *mutex, uint64_t deadline_ns);
 
 /* Gives the mutex up. Does not block. Misuse: the calling thread does not own it. */

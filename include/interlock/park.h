@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The park layer: a thread sleeps on a 32-bit word while it holds an expected value, and is woken
- * by address. Everything in Interlock that waits, waits here; it is public for those who build
- * their own primitive. Linux parks in futex(2); elsewhere, or when built with the pthread backend,
- * in a table of mutexes and condition variables with the same contract.
+ * by address. What waits in the C core sleeps here, but for mutexes with priority inheritance, which the
+ * kernel queues itself; it is public for those who build their own primitive. Linux parks in futex(2);
+ * elsewhere, or when built with the pthread backend, in a table of mutexes and condition variables with the
+ * same contract.
  *
  * Concurrency matrix: every call may run beside every other, from any thread.
  *
@@ -38,13 +39,14 @@ ILK_BEGIN_DECLARATIONS
  *
  * Blocks; not a cancellation point; does not allocate. `word` must stay mapped while a thread waits.
  * Answers ILK_OK when woken, when the word did not hold `expected`, or by chance (guarantee B);
- * ILK_TIMEDOUT once the deadline has passed. A signal handler that runs meanwhile does not shorten
- * or lengthen the wait. */
+ * ILK_TIMEDOUT once the deadline has passed, and not before; either where both hold. A signal handler that
+ * runs meanwhile may end the wait as a spurious wake-up does, and never moves the deadline. */
 ilk_status ilk_park_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns);
 
 /* Wakes up to `count` threads that sleep on `word`.
  *
- * Does not wait or allocate. Nobody sleeping is not an error. */
+ * Does not allocate. Does not wait (with the pthread backend: but for a mutex that is held for some
+ * instructions). Nobody sleeping is not an error. */
 void ilk_park_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count) ILK_NONBLOCKING;
 
 ILK_END_DECLARATIONS

@@ -100,6 +100,7 @@ require_swift() {
 {
     PACKAGES_SWIFT=(libbsd-dev g++ git)
     PACKAGES_CMAKE=(cmake make gcc g++ pkg-config libbsd-dev libcmocka-dev)
+    PACKAGES_CACHE=(ccache) # nice to have: what two configurations compile alike is compiled once
     PACKAGES_PHOTOS=(libjpeg-dev libpng-dev)
     PACKAGES_FORMAT=(clang-format-14 shellcheck python3)
 }

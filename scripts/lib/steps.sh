@@ -2,18 +2,35 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Running a list of steps: each with a time limit and a log of its own, all of them whatever fails,
-# durations printed, tests counted from what the tools themselves report. Sourced, never run.
+# durations printed, tests counted from what the tools themselves report. Steps can run one after the other
+# or, in lanes, beside each other. Sourced, never run.
+#
+# Counts go to a file and not to variables, because a lane is a process of its own; a step prints all it has
+# to say at once, under the same lock, so that lanes do not write into each other's lines.
 
-STEPS_PASSED=0
-STEPS_FAILED=0
-STEPS_SKIPPED=0
-STEPS_LOGS= # set by steps_begin
+STEPS_LOGS=  # set by steps_begin
+STEPS_CHILD= # the command that runs now, for an interrupt to end it
+STEPS_LANES=()
 
 # steps_begin FOLDER: logs go there.
 steps_begin() {
     STEPS_LOGS=$1
     rm -rf "$STEPS_LOGS"
     mkdir -p "$STEPS_LOGS"
+    : >"$STEPS_LOGS/.counts"
+    trap 'steps_stop' INT TERM
+}
+
+# An interrupt ends what runs, lanes and their commands too (bash has lanes ignore the keyboard's).
+steps_stop() {
+    trap '' INT TERM
+    [[ -z $STEPS_CHILD ]] || kill "$STEPS_CHILD" 2>/dev/null
+    local lane
+    for lane in "${STEPS_LANES[@]}"; do
+        kill "$lane" 2>/dev/null
+    done
+    wait
+    exit 130
 }
 
 # The number in the first match of a pattern ($1, one group) in file $2; 0 if there is none.
@@ -55,55 +72,93 @@ count_totals() {
     skipped=$(number_in '^[0-9]+ passed, [0-9]+ failed, ([0-9]+) skipped.*' "$1")
 }
 
+# record PASSED FAILED SKIPPED, and prints standard input: one at a time.
+record() {
+    {
+        flock 9
+        echo "$*" >>"$STEPS_LOGS/.counts"
+        cat
+    } 9>"$STEPS_LOGS/.lock"
+}
+
 # step NAME KIND SECONDS COMMAND... : runs the command with a time limit. Never fails itself.
 step() {
     local name=$1 kind=$2 limit=$3
     shift 3
     local log="$STEPS_LOGS/${name//[^A-Za-z0-9]/-}.log" begin=$SECONDS status=0
     local passed=0 failed=0 skipped=0
-    printf '%-44s' "$name"
-    timeout --kill-after=10 "$limit" "$@" >"$log" 2>&1 </dev/null || status=$?
+    # In the background, so that a signal reaches the shell at once.
+    timeout --kill-after=10 "$limit" "$@" >"$log" 2>&1 </dev/null &
+    STEPS_CHILD=$!
+    wait "$STEPS_CHILD" || status=$?
+    STEPS_CHILD=
     "count_$kind" "$log"
     # A tool that failed or found nothing to run without naming a failing test is a failure itself.
     if [[ $status -ne 0 && $failed -eq 0 ]]; then
         failed=1
     elif [[ $status -eq 0 && $kind == one ]]; then
         passed=1
-    elif [[ $status -eq 0 && $passed -eq 0 ]]; then
+    elif [[ $status -eq 0 && $passed -eq 0 && $skipped -eq 0 ]]; then
         failed=1
         echo "no test was run" >>"$log"
     fi
-    STEPS_PASSED=$((STEPS_PASSED + passed))
-    STEPS_FAILED=$((STEPS_FAILED + failed))
-    STEPS_SKIPPED=$((STEPS_SKIPPED + skipped))
     local verdict=ok
     [[ $failed -gt 0 ]] && verdict=FAILED
     [[ $status -eq 124 || $status -eq 137 ]] && verdict="FAILED (over $limit s)"
-    printf '%4d s  %s  (%d passed, %d failed' $((SECONDS - begin)) "$verdict" "$passed" "$failed"
-    [[ $skipped -gt 0 ]] && printf ', %d skipped' "$skipped"
-    printf ')\n'
-    if [[ $failed -gt 0 ]]; then
-        # What says "error" or "failed", once each, then the end: a long log hides both.
-        echo "---- from $log"
-        grep -E 'error:|FAILED|[Ff]ailed|ERROR: |WARNING: ThreadSanitizer|^✘' "$log" | awk '!seen[$0]++' | head -n 40
-        echo "---- the end of it"
-        tail -n 40 "$log"
-        echo "----"
-    elif [[ $skipped -gt 0 ]]; then
-        grep -E 'skipp|Skipp' "$log" | head -n 20 | sed 's/^/    /'
-    fi
+    {
+        printf '%-44s%4d s  %s  (%d passed, %d failed' "$name" $((SECONDS - begin)) "$verdict" "$passed" "$failed"
+        [[ $skipped -gt 0 ]] && printf ', %d skipped' "$skipped"
+        printf ')\n'
+        if [[ $failed -gt 0 ]]; then
+            # What says "error" or "failed", once each, then the end: a long log hides both.
+            echo "---- from $log"
+            grep -E 'error:|FAILED|[Ff]ailed|ERROR: |WARNING: ThreadSanitizer|^✘' "$log" | awk '!seen[$0]++' | head -n 40
+            echo "---- the end of it"
+            tail -n 40 "$log"
+            echo "----"
+        elif [[ $skipped -gt 0 ]]; then
+            grep -E 'skipp|Skipp' "$log" | head -n 20 | sed 's/^/    /'
+        fi
+    } | record "$passed" "$failed" "$skipped"
 }
 
 # skip_step NAME REASON: what could not be run, and why.
 skip_step() {
-    printf '%-44s        skipped: %s\n' "$1" "$2"
-    STEPS_SKIPPED=$((STEPS_SKIPPED + 1))
+    printf '%-44s        skipped: %s\n' "$1" "$2" | record 0 0 1
+}
+
+# side_by_side FUNCTION... : runs the functions beside each other, each with its steps one after the other, and
+# returns when all have ended. A function that does not come to its end is a failure.
+side_by_side() {
+    local lane number
+    STEPS_LANES=()
+    for lane in "$@"; do
+        (
+            trap '[[ -z $STEPS_CHILD ]] || kill "$STEPS_CHILD" 2>/dev/null; wait; exit 130' TERM
+            "$lane"
+            exit 0
+        ) &
+        STEPS_LANES+=($!)
+    done
+    number=0
+    for lane in "$@"; do
+        if ! wait "${STEPS_LANES[number]}"; then
+            echo "$lane did not come to its end" | record 0 1 0
+        fi
+        number=$((number + 1))
+    done
+    STEPS_LANES=()
 }
 
 # The line of totals; fails if anything failed.
 steps_end() {
-    local skipped=
-    [[ $STEPS_SKIPPED -gt 0 ]] && skipped=", $STEPS_SKIPPED skipped"
-    echo "$STEPS_PASSED passed, $STEPS_FAILED failed$skipped"
-    [[ $STEPS_FAILED -eq 0 ]]
+    local passed failed skipped
+    read -r passed failed skipped < <(awk '{ p += $1; f += $2; s += $3 } END { print p + 0, f + 0, s + 0 }' "$STEPS_LOGS/.counts")
+    trap - INT TERM
+    if [[ $skipped -gt 0 ]]; then
+        echo "$passed passed, $failed failed, $skipped skipped"
+    else
+        echo "$passed passed, $failed failed"
+    fi
+    [[ $failed -eq 0 && $passed -gt 0 ]]
 }

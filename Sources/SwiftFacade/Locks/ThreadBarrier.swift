@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The barrier: threads and tasks in one line. Not over the C barrier, whose parties are threads and cannot leave a
-// round again; here a party is a waiter in the line, and one whose time runs out, or that is cancelled, takes its
-// arrival along.
+// The barrier: threads and tasks in one line. Not over the C barrier, whose parties are threads and cannot be
+// cancelled; here a party is a waiter in the line, and one whose time runs out, or that is cancelled, takes its
+// arrival along, as a late party of `ilk_barrier_wait_until` does.
 //
 // Invariant: the line holds the parties of the round that have come, fewer than meet. Whoever would be the last
 // takes all of them out under the line's lock, which ends the round.

@@ -106,7 +106,8 @@ void expect_misuse(void (*misuse)(void *context), void *context, const char *cal
 
 /* ---- Sizes of stress ---- */
 
-/* `count` scaled to the build: sanitizers slow everything down ten times or more. */
+/* `count` scaled to the build: sanitizers slow everything down ten times or more. INTERLOCK_STRESS=less in
+ * the environment makes it a quarter. */
 int stress_rounds(int count);
 
 /* A small deterministic generator for stress schedules; never 0 for a seed that is not. */

@@ -18,6 +18,7 @@ static struct {
     ilk_mutex mutex;
     uint32_t work[3];
     uint32_t last; /* parties that were told they are last */
+    uint32_t met, late;
     uint32_t expected;
 } s;
 
@@ -227,6 +228,142 @@ EX_SCENARIO(barrier_three){
     .threads = {meet_once, meet_once, meet_once},
     .check = check_last,
     .chance_wakeups = 1,
+};
+
+/* With a limit. `s.met` counts the waits that answered ILK_OK, `s.late` those whose time ran out. */
+static void setup_late_two(void) {
+    begin_barrier(2);
+    s.met = s.late = 0;
+}
+static void setup_late_three(void) {
+    begin_barrier(3);
+    s.met = s.late = 0;
+}
+
+static bool arrive_by(uint64_t deadline) {
+    bool last = true;
+    if (ilk_barrier_wait_until(&s.barrier, deadline, &last) == ILK_OK) {
+        s.met++;
+        s.last += last ? 1 : 0;
+        return true;
+    }
+    ex_assert(!last);
+    s.late++;
+    return false;
+}
+static void come_or_leave(void) {
+    do_work(ex_thread_index() - 1);
+    (void)arrive_by(SOON);
+}
+static void come_until_met(void) {
+    do_work(ex_thread_index() - 1);
+    if (!arrive_by(SOON)) {
+        ex_assert(arrive_by(ILK_FOREVER));
+    }
+    see_work(0, 1);
+    see_work(1, 1);
+}
+static void come_until_met_of_three(void) {
+    come_until_met();
+    see_work(2, 1);
+}
+static void come_for_good(void) {
+    do_work(ex_thread_index() - 1);
+    ex_assert(arrive_by(ILK_FOREVER));
+    see_work(0, 1);
+    see_work(1, 1);
+}
+static void come_for_good_of_three(void) {
+    come_for_good();
+    see_work(2, 1);
+}
+static void nobody_is_left_in_the_round(uint32_t rounds) {
+    ex_expect(s.barrier.state == (uint64_t)rounds << 32, "the barrier's state is 0x%llx after %u rounds",
+              (unsigned long long)s.barrier.state, rounds);
+    ex_assert(s.last == rounds);
+}
+static void check_all_or_none(void) {
+    ex_expect(s.met == 0 || s.met == 2, "%u of 2 parties met, %u were late", s.met, s.late);
+    nobody_is_left_in_the_round(s.met / 2);
+}
+static void check_met_once(void) {
+    ex_assert(s.met == s.barrier.parties);
+    nobody_is_left_in_the_round(1);
+}
+static void see_the_others_work(void) {
+    do_work(ex_thread_index() - 1);
+    if (arrive_by(SOON)) {
+        see_work(0, 1);
+        see_work(1, 1);
+    }
+}
+
+EX_SCENARIO(barrier_late_and_wait){
+    .name = "barrier-wait-wait_until",
+    .claim = "a party whose time runs out comes again, and the other has not met it before",
+    .setup = setup_late_two,
+    .threads = {come_for_good, come_until_met},
+    .check = check_met_once,
+    .timeouts = 1,
+    .chance_wakeups = 1,
+};
+EX_SCENARIO(barrier_late_both){
+    .name = "barrier-wait_until-wait_until",
+    .claim = "both meet or neither does, and those who met see each other's work",
+    .setup = setup_late_two,
+    .threads = {see_the_others_work, see_the_others_work},
+    .check = check_all_or_none,
+    .timeouts = 2,
+};
+EX_SCENARIO(barrier_late_surplus){
+    .name = "barrier-wait_until-three-threads-two-parties",
+    .claim =
+        "two meet or nobody, though parties leave meanwhile; nobody takes the arrival of another round back",
+    .setup = setup_late_two,
+    .threads = {come_or_leave, come_or_leave, come_or_leave},
+    .check = check_all_or_none,
+    .timeouts = 2,
+};
+EX_SCENARIO(barrier_late_three){
+    .name = "barrier-wait-wait-wait_until",
+    .claim = "three parties meet once though the time of one runs out first",
+    .setup = setup_late_three,
+    .threads = {come_for_good_of_three, come_for_good_of_three, come_until_met_of_three},
+    .check = check_met_once,
+    .timeouts = 1,
+};
+
+/* One of two parties is let down, comes again, and meets in the round after as well: what is slept on is
+ * not that of the round before. */
+static void come_twice(void) {
+    do_work(ex_thread_index() - 1);
+    ex_assert(arrive_by(ILK_FOREVER));
+    ex_assert(arrive_by(ILK_FOREVER));
+    see_work(0, 1);
+    see_work(1, 1);
+}
+static void come_twice_late(void) {
+    do_work(ex_thread_index() - 1);
+    if (!arrive_by(SOON)) {
+        ex_assert(arrive_by(ILK_FOREVER));
+    }
+    if (!arrive_by(2 * SOON)) {
+        ex_assert(arrive_by(ILK_FOREVER));
+    }
+    see_work(0, 1);
+    see_work(1, 1);
+}
+static void check_met_twice(void) {
+    ex_assert(s.met == 4);
+    nobody_is_left_in_the_round(2);
+}
+EX_SCENARIO(barrier_late_rounds){
+    .name = "barrier-wait-wait_until-two-rounds",
+    .claim = "a round whose party left and came again is followed by another",
+    .setup = setup_late_two,
+    .threads = {come_twice, come_twice_late},
+    .check = check_met_twice,
+    .timeouts = 2,
 };
 
 /* ---- Mutex ---- */

@@ -69,6 +69,7 @@ struct MPMCConformance {
             while case .element = ring.pop(until: farDeadline) { received.add(1, ordering: .relaxed) }
             try ensure(ring.isClosed, "an element did not come")
         }
+        crew.whenOver { ring.close() }
         crew.add("impatient consumer", count: 2) { index in
             for round in 0... {
                 switch ring.pop(until: .now + .microseconds((round * 11 + index * 5) % 60)) {
@@ -138,6 +139,7 @@ struct MPMCConformance {
             let ring = subject.make(capacity)
             let (pushed, popped) = (Journal<Int>(), Journal<Int>())
             let crew = Crew()
+            crew.whenOver { ring.close() }
             crew.add("producer", count: 2) { producer in
                 for sequence in 0... {
                     let parcel = Parcel(from: producer, sequence, ledger)

@@ -124,7 +124,7 @@ import Testing
                 begun.increment()
                 if number == 0 {
                     firstWaits.give()
-                    while !Task.isCancelled { await Task.yield() }
+                    await untilCancelled()
                     cancelled.increment()
                 } else {
                     await firstWaits.taken()
@@ -142,7 +142,7 @@ import Testing
             try await (0..<100).concurrentForEach(maxConcurrency: 2) { _ in
                 begun.increment()
                 entered.give()
-                while !Task.isCancelled { await Task.yield() }
+                await untilCancelled()
             }
         }
         await entered.taken(2)

@@ -102,7 +102,7 @@ import Testing
         let begun = Handshake()
         let operation = AsyncOperation<Int>(name: "task") {
             begun.give()
-            while !Task.isCancelled { await Task.yield() }
+            await untilCancelled()
             try Task.checkCancellation()
             return 1
         }
@@ -116,7 +116,7 @@ import Testing
         let begun = Handshake()
         let operation = AsyncOperation<Int> {
             begun.give()
-            while !Task.isCancelled { await Task.yield() }
+            await untilCancelled()
             return 5
         }
         queue.addOperation(operation)

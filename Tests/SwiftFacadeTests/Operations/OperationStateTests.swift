@@ -337,7 +337,7 @@ import Testing
         await begun.taken()
         let waiter = Task { try await operation.value }
         let early = Task {
-            while !Task.isCancelled { await Task.yield() }
+            await untilCancelled()
             return try await operation.value
         }
         waiter.cancel()

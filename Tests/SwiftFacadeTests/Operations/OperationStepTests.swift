@@ -77,7 +77,7 @@ import Testing
         let begun = Handshake()
         let inner = AsyncOperation<Int>(name: "inner") {
             begun.give()
-            while !Task.isCancelled { await Task.yield() }
+            await untilCancelled()
             throw CancellationError()
         }
         let first = AsyncOperation<Int> { 6 }

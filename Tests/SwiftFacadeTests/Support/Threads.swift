@@ -7,6 +7,7 @@
 import Dispatch
 import Foundation
 import Synchronization
+import Testing
 
 /// Runs `body` on `count` threads that start together, and returns when all have ended.
 func onThreads(_ count: Int, _ body: @escaping @Sendable (_ thread: Int) -> Void) {
@@ -63,6 +64,13 @@ func eventually(_ condition: () -> Bool) -> Bool {
         sched_yield()
     }
     return true
+}
+
+/// Returns when the task has been cancelled; fails the test, and returns all the same, when that does not happen.
+func untilCancelled(_ location: SourceLocation = #_sourceLocation) async {
+    if await !eventuallySuspending({ Task.isCancelled }) {
+        Issue.record("the task was not cancelled", sourceLocation: location)
+    }
 }
 
 /// As ``eventually(_:)``, giving the task's turn away in between and not the thread's.

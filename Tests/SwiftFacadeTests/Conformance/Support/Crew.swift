@@ -41,6 +41,7 @@ func waitUntil(_ what: String, _ condition: () throws -> Bool) throws {
 /// A set of threads, each with a role, that start together.
 final class Crew {
     private var roles: [(name: String, body: @Sendable () throws -> Void)] = []
+    private var endings: [() -> Void] = []
 
     func add(_ name: String, _ body: @escaping @Sendable () throws -> Void) {
         roles.append((name, body))
@@ -48,6 +49,11 @@ final class Crew {
 
     func add(_ name: String, count: Int, _ body: @escaping @Sendable (Int) throws -> Void) {
         for index in 0..<count { add("\(name) \(index)") { try body(index) } }
+    }
+
+    /// What is done when all have ended or one has failed, such as closing what the others would go on with for ever.
+    func whenOver(_ ending: @escaping () -> Void) {
+        endings.append(ending)
     }
 
     /// Runs every role on a thread of its own and returns when all are done. Throws the first error; or,
@@ -73,6 +79,7 @@ final class Crew {
                 continuation.resume()
             }
         }
+        for ending in endings { ending() }
         let (running, errors) = roster.state
         if let first = errors.first { throw first }
         if !running.isEmpty {

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Differential fuzzing: random sequences of verbs are played on a collection of the toolkit and on the standard
+// library's, whose answers and contents must be the same after each step; announcements are replayed onto copies,
+// which must end up the same as well. A mismatch is reported with its seed, its configuration and the steps that are
+// left when those that do not matter have been left out.
+//
+//     INTERLOCK_FUZZ_SECONDS   budget of each driver; 1 if unset
+//     INTERLOCK_FUZZ_ROUNDS    at most so many sequences
+//     INTERLOCK_FUZZ_SEED      seed of the first sequence; the next one's is greater by 1. A seed alone is played
+//                              once: what a failure printed.
+//
+// A trap ends the process: the line printed when a driver begins has the seed from which to play again.
+//
+// Rule for drivers: arguments are reduced to what the state allows (an index modulo the count), so that any part of a
+// sequence is a sequence; and all randomness comes from the seed.
+
+import Dispatch
+import Foundation
+import Interlock
+import Synchronization
+import Testing
+
+/// splitmix64 (Steele, Lea, Flood, 2014).
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+struct FuzzStep<Verb: RawRepresentable & CaseIterable & Sendable>: CustomStringConvertible, Sendable {
+    let verb: Verb
+    let first: Int
+    let second: Int
+
+    var description: String { "\(verb) \(first) \(second)" }
+
+    /// An index of something that has `count` elements, `nil` if there is none.
+    func index(in count: Int) -> Int? { count == 0 ? nil : first % count }
+
+    /// A place between elements.
+    func place(in count: Int) -> Int { first % (count + 1) }
+
+    /// A range of indices.
+    func range(in count: Int) -> Range<Int> {
+        let one = first % (count + 1)
+        let other = second % (count + 1)
+        return Swift.min(one, other)..<Swift.max(one, other)
+    }
+}
+
+/// What does not agree.
+struct Mismatch: Error {
+    let text: String
+    init(_ text: String) { self.text = text }
+}
+
+func agree<Value: Equatable>(_ what: String, _ actual: Value, _ expected: Value) throws(Mismatch) {
+    guard actual == expected else { throw Mismatch("\(what) is \(actual) where \(expected) was to come") }
+}
+
+/// An element that is equal to others and is still itself: which of two equal ones stays is part of what is compared.
+/// Hash values collide on purpose. Counts its living ones.
+final class Item: Hashable, Comparable, Sendable, CustomStringConvertible {
+    let value: Int
+    let serial: Int
+    private let living: LifetimeCounter
+    private let life: Counted
+
+    init(_ value: Int, serial: Int, _ living: LifetimeCounter) {
+        self.value = value
+        self.serial = serial
+        self.living = living
+        life = Counted(serial, living)
+    }
+
+    static func == (left: Item, right: Item) -> Bool { left.value == right.value }
+    static func < (left: Item, right: Item) -> Bool { left.value < right.value }
+    func hash(into hasher: inout Hasher) { hasher.combine(value % 4) }
+    var description: String { "\(value).\(serial)" }
+}
+
+/// Makes the items of one sequence.
+struct ItemSource {
+    let living = LifetimeCounter()
+    private var serial = 0
+
+    mutating func make(_ value: Int) -> Item {
+        serial += 1
+        return Item(value % 12, serial: serial, living)
+    }
+
+    mutating func make(_ values: Int, count: Int) -> [Item] {
+        (0..<count).map { make(values / ($0 + 1)) }
+    }
+}
+
+/// What announcements make of a copy, on the thread that delivers them.
+final class Replayed<Contents: Sendable>: Sendable {
+    private let state: Mutex<(contents: Contents, mismatch: String?)>
+
+    init(_ contents: Contents) { state = Mutex((contents, nil)) }
+
+    func apply(_ change: (inout Contents) throws(Mismatch) -> Void) {
+        state.withLock { state in
+            do throws(Mismatch) {
+                try change(&state.contents)
+            } catch {
+                state.mismatch = state.mismatch ?? error.text
+            }
+        }
+    }
+
+    /// Waits until the copy is what it should be; a far bound.
+    func settles(_ isRight: (Contents) -> Bool) throws(Mismatch) {
+        let limit = ContinuousClock.now.advanced(by: .seconds(60))
+        while true {
+            let (right, mismatch, text) = state.withLock {
+                (isRight($0.contents), $0.mismatch, "\($0.contents)")
+            }
+            if let mismatch { throw Mismatch("announcement: \(mismatch)") }
+            if right { return }
+            guard ContinuousClock.now < limit else {
+                throw Mismatch("the announcements make a copy of \(text)")
+            }
+            usleep(50)
+        }
+    }
+}
+
+private func number(_ variable: String) -> UInt64? {
+    ProcessInfo.processInfo.environment[variable].flatMap { UInt64($0) }
+}
+
+/// Plays sequences until the budget is used up. `play` makes the object new for each, from the seed.
+func fuzz<Verb: RawRepresentable & CaseIterable & Sendable>(
+    _ name: String,
+    _: Verb.Type,
+    longest: Int = 120,
+    _ play: (_ seed: UInt64, _ steps: [FuzzStep<Verb>]) throws(Mismatch) -> Void
+) where Verb.RawValue == String {
+    let given = number("INTERLOCK_FUZZ_SEED")
+    let seconds = number("INTERLOCK_FUZZ_SECONDS")
+    let mostRounds = number("INTERLOCK_FUZZ_ROUNDS") ?? (given != nil && seconds == nil ? 1 : .max)
+    let first = given ?? DispatchTime.now().uptimeNanoseconds
+    let limit = ContinuousClock.now.advanced(by: .seconds(Int(seconds ?? 1)))
+    let verbs = Array(Verb.allCases)
+    print("fuzz \(name): seeds from \(first)")
+    var seed = first
+    var steps = 0
+    repeat {
+        var random = SeededGenerator(seed: seed)
+        let sequence = (0..<Int.random(in: 1...longest, using: &random)).map { _ in
+            FuzzStep(
+                verb: verbs.randomElement(using: &random)!,
+                first: Int.random(in: 0...1 << 30, using: &random),
+                second: Int.random(in: 0...1 << 30, using: &random)
+            )
+        }
+        do throws(Mismatch) {
+            try play(seed, sequence)
+        } catch {
+            report(name, seed, sequence, error, play)
+            return
+        }
+        steps += sequence.count
+        seed &+= 1
+    } while seed &- first < mostRounds && ContinuousClock.now < limit
+    print(
+        "fuzz \(name): \(seed &- first) sequences of \(steps) steps in all, seeds from \(first): no mismatch"
+    )
+}
+
+private func report<Verb>(
+    _ name: String,
+    _ seed: UInt64,
+    _ sequence: [FuzzStep<Verb>],
+    _ found: Mismatch,
+    _ play: (_ seed: UInt64, _ steps: [FuzzStep<Verb>]) throws(Mismatch) -> Void
+) {
+    // Leaves out runs of steps, half of them, then ever shorter ones, while the rest still does not agree.
+    var left = sequence
+    var last = found
+    let limit = ContinuousClock.now.advanced(by: .seconds(60))
+    var run = left.count / 2
+    while run > 0 {
+        var start = 0
+        while start + run <= left.count, ContinuousClock.now < limit {
+            var fewer = left
+            fewer.removeSubrange(start..<start + run)
+            do throws(Mismatch) {
+                try play(seed, fewer)
+                start += run
+            } catch {
+                left = fewer
+                last = error
+            }
+        }
+        run /= 2
+    }
+    let lines = left.map { "    \($0)" }.joined(separator: "\n")
+    Issue.record(
+        """
+        fuzz \(name): seed \(seed), \(sequence.count) steps: \(found.text)
+        after leaving out what is not needed: \(last.text)
+        \(lines)
+        replay: INTERLOCK_FUZZ_SEED=\(seed)
+        """
+    )
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SafeDictionary against Dictionary (Fuzzing.swift), as SafeArrayFuzzTests. Keys are items as well, equal to others
+// and still themselves: that the old key stays when a value is exchanged is compared. The order of entries is nobody's
+// promise, so which entry popFirst takes is taken over by the model.
+//
+// Has been seen to fail on: a removal that is announced as a replacement; an insertIfAbsent that replaces; a merge that
+// hands the two values over in the wrong order.
+
+import Dispatch
+import Interlock
+import Testing
+
+@Suite struct SafeDictionaryFuzzTests {
+    enum Verb: String, CaseIterable, Sendable {
+        case assign, assignNil, modify, modifyDefault, updateValue, removeValue, popFirst, insertIfAbsent
+        case valueOrInsert, mutateValue, update, merge, mergeDictionary, removeAllWhere, removeAll,
+            replaceAll, drain
+        case reserve, questions, mergingAndMapping, write, writeThrowing, subscribe
+    }
+
+    private typealias Contents = [Item: Item]
+
+    private struct Play {
+        var items = ItemSource()
+        let dictionary: SafeDictionary<Item, Item>
+        var model: Contents = [:]
+        var subscriptions: [(ChangeSubscription, Replayed<Contents>)] = []
+        let queue = DispatchQueue(label: "announcements")
+
+        init(seed: UInt64) {
+            var random = SeededGenerator(seed: ~seed)
+            for _ in 0..<Int.random(in: 0...6, using: &random) {
+                model[items.make(Int.random(in: 0..<12, using: &random))] = items.make(1)
+            }
+            dictionary = SafeDictionary(model)
+            if Bool.random(using: &random) { subscribe() }
+        }
+
+        mutating func subscribe() {
+            let copy = Replayed(dictionary.snapshot)
+            subscriptions.append(
+                (
+                    dictionary.changes(deliverOn: queue) { change in
+                        copy.apply { contents throws(Mismatch) in try Self.replay(change, onto: &contents) }
+                    }, copy
+                )
+            )
+        }
+
+        static func replay(_ change: SafeDictionary<Item, Item>.Change, onto contents: inout Contents)
+            throws(Mismatch)
+        {
+            let (key, old) =
+                switch change {
+                case .insertion(let key, _): (key, Item?.none)
+                case .removal(let key, let value): (key, value)
+                case .replacement(let key, let old, _): (key, old)
+                }
+            guard contents[key] == old else { throw Mismatch("\(change) does not fit \(contents)") }
+            change.apply(to: &contents)
+        }
+
+        mutating func play(_ step: FuzzStep<Verb>) throws(Mismatch) {
+            switch step.verb {
+            case .assign, .assignNil, .modify, .modifyDefault, .updateValue, .removeValue, .insertIfAbsent,
+                .valueOrInsert, .mutateValue, .update:
+                try changeOne(step)
+            case .merge, .mergeDictionary, .removeAllWhere, .removeAll, .replaceAll, .drain, .popFirst,
+                .write,
+                .writeThrowing:
+                try changeSeveral(step)
+            case .reserve:
+                dictionary.reserveCapacity(step.first % 64)
+            case .subscribe:
+                if subscriptions.count < 2 { subscribe() }
+            default:
+                try ask(step)
+            }
+            try agreeByIdentity("the dictionary", dictionary.snapshot, model)
+        }
+
+        private mutating func changeOne(_ step: FuzzStep<Verb>) throws(Mismatch) {
+            let key = items.make(step.first)
+            let value = items.make(step.second)
+            switch step.verb {
+            case .assign:
+                dictionary[key] = value
+                model[key] = value
+            case .assignNil:
+                dictionary[key] = nil
+                model[key] = nil
+            case .modify:
+                exchange(&dictionary[key], value, step.second)
+                exchange(&model[key], value, step.second)
+            case .modifyDefault:
+                let fallback = items.make(step.second + 1)
+                replace(&dictionary[key, default: fallback], with: value)
+                replace(&model[key, default: fallback], with: value)
+            case .updateValue:
+                try agree(
+                    "the answer",
+                    dictionary.updateValue(value, forKey: key),
+                    model.updateValue(value, forKey: key)
+                )
+            case .removeValue:
+                try agree("the answer", dictionary.removeValue(forKey: key), model.removeValue(forKey: key))
+            case .insertIfAbsent:
+                try agree("the answer", dictionary.insertIfAbsent(value, forKey: key), model[key] == nil)
+                if model[key] == nil { model[key] = value }
+            case .valueOrInsert:
+                try agree("the answer", dictionary.value(forKey: key, orInsert: value), model[key] ?? value)
+                if model[key] == nil { model[key] = value }
+            case .mutateValue:
+                let fallback = items.make(step.second + 1)
+                let answer = dictionary.mutateValue(forKey: key, default: fallback) { current in
+                    defer { current = value }
+                    return current.serial
+                }
+                try agree("the answer", answer, (model[key] ?? fallback).serial)
+                model[key] = value
+            default:
+                let answer = dictionary.update(forKey: key) { current in
+                    defer { current = value }
+                    return current.serial
+                }
+                try agree("the answer", answer, model[key]?.serial)
+                if model[key] != nil { model[key] = value }
+            }
+        }
+
+        private func replace(_ value: inout Item, with new: Item) { value = new }
+        private func exchange(_ value: inout Item?, _ new: Item, _ choice: Int) {
+            value = choice % 3 == 0 ? nil : choice % 3 == 1 ? new : value
+        }
+
+        private mutating func changeSeveral(_ step: FuzzStep<Verb>) throws(Mismatch) {
+            let keys = Array(Set(items.make(step.first, count: step.second % 5)))
+            let pairs = keys.map { ($0, items.make(step.second)) }
+            switch step.verb {
+            case .merge:
+                dictionary.merge(pairs) { old, new in old.value % 2 == 0 ? old : new }
+                model.merge(pairs) { old, new in old.value % 2 == 0 ? old : new }
+            case .mergeDictionary:
+                let others = Dictionary(uniqueKeysWithValues: pairs)
+                dictionary.merge(others) { _, new in new }
+                model.merge(others) { _, new in new }
+            case .removeAllWhere:
+                let rest = step.first % 3
+                dictionary.removeAll { key, _ in key.value % 3 == rest }
+                model = model.filter { $0.key.value % 3 != rest }
+            case .removeAll:
+                dictionary.removeAll(keepingCapacity: step.first % 2 == 0)
+                model = [:]
+            case .replaceAll:
+                let others = Dictionary(uniqueKeysWithValues: pairs)
+                try agreeByIdentity("the answer", dictionary.replaceAll(with: others), model)
+                model = others
+            case .drain:
+                try agreeByIdentity("the answer", dictionary.drain(), model)
+                model = [:]
+            case .popFirst:
+                guard let taken = dictionary.popFirst() else {
+                    return try agree("isEmpty", model.isEmpty, true)
+                }
+                guard let index = model.index(forKey: taken.key), model[index].key === taken.key,
+                    model[index].value === taken.value
+                else { throw Mismatch("\(taken) was not in \(model)") }
+                model.remove(at: index)
+            default:
+                let removed = items.make(step.second)
+                let change: (inout Contents) -> Void = { entries in
+                    for (key, value) in pairs { entries[key] = value }
+                    entries[removed] = nil
+                }
+                struct Stop: Error {}
+                if step.verb == .write {
+                    dictionary.withWriteLock { change(&$0) }
+                } else {
+                    try? dictionary.withWriteLock { (entries) throws(Stop) in
+                        change(&entries)
+                        throw Stop()
+                    }
+                }
+                change(&model)
+            }
+        }
+
+        private mutating func ask(_ step: FuzzStep<Verb>) throws(Mismatch) {
+            let key = items.make(step.first)
+            let value = items.make(step.second)
+            try agree("count", dictionary.count, model.count)
+            try agree("isEmpty", dictionary.isEmpty, model.isEmpty)
+            try agree("value(forKey:)", dictionary.value(forKey: key), model[key])
+            try agree(
+                "value(forKey:default:)",
+                dictionary.value(forKey: key, default: value),
+                model[key, default: value]
+            )
+            try agree("contains(key:)", dictionary.contains(key: key), model[key] != nil)
+            try agree("keys", Set(dictionary.keys), Set(model.keys))
+            try agree("values", dictionary.values.map(\.serial).sorted(), model.values.map(\.serial).sorted())
+            guard step.verb == .mergingAndMapping else { return }
+            try agree("mapValues", dictionary.mapValues(\.serial), model.mapValues(\.serial))
+            try agree(
+                "compactMapValues",
+                dictionary.compactMapValues { $0 < value ? $0.serial : nil },
+                model.compactMapValues { $0 < value ? $0.serial : nil }
+            )
+            try agreeByIdentity("filter", dictionary.filter { $0.key < key }, model.filter { $0.key < key })
+            try agreeByIdentity(
+                "merging",
+                dictionary.merging([key: value]) { old, _ in old },
+                model.merging([key: value]) { old, _ in old }
+            )
+        }
+
+        func finish() throws(Mismatch) {
+            for (subscription, copy) in subscriptions {
+                let model = model
+                try copy.settles { $0 == model }
+                subscription.cancel()
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(10))) func everyVerbAgreesWithDictionaryAndAnnouncementsMakeACopy() {
+        fuzz("SafeDictionary", Verb.self) { (seed, steps) throws(Mismatch) in
+            let living: LifetimeCounter
+            do {
+                var play = Play(seed: seed)
+                living = play.items.living
+                for step in steps { try play.play(step) }
+                try play.finish()
+            }
+            guard eventually({ living.living == 0 }) else {
+                throw Mismatch("\(living.living) items are left")
+            }
+        }
+    }
+}
+
+private func agreeByIdentity(_ what: String, _ actual: [Item: Item], _ expected: [Item: Item])
+    throws(Mismatch)
+{
+    let agrees =
+        actual.count == expected.count
+        && expected.allSatisfy { key, value in
+            guard let index = actual.index(forKey: key) else { return false }
+            return actual[index].key === key && actual[index].value === value
+        }
+    guard agrees else { throw Mismatch("\(what) is \(actual) where \(expected) was to come") }
+}
