@@ -569,12 +569,12 @@ import Testing
                 unsafe lock.unsafeView.lockForReading()
             }
             """,
-            strict
+            flags: strict
         )
         #expect(right.succeeded, "\(right.output)")
         let wrong = try Compiler.compile(
             "func f(_ lock: borrowing ReadWriteLock<Int>) { lock.unsafeView.lockForReading() }",
-            strict
+            flags: strict
         )
         #expect(!wrong.succeeded)
         #expect(wrong.output.contains("uses unsafe constructs"), "\(wrong.output)")
