@@ -781,6 +781,36 @@ static void a_child_initialises_anew_what_its_thread_held(void **state) {
     }
 }
 
+static void wait_for_permit(void *context) {
+    ilk_semaphore_wait(context);
+}
+
+static void a_child_initialises_anew_a_semaphore_that_others_waited_for(void **state) {
+    (void)state;
+    need_children();
+    ilk_semaphore semaphore;
+    ilk_semaphore_init(&semaphore, 0);
+    struct thread waiter;
+    thread_start(&waiter, wait_for_permit, &semaphore);
+    thread_await_sleep(&waiter);
+    fflush(NULL);
+    pid_t child = fork();
+    if (is_child(child)) {
+        ilk_semaphore_init(&semaphore, 0);
+        struct thread again;
+        thread_start(&again, wait_for_permit, &semaphore);
+        thread_await_sleep(&again);
+        ilk_semaphore_signal(&semaphore, 1);
+        thread_join(&again);
+        ilk_semaphore_destroy(&semaphore);
+        _exit(7);
+    }
+    expect_exit(child, 7);
+    ilk_semaphore_signal(&semaphore, 1);
+    thread_join(&waiter);
+    ilk_semaphore_destroy(&semaphore);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_thread_that_adds_to_the_table_may_fork),
     cmocka_unit_test(fork_does_not_wait_for_a_thread_that_adds_to_the_table),
@@ -797,6 +827,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(fork_handlers_may_hold_a_mutex_over_the_fork),
     cmocka_unit_test(a_child_can_sleep_where_another_thread_was_waking),
     cmocka_unit_test(a_child_initialises_anew_what_its_thread_held),
+    cmocka_unit_test(a_child_initialises_anew_a_semaphore_that_others_waited_for),
 };
 
 TEST_MAIN(tests)

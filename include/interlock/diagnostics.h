@@ -16,7 +16,7 @@
 
 ILK_BEGIN_DECLARATIONS
 
-/* A child of fork has all names, and can give and ask for them, whoever was doing so in the parent. */
+/* A child of fork has all names, and can give and ask for them, whatever other threads were doing. */
 
 /* The longest name kept, with its final zero. */
 #define ILK_NAME_SIZE 64

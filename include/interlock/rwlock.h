@@ -24,7 +24,7 @@
  *      at its limit, but for one thing. A thread that stands in line leaves the line, or learns that it has
  *      been let in, behind any thread that is changing the lock's queue or handing the lock over. That takes
  *      some tens of instructions; a thread that the system keeps off its core in the middle of them adds
- *      that time.
+ *      that time. A process that enters a sandbox which refuses membarrier(2) adds ten milliseconds, once.
  *   E  A thread that has just been given the lock, and has given it up, may destroy or free it:
  *      no earlier unlock touches the memory after another thread can have taken the lock.
  *   F  try_ calls, unlocks and downgrade wait for nothing, not even for a thread that is preempted while it
@@ -33,7 +33,8 @@
  *      has seen many thousands of reads since its last write. (With the pthread park backend a wake-up
  *      takes a mutex that is held for some instructions.)
  *   G  try_ calls never fail on a lock that is free and that no other call is at work on; of two that meet on
- *      a free lock both may fail.
+ *      a free lock both may fail. One exception: where membarrier(2) is refused late, try_write_lock fails on
+ *      a lock whose readers had left the fence out, until a call that waits has taken it for writing.
  *   H  A wait sleeps after at most some tens of microseconds: with real-time priorities, no wait keeps the
  *      thread that it waits for off the core. The lock does not lend priorities; ilk_mutex can.
  *

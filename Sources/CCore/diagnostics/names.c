@@ -5,7 +5,7 @@
  * nameless object pass without the mutex, unless a name shares its bucket.
  *
  * Fork. The forking thread has the mutex over the fork, so that the child's table is whole and its mutex
- * free. Must not happen: the parent waits for ever for it. Whoever has it waits for nothing: memory is
+ * free. Must not happen: the parent waits for ever for it. Its holder waits for nothing: memory is
  * allocated and freed outside, or an allocator with fork handlers of its own could have been locked before.
  * And no signal handler comes in between, which could fork and wait for its own thread. Fork handlers that
  * run while the forking thread has the mutex may use names all the same (has_names_for_fork).

@@ -12,7 +12,7 @@
  *     under it too, and a waker takes it: that makes comparing and sleeping one step (guarantee A).
  *   - A waker touches a sleeper under the mutex only, so the sleeper's stack is still there.
  *
- * Fork. In the child there are no sleepers: every bucket begins anew, whoever had it. So fork waits for
+ * Fork. In the child there are no sleepers: every bucket begins anew, also one that was locked. So fork waits for
  * nobody, also where a signal handler that has interrupted a sleeper or a waker forks; that child, if it went
  * on with what was interrupted, would go on in a bucket that is not the one it had, and may only call exec or
  * _exit.

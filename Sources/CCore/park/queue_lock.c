@@ -23,7 +23,7 @@ bool ilk__queue_try_lock(ILK_ATOMIC(uint32_t) * word, uint32_t *seen) ILK_NONBLO
 
 ilk_status ilk__queue_lock_until(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns, uint32_t *seen) {
     ilk_status status = ILK_OK;
-    for (int round = 0;; round++) {
+    for (int round = 0;;) {
         /* QL1 relaxed: a hint; QL2 decides. */
         *seen = ilk_atomic_load(word, memory_order_relaxed);
         if ((*seen & ILK__QUEUE_LOCKED) == 0) {
@@ -32,6 +32,7 @@ ilk_status ilk__queue_lock_until(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_
             }
         } else if (round < SPIN_LIMIT) {
             ilk_cpu_relax();
+            round++; /* counts no wake-ups: they have no bound */
         } else if (status == ILK_TIMEDOUT) {
             return ILK_TIMEDOUT;
         } else if ((*seen & ILK__QUEUE_CONTENDED) != 0 ||

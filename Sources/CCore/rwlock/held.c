@@ -52,3 +52,14 @@ bool ilk__held_by_me(const void *lock) {
     }
     return false;
 }
+
+void ilk__held_forget(const void *lock) {
+    struct ilk__thread_state *mine = ilk__thread_state();
+    for (unsigned index = mine->held_count; index-- > 0;) {
+        if (mine->held[index] == lock) {
+            mine->held[index] = mine->held[mine->held_count - 1];
+            ilk_compiler_fence();
+            mine->held_count--;
+        }
+    }
+}

@@ -10,4 +10,7 @@
 /* Whether the calling thread is known to hold `lock`, in any mode. */
 bool ilk__held_by_me(const void *lock);
 
+/* The lock is made anew: the calling thread holds it no longer. */
+void ilk__held_forget(const void *lock);
+
 #endif

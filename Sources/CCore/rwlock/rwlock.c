@@ -35,6 +35,7 @@
 #include "rwlock/slots.h"
 #include "rwlock/walk.h"
 #include "threads/clock.h"
+#include "threads/fences.h"
 #include "threads/yield.h"
 #include <interlock/inline/read_section.h>
 #include <interlock/rwlock.h>
@@ -371,8 +372,10 @@ static bool try_write(ilk_rwlock *lock) ILK_NONBLOCKING {
     if ((word & ILK__RWLOCK_SLOTS) == 0) {
         return true;
     }
-    if ((word & ILK__RWLOCK_FENCE_FREE) != 0) {
-        ilk__fence_heavy();
+    if ((word & ILK__RWLOCK_FENCE_FREE) != 0 && !ilk__fence_everywhere_at_once()) {
+        /* Refused after it was granted: only a call that may wait can lead the lock out of this mode. */
+        leave_write(lock, 0, "ilk_rwlock_try_write_lock");
+        return false;
     }
     /* A reader that notes itself at this moment sees WRITER and leaves again at once: look a few times. */
     for (int turn = 0; turn < LOOKS_OF_A_TRY; turn++) {
@@ -395,6 +398,7 @@ void ilk_rwlock_init(ilk_rwlock *lock) {
     ilk_atomic_store(&lock->word, 0, memory_order_relaxed);
     ilk_atomic_store(&lock->regime_note, 0, memory_order_relaxed); /* RW7 */
     lock->queue = NULL;
+    ilk__held_forget(lock);
 }
 
 void ilk_rwlock_destroy(ilk_rwlock *lock) {

@@ -129,7 +129,7 @@ static struct ilk__slot_block *take_block(void) {
         return NULL;
     }
     if (!ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed)) { /* FN4 */
-        /* RS5 relaxed: our own, and whoever reads it of us relies on what we do ourselves. */
+        /* RS5 relaxed: our own; its readers rely on what we do after it ourselves. */
         ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_FENCED, memory_order_relaxed);
         ilk_atomic_store(&block->owner_fences, 1, memory_order_relaxed); /* RS5 */
     }
@@ -227,9 +227,9 @@ static void give_time(int turn) {
     }
 }
 
-/* Between the wish and the look behind it: a fence on the owner's side too, between its freeing of the slot and
- * its look at the wishes. Where membarrier is refused after the owner took its block, the owner is told to
- * fence, and has heard of it by the time it could have missed the wish. */
+/* Between the wake request and the recheck behind it: a fence on the owner's side too, between its freeing of
+ * the slot and its load of the requests. Where membarrier is refused after the owner took its block, the owner is told to
+ * fence, and has seen that by the time it could have missed the request. */
 static void fence_against_owner(struct ilk__slot_block *block) {
     /* RS13 acquire, pairs with RS14 (release, having told it). See there. */
     if (ilk_atomic_load(&block->owner_fences, memory_order_acquire) != 0) {
@@ -269,8 +269,8 @@ static ilk_status wait_for_slot(struct ilk__slot_block *block, size_t number, co
     return ILK_OK;
 }
 
-/* With WRITER up: notes that readers have made without a fence, where the caller's membarrier may have been
- * refused, are waited for; and readers fence from now on. */
+/* With WRITER up: readers have announced themselves without a fence, and the caller's membarrier may have been
+ * refused. Waits until their stores can be seen; readers fence from now on. */
 static void leave_fence_free(ilk_rwlock *lock) {
     ilk__fence_everywhere();
     ilk_atomic_fetch_and(&lock->word, ~ILK__RWLOCK_FENCE_FREE, memory_order_relaxed); /* RW16 */
@@ -298,8 +298,8 @@ void ilk__slot_wake_slow(struct ilk__slot_block *block) ILK_NONBLOCKING {
     /* RS7 relaxed: RW12 has freed the slot before. Whoever takes the wishes down wakes. */
     uint32_t wishes = ilk_atomic_load(&block->drain, memory_order_relaxed);
     if ((wishes & ILK__DRAIN_FENCED) != 0) {
-        /* RS12 seq_cst, pairs with FN3 (the fence of whoever is about to sleep).
-         * Forbids: we free the slot and miss the wish, while the other makes it and finds the slot taken. */
+        /* RS12 seq_cst, pairs with FN3 (the fence of a writer that is about to sleep).
+         * Forbids: we free the slot and miss the request, while the writer makes it and finds the slot taken. */
         ilk_atomic_fence(memory_order_seq_cst);
         wishes = ilk_atomic_load(&block->drain, memory_order_relaxed); /* RS7 */
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Fences on every thread that do not count on a light side: for what is made without ilk__fence_light, as the
- * notes of readers under a fence-free lock, or by another copy of the library, which has its own choice.
+ * announcements of readers under a fence-free lock, or by another copy of the library, which has its own choice.
  */
 #ifndef INTERLOCK_THREADS_FENCES_H
 #define INTERLOCK_THREADS_FENCES_H

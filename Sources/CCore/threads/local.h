@@ -13,7 +13,7 @@
 
 enum { ILK__THREAD_CLAIMS = 8 };
 
-/* Locks whose holding is noted: in checked builds only, for this memory is short (local_native.c). */
+/* Held locks that are remembered: in checked builds only, for this memory is short (local_native.c). */
 #ifdef ILK_CHECKED
 enum { ILK__THREAD_HELD = 16 };
 #else

@@ -21,7 +21,7 @@
 ILK_BEGIN_DECLARATIONS
 
 /* True when the light side may leave its fence out. Written by a constructor, and once more if the heavy side
- * finds membarrier refused, which then waits for those who have seen true. Whoever reads false early pays a
+ * finds membarrier refused, which then waits for those who have seen true. A thread that reads false early pays a
  * fence it did not need, which is safe, because the heavy side executes a full fence of its own in either
  * case. */
 extern ILK_ATOMIC(bool) ilk__membarrier_works;
