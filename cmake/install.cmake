@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What `cmake --install` puts where: headers, both libraries, the package file for
-# find_package(interlock) (targets interlock::interlock and interlock::static) and interlock.pc.
+# What `cmake --install` puts where: headers, both libraries, the package files for
+# find_package(interlock) (targets interlock::shared and interlock::static, and interlock::interlock for the
+# one that BUILD_SHARED_LIBS chose) and interlock.pc. The two libraries are exported apart, because only the
+# static one needs libbsd where it is used.
 include(CMakePackageConfigHelpers)
 set(interlock_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/interlock")
 
-install(TARGETS interlock_shared interlock_static EXPORT interlockTargets
-    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+foreach(kind shared static)
+    install(TARGETS interlock_${kind} EXPORT interlock-${kind}
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+    install(EXPORT interlock-${kind} NAMESPACE interlock:: DESTINATION "${interlock_package_folder}")
+endforeach()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/interlock" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-    FILES_MATCHING PATTERN "*.h")
-install(EXPORT interlockTargets NAMESPACE interlock:: DESTINATION "${interlock_package_folder}")
+    FILES_MATCHING PATTERN "*.h"
+    PATTERN "thread_access.h" EXCLUDE) # for the Swift facade, which is not installed
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/interlockConfig.cmake.in"
     "${PROJECT_BINARY_DIR}/interlockConfig.cmake" INSTALL_DESTINATION "${interlock_package_folder}")
@@ -23,9 +28,35 @@ install(FILES
     "${PROJECT_SOURCE_DIR}/cmake/FindLibBSD.cmake"
     DESTINATION "${interlock_package_folder}")
 
-# Relative to the file's own place, so that an installation can be moved.
-file(RELATIVE_PATH interlock_prefix_from_pc
-    "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
+# In interlock.pc folders below the prefix are relative to the file's own place, so that an installation can be
+# moved; folders that were given as absolute paths stay what they are.
+foreach(folder INCLUDEDIR LIBDIR)
+    if(IS_ABSOLUTE "${CMAKE_INSTALL_${folder}}")
+        set(interlock_pc_${folder} "${CMAKE_INSTALL_${folder}}")
+    else()
+        set(interlock_pc_${folder} "\${prefix}/${CMAKE_INSTALL_${folder}}")
+    endif()
+endforeach()
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+    set(interlock_pc_prefix "${CMAKE_INSTALL_PREFIX}")
+else()
+    file(RELATIVE_PATH interlock_pc_prefix
+        "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
+    string(PREPEND interlock_pc_prefix "\${pcfiledir}/")
+endif()
+# A user of a checked build is checked, too: the inline halves of the calls are compiled into the program.
+set(interlock_pc_definitions)
+if(INTERLOCK_CHECKED)
+    set(interlock_pc_definitions " -DILK_CHECKED")
+endif()
+set(interlock_pc_requires_private)
+set(interlock_pc_libs_private)
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    set(interlock_pc_requires_private libbsd)
+    foreach(flag IN LISTS interlock_stay_loaded interlock_show_table)
+        string(APPEND interlock_pc_libs_private " -Wl,${flag}")
+    endforeach()
+endif()
 configure_file("${PROJECT_SOURCE_DIR}/cmake/interlock.pc.in" "${PROJECT_BINARY_DIR}/interlock.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/interlock.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")

@@ -5,18 +5,22 @@
 # here. Where several files do the same for different systems all are listed: each is empty unless
 # threads/port.h chooses it.
 set(interlock_threads
-    access clock deadline exit_pthread fence identity_darwin identity_linux local_native membarrier_linux
-    membarrier_none native_pthread pages_native yield_native)
+    access clock condition_darwin condition_pthread deadline exit_pthread fence former identity_darwin
+    identity_linux local_native membarrier_linux membarrier_none native_pthread pages_native signals_native
+    stores_native yield_native)
 set(interlock_diagnostics misuse names status)
 set(interlock_park futex_linux park_futex park_table queue_lock waiter)
-set(interlock_rwlock held queue regime rwlock slots table_gnu table_plain)
+set(interlock_rwlock held queue regime rwlock slots table_copies table_elf.S table_plain)
 set(interlock_semaphore barrier latch mutex mutex_inherit_linux mutex_inherit_none semaphore)
 set(interlock_ring allocate mpmc spsc)
 
 set(INTERLOCK_SOURCES)
 foreach(folder threads diagnostics park rwlock semaphore ring)
     foreach(name IN LISTS interlock_${folder})
-        list(APPEND INTERLOCK_SOURCES "${PROJECT_SOURCE_DIR}/Sources/CCore/${folder}/${name}.c")
+        if(NOT name MATCHES "\\.S$") # assembly says so, C does not
+            string(APPEND name ".c")
+        endif()
+        list(APPEND INTERLOCK_SOURCES "${PROJECT_SOURCE_DIR}/Sources/CCore/${folder}/${name}")
     endforeach()
 endforeach()
 

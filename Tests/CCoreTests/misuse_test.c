@@ -262,6 +262,62 @@ static void waiting_for_oneself_is_reported_in_a_checked_build(void **state) {
 #endif
 }
 
+/* Each takes a share on one thread and gives one up on another. */
+static void unlock_read(void *context) {
+    ilk_rwlock_read_unlock(context);
+}
+static void unlock_write(void *context) {
+    ilk_rwlock_write_unlock(context);
+}
+static void unlock_upgradable(void *context) {
+    ilk_rwlock_upgradable_unlock(context);
+}
+static void unlock_a_read_elsewhere(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_rwlock_read_lock(&lock);
+    on_another_thread(unlock_read, &lock);
+}
+static void unlock_a_write_elsewhere(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_rwlock_write_lock(&lock);
+    on_another_thread(unlock_write, &lock);
+}
+static void unlock_upgradable_elsewhere(void *context) {
+    (void)context;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    ilk_rwlock_upgradable_lock(&lock);
+    on_another_thread(unlock_upgradable, &lock);
+}
+
+static void unlocking_elsewhere_is_reported_in_a_checked_build(void **state) {
+    (void)state;
+#ifdef ILK_CHECKED
+    static const char *const text = "the calling thread does not hold it, another thread does";
+    const struct misuse table[] = {
+        {unlock_a_read_elsewhere, "ilk_rwlock_read_unlock", text},
+        {unlock_a_write_elsewhere, "ilk_rwlock_write_unlock", text},
+        {unlock_upgradable_elsewhere, "ilk_rwlock_upgradable_unlock", text},
+    };
+    EXPECT_ALL(table);
+    /* Balanced, though more locks are held at once than are listed. */
+    static ilk_rwlock locks[40];
+    for (unsigned round = 0; round < 2; round++) {
+        for (unsigned index = 0; index < 40; index++) {
+            ilk_rwlock_read_lock(&locks[index]);
+        }
+        for (unsigned index = 0; index < 40; index++) {
+            ilk_rwlock_read_unlock(&locks[index]);
+        }
+    }
+#else
+    (void)unlock_a_read_elsewhere, (void)unlock_a_write_elsewhere, (void)unlock_upgradable_elsewhere;
+    print_message("skipped: only a checked build lists what a thread holds (-DINTERLOCK_CHECKED=ON)\n");
+    skip();
+#endif
+}
+
 static void recursion_that_need_not_wait_is_let_be(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -545,11 +601,95 @@ static void spsc_release_popped(void *context) {
     for (int i = 0; i < 3; i++) {
         check(ilk_spsc_try_push(ring, &element, sizeof element));
     }
+    size_t count = 2;
+    check(ilk_spsc_peek(ring, &count) != NULL);
+    ilk_spsc_release(ring, 1);
+    check(ilk_spsc_try_pop(ring, &popped, sizeof popped)); /* ends what was shown */
+    ilk_spsc_release(ring, 1);
+}
+
+/* Two of four slots reserved and two elements shown. `context` is not NULL: and then closed. */
+static ilk_spsc *spsc_in_use(const void *context, bool reserved) {
+    ilk_spsc *ring = spsc();
+    size_t count = 2;
+    check(ilk_spsc_try_push(ring, &element, sizeof element));
+    check(ilk_spsc_try_push(ring, &element, sizeof element));
+    check((reserved ? ilk_spsc_reserve(ring, &count) : ilk_spsc_peek(ring, &count)) != NULL);
+    check_equal(count, 2);
+    if (context != NULL) {
+        ilk_spsc_close(ring);
+    }
+    return ring;
+}
+
+static void spsc_push_while_reserved(void *context) {
+    (void)!ilk_spsc_try_push(spsc_in_use(context, true), &element, sizeof element);
+}
+static void spsc_push_many_while_reserved(void *context) {
+    const uint64_t elements[2] = {1, 2};
+    (void)!ilk_spsc_try_push_many(spsc_in_use(context, true), elements, 2, sizeof *elements);
+}
+static void spsc_push_until_while_reserved(void *context) {
+    (void)!ilk_spsc_push_until(spsc_in_use(context, true), &element, sizeof element, ILK_FOREVER);
+}
+static void spsc_push_while_reserved_anew(void *context) {
+    ilk_spsc *ring = spsc_in_use(context, true);
+    size_t count = 1;
+    check(ilk_spsc_reserve(ring, &count) != NULL);
+    (void)!ilk_spsc_try_push(ring, &element, sizeof element);
+}
+static void spsc_pop_while_shown(void *context) {
+    uint64_t out;
+    (void)!ilk_spsc_try_pop(spsc_in_use(context, false), &out, sizeof out);
+}
+static void spsc_pop_many_while_shown(void *context) {
+    uint64_t out[2];
+    (void)!ilk_spsc_try_pop_many(spsc_in_use(context, false), out, 2, sizeof *out);
+}
+static void spsc_pop_until_while_shown(void *context) {
+    uint64_t out;
+    (void)!ilk_spsc_pop_until(spsc_in_use(context, false), &out, sizeof out, 0);
+}
+static void spsc_pop_while_shown_anew(void *context) {
+    ilk_spsc *ring = spsc_in_use(context, false);
     size_t count = 1;
     check(ilk_spsc_peek(ring, &count) != NULL);
-    check(ilk_spsc_try_pop(ring, &popped, sizeof popped)); /* the one shown */
-    check(ilk_spsc_try_pop(ring, &popped, sizeof popped));
-    ilk_spsc_release(ring, 1);
+    uint64_t out;
+    (void)!ilk_spsc_try_pop(ring, &out, sizeof out);
+}
+static void spsc_destroy_shown(void *context) {
+    ilk_spsc_destroy(spsc_in_use(context, false));
+}
+
+/* The ring is as large as the reservation: on the thread's own account there is no room. */
+static void spsc_push_while_all_is_reserved(void *context) {
+    (void)context;
+    ilk_spsc *ring = spsc();
+    size_t count = 4;
+    check(ilk_spsc_reserve(ring, &count) != NULL);
+    (void)!ilk_spsc_try_push(ring, &element, sizeof element);
+}
+
+static void spsc_push_or_pop_beside_its_own_access_in_place_is_reported(void **state) {
+    (void)state;
+    static const struct misuse table[] = {
+        {spsc_push_while_reserved, "ilk_spsc_try_push", "a push while a reservation of 2 slots is open"},
+        {spsc_push_many_while_reserved, "ilk_spsc_try_push_many", "while a reservation of 2 slots is open"},
+        {spsc_push_until_while_reserved, "ilk_spsc_push_until", "while a reservation of 2 slots is open"},
+        {spsc_push_while_reserved_anew, "ilk_spsc_try_push", "while a reservation of 1 slots is open"},
+        {spsc_push_while_all_is_reserved, "ilk_spsc_try_push", "while a reservation of 4 slots is open"},
+        {spsc_pop_while_shown, "ilk_spsc_try_pop", "a pop while 2 elements are shown and not released"},
+        {spsc_pop_many_while_shown, "ilk_spsc_try_pop_many", "while 2 elements are shown"},
+        {spsc_pop_until_while_shown, "ilk_spsc_pop_until", "while 2 elements are shown"},
+        {spsc_pop_while_shown_anew, "ilk_spsc_try_pop", "while 1 elements are shown"},
+        {spsc_destroy_shown, "ilk_spsc_destroy", "with 2 elements shown and not released"},
+    };
+    EXPECT_ALL(table);
+    /* On a closed ring too: what is misuse does not depend on when another thread closes. */
+    static int closed;
+    for (size_t row = 0; row < sizeof table / sizeof *table; row++) {
+        expect_misuse(table[row].body, &closed, table[row].call, table[row].text);
+    }
 }
 
 static void spsc_destroy_reserved(void *context) {
@@ -810,16 +950,101 @@ static void mpmc_misuse_is_reported(void **state) {
     EXPECT_ALL(table);
 }
 
+/* A ring of four: `pushed` elements, then `reserved` slots reserved by this thread. */
+static ilk_mpmc *mpmc_reserved(size_t pushed, size_t reserved) {
+    ilk_mpmc *ring = mpmc();
+    for (size_t i = 0; i < pushed; i++) {
+        check(ilk_mpmc_try_push(ring, &element, sizeof element));
+    }
+    size_t count = reserved;
+    check(ilk_mpmc_reserve(ring, &count) != NULL);
+    check_equal(count, reserved);
+    return ring;
+}
+
+/* A full ring of four whose oldest element is shown to this thread. */
+static ilk_mpmc *mpmc_shown(void) {
+    ilk_mpmc *ring = mpmc();
+    for (size_t i = 0; i < 4; i++) {
+        check(ilk_mpmc_try_push(ring, &element, sizeof element));
+    }
+    size_t count = 1;
+    check(ilk_mpmc_peek(ring, &count) != NULL);
+    return ring;
+}
+
+static void mpmc_push_until_committed_by_itself(void *context) {
+    (void)context;
+    (void)!ilk_mpmc_push_until(mpmc_reserved(0, 4), &element, sizeof element, ILK_FOREVER);
+}
+static void mpmc_push_until_released_by_itself(void *context) {
+    (void)context;
+    (void)!ilk_mpmc_push_until(mpmc_shown(), &element, sizeof element, ILK_FOREVER);
+}
+static void mpmc_pop_until_committed_by_itself(void *context) {
+    (void)context;
+    uint64_t out;
+    ilk_mpmc *ring = mpmc_reserved(1, 2);
+    check(ilk_mpmc_pop_until(ring, &out, sizeof out, ILK_FOREVER) == ILK_OK);
+    (void)!ilk_mpmc_pop_until(ring, &out, sizeof out, ILK_FOREVER);
+}
+static void mpmc_overwrite_what_is_reserved_by_itself(void *context) {
+    (void)context;
+    uint64_t out;
+    (void)ilk_mpmc_push_overwriting(mpmc_reserved(0, 4), &element, sizeof element, &out);
+}
+static void mpmc_overwrite_what_is_shown_to_itself(void *context) {
+    (void)context;
+    uint64_t out;
+    (void)ilk_mpmc_push_overwriting(mpmc_shown(), &element, sizeof element, &out);
+}
+
+static void mpmc_wait_for_a_slot_of_ones_own_is_reported(void **state) {
+    (void)state;
+    static const struct misuse table[] = {
+        {mpmc_push_until_committed_by_itself, "ilk_mpmc_push_until", "reserved and not committed"},
+        {mpmc_push_until_released_by_itself, "ilk_mpmc_push_until", "been shown and not released"},
+        {mpmc_pop_until_committed_by_itself, "ilk_mpmc_pop_until", "reserved and not committed"},
+        {mpmc_overwrite_what_is_reserved_by_itself, "ilk_mpmc_push_overwriting",
+         "reserved and not committed"},
+        {mpmc_overwrite_what_is_shown_to_itself, "ilk_mpmc_push_overwriting", "been shown and not released"},
+    };
+    EXPECT_ALL(table);
+    /* With a deadline the answer is that time is up. */
+    uint64_t out = 0;
+    ilk_mpmc *ring = mpmc_reserved(0, 4);
+    check_equal(ilk_mpmc_push_until(ring, &element, sizeof element, ilk_deadline_in_ns(1000)), ILK_TIMEDOUT);
+    check_equal(ilk_mpmc_pop_until(ring, &out, sizeof out, ilk_deadline_in_ns(1000)), ILK_TIMEDOUT);
+    ilk_mpmc_commit(ring, 4);
+    ilk_mpmc_destroy(ring);
+}
+
+static void mpmc_overwrite_with_overlap(void *context) {
+    uint64_t memory[2] = {1, 2};
+    unsigned char *evicted = (unsigned char *)memory + (context == NULL ? 1 : 7);
+    (void)ilk_mpmc_push_overwriting(mpmc(), memory, sizeof *memory, evicted);
+}
+static void mpmc_overwriting_across_overlapping_memory_is_reported(void **state) {
+    (void)state;
+    expect_misuse(mpmc_overwrite_with_overlap, NULL, "ilk_mpmc_push_overwriting", "overlap");
+    static int further;
+    expect_misuse(mpmc_overwrite_with_overlap, &further, "ilk_mpmc_push_overwriting", "overlap");
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(rwlock_misuse_is_reported),
     cmocka_unit_test(waiting_for_oneself_in_a_slot_is_reported),
     cmocka_unit_test(waiting_for_oneself_is_reported_in_a_checked_build),
+    cmocka_unit_test(unlocking_elsewhere_is_reported_in_a_checked_build),
     cmocka_unit_test(recursion_that_need_not_wait_is_let_be),
     cmocka_unit_test(misuse_names_the_object),
     cmocka_unit_test(meeting_misuse_is_reported),
     cmocka_unit_test(owners_that_wait_for_each_other_are_reported_with_inheritance),
     cmocka_unit_test(spsc_misuse_is_reported),
+    cmocka_unit_test(spsc_push_or_pop_beside_its_own_access_in_place_is_reported),
     cmocka_unit_test(mpmc_misuse_is_reported),
+    cmocka_unit_test(mpmc_wait_for_a_slot_of_ones_own_is_reported),
+    cmocka_unit_test(mpmc_overwriting_across_overlapping_memory_is_reported),
 };
 
 TEST_MAIN(tests)

@@ -260,6 +260,39 @@ static void overwriting_evicts_the_oldest_and_only_when_full(void **state) {
     }
 }
 
+/* One buffer for what goes in and what comes out, of sizes below and above a piece of the exchange. */
+static void overwriting_may_use_one_buffer(void **state) {
+    (void)state;
+    const size_t sizes[] = {1, 8, 63, 64, 65, 200};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        const size_t size = sizes[s];
+        ilk_mpmc *ring = NULL;
+        check_equal(ilk_mpmc_create(&ring, 2, size), ILK_OK);
+        unsigned char buffer[200], expected[200];
+        for (int i = 1; i <= 2; i++) {
+            memset(buffer, i, size);
+            check(!ilk_mpmc_push_overwriting(ring, buffer, size, buffer));
+        }
+        for (int i = 3; i <= 6; i++) {
+            memset(buffer, i, size);
+            check(ilk_mpmc_push_overwriting(ring, buffer, size, buffer));
+            memset(expected, i - 2, size);
+            assert_memory_equal(buffer, expected, size);
+        }
+        ilk_mpmc_close(ring);
+        memset(buffer, 9, size);
+        check(ilk_mpmc_push_overwriting(ring, buffer, size, buffer)); /* given back */
+        memset(expected, 9, size);
+        assert_memory_equal(buffer, expected, size);
+        for (int i = 5; i <= 6; i++) {
+            check(ilk_mpmc_try_pop(ring, buffer, size));
+            memset(expected, i, size);
+            assert_memory_equal(buffer, expected, size);
+        }
+        ilk_mpmc_destroy(ring);
+    }
+}
+
 static void overwriting_a_closed_ring_gives_the_element_back(void **state) {
     (void)state;
     ilk_mpmc *ring = make(2);
@@ -765,9 +798,11 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(positions_may_wrap),
     cmocka_unit_test(batches_take_what_fits_in_order),
     cmocka_unit_test(batches_of_every_size_cross_the_end),
+    cmocka_unit_test(any_sequence_of_verbs_is_a_bounded_queue),
     cmocka_unit_test(a_batch_stops_at_a_slot_in_progress),
     cmocka_unit_test(overwriting_evicts_the_oldest_and_only_when_full),
     cmocka_unit_test(overwriting_a_closed_ring_gives_the_element_back),
+    cmocka_unit_test(overwriting_may_use_one_buffer),
     cmocka_unit_test(reserved_slots_are_pushed_by_commit),
     cmocka_unit_test(shown_elements_are_read_in_place_and_released),
     cmocka_unit_test(an_open_reservation_hides_what_comes_after_it),

@@ -295,6 +295,11 @@ static void reserving_again_answers_the_same_slots(void **state) {
     count = 0;
     check(ilk_spsc_reserve(ring, &count) == NULL); /* none wanted */
     check_equal(count, 0);
+    count = 2;
+    check(ilk_spsc_reserve(ring, &count) != NULL);
+    count = 0;
+    check(ilk_spsc_reserve(ring, &count) == NULL); /* gives that up */
+    check(push(ring, 1));
     ilk_spsc_destroy(ring);
 }
 
@@ -348,6 +353,60 @@ static void a_peek_shows_no_more_than_wanted(void **state) {
     ilk_spsc_release(ring, 1);
     expect_pop(ring, 1);
     check_equal(ilk_spsc_count(ring), 4);
+    ilk_spsc_destroy(ring);
+}
+
+/* What a release leaves of what was shown may be released by the next, or popped; not both. */
+static void what_a_release_leaves_may_be_released_or_popped(void **state) {
+    (void)state;
+    ilk_spsc *ring = make(8);
+    for (item i = 0; i < 8; i++) {
+        check(push(ring, i));
+    }
+    size_t count = 3;
+    check(ilk_spsc_peek(ring, &count) != NULL);
+    ilk_spsc_release(ring, 1);
+    ilk_spsc_release(ring, 1);
+    ilk_spsc_release(ring, 1);
+    expect_pop(ring, 3);
+    count = 2;
+    check(ilk_spsc_peek(ring, &count) != NULL);
+    ilk_spsc_release(ring, 0); /* given up: nothing popped */
+    expect_pop(ring, 4);
+    count = 2;
+    check(ilk_spsc_peek(ring, &count) != NULL);
+    ilk_spsc_release(ring, 1);
+    expect_pop(ring, 6);
+    expect_pop(ring, 7);
+    expect_empty(ring);
+    ilk_spsc_destroy(ring);
+}
+
+/* What one side has open in place does not touch the other side, nor what either asks about the ring. */
+static void the_other_side_goes_on_beside_access_in_place(void **state) {
+    (void)state;
+    ilk_spsc *ring = make(4);
+    check(push(ring, 1));
+    check(push(ring, 2));
+    size_t count = 1;
+    item *slot = ilk_spsc_reserve(ring, &count);
+    check(slot != NULL);
+    *slot = 3;
+    expect_pop(ring, 1);
+    count = 0;
+    check(ilk_spsc_peek(ring, &count) != NULL);
+    check_equal(count, 1);
+    ilk_spsc_commit(ring, 1);
+    check(push(ring, 4));
+    check(push(ring, 5));
+    check(!push(ring, 6)); /* what is shown is still in the ring */
+    check_equal(ilk_spsc_count(ring), 4);
+    count = 0;
+    check(ilk_spsc_peek(ring, &count) != NULL); /* anew, up to the end of the ring */
+    check_equal(count, 3);
+    ilk_spsc_release(ring, count);
+    expect_pop(ring, 5);
+    expect_empty(ring);
     ilk_spsc_destroy(ring);
 }
 
@@ -516,15 +575,20 @@ static void a_reservation_made_before_close_still_counts(void **state) {
     ilk_spsc_destroy(ring);
 }
 
-/* It is answered anew as before, and it alone may still be made larger. */
-static void a_reservation_made_before_close_may_be_asked_for_again(void **state) {
+/* It is answered anew as before, smaller where less is wanted, and never larger again. */
+static void a_reservation_does_not_grow_after_close(void **state) {
     (void)state;
-    ilk_spsc *ring = make(4);
-    size_t count = 1;
+    ilk_spsc *ring = make(8);
+    size_t count = 3;
     item *slots = ilk_spsc_reserve(ring, &count);
     check(slots != NULL);
     ilk_spsc_close(ring);
-    count = 2;
+    for (size_t wanted = 5; wanted >= 2; wanted--) {
+        count = wanted;
+        check(ilk_spsc_reserve(ring, &count) == slots);
+        check_equal(count, wanted < 3 ? wanted : 3);
+    }
+    count = 5;
     check(ilk_spsc_reserve(ring, &count) == slots);
     check_equal(count, 2);
     slots[0] = 7;
@@ -818,13 +882,16 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(reserving_again_answers_the_same_slots),
     cmocka_unit_test(peeked_elements_stay_until_released),
     cmocka_unit_test(a_peek_shows_no_more_than_wanted),
+    cmocka_unit_test(what_a_release_leaves_may_be_released_or_popped),
+    cmocka_unit_test(the_other_side_goes_on_beside_access_in_place),
+    cmocka_unit_test(any_sequence_of_verbs_is_a_bounded_queue),
     cmocka_unit_test(a_waiting_pop_gets_the_element_pushed),
     cmocka_unit_test(a_waiting_push_gets_the_room_made),
     cmocka_unit_test(waits_time_out_and_not_early),
     cmocka_unit_test(signals_do_not_move_the_deadline),
     cmocka_unit_test(a_closed_ring_drains_and_takes_nothing_more),
     cmocka_unit_test(a_reservation_made_before_close_still_counts),
-    cmocka_unit_test(a_reservation_made_before_close_may_be_asked_for_again),
+    cmocka_unit_test(a_reservation_does_not_grow_after_close),
     cmocka_unit_test(every_kind_of_pop_drains_a_closed_ring),
     cmocka_unit_test(closed_and_then_empty_is_drained_but_for_an_open_reservation),
     cmocka_unit_test(close_wakes_a_waiting_pop),

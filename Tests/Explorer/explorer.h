@@ -77,6 +77,11 @@ typedef struct ex_scenario {
     unsigned weak_failures;  /* compare_exchange_weak fails without cause */
     bool refuse_membarrier;
 
+    /* Threads that must never sleep, as a mask of body indices (bit 0: the first): it is a finding when one
+     * waits in the park layer, also where it would be woken. A mutex of the modelled park table is not meant.
+     */
+    unsigned never_sleep;
+
     /* Schedules that once failed, as replay lines have them ("weak 3:1,17:2"): tried first. */
     const char *once_failed[4];
 

@@ -16,6 +16,8 @@
 
 ILK_BEGIN_DECLARATIONS
 
+/* A child of fork has all names, and can give and ask for them, whoever was doing so in the parent. */
+
 /* The longest name kept, with its final zero. */
 #define ILK_NAME_SIZE 64
 

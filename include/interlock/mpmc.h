@@ -6,7 +6,8 @@
  * from 1 up is honoured exactly. Each slot carries a sequence number that says whose turn it is, so
  * that producers and consumers meet only at the slot they share.
  *
- * Concurrency matrix: every call but create and destroy may run beside every other, from any thread.
+ * Concurrency matrix: every call but create, destroy and set_notify may run beside every other, from any
+ * thread.
  *
  * Guarantees
  *   A  First in, first out by the order in which pushes claim their slots: the elements of one
@@ -23,10 +24,11 @@
  *      earlier pop is in progress and a later one is done. Where no call is in progress both are exact.
  *      A batch likewise stops at the first slot that someone is in the middle of, and so may move fewer than
  *      are there or fit.
- *   E  try_ calls never block or allocate, and make a system call only to wake a sleeper. One that finds
- *      nothing while the other side is at full speed, or loses its slot to another thread, may pause for up
- *      to a microsecond before it looks again.
- *      push_overwriting may wait for a thread that is in the middle of the one slot it needs.
+ *   E  try_ calls, reserve, commit, peek and release never block or allocate, and make a system call only to
+ *      wake a sleeper; where the hook is armed they call it. One that finds nothing while the other side is
+ *      at full speed, or loses its slot to another thread, may pause before it probes again, each time for at
+ *      most 32 of the processor's pause instructions: some hundred nanoseconds, on some processors more than
+ *      a microsecond. push_overwriting may wait for a thread that is in the middle of the one slot it needs.
  *   F  A waiter that times out passes a wake-up it got on to another.
  *
  * Every call but create and the waiting ones is O(1) beside the retries that other threads' progress
@@ -83,8 +85,9 @@ ILK_MUST_USE size_t ilk_mpmc_try_pop_many(ilk_mpmc *ring, void *elements, size_t
 
 /* Pushes one element; when the ring is full, evicts the oldest in the same step: true when `evicted`
  * was filled with an element that is no longer in the ring. On a closed ring that is the element
- * itself, given back: nothing is ever dropped. Waits for other threads only while they are in the
- * middle of the slot it needs. */
+ * itself, given back: nothing is ever dropped. `evicted` may be `element`: one buffer, which then holds what
+ * came out, or as it was. Waits for other threads only while they are in the middle of the slot it needs.
+ * Misuse: the two overlap otherwise; or the calling thread itself has the slot it needs reserved or shown. */
 bool ilk_mpmc_push_overwriting(ilk_mpmc *ring, const void *element, size_t element_size, void *evicted);
 
 /* Pushes one element, waiting for room until `deadline_ns` at most. ILK_OK: pushed. ILK_TIMEDOUT or
@@ -100,10 +103,11 @@ ILK_MUST_USE static inline ilk_status ilk_mpmc_pop_until(ilk_mpmc *ring, void *e
 /* Claims free slots for writing in place. In: `*count` slots are wanted; out: that many or fewer,
  * contiguous, at the address returned; NULL and 0 when full or closed, or when 0 were wanted. Slots
  * hold whatever was there before. The calling thread must commit every slot it reserved, soon: pops
- * and pushes that come to those slots find an operation in progress (guarantee D), and a call of its own that
- * waits for one of them waits for itself.
+ * and pushes that come to those slots find an operation in progress (guarantee D). Beside that every call may
+ * be made meanwhile, from this thread too, and goes on with other slots.
  * Misuse: more than ILK_MPMC_MAX_CLAIMS reservations and peeks open in the calling thread, or a
- * reservation of the same ring. */
+ * reservation of the same ring; and a push_until or pop_until without a deadline that comes to wait for a
+ * slot that the calling thread itself has open, which would be for ever. With a deadline it times out. */
 ILK_MUST_USE void *ilk_mpmc_reserve(ilk_mpmc *ring, size_t *count) ILK_NONBLOCKING;
 
 /* Pushes the next `count` of the calling thread's reserved slots, oldest first; when all are, the
@@ -112,7 +116,8 @@ void ilk_mpmc_commit(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING;
 
 /* Takes the oldest elements out for reading in place. In: at most `*count` elements are wanted, 0 for
  * as many as there are; out: how many stand at the address returned, contiguous; NULL and 0 when
- * empty. They belong to the calling thread, which must release every one. Misuse: as reserve. */
+ * empty. They belong to the calling thread, which must release every one. Misuse: as reserve, with a peek of
+ * the same ring. */
 ILK_MUST_USE const void *ilk_mpmc_peek(ilk_mpmc *ring, size_t *count) ILK_NONBLOCKING;
 
 /* Gives the next `count` of the slots shown to the calling thread back, oldest first. Misuse: fewer
@@ -128,17 +133,19 @@ void ilk_mpmc_close(ilk_mpmc *ring);
 /* True once the ring is closed: no push that starts now can succeed. */
 bool ilk_mpmc_is_closed(const ilk_mpmc *ring) ILK_NONBLOCKING;
 
-/* Installs the ring's hook (see notify.h), in place of an earlier one; NULL takes it away. Before the ring
- * is shared, or while nothing is armed. */
+/* Installs the ring's hook (see notify.h), in place of an earlier one; NULL takes it away. One thread at a
+ * time, and beside no arm call and no destroy; any other call may run beside it. Disarms both sides, then
+ * waits for a call of the earlier hook that another thread is in, so the caller must not hold a lock that the
+ * hook takes. The hook itself may call it, and is not waited for. */
 void ilk_mpmc_set_notify(ilk_mpmc *ring, ilk_notify function, void *context);
 
-/* Arms the hook for elements: true when armed, false when an element is there or none will ever come (look
- * again, do not wait). Arming what is armed is harmless. Any thread. Does not block; makes a system call.
- * Misuse: no hook is installed. */
+/* Arms the hook for elements: true when armed (guarantees A to C of notify.h); false when an element is
+ * there, or came meanwhile, or none will ever come: probe again, do not wait. Arming what is armed is
+ * harmless. Does not block; makes system calls. Any thread. Misuse: no hook is installed. */
 ILK_MUST_USE bool ilk_mpmc_arm_pop(ilk_mpmc *ring);
 
-/* Arms the hook for room: true when armed, false when there is room or the ring is closed. Any thread. As
- * arm_pop. */
+/* Arms the hook for room: true when armed; false when there is room, or was meanwhile, or the ring is closed.
+ * Any thread. As arm_pop. */
 ILK_MUST_USE bool ilk_mpmc_arm_push(ilk_mpmc *ring);
 
 /* The number of elements in the ring, those being pushed included and those being popped not: a

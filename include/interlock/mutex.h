@@ -18,6 +18,11 @@
  * Recursive locking and unlocking by another thread than the owner are misuse, and found at no cost.
  * Waits are not cancellation points.
  *
+ * Fork: what the forking thread owns its copy owns in the child, through ILK_MUTEX_FORKS forks in a row, and
+ * gives up there as usual: a fork handler may lock a mutex before and give it up on both sides. Until then
+ * those who wait for it in the child lend no priority. What another thread owned is owned for ever in the
+ * child; only ilk_mutex_init makes it free.
+ *
  * Sources: Drepper, "Futexes are tricky" (2011), the third mutex; Sha, Rajkumar, Lehoczky, "Priority
  * inheritance protocols" (1990), in the form of FUTEX_LOCK_PI.
  */
@@ -38,6 +43,9 @@ typedef struct ilk_mutex {
     ILK_ATOMIC(uint32_t) word; /* the owner's thread id, 0 free; bit 31: someone sleeps */
     uint32_t inherits;         /* priority inheritance; constant */
 } ilk_mutex;
+
+/* A mutex that is held by a process that forks is its first thread's in this many generations of children. */
+#define ILK_MUTEX_FORKS 8
 
 /* Makes `mutex` free. Not thread-safe. Where the system has no priority inheritance (not Linux, or the
  * pthread park backend) it is asked for in vain, and the mutex works without. */

@@ -7,15 +7,26 @@
  *     for (;;) {
  *         while (ilk_mpmc_try_pop(ring, &element, sizeof element)) use(&element);
  *         if (ilk_mpmc_arm_pop(ring)) break;      // the hook will call; until then do something else
- *     }                                           // false: something is there already, look again
+ *     }                                           // false: something is there, or was: probe again
  *
- * Guarantee: after an arm that answered true, the hook is called at least once when an element (or room)
- * comes that was not there, or the ring closes; no change between the last look and arming is missed.
- * A call is a hint to look again, not a promise: another consumer may have been faster.
+ * Guarantees
+ *   A  Arm answers true: the arm is up, and the first element (or room, or close) that comes from then on
+ *      sets it off. The hook is called at least once for it; what came before the arm went up arm has found
+ *      itself.
+ *   B  Arm answers false: this call has armed nothing, and no call of the hook follows from it. What an
+ *      earlier call has armed stays armed.
+ *   C  The hook runs on the thread that pushed, popped, closed, or gave a reservation up, after its own
+ *      operation is complete and outside every lock; never on a thread that is inside an arm call.
+ *   D  When set_notify returns, no call of the hook before it is under way, but one that the calling thread
+ *      itself is in, and none will come. What its context points to may be freed.
  *
- * The hook runs on the thread that pushed, popped or closed, after its own operation is complete and
- * outside every lock. It must not block for long, and may use the ring. With nothing armed its cost is
- * nothing: pushes and pops look only at the flag they look at for sleeping threads.
+ * A call is a hint to probe again, not a promise: another consumer may have been faster. It may come in the
+ * moment in which arm answers true, so a client that resets a flag of its own does that before it arms.
+ *
+ * The hook must not block for long, and may use the ring, arm it and change the hook. With nothing armed its
+ * cost is nothing: pushes and pops read only the flag that they read for sleeping threads.
+ *
+ * docs/rings.md draws the protocol.
  */
 #ifndef INTERLOCK_NOTIFY_H
 #define INTERLOCK_NOTIFY_H

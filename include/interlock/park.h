@@ -17,6 +17,7 @@
  *   C  ilk_park_wake uses the address only and never reads memory through it, so the word may
  *      already be freed; a sleeper on reused memory then sees a wake-up by chance (guarantee B).
  *   D  Waiting changes no memory order: the caller's own atomic accesses carry the data.
+ *   E  Nobody sleeps in a child of fork, whoever slept or was waking in the parent. Fork does not wait for them.
  *
  * Source: Franke, Russell, Kirkwood, "Fuss, Futexes and Furwocks" (2002).
  */

@@ -20,20 +20,45 @@
  *   B  A waiting writer, and a waiting upgrade, holds back readers that come after it.
  *   C  What a thread wrote before it gave up the lock in any mode is visible to every thread that
  *      takes it in a conflicting mode afterwards.
- *   D  A wait that timed out leaves nothing behind: whoever it held back is let in at once.
+ *   D  A wait that timed out leaves nothing behind: the waiters that it held back are let in at once. It ends
+ *      at its limit, but for one thing. A thread that stands in line leaves the line, or learns that it has
+ *      been let in, behind any thread that is changing the lock's queue or handing the lock over. That takes
+ *      some tens of instructions; a thread that the system keeps off its core in the middle of them adds
+ *      that time.
  *   E  A thread that has just been given the lock, and has given it up, may destroy or free it:
  *      no earlier unlock touches the memory after another thread can have taken the lock.
- *   F  try_ calls never block or allocate, and never fail on a lock that is free and that no other call
- *      is at work on; of two that meet on a free lock both may fail. They make no system call but
- *      to wake sleepers; try_write_lock also makes one membarrier(2) on a lock that has seen many
- *      thousands of reads since its last write.
+ *   F  try_ calls, unlocks and downgrade wait for nothing, not even for a thread that is preempted while it
+ *      changes the queue: what they give up in that moment, that thread hands on. They never allocate. They
+ *      make no system call but to wake sleepers; try_write_lock also makes one membarrier(2) on a lock that
+ *      has seen many thousands of reads since its last write. (With the pthread park backend a wake-up
+ *      takes a mutex that is held for some instructions.)
+ *   G  try_ calls never fail on a lock that is free and that no other call is at work on; of two that meet on
+ *      a free lock both may fail.
+ *   H  A wait sleeps after at most some tens of microseconds: with real-time priorities, no wait keeps the
+ *      thread that it waits for off the core. The lock does not lend priorities; ilk_mutex can.
  *
- * Recursion: none in any mode. Reading again under a lock that one reads is let be while nobody waits; once a
+ * A lock is given up by the thread that took it, in every mode. An unlock on another thread is misuse: it may
+ * take the share of a reader that still reads. It is reported where nobody holds the lock in that mode, and
+ * in all cases in a checked build (ILK_CHECKED; CMake's -DINTERLOCK_CHECKED=ON), which lists the locks that
+ * each thread holds and costs some nanoseconds a call.
+ *
+ * Recursion: none in any mode. Reading again under a lock that one reads is let be while nobody waits. Once a
  * writer has come between the two it would be a deadlock (guarantee B), as is taking for writing what
  * one already holds in any mode. A wait without limit for oneself is reported where it would begin: in
- * every build if a reader's slot shows it, in all cases in a checked build (ILK_CHECKED; CMake's
- * -DINTERLOCK_CHECKED=ON), which notes what each thread holds and costs some nanoseconds a call.
+ * every build if a reader's slot shows it, in all cases in a checked build.
+ *
+ * Signal handlers: a handler may call the try_ calls, and unlock what they took, whatever it interrupted. It
+ * may call the waiting calls only if it cannot have interrupted another call on the same lock, or a thread
+ * that holds it. (With the pthread park backend it calls none of them: a wake-up takes a mutex there.)
  * Waiting in these calls is not a cancellation point.
+ *
+ * Fork: what the forking thread holds its copy holds in the child. Readers of other threads that are in slots are
+ * gone there; what other threads held otherwise, waited for or were in a call on is no more than the memory that
+ * ilk_rwlock_init makes a lock of. docs/fork.md.
+ *
+ * "Does not allocate" below has one exception: a copy of the library that is opened when the process has made 32
+ * pthread keys allocates once a thread, in glibc's pthread_setspecific, where the thread gets its slots
+ * (read_lock, write_lock and their forms with a deadline, never a try call). Without that memory it is counted.
  *
  * Source of the fairness rule: Brandenburg, Anderson, "Spin-based reader-writer synchronization for
  * multiprocessor real-time systems" (2010), here with parking and hand-off.
@@ -70,39 +95,38 @@ void ilk_rwlock_init(ilk_rwlock *lock);
  * Misuse: a lock that is held or waited for. */
 void ilk_rwlock_destroy(ilk_rwlock *lock);
 
-/* Takes the lock for reading; waits as long as it takes. Thread-safe; blocks; does not allocate;
- * not safe in a signal handler that may have interrupted a holder of the same lock.
+/* Takes the lock for reading; waits as long as it takes. Thread-safe; blocks; does not allocate.
  * Misuse: more than 131,071 readers at once that are not in slots. O(1). */
 static inline void ilk_rwlock_read_lock(ilk_rwlock *lock);
 
 /* Takes the lock for reading if that needs no waiting: true when taken. A queued writer counts as
- * a reason to wait (guarantee B). Never blocks (guarantee F). A thread gets its slots in
- * ilk_rwlock_read_lock: one that has only ever tried is counted in the word, and does not scale. */
+ * a reason to wait (guarantee B). Never blocks (guarantees F, G). A thread gets its slots
+ * in ilk_rwlock_read_lock: one that has only ever tried is counted in the word, and does not scale. */
 ILK_MUST_USE static inline bool ilk_rwlock_try_read_lock(ilk_rwlock *lock) ILK_NONBLOCKING;
 
-/* Takes the lock for reading, waiting until `deadline_ns` at most. ILK_OK: taken. ILK_TIMEDOUT: not
- * taken; a deadline that has already passed still takes a lock that needs no waiting. */
+/* Takes the lock for reading, waiting until `deadline_ns` at most (guarantee D). ILK_OK: taken. ILK_TIMEDOUT:
+ * not taken; a deadline that has already passed still takes a lock that needs no waiting. */
 ILK_MUST_USE ilk_status ilk_rwlock_read_lock_until(ilk_rwlock *lock, uint64_t deadline_ns);
 
-/* Gives up a lock held for reading. Thread-safe; does not block.
- * Misuse: no reader holds the lock. */
+/* Gives up a lock that this thread holds for reading. Thread-safe; does not block (guarantee F).
+ * Misuse: no reader holds the lock; the calling thread does not. */
 static inline void ilk_rwlock_read_unlock(ilk_rwlock *lock);
 
 /* Takes the lock for writing: alone. Otherwise as ilk_rwlock_read_lock. */
 static inline void ilk_rwlock_write_lock(ilk_rwlock *lock);
 
-/* Takes the lock for writing if nobody holds it: true when taken. Never blocks (guarantee F). */
+/* Takes the lock for writing if nobody holds it: true when taken. Never blocks (guarantees F, G). */
 ILK_MUST_USE static inline bool ilk_rwlock_try_write_lock(ilk_rwlock *lock) ILK_NONBLOCKING;
 
 /* Takes the lock for writing, waiting until `deadline_ns` at most. As ilk_rwlock_read_lock_until. */
 ILK_MUST_USE ilk_status ilk_rwlock_write_lock_until(ilk_rwlock *lock, uint64_t deadline_ns);
 
-/* Gives up a lock held for writing. Thread-safe; does not block.
- * Misuse: no writer holds the lock. */
+/* Gives up a lock that this thread holds for writing. Thread-safe; does not block (guarantee F).
+ * Misuse: no writer holds the lock; the calling thread does not. */
 static inline void ilk_rwlock_write_unlock(ilk_rwlock *lock);
 
 /* Turns a lock held for writing into one held for reading, with no gap in which another writer
- * could come between; waiting readers come in too. Does not block.
+ * could come between; waiting readers come in too. Does not block (guarantee F).
  * Misuse: no writer holds the lock. */
 static inline void ilk_rwlock_downgrade(ilk_rwlock *lock);
 
@@ -113,14 +137,18 @@ static inline void ilk_rwlock_upgradable_lock(ilk_rwlock *lock);
 /* Takes the lock upgradable, waiting until `deadline_ns` at most. As ilk_rwlock_write_lock_until. */
 ILK_MUST_USE ilk_status ilk_rwlock_upgradable_lock_until(ilk_rwlock *lock, uint64_t deadline_ns);
 
-/* Gives up a lock held upgradable (and not upgraded: that is a write lock). Does not block.
- * Misuse: nobody holds the lock upgradable. */
+/* Gives up a lock that this thread holds upgradable (and not upgraded: that is a write lock). Does not block
+ * (guarantee F). Misuse: nobody holds the lock upgradable; the calling thread does not. */
 static inline void ilk_rwlock_upgradable_unlock(ilk_rwlock *lock);
 
 /* Turns a lock held upgradable into one held for writing, with no gap: waits the present readers
  * out, goes before queued writers, holds back new readers. Give it up with write_unlock.
  * Misuse: nobody holds the lock upgradable. */
 static inline void ilk_rwlock_upgrade(ilk_rwlock *lock);
+
+/* As ilk_rwlock_upgrade, waiting until `deadline_ns` at most. ILK_OK: held for writing. ILK_TIMEDOUT: still
+ * held upgradable, without a gap; the readers that the upgrade held back come in. */
+ILK_MUST_USE ilk_status ilk_rwlock_upgrade_until(ilk_rwlock *lock, uint64_t deadline_ns);
 
 ILK_END_DECLARATIONS
 

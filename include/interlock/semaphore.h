@@ -15,9 +15,16 @@
  *      there is no line it may look for a permit for some thirty microseconds first, and the first of
  *      those who look to see one takes it. Nobody overtakes a line.
  *   B  What a thread did before signal is visible to the thread its permit goes to.
- *   C  A wait that timed out has taken no permit and has left the queue.
+ *   C  A wait that timed out has taken no permit and has left the queue. It ends at its limit, but for one
+ *      thing: it leaves the line, or takes a permit that has been handed to it, behind any thread that is
+ *      changing the queue or handing permits over. That takes some tens of instructions; a thread that the
+ *      system keeps off its core in the middle of them adds that time.
  *   D  A thread that has got a permit may destroy the semaphore when nobody else will use it: the
  *      signal that gave it does not touch the memory any more.
+ *   E  try_wait and signal wait for nothing, not even for a thread that is preempted while it changes the
+ *      queue: the permits that a signal gives in that moment, that thread hands over. They never allocate;
+ *      signal makes system calls to wake the threads that it serves. Both may be called in a signal
+ *      handler, whatever it interrupted. (Not with the pthread park backend, where a wake-up takes a mutex.)
  *
  * Source of the hand-off: Birrell, "An introduction to programming with threads" (1989); Lampson
  * and Redell on why wake-and-compete loses the order.
@@ -78,7 +85,7 @@ ILK_MUST_USE static inline bool ilk_semaphore_try_wait(ilk_semaphore *semaphore)
  * (guarantee C); a deadline that has passed still takes a permit that is there. */
 ILK_MUST_USE ilk_status ilk_semaphore_wait_until(ilk_semaphore *semaphore, uint64_t deadline_ns);
 
-/* Adds `permits`; 0 does nothing. Does not block beyond the queue's own short lock.
+/* Adds `permits`; 0 does nothing. Does not block (guarantee E).
  * O(permits handed over). Misuse: more than ILK_SEMAPHORE_MAX permits in all. */
 static inline void ilk_semaphore_signal(ilk_semaphore *semaphore, uint32_t permits);
 

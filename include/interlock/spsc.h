@@ -7,9 +7,10 @@
  * read-modify-write, no fence, no system call.
  *
  * Concurrency matrix
- *   producer's calls  try_push, try_push_many, push_until, reserve, commit: one thread at a time
- *   consumer's calls  try_pop, try_pop_many, pop_until, peek, release: one thread at a time
+ *   producer's calls  try_push, try_push_many, push_until, reserve, commit, arm_push: one thread at a time
+ *   consumer's calls  try_pop, try_pop_many, pop_until, peek, release, arm_pop: one thread at a time
  *   any thread        close, is_closed, count, capacity
+ *   its own rules     set_notify
  *   alone             create, destroy
  * One producer's call may run beside one consumer's call and any number of the third kind. The role
  * of producer or consumer may move to another thread if the program orders the hand-over itself.
@@ -20,15 +21,20 @@
  *   B  A push that answered true or ILK_OK, and a commit, is popped exactly once, also when close
  *      comes from any thread at the same moment: pops answer ILK_CLOSED only when nothing pushed
  *      with success is left and nothing can follow.
- *   C  After close: pushes and reserve fail; a reservation made before may still be committed;
- *      pops drain what is there, then fail. Every waiter wakes. A push that runs beside the close may
- *      answer true after close has returned; its element is popped like any other (B).
+ *   C  After close: pushes fail, and so does reserve, but for a reservation made before, which may be asked
+ *      for again, not made larger, and committed; pops drain what is there, then fail. Every waiter wakes. A
+ *      push that runs beside the close may answer true after close has returned; its element is popped like
+ *      any other (B).
  *   D  full and empty are exact: a try_push beside no pop fails only if capacity elements are in
  *      the ring, a try_pop beside no push only if none is. A batch beside the other side may move fewer
  *      than were there or fitted when it returns: it looks once, at its beginning.
  *   E  try_ calls, reserve, commit, peek and release never block or allocate, and make a system
- *      call only to wake a sleeper. One that finds nothing while the other side is at full speed may
- *      pause for up to a microsecond first.
+ *      call only to wake a sleeper; where the hook is armed they call it. One that finds nothing while the
+ *      other side is at full speed may pause first, for at most 31 of the processor's pause instructions:
+ *      some hundred nanoseconds, on some processors more than a microsecond.
+ *   F  Between reserve and commit the producer pushes nothing else, between peek and release the consumer
+ *      pops nothing else: a call that would is misuse, reported in every build, also on a closed ring.
+ *      Everything else goes on: the other side, close, and reserve and peek again.
  *
  * Every call but create, and the waiting ones, is O(1), or O(count) for its copies. Waits are not
  * cancellation points.
@@ -61,17 +67,19 @@ typedef struct ilk_spsc ilk_spsc;
 ILK_MUST_USE ilk_status ilk_spsc_create(ilk_spsc **out, size_t capacity, size_t element_size);
 
 /* Frees `ring` and the elements left in it; NULL does nothing. Nobody else may be using it.
- * Misuse: a thread waits in it, or a reservation is open. */
+ * Misuse: a thread waits in it, a reservation is open, or elements are shown and not released. */
 void ilk_spsc_destroy(ilk_spsc *ring);
 
 /* Copies one element in: true when pushed, false when full or closed. Producer only. `element_size`
- * must be the ring's (misuse otherwise): a constant lets the compiler turn the copy into a move. */
+ * must be the ring's (misuse otherwise): a constant lets the compiler turn the copy into a move.
+ * Misuse of this and the other pushes: a reservation is open (F). */
 ILK_MUST_USE static inline bool ilk_spsc_try_push(ilk_spsc *ring, const void *element, size_t element_size)
     ILK_NONBLOCKING;
 
 /* Moves the oldest element out into `element`: true when popped, false when there is none. Consumer
  * only. False does not tell an empty ring from a drained one: pop_until with deadline 0 does, and, where no
- * reservation is open, is_closed asked *before* a try_pop that fails. */
+ * reservation is open, is_closed asked *before* a try_pop that fails.
+ * Misuse of this and the other pops: elements are shown and not released (F). */
 ILK_MUST_USE static inline bool ilk_spsc_try_pop(ilk_spsc *ring, void *element, size_t element_size)
     ILK_NONBLOCKING;
 
@@ -98,7 +106,8 @@ ILK_MUST_USE static inline ilk_status ilk_spsc_pop_until(ilk_spsc *ring, void *e
  * contiguous, at the address returned; NULL and 0 when full or closed, or when 0 were wanted. Where
  * the free slots run across the end of the ring the answer stops there; the call after the commit
  * gives the rest. Slots hold whatever was there before. Reserving again before commit answers the
- * same slots anew. Producer only. */
+ * same slots anew, as many as now are wanted and free (after close no more than before); 0 wanted gives the
+ * reservation up. Producer only. */
 ILK_MUST_USE void *ilk_spsc_reserve(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING;
 
 /* Pushes the first `count` reserved slots and ends the reservation; 0 gives it up. Producer only.
@@ -107,11 +116,14 @@ void ilk_spsc_commit(ilk_spsc *ring, size_t count) ILK_NONBLOCKING;
 
 /* Shows the oldest elements in place. In: at most `*count` elements are wanted, 0 for as many as
  * there are; out: how many stand at the address returned, contiguous; NULL and 0 when empty. Stops
- * at the end of the ring as reserve does. They stay in the ring until release. Consumer only. */
+ * at the end of the ring as reserve does. They stay in the ring until release. Peeking again before release
+ * shows them anew, as many as now are wanted and there. Consumer only. */
 ILK_MUST_USE const void *ilk_spsc_peek(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING;
 
 /* Pops the `count` oldest elements without copying them: their slots may be overwritten from now
- * on. Consumer only. Misuse: fewer have been shown by the last peek and are still there. */
+ * on. Pops may follow; 0 pops nothing and allows them. What the last peek showed beyond `count` may still be
+ * released by further calls until something else is popped. Consumer only. Misuse: fewer are left of what the
+ * last peek showed. */
 void ilk_spsc_release(ilk_spsc *ring, size_t count) ILK_NONBLOCKING;
 
 /* Closes the ring (guarantee C). Any thread; twice does nothing more. Makes system calls. */
@@ -122,17 +134,20 @@ void ilk_spsc_close(ilk_spsc *ring);
  * still running it may be false when a push has already answered ILK_CLOSED. Any thread. */
 bool ilk_spsc_is_closed(const ilk_spsc *ring) ILK_NONBLOCKING;
 
-/* Installs the ring's hook (see notify.h), in place of an earlier one; NULL takes it away. Before the ring
- * is shared, or while nothing is armed. */
+/* Installs the ring's hook (see notify.h), in place of an earlier one; NULL takes it away. One thread at a
+ * time, and beside no arm call and no destroy; any other call may run beside it. Disarms both sides, then
+ * waits for a call of the earlier hook that another thread is in, so the caller must not hold a lock that the
+ * hook takes. The hook itself may call it, and is not waited for. */
 void ilk_spsc_set_notify(ilk_spsc *ring, ilk_notify function, void *context);
 
-/* Arms the hook for elements: true when armed, false when an element is there or none will ever come (look
- * again, do not wait). Arming what is armed is harmless. Consumer only. Does not block; makes a system call.
- * Misuse: no hook is installed. */
+/* Arms the hook for elements: true when armed (guarantees A to C of notify.h); false when an element is
+ * there, or came meanwhile, or none will ever come: probe again, do not wait. Arming what is armed is
+ * harmless. Does not block; makes system calls. Consumer only; elements that are shown
+ * are there. Misuse: no hook is installed. */
 ILK_MUST_USE bool ilk_spsc_arm_pop(ilk_spsc *ring);
 
-/* Arms the hook for room: true when armed, false when there is room or the ring is closed. Producer only. As
- * arm_pop. */
+/* Arms the hook for room: true when armed; false when there is room, or was meanwhile, or the ring is closed.
+ * Producer only; slots that are reserved are room. As arm_pop. */
 ILK_MUST_USE bool ilk_spsc_arm_push(ilk_spsc *ring);
 
 /* The number of elements in the ring: exact for the two sides while the other rests, a snapshot

@@ -44,7 +44,7 @@ def read(root, name):
 
 # ---- Licence lines ----
 
-SOURCE_SUFFIXES = (".c", ".h", ".cc", ".cpp", ".swift", ".sh", ".py", ".cmake", ".in", ".map", ".pml", "CMakeLists.txt")
+SOURCE_SUFFIXES = (".c", ".h", ".S", ".cc", ".cpp", ".swift", ".sh", ".py", ".cmake", ".in", ".map", ".pml", "CMakeLists.txt")
 
 
 def spdx(root):
@@ -175,14 +175,20 @@ def labels_table(root):
 
 
 def orders(root):
-    """Every memory order in the code stands beside or under the label that justifies it."""
-    known = {label.name for label in defined_labels(root)}
+    """Every memory order in the code stands beside or under the label that justifies it, and is that label's."""
+    known = {label.name: label for label in defined_labels(root)}
+    at_code = set()  # the definitions that stand at code of their order
     uses = 0
     for name in core_files(root):
         text = read(root, name)
         # Comments become blanks of the same shape, so that code and comments can be told apart by line.
         code = COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text).splitlines()
         lines = text.splitlines()
+        for match in COMMENT.finditer(text):
+            for mentioned in sorted(set(re.findall(rf"\b{LABEL}\b", match.group())) - known.keys()):
+                yield Finding(
+                    name, text.count("\n", 0, match.start()) + 1,
+                    f"refers to {mentioned}, which is nowhere defined (a definition begins its comment)")
         for index, line in enumerate(code):
             if "memory_order_" not in line:
                 continue
@@ -197,12 +203,34 @@ def orders(root):
                 if re.search(r"[;{}]$|^#", above) or lines[begin - 1].strip() == "":
                     break
                 begin -= 1
-            near = set(re.findall(rf"\b{LABEL}\b", "\n".join(
-                comment for comment in comments_in(lines, begin, end))))
-            if not near:
+            comments = [comment_text(comment) for comment in comments_in(lines, begin, end)]
+            if not re.search(rf"\b{LABEL}\b", " ".join(comments)):
                 yield Finding(name, index + 1, "memory order without a label: " + line.strip())
-            elif not near & known:
-                yield Finding(name, index + 1, f"refers to {', '.join(sorted(near))}, which is nowhere defined")
+                continue
+            # A comment that begins with a label speaks for this code; one that names it later speaks of it.
+            begun = [re.match(rf"({LABEL})\b( decides)?", comment) for comment in comments]
+            begun = [match for match in begun if match and match.group(1) in known]
+            justified = {known[match.group(1)].order for match in begun}
+            justified |= {"relaxed" for match in begun if match.group(2)}
+            # What a failed exchange has read is a basis for the next attempt, or an acquire that the label of the
+            # exchange covers.
+            orders_of = re.compile(rf"\bmemory_order_({ORDERS})\b")
+            statement = "\n".join(code[begin:end + 1])
+            statement = re.sub(r"(memory_order_\w+\s*,\s*)memory_order_relaxed", r"\1", statement)
+            statement = re.sub(r"(memory_order_(?:acq_rel|seq_cst)\s*,\s*)memory_order_acquire", r"\1", statement)
+            present = set(orders_of.findall(statement))
+            if index == begin or "memory_order_" not in "".join(code[begin:index]):
+                for order in sorted(present - justified):
+                    here = ", ".join(f"{match.group(1)} {known[match.group(1)].order}" for match in begun)
+                    yield Finding(
+                        name, index + 1,
+                        f"the code says {order}, its labels say {here or 'nothing'}: {line.strip()}")
+            at_code |= {
+                match.group(1) for match in begun
+                if known[match.group(1)].path == name and known[match.group(1)].order in present}
+    for label in known.values():
+        if label.name not in at_code:
+            yield Finding(label.path, label.line, f"{label.name} is {label.order}, and no code of that order stands with it")
     require([uses] if uses else [], "memory orders")
 
 
@@ -286,12 +314,12 @@ def headings(path):
 
 
 def sources(root):
-    """Every C source of the core stands in cmake/sources.cmake, and every one there exists."""
+    """Every source of the core, C or assembly, stands in cmake/sources.cmake, and every one there exists."""
     text = read(root, "cmake/sources.cmake")
     listed = set()
     for folder, names in re.findall(r"set\(interlock_(\w+)\s+([^)]*)\)", text):
-        listed |= {f"Sources/CCore/{folder}/{name}.c" for name in names.split()}
-    present = set(require(tracked(root, ".c", under="Sources/CCore"), "C core sources"))
+        listed |= {f"Sources/CCore/{folder}/{name}" + ("" if name.endswith(".S") else ".c") for name in names.split()}
+    present = set(require(tracked(root, ".c", ".S", under="Sources/CCore"), "C core sources"))
     for name in sorted(present - listed):
         yield Finding(name, 1, "is missing in cmake/sources.cmake: CMake would not build it")
     for name in sorted(listed - present):

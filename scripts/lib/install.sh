@@ -6,9 +6,14 @@
 # The rule: look first, and touch the system only if something is missing; then say what is missing
 # and why it is needed before installing it. Nothing is ever upgraded or removed.
 
-# Whether the distribution's package $1 is installed.
+# Whether the distribution's package $1 is installed: for this machine, unless its name says for which other
+# (name:arm64). The same package may be there for both.
 package_is_installed() {
-    [[ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" == installed ]]
+    local architecture
+    architecture=$(dpkg --print-architecture)
+    [[ $1 == *:* ]] && architecture=${1#*:}
+    dpkg-query -W -f='${Architecture} ${db:Status-Status}\n' "${1%:*}" 2>/dev/null |
+        grep -qxE "(all|$architecture) installed"
 }
 
 # Prints, one a line, those of the packages given that are not installed.

@@ -49,13 +49,19 @@ public struct Recording: Sendable {
             var recording = Recording()
             var loudness = [Loudness](repeating: Loudness(), count: 4)
             var next = 0
-            for await block in consumer.elements() {
-                let number = Int(block.number)
-                recording.isInOrder = recording.isInOrder && number >= next
-                recording.received += 1
-                recording.missing += number - next
-                next = number + 1
-                loudness[number * 4 / blocks].add(block)
+            do {
+                for try await block in consumer.elements() {
+                    let number = Int(block.number)
+                    recording.isInOrder = recording.isInOrder && number >= next
+                    recording.received += 1
+                    recording.missing += number - next
+                    next = number + 1
+                    loudness[number * 4 / blocks].add(block)
+                }
+            } catch {
+                // The thread closes without an error; were there one, it must not outlive the ring.
+                _ = await finish(source)
+                throw error
             }
             // The thread has closed the ring, or finds that the loop has.
             let report = await finish(source)

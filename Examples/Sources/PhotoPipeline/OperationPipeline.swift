@@ -9,6 +9,11 @@
 //
 // Two limits hold, and both are semaphores served in order of arrival: how many files are read at once, and
 // how many photos are between reading and writing, so that a folder of any size needs bounded memory.
+//
+// Depth first: the queue has a place for each processor, and a place that falls free goes to a photo that is
+// begun before it goes to a new one, because later steps are more urgent than decoding. Breadth first, with all
+// photos decoded before the first is edited, each step would find its picture gone from the caches, and all
+// pictures would be in memory at once.
 
 import Foundation
 import Interlock
@@ -42,8 +47,8 @@ package struct OperationPipeline: PhotoPipeline {
         // Whoever waits for a permit to read keeps a thread: the readers have threads beyond the permits.
         let reading = OperationQueue()
         reading.maxConcurrentOperationCount = options.inFlight
-        // As many at once as the system thinks good, as on a dispatch queue.
         let working = OperationQueue()
+        working.maxConcurrentOperationCount = ProcessInfo.processInfo.activeProcessorCount
 
         manager.removeAll()
         let announced = Latch(count: files.count)
@@ -80,6 +85,8 @@ package struct OperationPipeline: PhotoPipeline {
                 }
                 inFlight.signal()
             }
+            for step in edited.dropFirst() { step.queuePriority = .high }
+            write.queuePriority = .veryHigh
             reading.addOperation(load)
             working.addOperations(edited + [write], waitUntilFinished: false)
             return write
@@ -89,7 +96,7 @@ package struct OperationPipeline: PhotoPipeline {
         }
         for write in writes { sheet.addDependency(write) }
         working.addOperation(sheet)
-        if case .failure(let error) = sheet.outcome() {
+        if case .failure(let error) = sheet.wait() {
             throw error as? FileError ?? FileError(output.contactSheet, reason: "\(error)")
         }
         let duration = start.duration(to: .now)

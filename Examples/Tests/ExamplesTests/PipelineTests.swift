@@ -114,6 +114,27 @@ enum PipelineKind: CaseIterable, Sendable {
         #expect(!FileManager.default.fileExists(atPath: "\(folder.path)/out/comparison"))
     }
 
+    // Read at once, decoded slowly: breadth first, all eight in flight would be begun before one is finished.
+    @Test func aBegunPhotoIsFinishedBeforeANewOneIsBegun() async throws {
+        let bytes = PNG.bytes(.gradient(width: 400, height: 300))
+        for index in 0..<16 { try folder.write(bytes, "photos/p\(index).png") }
+        let result = try await run(.interlock)
+        #expect(result.photos.count == 16)
+        let spans = result.timeline.spans
+        let inProgress = result.photos.map { photo in
+            let own = spans.filter { $0.item == photo.file.name && $0.step != "load" }
+            return Timeline.Span(
+                step: "photo",
+                item: photo.file.name,
+                thread: 0,
+                begin: own.map(\.begin).min()!,
+                end: own.map(\.end).max()!
+            )
+        }
+        let most = Timeline(spans: inProgress).peak(of: "photo")
+        #expect((1...ProcessInfo.processInfo.activeProcessorCount).contains(most))
+    }
+
     /// The schedule forced: the first four readers wait inside until there are four, and then as long as a
     /// fifth would need that had a permit. The system adds a thread a second where all it has are blocked.
     ///

@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The table of names: hash buckets of libbsd lists under one mutex. Cold by nature: written when a
- * program names its locks, read when something is reported. The count lets every destroy of a nameless
- * object pass without the mutex.
+ * program names its locks, read when something is reported. A count for each bucket lets the destroy of a
+ * nameless object pass without the mutex, unless a name shares its bucket.
+ *
+ * Fork. The forking thread has the mutex over the fork, so that the child's table is whole and its mutex
+ * free. Must not happen: the parent waits for ever for it. Whoever has it waits for nothing: memory is
+ * allocated and freed outside, or an allocator with fork handlers of its own could have been locked before.
+ * And no signal handler comes in between, which could fork and wait for its own thread. Fork handlers that
+ * run while the forking thread has the mutex may use names all the same (has_names_for_fork).
  */
 #include "diagnostics/names.h"
 
+#include "threads/bsd.h"
+#include "threads/local.h"
 #include "threads/native.h"
-#include <bsd/string.h>
-#include <bsd/sys/queue.h>
+#include "threads/signals.h"
 #include <interlock/diagnostics.h>
 #include <interlock/inline/atomic.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -22,18 +30,59 @@ struct entry {
 
 enum { BUCKET_COUNT = 251 };
 
+struct bucket {
+    LIST_HEAD(, entry) entries; /* an empty LIST is all zero bits */
+    ILK_ATOMIC(uint32_t) count; /* changes under the mutex */
+};
+
 static ilk__native_mutex mutex = ILK__NATIVE_MUTEX_INIT;
-static LIST_HEAD(bucket, entry) buckets[BUCKET_COUNT]; /* an empty LIST is all zero bits */
-static ILK_ATOMIC(uint32_t) name_count;
+static struct bucket buckets[BUCKET_COUNT];
 
 static struct bucket *bucket_of(const void *object) {
     return &buckets[((uintptr_t)object / sizeof(void *)) % BUCKET_COUNT];
 }
 
+/* ---- The mutex ---- */
+
+/* Takes the mutex, with signals held back; `before` is for unlock_names. */
+static void lock_names(sigset_t *before) {
+    ilk__signals_hold(before);
+    if (ilk__thread_state()->has_names_for_fork == 0) {
+        ilk__native_mutex_lock(&mutex);
+    }
+}
+
+static void unlock_names(const sigset_t *before) {
+    if (ilk__thread_state()->has_names_for_fork == 0) {
+        ilk__native_mutex_unlock(&mutex);
+    }
+    ilk__signals_release(before);
+}
+
+static void before_fork(void) {
+    sigset_t before;
+    lock_names(&before);
+    ilk__thread_state()->has_names_for_fork++; /* a handler may fork while its thread does */
+    ilk__signals_release(&before);
+}
+
+static void after_fork(void) {
+    sigset_t before;
+    ilk__signals_hold(&before);
+    ilk__thread_state()->has_names_for_fork--;
+    unlock_names(&before);
+}
+
+__attribute__((constructor)) static void watch_fork(void) {
+    (void)pthread_atfork(before_fork, after_fork, after_fork);
+}
+
+/* ---- Names ---- */
+
 /* With the mutex held. */
 static struct entry *find(const void *object) {
     struct entry *entry;
-    LIST_FOREACH(entry, bucket_of(object), link) {
+    LIST_FOREACH(entry, &bucket_of(object)->entries, link) {
         if (entry->object == object) {
             return entry;
         }
@@ -41,19 +90,30 @@ static struct entry *find(const void *object) {
     return NULL;
 }
 
+/* Gives `object`, if it has a name, another: false if it has none. */
+static bool rename_entry(const void *object, const char *name) {
+    struct entry *entry = find(object);
+    if (entry != NULL) {
+        (void)strlcpy(entry->name, name, sizeof entry->name);
+    }
+    return entry != NULL;
+}
+
 void ilk__name_forget(const void *object) {
+    struct bucket *bucket = bucket_of(object);
     /* NM1 relaxed: the object's own name was given before, in an order the program made: naming and
      * destroying one object at the same time is not allowed. Other objects' names do not matter. */
-    if (ilk_atomic_load(&name_count, memory_order_relaxed) == 0) {
+    if (ilk_atomic_load(&bucket->count, memory_order_relaxed) == 0) {
         return;
     }
-    ilk__native_mutex_lock(&mutex);
+    sigset_t before;
+    lock_names(&before);
     struct entry *entry = find(object);
     if (entry != NULL) {
         LIST_REMOVE(entry, link);
-        ilk_atomic_fetch_sub(&name_count, 1, memory_order_relaxed); /* NM1 */
+        ilk_atomic_fetch_sub(&bucket->count, 1, memory_order_relaxed); /* NM1 */
     }
-    ilk__native_mutex_unlock(&mutex);
+    unlock_names(&before);
     free(entry);
 }
 
@@ -62,30 +122,37 @@ ilk_status ilk_set_name(const void *object, const char *name) {
         ilk__name_forget(object);
         return ILK_OK;
     }
-    ilk_status status = ILK_OK;
-    ilk__native_mutex_lock(&mutex);
-    struct entry *entry = find(object);
+    sigset_t before;
+    lock_names(&before);
+    bool is_done = rename_entry(object, name);
+    unlock_names(&before);
+    if (is_done) {
+        return ILK_OK;
+    }
+    struct entry *entry = malloc(sizeof *entry);
     if (entry == NULL) {
-        entry = malloc(sizeof *entry);
-        if (entry != NULL) {
-            entry->object = object;
-            LIST_INSERT_HEAD(bucket_of(object), entry, link);
-            ilk_atomic_fetch_add(&name_count, 1, memory_order_relaxed); /* NM1 */
-        }
+        return ILK_NOMEM;
     }
-    if (entry != NULL) {
-        (void)strlcpy(entry->name, name, sizeof entry->name);
-    } else {
-        status = ILK_NOMEM;
+    entry->object = object;
+    (void)strlcpy(entry->name, name, sizeof entry->name);
+    lock_names(&before);
+    is_done = rename_entry(object, name); /* another thread has named it meanwhile */
+    if (!is_done) {
+        LIST_INSERT_HEAD(&bucket_of(object)->entries, entry, link);
+        ilk_atomic_fetch_add(&bucket_of(object)->count, 1, memory_order_relaxed); /* NM1 */
     }
-    ilk__native_mutex_unlock(&mutex);
-    return status;
+    unlock_names(&before);
+    if (is_done) {
+        free(entry);
+    }
+    return ILK_OK;
 }
 
 bool ilk_get_name(const void *object, char *name, size_t size) {
-    ilk__native_mutex_lock(&mutex);
+    sigset_t before;
+    lock_names(&before);
     const struct entry *entry = find(object);
     (void)strlcpy(name, entry != NULL ? entry->name : "", size);
-    ilk__native_mutex_unlock(&mutex);
+    unlock_names(&before);
     return entry != NULL;
 }

@@ -12,6 +12,11 @@
  *     under it too, and a waker takes it: that makes comparing and sleeping one step (guarantee A).
  *   - A waker touches a sleeper under the mutex only, so the sleeper's stack is still there.
  *
+ * Fork. In the child there are no sleepers: every bucket begins anew, whoever had it. So fork waits for
+ * nobody, also where a signal handler that has interrupted a sleeper or a waker forks; that child, if it went
+ * on with what was interrupted, would go on in a bucket that is not the one it had, and may only call exec or
+ * _exit.
+ *
  * Source: the design is WebKit's ParkingLot (Pizlo, 2015) with a table that does not grow.
  */
 #include "threads/port.h"
@@ -19,8 +24,9 @@
 
 #if !ILK__PARK_FUTEX
 
+#include "threads/bsd.h"
 #include "threads/native.h"
-#include <bsd/sys/queue.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -48,6 +54,17 @@ struct bucket {
         BUCKET_INIT, BUCKET_INIT
 static struct bucket buckets[BUCKET_COUNT] = {BUCKETS_10, BUCKETS_10, BUCKETS_10, BUCKETS_10,
                                               BUCKETS_10, BUCKETS_10, BUCKET_INIT};
+
+static void after_fork_in_child(void) {
+    for (unsigned index = 0; index < BUCKET_COUNT; index++) {
+        buckets[index].mutex = (ilk__native_mutex)ILK__NATIVE_MUTEX_INIT;
+        buckets[index].initialised = false;
+    }
+}
+
+__attribute__((constructor)) static void watch_fork(void) {
+    (void)pthread_atfork(NULL, NULL, after_fork_in_child);
+}
 
 static struct bucket *lock_bucket_of(const void *address) {
     struct bucket *bucket = &buckets[((uintptr_t)address / sizeof(uint32_t)) % BUCKET_COUNT];

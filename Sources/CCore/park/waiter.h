@@ -14,7 +14,7 @@
 #ifndef INTERLOCK_PARK_WAITER_H
 #define INTERLOCK_PARK_WAITER_H
 
-#include <bsd/sys/queue.h>
+#include "threads/bsd.h"
 #include <interlock/inline/atomic.h>
 #include <interlock/status.h>
 #include <stdbool.h>

@@ -13,14 +13,14 @@ size_t ilk__ring_elements_offset(size_t header_size) {
 }
 
 ilk_status ilk__ring_allocate(size_t header_size, size_t capacity, size_t element_size, void **out) {
-    /* Room for the header, and for rounding the sum up to the alignment. */
-    const size_t most = (size_t)PTRDIFF_MAX - header_size - 2 * (size_t)ILK__RING_SEPARATION;
-    if (capacity == 0 || element_size == 0 || header_size > (size_t)PTRDIFF_MAX / 2 ||
-        capacity > most / element_size) {
+    /* The largest size that is a multiple of the alignment; every sum below stays within size_t. */
+    const size_t most = (size_t)PTRDIFF_MAX / ILK__RING_SEPARATION * ILK__RING_SEPARATION;
+    const size_t offset = ilk__ring_elements_offset(header_size);
+    if (capacity == 0 || element_size == 0 || offset > most || capacity > (most - offset) / element_size) {
         return ILK_INVALID;
     }
-    size_t size = ilk__ring_elements_offset(ilk__ring_elements_offset(header_size) + capacity * element_size);
-    void *memory = aligned_alloc(ILK__RING_SEPARATION, size);
+    void *memory =
+        aligned_alloc(ILK__RING_SEPARATION, ilk__ring_elements_offset(offset + capacity * element_size));
     if (memory == NULL) {
         return ILK_NOMEM;
     }

@@ -44,6 +44,7 @@
 #include "diagnostics/names.h"
 #include "ring/allocate.h"
 #include "ring/copy.h"
+#include "ring/hook.h"
 #include "ring/patience.h"
 #include "threads/clock.h"
 #include "threads/local.h"
@@ -111,8 +112,8 @@ static size_t header_size(size_t capacity) {
 }
 
 ilk_status ilk_mpmc_create(ilk_mpmc **out, size_t capacity, size_t element_size) {
-    if (capacity > (size_t)PTRDIFF_MAX / (2 * sizeof(ILK_ATOMIC(uint64_t)))) {
-        return ILK_INVALID;
+    if (capacity > ((size_t)PTRDIFF_MAX - sizeof(struct ilk_mpmc)) / sizeof(ILK_ATOMIC(uint64_t))) {
+        return ILK_INVALID; /* the slots' numbers alone exceed it */
     }
     void *memory;
     ilk_status status = ilk__ring_allocate(header_size(capacity), capacity, element_size, &memory);
@@ -165,9 +166,9 @@ void ilk_mpmc_destroy(ilk_mpmc *ring) {
         return;
     }
     /* An armed hook is nobody who waits: the program has said it is done. */
-    uint32_t consumers =
+    uint64_t consumers =
         ilk_atomic_load(&ring->consumers_waiting, memory_order_relaxed) & ILK__MPMC_THREADS; /* MP6 */
-    uint32_t producers =
+    uint64_t producers =
         ilk_atomic_load(&ring->producers_waiting, memory_order_relaxed) & ILK__MPMC_THREADS; /* MP6 */
     if (consumers + producers > 0) {
         ilk__misuse("ilk_mpmc_destroy", ring, "destroyed while %u consumers and %u producers wait",
@@ -185,7 +186,7 @@ void ilk__mpmc_wrong_size(const char *call, const ilk_mpmc *ring, size_t element
                 ring->element_size);
 }
 
-static void check_size(const char *call, const ilk_mpmc *ring, size_t element_size) ILK_NONBLOCKING {
+static void mpmc_check_size(const char *call, const ilk_mpmc *ring, size_t element_size) ILK_NONBLOCKING {
     if (ILK_UNLIKELY(element_size != ring->element_size)) {
         ilk__mpmc_wrong_size(call, ring, element_size);
     }
@@ -194,40 +195,72 @@ static void check_size(const char *call, const ilk_mpmc *ring, size_t element_si
 /* ---- Waking ---- */
 
 /* One side of the ring, for what is written once for both. */
-struct side {
-    ILK_ATOMIC(uint32_t) * waiting;
+struct mpmc_side {
+    ILK_ATOMIC(uint64_t) * waiting;
     ILK_ATOMIC(uint32_t) * gate;
     ILK_ATOMIC(uint32_t) * vain;
     const ILK_ATOMIC(uint64_t) * counter; /* the other side's: it moves with every wake-up given */
+    ILK_ATOMIC(uint64_t) * epoch;
     ilk_ring_event event;
     bool pushes;
 };
 
-static struct side consumers_of(ilk_mpmc *ring) ILK_NONBLOCKING {
-    return (struct side){
-        &ring->consumers_waiting, &ring->not_empty, &ring->consumers_vain, &ring->tail, ILK_READABLE, false};
+static struct mpmc_side consumers_of(ilk_mpmc *ring) ILK_NONBLOCKING {
+    return (struct mpmc_side){&ring->consumers_waiting,
+                              &ring->not_empty,
+                              &ring->consumers_vain,
+                              &ring->tail,
+                              &ring->consumers_epoch,
+                              ILK_READABLE,
+                              false};
 }
 
-static struct side producers_of(ilk_mpmc *ring) ILK_NONBLOCKING {
-    return (struct side){
-        &ring->producers_waiting, &ring->not_full, &ring->producers_vain, &ring->head, ILK_WRITABLE, true};
+static struct mpmc_side producers_of(ilk_mpmc *ring) ILK_NONBLOCKING {
+    return (struct mpmc_side){&ring->producers_waiting,
+                              &ring->not_full,
+                              &ring->producers_vain,
+                              &ring->head,
+                              &ring->producers_epoch,
+                              ILK_WRITABLE,
+                              true};
 }
 
-/* Calls the hook if it is armed for this side. It is foreign code that the contract asks to be quick. */
+/* Takes ARMED and ARMING down in one step with counting the take: true when ARMED was up, and its call is the
+ * caller's to make. An arm that is under way finds the count changed. `waiting` is the word as last read. */
+static bool take_arm(const struct mpmc_side *side, uint64_t waiting) ILK_NONBLOCKING {
+    while ((waiting & (ILK__MPMC_ARMED | ILK__MPMC_ARMING)) != 0) {
+        const uint64_t taken =
+            (waiting & ~(ILK__MPMC_ARMED | ILK__MPMC_ARMING)) + ILK__MPMC_ONE_TAKE; /* wraps round to 0 */
+        /* MP13 acq_rel, pairs with MP14 (release, the arm is up) and with MP22 (acquire, taking the hook
+         * away). Acquires the hook installed before; releases that this call is counted.
+         * If weaker: we call by an old pointer, or set_notify does not wait for us. Acquire where it fails,
+         * for set_notify: another has taken the arm, and is counted. */
+        if (ilk_atomic_compare_exchange_weak(side->waiting, &waiting, taken, memory_order_acq_rel,
+                                             memory_order_acquire)) { /* MP22 where it fails */
+            return (waiting & ILK__MPMC_ARMED) != 0;
+        }
+    }
+    return false;
+}
+
+/* Calls the hook if it is armed for this side: not for an arm that is only under way, which then answers
+ * false. It is foreign code that the contract asks to be quick. `waiting` is read behind MP15. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
-static void notify_if_armed(ilk_mpmc *ring, const struct side *side) ILK_NONBLOCKING {
-    /* MP13 acquire, pairs with MP14 (release, arming): the hook installed before. Whoever takes the arm down
-     * calls. */
-    if ((ilk_atomic_load(side->waiting, memory_order_relaxed) & ILK__MPMC_ARMED) != 0 && /* MP6 */
-        (ilk_atomic_fetch_and(side->waiting, ~ILK__MPMC_ARMED, memory_order_acquire) & ILK__MPMC_ARMED) !=
-            0) {
+static void mpmc_notify(ilk_mpmc *ring, const struct mpmc_side *side, uint64_t waiting) ILK_NONBLOCKING {
+    if ((waiting & (ILK__MPMC_ARMED | ILK__MPMC_ARMING)) == 0) {
+        return;
+    }
+    struct ilk__hook_call call;
+    hook_begin(&ring->hook_calls, ring, &call);
+    if (take_arm(side, waiting)) {
         ring->notify(ring->notify_context, side->event);
     }
+    hook_end(&ring->hook_calls, &call);
 }
 ILK_TRUSTED_NONBLOCKING_END
 
 /* Wakes one who sleeps on the gate, unless one is under way. Behind MP15. */
-static void wake_one(const struct side *side) ILK_NONBLOCKING {
+static void wake_one(const struct mpmc_side *side) ILK_NONBLOCKING {
     /* MP12 relaxed: an odd gate ends it, and then MP15 orders what we published before the look of the one
      * who makes it even; an even one is a basis for MP8. */
     uint32_t gate = ilk_atomic_load(side->gate, memory_order_relaxed);
@@ -242,45 +275,58 @@ static void wake_one(const struct side *side) ILK_NONBLOCKING {
     ilk_park_wake(side->gate, 1);
 }
 
-/* Once in how many steps of the counter FENCED is tried to be without: a heavy fence, which may cost ten
- * microseconds, is then some nanoseconds a step. */
-static const uint64_t FENCED_STEPS = 1024;
-
-static void wake(ilk_mpmc *ring, const struct side *side) ILK_NONBLOCKING {
+/* After something has been published, or found: wakes one who sleeps for it. The word of the side, as it then
+ * was. */
+static uint64_t wake_sleeper(const struct mpmc_side *side) ILK_NONBLOCKING {
     /* MP15 seq_cst, pairs with itself (a sleeper that found FENCED up, or that made the gate even), with
      * a sleeper's heavy fence, and with MP9 (acquire, reading the gate). Forbids: we publish and find nobody
      * counted in, or the gate odd, while the one counted in, or that made it even, misses what we published.
      */
     ilk_atomic_fence(memory_order_seq_cst);
-    uint32_t waiting = ilk_atomic_load(side->waiting, memory_order_relaxed); /* MP6 */
+    const uint64_t waiting = ilk_atomic_load(side->waiting, memory_order_relaxed); /* MP6 */
     if ((waiting & ILK__MPMC_THREADS) != 0) {
         wake_one(side);
-    } else if (waiting == ILK__MPMC_FENCED && ilk_atomic_load(side->counter, memory_order_relaxed) /
-                                                      ILK__MPMC_STEP % FENCED_STEPS == /* MP2 */
-                                                  2) {
+    }
+    return waiting;
+}
+
+/* Takes FENCED down where nobody waits, once in FENCED_STEPS steps of the counter. Quotients are compared,
+ * for a batch may step over any one number. */
+static void mpmc_drop_fenced(const struct mpmc_side *side, uint64_t waiting) ILK_NONBLOCKING {
+    const uint64_t epoch = ilk_atomic_load(side->counter, memory_order_relaxed) / ILK__MPMC_STEP / /* MP2 */
+                           FENCED_STEPS;
+    /* MP23 relaxed: a hint. Two threads that both find it old drop FENCED twice, no more. */
+    if (ilk_atomic_load(side->epoch, memory_order_relaxed) != epoch) {
+        ilk_atomic_store(side->epoch, epoch, memory_order_relaxed); /* MP23 */
         /* MP19 relaxed: whoever counts itself in afterwards finds FENCED gone and fences heavily. */
         (void)ilk_atomic_compare_exchange(side->waiting, &waiting, 0, memory_order_relaxed,
                                           memory_order_relaxed);
     }
-    notify_if_armed(ring, side);
+}
+
+static void mpmc_wake(ilk_mpmc *ring, const struct mpmc_side *side) ILK_NONBLOCKING {
+    const uint64_t waiting = wake_sleeper(side);
+    if ((waiting & ~ILK__MPMC_TAKES) == ILK__MPMC_FENCED) {
+        mpmc_drop_fenced(side, waiting);
+    }
+    mpmc_notify(ring, side, waiting);
 }
 
 void ilk__mpmc_wake_consumers(ilk_mpmc *ring) ILK_NONBLOCKING {
-    const struct side side = consumers_of(ring);
-    wake(ring, &side);
+    const struct mpmc_side side = consumers_of(ring);
+    mpmc_wake(ring, &side);
 }
 
 void ilk__mpmc_wake_producers(ilk_mpmc *ring) ILK_NONBLOCKING {
-    const struct side side = producers_of(ring);
-    wake(ring, &side);
+    const struct mpmc_side side = producers_of(ring);
+    mpmc_wake(ring, &side);
 }
 
 /* Everyone, whether counted in already or only about to be. The gate is stepped in any case, and stays odd
  * if it was: whoever comes round first makes it even. Behind MP15. */
-static void wake_everyone(ilk_mpmc *ring, const struct side *side) {
+static void wake_everyone(const struct mpmc_side *side) {
     ilk_atomic_fetch_add(side->gate, 2, memory_order_relaxed); /* MP8 */
     ilk_park_wake(side->gate, ILK_PARK_ALL);
-    notify_if_armed(ring, side);
 }
 
 void ilk_mpmc_close(ilk_mpmc *ring) {
@@ -289,10 +335,13 @@ void ilk_mpmc_close(ilk_mpmc *ring) {
     ilk_atomic_fetch_or(&ring->tail, ILK__MPMC_CLOSED, memory_order_release);
     /* An armer either sees the ring closed, or we see it armed. */
     ilk_atomic_fence(memory_order_seq_cst); /* MP15 */
-    const struct side consumers = consumers_of(ring);
-    const struct side producers = producers_of(ring);
-    wake_everyone(ring, &consumers);
-    wake_everyone(ring, &producers);
+    const struct mpmc_side consumers = consumers_of(ring);
+    const struct mpmc_side producers = producers_of(ring);
+    wake_everyone(&consumers);
+    wake_everyone(&producers);
+    /* The hook last: all that close does is done. */
+    mpmc_notify(ring, &consumers, ilk_atomic_load(consumers.waiting, memory_order_relaxed)); /* MP6 */
+    mpmc_notify(ring, &producers, ilk_atomic_load(producers.waiting, memory_order_relaxed)); /* MP6 */
 }
 
 bool ilk_mpmc_is_closed(const ilk_mpmc *ring) ILK_NONBLOCKING {
@@ -472,15 +521,15 @@ static size_t claim_many(ilk_mpmc *ring, const struct claims *claims, size_t wan
  * not one at a time as they appear. Batches of a full ring would otherwise break up into single elements. */
 
 /* Between `count` claimed slots from `slot` on, which do not wrap, and `elements`. */
-static void copy_in(ilk_mpmc *ring, size_t slot, const unsigned char *elements, size_t count, size_t size)
-    ILK_NONBLOCKING {
+static void mpmc_copy_in(ilk_mpmc *ring, size_t slot, const unsigned char *elements, size_t count,
+                         size_t size) ILK_NONBLOCKING {
     if (count > 0) {
         copy_into_ring(ring->slots + slot * size, elements, count * size);
     }
 }
 
-static void copy_out(const ilk_mpmc *ring, size_t slot, unsigned char *elements, size_t count, size_t size)
-    ILK_NONBLOCKING {
+static void mpmc_copy_out(const ilk_mpmc *ring, size_t slot, unsigned char *elements, size_t count,
+                          size_t size) ILK_NONBLOCKING {
     if (count > 0) {
         copy_out_of_ring(elements, ring->slots + slot * size, count * size);
     }
@@ -488,7 +537,7 @@ static void copy_out(const ilk_mpmc *ring, size_t slot, unsigned char *elements,
 
 size_t ilk_mpmc_try_push_many(ilk_mpmc *ring, const void *elements, size_t count, size_t element_size)
     ILK_NONBLOCKING {
-    check_size("ilk_mpmc_try_push_many", ring, element_size);
+    mpmc_check_size("ilk_mpmc_try_push_many", ring, element_size);
     uint64_t position;
     size_t wanted = count < ring->capacity ? count : ring->capacity;
     const struct claims pushes = pushes_of(ring);
@@ -501,8 +550,9 @@ size_t ilk_mpmc_try_push_many(ilk_mpmc *ring, const void *elements, size_t count
     if (((slot + claimed) & ~ring->group_mask) != (slot & ~ring->group_mask)) {
         ilk__mpmc_fetch_ahead(ring, slot + first - 1);
     }
-    copy_in(ring, slot, elements, first, element_size);
-    copy_in(ring, 0, (const unsigned char *)elements + first * element_size, claimed - first, element_size);
+    mpmc_copy_in(ring, slot, elements, first, element_size);
+    mpmc_copy_in(ring, 0, (const unsigned char *)elements + first * element_size, claimed - first,
+                 element_size);
     number_slots(ring->sequences, ahead(ring, position, first) | ILK__MPMC_FULL, claimed - first);
     number_slots(ring->sequences + slot, position | ILK__MPMC_FULL, first);
     ilk__mpmc_pushed(ring);
@@ -511,7 +561,7 @@ size_t ilk_mpmc_try_push_many(ilk_mpmc *ring, const void *elements, size_t count
 
 size_t ilk_mpmc_try_pop_many(ilk_mpmc *ring, void *elements, size_t count, size_t element_size)
     ILK_NONBLOCKING {
-    check_size("ilk_mpmc_try_pop_many", ring, element_size);
+    mpmc_check_size("ilk_mpmc_try_pop_many", ring, element_size);
     uint64_t position;
     size_t wanted = count < ring->capacity ? count : ring->capacity;
     const struct claims pops = pops_of(ring);
@@ -521,8 +571,8 @@ size_t ilk_mpmc_try_pop_many(ilk_mpmc *ring, void *elements, size_t count, size_
     }
     const size_t slot = ilk__mpmc_slot(ring, position);
     const size_t first = ring->capacity - slot < claimed ? ring->capacity - slot : claimed;
-    copy_out(ring, slot, elements, first, element_size);
-    copy_out(ring, 0, (unsigned char *)elements + first * element_size, claimed - first, element_size);
+    mpmc_copy_out(ring, slot, elements, first, element_size);
+    mpmc_copy_out(ring, 0, (unsigned char *)elements + first * element_size, claimed - first, element_size);
     number_slots(ring->sequences, ahead(ring, position, first) + ring->turn_step, claimed - first);
     number_slots(ring->sequences + slot, position + ring->turn_step, first);
     ilk__mpmc_popped(ring);
@@ -586,6 +636,22 @@ static void settle_claim(const char *call, ilk_mpmc *ring, bool for_reading, siz
     }
 }
 
+/* Reports a wait for the slot at the side's counter if the calling thread itself has it open: nobody else can
+ * make it ready, so the counter stands still and the wait would never end. */
+static void refuse_own_slot(const char *call, const ilk_mpmc *ring, bool pushes) {
+    const uint64_t position =
+        ilk_atomic_load(pushes ? &ring->tail : &ring->head, memory_order_relaxed); /* MP2 */
+    const size_t slot = ilk__mpmc_slot(ring, position);
+    const struct ilk__thread_state *thread = ilk__thread_state();
+    for (size_t index = 0; index < ILK__THREAD_CLAIMS; index++) {
+        const struct ilk__thread_claim *claim = &thread->claims[index];
+        if (claim->ring == ring && slot - ilk__mpmc_slot(ring, claim->position) < claim->count) {
+            ilk__misuse(call, ring, "waits for a slot that this thread itself has %s",
+                        claim->for_reading ? "been shown and not released" : "reserved and not committed");
+        }
+    }
+}
+
 void *ilk_mpmc_reserve(ilk_mpmc *ring, size_t *count) ILK_NONBLOCKING {
     return open_claim("ilk_mpmc_reserve", ring, false, count);
 }
@@ -611,8 +677,9 @@ void ilk_mpmc_release(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING {
 
 /* Gives a thread that is in the middle of a slot time to finish: it needs nanoseconds, or if it was
  * preempted, a core. Sleeping, not yielding: a real-time caller would otherwise keep it off the core. */
-static void give_time(unsigned turn) {
-    if (turn < LOOKS_AT_A_SLOT) {
+static void give_time_to_finish(unsigned *turn) {
+    if (*turn < LOOKS_AT_A_SLOT) {
+        *turn += 1;
         ilk_cpu_relax();
         return;
     }
@@ -634,18 +701,49 @@ static bool claim_oldest(ilk_mpmc *ring, uint64_t *position) {
                                        memory_order_relaxed); /* MP2 */
 }
 
+/* The element in `slot` to `evicted`, and `element` into the slot. The two may be the same memory, so that
+ * they go by pieces. */
+static void exchange(unsigned char *slot, const unsigned char *element, unsigned char *evicted, size_t size) {
+    ilk_plain_read(slot, size);
+    ilk_plain_write(slot, size);
+    if (element != evicted) {
+        memcpy(evicted, slot, size);
+        memcpy(slot, element, size);
+        return;
+    }
+    unsigned char old[64];
+    for (size_t at = 0; at < size; at += sizeof old) {
+        const size_t piece = size - at < sizeof old ? size - at : sizeof old;
+        memcpy(old, slot + at, piece);
+        memcpy(slot + at, evicted + at, piece);
+        memcpy(evicted + at, old, piece);
+    }
+}
+
+/* Memory that overlaps and is not the same cannot hold both elements. */
+static void refuse_overlap(const ilk_mpmc *ring, const void *element, const void *evicted, size_t size) {
+    const uintptr_t from = (uintptr_t)element, to = (uintptr_t)evicted;
+    if (ILK_UNLIKELY(from != to && (from < to ? to - from : from - to) < size)) {
+        ilk__misuse("ilk_mpmc_push_overwriting", ring, "element and evicted overlap by a part");
+    }
+}
+
 bool ilk_mpmc_push_overwriting(ilk_mpmc *ring, const void *element, size_t element_size, void *evicted) {
-    check_size("ilk_mpmc_push_overwriting", ring, element_size);
+    mpmc_check_size("ilk_mpmc_push_overwriting", ring, element_size);
+    refuse_overlap(ring, element, evicted, element_size);
     uint64_t position;
-    for (unsigned turn = 0; !claim_oldest(ring, &position); turn++) {
+    for (unsigned turn = 0; !claim_oldest(ring, &position);) {
         if (ilk_mpmc_try_push(ring, element, element_size)) {
             return false;
         }
         if (ilk_mpmc_is_closed(ring)) {
-            memcpy(evicted, element, element_size);
+            if (evicted != element) {
+                memcpy(evicted, element, element_size);
+            }
             return true;
         }
-        give_time(turn);
+        refuse_own_slot("ilk_mpmc_push_overwriting", ring, true);
+        give_time_to_finish(&turn);
     }
     uint64_t oldest = position - ring->turn_step;
     unsigned char *slot = ilk__mpmc_element(ring, position, element_size);
@@ -653,15 +751,14 @@ bool ilk_mpmc_push_overwriting(ilk_mpmc *ring, const void *element, size_t eleme
                                               memory_order_relaxed, memory_order_relaxed); /* MP2 */
     if (evicts) {
         /* MP1 in claim_oldest, in this thread, read the number of the element that is still here. */
-        ilk_plain_read(slot, element_size);
-        memcpy(evicted, slot, element_size);
+        exchange(slot, element, evicted, element_size);
     } else {
-        for (unsigned turn = 0; ilk__mpmc_sequence(ring, position) != position; turn++) {
-            give_time(turn);
+        for (unsigned turn = 0; ilk__mpmc_sequence(ring, position) != position;) {
+            give_time_to_finish(&turn);
         }
+        ilk_plain_write(slot, element_size);
+        memcpy(slot, element, element_size);
     }
-    ilk_plain_write(slot, element_size);
-    memcpy(slot, element, element_size);
     ilk__mpmc_publish(ring, position);
     ilk__mpmc_pushed(ring);
     return evicts;
@@ -670,7 +767,7 @@ bool ilk_mpmc_push_overwriting(ilk_mpmc *ring, const void *element, size_t eleme
 /* ---- Waiting ---- */
 
 /* One attempt: ILK_OK done, ILK_CLOSED never, ILK_BUSY not now. */
-static ilk_status attempt(ilk_mpmc *ring, const struct side *side, void *element, size_t element_size) {
+static ilk_status attempt(ilk_mpmc *ring, const struct mpmc_side *side, void *element, size_t element_size) {
     if (side->pushes) {
         if (ilk_mpmc_try_push(ring, element, element_size)) {
             return ILK_OK;
@@ -686,7 +783,7 @@ static ilk_status attempt(ilk_mpmc *ring, const struct side *side, void *element
 /* Could this side go on now: a free or full slot at its counter, or nothing to wait for any more? Asks the
  * counter again before it says no: a neighbour may have taken the slot it looked at and left one behind. What
  * the neighbour wrote into the slot's number (MP1) carries the counter's move. */
-static bool can_go_on(const ilk_mpmc *ring, const struct side *side) ILK_NONBLOCKING {
+static bool can_go_on(const ilk_mpmc *ring, const struct mpmc_side *side) ILK_NONBLOCKING {
     const ILK_ATOMIC(uint64_t) *counter = side->pushes ? &ring->tail : &ring->head;
     uint64_t position = ilk_atomic_load(counter, memory_order_relaxed); /* MP2 */
     for (;;) {
@@ -704,13 +801,17 @@ static bool can_go_on(const ilk_mpmc *ring, const struct side *side) ILK_NONBLOC
     }
 }
 
-/* A thread is about to sleep, or to look as if it were: from here on whoever publishes sees it, or has
- * published what it will see. */
-static void count_in(const struct side *side) {
+/* A thread is about to sleep, or with ARMING to arm the hook: from here on a thread that publishes sees it,
+ * or has published what it will see. The word as it was before. */
+static uint64_t count_in(const struct mpmc_side *side, uint64_t arming) {
     /* MP16 acquire, pairs with MP18 (release, raising FENCED).
      * Carries: what others had published before the heavy fence of whoever raised it.
      * If weaker: we rely on that fence and miss what it has shown. */
-    uint32_t before = ilk_atomic_fetch_add(side->waiting, 1, memory_order_acquire);
+    uint64_t before = ilk_atomic_fetch_add(side->waiting, 1, memory_order_acquire);
+    if (arming != 0) {
+        /* Counted in first: TAKES does not start anew while we are. */
+        before = ilk_atomic_fetch_or(side->waiting, arming, memory_order_acquire); /* MP16 */
+    }
     if ((before & ILK__MPMC_FENCED) != 0) {
         ilk_atomic_fence(memory_order_seq_cst); /* MP15 */
     } else {
@@ -718,22 +819,24 @@ static void count_in(const struct side *side) {
         /* MP18 release, pairs with MP16 (acquire, counting in). See there. */
         ilk_atomic_fetch_or(side->waiting, ILK__MPMC_FENCED, memory_order_release);
     }
+    return before;
 }
 
-/* The opposite. Whoever leaves looks after those who still sleep: see the top of this file. */
-static void count_out(ilk_mpmc *ring, const struct side *side) {
-    uint32_t before = ilk_atomic_fetch_sub(side->waiting, 1, memory_order_relaxed); /* MP6 */
+/* A sleeper leaves, and passes its wake-up on to those who still sleep: see the top of this file. It does not
+ * call the hook: the thread that published has done that. */
+static void count_out(ilk_mpmc *ring, const struct mpmc_side *side) {
+    uint64_t before = ilk_atomic_fetch_sub(side->waiting, 1, memory_order_relaxed); /* MP6 */
     if ((before & ILK__MPMC_THREADS) == 1) {
         return;
     }
     if (can_go_on(ring, side)) {
-        wake(ring, side);
+        (void)wake_sleeper(side);
     }
 }
 
 /* Takes the wake-up that is under way upon itself, if there is one. The gate to park on, if what follows is
  * a look. */
-static uint32_t come_round(const struct side *side) {
+static uint32_t come_round(const struct mpmc_side *side) {
     for (;;) {
         /* MP9 acquire, pairs with MP15 (before the gate is stepped).
          * Carries: the slot, or the closed bit, that the wake-up is for. A read-modify-write, for who has
@@ -752,14 +855,14 @@ static uint32_t come_round(const struct side *side) {
     }
 }
 
-static ilk_status sleep_for_turn(ilk_mpmc *ring, const struct side *side, void *element, size_t element_size,
-                                 uint64_t deadline_ns) {
+static ilk_status sleep_for_turn(ilk_mpmc *ring, const struct mpmc_side *side, void *element,
+                                 size_t element_size, uint64_t deadline_ns) {
     if (deadline_ns != ILK_FOREVER && deadline_ns <= ilk__clock_now_ns()) {
         /* Asked again, because a closed ring has come here too. */
         ilk_status status = attempt(ring, side, element, element_size);
         return status == ILK_BUSY ? ILK_TIMEDOUT : status;
     }
-    count_in(side);
+    (void)count_in(side, 0);
     ilk_status status;
     bool late = false;
     for (;;) {
@@ -772,19 +875,22 @@ static ilk_status sleep_for_turn(ilk_mpmc *ring, const struct side *side, void *
             status = ILK_TIMEDOUT;
             break;
         }
+        if (deadline_ns == ILK_FOREVER) {
+            refuse_own_slot(side->pushes ? "ilk_mpmc_push_until" : "ilk_mpmc_pop_until", ring, side->pushes);
+        }
         late = ilk_park_wait(side->gate, gate, deadline_ns) == ILK_TIMEDOUT;
     }
     count_out(ring, side);
     return status;
 }
 
-static ilk_status wait_for_turn(ilk_mpmc *ring, const struct side *side, void *element, size_t element_size,
-                                uint64_t deadline_ns) {
+static ilk_status wait_for_turn(ilk_mpmc *ring, const struct mpmc_side *side, void *element,
+                                size_t element_size, uint64_t deadline_ns) {
     /* MP17 relaxed: a hint for how long to look; a count lost between two threads does no harm. */
     uint32_t vain = ilk_atomic_load(side->vain, memory_order_relaxed);
     const int looks = looks_before_sleep(vain);
     for (int turn = 0; turn < looks; turn++) {
-        pause_before_look(turn);
+        ring_pause_before_look(turn);
         ilk_status status = attempt(ring, side, element, element_size);
         if (status != ILK_BUSY) {
             if (vain > 0) {
@@ -799,48 +905,70 @@ static ilk_status wait_for_turn(ilk_mpmc *ring, const struct side *side, void *e
 
 ilk_status ilk__mpmc_push_slow(ilk_mpmc *ring, const void *element, size_t element_size,
                                uint64_t deadline_ns) {
-    const struct side producers = producers_of(ring);
+    const struct mpmc_side producers = producers_of(ring);
     /* The element is only read: attempt() takes both directions through one pointer. */
     return wait_for_turn(ring, &producers, (void *)(uintptr_t)element, element_size, deadline_ns);
 }
 
 ilk_status ilk__mpmc_pop_slow(ilk_mpmc *ring, void *element, size_t element_size, uint64_t deadline_ns) {
-    const struct side consumers = consumers_of(ring);
+    const struct mpmc_side consumers = consumers_of(ring);
     return wait_for_turn(ring, &consumers, element, element_size, deadline_ns);
 }
 
 /* ---- The hook ---- */
 
+/* Disarms a side for good. */
+static void disarm(const struct mpmc_side *side) {
+    /* MP22 acquire, pairs with MP13 (acq_rel, taking an arm down): the thread that took one before is
+     * counted. A read-modify-write, for it must not read the word as it was before that.
+     * If weaker: a call is under way that we do not wait for. */
+    (void)take_arm(side, ilk_atomic_fetch_add(side->waiting, 0, memory_order_acquire));
+}
+
 void ilk_mpmc_set_notify(ilk_mpmc *ring, ilk_notify function, void *context) {
+    const struct mpmc_side consumers = consumers_of(ring);
+    const struct mpmc_side producers = producers_of(ring);
+    disarm(&consumers);
+    disarm(&producers);
+    hook_await_calls(&ring->hook_calls, ring);
     ring->notify = function;
     ring->notify_context = context;
 }
 
-/* As a thread that goes to sleep and finds it need not, but for the arm. When there is something to go on
- * with the arm stays up all the same: another armer may rely on it. That is one call too many, later. */
-static bool arm(ilk_mpmc *ring, const struct side *side, const char *call) {
+/* Registers as a sleeper does, with ARMING, and probes the ring; if there is nothing, ARMED goes up in the
+ * step that unregisters, provided nobody has taken ARMING down since. That step, the last atomic one, decides
+ * the answer. ARMING may stay up: it calls nobody. docs/rings.md has the states. */
+static bool mpmc_arm(ilk_mpmc *ring, const struct mpmc_side *side, const char *call) {
     if (ring->notify == NULL) {
         ilk__misuse(call, ring, "no hook is installed");
     }
     if (can_go_on(ring, side)) {
         return false;
     }
-    /* MP14 release, pairs with MP13 (acquire, taking the arm down). See there. */
-    ilk_atomic_fetch_or(side->waiting, ILK__MPMC_ARMED, memory_order_release);
-    count_in(side);
-    bool armed = !can_go_on(ring, side);
-    count_out(ring, side);
-    return armed;
+    const uint64_t takes = count_in(side, ILK__MPMC_ARMING) & ILK__MPMC_TAKES;
+    if (!can_go_on(ring, side)) {
+        uint64_t now = ilk_atomic_load(side->waiting, memory_order_relaxed); /* MP6 */
+        while ((now & ILK__MPMC_TAKES) == takes) {
+            /* MP14 release, pairs with MP13 (acq_rel, taking the arm down): carries the hook. See there.
+             * Relaxed where it fails: the word has changed, and is judged anew. */
+            if (ilk_atomic_compare_exchange_weak(side->waiting, &now, (now | ILK__MPMC_ARMED) - 1,
+                                                 memory_order_release, memory_order_relaxed)) {
+                return true;
+            }
+        }
+    }
+    ilk_atomic_fetch_sub(side->waiting, 1, memory_order_relaxed); /* MP6 */
+    return false;
 }
 
 bool ilk_mpmc_arm_pop(ilk_mpmc *ring) {
-    const struct side side = consumers_of(ring);
-    return arm(ring, &side, "ilk_mpmc_arm_pop");
+    const struct mpmc_side side = consumers_of(ring);
+    return mpmc_arm(ring, &side, "ilk_mpmc_arm_pop");
 }
 
 bool ilk_mpmc_arm_push(ilk_mpmc *ring) {
-    const struct side side = producers_of(ring);
-    return arm(ring, &side, "ilk_mpmc_arm_push");
+    const struct mpmc_side side = producers_of(ring);
+    return mpmc_arm(ring, &side, "ilk_mpmc_arm_push");
 }
 
 /* ---- Figures ---- */

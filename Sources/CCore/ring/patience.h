@@ -24,6 +24,10 @@ enum { SPIN_LIMIT = 80 };
 enum { PAUSES = 64 };
 enum { TRIES_IN_VAIN = 4, WAITS_BETWEEN_TRIES = 16 };
 
+/* Once in how many elements FENCED is tried to be without: a heavy fence, which may cost ten microseconds, is
+ * then some nanoseconds an element. */
+enum { FENCED_STEPS = 1024 };
+
 static inline int looks_before_sleep(uint32_t waits_in_vain) {
     return waits_in_vain < TRIES_IN_VAIN || waits_in_vain % WAITS_BETWEEN_TRIES == 0 ? SPIN_LIMIT : 0;
 }
@@ -65,7 +69,7 @@ static inline uint32_t longer_lull(uint32_t lull, size_t capacity) {
     return lull < LONGEST_LULL && lull < capacity / SLOTS_PER_PAUSE ? lull * 2 + 1 : lull;
 }
 
-static inline void pause_before_look(int turn) {
+static inline void ring_pause_before_look(int turn) {
     if (turn < PAUSES) {
         ilk_cpu_relax();
     } else {

@@ -33,6 +33,7 @@
 #include "diagnostics/names.h"
 #include "ring/allocate.h"
 #include "ring/copy.h"
+#include "ring/hook.h"
 #include "ring/patience.h"
 #include "threads/clock.h"
 #include <interlock/park.h>
@@ -73,6 +74,10 @@ void ilk_spsc_destroy(ilk_spsc *ring) {
         ilk__misuse("ilk_spsc_destroy", ring, "destroyed with %zu reserved slots not committed",
                     ring->reserved_count);
     }
+    if (ring->pop_lull == ILK__SPSC_SHOWN) {
+        ilk__misuse("ilk_spsc_destroy", ring, "destroyed with %zu elements shown and not released",
+                    (size_t)(ring->shown - ring->shown_from));
+    }
     ilk__name_forget(ring);
     free(ring);
 }
@@ -82,7 +87,7 @@ void ilk__spsc_wrong_size(const char *call, const ilk_spsc *ring, size_t element
                 ring->element_size);
 }
 
-static void check_size(const char *call, const ilk_spsc *ring, size_t element_size) {
+static void spsc_check_size(const char *call, const ilk_spsc *ring, size_t element_size) {
     if (ILK_UNLIKELY(element_size != ring->element_size)) {
         ilk__spsc_wrong_size(call, ring, element_size);
     }
@@ -96,9 +101,65 @@ static uint64_t own_head(const ilk_spsc *ring) ILK_NONBLOCKING {
     return ilk_atomic_load(&ring->head, memory_order_relaxed); /* SP7 */
 }
 
+/* ---- Pushes beside a reservation, pops beside a peek ---- */
+
+/* Sends pushes to pause, where they are reported; see ILK__SPSC_RESERVED. */
+static void hold_pushes(ilk_spsc *ring, uint64_t tail) ILK_NONBLOCKING {
+    ring->head_seen_kept = ring->head_seen;
+    ring->push_lull_kept = ring->push_lull;
+    ring->head_seen = tail - ring->capacity;
+    ring->push_lull = ILK__SPSC_RESERVED;
+}
+
+static void allow_pushes(ilk_spsc *ring) ILK_NONBLOCKING {
+    ring->head_seen = ring->head_seen_kept;
+    ring->push_lull = ring->push_lull_kept;
+}
+
+static void hold_pops(ilk_spsc *ring, uint64_t head) ILK_NONBLOCKING {
+    ring->tail_seen_kept = ring->tail_seen;
+    ring->pop_lull_kept = ring->pop_lull;
+    ring->tail_seen = head;
+    ring->pop_lull = ILK__SPSC_SHOWN;
+}
+
+static void allow_pops(ilk_spsc *ring) ILK_NONBLOCKING {
+    ring->tail_seen = ring->tail_seen_kept;
+    ring->pop_lull = ring->pop_lull_kept;
+}
+
+static bool is_reserved(const ilk_spsc *ring) ILK_NONBLOCKING {
+    return ring->reserved_count > 0;
+}
+
+static bool is_shown(const ilk_spsc *ring) ILK_NONBLOCKING {
+    return ring->pop_lull == ILK__SPSC_SHOWN;
+}
+
+static void report_push_while_reserved(const ilk_spsc *ring, const char *call) ILK_NONBLOCKING {
+    ilk__misuse(call, ring, "a push while a reservation of %zu slots is open", ring->reserved_count);
+}
+
+static void report_pop_while_shown(const ilk_spsc *ring, const char *call) ILK_NONBLOCKING {
+    ilk__misuse(call, ring, "a pop while %zu elements are shown and not released",
+                (size_t)(ring->shown - ring->shown_from));
+}
+
+void ilk__spsc_push_closed_slow(const ilk_spsc *ring, const char *call) ILK_NONBLOCKING {
+    if (is_reserved(ring)) {
+        report_push_while_reserved(ring, call);
+    }
+}
+
 /* ---- Lulls ---- */
 
-void ilk__spsc_pause_slow(uint32_t lull) ILK_NONBLOCKING {
+void ilk__spsc_pause_slow(const ilk_spsc *ring, uint32_t lull, const char *call) ILK_NONBLOCKING {
+    if (lull == ILK__SPSC_RESERVED) {
+        report_push_while_reserved(ring, call);
+    }
+    if (lull == ILK__SPSC_SHOWN) {
+        report_pop_while_shown(ring, call);
+    }
     pause_for(lull);
 }
 
@@ -118,52 +179,88 @@ uint32_t ilk__spsc_next_lull_slow(const ilk_spsc *ring, uint32_t lull, size_t fo
 /* ---- Waking and settling with close ---- */
 
 /* The flags of a side that waits, and what its hook is told. */
-struct side {
+struct spsc_side {
     uint32_t sleeps;
+    uint32_t arming;
     uint32_t armed;
     uint32_t fenced;
     ilk_ring_event event;
 };
-static const struct side consumer = {ILK__SPSC_CONSUMER_SLEEPS, ILK__SPSC_CONSUMER_ARMED,
-                                     ILK__SPSC_CONSUMER_FENCED, ILK_READABLE};
-static const struct side producer = {ILK__SPSC_PRODUCER_SLEEPS, ILK__SPSC_PRODUCER_ARMED,
-                                     ILK__SPSC_PRODUCER_FENCED, ILK_WRITABLE};
+static const struct spsc_side spsc_consumer = {ILK__SPSC_CONSUMER_SLEEPS, ILK__SPSC_CONSUMER_ARMING,
+                                               ILK__SPSC_CONSUMER_ARMED, ILK__SPSC_CONSUMER_FENCED,
+                                               ILK_READABLE};
+static const struct spsc_side spsc_producer = {ILK__SPSC_PRODUCER_SLEEPS, ILK__SPSC_PRODUCER_ARMING,
+                                               ILK__SPSC_PRODUCER_ARMED, ILK__SPSC_PRODUCER_FENCED,
+                                               ILK_WRITABLE};
 
-/* Once in how many steps of the counter FENCED is tried to be without: a heavy fence, which may cost ten
- * microseconds, is then some nanoseconds a step. */
-static const uint64_t FENCED_STEPS = 1024;
+/* Clears the side's FENCED flag, where nobody of it waits, once in FENCED_STEPS elements of the calling side:
+ * `epoch` is the caller's, and tells when that was last. Quotients are compared, for a batch may step over
+ * any one number. */
+static void spsc_drop_fenced(ilk_spsc *ring, const struct spsc_side *side, uint32_t flags, uint64_t counter,
+                             uint64_t *epoch) ILK_NONBLOCKING {
+    if (counter / FENCED_STEPS != *epoch) {
+        *epoch = counter / FENCED_STEPS;
+        /* SP21 relaxed: who raises a flag afterwards finds FENCED gone and fences heavily. */
+        (void)ilk_atomic_compare_exchange(&ring->flags, &flags, flags & ~side->fenced, memory_order_relaxed,
+                                          memory_order_relaxed);
+    }
+}
 
-/* Lowers the flags of a side that waits, and wakes or notifies it if they were up. `counter` is that of the
- * calling side. The hook is foreign code that the contract asks to be quick. */
+/* Takes the side's arm down, and calls the hook if it was up: not for one that is only going up, whose arm
+ * call then answers false. The hook is foreign code that the contract asks to be quick. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
-static void wake(ilk_spsc *ring, const struct side *side, uint64_t counter) ILK_NONBLOCKING {
-    uint32_t waits = side->sleeps | side->armed;
+static void spsc_notify(ilk_spsc *ring, const struct spsc_side *side) ILK_NONBLOCKING {
+    struct ilk__hook_call call;
+    hook_begin(&ring->hook_calls, ring, &call);
+    /* SP8 acq_rel, pairs with SP24 (release, the arm is up) and with SP25 (acquire, taking the hook away).
+     * Acquires the hook installed before; releases that this call is counted.
+     * If weaker: we call by an old pointer, or set_notify does not wait for us. */
+    const uint32_t flags =
+        ilk_atomic_fetch_and(&ring->flags, ~(side->arming | side->armed), memory_order_acq_rel);
+    if ((flags & side->armed) != 0) {
+        ring->notify(ring->notify_context, side->event);
+    }
+    hook_end(&ring->hook_calls, &call);
+}
+ILK_TRUSTED_NONBLOCKING_END
+
+/* Wakes or notifies a side that waits. Behind SP20, or a change of the flags. */
+static void spsc_wake_flagged(ilk_spsc *ring, const struct spsc_side *side, uint32_t flags) ILK_NONBLOCKING {
+    if ((flags & side->sleeps) != 0) {
+        /* SP26 relaxed: only the one who takes the flag down wakes for it; the data travels by SP5 or SP6. */
+        ilk_atomic_fetch_and(&ring->flags, ~side->sleeps, memory_order_relaxed);
+        ilk_park_wake(&ring->flags, ILK_PARK_ALL);
+    }
+    if ((flags & (side->arming | side->armed)) != 0) {
+        spsc_notify(ring, side);
+    }
+}
+
+/* After the calling side has published: wakes or notifies the other one. */
+static void spsc_wake(ilk_spsc *ring, const struct spsc_side *side, uint64_t counter, uint64_t *epoch)
+    ILK_NONBLOCKING {
+    const uint32_t waits = side->sleeps | side->arming | side->armed;
     if ((ilk__spsc_flags(ring) & (waits | side->fenced)) == 0) {
         return;
     }
     /* SP20 seq_cst, pairs with itself (raising flags where FENCED was up). Forbids: we publish and find no
      * flag, while the other side raises it and misses what we published. */
     ilk_atomic_fence(memory_order_seq_cst);
-    uint32_t flags = ilk__spsc_flags(ring);
+    const uint32_t flags = ilk__spsc_flags(ring);
     if ((flags & waits) == 0) {
-        if (counter % FENCED_STEPS == 2) {
-            /* SP21 relaxed: who raises a flag afterwards finds FENCED gone and fences heavily. */
-            (void)ilk_atomic_compare_exchange(&ring->flags, &flags, flags & ~side->fenced,
-                                              memory_order_relaxed, memory_order_relaxed);
-        }
+        spsc_drop_fenced(ring, side, flags, counter, epoch);
         return;
     }
-    /* SP8 acquire, pairs with SP18 (release, raising the flag): the hook installed before.
-     * Only the one who takes a flag down wakes for it; the data travels by SP5 or SP6. */
-    flags = ilk_atomic_fetch_and(&ring->flags, ~waits, memory_order_acquire);
-    if ((flags & side->sleeps) != 0) {
-        ilk_park_wake(&ring->flags, ILK_PARK_ALL);
-    }
-    if ((flags & side->armed) != 0) {
-        ring->notify(ring->notify_context, side->event);
-    }
+    spsc_wake_flagged(ring, side, flags);
 }
-ILK_TRUSTED_NONBLOCKING_END
+
+static void wake_consumer(ilk_spsc *ring) ILK_NONBLOCKING {
+    spsc_wake(ring, &spsc_consumer, own_tail(ring), &ring->push_epoch);
+}
+
+static void wake_producer(ilk_spsc *ring) ILK_NONBLOCKING {
+    spsc_wake(ring, &spsc_producer, own_head(ring), &ring->pop_epoch);
+}
 
 size_t ilk__spsc_pushed_slow(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
     uint32_t flags = ilk__spsc_flags(ring);
@@ -185,12 +282,12 @@ size_t ilk__spsc_pushed_slow(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
             count -= refused;
         }
     }
-    wake(ring, &consumer, own_tail(ring));
+    wake_consumer(ring);
     return count;
 }
 
 void ilk__spsc_popped_slow(ilk_spsc *ring) ILK_NONBLOCKING {
-    wake(ring, &producer, own_head(ring));
+    wake_producer(ring);
 }
 
 /* Elements the consumer has not popped, as tail says now. */
@@ -199,7 +296,10 @@ static size_t look_for_elements(ilk_spsc *ring) ILK_NONBLOCKING {
     return (size_t)(ring->tail_seen - own_head(ring));
 }
 
-bool ilk__spsc_find_last_slow(ilk_spsc *ring) ILK_NONBLOCKING {
+bool ilk__spsc_find_last_slow(ilk_spsc *ring, const char *call) ILK_NONBLOCKING {
+    if (is_shown(ring)) {
+        report_pop_while_shown(ring, call);
+    }
     if (ring->sealed != 0) {
         return false;
     }
@@ -231,9 +331,10 @@ void ilk_spsc_close(ilk_spsc *ring) {
      * CLOSED, while a consumer that saw DRAINABLE misses the push. */
     ilk__fence_heavy();
     /* SP15 release, pairs with SP13 (acquire, concluding). See there. */
-    ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_DRAINABLE, memory_order_release);
-    wake(ring, &consumer, 0);
-    wake(ring, &producer, 0);
+    const uint32_t flags = ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_DRAINABLE, memory_order_release);
+    /* A flag that is raised afterwards is raised in a word that says closed. */
+    spsc_wake_flagged(ring, &spsc_consumer, flags);
+    spsc_wake_flagged(ring, &spsc_producer, flags);
 }
 
 bool ilk_spsc_is_closed(const ilk_spsc *ring) ILK_NONBLOCKING {
@@ -243,7 +344,8 @@ bool ilk_spsc_is_closed(const ilk_spsc *ring) ILK_NONBLOCKING {
 /* ---- Batches ---- */
 
 /* Between `count` slots from `slot` on and `elements`, in two spans where they wrap. */
-static void copy_in(ilk_spsc *ring, size_t slot, const unsigned char *elements, size_t count, size_t size) {
+static void spsc_copy_in(ilk_spsc *ring, size_t slot, const unsigned char *elements, size_t count,
+                         size_t size) {
     size_t first = ring->capacity - slot < count ? ring->capacity - slot : count;
     copy_into_ring(ilk__spsc_slot(ring, slot, size), elements, first * size);
     if (count > first) {
@@ -251,7 +353,8 @@ static void copy_in(ilk_spsc *ring, size_t slot, const unsigned char *elements, 
     }
 }
 
-static void copy_out(const ilk_spsc *ring, size_t slot, unsigned char *elements, size_t count, size_t size) {
+static void spsc_copy_out(const ilk_spsc *ring, size_t slot, unsigned char *elements, size_t count,
+                          size_t size) {
     size_t first = ring->capacity - slot < count ? ring->capacity - slot : count;
     copy_out_of_ring(elements, ilk__spsc_slot(ring, slot, size), first * size);
     if (count > first) {
@@ -261,30 +364,31 @@ static void copy_out(const ilk_spsc *ring, size_t slot, unsigned char *elements,
 
 size_t ilk_spsc_try_push_many(ilk_spsc *ring, const void *elements, size_t count, size_t element_size)
     ILK_NONBLOCKING {
-    check_size("ilk_spsc_try_push_many", ring, element_size);
+    spsc_check_size("ilk_spsc_try_push_many", ring, element_size);
     uint64_t tail = own_tail(ring);
     if ((ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) != 0) {
+        ilk__spsc_push_closed_slow(ring, "ilk_spsc_try_push_many");
         return 0;
     }
-    size_t room = ilk__spsc_room(ring, tail, count);
+    size_t room = ilk__spsc_room(ring, tail, count, "ilk_spsc_try_push_many");
     count = count < room ? count : room;
     if (count == 0) {
         return 0;
     }
-    copy_in(ring, ilk__spsc_place(ring, tail, ring->tail_slot), elements, count, element_size);
+    spsc_copy_in(ring, ilk__spsc_place(ring, tail, ring->tail_slot), elements, count, element_size);
     return ilk__spsc_publish(ring, tail, count);
 }
 
 size_t ilk_spsc_try_pop_many(ilk_spsc *ring, void *elements, size_t count, size_t element_size)
     ILK_NONBLOCKING {
-    check_size("ilk_spsc_try_pop_many", ring, element_size);
+    spsc_check_size("ilk_spsc_try_pop_many", ring, element_size);
     uint64_t head = own_head(ring);
-    size_t ready = ilk__spsc_ready(ring, head, count);
+    size_t ready = ilk__spsc_ready(ring, head, count, "ilk_spsc_try_pop_many");
     count = count < ready ? count : ready;
     if (count == 0) {
         return 0;
     }
-    copy_out(ring, ilk__spsc_place(ring, head, ring->head_slot), elements, count, element_size);
+    spsc_copy_out(ring, ilk__spsc_place(ring, head, ring->head_slot), elements, count, element_size);
     ilk__spsc_give_back(ring, head, count);
     return count;
 }
@@ -301,16 +405,19 @@ static void end_reservation(ilk_spsc *ring) ILK_NONBLOCKING {
 }
 
 void *ilk_spsc_reserve(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
-    uint64_t tail = own_tail(ring);
+    const uint64_t tail = own_tail(ring);
+    if (is_reserved(ring)) {
+        allow_pushes(ring);
+    }
     /* SP17 relaxed: the light fence and close's heavy one order it against CLOSED: either we see
      * CLOSED, or a consumer that sees DRAINABLE sees this. */
     ilk_atomic_store(&ring->reserved, 1, memory_order_relaxed);
     ilk__fence_light();
-    size_t wanted = *count;
-    size_t room = 0;
-    /* A reservation that is open already was made before the close, and is only answered anew. */
-    if (ring->reserved_count > 0 || (ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) == 0) {
-        room = ilk__spsc_room(ring, tail, wanted);
+    const size_t wanted = *count;
+    /* On a closed ring, what an open reservation was made for before, and no more. */
+    size_t room = ring->reserved_count;
+    if ((ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) == 0) {
+        room = ilk__spsc_room(ring, tail, wanted, "ilk_spsc_reserve");
     }
     const size_t slot = ilk__spsc_place(ring, tail, ring->tail_slot);
     size_t to_end = ring->capacity - slot;
@@ -319,10 +426,11 @@ void *ilk_spsc_reserve(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
     if (*count == 0) {
         end_reservation(ring);
         ilk__fence_light();
-        wake(ring, &consumer, tail); /* it may wait for this reservation to end */
+        wake_consumer(ring); /* it may wait for this reservation to end */
         return NULL;
     }
     ring->reserved_count = *count;
+    hold_pushes(ring, tail);
     return ilk__spsc_slot(ring, slot, ring->element_size);
 }
 
@@ -331,34 +439,48 @@ void ilk_spsc_commit(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
         ilk__misuse("ilk_spsc_commit", ring, "%zu elements; %zu slots are reserved", count,
                     ring->reserved_count);
     }
+    if (is_reserved(ring)) {
+        allow_pushes(ring);
+    }
     uint64_t tail = own_tail(ring);
     ilk__spsc_move(ring, &ring->tail_slot, count);
     ilk_atomic_store(&ring->tail, tail + count, memory_order_release); /* SP5 */
     end_reservation(ring);
     ilk__fence_light();
-    wake(ring, &consumer, tail + count);
+    wake_consumer(ring);
 }
 
 const void *ilk_spsc_peek(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
     size_t wanted = *count == 0 ? ring->capacity : *count;
     const uint64_t head = own_head(ring);
     const size_t slot = ilk__spsc_place(ring, head, ring->head_slot);
-    size_t ready = ilk__spsc_ready(ring, head, wanted);
+    if (is_shown(ring)) {
+        allow_pops(ring);
+    }
+    size_t ready = ilk__spsc_ready(ring, head, wanted, "ilk_spsc_peek");
     size_t to_end = ring->capacity - slot;
     ready = ready < to_end ? ready : to_end;
     *count = wanted < ready ? wanted : ready;
+    ring->shown_from = head;
     ring->shown = head + *count;
-    return *count == 0 ? NULL : ilk__spsc_slot(ring, slot, ring->element_size);
+    if (*count == 0) {
+        return NULL;
+    }
+    hold_pops(ring, head);
+    return ilk__spsc_slot(ring, slot, ring->element_size);
 }
 
 void ilk_spsc_release(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
-    uint64_t head = own_head(ring);
-    /* What pops have taken since counts no more; they may have gone beyond it. */
-    size_t shown = (size_t)(ring->shown - head);
-    shown = shown <= ring->capacity ? shown : 0;
+    const uint64_t head = own_head(ring);
+    /* Nothing is shown any more once a pop has come after an earlier release. */
+    const size_t shown = ring->shown_from == head ? (size_t)(ring->shown - head) : 0;
     if (ILK_UNLIKELY(count > shown)) {
         ilk__misuse("ilk_spsc_release", ring, "%zu elements; %zu have been shown", count, shown);
     }
+    if (is_shown(ring)) {
+        allow_pops(ring);
+    }
+    ring->shown_from = head + count;
     ilk__spsc_give_back(ring, head, count);
 }
 
@@ -366,9 +488,9 @@ void ilk_spsc_release(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
 
 /* Raises a flag for the other side to see: from here on it sees the flag, or has published what we will see.
  * What the flags were, and are. */
-static uint32_t raise_flag(ilk_spsc *ring, const struct side *side, uint32_t flag) {
-    /* SP18 release, pairs with SP8 (acquire, taking the flag down): carries the hook. */
-    uint32_t before = ilk_atomic_fetch_or(&ring->flags, flag | side->fenced, memory_order_release);
+static uint32_t raise_flag(ilk_spsc *ring, const struct spsc_side *side, uint32_t flag) {
+    /* SP18 relaxed: the fence that follows orders it before the recheck of the counter. */
+    uint32_t before = ilk_atomic_fetch_or(&ring->flags, flag | side->fenced, memory_order_relaxed);
     if ((before & side->fenced) != 0) {
         ilk_atomic_fence(memory_order_seq_cst); /* SP20 */
     } else {
@@ -378,7 +500,7 @@ static uint32_t raise_flag(ilk_spsc *ring, const struct side *side, uint32_t fla
 }
 
 /* Raises SLEEPS, and parks unless `can_go_on` says so after the fence. ILK_TIMEDOUT: time is up. */
-static ilk_status sleep_unless(ilk_spsc *ring, const struct side *side, bool (*can_go_on)(ilk_spsc *),
+static ilk_status sleep_unless(ilk_spsc *ring, const struct spsc_side *side, bool (*can_go_on)(ilk_spsc *),
                                uint64_t deadline_ns) {
     if (deadline_ns != ILK_FOREVER && deadline_ns <= ilk__clock_now_ns()) {
         return ILK_TIMEDOUT;
@@ -393,12 +515,15 @@ static ilk_status sleep_unless(ilk_spsc *ring, const struct side *side, bool (*c
     return status;
 }
 
+/* What is reserved is room, and what is shown is there. */
 static bool has_room_or_closed(ilk_spsc *ring) {
-    return (ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) != 0 || ilk__spsc_room(ring, own_tail(ring), 1) > 0;
+    return (ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) != 0 || is_reserved(ring) ||
+           ilk__spsc_room(ring, own_tail(ring), 1, "ilk_spsc_arm_push") > 0;
 }
 
 static bool has_element_or_drained(ilk_spsc *ring) {
-    return ilk__spsc_ready(ring, own_head(ring), 1) > 0 || ring->sealed != 0;
+    return is_shown(ring) || ilk__spsc_ready(ring, own_head(ring), 1, "ilk_spsc_arm_pop") > 0 ||
+           ring->sealed != 0;
 }
 
 /* After the wait of a side: it slept, or it saved that by looking. */
@@ -414,8 +539,9 @@ ilk_status ilk__spsc_push_slow(ilk_spsc *ring, const void *element, size_t eleme
                                uint64_t deadline_ns) {
     bool late = false;
     const int looks = looks_before_sleep(ring->pushes_in_vain);
-    for (int turn = 0;; turn++) {
-        if (ilk_spsc_try_push(ring, element, element_size)) {
+    int turn = 0; /* looks + 1: it has slept */
+    for (;;) {
+        if (ilk__spsc_push_one(ring, element, element_size, "ilk_spsc_push_until")) {
             note_looks(&ring->pushes_in_vain, turn, looks);
             return ILK_OK;
         }
@@ -426,9 +552,11 @@ ilk_status ilk__spsc_push_slow(ilk_spsc *ring, const void *element, size_t eleme
             return ILK_TIMEDOUT;
         }
         if (turn < looks) {
-            pause_before_look(turn);
+            ring_pause_before_look(turn);
+            turn++;
         } else {
-            late = sleep_unless(ring, &producer, has_room_or_closed, deadline_ns) == ILK_TIMEDOUT;
+            late = sleep_unless(ring, &spsc_producer, has_room_or_closed, deadline_ns) == ILK_TIMEDOUT;
+            turn = looks + 1;
         }
     }
 }
@@ -436,8 +564,9 @@ ilk_status ilk__spsc_push_slow(ilk_spsc *ring, const void *element, size_t eleme
 ilk_status ilk__spsc_pop_slow(ilk_spsc *ring, void *element, size_t element_size, uint64_t deadline_ns) {
     bool late = false;
     const int looks = looks_before_sleep(ring->pops_in_vain);
-    for (int turn = 0;; turn++) {
-        if (ilk_spsc_try_pop(ring, element, element_size)) {
+    int turn = 0; /* looks + 1: it has slept */
+    for (;;) {
+        if (ilk__spsc_pop_one(ring, element, element_size, "ilk_spsc_pop_until")) {
             note_looks(&ring->pops_in_vain, turn, looks);
             return ILK_OK;
         }
@@ -448,9 +577,11 @@ ilk_status ilk__spsc_pop_slow(ilk_spsc *ring, void *element, size_t element_size
             return ILK_TIMEDOUT;
         }
         if (turn < looks) {
-            pause_before_look(turn);
+            ring_pause_before_look(turn);
+            turn++;
         } else {
-            late = sleep_unless(ring, &consumer, has_element_or_drained, deadline_ns) == ILK_TIMEDOUT;
+            late = sleep_unless(ring, &spsc_consumer, has_element_or_drained, deadline_ns) == ILK_TIMEDOUT;
+            turn = looks + 1;
         }
     }
 }
@@ -458,30 +589,46 @@ ilk_status ilk__spsc_pop_slow(ilk_spsc *ring, void *element, size_t element_size
 /* ---- The hook ---- */
 
 void ilk_spsc_set_notify(ilk_spsc *ring, ilk_notify function, void *context) {
+    const uint32_t arms = ILK__SPSC_CONSUMER_ARMING | ILK__SPSC_CONSUMER_ARMED | ILK__SPSC_PRODUCER_ARMING |
+                          ILK__SPSC_PRODUCER_ARMED;
+    /* SP25 acquire, pairs with SP8 (acq_rel, taking an arm down): the thread that took one before is counted.
+     * If weaker: a call is under way that we do not wait for. */
+    ilk_atomic_fetch_and(&ring->flags, ~arms, memory_order_acquire);
+    hook_await_calls(&ring->hook_calls, ring);
     ring->notify = function;
     ring->notify_context = context;
 }
 
-/* As going to sleep: raise the flag, heavy fence, look once more. */
-static bool arm(ilk_spsc *ring, const struct side *side, bool (*can_go_on)(ilk_spsc *), const char *call) {
+/* Raises ARMING as a sleeper raises SLEEPS, and probes the ring; if there is nothing, ARMED takes its place
+ * in one step, provided nobody has cleared it since. The last atomic step decides the answer. docs/rings.md
+ * has the states. */
+static bool spsc_arm(ilk_spsc *ring, const struct spsc_side *side, bool (*can_go_on)(ilk_spsc *),
+                     const char *call) {
     if (ring->notify == NULL) {
         ilk__misuse(call, ring, "no hook is installed");
     }
-    (void)raise_flag(ring, side, side->armed);
-    if (!can_go_on(ring)) {
-        return true;
+    uint32_t flags = raise_flag(ring, side, side->arming);
+    if (can_go_on(ring)) {
+        ilk_atomic_fetch_and(&ring->flags, ~side->arming, memory_order_relaxed); /* SP22 */
+        return false;
     }
-    /* If the flag is down already the hook has been called, or will be: one look too many. */
-    ilk_atomic_fetch_and(&ring->flags, ~side->armed, memory_order_relaxed); /* SP22 */
+    while ((flags & side->arming) != 0) {
+        /* SP24 release, pairs with SP8 (acq_rel, taking the arm down): carries the hook. See there.
+         * Relaxed where it fails: another bit has changed, or the other side has come, after all. */
+        if (ilk_atomic_compare_exchange(&ring->flags, &flags, (flags & ~side->arming) | side->armed,
+                                        memory_order_release, memory_order_relaxed)) {
+            return true;
+        }
+    }
     return false;
 }
 
 bool ilk_spsc_arm_pop(ilk_spsc *ring) {
-    return arm(ring, &consumer, has_element_or_drained, "ilk_spsc_arm_pop");
+    return spsc_arm(ring, &spsc_consumer, has_element_or_drained, "ilk_spsc_arm_pop");
 }
 
 bool ilk_spsc_arm_push(ilk_spsc *ring) {
-    return arm(ring, &producer, has_room_or_closed, "ilk_spsc_arm_push");
+    return spsc_arm(ring, &spsc_producer, has_room_or_closed, "ilk_spsc_arm_push");
 }
 
 /* ---- Figures ---- */

@@ -1,26 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The notes of checked builds: a short list in the thread's own state. See <interlock/inline/held.h>.
+ * The lists of checked builds: which locks a thread holds, in its own state. See <interlock/inline/held.h>.
+ *
+ * A signal handler may interrupt both functions and take and give up locks of its own. It leaves the list as
+ * it found it, so each function first makes room and then writes, or first moves an entry and then gives its
+ * place up.
  */
 #include "rwlock/held.h"
 
+#include "diagnostics/misuse.h"
 #include "threads/local.h"
-#include <interlock/inline/held.h>
+#include <interlock/rwlock.h>
 
 void ilk__held_more_slow(const void *lock) ILK_NONBLOCKING {
     struct ilk__thread_state *mine = ilk__thread_state();
-    if (mine->held_count < ILK__THREAD_HELD) {
-        mine->held[mine->held_count++] = lock;
+    if (mine->held_count == ILK__THREAD_HELD) {
+        mine->held_unlisted++;
+        return;
     }
+    unsigned index = mine->held_count++;
+    ilk_compiler_fence();
+    mine->held[index] = lock;
 }
 
-void ilk__held_less_slow(const void *lock) ILK_NONBLOCKING {
+void ilk__held_less_slow(const void *lock, uint32_t share, const char *call) ILK_NONBLOCKING {
     struct ilk__thread_state *mine = ilk__thread_state();
     for (unsigned index = mine->held_count; index-- > 0;) {
         if (mine->held[index] == lock) {
-            mine->held[index] = mine->held[--mine->held_count];
+            mine->held[index] = mine->held[mine->held_count - 1];
+            ilk_compiler_fence();
+            mine->held_count--;
             return;
         }
+    }
+    if (mine->held_unlisted > 0) {
+        mine->held_unlisted--;
+        return;
+    }
+    /* A lock that nobody holds so is reported where it is given up, in every build. */
+    if ((ilk__rwlock_look(lock) & share) != 0) {
+        ilk__misuse(call, lock, "the calling thread does not hold it, another thread does");
     }
 }
 

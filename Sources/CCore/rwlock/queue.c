@@ -156,7 +156,6 @@ struct ilk__rwlock_plan ilk__rwlock_plan(const ilk_rwlock *lock, uint32_t word, 
 
 void ilk__rwlock_take_out(ilk_rwlock *lock, const struct ilk__rwlock_plan *plan,
                           struct ilk__rwlock_list *admitted) {
-    TAILQ_INIT(admitted);
     struct ilk__rwlock_queue *queue = lock->queue;
     if (queue == NULL) {
         return;

@@ -48,7 +48,8 @@ struct ilk__rwlock_plan {
 /* `readers_first`: a write has just ended, so waiting readers come before the next writer. */
 struct ilk__rwlock_plan ilk__rwlock_plan(const ilk_rwlock *lock, uint32_t word, bool readers_first);
 
-/* Takes the planned waiters out and links them into `admitted`, to be granted once the word says so. */
+/* Takes the planned waiters out and links them to the end of `admitted`, to be granted once the queue is
+ * released. */
 void ilk__rwlock_take_out(ilk_rwlock *lock, const struct ilk__rwlock_plan *plan,
                           struct ilk__rwlock_list *admitted);
 

@@ -4,20 +4,27 @@
  * lock word is drawn in <interlock/inline/rwlock.h>; who is next is decided in queue.c.
  *
  * The protocol
- *   - Whoever changes the queue holds the queue lock, two bits of the word (park/queue_lock.h).
- *   - While the queue is not empty HAS_WAITERS is up, so every unlock that could let someone in comes
- *     here and takes the queue lock; fast paths then can only add readers, and not even that while a
- *     writer waits (READERS_HELD).
+ *   - A thread that joins or leaves the queue for itself takes the queue lock, two bits of the word
+ *     (park/queue_lock.h), and may have to wait for it.
+ *   - While the queue is not empty HAS_WAITERS is up, so every unlock that could let a waiter in comes here.
+ *     Fast paths then can only add readers, and not even that while a writer waits (READERS_HELD).
+ *   - leave() gives a share up and waits for nothing. Where the queue is free it takes it and settles. Where
+ *     another thread has the queue, it gives the share up in the word alone; that thread's release of the
+ *     queue then fails, and it admits the next waiters. It learns from the word whether a write has ended.
  *   - settle() is the one place where ownership changes hands: it moves the word from "the leaver is
  *     inside" to "the admitted are inside" in one step, so that no third thread ever sees a free lock
- *     with waiters, and only then tells the admitted.
+ *     with waiters, and tells the admitted once it has released the queue.
  * Must not happen
  *   - A lost wake-up: a waiter queues while the last holder leaves on its fast path. The leaver's
  *     compare-and-swap either precedes the waiter's settle(), which then sees a free lock and admits
  *     it, or fails on HAS_WAITERS and comes here.
+ *   - A lost hand-over: the last holder leaves the rest to the thread that has the queue, and that thread
+ *     releases the queue without it. Its release is a compare-and-swap from a word with the share.
  *   - A touch after the end: see guarantee E. settle() that admits nobody and leaves nobody in line
  *     is one atomic step. One that admits touches the lock until it releases the queue, and the
- *     admitted, who hold the lock meanwhile, learn of it later.
+ *     admitted, who hold the lock meanwhile, learn of it later. A leaver that leaves the rest to another
+ *     thread touches nothing after its own step; that other thread is in a call of its own, or its waiters
+ *     are still in line or admitted and not yet told.
  */
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
@@ -83,38 +90,40 @@ ILK_COLD ILK_NORETURN static void misuse(const char *call, const ilk_rwlock *loc
 
 /* ---- Handing over ---- */
 
-/* With the queue lock held: applies `change` to the word (what the caller gives up, as a difference),
- * lets in whoever is next, releases the queue lock, and wakes. `self`, if not NULL, is the caller's
- * own waiter, which needs no wake-up. */
-static void settle(ilk_rwlock *lock, uint32_t change, bool readers_first, struct ilk__waiter *self) {
-    uint32_t seen = ilk__queue_look(&lock->word);
-    struct ilk__rwlock_plan plan;
+/* With the queue lock held, and `seen` what the word held then or since: applies `change` to the word (what
+ * the caller gives up, as a difference), lets in what is next, releases the queue lock, and wakes. `self`, if
+ * not NULL, is the caller's own waiter, which needs no wake-up. Other threads may give up their shares
+ * meanwhile (leave), so that more waiters fit: the queue is released only by a step that admits nobody. */
+static void settle(ilk_rwlock *lock, uint32_t seen, uint32_t change, struct ilk__waiter *self) {
+    struct ilk__rwlock_list admitted = TAILQ_HEAD_INITIALIZER(admitted);
+    bool was_written = false;
     for (;;) {
-        plan = ilk__rwlock_plan(lock, seen + change, readers_first);
+        /* A write that has ended since the queue was locked lets waiting readers in first, by whomever it was
+         * given up. None can have begun and ended in between: no writer comes in beside waiters. */
+        was_written = was_written || (seen & ILK__RWLOCK_WRITER) != 0;
+        const struct ilk__rwlock_plan plan = ilk__rwlock_plan(lock, seen + change, was_written);
         if (!plan.upgrade && !plan.all_readers && !plan.first_exclusive) {
             if (ilk__queue_unlock(&lock->word, &seen, plan.next)) {
-                return;
+                break;
             }
             continue;
         }
+        const uint32_t next = plan.next | (seen & ILK__QUEUE_BITS);
         /* RW4 seq_cst, pairs with RW1, RW5 and RW11 (acquire, taking), RW2 and RW8 (release, giving up), and
          * with itself. Release carries what the leaver wrote, to readers who come in on the fast path;
          * acquire what earlier holders wrote, for the admitted, who get it from us (WT2). If weaker: the
          * admitted, or a reader beside them, read old data. Sequentially consistent because it may raise
          * WRITER, as RW1 does: see RW10. */
-        if (ilk_atomic_compare_exchange_weak(&lock->word, &seen, plan.next | (seen & ILK__QUEUE_BITS),
-                                             memory_order_seq_cst, memory_order_relaxed)) {
-            break;
+        if (ilk_atomic_compare_exchange_weak(&lock->word, &seen, next, memory_order_seq_cst,
+                                             memory_order_relaxed)) {
+            ilk__rwlock_take_out(lock, &plan, &admitted);
+            seen = next;
+            change = 0;
         }
     }
-    struct ilk__rwlock_list admitted;
-    ilk__rwlock_take_out(lock, &plan, &admitted);
-    seen = ilk__queue_look(&lock->word);
-    while (!ilk__queue_unlock(&lock->word, &seen, seen & ~ILK__QUEUE_BITS)) {
-    }
     /* From here on the lock belongs to the admitted. Each may be gone as soon as it is granted. */
-    struct ilk__waiter *waiter, *next;
-    TAILQ_FOREACH_SAFE(waiter, &admitted, link, next) {
+    struct ilk__waiter *waiter, *following;
+    TAILQ_FOREACH_SAFE(waiter, &admitted, link, following) {
         if (waiter == self) {
             /* RW6 relaxed: only this thread reads it. */
             ilk_atomic_store(&waiter->granted, 1, memory_order_relaxed);
@@ -122,6 +131,35 @@ static void settle(ilk_rwlock *lock, uint32_t change, bool readers_first, struct
             ilk__waiter_grant(waiter);
         }
     }
+}
+
+/* Gives up a share of the word, which must have one of the bits of `held`, by adding `change`. Waits for
+ * nothing. */
+static void leave(ilk_rwlock *lock, uint32_t held, uint32_t change, const char *call, const char *none) {
+    uint32_t word = ilk__rwlock_look(lock);
+    for (;;) {
+        if ((word & held) == 0) {
+            misuse(call, lock, word, none);
+        }
+        bool others_read =
+            held == ILK__RWLOCK_READERS && (word & ILK__RWLOCK_READERS) != ILK__RWLOCK_ONE_READER;
+        if ((word & ILK__RWLOCK_HAS_WAITERS) == 0 || (word & ILK__QUEUE_LOCKED) != 0 || others_read) {
+            /* RW8 release, pairs with RW1, RW4 and RW5 (acquire) and with QL3. As RW2, where no waiter fits
+             * yet, or where the thread that has the queue lets it in. */
+            if (ilk_atomic_compare_exchange_weak(&lock->word, &word, word + change, memory_order_release,
+                                                 memory_order_relaxed)) {
+                return;
+            }
+        } else if (ilk__queue_try_lock(&lock->word, &word)) {
+            /* Still inside: no waiter can have been let in, and those in line keep the lock alive. */
+            settle(lock, word, change, NULL);
+            return;
+        }
+    }
+}
+
+static void leave_write(ilk_rwlock *lock, uint32_t change, const char *call) {
+    leave(lock, ILK__RWLOCK_WRITER, change - ILK__RWLOCK_WRITER, call, "no writer holds the lock");
 }
 
 /* What a holder in each mode adds to the word. */
@@ -206,39 +244,32 @@ static ilk_status lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64
     }
     report_wait_for_self(lock, kind, deadline_ns, call);
     struct ilk__rwlock_waiter self = {.waiter = {.kind = (uint8_t)kind}};
-    ilk__queue_lock(&lock->word);
+    uint32_t seen;
+    if (ilk__queue_lock_until(&lock->word, deadline_ns, &seen) != ILK_OK) {
+        return ILK_TIMEDOUT;
+    }
     ilk__rwlock_enqueue(lock, &self);
-    settle(lock, 0, false, &self.waiter);
+    settle(lock, seen, 0, &self.waiter);
     if (ilk__waiter_sleep(&self.waiter, deadline_ns) == ILK_OK) {
         return ILK_OK;
     }
-    ilk__queue_lock(&lock->word);
+    ilk__queue_lock(&lock->word, &seen);
     if (!self.waiter.queued) {
-        /* Late, but let in by someone who will say so in a moment: taken is taken. */
-        settle(lock, 0, false, NULL);
+        /* Late, but let in by a thread that will say so in a moment: taken is taken. */
+        settle(lock, seen, 0, NULL);
         return ilk__waiter_sleep(&self.waiter, ILK_FOREVER);
     }
     ilk__rwlock_dequeue(lock, &self.waiter);
-    settle(lock, 0, false, NULL); /* whoever we held back */
+    settle(lock, seen, 0, NULL); /* the waiters that this one held back */
     return ILK_TIMEDOUT;
 }
 
 /* ---- Slots and regimes ---- */
 
-/* Gives up a write lock that is held, for good or for a reader's share. */
-static void leave_write(ilk_rwlock *lock, uint32_t change, const char *call) {
-    uint32_t word = ilk__rwlock_look(lock);
-    if ((word & ILK__RWLOCK_WRITER) == 0) {
-        misuse(call, lock, word, "no writer holds the lock");
-    }
-    ilk__queue_lock(&lock->word);
-    settle(lock, change, true, NULL);
-}
-
 /* With WRITER up: waits for the readers in slots and thinks about the regime. ILK_TIMEDOUT: WRITER has
- * been given up again. */
-static ilk_status drain_until(ilk_rwlock *lock, uint32_t word, bool looks, uint64_t deadline_ns,
-                              const char *call) {
+ * been given up again, for `instead`. */
+static ilk_status drain_until(ilk_rwlock *lock, uint32_t word, bool looks, uint32_t instead,
+                              uint64_t deadline_ns, const char *call) {
     report_wait_for_self(lock, ILK__UPGRADE, deadline_ns, call);
     uint32_t paid = 0;
     if ((word & ILK__RWLOCK_FENCE_FREE) != 0) {
@@ -248,7 +279,7 @@ static ilk_status drain_until(ilk_rwlock *lock, uint32_t word, bool looks, uint6
     }
     uint64_t start = looks ? ilk__clock_ticks() : 0;
     if (ilk__slots_wait_empty(lock, deadline_ns) != ILK_OK) {
-        leave_write(lock, 0U - ILK__RWLOCK_WRITER, "ilk_rwlock_write_lock_until");
+        leave_write(lock, instead, call);
         return ILK_TIMEDOUT;
     }
     if (looks) {
@@ -260,7 +291,7 @@ static ilk_status drain_until(ilk_rwlock *lock, uint32_t word, bool looks, uint6
 }
 
 ILK_NOINLINE static void drain(ilk_rwlock *lock, uint32_t word, bool looks) {
-    (void)drain_until(lock, word, looks, ILK_FOREVER, "ilk_rwlock_write_lock");
+    (void)drain_until(lock, word, looks, 0, ILK_FOREVER, "ilk_rwlock_write_lock");
 }
 
 void ilk__rwlock_drain(ilk_rwlock *lock, uint32_t word) {
@@ -271,11 +302,11 @@ void ilk__rwlock_drain(ilk_rwlock *lock, uint32_t word) {
     }
 }
 
-/* The second half of taking the write side, once WRITER is up. */
-static ilk_status finish_write(ilk_rwlock *lock, uint64_t deadline_ns, const char *call) {
+/* The second half of taking the write side, once WRITER is up. ILK_TIMEDOUT: given up for `instead`. */
+static ilk_status finish_write(ilk_rwlock *lock, uint32_t instead, uint64_t deadline_ns, const char *call) {
     uint32_t word = ilk__rwlock_look(lock);
     return (word & ILK__RWLOCK_SLOTS) != 0
-               ? drain_until(lock, word, ilk__regime_count_write(lock, word), deadline_ns, call)
+               ? drain_until(lock, word, ilk__regime_count_write(lock, word), instead, deadline_ns, call)
                : ILK_OK;
 }
 
@@ -289,35 +320,40 @@ static void change_regime(ilk_rwlock *lock, uint32_t from, uint32_t to) ILK_NONB
 /* Uses of a slot between two thoughts about the fence, in times that it was full. */
 enum { FULL_SLOTS_PER_THOUGHT = 64 };
 
-/* If the calling thread's slot is free but full: it can be used again. Now and then this is also the moment
- * to think about the fence, which measures a membarrier once in a while. */
-ILK_TRUSTED_NONBLOCKING_BEGIN
-static void empty_full_slot(ilk_rwlock *lock) ILK_NONBLOCKING {
+/* If the calling thread's slot is free but full: it can be used again. How often that has been done, 0 if it
+ * was not full. */
+static uint32_t empty_full_slot(ilk_rwlock *lock) ILK_NONBLOCKING {
     struct ilk__slot_block *block = ilk__my_slots();
     size_t number = ilk__rwlock_slot_number(lock);
     uint64_t seen = ilk__slot_look(block, number);
     if (seen < ILK__SLOT_FULL || !ilk__slot_is_free(seen)) {
-        return;
+        return 0;
     }
     /* RW18 relaxed: our own count, a hint to writers. */
     uint32_t wraps = ilk_atomic_load(&block->wraps[number], memory_order_relaxed) + 1;
     ilk_atomic_store(&block->wraps[number], wraps, memory_order_relaxed); /* RW18 */
     ilk__slot_free(block, number, 0);
-    uint32_t word = ilk__rwlock_look(lock);
-    if (wraps % FULL_SLOTS_PER_THOUGHT == 0 && (word & ILK__RWLOCK_WAY_OF_READERS) == ILK__RWLOCK_SLOTS &&
-        ilk__regime_wants_fence_free(lock, block)) {
-        change_regime(lock, word, word | ILK__RWLOCK_FENCE_FREE);
-    }
+    return wraps;
 }
-ILK_TRUSTED_NONBLOCKING_END
 
-/* A reader off the fast path: gets slots if it has none, and moves a lock that is read a lot to them. */
+/* A reader that may wait, off the fast path: gets slots if it has none, moves a lock that is read a lot to
+ * them, and lets one that is hardly written leave out the fence. The last measures a membarrier once in a
+ * while. */
 static void think_of_slots(ilk_rwlock *lock) {
     uint32_t word = ilk__rwlock_look(lock);
-    if ((word & ILK__RWLOCK_KEEPS_READERS_OUT) != 0 || ilk__slots_mine(true) == NULL) {
+    if ((word & ILK__RWLOCK_KEEPS_READERS_OUT) != 0) {
         return;
     }
-    empty_full_slot(lock);
+    if (ilk__slots_mine(true) == NULL) {
+        ilk__slots_check_table(lock);
+        return;
+    }
+    uint32_t wraps = empty_full_slot(lock);
+    if (wraps != 0 && wraps % FULL_SLOTS_PER_THOUGHT == 0 &&
+        (word & ILK__RWLOCK_WAY_OF_READERS) == ILK__RWLOCK_SLOTS &&
+        ilk__regime_wants_fence_free(lock, ilk__my_slots())) {
+        change_regime(lock, word, word | ILK__RWLOCK_FENCE_FREE);
+    }
     /* Where it does not, the read that follows starts the tally anew. */
     if ((word & ILK__RWLOCK_SLOTS) == 0 && (word & ILK__RWLOCK_TALLY) == ILK__RWLOCK_TALLY &&
         ilk__regime_wants_slots(lock)) {
@@ -346,7 +382,7 @@ static bool try_write(ilk_rwlock *lock) ILK_NONBLOCKING {
         }
         ilk_cpu_relax();
     }
-    leave_write(lock, 0U - ILK__RWLOCK_WRITER, "ilk_rwlock_try_write_lock");
+    leave_write(lock, 0, "ilk_rwlock_try_write_lock");
     return false;
 }
 
@@ -403,7 +439,7 @@ ilk_status ilk__read_section_begin_slow(ilk_rwlock *lock, ilk__read_section *sec
 }
 
 bool ilk__rwlock_try_read_lock_slow(ilk_rwlock *lock) ILK_NONBLOCKING {
-    empty_full_slot(lock);
+    (void)empty_full_slot(lock);
     return enter_if_admitted(lock, ILK__READ, "ilk_rwlock_try_read_lock");
 }
 
@@ -417,30 +453,13 @@ ilk_status ilk_rwlock_read_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
 }
 
 void ilk__rwlock_read_unlock_slow(ilk_rwlock *lock) {
-    uint32_t word = ilk__rwlock_look(lock);
-    for (;;) {
-        if ((word & ILK__RWLOCK_READERS) == 0) {
-            misuse("ilk_rwlock_read_unlock", lock, word, "no reader holds the lock");
-        }
-        bool is_last = (word & ILK__RWLOCK_READERS) == ILK__RWLOCK_ONE_READER;
-        if (is_last && (word & ILK__RWLOCK_HAS_WAITERS) != 0) {
-            break;
-        }
-        /* RW8 release, pairs with RW1, RW4 and RW5 (acquire). As RW2, from a state with diagnosis or
-         * with waiters for whom we are not the last. */
-        if (ilk_atomic_compare_exchange_weak(&lock->word, &word, word - ILK__RWLOCK_ONE_READER,
-                                             memory_order_release, memory_order_relaxed)) {
-            return;
-        }
-    }
-    /* Still inside: the waiters cannot have been let in, and those that remain keep the lock alive. */
-    ilk__queue_lock(&lock->word);
-    settle(lock, 0U - ILK__RWLOCK_ONE_READER, false, NULL);
+    leave(lock, ILK__RWLOCK_READERS, 0U - ILK__RWLOCK_ONE_READER, "ilk_rwlock_read_unlock",
+          "no reader holds the lock");
 }
 
 void ilk__rwlock_write_lock_slow(ilk_rwlock *lock) {
     (void)lock_slow(lock, ILK__WRITE, ILK_FOREVER, "ilk_rwlock_write_lock");
-    (void)finish_write(lock, ILK_FOREVER, "ilk_rwlock_write_lock");
+    (void)finish_write(lock, 0, ILK_FOREVER, "ilk_rwlock_write_lock");
 }
 
 bool ilk__rwlock_try_write_lock_slow(ilk_rwlock *lock) ILK_NONBLOCKING {
@@ -450,7 +469,7 @@ bool ilk__rwlock_try_write_lock_slow(ilk_rwlock *lock) ILK_NONBLOCKING {
 ilk_status ilk_rwlock_write_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
     if (enter_if_admitted(lock, ILK__WRITE, "ilk_rwlock_write_lock_until") ||
         lock_slow(lock, ILK__WRITE, deadline_ns, "ilk_rwlock_write_lock_until") == ILK_OK) {
-        if (finish_write(lock, deadline_ns, "ilk_rwlock_write_lock_until") == ILK_OK) {
+        if (finish_write(lock, 0, deadline_ns, "ilk_rwlock_write_lock_until") == ILK_OK) {
             ilk__held_more(lock);
             return ILK_OK;
         }
@@ -459,11 +478,11 @@ ilk_status ilk_rwlock_write_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
 }
 
 void ilk__rwlock_write_unlock_slow(ilk_rwlock *lock) {
-    leave_write(lock, 0U - ILK__RWLOCK_WRITER, "ilk_rwlock_write_unlock");
+    leave_write(lock, 0, "ilk_rwlock_write_unlock");
 }
 
 void ilk__rwlock_downgrade_slow(ilk_rwlock *lock) {
-    leave_write(lock, ILK__RWLOCK_ONE_READER - ILK__RWLOCK_WRITER, "ilk_rwlock_downgrade");
+    leave_write(lock, ILK__RWLOCK_ONE_READER, "ilk_rwlock_downgrade");
 }
 
 void ilk__rwlock_upgradable_lock_slow(ilk_rwlock *lock) {
@@ -480,19 +499,24 @@ ilk_status ilk_rwlock_upgradable_lock_until(ilk_rwlock *lock, uint64_t deadline_
 }
 
 void ilk__rwlock_upgradable_unlock_slow(ilk_rwlock *lock) {
+    leave(lock, ILK__RWLOCK_UPGRADABLE, 0U - ILK__RWLOCK_UPGRADABLE, "ilk_rwlock_upgradable_unlock",
+          "nobody holds the lock upgradable");
+}
+
+static ilk_status upgrade_until(ilk_rwlock *lock, uint64_t deadline_ns, const char *call) {
     uint32_t word = ilk__rwlock_look(lock);
     if ((word & ILK__RWLOCK_UPGRADABLE) == 0) {
-        misuse("ilk_rwlock_upgradable_unlock", lock, word, "nobody holds the lock upgradable");
+        misuse(call, lock, word, "nobody holds the lock upgradable");
     }
-    ilk__queue_lock(&lock->word);
-    settle(lock, 0U - ILK__RWLOCK_UPGRADABLE, false, NULL);
+    return lock_slow(lock, ILK__UPGRADE, deadline_ns, call) == ILK_OK
+               ? finish_write(lock, ILK__RWLOCK_UPGRADABLE, deadline_ns, call)
+               : ILK_TIMEDOUT;
 }
 
 void ilk__rwlock_upgrade_slow(ilk_rwlock *lock) {
-    uint32_t word = ilk__rwlock_look(lock);
-    if ((word & ILK__RWLOCK_UPGRADABLE) == 0) {
-        misuse("ilk_rwlock_upgrade", lock, word, "nobody holds the lock upgradable");
-    }
-    (void)lock_slow(lock, ILK__UPGRADE, ILK_FOREVER, "ilk_rwlock_upgrade");
-    (void)finish_write(lock, ILK_FOREVER, "ilk_rwlock_upgrade");
+    (void)upgrade_until(lock, ILK_FOREVER, "ilk_rwlock_upgrade");
+}
+
+ilk_status ilk_rwlock_upgrade_until(ilk_rwlock *lock, uint64_t deadline_ns) {
+    return upgrade_until(lock, deadline_ns, "ilk_rwlock_upgrade_until");
 }

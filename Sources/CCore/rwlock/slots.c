@@ -10,22 +10,35 @@
  * Who may change what
  *   slots, wraps, samples         the owner; the child after fork, which has no other threads
  *   drain                         WANTED: set by whoever is about to sleep, taken back by the owner, who then
- *                                 wakes all; FENCED: by the owner as it takes the block
+ *                                 wakes all; FENCED, for good: by the owner as it takes the block, or by who
+ *                                 is about to sleep, where membarrier is refused
+ *   owner_fences                  0 -> 1 after FENCED, by the same, once the owner must have seen it
  *   taken                         0 -> 1 a thread that takes the block (compare-and-swap); 1 -> 0 the
  *                                 owner as it ends
- *   the list of blocks            grows by the thread that has is_growing; writers walk it without
- * Must not happen: a writer misses a block whose owner has already noted a lock. The owner publishes
- * its block (RS1) before its first note (RW10); the writer raises WRITER (RW1) before it reads the
- * count (RS2); all four are sequentially consistent, so one sees the other, as in the handshake.
+ *   the count of blocks           + 1 by a thread that found none free (compare-and-swap from the count it
+ *                                 has walked): a free block at the end, for the first thread that takes it
+ *   the link to the next chunk    NULL -> a chunk, by a thread that is about to raise the count past the one
+ *                                 before (compare-and-swap)
+ * Must not happen: a writer misses a block whose owner has already announced a lock. The owner has read a
+ * count that has its block in it (RS2) before its first announcement (RW10); the writer raises WRITER (RW1)
+ * before it reads the count; all are sequentially consistent, and so is the step that made the count (RS1),
+ * so one sees the other, as in the handshake.
+ *
+ * Each step leaves a table that is whole, so nobody waits for a thread in between: neither fork, nor a signal
+ * handler that has interrupted it. In the child the step that another thread was about to take is not taken;
+ * at worst a chunk that it had just made is nobody's.
  */
 #include "rwlock/slots.h"
 
 #include "rwlock/table.h"
 #include "rwlock/walk.h"
 #include "threads/exit.h"
+#include "threads/fences.h"
 #include "threads/local.h"
 #include "threads/pages.h"
+#include "threads/signals.h"
 #include "threads/yield.h"
+#include <interlock/inline/fence.h>
 #include <interlock/park.h>
 #include <pthread.h>
 
@@ -48,57 +61,79 @@ static bool take(struct ilk__slot_block *block) {
                                        memory_order_relaxed);
 }
 
-/* The right to add to the table. Nobody waits for it but fork: a thread that does not get it is counted in
- * the lock's word this time and asks again at its next read. So a signal handler that comes while its own
- * thread has it does not wait for itself. */
-static bool try_start_growing(void) {
-    /* RS9 acquire, pairs with RS10 (release, stopping): the table as the last one left it. */
-    return ilk_atomic_exchange(&ilk__slot_table.is_growing, 1, memory_order_acquire) == 0;
+/* The chunk after `chunk`; if there is none yet, a new one, or NULL without memory. Chunks come from the
+ * system and not from malloc, which a signal handler that takes a lock may have interrupted. */
+static struct ilk__slot_chunk *next_chunk(struct ilk__slot_chunk *chunk) {
+    /* RS10 acquire, pairs with RS11 (release, linking a chunk).
+     * Carries: that the chunk is zero.
+     * If weaker: our RS1 publishes blocks that their takers find in a state they never had. */
+    struct ilk__slot_chunk *next = ilk_atomic_load(&chunk->next, memory_order_acquire);
+    if (next != NULL) {
+        return next;
+    }
+    struct ilk__slot_chunk *fresh = ilk__pages_allocate(sizeof *fresh);
+    if (fresh == NULL) {
+        return NULL;
+    }
+    /* RS11 acq_rel, pairs with RS10 (acquire, finding it), and with itself where another has linked its own.
+     * See RS10. */
+    if (ilk_atomic_compare_exchange(&chunk->next, &next, fresh, memory_order_acq_rel,
+                                    memory_order_acquire)) { /* RS10 where it fails */
+        return fresh;
+    }
+    ilk__pages_give_back(fresh, sizeof *fresh);
+    return next;
 }
 
-static void stop_growing(void) {
-    /* RS10 release, pairs with RS9. See there. */
-    ilk_atomic_store(&ilk__slot_table.is_growing, 0, memory_order_release);
-}
-
-/* With the right to grow: one more block in the table. Chunks come from the system and not from malloc,
- * which a signal handler that takes a lock may have interrupted. */
-static struct ilk__slot_block *add_block(void) {
-    uint32_t count =
-        ilk_atomic_load(&ilk__slot_table.block_count, memory_order_relaxed); /* RS5 relaxed: ours */
+/* To a table of `count` blocks, none of them free, one more, unless somebody else has added one. False: there
+ * is no memory. */
+static bool add_block(uint32_t count) {
     struct ilk__slot_chunk *chunk = &ilk__slot_table.chunks;
-    for (uint32_t before = ILK__CHUNK_BLOCKS; before < count; before += ILK__CHUNK_BLOCKS) {
-        chunk = chunk->next;
-    }
-    if (count > 0 && count % ILK__CHUNK_BLOCKS == 0) {
-        if (chunk->next == NULL) {
-            chunk->next = ilk__pages_allocate(sizeof *chunk);
+    for (uint32_t last = ILK__CHUNK_BLOCKS; last <= count; last += ILK__CHUNK_BLOCKS) {
+        chunk = next_chunk(chunk);
+        if (chunk == NULL) {
+            return false;
         }
-        if (chunk->next == NULL) {
-            return NULL;
-        }
-        chunk = chunk->next;
     }
-    struct ilk__slot_block *block = &chunk->blocks[count % ILK__CHUNK_BLOCKS];
-    ilk_atomic_store(&block->taken, 1, memory_order_relaxed); /* RS5: published by RS1 */
-    /* RS1 seq_cst, pairs with RS2 (seq_cst, a writer's walk). Carries the block and its place too. */
-    ilk_atomic_store(&ilk__slot_table.block_count, count + 1, memory_order_seq_cst);
-    return block;
+    /* RS1 seq_cst, pairs with RS2 (seq_cst, a walk). Carries the block and its place too. */
+    (void)ilk_atomic_compare_exchange(&ilk__slot_table.block_count, &count, count + 1, memory_order_seq_cst,
+                                      memory_order_relaxed);
+    return true;
 }
 
 static struct ilk__slot_block *find_block(void) {
-    struct ilk__walk walk = ilk__walk_blocks();
-    struct ilk__slot_block *block;
-    while ((block = ilk__next_block(&walk)) != NULL) {
-        if (take(block)) {
-            return block;
+    for (;;) {
+        const uint32_t count = ilk__block_count();
+        struct ilk__walk walk = ilk__walk_chunk(&ilk__slot_table.chunks, count);
+        struct ilk__slot_block *block;
+        while ((block = ilk__next_block(&walk)) != NULL) {
+            if (take(block)) {
+                return block;
+            }
+        }
+        if (!add_block(count)) {
+            return NULL;
         }
     }
-    if (!try_start_growing()) {
+}
+
+/* A block for the calling thread, which has none. */
+static struct ilk__slot_block *take_block(void) {
+    struct ilk__slot_block *block = find_block();
+    if (block == NULL) {
         return NULL;
     }
-    block = add_block();
-    stop_growing();
+    if (!ilk__at_thread_exit(give_back, block)) {
+        /* RS4 release, pairs with RS3: nothing of ours is in it. */
+        ilk_atomic_store(&block->taken, 0, memory_order_release);
+        return NULL;
+    }
+    if (!ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed)) { /* FN4 */
+        /* RS5 relaxed: our own, and whoever reads it of us relies on what we do ourselves. */
+        ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_FENCED, memory_order_relaxed);
+        ilk_atomic_store(&block->owner_fences, 1, memory_order_relaxed); /* RS5 */
+    }
+    ilk__set_my_slots(block);
     return block;
 }
 
@@ -107,29 +142,17 @@ struct ilk__slot_block *ilk__slots_mine(bool may_allocate) {
     if (block != &ilk__no_slots) {
         return block;
     }
-    if (!may_allocate || ilk__thread_state()->has_ended) {
+    if (!may_allocate || ilk__thread_state()->has_ended || !ilk__table_is_in_charge()) {
         return NULL;
     }
-    block = find_block();
-    if (block != NULL && !ilk__at_thread_exit(give_back, block)) {
-        /* RS4 release, pairs with RS3: nothing of ours is in it. */
-        ilk_atomic_store(&block->taken, 0, memory_order_release);
-        block = NULL;
+    /* Not in front of a handler: the child of one that forks would find the block taken, and by nobody. */
+    sigset_t before;
+    ilk__signals_hold(&before);
+    block = ilk__my_slots();
+    if (block == &ilk__no_slots) { /* no handler came just before that has taken one */
+        block = take_block();
     }
-    if (block == NULL) {
-        return NULL;
-    }
-    if (ilk__my_slots() != &ilk__no_slots) {
-        /* A signal handler came between and has taken one: it is ours, and the one that goes back at the end.
-         */
-        ilk_atomic_store(&block->taken, 0, memory_order_release); /* RS4 */
-        (void)ilk__at_thread_exit(give_back, ilk__my_slots());
-        return ilk__my_slots();
-    }
-    if (!ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed)) {            /* FN4 */
-        ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_FENCED, memory_order_relaxed); /* RS5: not used yet */
-    }
-    ilk__set_my_slots(block);
+    ilk__signals_release(&before);
     return block;
 }
 
@@ -151,16 +174,6 @@ static void give_back(void *context) {
 
 /* ---- Fork ---- */
 
-static void before_fork(void) {
-    while (!try_start_growing()) {
-        ilk__thread_yield();
-    }
-}
-
-static void after_fork_in_parent(void) {
-    stop_growing();
-}
-
 /* The other threads are gone, and what they read is read by nobody. */
 static void after_fork_in_child(void) {
     struct ilk__walk walk = ilk__walk_blocks();
@@ -173,19 +186,27 @@ static void after_fork_in_child(void) {
             ilk_atomic_store(&block->taken, 0, memory_order_relaxed); /* RS5 */
         }
     }
-    stop_growing();
 }
 
-/* Once a process: with several copies of the library the handlers of one would wait for another's. */
+/* Once a process, however many copies of the library are in it. */
 __attribute__((constructor)) static void watch_fork(void) {
     if (ilk_atomic_exchange(&ilk__slot_table.watches_fork, 1, memory_order_relaxed) == 0) { /* RS5 */
-        (void)pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+        (void)pthread_atfork(NULL, NULL, after_fork_in_child);
     }
 }
 
 /* ---- The writer's side ---- */
 
+/* The thread that lets a lock use slots has a block in the table: one without any is not the table it uses. */
+void ilk__slots_check_table(const ilk_rwlock *lock) ILK_NONBLOCKING {
+    if (ilk_atomic_load(&ilk__slot_table.block_count, memory_order_seq_cst) == 0 && /* RS2 */
+        (ilk__rwlock_look(lock) & ILK__RWLOCK_SLOTS) != 0) {
+        ilk__table_report_another(lock);
+    }
+}
+
 bool ilk__slots_hold(const ilk_rwlock *lock) {
+    ilk__slots_check_table(lock);
     const size_t number = ilk__rwlock_slot_number(lock);
     struct ilk__walk walk = ilk__walk_blocks();
     const struct ilk__slot_block *block;
@@ -206,21 +227,41 @@ static void give_time(int turn) {
     }
 }
 
+/* Between the wish and the look behind it: a fence on the owner's side too, between its freeing of the slot and
+ * its look at the wishes. Where membarrier is refused after the owner took its block, the owner is told to
+ * fence, and has heard of it by the time it could have missed the wish. */
+static void fence_against_owner(struct ilk__slot_block *block) {
+    /* RS13 acquire, pairs with RS14 (release, having told it). See there. */
+    if (ilk_atomic_load(&block->owner_fences, memory_order_acquire) != 0) {
+        ilk__fence_heavy();
+        return;
+    }
+    if (ilk__fence_everywhere_at_once()) {
+        return;
+    }
+    ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_FENCED, memory_order_relaxed); /* RS6 */
+    ilk__fence_everywhere();
+    /* RS14 release, pairs with RS13 (acquire, the next who is about to sleep).
+     * Carries: that the owner either has come through or fences.
+     * If weaker: the next relies on a fence that the owner does not make yet. */
+    ilk_atomic_store(&block->owner_fences, 1, memory_order_release);
+}
+
 /* Waits for one reader to leave its slot: spins briefly, then sleeps until the owner frees any slot. */
 static ilk_status wait_for_slot(struct ilk__slot_block *block, size_t number, const ilk_rwlock *lock,
                                 uint64_t deadline_ns) {
     ilk_status status = ILK_OK;
-    for (int turn = 0; ilk__slot_holds(block, number, lock); turn++) {
+    for (int turn = 0; ilk__slot_holds(block, number, lock);) {
         if (status == ILK_TIMEDOUT) {
             return ILK_TIMEDOUT;
         }
         if (turn < SPIN_LIMIT) {
-            give_time(turn);
+            give_time(turn++);
             continue;
         }
         /* RS6 relaxed: the heavy fence orders the wish before the look, against the owner's freeing. */
         uint32_t wishes = ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_WANTED, memory_order_relaxed);
-        ilk__fence_heavy();
+        fence_against_owner(block);
         if (ilk__slot_holds(block, number, lock)) {
             status = ilk_park_wait(&block->drain, wishes | ILK__DRAIN_WANTED, deadline_ns);
         }
@@ -228,7 +269,19 @@ static ilk_status wait_for_slot(struct ilk__slot_block *block, size_t number, co
     return ILK_OK;
 }
 
-ilk_status ilk__slots_wait_empty(const ilk_rwlock *lock, uint64_t deadline_ns) {
+/* With WRITER up: notes that readers have made without a fence, where the caller's membarrier may have been
+ * refused, are waited for; and readers fence from now on. */
+static void leave_fence_free(ilk_rwlock *lock) {
+    ilk__fence_everywhere();
+    ilk_atomic_fetch_and(&lock->word, ~ILK__RWLOCK_FENCE_FREE, memory_order_relaxed); /* RW16 */
+}
+
+ilk_status ilk__slots_wait_empty(ilk_rwlock *lock, uint64_t deadline_ns) {
+    ilk__slots_check_table(lock);
+    if ((ilk__rwlock_look(lock) & ILK__RWLOCK_FENCE_FREE) != 0 &&
+        !ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed)) { /* FN4: the caller has tried it */
+        leave_fence_free(lock);
+    }
     const size_t number = ilk__rwlock_slot_number(lock);
     struct ilk__walk walk = ilk__walk_blocks();
     struct ilk__slot_block *block;
@@ -242,9 +295,14 @@ ilk_status ilk__slots_wait_empty(const ilk_rwlock *lock, uint64_t deadline_ns) {
 }
 
 void ilk__slot_wake_slow(struct ilk__slot_block *block) ILK_NONBLOCKING {
-    ilk__fence_light();
     /* RS7 relaxed: RW12 has freed the slot before. Whoever takes the wishes down wakes. */
     uint32_t wishes = ilk_atomic_load(&block->drain, memory_order_relaxed);
+    if ((wishes & ILK__DRAIN_FENCED) != 0) {
+        /* RS12 seq_cst, pairs with FN3 (the fence of whoever is about to sleep).
+         * Forbids: we free the slot and miss the wish, while the other makes it and finds the slot taken. */
+        ilk_atomic_fence(memory_order_seq_cst);
+        wishes = ilk_atomic_load(&block->drain, memory_order_relaxed); /* RS7 */
+    }
     while ((wishes & ILK__DRAIN_WANTED) != 0) {
         if (ilk_atomic_compare_exchange(&block->drain, &wishes,
                                         wishes - ILK__DRAIN_WANTED + ILK__DRAIN_ONE_GRANTED,

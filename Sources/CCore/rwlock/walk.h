@@ -22,10 +22,13 @@ static inline struct ilk__walk ilk__walk_chunk(struct ilk__slot_chunk *chunk, ui
     return (struct ilk__walk){chunk->blocks, chunk->blocks + here, chunk, count - here};
 }
 
-static inline struct ilk__walk ilk__walk_blocks(void) {
+static inline uint32_t ilk__block_count(void) {
     /* RS2 seq_cst, pairs with RS1 (seq_cst, a new block). See the top of slots.c. */
-    uint32_t count = ilk_atomic_load(&ilk__slot_table.block_count, memory_order_seq_cst);
-    return ilk__walk_chunk(&ilk__slot_table.chunks, count);
+    return ilk_atomic_load(&ilk__slot_table.block_count, memory_order_seq_cst);
+}
+
+static inline struct ilk__walk ilk__walk_blocks(void) {
+    return ilk__walk_chunk(&ilk__slot_table.chunks, ilk__block_count());
 }
 
 static inline struct ilk__slot_block *ilk__next_block(struct ilk__walk *walk) {
@@ -33,7 +36,8 @@ static inline struct ilk__slot_block *ilk__next_block(struct ilk__walk *walk) {
         if (ILK_LIKELY(walk->left == 0)) {
             return NULL;
         }
-        *walk = ilk__walk_chunk(walk->chunk->next, walk->left);
+        /* RS9 relaxed: RS2 has carried the chunk with the count that says there is one. */
+        *walk = ilk__walk_chunk(ilk_atomic_load(&walk->chunk->next, memory_order_relaxed), walk->left);
     }
     return walk->next++;
 }
@@ -46,11 +50,11 @@ static inline bool ilk__slot_holds(const struct ilk__slot_block *block, size_t n
     return ilk__slot_names(ilk_atomic_load(&block->slots[number], memory_order_seq_cst), lock);
 }
 
-/* False if no reader of `lock` is in a slot. True if one is, or if there are too many blocks for a quick
- * look. */
+/* False if no reader of `lock`, which uses slots, is in one. True if one is, or if a longer check is needed:
+ * there are too many blocks for a quick one, or none at all (table_copies.c). */
 static inline bool ilk__slots_may_hold(const ilk_rwlock *lock) {
-    uint32_t count = ilk_atomic_load(&ilk__slot_table.block_count, memory_order_seq_cst); /* RS2 */
-    if (ILK_UNLIKELY(count > ILK__CHUNK_BLOCKS)) {
+    uint32_t count = ilk__block_count();
+    if (ILK_UNLIKELY(count - 1 >= ILK__CHUNK_BLOCKS)) {
         return true;
     }
     const size_t number = ilk__rwlock_slot_number(lock);

@@ -11,6 +11,10 @@
  * A locker that has slept does not know whether others still sleep, so it takes the mutex with the bit
  * up: a wake-up too many, never one too few. With inheritance the kernel makes the moves of a word with
  * the bit up, both ways.
+ *
+ * Fork. In the child the thread that forked has another id, and still owns what names it by the old one
+ * (threads/former.c). The bit may then stand for sleepers that do not exist: a wake-up for nobody. With
+ * inheritance see mutex_inherit_linux.c.
  */
 #include "diagnostics/misuse.h"
 #include "semaphore/mutex_inherit.h"
@@ -24,10 +28,17 @@ static const uint32_t OWNER = UINT32_C(0x3FFFFFFF); /* bit 30 is the kernel's, f
 /* Looks before sleeping: a short critical section ends meanwhile. */
 enum { SPIN_LIMIT = 64 };
 
+_Static_assert(ILK_MUTEX_FORKS == ILK__FORMER_IDS, "what the header says is what is remembered");
+
 void ilk_mutex_init(ilk_mutex *mutex, bool priority_inheritance) {
     /* MX1 relaxed: nobody else uses the mutex yet. */
     ilk_atomic_store(&mutex->word, 0, memory_order_relaxed);
     mutex->inherits = priority_inheritance && ilk__mutex_can_inherit();
+}
+
+/* Whether the word names the calling thread, whose id is `self`. */
+static bool names_me(uint32_t word, uint32_t self) ILK_NONBLOCKING {
+    return (word & OWNER) == self || ilk__thread_was(word & OWNER);
 }
 
 /* From free to ours: 0, or what the word held. */
@@ -65,7 +76,7 @@ static ilk_status lock_until(ilk_mutex *mutex, uint64_t deadline_ns, const char 
     uint32_t self = ilk__thread_id();
     uint32_t seen = take_free(mutex, self);
     for (int turn = 0; seen != 0; turn++) {
-        if ((seen & OWNER) == self) {
+        if (names_me(seen, self)) {
             ilk__misuse(call, mutex, "locked again by its owner, thread %u", (unsigned)self);
         }
         if (turn == SPIN_LIMIT || (seen & SLEEPERS) != 0) {
@@ -97,14 +108,19 @@ void ilk_mutex_unlock(ilk_mutex *mutex) {
     if (ilk_atomic_compare_exchange(&mutex->word, &seen, 0, memory_order_release, memory_order_relaxed)) {
         return;
     }
-    if ((seen & OWNER) != self) {
+    if (!names_me(seen, self)) {
         ilk__misuse("ilk_mutex_unlock", mutex, "thread %u does not own it; thread %u does (0: nobody)",
                     (unsigned)self, (unsigned)(seen & OWNER));
     }
-    if (mutex->inherits) {
+    if (mutex->inherits && (seen & OWNER) == self) {
         ilk__mutex_inherit_unlock(&mutex->word);
         return;
     }
+    const bool inherits = mutex->inherits;
     ilk_atomic_exchange(&mutex->word, 0, memory_order_release); /* MX3 */
-    ilk_park_wake(&mutex->word, 1);
+    if (inherits) {
+        ilk__mutex_inherit_former_gone();
+    } else {
+        ilk_park_wake(&mutex->word, 1);
+    }
 }

@@ -17,5 +17,7 @@ bool ilk__mutex_can_inherit(void);
 ilk_status ilk__mutex_inherit_lock(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns);
 /* Hands the mutex to the sleeper of highest priority. */
 void ilk__mutex_inherit_unlock(ILK_ATOMIC(uint32_t) * word);
+/* A mutex that the calling thread had locked before it was forked is free now: wakes who waited for that. */
+void ilk__mutex_inherit_former_gone(void);
 
 #endif

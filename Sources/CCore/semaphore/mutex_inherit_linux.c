@@ -2,6 +2,11 @@
  *
  * Priority inheritance through FUTEX_LOCK_PI2, whose deadline is on the monotonic clock, or on kernels
  * before 5.14 FUTEX_LOCK_PI, whose deadline is on the wall clock and is worked out anew for each wait.
+ *
+ * Fork. In the child, a mutex that the forking thread owns names the thread of the parent: the kernel would
+ * lend the parent's thread the priority, and refuse to hand over. So who waits for one of those does not wait
+ * in the kernel's queue of the mutex but for an event of the process (`former_ends`), without inheritance;
+ * its owner sets the word to 0 and raises the event. From then on the mutex is as any other.
  */
 #include "semaphore/mutex_inherit.h"
 #include "threads/port.h"
@@ -10,8 +15,10 @@
 
 #include "diagnostics/misuse.h"
 #include "threads/clock.h"
+#include "threads/identity.h"
 #include <errno.h>
 #include <interlock/deadline.h>
+#include <interlock/park.h>
 #include <linux/futex.h>
 #include <stddef.h>
 #include <string.h>
@@ -49,7 +56,41 @@ static int lock_once(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns) {
     return syscall(SYS_futex, word, FUTEX_LOCK_PI | FUTEX_PRIVATE_FLAG, 0, &wall, NULL, 0) == 0 ? 0 : errno;
 }
 
+/* How many mutexes the first thread of a forked process has given up that it had locked before; wraps. */
+static ILK_ATOMIC(uint32_t) former_ends;
+
+/* Whether a thread owns the mutex that was called so before this process was forked. */
+static bool has_former_owner(ILK_ATOMIC(uint32_t) * word) {
+    /* MX7 relaxed: a former id changes to 0 and never comes back; ordered by MX8. */
+    return ilk__thread_id_is_former(ilk_atomic_load(word, memory_order_relaxed) & FUTEX_TID_MASK);
+}
+
+/* Waits until the mutex is no former owner's. */
+static ilk_status wait_for_former_owner(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns) {
+    for (;;) {
+        /* MX8 acquire, pairs with MX9 (release, giving one up).
+         * Carries: the word at 0.
+         * If weaker: we read the word as it was before, and sleep for an event that has been. */
+        uint32_t ends = ilk_atomic_load(&former_ends, memory_order_acquire);
+        if (!has_former_owner(word)) {
+            return ILK_OK;
+        }
+        if (ilk_park_wait(&former_ends, ends, deadline_ns) == ILK_TIMEDOUT) {
+            return has_former_owner(word) ? ILK_TIMEDOUT : ILK_OK;
+        }
+    }
+}
+
+void ilk__mutex_inherit_former_gone(void) {
+    /* MX9 release, pairs with MX8. See there. */
+    ilk_atomic_fetch_add(&former_ends, 1, memory_order_release);
+    ilk_park_wake(&former_ends, ILK_PARK_ALL);
+}
+
 ilk_status ilk__mutex_inherit_lock(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns) {
+    if (wait_for_former_owner(word, deadline_ns) == ILK_TIMEDOUT) {
+        return ILK_TIMEDOUT;
+    }
     for (;;) {
         int error = lock_once(word, deadline_ns);
         switch (error) {

@@ -24,4 +24,8 @@ void ilk__mutex_inherit_unlock(ILK_ATOMIC(uint32_t) * word) {
     abort();
 }
 
+void ilk__mutex_inherit_former_gone(void) {
+    abort();
+}
+
 #endif

@@ -4,15 +4,21 @@
  * <interlock/inline/semaphore.h>.
  *
  * The protocol
- *   - Whoever changes the queue holds the queue lock, two bits of the word (park/queue_lock.h).
- *   - HAS_WAITERS is up exactly while the queue is not empty, and then there are no permits: so no
- *     fast path can take one past the line, and every signal comes here.
- *   - A signal takes the first waiters out, releases the queue in the same step that adds the permits
- *     left over, and only then tells the waiters: they may free the semaphore (guarantee D).
+ *   - A thread that joins or leaves the queue for itself takes the queue lock, two bits of the word
+ *     (park/queue_lock.h), and may have to wait for it.
+ *   - HAS_WAITERS is up while the queue is not empty, and changes under the queue lock. While it is up no
+ *     permit is taken from the word: what is there belongs to the line. So every signal comes here.
+ *   - A signal waits for nothing. Where the queue is free it takes it and settles. Where another thread has
+ *     the queue, it adds its permits to the word alone; that thread's release of the queue then fails, and
+ *     it hands them over.
+ *   - settle() hands the permits there are to the first waiters, releases the queue in the same step that
+ *     leaves the other permits, and only then tells the served: they may free the semaphore (guarantee D).
  * Must not happen
  *   - A permit added on the fast path beside a waiter that is queueing: the waiter's step that raises
  *     HAS_WAITERS is a compare-and-swap from a word without permits, and the signal's one from a word
- *     without HAS_WAITERS; one of them fails and looks again.
+ *     without HAS_WAITERS; one of them fails and starts anew.
+ *   - A permit lies in the word beside a line and an unlocked queue: the queue is released only by a step
+ *     from a word whose permits have been handed over as far as the line goes.
  */
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
@@ -45,11 +51,17 @@ static uint32_t permits_in(uint32_t word) {
     return word / ILK__SEMAPHORE_ONE_PERMIT;
 }
 
-/* Takes a permit that is there, also while observed. */
+ILK_COLD ILK_NORETURN static void refuse_permits(const ilk_semaphore *semaphore, uint32_t permits,
+                                                 uint32_t there) {
+    ilk__misuse("ilk_semaphore_signal", semaphore, "%u permits more than the %u there; the most is %u",
+                (unsigned)permits, (unsigned)there, (unsigned)ILK_SEMAPHORE_MAX);
+}
+
+/* Takes a permit that is there and not the line's, also while observed. */
 static bool take_if_there(ilk_semaphore *semaphore) ILK_NONBLOCKING {
     uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
-    while ((word & ILK__SEMAPHORE_PERMITS) != 0) {
-        /* SE4 acquire, pairs with SE3 and QL3 (release, giving permits). As SE2. */
+    while ((word & ILK__SEMAPHORE_PERMITS) != 0 && (word & ILK__SEMAPHORE_HAS_WAITERS) == 0) {
+        /* SE4 acquire, pairs with SE3, SE8 and QL3 (release, giving permits). As SE2. */
         if (ilk_atomic_compare_exchange_weak(&semaphore->word, &word, word - ILK__SEMAPHORE_ONE_PERMIT,
                                              memory_order_acquire, memory_order_relaxed)) {
             return true;
@@ -63,10 +75,61 @@ static bool has_line(const ilk_semaphore *semaphore) {
     return (word & ILK__SEMAPHORE_HAS_WAITERS) != 0;
 }
 
-/* Joins the line, or takes a permit that came meanwhile: true when taken. */
-static bool take_or_enqueue(ilk_semaphore *semaphore, struct ilk__waiter *self) {
-    ilk__queue_lock(&semaphore->word);
-    uint32_t seen = ilk__queue_look(&semaphore->word);
+TAILQ_HEAD(served_list, ilk__waiter);
+
+/* With the queue lock held, and `seen` what the word held then: adds `permits`, hands over what there is,
+ * releases the queue lock, and wakes. `self`, if not NULL, is the caller's own waiter, which needs no
+ * wake-up. */
+static void settle(ilk_semaphore *semaphore, uint32_t seen, uint32_t permits, struct ilk__waiter *self) {
+    struct served_list served = TAILQ_HEAD_INITIALIZER(served);
+    uint32_t served_count = 0;
+    struct ilk__waiter *waiter, *following;
+    uint32_t next;
+    ilk_plain_write(&semaphore->waiters, sizeof semaphore->waiters);
+    do {
+        uint64_t there = (uint64_t)permits_in(seen) + permits;
+        /* Fewer than before only for a first waiter: a permit it saw was taken before its line began. */
+        while (served_count > there) {
+            waiter = TAILQ_LAST(&served, served_list);
+            TAILQ_REMOVE(&served, waiter, link);
+            TAILQ_INSERT_HEAD(&semaphore->waiters, waiter, link);
+            waiter->queued = true;
+            semaphore->waiter_count++;
+            served_count--;
+        }
+        while (served_count < there && semaphore->waiter_count > 0) {
+            waiter = TAILQ_FIRST(&semaphore->waiters);
+            TAILQ_REMOVE(&semaphore->waiters, waiter, link);
+            TAILQ_INSERT_TAIL(&served, waiter, link);
+            waiter->queued = false;
+            semaphore->waiter_count--;
+            served_count++;
+        }
+        if (there - served_count > ILK_SEMAPHORE_MAX) {
+            refuse_permits(semaphore, permits - served_count, permits_in(seen));
+        }
+        next =
+            (seen & ILK__SEMAPHORE_OBSERVED) + (uint32_t)(there - served_count) * ILK__SEMAPHORE_ONE_PERMIT;
+        if (semaphore->waiter_count > 0) {
+            next |= ILK__SEMAPHORE_HAS_WAITERS;
+        }
+    } while (!ilk__queue_unlock(&semaphore->word, &seen, next));
+    TAILQ_FOREACH_SAFE(waiter, &served, link, following) {
+        if (waiter == self) {
+            /* SE7 relaxed: only this thread reads it. */
+            ilk_atomic_store(&waiter->granted, 1, memory_order_relaxed);
+        } else {
+            ilk__waiter_grant(waiter);
+        }
+    }
+}
+
+/* Joins the line, and takes a permit that came meanwhile. ILK_TIMEDOUT: not even in line. */
+static ilk_status enqueue_until(ilk_semaphore *semaphore, struct ilk__waiter *self, uint64_t deadline_ns) {
+    uint32_t seen;
+    if (ilk__queue_lock_until(&semaphore->word, deadline_ns, &seen) != ILK_OK) {
+        return ILK_TIMEDOUT;
+    }
     ilk_plain_write(&semaphore->waiters, sizeof semaphore->waiters);
     if ((seen & ILK__SEMAPHORE_HAS_WAITERS) == 0) {
         TAILQ_INIT(&semaphore->waiters);
@@ -75,28 +138,14 @@ static bool take_or_enqueue(ilk_semaphore *semaphore, struct ilk__waiter *self) 
     TAILQ_INSERT_TAIL(&semaphore->waiters, self, link);
     semaphore->waiter_count++;
     self->queued = true;
-    for (;;) {
-        uint32_t state = seen & ~ILK__QUEUE_BITS;
-        bool there = permits_in(state) > 0;
-        if (there && self->queued) {
-            TAILQ_REMOVE(&semaphore->waiters, self, link);
-            semaphore->waiter_count--;
-            self->queued = false;
-        } else if (!there && !self->queued) {
-            TAILQ_INSERT_TAIL(&semaphore->waiters, self, link);
-            semaphore->waiter_count++;
-            self->queued = true;
-        }
-        uint32_t next = there ? state - ILK__SEMAPHORE_ONE_PERMIT : state | ILK__SEMAPHORE_HAS_WAITERS;
-        if (ilk__queue_unlock(&semaphore->word, &seen, next)) {
-            return there;
-        }
-    }
+    settle(semaphore, seen, 0, self);
+    return ILK_OK;
 }
 
 /* Leaves the line when time is up: false when a permit has been handed over already. */
 static bool leave_line(ilk_semaphore *semaphore, struct ilk__waiter *self) {
-    ilk__queue_lock(&semaphore->word);
+    uint32_t seen;
+    ilk__queue_lock(&semaphore->word, &seen);
     ilk_plain_write(&semaphore->waiters, sizeof semaphore->waiters);
     bool was_queued = self->queued;
     if (was_queued) {
@@ -104,15 +153,7 @@ static bool leave_line(ilk_semaphore *semaphore, struct ilk__waiter *self) {
         semaphore->waiter_count--;
         self->queued = false;
     }
-    bool is_empty = semaphore->waiter_count == 0;
-    uint32_t seen = ilk__queue_look(&semaphore->word);
-    uint32_t next;
-    do {
-        next = seen & ~ILK__QUEUE_BITS;
-        if (is_empty) {
-            next &= ~ILK__SEMAPHORE_HAS_WAITERS;
-        }
-    } while (!ilk__queue_unlock(&semaphore->word, &seen, next));
+    settle(semaphore, seen, 0, NULL);
     return was_queued;
 }
 
@@ -124,11 +165,12 @@ static ilk_status wait_slow(ilk_semaphore *semaphore, uint64_t deadline_ns) {
         pause_before_look(turn);
     }
     struct ilk__waiter self = {.kind = 0};
-    if (take_or_enqueue(semaphore, &self)) {
-        return ILK_OK;
+    if (enqueue_until(semaphore, &self, deadline_ns) != ILK_OK) {
+        return ILK_TIMEDOUT;
     }
     /* Whoever is next may be on this very core, and runs when we give it away; asleep, each would have to be
-     * woken for its turn. SE6 relaxed: a hint; WT1 decides. */
+     * woken for its turn. */
+    /* SE6 relaxed: a hint; WT1 decides. */
     for (int turn = 0; turn < SPIN_LIMIT && ilk_atomic_load(&self.granted, memory_order_relaxed) == 0;
          turn++) {
         ilk__thread_yield();
@@ -179,46 +221,31 @@ void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t permits) {
     if (permits == 0) {
         return;
     }
-    ilk__queue_lock(&semaphore->word);
-    ilk_plain_write(&semaphore->waiters, sizeof semaphore->waiters);
-    uint32_t seen = ilk__queue_look(&semaphore->word);
-    TAILQ_HEAD(, ilk__waiter) served = TAILQ_HEAD_INITIALIZER(served);
-    uint32_t left = permits;
-    if ((seen & ILK__SEMAPHORE_HAS_WAITERS) != 0) {
-        while (left > 0 && semaphore->waiter_count > 0) {
-            struct ilk__waiter *first = TAILQ_FIRST(&semaphore->waiters);
-            TAILQ_REMOVE(&semaphore->waiters, first, link);
-            semaphore->waiter_count--;
-            first->queued = false;
-            TAILQ_INSERT_TAIL(&served, first, link);
-            left--;
+    uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
+    for (;;) {
+        if ((word & ILK__SEMAPHORE_HAS_WAITERS) == 0 || (word & ILK__QUEUE_LOCKED) != 0) {
+            if (permits > ILK_SEMAPHORE_MAX - permits_in(word)) {
+                refuse_permits(semaphore, permits, permits_in(word));
+            }
+            /* SE8 release, pairs with SE2 and SE4 (acquire, taking) and QL3. As SE3, where there is no line,
+             * or where the thread that has the queue hands the permits over. */
+            if (ilk_atomic_compare_exchange_weak(&semaphore->word, &word,
+                                                 word + permits * ILK__SEMAPHORE_ONE_PERMIT,
+                                                 memory_order_release, memory_order_relaxed)) {
+                return;
+            }
+        } else if (ilk__queue_try_lock(&semaphore->word, &word)) {
+            settle(semaphore, word, permits, NULL);
+            return;
         }
-    }
-    bool is_empty = semaphore->waiter_count == 0;
-    uint32_t next;
-    do {
-        if (left > ILK_SEMAPHORE_MAX - permits_in(seen)) {
-            ilk__misuse("ilk_semaphore_signal", semaphore,
-                        "%u permits more than the %u there; the most is %u", (unsigned)left,
-                        (unsigned)permits_in(seen), (unsigned)ILK_SEMAPHORE_MAX);
-        }
-        next = (seen & ~ILK__QUEUE_BITS) + left * ILK__SEMAPHORE_ONE_PERMIT;
-        if (is_empty) {
-            next &= ~ILK__SEMAPHORE_HAS_WAITERS;
-        }
-    } while (!ilk__queue_unlock(&semaphore->word, &seen, next));
-    struct ilk__waiter *waiter, *following;
-    TAILQ_FOREACH_SAFE(waiter, &served, link, following) {
-        ilk__waiter_grant(waiter);
     }
 }
 
 int64_t ilk_semaphore_value(ilk_semaphore *semaphore) {
-    ilk__queue_lock(&semaphore->word);
-    ilk_plain_read(&semaphore->waiters, sizeof semaphore->waiters);
-    uint32_t seen = ilk__queue_look(&semaphore->word);
+    uint32_t seen;
+    ilk__queue_lock(&semaphore->word, &seen);
     int64_t waiting = (seen & ILK__SEMAPHORE_HAS_WAITERS) != 0 ? (int64_t)semaphore->waiter_count : 0;
-    while (!ilk__queue_unlock(&semaphore->word, &seen, seen & ~ILK__QUEUE_BITS)) {
-    }
-    return (int64_t)permits_in(seen) - waiting;
+    int64_t value = (int64_t)permits_in(seen) - waiting;
+    settle(semaphore, seen, 0, NULL);
+    return value;
 }

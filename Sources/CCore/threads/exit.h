@@ -9,9 +9,9 @@
 #include <stdbool.h>
 
 /* Runs `hook(context)` when the calling thread ends, after its own code and among the destructors of
- * thread-specific data, in no given order with those. One hook a thread: a second call replaces it,
- * NULL takes it back. A hook may register again; it is called again, PTHREAD_DESTRUCTOR_ITERATIONS
- * times at most. False when the system has no memory or key left. */
+ * thread-specific data, in no given order with those. One hook a process, and one context a thread: a second
+ * call replaces it, NULL takes it back. A hook may register again; it is called again,
+ * PTHREAD_DESTRUCTOR_ITERATIONS times at most. False when the system has no memory or key left. */
 bool ilk__at_thread_exit(void (*hook)(void *context), void *context);
 
 #endif

@@ -8,18 +8,13 @@
 
 #if ILK__PORT_LINUX
 
-#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 static __thread uint32_t kept_id __attribute__((tls_model("initial-exec")));
 
-static void forget_in_child(void) {
+void ilk__thread_id_forget(void) {
     kept_id = 0;
-}
-
-__attribute__((constructor)) static void watch_fork(void) {
-    (void)pthread_atfork(NULL, NULL, forget_in_child);
 }
 
 /* One system call in a thread's life, and an initial-exec variable. */
@@ -27,6 +22,7 @@ ILK_TRUSTED_NONBLOCKING_BEGIN
 uint32_t ilk__thread_id(void) ILK_NONBLOCKING {
     if (kept_id == 0) {
         kept_id = (uint32_t)syscall(SYS_gettid);
+        ilk__thread_id_is_new(kept_id);
     }
     return kept_id;
 }

@@ -5,7 +5,7 @@
  */
 #include "threads/native.h"
 
-#include "threads/clock.h"
+#include "threads/condition.h"
 #include <errno.h>
 #include <interlock/deadline.h>
 #include <stdlib.h>
@@ -26,11 +26,7 @@ void ilk__native_mutex_unlock(ilk__native_mutex *mutex) {
 }
 
 void ilk__native_condition_init(ilk__native_condition *condition) {
-    pthread_condattr_t attributes;
-    check(pthread_condattr_init(&attributes));
-    check(pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC));
-    check(pthread_cond_init(condition, &attributes));
-    check(pthread_condattr_destroy(&attributes));
+    check(ilk__condition_prepare(condition));
 }
 
 void ilk__native_condition_destroy(ilk__native_condition *condition) {
@@ -46,8 +42,7 @@ bool ilk__native_condition_wait(ilk__native_condition *condition, ilk__native_mu
     if (deadline_ns == ILK_FOREVER) {
         error = pthread_cond_wait(condition, mutex);
     } else {
-        struct timespec deadline = ilk__clock_timespec(deadline_ns);
-        error = pthread_cond_timedwait(condition, mutex, &deadline);
+        error = ilk__condition_wait_until(condition, mutex, deadline_ns);
     }
     check(pthread_setcancelstate(previous, &previous));
     if (error != ETIMEDOUT) {

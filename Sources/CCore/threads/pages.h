@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one door to memory that never goes back: whole pages from the system, zeroed. For tables that grow
- * in places where malloc may not be called.
+ * The one port to whole pages from the system, zeroed. For tables that grow in places where malloc may not be
+ * called.
  */
 #ifndef INTERLOCK_THREADS_PAGES_H
 #define INTERLOCK_THREADS_PAGES_H
@@ -11,5 +11,8 @@
 /* Zeroed memory of at least `size` bytes at the start of a page; NULL if there is none. Safe in signal
  * handlers. */
 void *ilk__pages_allocate(size_t size);
+
+/* Gives back what ilk__pages_allocate(size) has answered. Safe in signal handlers. */
+void ilk__pages_give_back(void *pages, size_t size);
 
 #endif

@@ -13,13 +13,18 @@
 #define ILK__PORT_LINUX 0
 #endif
 
-/* Unique symbols of GNU systems. The explorer, which has one copy of everything and puts plain variables
- * back between its runs, defines ILK_MODEL. */
-#if defined(__gnu_linux__) && !defined(ILK_MODEL)
-#define ILK__PORT_UNIQUE_SYMBOLS 1
+/* Objects in the ELF format: assembly places symbols, and program headers list what is loaded. Not the
+ * explorer, which has one copy of everything, puts plain variables back between its runs, and defines
+ * ILK_MODEL. */
+#if ILK__PORT_LINUX && !defined(ILK_MODEL)
+#define ILK__PORT_ELF 1
 #else
-#define ILK__PORT_UNIQUE_SYMBOLS 0
+#define ILK__PORT_ELF 0
 #endif
+
+/* What assembly and C share of rwlock/table.h. */
+#define ILK__TABLE_ROLE_OFFSET 8200
+#define ILK__TABLE_NOTE_TYPE 1
 
 #if ILK__PORT_LINUX && !defined(ILK_PARK_BACKEND_PTHREAD)
 #define ILK__PARK_FUTEX 1

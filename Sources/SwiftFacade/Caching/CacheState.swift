@@ -8,13 +8,15 @@
 
 /// Values, their order of use and their ages; and the flights.
 struct CacheState<Key: Hashable & Sendable, Value: Sendable> {
-    private final class Entry {
+    /// A value and its key. What is taken out is handed back whole, so that not even the key is released under the
+    /// cache's lock.
+    final class Entry {
         let key: Key
         let value: Value
         let born: Duration
         // The dictionary holds the entries, so their links need not.
-        unowned(unsafe) var older: Entry?
-        unowned(unsafe) var newer: Entry?
+        fileprivate unowned(unsafe) var older: Entry?
+        fileprivate unowned(unsafe) var newer: Entry?
 
         init(_ key: Key, _ value: Value, born: Duration) {
             self.key = key
@@ -39,55 +41,54 @@ struct CacheState<Key: Hashable & Sendable, Value: Sendable> {
 
     var count: Int { entries.count }
 
-    /// The value of `key` unless it is too old; it is the one used last now.
-    mutating func value(forKey key: Key, at time: Duration) -> Value? {
-        guard let entry = entries[key], !isExpired(entry, at: time) else { return nil }
+    /// The value of `key`, which is the one asked for last now; or the one that was too old and has been taken out.
+    mutating func value(forKey key: Key, at time: Duration) -> (kept: Value?, expired: Entry?) {
+        guard let entry = entries[key] else { return (nil, nil) }
+        if isExpired(entry, at: time) { return (nil, take(key)) }
         if newest !== entry {
             unlink(entry)
             link(entry)
         }
-        return entry.value
+        return (entry.value, nil)
     }
 
-    /// Keeps a value; hands back one that had to go, which may be that very one.
-    mutating func insert(_ value: Value, forKey key: Key, at time: Duration) -> Value? {
-        guard capacity > 0 else { return value }
-        // One that was too old to count.
-        let replaced = take(key)
+    /// Keeps a value for a key that has none; hands back one that had to go, which may be that very one.
+    mutating func insert(_ value: Value, forKey key: Key, at time: Duration) -> Entry? {
+        guard capacity > 0 else { return Entry(key, value, born: time) }
+        assert(entries[key] == nil, "whoever computes or replaces a value has taken the old one out")
         let evicted = entries.count == capacity ? oldest.flatMap { take($0.key) } : nil
         let entry = Entry(key, value, born: time)
         entries[key] = entry
         link(entry)
-        return replaced ?? evicted
+        return evicted
     }
 
     /// Takes the value of `key` out, also one that is too old to count.
-    mutating func remove(_ key: Key, at time: Duration) -> (value: Value, isExpired: Bool)? {
-        guard let entry = entries[key], let value = take(key) else { return nil }
-        return (value, isExpired(entry, at: time))
+    mutating func remove(_ key: Key, at time: Duration) -> (entry: Entry, isExpired: Bool)? {
+        take(key).map { ($0, isExpired($0, at: time)) }
     }
 
-    mutating func removeAll() -> [Value] {
-        let values = entries.values.map(\.value)
+    mutating func removeAll() -> [Entry] {
+        let all = Array(entries.values)
         entries = [:]
         oldest = nil
         newest = nil
-        return values
+        return all
     }
 
-    mutating func removeExpired(at time: Duration) -> [Value] {
+    mutating func removeExpired(at time: Duration) -> [Entry] {
         entries.values.filter { isExpired($0, at: time) }.compactMap { take($0.key) }
     }
 
     private func isExpired(_ entry: Entry, at time: Duration) -> Bool {
         guard let maximumAge else { return false }
-        return time - entry.born >= maximumAge
+        return time - entry.born > maximumAge
     }
 
-    private mutating func take(_ key: Key) -> Value? {
+    private mutating func take(_ key: Key) -> Entry? {
         guard let entry = entries.removeValue(forKey: key) else { return nil }
         unlink(entry)
-        return entry.value
+        return entry
     }
 
     private mutating func link(_ entry: Entry) {

@@ -76,7 +76,30 @@ enum FlightWaits {
         fileprivate let to: AnyFlight
     }
 
-    /// Notes that the current computation, if this is inside one, will wait for `flight`; throws if `flight` waits
+    /// Runs `body` as a part of a computation; as a part of none where `flight` is nil.
+    ///
+    /// The runtime hands ``current`` on to tasks. Whoever hands a closure to another thread and waits for it does so
+    /// by this.
+    static func inside<Result, Failure: Error>(
+        _ flight: AnyFlight?,
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        guard let flight else { return try body() }
+        // `withValue` forgets the error's type.
+        return try $current.withValue(flight) { () -> Swift.Result<Result, Failure> in
+            do throws(Failure) { return .success(try body()) } catch { return .failure(error) }
+        }.get()
+    }
+
+    /// Registers that the current computation, if this is inside one, waits for one that it starts itself and that
+    /// waits for nothing yet.
+    static func begin(starting flight: AnyFlight) -> Edge? {
+        guard let current else { return nil }
+        lock.withWriteLock { _ in current.waitsFor.append(flight) }
+        return Edge(from: current, to: flight)
+    }
+
+    /// Registers that the current computation, if this is inside one, will wait for `flight`; throws if `flight` waits
     /// for the current one already. Give the edge to ``end(_:)``.
     static func begin(_ flight: AnyFlight, _ key: any Hashable & Sendable) throws(CircularComputation)
         -> Edge?

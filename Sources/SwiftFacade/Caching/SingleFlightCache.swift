@@ -38,15 +38,20 @@
 /// who waited has been. Its result is dropped then.
 ///
 /// **Limits.** With more values than `capacity` the one that has not been asked for the longest goes. A value
-/// older than `maximumAge` counts as missing. No timer runs: a value that is too old takes its room until it is
-/// asked for, makes room for others, or ``removeExpired()`` is called.
+/// older than `maximumAge` counts as missing. No timer runs: a value that is too old takes its room until
+/// somebody asks for it, it is the one that has to make room, or ``removeExpired()`` is called.
 ///
 /// **Computations that ask for each other's values** in a circle would wait for ever; the question that would
-/// close the circle throws ``CircularComputation`` instead, across caches too.
+/// close the circle throws ``CircularComputation`` instead, across caches too, whether it blocks or suspends.
+/// For that a question must be known to be part of a computation. It is where it is asked on the computation's
+/// own thread or task, in a task started there (not by `Task.detached`), in a closure given to
+/// `concurrentMap`, or in one given to `GCD.run` and awaited. A circle that leads through another thread or
+/// queue, for which a computation waits by other means, is not seen and waits for ever.
 ///
-/// Every method is thread-safe. Each takes the cache's lock for some instructions, never while a computation
-/// runs. Keys' `==` and `hash(into:)` run under that lock and must not call the cache; values are released
-/// outside it. What a computation did is visible to everyone it answers.
+/// Every method is thread-safe. Each takes the cache's lock for a step or as many as its complexity says, never
+/// while a computation runs, so that it blocks for as long at most. Keys' `==` and `hash(into:)` run under that
+/// lock and must not call the cache; keys and values are released outside it. What a computation did is visible to
+/// everyone it answers.
 public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let state: ReadWriteLock<CacheState<Key, Value>>
     /// The time since the cache was made, by its clock.
@@ -54,7 +59,8 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
 
     /// How many values are kept at most.
     public let capacity: Int
-    /// How long a value is kept, from the end of its computation; `nil` for as long as there is room.
+    /// How long a value counts, from the end of its computation: at that age it does, older it does not. `nil` for
+    /// as long as there is room.
     public let maximumAge: Duration?
 
     /// An empty cache.
@@ -137,21 +143,26 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
             defer { FlightWaits.end(edge) }
             return try flight.block().get()
         case .start(let flight):
-            let result = FlightWaits.$current.withValue(flight) { Result { try compute() } }
+            // A computation waits for one that it runs itself as it does for another's.
+            let edge = FlightWaits.begin(starting: flight)
+            defer { FlightWaits.end(edge) }
+            let result = FlightWaits.inside(flight) { Result { try compute() } }
             finish(flight, key, result)
             return try result.get()
         }
     }
 
-    /// The value of `key` if it is kept; computes nothing. Counts as asking for it.
+    /// The value of `key` if it is kept; computes nothing. Counts as asking for it: one that is too old goes.
     public func cachedValue(forKey key: Key) -> Value? {
         let time = age()
-        return state.withWriteLock { $0.value(forKey: key, at: time) }
+        let (kept, expired) = state.withWriteLock { $0.value(forKey: key, at: time) }
+        withExtendedLifetime(expired) {}
+        return kept
     }
 
     // MARK: Changing
 
-    /// Keeps `value` for `key`, as if it had just been computed.
+    /// Keeps `value` for `key`, as if it had just been computed. O(1) and one key's hashing.
     ///
     /// A computation under way still answers those who wait for it, but its value is not kept.
     ///
@@ -165,10 +176,10 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
             return (old, state.insert(value, forKey: key, at: time))
         }
         withExtendedLifetime(evicted) {}
-        return old.flatMap { $0.isExpired ? nil : $0.value }
+        return old.flatMap { $0.isExpired ? nil : $0.entry.value }
     }
 
-    /// Forgets the value of `key`. Whoever asks next has it computed anew.
+    /// Forgets the value of `key`. Whoever asks next has it computed anew. O(1) and one key's hashing.
     ///
     /// A computation under way still answers those who wait for it, but its value is not kept: it may have
     /// begun with what has just become wrong.
@@ -181,7 +192,7 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
             state.flights[key] = nil
             return state.remove(key, at: time)
         }
-        return old.flatMap { $0.isExpired ? nil : $0.value }
+        return old.flatMap { $0.isExpired ? nil : $0.entry.value }
     }
 
     /// Forgets every value, as ``removeValue(forKey:)`` does. O(*n*).
@@ -193,7 +204,7 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
         withExtendedLifetime(removed) {}
     }
 
-    /// Forgets the values that are older than ``maximumAge``. O(*n*).
+    /// Forgets the values that are older than ``maximumAge``; those that are just as old stay. O(*n*).
     ///
     /// - Returns: How many there were.
     @discardableResult
@@ -217,17 +228,20 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
     }
 
     private func ask(_ key: Key, at time: Duration, startsIfMissing: Bool) -> Answer {
-        state.withWriteLock { state in
-            if let value = state.value(forKey: key, at: time) { return .kept(value) }
-            guard startsIfMissing else { return .nothing }
+        let (answer, expired) = state.withWriteLock { state -> (Answer, CacheState<Key, Value>.Entry?) in
+            let (kept, expired) = state.value(forKey: key, at: time)
+            if let kept { return (.kept(kept), nil) }
+            guard startsIfMissing else { return (.nothing, expired) }
             if let flight = state.flights[key] {
                 flight.waiters += 1
-                return .join(flight)
+                return (.join(flight), expired)
             }
             let flight = Flight<Value>()
             state.flights[key] = flight
-            return .start(flight)
+            return (.start(flight), expired)
         }
+        withExtendedLifetime(expired) {}
+        return answer
     }
 
     private func wait(for flight: Flight<Value>, _ key: Key) async throws -> Value {
@@ -280,7 +294,7 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
 
     private func finish(_ flight: Flight<Value>, _ key: Key, _ result: Result<Value, any Error>) {
         let time = age()
-        let evicted = state.withWriteLock { state -> Value? in
+        let evicted = state.withWriteLock { state -> CacheState<Key, Value>.Entry? in
             // Otherwise it was given up, or what it computes has been overtaken.
             guard state.flights[key] === flight else { return nil }
             state.flights[key] = nil

@@ -15,14 +15,14 @@ public final class ChangeSubscription: Sendable {
         cancel()
     }
 
-    /// Ends the delivery. Thread-safe; twice does nothing more.
+    /// Ends the delivery. Thread-safe; twice does nothing more. Waits for nobody: it may be called anywhere, also from
+    /// inside a closure of the collection.
     ///
     /// On return nothing further is taken up for delivery. An announcement whose handler is running, on
-    /// another thread, may be finishing.
-    ///
-    /// - Precondition: Not called from inside a closure of the collection, whose lock it takes.
+    /// another thread or around this call, may be finishing. Otherwise the handler has been released, and with it what
+    /// it had not heard yet.
     public func cancel() {
-        // Taken out under the lock and called outside: ending takes the collection's lock.
+        // Taken out under the lock and called outside: ending releases the handler, which is foreign code.
         let end = end.withWriteLock { end in
             defer { end = nil }
             return end

@@ -31,10 +31,11 @@ extension SafeArray {
 
         private func replace(_ index: Int, _ count: Int, with new: [Element], in elements: inout [Element]) {
             guard index >= 0, index <= elements.count - count else {
+                let (end, overflows) = index.addingReportingOverflow(count)
                 misuse(
                     "SafeArray<\(Element.self)>.Change.apply(to:)",
                     nil,
-                    "of \(elements.count) elements, those at \(index)..<\(index + count) are not there to be changed"
+                    "of \(elements.count) elements, those at \(index)..<\(overflows ? .max : end) are not there to be changed"
                 )
             }
             elements.replaceSubrange(index..<index + count, with: new)
@@ -49,7 +50,7 @@ extension SafeArray.Change: Hashable where Element: Hashable {}
 extension SafeArray where Element: Sendable {
     /// Announces every change from now on, in order, by calling `handler` on `queue`.
     ///
-    /// A change is announced after it has become visible, outside the lock: `handler` may read and change
+    /// A change is announced outside the lock, and who hears of it sees it: `handler` may read and change
     /// the array. Handlers of one subscription run one at a time, also on a concurrent queue. What
     /// ``withWriteLock(_:)`` and the verbs with closures did is announced as one replacement; a change
     /// that left everything equal is not announced where elements are `Equatable`.
@@ -61,37 +62,39 @@ extension SafeArray where Element: Sendable {
     ///   - queue: Where to call. The main queue drains only in a program that runs it: an `async` main,
     ///     `dispatchMain()` or a run loop.
     ///   - handler: Called with each change.
-    /// - Returns: The subscription; the announcements end when it is cancelled or released.
+    /// - Returns: The subscription; the announcements end when it is cancelled or released, which may be done anywhere.
     public func changes(
         deliverOn queue: DispatchQueue = .main,
         _ handler: @escaping @Sendable (Change) -> Void
     ) -> ChangeSubscription {
-        subscribe(ChangeMailbox(queue: queue, handler: handler))
+        subscribe(queue, handler)
     }
 
-    /// Every change from now on, as an asynchronous sequence. It does not end by itself: leave the loop,
-    /// or cancel its task.
+    /// Every change from now on, in order, as an asynchronous sequence. It ends when the task is cancelled, and, after
+    /// the last change, when the array is gone; leaving the loop and the sequence ends it too.
     ///
-    /// Changes are kept until they are asked for; a consumer that is slower than the writers for ever
-    /// needs memory for ever.
+    /// Writers keep each change and wake the consumer. Comparing and delivering are done by the consumer, so that no
+    /// writer works for another. Each change goes to one consumer of a sequence; take a sequence for each who wants
+    /// all of them. Changes are kept until they are asked for: a consumer that is always slower than the writers needs
+    /// more and more memory.
     public var changesSequence: AsyncStream<Change> {
         makeChangesSequence()
     }
 }
 
 extension SafeArray: ChangeSource {
-    func whileSettled<Result>(_ body: () -> Result) -> Result {
-        let section = storage.lockForReading("changes")
-        defer { storage.unlockForReading(section) }
-        return body()
-    }
-
-    func announcement(of change: Change) -> Change? {
+    static func announcement(of change: Change) -> Change? {
         change.withoutEqualEnds
     }
 
     func updateObservers(_ body: (Observers?) -> Observers?) {
-        storage.write("changes(deliverOn:)") { $0.observers = body($0.observers) }
+        // Handlers of the caller's hang on them: released after the lock.
+        var before: Observers?
+        storage.write("changes(deliverOn:)") { state in
+            before = state.observers
+            state.observers = body(before)
+        }
+        withExtendedLifetime(before) {}
     }
 }
 

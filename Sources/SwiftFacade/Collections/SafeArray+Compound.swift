@@ -72,10 +72,11 @@ extension SafeArray {
     @inlinable
     @discardableResult
     public func append<Failure: Error>(
-        _ element: __owned Element,
+        _ element: consuming Element,
         unless predicate: (Element) throws(Failure) -> Bool
     ) throws(Failure) -> Bool {
-        try changeByClosure("append(_:unless:)") { (elements, observers) throws(Failure) -> Bool in
+        let element = element
+        return try changeByClosure("append(_:unless:)") { (elements, observers) throws(Failure) -> Bool in
             for known in elements where try predicate(known) { return false }
             elements.append(element)
             observers?.record(.insertion(at: elements.count - 1, elements: [element]))
@@ -98,8 +99,9 @@ extension SafeArray where Element: Equatable {
     /// - Complexity: O(*n*).
     @inlinable
     @discardableResult
-    public func appendIfAbsent(_ element: __owned Element) -> Bool {
-        changeByClosure("appendIfAbsent") { elements, observers in
+    public func appendIfAbsent(_ element: consuming Element) -> Bool {
+        let element = element
+        return changeByClosure("appendIfAbsent") { elements, observers in
             guard !elements.contains(element) else { return false }
             elements.append(element)
             observers?.record(.insertion(at: elements.count - 1, elements: [element]))

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What an Array conforms to and a shared one can too. Each works on one snapshot, so that it sees one
-// state, and foreign code (elements' ==, hash(into:), encode(to:), description) runs outside the lock.
+// state, and foreign code (elements' encode(to:), description) runs outside the lock.
+//
+// Not Equatable nor Hashable: a reference whose contents others change is no key by them, and two of them are equal
+// at no one moment. Callers compare references (===) or snapshots.
 
 extension SafeArray: ExpressibleByArrayLiteral {
     /// An array of the elements of the literal.
@@ -24,25 +27,6 @@ extension SafeArray: Sequence {
     @inlinable
     public var underestimatedCount: Int {
         count
-    }
-}
-
-/// Equal if the elements are, each array at one moment, which need not be the same one.
-extension SafeArray: Equatable where Element: Equatable {
-    /// Whether the elements of two snapshots are equal.
-    @inlinable
-    public static func == (left: SafeArray, right: SafeArray) -> Bool {
-        left === right || left.snapshot == right.snapshot
-    }
-}
-
-/// Hashes the elements. An array that changes while it is a key or in a set is not found there again: the
-/// same warning as for every reference with a hash of its contents.
-extension SafeArray: Hashable where Element: Hashable {
-    /// Hashes the elements of a snapshot.
-    @inlinable
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(snapshot)
     }
 }
 

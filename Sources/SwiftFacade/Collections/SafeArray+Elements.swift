@@ -85,6 +85,7 @@ extension SafeArray {
                     )
                 }
                 storage.endWriting()
+                withExtendedLifetime(before) {}
                 observers?.announce(self)
             }
             let location = storage.location
@@ -110,15 +111,15 @@ extension SafeArray {
         }
     }
 
-    /// The first element that satisfies `predicate`, or `nil`. O(*n*). Looks under the lock, without a
-    /// snapshot that would make the next write copy.
+    /// The first element that satisfies `predicate`, or `nil`. O(*n*). Goes through the elements under the lock, without
+    /// a snapshot that would make the next write copy.
     ///
     /// - Precondition: `predicate` does not call this array.
     @inlinable
-    public func first<Failure: Error>(
-        where predicate: (Element) throws(Failure) -> Bool
-    ) throws(Failure) -> Element? {
-        try storage.read("first(where:)") { (state) throws(Failure) -> Element? in
+    public func first(where predicate: (Element) throws -> Bool) rethrows -> Element? {
+        // This and contains(where:) rethrow as Sequence's do: forms with a type for the error lose against those, and
+        // nobody would get them.
+        try storage.read("first(where:)") { state in
             for element in state.elements where try predicate(element) {
                 return element
             }
@@ -158,14 +159,15 @@ extension SafeArray {
         }
     }
 
-    /// Whether an element satisfies `predicate` now. O(*n*). Looks under the lock.
+    /// Whether an element satisfies `predicate` now. O(*n*). Goes through the elements under the lock, without a
+    /// snapshot that would make the next write copy.
     ///
     /// - Precondition: `predicate` does not call this array.
     @inlinable
-    public func contains<Failure: Error>(
-        where predicate: (Element) throws(Failure) -> Bool
-    ) throws(Failure) -> Bool {
-        try firstIndex(where: predicate) != nil
+    public func contains(where predicate: (Element) throws -> Bool) rethrows -> Bool {
+        try storage.read("contains(where:)") { state in
+            try state.elements.contains(where: predicate)
+        }
     }
 
     /// The index of the last element that satisfies `predicate`, as it is now. O(*n*).

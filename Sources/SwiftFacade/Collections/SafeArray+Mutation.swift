@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The changing verbs of Array for single elements and for the whole, each one atomic step, in place; those
-// for ranges are in +Ranges. Verbs that take closures or release
-// elements where they stand run as accesses by closure; the others as a few instructions under the lock.
+// for ranges are in +Ranges. Verbs that take closures run as accesses by closure; the others as a few instructions
+// under the lock, which answer with the elements that they took out.
 
 extension SafeArray {
     // MARK: Adding
 
     /// Adds `element` at the end. Amortised O(1); O(*n*) once while a snapshot is alive.
     @inlinable
-    public func append(_ element: __owned Element) {
+    public func append(_ element: consuming Element) {
+        let element = element
         change("append") { elements, observers in
             elements.append(element)
             observers?.record(.insertion(at: elements.count - 1, elements: [element]))
@@ -39,7 +40,8 @@ extension SafeArray {
     ///
     /// - Precondition: `index` is at least 0 and at most the count.
     @inlinable
-    public func insert(_ element: __owned Element, at index: Int) {
+    public func insert(_ element: consuming Element, at index: Int) {
+        let element = element
         change("insert(_:at:)") { elements, observers in
             guard index >= 0, index <= elements.count else {
                 outOfRange("insert(_:at:)", index, count: elements.count)
@@ -146,16 +148,18 @@ extension SafeArray {
     /// - Precondition: There are that many.
     @inlinable
     public func removeLast(_ count: Int) {
-        changeByClosure("removeLast(_:)") { elements, observers in
+        let removed = change("removeLast(_:)") { elements, observers in
             guard count >= 0, count <= elements.count else {
                 impossible("removeLast(_:)", count, count: elements.count)
             }
-            let removed = observers == nil ? [] : Array(elements.suffix(count))
+            let removed = Self.kept(elements.suffix(count), observers)
             elements.removeLast(count)
             if count > 0 {
                 observers?.record(.removal(at: elements.count, elements: removed))
             }
+            return removed
         }
+        withExtendedLifetime(removed) {}
     }
 
     /// Removes the first `count` elements. O(*n*).
@@ -163,25 +167,30 @@ extension SafeArray {
     /// - Precondition: There are that many.
     @inlinable
     public func removeFirst(_ count: Int) {
-        changeByClosure("removeFirst(_:)") { elements, observers in
+        let removed = change("removeFirst(_:)") { elements, observers in
             guard count >= 0, count <= elements.count else {
                 impossible("removeFirst(_:)", count, count: elements.count)
             }
-            let removed = observers == nil ? [] : Array(elements.prefix(count))
+            let removed = Self.kept(elements.prefix(count), observers)
             elements.removeFirst(count)
             if count > 0 {
                 observers?.record(.removal(at: 0, elements: removed))
             }
+            return removed
         }
+        withExtendedLifetime(removed) {}
     }
 
     /// Removes the elements that satisfy `predicate`, all in one step. O(*n*).
     ///
     /// - Precondition: `predicate` does not call this array.
+    /// - Throws: What `predicate` throws; nothing has been removed then.
     @inlinable
     public func removeAll<Failure: Error>(
         where predicate: (Element) throws(Failure) -> Bool
     ) throws(Failure) {
+        var removed: [Element] = []
+        defer { withExtendedLifetime(removed) {} }
         try changeWhole("removeAll(where:)") { (elements) throws(Failure) in
             // The standard library's rethrows; this keeps the error's type, and changes nothing if the
             // predicate throws.
@@ -193,24 +202,35 @@ extension SafeArray {
                 elements.swapAt(kept, index)
                 kept += 1
             }
+            removed = Self.kept(elements[kept...], nil)
             elements.removeSubrange(kept...)
         }
     }
 
-    /// Removes all elements. O(*n*) to release them, which happens after the lock has been given up,
-    /// unless the storage is to be kept.
+    /// Removes all elements, which are released after the lock has been given up. O(*n*) to release them.
+    ///
+    /// - Parameter keepingCapacity: Whether as many elements fit afterwards as before without growing. Storage of
+    ///   elements that hold references is made anew for that.
     @inlinable
     public func removeAll(keepingCapacity: Bool = false) {
-        if keepingCapacity {
-            changeByClosure("removeAll") { elements, observers in
-                if let observers, !elements.isEmpty {
-                    observers.record(.removal(at: 0, elements: elements))
-                }
-                elements.removeAll(keepingCapacity: true)
-            }
-        } else {
+        guard keepingCapacity else {
             _ = replaceAll(with: [])
+            return
         }
+        let removed = change("removeAll") { elements, observers in
+            var removed: [Element] = []
+            if observers == nil && _isPOD(Element.self) {
+                elements.removeAll(keepingCapacity: true)
+                return removed
+            }
+            removed.reserveCapacity(elements.capacity)
+            swap(&removed, &elements)
+            if !removed.isEmpty {
+                observers?.record(.removal(at: 0, elements: removed))
+            }
+            return removed
+        }
+        withExtendedLifetime(removed) {}
     }
 
     // MARK: Exchanging
@@ -220,8 +240,9 @@ extension SafeArray {
     /// - Precondition: `index` is at least 0 and less than the count.
     @inlinable
     @discardableResult
-    public func replace(at index: Int, with element: __owned Element) -> Element {
-        change("replace(at:with:)") { elements, observers in
+    public func replace(at index: Int, with element: consuming Element) -> Element {
+        let element = element
+        return change("replace(at:with:)") { elements, observers in
             guard index >= 0, index < elements.count else {
                 outOfRange("subscript", index, count: elements.count)
             }

@@ -3,7 +3,8 @@
 // Several elements in a row, and sets of rows. What is read comes as an array of the caller's own, copied under
 // the lock: a slice would share the storage, and the next write would copy all of it.
 //
-// Ranges are checked here and not by the standard library, which traps without a word on what is not there.
+// Ranges are checked here and not by the standard library, which traps without a word on what is not there. What a
+// range expression of the caller's own means is asked under the lock, of the elements, in an access by closure.
 
 extension SafeArray {
     // MARK: Reading
@@ -19,17 +20,18 @@ extension SafeArray {
     public subscript(range: Range<Int>) -> [Element] {
         get { copy("subscript", AskedRange(range)) }
         set { replace(AskedRange(range), with: newValue) }
-        _modify { yield &self[asked: AskedRange(range)] }
+        _modify { yield &self[asked: range] }
     }
 
-    /// The elements in a range expression (`2...`, `..<3`), as with a range.
+    /// The elements in a range expression (`2...`, `..<3`, or one of the caller's own), as with a range.
     ///
     /// - Precondition: The range lies within the indices. Otherwise it is reported and the process ends.
+    /// - Precondition: An expression of the caller's own, which is asked under the lock, does not call this array.
     @inlinable
     public subscript(range: some RangeExpression<Int>) -> [Element] {
-        get { copy("subscript", AskedRange(range)) }
-        set { replace(AskedRange(range), with: newValue) }
-        _modify { yield &self[asked: AskedRange(range)] }
+        get { copy("subscript", expression: range) }
+        set { replace(expression: range, with: newValue) }
+        _modify { yield &self[asked: range] }
     }
 
     /// All elements: `array[...]`.
@@ -37,24 +39,25 @@ extension SafeArray {
     public subscript(_: UnboundedRange) -> [Element] {
         get { snapshot }
         set { replaceAll(with: newValue) }
-        _modify { yield &self[asked: AskedRange(start: 0, end: nil)] }
+        _modify { yield &self[asked: 0...] }
     }
 
     /// What changing several elements in place does.
     @inlinable
-    subscript(asked range: AskedRange) -> [Element] {
-        get { copy("subscript", range) }
+    subscript(asked expression: some RangeExpression<Int>) -> [Element] {
+        get { copy("subscript", expression: expression) }
         _modify {
             storage.beginWriting("subscript")
             let location = storage.location
             let observers = location.pointee.state.observers
-            let range = checked("subscript", range, count: location.pointee.state.elements.count)
+            let range = checked("subscript", expression, of: location.pointee.state.elements)
             var several = Array(location.pointee.state.elements[range])
-            let before = observers == nil ? [] : several
             defer {
-                observers?.record(.replacement(at: range.lowerBound, old: before, new: several))
+                let removed = Self.kept(location.pointee.state.elements[range], observers)
+                observers?.record(.replacement(at: range.lowerBound, old: removed, new: several))
                 location.pointee.state.elements.replaceSubrange(range, with: several)
                 storage.endWriting()
+                withExtendedLifetime(removed) {}
                 observers?.announce(self)
             }
             yield &several
@@ -98,7 +101,7 @@ extension SafeArray {
     /// - Precondition: `end` is at least 0 and at most the count.
     @inlinable
     public func prefix(upTo end: Int) -> [Element] {
-        copy("prefix(upTo:)", AskedRange(..<end))
+        copy("prefix(upTo:)", AskedRange(start: 0, end: end))
     }
 
     /// The elements up to the one at `position`, as `self[...position]`.
@@ -106,7 +109,7 @@ extension SafeArray {
     /// - Precondition: `position` is at least 0 and less than the count.
     @inlinable
     public func prefix(through position: Int) -> [Element] {
-        copy("prefix(through:)", AskedRange(...position))
+        copy("prefix(through:)", AskedRange(start: 0, last: position))
     }
 
     /// The elements from the one at `start` on, as `self[start...]`.
@@ -114,7 +117,7 @@ extension SafeArray {
     /// - Precondition: `start` is at least 0 and at most the count.
     @inlinable
     public func suffix(from start: Int) -> [Element] {
-        copy("suffix(from:)", AskedRange(start...))
+        copy("suffix(from:)", AskedRange(start: start, end: nil))
     }
 
     // MARK: Changing
@@ -132,12 +135,13 @@ extension SafeArray {
     /// Puts new elements in the place of those in a range expression, all in one step. O(*n*).
     ///
     /// - Precondition: The range lies within the indices.
+    /// - Precondition: An expression of the caller's own, which is asked under the lock, does not call this array.
     @inlinable
     public func replaceSubrange(
         _ range: some RangeExpression<Int>,
         with newElements: some Collection<Element>
     ) {
-        replace(AskedRange(range), with: Array(newElements))
+        replace(expression: range, with: Array(newElements))
     }
 
     /// Removes the elements in `range`. O(*n*).
@@ -151,9 +155,10 @@ extension SafeArray {
     /// Removes the elements in a range expression. O(*n*).
     ///
     /// - Precondition: The range lies within the indices.
+    /// - Precondition: An expression of the caller's own, which is asked under the lock, does not call this array.
     @inlinable
     public func removeSubrange(_ range: some RangeExpression<Int>) {
-        replace(AskedRange(range), with: [])
+        replace(expression: range, with: [])
     }
 
     /// Removes the elements at a set of indices, all in one step. O(*n*).
@@ -161,9 +166,12 @@ extension SafeArray {
     /// - Precondition: Each range lies within the indices.
     @inlinable
     public func removeSubranges(_ subranges: RangeSet<Int>) {
+        var removed: [Element] = []
+        defer { withExtendedLifetime(removed) {} }
         changeWhole("removeSubranges") { elements in
             for range in subranges.ranges {
-                _ = checked("removeSubranges", AskedRange(range), count: elements.count)
+                let range = checked("removeSubranges", AskedRange(range), count: elements.count)
+                removed += Self.kept(elements[range], nil)
             }
             elements.removeSubranges(subranges)
         }
@@ -200,6 +208,26 @@ extension SafeArray {
         return range.start..<end
     }
 
+    /// What `expression` means of `elements`, if it lies in them; otherwise it is reported. Under the lock: foreign code
+    /// if it is not one of the standard library's.
+    @inlinable
+    func checked(
+        _ call: StaticString,
+        _ expression: some RangeExpression<Int>,
+        of elements: [Element]
+    ) -> Range<Int> {
+        let asked = AskedRange(expression) ?? AskedRange(expression.relative(to: elements))
+        return checked(call, asked, count: elements.count)
+    }
+
+    @inlinable
+    func copy(_ call: StaticString, expression: some RangeExpression<Int>) -> [Element] {
+        if let range = AskedRange(expression) { return copy(call, range) }
+        return storage.read(call) { state in
+            Array(state.elements[checked(call, expression, of: state.elements)])
+        }
+    }
+
     @inlinable
     func copy(_ call: StaticString, _ range: AskedRange) -> [Element] {
         let section = storage.lockForReading(call)
@@ -218,14 +246,28 @@ extension SafeArray {
     }
 
     @inlinable
-    func replace(_ range: AskedRange, with added: [Element]) {
+    func replace(expression: some RangeExpression<Int>, with added: [Element]) {
+        if let range = AskedRange(expression) { return replace(range, with: added) }
+        var removed: [Element] = []
+        defer { withExtendedLifetime(removed) {} }
         changeByClosure("replaceSubrange(_:with:)") { elements, observers in
-            let range = checked("replaceSubrange(_:with:)", range, count: elements.count)
-            observers?.record(
-                .replacement(at: range.lowerBound, old: Array(elements[range]), new: added)
-            )
+            let range = checked("replaceSubrange(_:with:)", expression, of: elements)
+            removed = Self.kept(elements[range], observers)
             elements.replaceSubrange(range, with: added)
+            observers?.record(.replacement(at: range.lowerBound, old: removed, new: added))
         }
+    }
+
+    @inlinable
+    func replace(_ range: AskedRange, with added: [Element]) {
+        let removed = change("replaceSubrange(_:with:)") { elements, observers in
+            let range = checked("replaceSubrange(_:with:)", range, count: elements.count)
+            let removed = Self.kept(elements[range], observers)
+            elements.replaceSubrange(range, with: added)
+            observers?.record(.replacement(at: range.lowerBound, old: removed, new: added))
+            return removed
+        }
+        withExtendedLifetime(removed) {}
     }
 }
 
@@ -244,19 +286,26 @@ struct AskedRange: CustomStringConvertible {
     }
 
     @inlinable
-    init(_ range: some RangeExpression<Int>) {
+    init(start: Int, last: Int) {
         // No array reaches up to Int.max, so that stands for what is behind it as well.
-        func behind(_ last: Int) -> Int { last == .max ? last : last + 1 }
+        self.init(start: start, end: last == .max ? last : last + 1)
+    }
+
+    @inlinable
+    init(_ range: Range<Int>) {
+        self.init(start: range.lowerBound, end: range.upperBound)
+    }
+
+    /// `nil` for an expression of which only its own code knows what it means.
+    @inlinable
+    init?(_ range: some RangeExpression<Int>) {
         switch range {
-        case let range as Range<Int>: self.init(start: range.lowerBound, end: range.upperBound)
-        case let range as ClosedRange<Int>:
-            self.init(start: range.lowerBound, end: behind(range.upperBound))
+        case let range as Range<Int>: self.init(range)
+        case let range as ClosedRange<Int>: self.init(start: range.lowerBound, last: range.upperBound)
         case let range as PartialRangeFrom<Int>: self.init(start: range.lowerBound, end: nil)
         case let range as PartialRangeUpTo<Int>: self.init(start: 0, end: range.upperBound)
-        case let range as PartialRangeThrough<Int>: self.init(start: 0, end: behind(range.upperBound))
-        default:
-            let range = range.relative(to: 0..<Int.max)
-            self.init(start: range.lowerBound, end: range.upperBound == .max ? nil : range.upperBound)
+        case let range as PartialRangeThrough<Int>: self.init(start: 0, last: range.upperBound)
+        default: return nil
         }
     }
 

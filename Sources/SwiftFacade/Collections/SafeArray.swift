@@ -9,8 +9,9 @@
 //    place. Nothing keeps a second reference to its buffer but snapshots, so that without one no write
 //    copies.
 //  - Foreign code (closures, and elements' own ==, hash(into:) and deinit) runs either outside the lock
-//    or in an access entered by closure (CollectionStorage), never in between. Where a verb takes
-//    elements out, they are released after the lock has been given up.
+//    or in an access entered by closure (CollectionStorage), never in between. Elements that a verb takes
+//    out leave the lock before they are released; the verb holds them until then. Only what a caller's own
+//    closure, or change in place, releases is released where that code stands.
 //  - Whoever changes `elements` records the change with `observers`, if there are any, before it gives up
 //    the lock, and lets them be announced afterwards.
 
@@ -34,12 +35,17 @@
 /// that do both (``popLast()``, ``element(at:)``, ``update(at:_:)``, ``appendIfAbsent(_:)``), or
 /// ``withWriteLock(_:)`` for steps of your own. `array[i] += 1` is one step.
 ///
+/// Two shared arrays are the same if they are one object (`===`); to compare contents, compare snapshots. There is no
+/// `==` and no hash of contents that others may be changing.
+///
 /// What `Array` has and this has not: indices to walk along and slices that share storage, because the next
 /// writer makes them mean something else; pointers and spans, because they must not outlive the lock. Take
 /// them in ``withReadLock(_:)`` or ``withWriteLock(_:)``, or from a ``snapshot``.
 ///
 /// A closure given to an array must not call the same array: that would wait for itself for ever, and
-/// is reported as one sentence before the process ends. The `inout` parameter is the array there.
+/// is reported as one sentence before the process ends. The `inout` parameter is the array there. The same holds
+/// for the `deinit` of what a closure, or a change in place, releases itself. Elements that the array's own verbs
+/// take out are released after the lock has been given up: their `deinit` may call the array.
 ///
 /// The calls block their thread for the few instructions another thread holds the lock, or for as long
 /// as another thread's closure runs.
@@ -138,7 +144,16 @@ public final class SafeArray<Element> {
 
     // MARK: How changes are made
 
-    /// A change by the toolkit's own few instructions, which record it.
+    /// Elements that are about to go, for their verb to hold until it has given up the lock. Values that own nothing
+    /// can go at once, unless observers are to be told of them.
+    // _isPOD is a constant wherever the element's type is known: there nothing is left of the question.
+    @inlinable @inline(__always)
+    static func kept(_ going: ArraySlice<Element>, _ observers: Observers?) -> [Element] {
+        observers == nil && _isPOD(Element.self) ? [] : Array(going)
+    }
+
+    /// A change by the toolkit's own few instructions, which record it. What it takes out is in its answer: that is
+    /// released by the caller, after the lock.
     @inlinable @inline(__always)
     func change<Result>(
         _ call: StaticString,
@@ -179,9 +194,11 @@ public final class SafeArray<Element> {
         _ call: StaticString,
         _ body: (inout [Element]) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try changeByClosure(call) { (elements, observers) throws(Failure) -> Result in
+        var before: [Element] = []
+        defer { withExtendedLifetime(before) {} }
+        return try changeByClosure(call) { (elements, observers) throws(Failure) -> Result in
             guard let observers else { return try body(&elements) }
-            let before = elements
+            before = elements
             defer { observers.record(.replacement(at: 0, old: before, new: elements)) }
             return try body(&elements)
         }

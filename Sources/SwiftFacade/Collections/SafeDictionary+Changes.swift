@@ -33,7 +33,7 @@ extension SafeDictionary.Change: Hashable where Value: Hashable {}
 extension SafeDictionary where Key: Sendable, Value: Sendable {
     /// Announces every change from now on, in order, by calling `handler` on `queue`.
     ///
-    /// A change is announced after it has become visible, outside the lock: `handler` may read and change
+    /// A change is announced outside the lock, and who hears of it sees it: `handler` may read and change
     /// the dictionary. Handlers of one subscription run one at a time, also on a concurrent queue. What
     /// ``withWriteLock(_:)`` and other verbs did to several entries is announced one by one, in no given
     /// order; an entry that was set to an equal value is not, where values are `Equatable`.
@@ -41,35 +41,40 @@ extension SafeDictionary where Key: Sendable, Value: Sendable {
     /// - Parameters:
     ///   - queue: Where to call. The main queue drains only in a program that runs it.
     ///   - handler: Called with each change.
-    /// - Returns: The subscription; the announcements end when it is cancelled or released.
+    /// - Returns: The subscription; the announcements end when it is cancelled or released, which may be done anywhere.
     public func changes(
         deliverOn queue: DispatchQueue = .main,
         _ handler: @escaping @Sendable (Change) -> Void
     ) -> ChangeSubscription {
-        subscribe(ChangeMailbox(queue: queue, handler: handler))
+        subscribe(queue, handler)
     }
 
-    /// Every change from now on, as an asynchronous sequence. It does not end by itself. Changes are kept
-    /// until they are asked for.
+    /// Every change from now on, in order, as an asynchronous sequence. It ends when the task is cancelled, and, after
+    /// the last change, when the dictionary is gone; leaving the loop and the sequence ends it too.
+    ///
+    /// Writers keep each change and wake the consumer. Comparing and delivering are done by the consumer, so that no
+    /// writer works for another. Each change goes to one consumer of a sequence; take a sequence for each who wants
+    /// all of them. Changes are kept until they are asked for: a consumer that is always slower than the writers needs
+    /// more and more memory.
     public var changesSequence: AsyncStream<Change> {
         makeChangesSequence()
     }
 }
 
 extension SafeDictionary: ChangeSource {
-    func whileSettled<Result>(_ body: () -> Result) -> Result {
-        let section = storage.lockForReading("changes")
-        defer { storage.unlockForReading(section) }
-        return body()
-    }
-
-    func announcement(of change: Change) -> Change? {
+    static func announcement(of change: Change) -> Change? {
         guard case .replacement(_, let old, let new) = change, areKnownEqual(old, new) else { return change }
         return nil
     }
 
     func updateObservers(_ body: (Observers?) -> Observers?) {
-        storage.write("changes(deliverOn:)") { $0.observers = body($0.observers) }
+        // Handlers of the caller's hang on them: released after the lock.
+        var before: Observers?
+        storage.write("changes(deliverOn:)") { state in
+            before = state.observers
+            state.observers = body(before)
+        }
+        withExtendedLifetime(before) {}
     }
 }
 

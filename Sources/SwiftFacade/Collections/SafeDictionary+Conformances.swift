@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a Dictionary conforms to and a shared one can too. Each works on one snapshot.
+// What a Dictionary conforms to and a shared one can too. Each works on one snapshot. Not Equatable nor Hashable, for
+// the reason at SafeArray's.
 
 extension SafeDictionary: ExpressibleByDictionaryLiteral {
     /// A dictionary of the entries of the literal.
@@ -25,24 +26,6 @@ extension SafeDictionary: Sequence {
     @inlinable
     public var underestimatedCount: Int {
         count
-    }
-}
-
-/// Equal if the entries are, each dictionary at one moment, which need not be the same one.
-extension SafeDictionary: Equatable where Value: Equatable {
-    /// Whether two snapshots are equal.
-    @inlinable
-    public static func == (left: SafeDictionary, right: SafeDictionary) -> Bool {
-        left === right || left.snapshot == right.snapshot
-    }
-}
-
-/// Hashes the entries; see the warning at `SafeArray`'s conformance.
-extension SafeDictionary: Hashable where Value: Hashable {
-    /// Hashes a snapshot.
-    @inlinable
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(snapshot)
     }
 }
 

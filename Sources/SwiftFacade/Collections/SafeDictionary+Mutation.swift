@@ -3,12 +3,21 @@
 // The changing verbs of Dictionary, and ready-made steps that look and change in one.
 
 extension SafeDictionary {
-    /// Sets the value for `key`, and returns the one that was there. O(1) on average.
+    /// Sets the value for `key`, and returns the one that was there. An equal key that is there stays. O(1) on
+    /// average.
     @inlinable
     @discardableResult
-    public func updateValue(_ value: __owned Value, forKey key: Key) -> Value? {
-        change("updateValue(_:forKey:)") { entries, observers in
-            let before = entries.updateValue(value, forKey: key)
+    public func updateValue(_ value: consuming Value, forKey key: Key) -> Value? {
+        let value = value
+        return change("updateValue(_:forKey:)") { entries, observers in
+            var before: Value?
+            if _isPOD(Key.self) {
+                before = entries.updateValue(value, forKey: key)
+            } else {
+                // updateValue would put the new key in the place of the old one, and release that under the lock.
+                before = value
+                swap(&entries[key], &before)
+            }
             observers?.record(from: before, to: value, forKey: key)
             return before
         }
@@ -18,11 +27,20 @@ extension SafeDictionary {
     @inlinable
     @discardableResult
     public func removeValue(forKey key: Key) -> Value? {
-        change("removeValue(forKey:)") { entries, observers in
-            let before = entries.removeValue(forKey: key)
-            observers?.record(from: before, to: nil, forKey: key)
-            return before
+        // With its key, which is released after the lock as well.
+        let removed: (key: Key?, value: Value?) = change("removeValue(forKey:)") { entries, observers in
+            if _isPOD(Key.self) {
+                let value = entries.removeValue(forKey: key)
+                observers?.record(from: value, to: nil, forKey: key)
+                return (nil, value)
+            }
+            guard let index = entries.index(forKey: key) else { return (nil, nil) }
+            let removed = entries.remove(at: index)
+            observers?.record(from: removed.value, to: nil, forKey: removed.key)
+            return (removed.key, removed.value)
         }
+        withExtendedLifetime(removed.key) {}
+        return removed.value
     }
 
     /// Removes and returns any entry, or `nil` if there is none. O(1) on average.
@@ -41,8 +59,9 @@ extension SafeDictionary {
     /// - Complexity: O(1) on average.
     @inlinable
     @discardableResult
-    public func insertIfAbsent(_ value: __owned Value, forKey key: Key) -> Bool {
-        change("insertIfAbsent(_:forKey:)") { entries, observers in
+    public func insertIfAbsent(_ value: consuming Value, forKey key: Key) -> Bool {
+        let value = value
+        return change("insertIfAbsent(_:forKey:)") { entries, observers in
             guard entries.index(forKey: key) == nil else { return false }
             entries[key] = value
             observers?.record(from: nil, to: value, forKey: key)
@@ -125,10 +144,7 @@ extension SafeDictionary {
         _ others: some Sequence<(Key, Value)>,
         uniquingKeysWith combine: (Value, Value) throws -> Value
     ) rethrows {
-        let others = Array(others)
-        try changeWhole("merge") { entries in
-            try entries.merge(others, uniquingKeysWith: combine)
-        }
+        try merge(entries: Array(others), combine)
     }
 
     /// Merges a dictionary in, as ``merge(_:uniquingKeysWith:)-(Sequence<(Key,Value)>,_)``.
@@ -137,8 +153,22 @@ extension SafeDictionary {
         _ others: [Key: Value],
         uniquingKeysWith combine: (Value, Value) throws -> Value
     ) rethrows {
+        try merge(entries: others.map { ($0.key, $0.value) }, combine)
+    }
+
+    @inlinable
+    func merge(entries others: [(Key, Value)], _ combine: (Value, Value) throws -> Value) rethrows {
+        var replaced: [Value] = []
+        defer { withExtendedLifetime((others, replaced)) {} }
         try changeWhole("merge") { entries in
-            try entries.merge(others, uniquingKeysWith: combine)
+            for (key, value) in others {
+                guard let index = entries.index(forKey: key) else {
+                    entries[key] = value
+                    continue
+                }
+                replaced.append(entries.values[index])
+                entries.values[index] = try combine(entries.values[index], value)
+            }
         }
     }
 
@@ -150,26 +180,39 @@ extension SafeDictionary {
     public func removeAll<Failure: Error>(
         where predicate: (Key, Value) throws(Failure) -> Bool
     ) throws(Failure) {
+        var removed: [(Key, Value)] = []
+        defer { withExtendedLifetime(removed) {} }
         try changeWhole("removeAll(where:)") { (entries) throws(Failure) in
-            var gone: [Key] = []
             for (key, value) in entries where try predicate(key, value) {
-                gone.append(key)
+                removed.append((key, value))
             }
-            for key in gone {
+            for (key, _) in removed {
                 entries.removeValue(forKey: key)
             }
         }
     }
 
-    /// Removes everything. The entries are released after the lock has been given up, unless the storage is
-    /// to be kept. O(*n*).
+    /// Removes everything. The entries are released after the lock has been given up. O(*n*).
+    ///
+    /// - Parameter keepingCapacity: Whether as many entries fit afterwards as before without growing. Storage of
+    ///   entries that hold references is made anew for that.
     @inlinable
     public func removeAll(keepingCapacity: Bool = false) {
-        if keepingCapacity {
-            changeWhole("removeAll") { $0.removeAll(keepingCapacity: true) }
-        } else {
+        guard keepingCapacity else {
             _ = replaceAll(with: [:])
+            return
         }
+        let removed = change("removeAll") { entries, observers in
+            if observers == nil && _isPOD((Key, Value).self) {
+                entries.removeAll(keepingCapacity: true)
+                return [Key: Value]()
+            }
+            var removed = [Key: Value](minimumCapacity: entries.capacity)
+            swap(&removed, &entries)
+            observers?.record(from: removed, to: [:])
+            return removed
+        }
+        withExtendedLifetime(removed) {}
     }
 
     /// Puts `newEntries` in the place of everything there is, and returns what was there. O(1) without

@@ -17,14 +17,17 @@
 /// let image = images.value(forKey: name, orInsert: decode(name))  // computed at most once
 /// ```
 ///
-/// What `Dictionary` has and this has not are its indices, which the next writer makes invalid.
+/// What `Dictionary` has and this has not: its indices, which the next writer makes invalid, and equality and a hash
+/// of the contents, which others may be changing. Compare snapshots.
 ///
 /// Two calls are two steps. Use those that do both (``value(forKey:orInsert:)``,
 /// ``insertIfAbsent(_:forKey:)``, ``mutateValue(forKey:default:_:)``, in-place subscripts), or
 /// ``withWriteLock(_:)`` for steps of your own.
 ///
 /// A closure given to a dictionary must not call the same dictionary: that would wait for itself for
-/// ever, and is reported as one sentence before the process ends.
+/// ever, and is reported as one sentence before the process ends. The same holds for the `deinit` of what a closure,
+/// or a change in place, releases itself. Keys and values that the dictionary's own verbs take out are released after
+/// the lock has been given up: their `deinit` may call the dictionary.
 public final class SafeDictionary<Key: Hashable, Value> {
     @frozen @usableFromInline
     struct State {
@@ -292,6 +295,7 @@ public final class SafeDictionary<Key: Hashable, Value> {
                     observers.record(from: before, to: location.pointee.state.entries[key], forKey: key)
                 }
                 storage.endWriting()
+                withExtendedLifetime(before) {}
                 observers?.announce(self)
             }
             yield &location.pointee.state.entries[key]
@@ -318,6 +322,7 @@ public final class SafeDictionary<Key: Hashable, Value> {
                     observers.record(from: before, to: location.pointee.state.entries[key], forKey: key)
                 }
                 storage.endWriting()
+                withExtendedLifetime(before) {}
                 observers?.announce(self)
             }
             yield &location.pointee.state.entries[key, default: fallback()]
@@ -326,7 +331,8 @@ public final class SafeDictionary<Key: Hashable, Value> {
 
     // MARK: How changes are made
 
-    /// A change by the toolkit's own few instructions, which record it.
+    /// A change by the toolkit's own few instructions, which record it. What it takes out is in its answer: that is
+    /// released by the caller, after the lock.
     @inlinable @inline(__always)
     func change<Result>(
         _ call: StaticString,
@@ -367,9 +373,11 @@ public final class SafeDictionary<Key: Hashable, Value> {
         _ call: StaticString,
         _ body: (inout [Key: Value]) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try changeByClosure(call) { (entries, observers) throws(Failure) -> Result in
+        var before: [Key: Value] = [:]
+        defer { withExtendedLifetime(before) {} }
+        return try changeByClosure(call) { (entries, observers) throws(Failure) -> Result in
             guard let observers else { return try body(&entries) }
-            let before = entries
+            before = entries
             defer { observers.record(from: before, to: entries) }
             return try body(&entries)
         }

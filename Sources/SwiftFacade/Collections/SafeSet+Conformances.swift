@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a Set conforms to and a shared one can too. Each works on one snapshot.
+// What a Set conforms to and a shared one can too. Each works on one snapshot. Not Equatable nor Hashable, for the
+// reason at SafeArray's.
 
 extension SafeSet: ExpressibleByArrayLiteral {
     /// A set of the members of the literal.
@@ -23,22 +24,6 @@ extension SafeSet: Sequence {
     @inlinable
     public var underestimatedCount: Int {
         count
-    }
-}
-
-/// Equal if the members are, each set at one moment, which need not be the same one. Hashes the members; see
-/// the warning at `SafeArray`'s conformance.
-extension SafeSet: Hashable {
-    /// Whether two snapshots are equal.
-    @inlinable
-    public static func == (left: SafeSet, right: SafeSet) -> Bool {
-        left === right || left.snapshot == right.snapshot
-    }
-
-    /// Hashes a snapshot.
-    @inlinable
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(snapshot)
     }
 }
 

@@ -16,7 +16,12 @@ import Dispatch
 /// if seen.insert(url).inserted { crawl(url) }
 /// ```
 ///
-/// A closure given to a set must not call the same set: that is reported, and ends the process.
+/// Equality and a hash of contents that others may be changing it has not. Compare snapshots, or ask
+/// ``isSubset(of:)`` and the others.
+///
+/// A closure given to a set must not call the same set: that is reported, and ends the process. The same holds for
+/// the `deinit` of what a closure releases itself. Members that the set's own verbs take out are released after the
+/// lock has been given up: their `deinit` may call the set.
 public final class SafeSet<Element: Hashable> {
     @frozen @usableFromInline
     struct State {
@@ -103,12 +108,25 @@ public final class SafeSet<Element: Hashable> {
     public func withWriteLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout Set<Element>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
+        try changeWhole("withWriteLock", body)
+    }
+
+    /// A change by foreign code of which only the outcome is known.
+    @inlinable
+    func changeWhole<Result: ~Copyable, Failure: Error>(
+        _ call: StaticString,
+        _ body: (inout Set<Element>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         var observers: Observers?
-        defer { observers?.announce(self) }
-        return try storage.write("withWriteLock") { (state) throws(Failure) -> Result in
+        var before: Set<Element> = []
+        defer {
+            withExtendedLifetime(before) {}
+            observers?.announce(self)
+        }
+        return try storage.write(call) { (state) throws(Failure) -> Result in
             observers = state.observers
             guard let observers else { return try body(&state.members) }
-            let before = state.members
+            before = state.members
             defer {
                 for member in before.subtracting(state.members) { observers.record(.removal(member)) }
                 for member in state.members.subtracting(before) { observers.record(.insertion(member)) }
@@ -164,8 +182,11 @@ public final class SafeSet<Element: Hashable> {
     /// - Returns: Whether it was inserted, and the member that is in the set now.
     @inlinable
     @discardableResult
-    public func insert(_ member: __owned Element) -> (inserted: Bool, memberAfterInsert: Element) {
-        change("insert") { members, observers in
+    public func insert(_ member: consuming Element) -> (inserted: Bool, memberAfterInsert: Element) {
+        let member = member
+        // One that is not inserted is released after the lock.
+        defer { withExtendedLifetime(member) {} }
+        return change("insert") { members, observers in
             let result = members.insert(member)
             if result.inserted { observers?.record(.insertion(member)) }
             return result
@@ -178,8 +199,9 @@ public final class SafeSet<Element: Hashable> {
     /// - Returns: The member that was replaced, or `nil`.
     @inlinable
     @discardableResult
-    public func update(with member: __owned Element) -> Element? {
-        change("update(with:)") { members, observers in
+    public func update(with member: consuming Element) -> Element? {
+        let member = member
+        return change("update(with:)") { members, observers in
             let replaced = members.update(with: member)
             if let replaced { observers?.record(.removal(replaced)) }
             observers?.record(.insertion(member))
@@ -234,21 +256,34 @@ public final class SafeSet<Element: Hashable> {
     @inlinable
     public func formUnion(_ others: some Sequence<Element>) {
         let others = Array(others)
-        withWriteLock { $0.formUnion(others) }
+        changeWhole("formUnion") { $0.formUnion(others) }
+        // Of those that were there already the set has dropped the second.
+        withExtendedLifetime(others) {}
     }
 
     /// Removes the members of a sequence, all in one step. O(length of the sequence) on average.
     @inlinable
     public func subtract(_ others: some Sequence<Element>) {
         let others = Array(others)
-        withWriteLock { $0.subtract(others) }
+        var removed: [Element] = []
+        changeWhole("subtract") { members in
+            for member in others {
+                if let gone = members.remove(member) { removed.append(gone) }
+            }
+        }
+        withExtendedLifetime(removed) {}
     }
 
     /// Keeps only the members of a sequence, in one step. O(length of the sequence) on average.
     @inlinable
     public func formIntersection(_ others: some Sequence<Element>) {
         let others = Set(others)
-        withWriteLock { $0.formIntersection(others) }
+        var before: Set<Element> = []
+        changeWhole("formIntersection") { members in
+            before = members
+            members.formIntersection(others)
+        }
+        withExtendedLifetime(before) {}
     }
 
     /// Removes the members that are also in a sequence and inserts those that are not here, in one step. O(length of
@@ -256,7 +291,17 @@ public final class SafeSet<Element: Hashable> {
     @inlinable
     public func formSymmetricDifference(_ others: some Sequence<Element>) {
         let others = Set(others)
-        withWriteLock { $0.formSymmetricDifference(others) }
+        var removed: [Element] = []
+        changeWhole("formSymmetricDifference") { members in
+            for member in others {
+                if let gone = members.remove(member) {
+                    removed.append(gone)
+                } else {
+                    members.insert(member)
+                }
+            }
+        }
+        withExtendedLifetime(removed) {}
     }
 
     /// Puts all of `newMembers` in the place of everything there is, and returns what was there. O(1) without
@@ -264,7 +309,7 @@ public final class SafeSet<Element: Hashable> {
     @inlinable
     @discardableResult
     public func replaceAll(with newMembers: Set<Element>) -> Set<Element> {
-        withWriteLock { members in
+        changeWhole("replaceAll(with:)") { members in
             let before = members
             members = newMembers
             return before
@@ -279,23 +324,39 @@ public final class SafeSet<Element: Hashable> {
     public func removeAll<Failure: Error>(
         where predicate: (Element) throws(Failure) -> Bool
     ) throws(Failure) {
-        try withWriteLock { (members) throws(Failure) in
-            var gone: [Element] = []
+        var removed: [Element] = []
+        defer { withExtendedLifetime(removed) {} }
+        try changeWhole("removeAll(where:)") { (members) throws(Failure) in
             for member in members where try predicate(member) {
-                gone.append(member)
+                removed.append(member)
             }
-            members.subtract(gone)
+            members.subtract(removed)
         }
     }
 
-    /// Removes all members. O(*n*).
+    /// Removes all members, which are released after the lock has been given up. O(*n*).
+    ///
+    /// - Parameter keepingCapacity: Whether as many members fit afterwards as before without growing. Storage of
+    ///   members that hold references is made anew for that.
     @inlinable
     public func removeAll(keepingCapacity: Bool = false) {
-        if keepingCapacity {
-            withWriteLock { $0.removeAll(keepingCapacity: true) }
-        } else {
+        guard keepingCapacity else {
             _ = drain()
+            return
         }
+        let removed = change("removeAll") { members, observers in
+            if observers == nil && _isPOD(Element.self) {
+                members.removeAll(keepingCapacity: true)
+                return Set<Element>()
+            }
+            var removed = Set<Element>(minimumCapacity: members.capacity)
+            swap(&removed, &members)
+            if let observers {
+                for member in removed { observers.record(.removal(member)) }
+            }
+            return removed
+        }
+        withExtendedLifetime(removed) {}
     }
 
     /// Removes and returns all members. O(1) without observers.
@@ -311,7 +372,8 @@ public final class SafeSet<Element: Hashable> {
         }
     }
 
-    /// A change by the toolkit's own few instructions, which record it.
+    /// A change by the toolkit's own few instructions, which record it. What it takes out is in its answer: that is
+    /// released by the caller, after the lock.
     @inlinable @inline(__always)
     func change<Result>(
         _ call: StaticString,
@@ -341,33 +403,38 @@ extension SafeSet where Element: Sendable {
     /// Announces every change from now on, in order, by calling `handler` on `queue`; as
     /// ``SafeArray/changes(deliverOn:_:)`` does.
     ///
-    /// - Returns: The subscription; the announcements end when it is cancelled or released.
+    /// - Returns: The subscription; the announcements end when it is cancelled or released, which may be done anywhere.
     public func changes(
         deliverOn queue: DispatchQueue = .main,
         _ handler: @escaping @Sendable (Change) -> Void
     ) -> ChangeSubscription {
-        subscribe(ChangeMailbox(queue: queue, handler: handler))
+        subscribe(queue, handler)
     }
 
-    /// Every change from now on, as an asynchronous sequence. It does not end by itself. Changes are kept
-    /// until they are asked for.
+    /// Every change from now on, in order, as an asynchronous sequence. It ends when the task is cancelled, and, after
+    /// the last change, when the set is gone; leaving the loop and the sequence ends it too.
+    ///
+    /// Writers keep each change and wake the consumer. Comparing and delivering are done by the consumer, so that no
+    /// writer works for another. Each change goes to one consumer of a sequence; take a sequence for each who wants
+    /// all of them. Changes are kept until they are asked for: a consumer that is always slower than the writers needs
+    /// more and more memory.
     public var changesSequence: AsyncStream<Change> {
         makeChangesSequence()
     }
 }
 
 extension SafeSet: ChangeSource {
-    func whileSettled<Result>(_ body: () -> Result) -> Result {
-        let section = storage.lockForReading("changes")
-        defer { storage.unlockForReading(section) }
-        return body()
-    }
-
-    func announcement(of change: Change) -> Change? {
+    static func announcement(of change: Change) -> Change? {
         change
     }
 
     func updateObservers(_ body: (Observers?) -> Observers?) {
-        storage.write("changes(deliverOn:)") { $0.observers = body($0.observers) }
+        // Handlers of the caller's hang on them: released after the lock.
+        var before: Observers?
+        storage.write("changes(deliverOn:)") { state in
+            before = state.observers
+            state.observers = body(before)
+        }
+        withExtendedLifetime(before) {}
     }
 }

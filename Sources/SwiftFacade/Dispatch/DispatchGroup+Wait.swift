@@ -17,7 +17,10 @@ public struct GroupWaitReport: Sendable, CustomStringConvertible {
     /// A sentence: finished, or who is still running.
     public var description: String {
         if isFinished { return "all jobs have finished" }
-        if running.isEmpty { return "still running: jobs that entered the group without a token" }
+        if running.isEmpty {
+            return
+                "not finished in time: jobs that entered the group without a token, or that have left just now"
+        }
         return "still running: " + running.map(\.description).joined(separator: ", ")
     }
 }

@@ -7,30 +7,23 @@
 
 import Dispatch
 
-/// The callback of a job in a `DispatchGroup`: records its result and leaves the group, once.
-///
-/// Safe to keep and to call from any thread; the first call decides, later ones are ignored and answer
-/// false. When it is dropped without a call, the job's result is ``JobAbandoned`` and it leaves.
-public final class GroupCompletion<Value: Sendable>: Sendable {
+/// A job of a `DispatchGroup` that a ``Completion`` ends: its result is recorded, then it leaves.
+private final class GroupJob<Output: Sendable>: CompletableJob {
     private let token: LeaveToken
 
     init(_ token: LeaveToken) { self.token = token }
 
-    deinit { self(.failure(JobAbandoned(job: token.label, origin: token.origin))) }
-
-    /// Ends the job with `result`; answers whether this call was the first.
-    @discardableResult
-    public func callAsFunction(_ result: Result<Value, any Error>) -> Bool {
-        token.leaveIfInside { ledger, entry in ledger.store(result, for: entry) }
+    func finish(_ outcome: Result<Output, any Error>) -> Bool {
+        token.leaveIfInside { ledger, entry in ledger.store(outcome, for: entry) }
     }
 
-    /// Ends the job with a value; answers whether this call was the first.
-    @discardableResult
-    public func succeed(_ value: Value) -> Bool { self(.success(value)) }
+    func completionDropped() {
+        _ = finish(.failure(JobAbandoned(job: token.label, origin: token.origin)))
+    }
 
-    /// Ends the job with an error; answers whether this call was the first.
-    @discardableResult
-    public func fail(_ error: any Error) -> Bool { self(.failure(error)) }
+    // Nobody can ask a group's job to stop.
+    var isCancelled: Bool { false }
+    func onCancel(_: @escaping @Sendable () -> Void) {}
 }
 
 /// The result of a job whose callback was dropped without having been called.
@@ -67,7 +60,7 @@ extension DispatchGroup {
         _ label: String = "",
         file: StaticString = #fileID,
         line: UInt = #line,
-        _ start: (GroupCompletion<Value>) throws -> Void
+        _ start: (Completion<Value>) throws -> Void
     ) {
         let completion = job(label, "\(file):\(line)", Value.self)
         do { try start(completion) } catch { completion.fail(error) }
@@ -117,9 +110,11 @@ extension DispatchGroup {
         queue.async { completion(Result(catching: work)) }
     }
 
-    private func job<Value>(_ label: String, _ origin: String, _: Value.Type) -> GroupCompletion<Value> {
-        GroupCompletion(
-            LeaveToken(group: self, label: label, origin: origin, valueType: ObjectIdentifier(Value.self))
+    private func job<Value>(_ label: String, _ origin: String, _: Value.Type) -> Completion<Value> {
+        Completion(
+            GroupJob<Value>(
+                LeaveToken(group: self, label: label, origin: origin, valueType: ObjectIdentifier(Value.self))
+            )
         )
     }
 }

@@ -92,12 +92,14 @@ extension GCD {
     ) async throws -> Value {
         let pending = PendingWork(work)
         let result = Rendezvous<Result<Value, any Error>>()
+        // The work is a part of what this task computes for a SingleFlightCache.
+        let computation = FlightWaits.current
         return try await withTaskCancellationHandler {
             _ = QueueTag.of(queue)
             queue.async {
                 // Taking the work is what decides between running and cancelling.
                 guard let work = pending.take() else { return }
-                result.settle(Result(catching: work))
+                result.settle(FlightWaits.inside(computation) { Result(catching: work) })
             }
             return try await result.value().get()
         } onCancel: {

@@ -11,7 +11,8 @@ import Dispatch
 extension GCD {
     /// Runs `body` on `queue` and waits for its result, or reports that it could never come.
     ///
-    /// May be called from any thread; blocks until `queue` has run `body`. Entering a queue that this
+    /// May be called from any thread; blocks until `queue` has run `body`. In `async` code use
+    /// ``run(on:_:)``, which suspends. Entering a queue that this
     /// thread is already on, directly or further out (A, then B, then A again), is misuse: it is
     /// reported with the labels of all queues on the way, then the program aborts. This holds for
     /// concurrent queues too, where a second `sync` hangs as soon as a barrier waits in between; the
@@ -29,6 +30,11 @@ extension GCD {
     ///   - body: the work; what it throws is thrown on. It sees everything done before the call.
     /// - Returns: what `body` returned.
     @discardableResult
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await GCD.run(on:)`"
+    )
     public static func sync<Value, Failure: Error>(
         on queue: DispatchQueue,
         _ body: () throws(Failure) -> Value

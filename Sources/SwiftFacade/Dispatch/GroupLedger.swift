@@ -111,16 +111,31 @@ final class GroupLedger: Sendable {
 
     /// The group's ledger, made now if it had none.
     static func of(_ group: DispatchGroup) -> GroupLedger {
-        table.withLock { table in
+        // What is no longer needed, with results that nobody has collected: not released under the lock, because
+        // their ends are the users' and may come back here.
+        var swept: [Shelf] = []
+        var met: [DispatchGroup] = []
+        let ledger = table.withLock { table in
             let key = ObjectIdentifier(group)
-            if let shelf = table.shelves[key], shelf.group === group { return shelf.ledger }
+            let found = table.shelves[key]
+            if let found, found.group === group { return found.ledger }
+            if let found { swept.append(found) }
             if table.shelves.count >= table.sweepAt {
-                table.shelves = table.shelves.filter { $0.value.group != nil }
+                table.shelves = table.shelves.filter { _, shelf in
+                    if let group = shelf.group {
+                        met.append(group)
+                        return true
+                    }
+                    swept.append(shelf)
+                    return false
+                }
                 table.sweepAt = max(16, table.shelves.count * 2)
             }
             let ledger = GroupLedger()
             table.shelves[key] = Shelf(group: group, ledger: ledger)
             return ledger
         }
+        withExtendedLifetime((swept, met)) {}
+        return ledger
     }
 }

@@ -4,28 +4,121 @@
 // adds one a second when work stalls, so four closures that sleep on two processors wait for each other
 // there; here each has a thread of its own and waits for nobody. A thread is created for the call and
 // ends with its closure: work that is worth blocking for is worth the ten microseconds.
+//
+// Made with pthread_create and not with Foundation's `Thread`, which on Linux does not tell that the system
+// made none: whoever then waited for the closure would wait for ever.
 
 import Foundation
 
+/// The system made no thread: the process, its user or the machine has as many as it may, or no memory for one.
+public struct ThreadUnavailable: Error, Hashable, CustomStringConvertible {
+    /// What `pthread_create` answered, as in `errno`.
+    public let code: Int32
+
+    /// Makes the error for an answer of `pthread_create`.
+    public init(code: Int32) { self.code = code }
+
+    /// A sentence with the system's reason.
+    public var description: String { "the system made no thread: \(String(cString: strerror(code)))" }
+}
+
 enum OwnThread {
-    /// Runs `body` on a new thread, which the system shows by the first 15 bytes of that name.
-    static func run(
+    /// Runs `body` on a new thread, which the system shows by the first 15 bytes of that name and which starts
+    /// with the scheduling of this one.
+    ///
+    /// - Throws: Where there is no thread to be had. `body` has been released then and will not run.
+    static func start(
         named name: String,
         quality: QualityOfService = .default,
         _ body: @escaping @Sendable () -> Void
-    ) {
-        let thread = Thread {
-            showThread(as: name)
-            body()
+    ) throws(ThreadUnavailable) {
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        // Nobody joins it.
+        pthread_attr_setdetachstate(&attributes, detached)
+        setQuality(quality, of: &attributes)
+        let work = Unmanaged.passRetained(ThreadWork(name, body))
+        let answer = createThread(&attributes, work.toOpaque())
+        if answer != 0 {
+            work.release()
+            throw ThreadUnavailable(code: answer)
         }
-        thread.qualityOfService = quality
-        thread.start()
+    }
+
+    /// Runs `body` on a new thread as ``start(named:quality:_:)`` does; for those who can do nothing without it.
+    /// Where there is no thread to be had, says so and ends the process.
+    static func run(named name: String, _ body: @escaping @Sendable () -> Void) {
+        do {
+            try start(named: name, body)
+        } catch {
+            misuse("Thread", "\"\(name)\"", "\(error), and without it nothing would go on")
+        }
+    }
+
+    /// Runs what a new thread was made for. `context` is the work, retained for it.
+    fileprivate static func main(_ context: UnsafeMutableRawPointer) {
+        let work = Unmanaged<ThreadWork>.fromOpaque(context).takeRetainedValue()
+        showThread(as: work.name)
+        work.body()
     }
 }
 
-#if os(Linux)
-/// Names the calling thread. Foundation tells the system a thread's name only if it is set after the thread has been
-/// started, by which time it may have ended, or by the thread itself once whoever started it has noted that it runs.
+/// What a thread is made for.
+private final class ThreadWork: Sendable {
+    let name: String
+    let body: @Sendable () -> Void
+
+    init(_ name: String, _ body: @escaping @Sendable () -> Void) {
+        self.name = name
+        self.body = body
+    }
+}
+
+#if canImport(Darwin)
+private let detached = PTHREAD_CREATE_DETACHED
+
+private func createThread(_ attributes: inout pthread_attr_t, _ work: UnsafeMutableRawPointer) -> Int32 {
+    var thread: pthread_t?
+    return pthread_create(
+        &thread,
+        &attributes,
+        {
+            OwnThread.main($0)
+            return nil
+        },
+        work
+    )
+}
+
+private func setQuality(_ quality: QualityOfService, of attributes: inout pthread_attr_t) {
+    pthread_attr_set_qos_class_np(&attributes, qos_class_t(UInt32(quality.rawValue)), 0)
+}
+
+/// Names the calling thread.
+private func showThread(as name: String) {
+    Thread.current.name = name
+}
+#else
+private let detached = Int32(PTHREAD_CREATE_DETACHED)
+
+private func createThread(_ attributes: inout pthread_attr_t, _ work: UnsafeMutableRawPointer) -> Int32 {
+    var thread = pthread_t()
+    return pthread_create(
+        &thread,
+        &attributes,
+        {
+            OwnThread.main($0!)
+            return nil
+        },
+        work
+    )
+}
+
+/// Linux has no such classes: a thread takes the scheduling of the one that makes it.
+private func setQuality(_: QualityOfService, of _: inout pthread_attr_t) {}
+
+/// Names the calling thread. `pthread_setname_np` refuses longer names instead of cutting them.
 private func showThread(as name: String) {
     let file = open("/proc/thread-self/comm", O_WRONLY)
     guard file >= 0 else { return }
@@ -33,10 +126,5 @@ private func showThread(as name: String) {
     // A thread without a name works as well.
     name.withUTF8 { _ = write(file, $0.baseAddress, $0.count) }
     close(file)
-}
-#else
-/// Names the calling thread.
-private func showThread(as name: String) {
-    Thread.current.name = name
 }
 #endif

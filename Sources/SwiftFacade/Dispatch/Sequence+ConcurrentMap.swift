@@ -20,12 +20,17 @@ extension Sequence where Element: Sendable {
     /// (in time) is thrown; elements not begun by then are never begun, those in progress are waited
     /// for. Everything the transforms did is visible after the return. Elements are started in order.
     ///
+    /// Where the system makes fewer threads than are asked for, those there are do the work, the calling one at
+    /// least: an element that waits for another to be in progress may then wait for ever. May be called from any
+    /// thread, also inside another `concurrentMap`.
+    ///
     /// - Parameters:
     ///   - maxConcurrency: how many elements are in progress at most; at least 1; by default the number
     ///     of processors. Ask for more than that where elements block. One below 1 is misuse.
     ///   - transform: called once for each element begun, on the calling thread or one of its own.
     /// - Returns: one result for each element.
-    /// - Complexity: O(*n*) calls, `maxConcurrency` - 1 threads created.
+    /// - Complexity: O(*n*) calls; creates `maxConcurrency` - 1 threads, or one fewer than there are elements if
+    ///   those are fewer.
     @_disfavoredOverload
     @available(
         *,
@@ -41,12 +46,20 @@ extension Sequence where Element: Sendable {
         let workers = Swift.min(validated(maxConcurrency, "concurrentMap"), elements.count)
         withoutActuallyEscaping(transform) { transform in
             let helpers = DispatchGroup()
+            // The helpers' work is a part of what this thread computes for a SingleFlightCache.
+            let computation = FlightWaits.current
             work.begin { index throws(Failure) in try transform(elements[index]) }
             for number in 1..<Swift.max(workers, 1) {
                 helpers.enter()
-                OwnThread.run(named: "concurrentMap.\(number)") {
-                    work.run()
+                do throws(ThreadUnavailable) {
+                    try OwnThread.start(named: "concurrentMap.\(number)") {
+                        FlightWaits.inside(computation) { work.run() }
+                        helpers.leave()
+                    }
+                } catch {
+                    // The threads there are do the work: this one at least.
                     helpers.leave()
+                    break
                 }
             }
             work.run()

@@ -27,6 +27,7 @@ struct CObject<Object>: ~Copyable {
 
     @inlinable
     deinit {
+        forgetName(of: pointer)
         pointer.deallocate()
     }
 }

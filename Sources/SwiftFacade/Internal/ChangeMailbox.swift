@@ -1,84 +1,102 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How announcements get from the thread that changed a collection to the one that wants to hear of it.
+// How announcements get from the thread that changed a collection to a handler on a queue. ChangeFeed has the other
+// form, which a task asks for them.
 //
-//   writer                        mailbox                       delivery (a queue, or the writer)
+//   writer                        mailbox                       a job of the queue
 //   changes under the lock
 //   post(change)          ──▶     pending += change
 //   gives up the lock
-//   beginDelivery()       ──▶     delivering? no: yes now  ──▶  a job
-//                                                               passes through the lock for reading
-//                                 pending taken            ◀──  takeBatch()
+//   announce()            ──▶     delivering? no: yes now  ──▶  submitted
+//                                 pending taken            ◀──  deliver()
 //                                                               handler(change) … outside every lock
-//                                 empty: delivering = no   ◀──  takeBatch()
+//                                 empty: delivering = no   ◀──  deliver()
 //
-// Order: changes are posted under the collection's write lock, so pending is in the order of the changes;
-// one job at a time delivers, so handlers run in that order on any queue, concurrent ones too.
-// Visibility: the batch is taken under the collection's lock held for reading, so a change is announced
-// only after its writer has given up the lock and everyone can see it.
+// Order: changes are posted under the collection's write lock, so pending is in the order of the changes; one job at
+// a time delivers, so handlers run in that order on any queue, concurrent ones too.
+// Visibility: a change is posted at the end of its writer's section. A handler that is called before the writer has
+// given up the lock waits for that as soon as it reads the collection, so it reads the change.
+// Nothing here takes the collection's lock, so that a subscription can end anywhere, in its closures too.
 
 import Dispatch
 
-/// The announcements one subscriber has not heard yet.
-final class ChangeMailbox<Change: Sendable>: Sendable {
+/// The announcements that one handler has not heard yet.
+final class ChangeMailbox<Change: Sendable>: ChangeListener {
     private struct State {
         var pending: [Change] = []
         var isDelivering = false
-        var isCancelled = false
+        /// `nil` once the subscription has ended.
+        var handler: (@Sendable (Change) -> Void)?
     }
 
-    private let state = ReadWriteLock(State())
-    private let handler: @Sendable (Change) -> Void
-    /// Where handlers run; without one, on the thread that changed the collection.
-    let queue: DispatchQueue?
+    private let state: ReadWriteLock<State>
+    private let queue: DispatchQueue
+    /// The change as it is worth announcing, or `nil` if it is not.
+    private let select: @Sendable (Change) -> Change?
 
-    init(queue: DispatchQueue?, handler: @escaping @Sendable (Change) -> Void) {
+    init(
+        queue: DispatchQueue,
+        select: @escaping @Sendable (Change) -> Change?,
+        handler: @escaping @Sendable (Change) -> Void
+    ) {
+        state = ReadWriteLock(State(handler: handler))
         self.queue = queue
-        self.handler = handler
+        self.select = select
+    }
+
+    var isCancelled: Bool {
+        state.withReadLock { $0.handler == nil }
     }
 
     func post(_ change: Change) {
         state.withWriteLock { state in
-            if !state.isCancelled {
+            if state.handler != nil {
                 state.pending.append(change)
             }
         }
     }
 
-    /// Whether the caller is to start a delivery: something is pending and nobody is at it.
-    func beginDelivery() -> Bool {
-        state.withWriteLock { state in
+    func announce() {
+        let begins = state.withWriteLock { state in
             guard !state.isDelivering, !state.pending.isEmpty else { return false }
             state.isDelivering = true
             return true
         }
-    }
-
-    /// What is pending, or `nil` if nothing is: then the delivery is over.
-    func takeBatch() -> [Change]? {
-        state.withWriteLock { state in
-            guard !state.pending.isEmpty else {
-                state.isDelivering = false
-                return nil
-            }
-            let batch = state.pending
-            state.pending = []
-            return batch
-        }
-    }
-
-    /// Hands `batch` to the subscriber, as long as there is one.
-    func deliver(_ batch: some Sequence<Change>) {
-        for change in batch {
-            guard !state.withReadLock({ $0.isCancelled }) else { return }
-            handler(change)
+        if begins {
+            submit()
         }
     }
 
     func cancel() {
-        state.withWriteLock { state in
-            state.isCancelled = true
+        // Emptied under the lock and released outside: elements and handlers may call the collection when they go.
+        let ended = state.withWriteLock { state in
+            let ended = state
             state.pending = []
+            state.handler = nil
+            return ended
+        }
+        withExtendedLifetime(ended) {}
+    }
+
+    private func submit() {
+        queue.async { self.deliver() }
+    }
+
+    /// Delivers what is pending: one batch a job, so that a busy collection does not keep the queue from others.
+    private func deliver() {
+        let batch = state.withWriteLock { state in
+            let batch = state.pending
+            state.pending = []
+            state.isDelivering = !batch.isEmpty
+            return batch
+        }
+        for change in batch {
+            guard let worth = select(change) else { continue }
+            guard let handler = state.withReadLock({ $0.handler }) else { break }
+            handler(worth)
+        }
+        if !batch.isEmpty {
+            submit()
         }
     }
 }

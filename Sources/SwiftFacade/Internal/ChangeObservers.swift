@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Who is told of a collection's changes, and the collection's side of telling them. How an announcement
-// travels, and why it is in order and visible, stands in ChangeMailbox.swift.
+// travels, and why it is in order and visible, stands in ChangeMailbox.swift and ChangeFeed.swift.
+//
+// A subscription ends with its listener alone; the collection's list, which its lock guards, is put right by the next
+// writer or subscriber. So ending one waits for nobody, and can be done where that lock is held.
 
 import Dispatch
 
@@ -10,27 +13,40 @@ import Dispatch
 protocol ChangeSource: AnyObject {
     associatedtype Change
 
-    /// Runs `body` when no change is in progress: every change recorded by now is visible.
-    func whileSettled<Result>(_ body: () -> Result) -> Result
-
     /// The change as it is worth announcing, or `nil` if it is not. Outside the lock: it may compare
     /// elements.
-    func announcement(of change: Change) -> Change?
+    static func announcement(of change: Change) -> Change?
 
-    /// Changes who is told, under the lock.
+    /// Changes who is told, under the lock. Who was told before is released after it.
     func updateObservers(_ body: (ChangeObservers<Self, Change>?) -> ChangeObservers<Self, Change>?)
 }
 
-/// Who is told of changes of an `Owner`. Immutable, so that it can be looked at under the lock and used after
+/// Where announcements go.
+protocol ChangeListener<Change>: AnyObject, Sendable {
+    associatedtype Change: Sendable
+
+    /// Whether the subscription has ended.
+    var isCancelled: Bool { get }
+    /// Keeps a change. Under the collection's lock, held for writing.
+    func post(_ change: Change)
+    /// Has what is kept delivered. After the collection's lock has been given up.
+    func announce()
+    /// Ends the subscription. Waits for nobody.
+    func cancel()
+}
+
+/// Who is told of changes of an `Owner`. Immutable, so that it can be taken under the lock and used after
 /// it; subscribing makes a new one.
 @usableFromInline
 final class ChangeObservers<Owner: AnyObject, Change> {
-    // Closures and not the mailbox: the owner has observers, none, also where its elements are not
+    // Closures and not the listener: the owner has observers, none, also where its elements are not
     // Sendable and it cannot be subscribed to.
     fileprivate struct Subscriber {
-        let id: ObjectIdentifier
+        let isCancelled: () -> Bool
         let post: (Change) -> Void
-        let announce: (Owner) -> Void
+        let announce: () -> Void
+        /// Takes those that are cancelled out of the owner's list.
+        let sweep: (Owner) -> Void
     }
 
     fileprivate let subscribers: [Subscriber]
@@ -39,7 +55,10 @@ final class ChangeObservers<Owner: AnyObject, Change> {
         self.subscribers = subscribers
     }
 
-    /// Notes a change for every subscriber. Under the lock, held for writing.
+    /// How many are told, for tests.
+    var count: Int { subscribers.count }
+
+    /// Keeps a change for every subscriber. Under the lock, held for writing.
     @usableFromInline
     func record(_ change: Change) {
         for subscriber in subscribers {
@@ -47,66 +66,80 @@ final class ChangeObservers<Owner: AnyObject, Change> {
         }
     }
 
-    /// Has what is noted delivered. After the lock has been given up.
+    /// Has what is kept delivered. After the lock has been given up.
     @usableFromInline
     func announce(_ owner: Owner) {
         for subscriber in subscribers {
-            subscriber.announce(owner)
+            subscriber.announce()
+        }
+        if let cancelled = subscribers.first(where: { $0.isCancelled() }) {
+            cancelled.sweep(owner)
         }
     }
 }
 
 extension ChangeSource where Self: Sendable, Change: Sendable {
-    /// Adds a subscriber; it is told of every change from now on.
-    func subscribe(_ mailbox: ChangeMailbox<Change>) -> ChangeSubscription {
-        let id = ObjectIdentifier(mailbox)
-        updateObservers { observers in
-            let subscriber = ChangeObservers<Self, Change>.Subscriber(
-                id: id,
-                post: { mailbox.post($0) },
-                announce: { $0.deliver(to: mailbox) }
-            )
-            return ChangeObservers((observers?.subscribers ?? []) + [subscriber])
-        }
-        return ChangeSubscription { [weak self] in
-            mailbox.cancel()
-            self?.updateObservers { observers in
-                let others = (observers?.subscribers ?? []).filter { $0.id != id }
-                return others.isEmpty ? nil : ChangeObservers(others)
-            }
-        }
+    /// Adds a subscriber, whose `handler` is called on `queue`; it is told of every change from now on.
+    func subscribe(_ queue: DispatchQueue, _ handler: @escaping @Sendable (Change) -> Void)
+        -> ChangeSubscription
+    {
+        let mailbox = ChangeMailbox(queue: queue, select: { Self.announcement(of: $0) }, handler: handler)
+        subscribe(mailbox) {}
+        return ChangeSubscription { mailbox.cancel() }
     }
 
-    /// Every change from now on as a sequence that ends with its consumer.
+    /// Every change from now on as a sequence that ends with its consumer, or with the collection.
     func makeChangesSequence() -> AsyncStream<Change> {
-        AsyncStream { continuation in
-            // Yielding runs nobody's code and does not wait, so the writer does it itself, after the lock.
-            let subscription = subscribe(ChangeMailbox(queue: nil) { continuation.yield($0) })
-            continuation.onTermination = { _ in subscription.cancel() }
-        }
+        let feed = ChangeFeed<Change>(select: { Self.announcement(of: $0) })
+        // Goes when the collection's last list that names the feed goes.
+        let presence = Presence { feed.complete() }
+        subscribe(feed) { withExtendedLifetime(presence) {} }
+        // Goes with the sequence.
+        let subscription = ChangeSubscription { feed.cancel() }
+        return AsyncStream(
+            unfolding: {
+                if let change = await feed.next() { return change }
+                subscription.cancel()
+                return nil
+            },
+            onCancel: { subscription.cancel() }
+        )
     }
 
-    private func deliver(to mailbox: ChangeMailbox<Change>) {
-        guard mailbox.beginDelivery() else { return }
-        if let queue = mailbox.queue {
-            queue.async { self.deliver(to: mailbox, on: queue) }
-        } else {
-            while deliverBatch(to: mailbox) {}
-        }
+    private func subscribe(_ listener: some ChangeListener<Change>, _ present: @escaping () -> Void) {
+        let subscriber = ChangeObservers<Self, Change>.Subscriber(
+            isCancelled: { listener.isCancelled },
+            post: {
+                present()
+                listener.post($0)
+            },
+            announce: { listener.announce() },
+            sweep: { owner in owner.updateObservers { $0.withoutCancelled(and: []) } }
+        )
+        updateObservers { $0.withoutCancelled(and: [subscriber]) }
+    }
+}
+
+extension Optional {
+    /// Those that are not cancelled, and `others`.
+    fileprivate func withoutCancelled<Owner, Change>(
+        and others: [ChangeObservers<Owner, Change>.Subscriber]
+    ) -> Self where Wrapped == ChangeObservers<Owner, Change> {
+        let subscribers = (self?.subscribers ?? []).filter { !$0.isCancelled() } + others
+        return subscribers.isEmpty ? nil : ChangeObservers(subscribers)
+    }
+}
+
+/// Tells when nobody holds it any more.
+private final class Presence: Sendable {
+    private let end: @Sendable () -> Void
+
+    init(_ end: @escaping @Sendable () -> Void) {
+        self.end = end
     }
 
-    /// One batch a job, so that a busy collection does not keep the queue from others.
-    private func deliver(to mailbox: ChangeMailbox<Change>, on queue: DispatchQueue) {
-        if deliverBatch(to: mailbox) {
-            queue.async { self.deliver(to: mailbox, on: queue) }
-        }
-    }
-
-    /// Delivers what is pending; false when nothing was.
-    private func deliverBatch(to mailbox: ChangeMailbox<Change>) -> Bool {
-        guard let batch = whileSettled({ mailbox.takeBatch() }) else { return false }
-        mailbox.deliver(batch.lazy.compactMap { self.announcement(of: $0) })
-        return true
+    deinit {
+        end()
     }
 }
 

@@ -86,6 +86,10 @@ final class SharedStorage<Lock, Value: ~Copyable>: Sendable {
         storage = GuardedStorage(value)
     }
 
+    deinit {
+        forgetName(of: storage.base)
+    }
+
     @inlinable @inline(__always)
     var lock: UnsafeMutablePointer<Lock> {
         storage.lock

@@ -14,7 +14,8 @@ import Musl
 import Darwin
 #endif
 
-/// Prints `interlock: CALL(ADDRESS): SENTENCE` and aborts.
+/// Prints `interlock: CALL(ADDRESS): SENTENCE`, or `CALL(ADDRESS "NAME")` for an object that has been given one, and
+/// aborts.
 ///
 /// - Parameters:
 ///   - call: the public call that was misused, with its type: `"SafeArray<Int>.subscript"`.
@@ -22,7 +23,11 @@ import Darwin
 ///   - sentence: what was seen and why that cannot be.
 @inline(never) @usableFromInline
 func misuse(_ call: String, _ object: UnsafeRawPointer?, _ sentence: String) -> Never {
-    misuse(call, object.map { "0x" + String(UInt(bitPattern: $0), radix: 16) } ?? "", sentence)
+    let described = object.map { object in
+        let address = "0x" + String(UInt(bitPattern: object), radix: 16)
+        return name(of: object).map { "\(address) \"\($0)\"" } ?? address
+    }
+    misuse(call, described ?? "", sentence)
 }
 
 /// Prints `interlock: CALL(OBJECT): SENTENCE` and aborts; for objects that have names.
@@ -45,6 +50,10 @@ func tellMisuse(_ call: String, _ object: String, _ sentence: String) {
 /// The object's name in quotes, or else its type and address.
 func misuseName(_ name: String?, of object: AnyObject) -> String {
     if let name, !name.isEmpty { return "\"\(name)\"" }
-    let address = UInt(bitPattern: ObjectIdentifier(object).hashValue)
+    // The address itself: the hash of an object's identity is another in every process.
+    let address = UInt(bitPattern: ObjectIdentifier(object))
     return "\(type(of: object)) 0x\(String(address, radix: 16))"
 }
+
+/// The object's name as it is, or else its type and address.
+func bareMisuseName(_ name: String?, of object: AnyObject) -> String { name ?? misuseName(nil, of: object) }

@@ -19,49 +19,61 @@ func ringElementSize<Element: ~Copyable>(_: Element.Type) -> Int {
     max(MemoryLayout<Element>.stride, 1)
 }
 
-/// Lets `give` hand the bytes of `element` to a ring; gets the element back unless it answers `ILK_OK`.
+/// Lets `give` hand the bytes of `element` to a ring; `answer` makes the result of what it answers, and moves the
+/// element out of its slot again unless that is `ILK_OK`.
 @inlinable @inline(__always)
-func handOver<Element: ~Copyable>(
+@unsafe
+func handOver<Element: ~Copyable, Answer: ~Copyable>(
     _ element: consuming sending Element,
-    _ give: (UnsafeRawPointer) -> ilk_status
-) -> sending PushResult<Element> {
+    _ give: (UnsafeRawPointer) -> ilk_status,
+    answer: (ilk_status, UnsafeMutablePointer<Element>) -> Answer
+) -> sending Answer {
     // The optional is how a value gets into a closure that may consume it only once.
     var element: Element? = consume element
     // The compiler counts the answer to the region of the closures. They pass bytes on and keep nothing.
     nonisolated(unsafe) let result = withUnsafeTemporaryAllocation(
         byteCount: ringElementSize(Element.self),
         alignment: MemoryLayout<Element>.alignment
-    ) { memory -> PushResult<Element> in
+    ) { memory -> Answer in
         let slot = memory.baseAddress!.bindMemory(to: Element.self, capacity: 1)
         slot.initialize(to: element.take()!)
-        switch give(slot) {
-        // The ring owns it now: the slot is left without being deinitialised.
-        case ILK_OK: return .pushed
-        case ILK_TIMEDOUT: return .timedOut(slot.move())
-        case ILK_CLOSED: return .closed(slot.move())
-        default: return .full(slot.move())
-        }
+        return answer(give(slot), slot)
     }
     return result
 }
 
+/// What came out of a ring, or why nothing did.
+@frozen @usableFromInline
+enum Taken<Element: ~Copyable>: ~Copyable {
+    /// The oldest element.
+    case element(Element)
+    /// None: what the C call answered.
+    case none(ilk_status)
+
+    /// The element, if there is one.
+    @inlinable @inline(__always)
+    consuming func element() -> Element? {
+        switch consume self {
+        case .element(let element): element
+        case .none(_): nil
+        }
+    }
+}
+
 /// Lets `take` get the bytes of an element out of a ring: the element if it answers `ILK_OK`.
 @inlinable @inline(__always)
+@unsafe
 func takeOver<Element: ~Copyable>(
     _: Element.Type,
     _ take: (UnsafeMutableRawPointer) -> ilk_status
-) -> sending PopResult<Element> {
+) -> sending Taken<Element> {
     nonisolated(unsafe) let result = withUnsafeTemporaryAllocation(
         byteCount: ringElementSize(Element.self),
         alignment: MemoryLayout<Element>.alignment
-    ) { memory -> PopResult<Element> in
+    ) { memory -> Taken<Element> in
         let slot = memory.baseAddress!.bindMemory(to: Element.self, capacity: 1)
-        switch take(slot) {
-        case ILK_OK: return .popped(slot.move())
-        case ILK_TIMEDOUT: return .timedOut
-        case ILK_CLOSED: return .closed
-        default: return .empty
-        }
+        let status = take(slot)
+        return status == ILK_OK ? .element(slot.move()) : .none(status)
     }
     return result
 }
@@ -69,6 +81,7 @@ func takeOver<Element: ~Copyable>(
 /// Lets `take` get the bytes of up to so many elements out of a ring and into what is left of `span`; it answers how
 /// many they are.
 @inlinable @inline(__always)
+@unsafe
 func moveOver<Element: ~Copyable>(
     into span: inout OutputSpan<Element>,
     _ take: (UnsafeMutableRawPointer, Int) -> Int

@@ -58,16 +58,6 @@ final class MPMCStorage<Element: ~Copyable> {
 // Holds an address and frees it; the C ring is made for any number of threads.
 extension MPMCStorage: @unchecked Sendable where Element: ~Copyable {}
 
-/// What the two ends of an SPSC ring share.
-@usableFromInline
-final class SPSCShared<Element: ~Copyable>: Sendable {
-    let lines: RingLines<SPSCPort, Element>
-
-    init(_ lines: RingLines<SPSCPort, Element>) {
-        self.lines = lines
-    }
-}
-
 func created<Ring>(
     _ ring: UnsafeMutablePointer<Ring>?,
     _ status: ilk_status,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The three ways to stand in a line: blocked, blocked with a limit, and suspended with cancellation and a
+// How to stand in a line: blocked, blocked with a limit, and suspended with cancellation and a
 // limit. What the line is for is a closure: `admit` tries to take it without waiting, and is called
 // under the line's lock, so that nothing can be handed out between "none is there" and taking a place. Who is let
 // in may let others out of the line with it: those that `admit` answers are resumed outside the lock.
@@ -71,15 +71,7 @@ final class WaitingLine: Sendable {
         in section: @escaping @Sendable (() -> Void) -> Void = { $0() },
         admitWith admit: @escaping @Sendable (inout WaiterQueue) -> WaiterQueue?
     ) async -> WaitOutcome {
-        let alarm = deadline.flatMap { deadline in
-            !isReached(deadline)
-                ? nil
-                : Task {
-                    // Cancelled, and thereby silent, when the wait is over.
-                    guard (try? await Task.sleep(until: deadline, clock: .continuous)) != nil else { return }
-                    self.giveUp(waiter, .timedOut)
-                }
-        }
+        let alarm = alarm(for: waiter, at: deadline)
         defer {
             alarm?.cancel()
             // What was handed over was so under the lock. The runtime orders a resumed task after whoever resumed it,
@@ -104,6 +96,55 @@ final class WaitingLine: Sendable {
             }
         } onCancel: {
             giveUp(waiter, .cancelled)
+        }
+    }
+
+    /// Suspends the task until it is taken out of the line and resumed, is cancelled, or `deadline` passes.
+    ///
+    /// In the isolation of the caller, throughout: other tasks of an actor run only while this one is suspended.
+    ///
+    /// - Parameter arm: Called at once, outside the line's lock, with the task in line: sees to it that somebody will
+    ///   resume it. False if there is nothing to wait for.
+    func suspend(
+        isolation: isolated (any Actor)?,
+        until deadline: ContinuousClock.Instant?,
+        arm: () -> Bool
+    ) async -> WaitOutcome {
+        let waiter = TaskWaiter()
+        let alarm = alarm(for: waiter, at: deadline)
+        defer {
+            alarm?.cancel()
+            // As above.
+            queue.withReadLock { _ in }
+        }
+        return await withTaskCancellationHandler(
+            operation: {
+                await withCheckedContinuation(isolation: isolation) { continuation in
+                    let abandoned = queue.withWriteLock { queue -> WaitOutcome? in
+                        if let abandoned = waiter.abandoned { return abandoned }
+                        waiter.suspend(continuation)
+                        queue.append(waiter)
+                        return nil
+                    }
+                    if let abandoned {
+                        continuation.resume(returning: abandoned)
+                    } else if !arm(), queue.withWriteLock({ $0.remove(waiter) }) {
+                        waiter.resume()
+                    }
+                }
+            },
+            onCancel: { giveUp(waiter, .cancelled) },
+            isolation: isolation
+        )
+    }
+
+    /// Ends the wait at `deadline`, unless it is cancelled first or the moment never comes.
+    private func alarm(for waiter: TaskWaiter, at deadline: ContinuousClock.Instant?) -> Task<Void, Never>? {
+        guard let deadline, isReached(deadline) else { return nil }
+        return Task {
+            // Cancelled, and thereby silent, when the wait is over.
+            guard (try? await Task.sleep(until: deadline, clock: .continuous)) != nil else { return }
+            self.giveUp(waiter, .timedOut)
         }
     }
 

@@ -6,6 +6,11 @@
 // the line's lock and only when the line is empty; a waiter joins the line under the same lock and only
 // after it has found none. Taking a permit without waiting is therefore one atomic operation with no
 // look at the line, and can overtake nobody.
+//
+// Blocking and suspending forms share their names. In async code the compiler takes the suspending one, awaited or not,
+// and answers a call without `await` by "not marked with 'await'"; the texts of `noasync` it shows only where no
+// suspending form is in sight. Overloads are chosen before `await` is looked at: a disfavoured overload, other default
+// arguments, or an extension of a protocol change nothing about it.
 
 import CInterlock
 
@@ -46,8 +51,22 @@ public final class FIFOSemaphore: Sendable {
         self.permits = CObject { ilk_semaphore_init($0, UInt32(permits)) }
     }
 
+    /// A semaphore that holds `permits` and has a name, which reports of misuse give. Allocates.
+    ///
+    /// - Precondition: `permits` is at least 0 and at most 268,435,455.
+    /// - Parameter name: Kept up to 63 bytes of UTF-8.
+    public convenience init(permits: Int, name: String) {
+        self.init(permits: permits)
+        setName(name, of: self.permits.pointer)
+    }
+
     deinit {
         ilk_semaphore_destroy(permits.pointer)
+    }
+
+    /// The name that the semaphore was made with, or `nil`. Thread-safe; blocks briefly.
+    public var name: String? {
+        Interlock.name(of: permits.pointer)
     }
 
     // MARK: Blocking
@@ -130,7 +149,8 @@ public final class FIFOSemaphore: Sendable {
 
     // MARK: Giving back
 
-    /// Gives `count` permits: to those who wait, in their order; the rest stay. Never blocks on waiters.
+    /// Gives `count` permits: to those who wait, in their order; the rest stay. Waits for
+    /// nobody but for the few instructions in which others take or leave a place in line.
     ///
     /// - Precondition: `count` is not negative, and the semaphore does not come to hold more than it can.
     /// - Complexity: O(permits handed over).

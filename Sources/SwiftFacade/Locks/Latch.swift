@@ -34,7 +34,22 @@ public final class Latch: Sendable {
         latch = CObject { ilk_latch_init($0, UInt32(count)) }
     }
 
-    /// Counts one down; at zero opens the latch for good and wakes everyone. Never blocks.
+    /// A latch that opens after `count` calls and has a name, which reports of misuse give. Allocates.
+    ///
+    /// - Precondition: `count` is at least 0 and at most 2,147,483,647.
+    /// - Parameter name: Kept up to 63 bytes of UTF-8.
+    public convenience init(count: Int, name: String) {
+        self.init(count: count)
+        setName(name, of: latch.pointer)
+    }
+
+    /// The name that the latch was made with, or `nil`. Thread-safe; blocks briefly.
+    public var name: String? {
+        Interlock.name(of: latch.pointer)
+    }
+
+    /// Counts one down; at zero opens the latch for good and wakes everyone. Thread-safe. Waits for nobody but, at
+    /// zero, for the few instructions in which a task takes its place in line.
     ///
     /// - Precondition: The latch is not open. One call too many is reported and ends the process.
     public func countDown() {

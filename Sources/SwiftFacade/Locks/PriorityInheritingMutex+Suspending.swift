@@ -35,6 +35,9 @@ extension PriorityInheritingMutex where Value: ~Copyable {
     /// costs a thread for as long as it waits; where there may be very many, let them through a ``FIFOSemaphore``
     /// first.
     ///
+    /// Where the system makes no thread the task waits without: it tries again each millisecond, for a thread as
+    /// for the mutex, runs `body` itself, and lends nothing meanwhile.
+    ///
     /// What is lent: that thread starts with the scheduling policy, priority and nice value of the thread the task
     /// runs on when it calls, and by these the holder is raised while it waits. On the cooperative pool these are
     /// ordinary ones, so that a task lends more only on an executor of its own, with threads of real-time priority.
@@ -194,7 +197,7 @@ private final class MutexErrand<Value: ~Copyable, Output: ~Copyable, Failure: Er
     private let storage: SharedStorage<ilk_mutex, Value>
     private let state = VisibleMutex(State.waiting)
     private var body: Body?
-    private var continuation: CheckedContinuation<WaitOutcome, Never>?
+    private var continuation: CheckedContinuation<WaitOutcome?, Never>?
     private var outcome: Swift.Result<Output, Failure>?
 
     init(_ storage: SharedStorage<ilk_mutex, Value>, _ body: sending @escaping Body) {
@@ -207,19 +210,12 @@ private final class MutexErrand<Value: ~Copyable, Output: ~Copyable, Failure: Er
         isolation: isolated (any Actor)? = #isolation,
         until deadline: UInt64
     ) async throws(TaskLockError<Failure>) -> sending Output? {
-        let ending = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                if let early = begin(continuation) {
-                    continuation.resume(returning: early)
-                } else {
-                    // The thread takes its scheduling from this one, which is the task's.
-                    OwnThread.run(named: "interlock.mutex") { self.run(until: deadline) }
-                }
-            }
-        } onCancel: {
-            giveUp(.cancelled)
+        var ending = await lockOnThread(until: deadline)
+        while ending == nil {
+            ending = await lockHere(until: deadline)
+            if ending == nil { ending = await lockOnThread(until: deadline) }
         }
-        switch ending {
+        switch ending! {
         case .timedOut: return nil
         case .cancelled: throw .cancelled
         case .granted:
@@ -232,12 +228,62 @@ private final class MutexErrand<Value: ~Copyable, Output: ~Copyable, Failure: Er
         }
     }
 
-    /// Notes how to wake the task; answers how the wait ended if it has already.
-    private func begin(_ continuation: CheckedContinuation<WaitOutcome, Never>) -> WaitOutcome? {
+    /// Has a thread take the mutex and run the closure; `nil` where there is no thread to be had.
+    private func lockOnThread(
+        isolation: isolated (any Actor)? = #isolation,
+        until deadline: UInt64
+    ) async -> WaitOutcome? {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                if let early = begin(continuation) { return continuation.resume(returning: early) }
+                do throws(ThreadUnavailable) {
+                    // The thread takes its scheduling from this one, which is the task's.
+                    try OwnThread.start(named: "interlock.mutex") { self.run(until: deadline) }
+                } catch {
+                    takeContinuation()?.resume(returning: nil)
+                }
+            }
+        } onCancel: {
+            giveUp(.cancelled)
+        }
+    }
+
+    /// Takes the mutex on the task's own thread if it is free by now, and waits a millisecond if it is not.
+    private func lockHere(
+        isolation: isolated (any Actor)? = #isolation,
+        until deadline: UInt64
+    ) async -> WaitOutcome? {
+        if ilk_mutex_try_lock(storage.lock) {
+            let body = claim()
+            if let body { outcome = use(body) }
+            ilk_mutex_unlock(storage.lock)
+            // Otherwise it was cancelled in between, as the next attempt finds.
+            return body == nil ? nil : .granted
+        }
+        // The time it is.
+        if deadline != forever, ilk_deadline_in_ns(0) >= deadline {
+            giveUp(.timedOut)
+            return .timedOut
+        }
+        // Cancelled, it ends at once, and the next attempt finds why.
+        try? await Task.sleep(for: .milliseconds(1))
+        return nil
+    }
+
+    /// Remembers how to wake the task; answers how the wait ended if it has already.
+    private func begin(_ continuation: CheckedContinuation<WaitOutcome?, Never>) -> WaitOutcome? {
         state.withLock { state in
             if case .over(let early) = state { return early }
             self.continuation = continuation
             return nil
+        }
+    }
+
+    /// The continuation of a wait that has not ended; it may begin anew.
+    private func takeContinuation() -> CheckedContinuation<WaitOutcome?, Never>? {
+        state.withLock { state in
+            guard case .waiting = state else { return nil }
+            return self.continuation.take()
         }
     }
 
@@ -289,7 +335,7 @@ private final class MutexErrand<Value: ~Copyable, Output: ~Copyable, Failure: Er
     /// Ends the wait without the mutex, unless it has ended.
     private func giveUp(_ outcome: WaitOutcome) {
         let (continuation, body) = state.withLock {
-            state -> (CheckedContinuation<WaitOutcome, Never>?, Body?) in
+            state -> (CheckedContinuation<WaitOutcome?, Never>?, Body?) in
             guard case .waiting = state else { return (nil, nil) }
             state = .over(outcome)
             return (self.continuation.take(), self.body.take())

@@ -10,14 +10,17 @@ extension ReadWriteLock where Value: ~Copyable {
     /// The lock and the value as a raw pair, to be locked and unlocked by hand.
     ///
     /// The view is valid as long as the lock lives, and does not keep it alive.
-    @inlinable
+    @unsafe @inlinable
     public var unsafeView: UnsafeView {
         UnsafeView(handle: storage.lock, value: storage.value)
     }
 
     /// A reader–writer lock without its safety: each `lock` call needs exactly one matching `unlock`, on
-    /// every path, and the value may be touched only in between.
-    @frozen
+    /// every path and on the same thread, and the value may be touched only in between.
+    ///
+    /// An unlock on another thread may take the share of a reader that is still at work, and let a writer in beside
+    /// it; it is reported only where nobody holds the lock in that mode.
+    @unsafe @frozen
     public struct UnsafeView {
         // First of the two, for the reason given at GuardedStorage.value.
 
@@ -32,19 +35,21 @@ extension ReadWriteLock where Value: ~Copyable {
             self.value = value
         }
 
-        /// Takes the lock for reading; blocks. Calls `ilk_rwlock_read_lock`.
+        /// Takes the lock for reading; blocks while a writer holds the lock or waits for it. Calls `ilk_rwlock_read_lock`.
         @inlinable
         public func lockForReading() { ilk_rwlock_read_lock(handle) }
 
-        /// Gives up a lock held for reading; a lock that no reader holds is reported and ends the process.
+        /// Gives up a lock that this thread holds for reading; one that no reader holds is reported and ends the
+        /// process.
         @inlinable
         public func unlockForReading() { ilk_rwlock_read_unlock(handle) }
 
-        /// Takes the lock for writing; blocks. Calls `ilk_rwlock_write_lock`.
+        /// Takes the lock for writing; blocks while anybody holds it. Calls `ilk_rwlock_write_lock`.
         @inlinable
         public func lockForWriting() { ilk_rwlock_write_lock(handle) }
 
-        /// Gives up a lock held for writing; a lock that no writer holds is reported and ends the process.
+        /// Gives up a lock that this thread holds for writing; one that no writer holds is reported and ends the
+        /// process.
         @inlinable
         public func unlockForWriting() { ilk_rwlock_write_unlock(handle) }
     }

@@ -24,7 +24,7 @@ extension ReadWriteLock where Value: ~Copyable {
     /// ```
     ///
     /// Thread-safe; blocks while a writer or another upgradable access holds the lock, and in `upgrade`
-    /// while the present readers finish. Does not allocate.
+    /// while the present readers finish. Allocates in debug builds only.
     ///
     /// - Precondition: The thread does not hold this lock.
     /// - Returns: What `body` returns.
@@ -102,7 +102,7 @@ extension ReadWriteLock where Value: ~Copyable {
     ) throws(Failure) -> sending Result {
         assert(isOutside("withWriteLock"))
         ilk_rwlock_write_lock(storage.lock)
-        return try changeThenRead(change, read)
+        return try readDowngraded(changeThenDowngrade(change), read)
     }
 
     /// Runs `change` and `read` as ``withWriteLock(_:downgrading:)`` does, waiting for the lock until `deadline` at most.
@@ -115,7 +115,7 @@ extension ReadWriteLock where Value: ~Copyable {
         downgrading read: (borrowing Value, consuming Change) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
         guard takeForWriting(waitingUntil: { Interlock.deadline(at: deadline) }) else { return nil }
-        return try changeThenRead(change, read)
+        return try readDowngraded(changeThenDowngrade(change), read)
     }
 
     /// Runs `change` and `read` as ``withWriteLock(_:downgrading:)`` does, waiting for the lock for `timeout` at most.
@@ -128,28 +128,98 @@ extension ReadWriteLock where Value: ~Copyable {
         downgrading read: (borrowing Value, consuming Change) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
         guard takeForWriting(waitingUntil: { Interlock.deadline(in: timeout) }) else { return nil }
-        return try changeThenRead(change, read)
+        return try readDowngraded(changeThenDowngrade(change), read)
     }
 
-    /// With the lock held for writing, which it gives up.
+    // MARK: with errors of two types
+
+    // A function that throws one type of two closures has no third to name for unlike ones: these throw any.
+
+    /// Runs `change` and `read` as the form with one type of error does, where they throw errors of different types.
+    @inlinable
+    @_disfavoredOverload
+    public borrowing func withWriteLock<
+        Change: ~Copyable,
+        Result: ~Copyable,
+        ChangeFailure: Error,
+        ReadFailure: Error
+    >(
+        _ change: (inout Value) throws(ChangeFailure) -> Change,
+        downgrading read: (borrowing Value, consuming Change) throws(ReadFailure) -> sending Result
+    ) throws -> sending Result {
+        assert(isOutside("withWriteLock"))
+        ilk_rwlock_write_lock(storage.lock)
+        return try readDowngraded(changeThenDowngrade(change), read)
+    }
+
+    /// Runs `change` and `read` where they throw errors of different types, waiting for the lock until `deadline` at most.
+    ///
+    /// - Returns: What `read` returns, or `nil` if the lock was not to be had in time and neither ran.
+    @inlinable
+    @_disfavoredOverload
+    public borrowing func withWriteLock<
+        Change: ~Copyable,
+        Result: ~Copyable,
+        ChangeFailure: Error,
+        ReadFailure: Error
+    >(
+        until deadline: ContinuousClock.Instant,
+        _ change: (inout Value) throws(ChangeFailure) -> Change,
+        downgrading read: (borrowing Value, consuming Change) throws(ReadFailure) -> sending Result
+    ) throws -> sending Result? {
+        guard takeForWriting(waitingUntil: { Interlock.deadline(at: deadline) }) else { return nil }
+        return try readDowngraded(changeThenDowngrade(change), read)
+    }
+
+    /// Runs `change` and `read` where they throw errors of different types, waiting for the lock for `timeout` at most.
+    ///
+    /// - Returns: What `read` returns, or `nil` if the lock was not to be had in time and neither ran.
+    @inlinable
+    @_disfavoredOverload
+    public borrowing func withWriteLock<
+        Change: ~Copyable,
+        Result: ~Copyable,
+        ChangeFailure: Error,
+        ReadFailure: Error
+    >(
+        timeout: Duration,
+        _ change: (inout Value) throws(ChangeFailure) -> Change,
+        downgrading read: (borrowing Value, consuming Change) throws(ReadFailure) -> sending Result
+    ) throws -> sending Result? {
+        guard takeForWriting(waitingUntil: { Interlock.deadline(in: timeout) }) else { return nil }
+        return try readDowngraded(changeThenDowngrade(change), read)
+    }
+
+    /// With the lock held for writing: holds it for reading afterwards, or, if `change` throws, not at all.
     @inlinable @inline(__always)
-    borrowing func changeThenRead<Change: ~Copyable, Result: ~Copyable, Failure: Error>(
-        _ change: (inout Value) throws(Failure) -> Change,
-        _ read: (borrowing Value, consuming Change) throws(Failure) -> sending Result
-    ) throws(Failure) -> sending Result {
+    borrowing func changeThenDowngrade<Change: ~Copyable, Failure: Error>(
+        _ change: (inout Value) throws(Failure) -> Change
+    ) throws(Failure) -> Change {
         assert(entered("withWriteLock"))
-        defer { assert(left()) }
         let value = storage.value
         let made: Change
         do {
             made = try change(&value.pointee)
         } catch {
+            assert(left())
             ilk_rwlock_write_unlock(storage.lock)
             throw error
         }
         ilk_rwlock_downgrade(storage.lock)
-        defer { ilk__read_section_end(storage.lock, ilk__read_section_downgraded()) }
-        return try read(value.pointee, made)
+        return made
+    }
+
+    /// With the lock held for reading by the above, which it gives up.
+    @inlinable @inline(__always)
+    borrowing func readDowngraded<Change: ~Copyable, Result: ~Copyable, Failure: Error>(
+        _ made: consuming Change,
+        _ read: (borrowing Value, consuming Change) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        defer {
+            assert(left())
+            ilk__read_section_end(storage.lock, ilk__read_section_downgraded())
+        }
+        return try read(storage.value.pointee, made)
     }
 
     /// What ``withUpgradableLock(_:)`` hands to its closure: the value for reading, and the right to

@@ -32,13 +32,15 @@ import CInterlock
 /// Fairness: a waiting reader is let in after at most one write, writers are served first come, first
 /// served, and a waiting writer holds back the readers that come after it. Recursion in any mode is
 /// misuse: a thread that takes for reading what it already reads can deadlock with a writer that
-/// queued between the two. Debug builds report it, unless a limit ends the wait.
+/// queued between the two. Debug builds report it, unless a limit ends the wait; release builds report
+/// what the C lock sees before it waits, and otherwise wait for ever.
 ///
 /// The calls block their thread while they wait. Inside `async` code that is right for sections as
 /// short as a mutex would guard; a closure cannot suspend.
 ///
-/// Cost: one allocation, at initialisation; none afterwards. An uncontended closure is two atomic
-/// operations, inlined into the caller. Source: `ilk_rwlock` in `<interlock/rwlock.h>`.
+/// Cost: one allocation, at initialisation; none afterwards, but in debug builds, which remember the closures that a
+/// thread is in. An uncontended closure is two atomic operations, inlined into the caller. Source: `ilk_rwlock` in
+/// `<interlock/rwlock.h>`.
 @frozen
 public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
     @usableFromInline
@@ -50,15 +52,29 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
         storage = GuardedStorage(initialValue)
     }
 
+    /// A free lock that guards `initialValue` and has a name, which reports of misuse give. Allocates.
+    ///
+    /// - Parameter name: Kept up to 63 bytes of UTF-8.
+    public init(_ initialValue: consuming Value, name: String) {
+        self.init(initialValue)
+        setName(name, of: storage.base)
+    }
+
+    /// The name that the lock was made with, or `nil`. Thread-safe; blocks briefly.
+    public var name: String? {
+        Interlock.name(of: storage.base)
+    }
+
     @inlinable
     deinit {
-        // Reports a lock that is still held: a raw pair left open.
+        // Takes the name away. Reports a lock that is still held: a raw pair left open.
         ilk_rwlock_destroy(storage.lock)
     }
 
     /// Runs `body` with the value while holding the lock for reading, beside other readers.
     ///
-    /// Thread-safe; blocks while a writer holds the lock or waits for it; does not allocate.
+    /// Thread-safe; blocks while a writer holds the lock or waits for it; allocates in debug
+    /// builds only.
     ///
     /// - Precondition: The thread does not hold this lock. Taking it again can deadlock.
     /// - Parameter body: Borrows the value. Everything that earlier writers did is visible to it.
@@ -82,7 +98,7 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
 
     /// Runs `body` with the value in place while holding the lock for writing, alone.
     ///
-    /// Thread-safe; blocks while anybody holds the lock; does not allocate.
+    /// Thread-safe; blocks while anybody holds the lock; allocates in debug builds only.
     ///
     /// - Precondition: The thread does not hold this lock. Taking it again deadlocks.
     /// - Parameter body: Changes the value in place. Everything earlier holders did is visible to it,
@@ -107,7 +123,8 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
 
     /// Runs `body` as ``withReadLock(_:)`` does if the lock can be had without waiting.
     ///
-    /// Never blocks. A waiting writer counts as a reason to wait; a free lock is never refused.
+    /// Never blocks. A waiting writer counts as a reason to wait. A lock that is free, and that no other call is at
+    /// work on, is not refused.
     ///
     /// - Returns: What `body` returns, or `nil` if it did not run.
     @inlinable
@@ -126,7 +143,7 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
 
     /// Runs `body` as ``withWriteLock(_:)`` does if nobody holds the lock.
     ///
-    /// Never blocks; a free lock is never refused.
+    /// Never blocks. A lock that is free, and that no other call is at work on, is not refused.
     ///
     /// - Returns: What `body` returns, or `nil` if it did not run.
     @inlinable
@@ -174,5 +191,10 @@ extension ReadWriteLock where Value == Void {
     @inlinable
     public init() {
         self.init(())
+    }
+
+    /// A free lock for something that lives elsewhere, with a name. Allocates.
+    public init(name: String) {
+        self.init((), name: name)
     }
 }

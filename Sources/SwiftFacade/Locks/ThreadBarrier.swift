@@ -29,14 +29,23 @@ public final class ThreadBarrier: Sendable {
     /// How many meet in each round.
     public let parties: Int
 
+    /// The name that the barrier was made with, or `nil`.
+    public let name: String?
+
     /// A barrier for `parties`. Allocates.
     ///
     /// - Precondition: `parties` is at least 1 and fits 32 bits.
-    public init(parties: Int) {
+    /// - Parameter name: For the program's own messages, and for the report of a number of parties that cannot be.
+    public init(parties: Int, name: String? = nil) {
         guard parties >= 1, parties <= Int(UInt32.max) else {
-            misuse("ThreadBarrier.init", nil, "\(parties) parties; a barrier has 1 to \(UInt32.max)")
+            misuse(
+                "ThreadBarrier.init",
+                name.map { "\"\($0)\"" } ?? "",
+                "\(parties) parties; a barrier has 1 to \(UInt32.max)"
+            )
         }
         self.parties = parties
+        self.name = name
     }
 
     /// Waits until all parties of this round have come. Thread-safe; blocks the thread.

@@ -11,8 +11,9 @@ extension AsyncOperation {
 
     /// Runs `handler` if the operation is cancelled while executing, at once if it has been.
     ///
-    /// May be called from any thread. The handler runs on the thread that cancels, before the operation
-    /// finishes; it is freed unused once there is a result.
+    /// May be called from any thread. The handler runs once, on the thread that cancels, before the operation
+    /// finishes; it is freed unused once there is a result. Where the cancellation came before the work began, the
+    /// work never runs and neither does the handler.
     public final func onCancel(_ handler: @escaping @Sendable () -> Void) {
         if record.withLock({ $0.addCancelHandler(handler) }) { handler() }
     }
@@ -22,7 +23,8 @@ extension AsyncOperation {
         for handler in record.withLock({ $0.takeCancelHandlers() }) { handler() }
     }
 
-    func completionDropped() {
+    /// The end of the last completion: no call can come any more.
+    final func completionDropped() {
         finish(.failure(OperationAbandoned(operation: bareName)))
     }
 
@@ -44,5 +46,7 @@ extension AsyncOperation {
     var displayName: String { misuseName(name, of: self) }
 
     /// The name as it is, or type and address: for errors.
-    var bareName: String { name ?? displayName }
+    var bareName: String { bareMisuseName(name, of: self) }
 }
+
+extension AsyncOperation: CompletableJob {}

@@ -14,7 +14,8 @@ extension AsyncOperation {
     /// - Returns: the operations of the cycle, each waiting for the next; first and last are this one.
     /// - Complexity: O(*v* + *e*) in the unfinished operations above `dependency` and their edges.
     public final func cycle(byDependingOn dependency: Operation) -> [Operation]? {
-        DependencyGraph.path(from: dependency, to: self).map { [self] + $0 }
+        var walk = DependencyGraph.Walk()
+        return DependencyGraph.path(from: dependency, to: self, &walk).map { [self] + $0 }
     }
 
     var unfinishedDependencyNames: String {
@@ -25,20 +26,28 @@ extension AsyncOperation {
 
 extension AsyncOperation: GatedOperation {
     func openWhenFinished(_ gate: DependencyGate) {
+        var waiting: [any GatedOperation] = []
         let hasFinished = record.withLock { record in
             if record.phase == .finished { return true }
             // Dependents come and go while a long operation runs: do not keep the gates of the gone.
             if record.gates.count == record.gates.capacity {
-                record.gates.removeAll(where: \.dependentIsGone)
+                record.gates.removeAll { gate in
+                    guard let dependent = gate.waitingDependent else { return true }
+                    waiting.append(dependent)
+                    return false
+                }
             }
             record.gates.append(gate)
             return false
         }
-        if hasFinished { gate.open() }
+        // Not freed under the lock.
+        withExtendedLifetime(waiting) {}
+        if hasFinished { gate.open(isNew: true) }
     }
 
-    func dependencyEnded() {
-        if isReady { announce(.ready) }
+    func gateOpened(isNew: Bool) {
+        let isReady = record.withLock { $0.gateOpened() }
+        if isReady, !isNew { announce(.ready) }
     }
 
     func markDependedUpon() {

@@ -46,7 +46,7 @@ extension AsyncOperation {
     /// - Returns: the step, which waits for this operation. Add both to a queue.
     public final func then<Next: Sendable>(
         name: String? = nil,
-        _ step: @escaping @Sendable (Output, OperationCompletion<Next>) -> Void
+        _ step: @escaping @Sendable (Output, Completion<Next>) -> Void
     ) -> AsyncOperation<Next> {
         following(name) { input in
             .handler { completion in
@@ -60,10 +60,19 @@ extension AsyncOperation {
 
     /// A step that makes an operation from this one's output, runs it, and ends with its outcome.
     ///
+    /// The step keeps its place in its own queue until that operation has finished, but no thread. Where `queue` is
+    /// the step's own queue, the operation runs in that place, so that a queue of any width may be given, a serial
+    /// one too; `OperationQueue.current` is a queue of its own there.
+    ///
+    /// Fails with ``OperationDeadlocked``, without running the operation, if that could never begin: because it
+    /// waits for this step, or for an operation in the step's own serial queue, behind the step. In wider queues,
+    /// and around several, such circles are not seen: let what `make` begins run in a queue of its own.
+    ///
     /// - Parameters:
     ///   - name: names the step in errors and reports.
-    ///   - queue: where the operation that `make` returns is run. The step itself does not occupy it.
-    ///   - make: given the output. Cancelling the step cancels the operation it returned.
+    ///   - queue: where the operation that `make` returns is run.
+    ///   - make: given the output, on the thread of the step's queue. It returns an operation that is in no queue
+    ///     and has not been started; Foundation stops the program otherwise. Cancelling the step cancels that one.
     /// - Returns: the step, which waits for this operation. Add both to a queue.
     public final func flatMap<Next: Sendable>(
         name: String? = nil,
@@ -75,7 +84,8 @@ extension AsyncOperation {
                 let inner = try make(output)
                 inner.onFinish { completion($0) }
                 completion.onCancel { inner.cancel() }
-                queue.addOperation(inner)
+                // What a step's closure is given was made for the step.
+                try StepPlace.run(inner, for: completion.job as! AsyncOperation<Next>, on: queue)
             } catch {
                 completion.fail(error)
             }

@@ -19,44 +19,49 @@ extension AsyncOperation {
 
     // MARK: Blocking
 
-    /// Blocks until the operation has finished; gives its outcome.
+    /// Blocks until the operation has finished; gives its result.
     ///
-    /// Never returns for an operation that nobody starts. Not for `async` code, which gets the
-    /// suspending form of the same name.
+    /// May be called from any thread but those the operation needs. Never returns for an operation that nobody
+    /// starts. In `async` code the suspending form of the same name is taken.
+    ///
+    /// - Returns: the result. Everything the work did is visible.
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await outcome()`"
+        message:
+            "it would block a thread of the cooperative pool; use `try await wait()` or `try await value`"
     )
-    public final func outcome() -> Outcome {
+    @discardableResult
+    public final func wait() -> Outcome {
         blockingWait(until: .distantFuture)
         return settledOutcome
     }
 
-    /// Blocks until the operation has finished or `timeout` is over; nil then, and the operation goes on.
+    /// Blocks as `wait()` until the operation has finished or `timeout` is over.
+    ///
+    /// - Returns: the result; nil where there was none in time, and the operation goes on.
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await outcome(timeout:)`"
+        message: "it would block a thread of the cooperative pool; use `try await wait(timeout:)`"
     )
-    public final func outcome(timeout: Duration) -> Outcome? {
+    @discardableResult
+    public final func wait(timeout: Duration) -> Outcome? {
         blockingWait(until: .after(timeout)) ? settledOutcome : nil
     }
 
-    /// Blocks until the operation has finished or `deadline` is reached; answers whether it finished.
+    /// Blocks as `wait()` until the operation has finished or `deadline` is reached.
+    ///
+    /// - Returns: the result; nil where there was none in time, and the operation goes on.
     @available(
         *,
         noasync,
         message: "it would block a thread of the cooperative pool; use `try await wait(until:)`"
     )
     @discardableResult
-    public final func wait(until deadline: ContinuousClock.Instant) -> Bool {
-        blockingWait(until: .after(ContinuousClock.now.duration(to: deadline)))
+    public final func wait(until deadline: ContinuousClock.Instant) -> Outcome? {
+        wait(timeout: timeLeft(until: deadline))
     }
-
-    /// Blocks until the operation has finished; gives its value or throws its error.
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await value`")
-    public final func output() throws -> Output { try outcome().get() }
 
     @discardableResult
     private func blockingWait(until deadline: DispatchTime) -> Bool {
@@ -69,34 +74,45 @@ extension AsyncOperation {
 
     // MARK: Suspending
 
-    /// The value, or the error the operation failed with; waits until it has finished.
+    /// The value, or the error the operation failed with; suspends until it has finished.
     ///
     /// If the awaiting task is cancelled it throws `CancellationError` at once; the operation goes on.
     /// A cancelled *operation* throws ``OperationCancelled``.
     public final var value: Output {
-        get async throws { try await outcome().get() }
+        get async throws { try await wait().get() }
     }
 
-    /// Waits until the operation has finished; gives its outcome. Throws only if the awaiting task is
-    /// cancelled, at once; the operation goes on.
-    public final func outcome() async throws(CancellationError) -> Outcome {
+    /// Suspends until the operation has finished.
+    ///
+    /// - Returns: the result. Everything the work did is visible.
+    /// - Throws: `CancellationError` if the awaiting task is cancelled, at once; the operation goes on. The
+    ///   operation's own error is in the result.
+    @discardableResult
+    public final func wait() async throws(CancellationError) -> Outcome {
         guard let outcome = await suspendingWait(timeout: nil) else { throw CancellationError() }
         return outcome
     }
 
-    /// Waits until the operation has finished or `timeout` is over; nil then, and the operation goes on.
-    /// Throws only if the awaiting task is cancelled.
-    public final func outcome(timeout: Duration) async throws(CancellationError) -> Outcome? {
+    /// Suspends until the operation has finished or `timeout` is over.
+    ///
+    /// - Returns: the result; nil where there was none in time, and the operation goes on.
+    /// - Throws: `CancellationError` if the awaiting task is cancelled, at once; the operation goes on.
+    @discardableResult
+    public final func wait(timeout: Duration) async throws(CancellationError) -> Outcome? {
         let outcome = await suspendingWait(timeout: timeout)
         if outcome == nil, Task.isCancelled { throw CancellationError() }
         return outcome
     }
 
-    /// Waits until the operation has finished or `deadline` is reached; answers whether it finished.
-    /// Throws only if the awaiting task is cancelled.
+    /// Suspends until the operation has finished or `deadline` is reached.
+    ///
+    /// - Returns: the result; nil where there was none in time, and the operation goes on.
+    /// - Throws: `CancellationError` if the awaiting task is cancelled, at once; the operation goes on.
     @discardableResult
-    public final func wait(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool {
-        try await outcome(timeout: ContinuousClock.now.duration(to: deadline)) != nil
+    public final func wait(
+        until deadline: ContinuousClock.Instant
+    ) async throws(CancellationError) -> Outcome? {
+        try await wait(timeout: timeLeft(until: deadline))
     }
 
     /// Nil where the time was over or the task was cancelled.
@@ -115,6 +131,12 @@ extension AsyncOperation {
     }
 
     // MARK: The hook underneath
+
+    /// A moment long past may be further away than a duration is long.
+    private func timeLeft(until deadline: ContinuousClock.Instant) -> Duration {
+        let now = ContinuousClock.now
+        return deadline <= now ? .zero : now.duration(to: deadline)
+    }
 
     private func addHook(_ hook: @escaping @Sendable (Outcome) -> Void) -> UInt64? {
         record.withLock { $0.addFinishHook(hook) }

@@ -12,9 +12,11 @@
 //   mutation but are posted outside the lock, because observers come back into the getters.
 // - Before `start()`, finishing and cancelling are only recorded: Foundation makes a cancelled
 //   operation ready at once, and its queue calls `start()`, which settles.
-// - `isReady` is left alone. Dependencies go through gates (`DependencyGate.swift`).
+// - `isReady` is Foundation's; dependencies go through gates (`DependencyGate.swift`). It is overridden only to
+//   hear who asks (`Readiness.swift`).
 //
-// Lock order: graph, then an operation's record. No lock is held while anything of the user's runs.
+// Lock order: graph, then an operation's record. Nothing that users write runs under a record's lock; what
+// runs under the graph's is said in DependencyGraph.swift.
 
 import Foundation
 
@@ -40,10 +42,11 @@ import Foundation
 /// run, each of them once. A failed or cancelled operation releases its dependents too; steps made with
 /// `then` get its error.
 ///
-/// Three limits come from Foundation on Linux. An operation of another class that depends on this one
-/// must be kept until this one finishes (an `AsyncOperation` need not be). A cycle is seen when its
-/// last edge is added to an `AsyncOperation`, not when it is added to another class. And
-/// `OperationQueue.addBarrierBlock` beside cancelled operations can deadlock the queue's own lock:
+/// Four limits come from Foundation on Linux. An operation of another class that depends on this one
+/// must be kept until this one finishes (an `AsyncOperation` need not be). One of another class that is
+/// added to its queue just as its last dependency finishes may never be started (an `AsyncOperation` is).
+/// A cycle is seen when its last edge is added to an `AsyncOperation`, not when it is added to another
+/// class. And `OperationQueue.addBarrierBlock` beside cancelled operations can deadlock the queue's own lock:
 /// make the barrier an operation that depends on the others instead.
 ///
 /// Unchecked `Sendable` because Foundation declares its superclass so; all state added here is behind one
@@ -54,7 +57,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     enum Work {
         case none
-        case handler(@Sendable (OperationCompletion<Output>) -> Void)
+        case handler(@Sendable (Completion<Output>) -> Void)
         case block(@Sendable () throws -> Output)
         case task(TaskPriority?, @Sendable () async throws -> Output)
     }
@@ -73,14 +76,19 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         self.name = name
     }
 
+    /// Frees what an operation that never ran holds, at any length of the chain above it.
+    deinit {
+        if let unused = record.withLock({ $0.takeUnused() }) { ChainRelease.free(unused) }
+    }
+
     /// Wraps a completion-handler function.
     ///
     /// `body` starts the function and returns; the operation goes on until the completion it was given
-    /// is called. A cancelled operation finishes at once; use ``OperationCompletion/onCancel(_:)`` to
+    /// is called. A cancelled operation finishes at once; use ``Completion/onCancel(_:)`` to
     /// tell the function.
     public convenience init(
         name: String? = nil,
-        _ body: @escaping @Sendable (OperationCompletion<Output>) -> Void
+        _ body: @escaping @Sendable (Completion<Output>) -> Void
     ) {
         self.init(name: name, work: .handler(body))
     }
@@ -110,6 +118,18 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// True: the work may outlast `start()`.
     public final override var isAsynchronous: Bool { true }
 
+    /// Whether the operation waits for no dependency, or was cancelled. May be read from any thread.
+    public final override var isReady: Bool {
+        let isReady = isFreeOfDependencies
+        willAnswer(isReady: isReady)
+        return isReady
+    }
+
+    /// Somebody has asked whether the operation is ready; the answer comes next. Tests place a preemption here.
+    func willAnswer(isReady: Bool) {
+        if isReady, !ReadyPosting.isFirstQuestion(about: self) { nudgeQueue() }
+    }
+
     /// Whether the work has begun and has not ended.
     public final override var isExecuting: Bool {
         record.withLock { $0.phase == .starting || $0.phase == .executing }
@@ -126,9 +146,10 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     public final override var dependencies: [Operation] { record.withLock { $0.edges.map(\.source) } }
 
     /// Begins the work, or settles what was recorded before. Called by the queue, or once by hand for
-    /// an operation that is in none and is ready; anything else is misuse.
+    /// an operation that is in none and is ready; one that has finished is left alone, and anything else is
+    /// misuse. Runs the closure of an operation that has a plain one, and returns when it has returned.
     public final override func start() {
-        if !isReady && !isCancelled {
+        if !isFreeOfDependencies && !isCancelled {
             misuse(
                 "Operation.start",
                 displayName,
@@ -167,12 +188,18 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// Asks the operation to stop.
     ///
     /// One that has not begun never will: it finishes with ``OperationCancelled`` as soon as its queue
-    /// starts it, without waiting for its dependencies. One that is executing is told through
-    /// ``executionCancelled()``. One that has finished is left alone. Never blocks.
+    /// starts it, without waiting for its dependencies. A suspended queue starts nothing, cancelled operations
+    /// included, so resume a queue before you drop it: one that is dropped while suspended and what is in it keep
+    /// each other, unfinished, for as long as the process. One that is executing is told through
+    /// ``executionCancelled()``. One that has finished is left alone.
+    ///
+    /// May be called from any thread. Runs the ``onChange(_:)`` and ``onCancel(_:)`` handlers before it returns, and
+    /// blocks no longer than they do.
     public final override func cancel() {
         let (isFirst, deliver) = record.withLock { $0.requestCancel() }
         guard isFirst else { return }
-        super.cancel()
+        // Makes it ready, whatever it waits for.
+        ReadyPosting.around(self) { super.cancel() }
         announce(.cancelled)
         if deliver { executionCancelled() }
     }
@@ -194,7 +221,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
                 "there is no work: override execute() or give a closure"
             )
         case .handler(let body):
-            body(OperationCompletion(self))
+            body(Completion(self))
         case .block(let body):
             let outcome = Result(catching: body)
             finish(isCancelled ? .failure(cancellationError) : outcome)
@@ -219,7 +246,8 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     ///
     /// May be called from any thread, any number of times: the first call decides. Before the operation
     /// has started the outcome is only recorded, and the work will not run. Blocks only as long as the
-    /// ``onFinish(_:)`` hooks, which run here.
+    /// handlers that run here: ``onFinish(_:)`` and ``onChange(_:)`` of this operation, and `onChange` of
+    /// those that become ready by it.
     ///
     /// - Returns: whether this call was the first.
     @discardableResult
@@ -234,9 +262,11 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         if wasExecuting { willChangeValue(for: \.isExecuting) }
         willChangeValue(for: \.isFinished)
         let remains = record.withLock { $0.settle() }
+        // Before Foundation's queue gives the place away: a dependent that is more urgent than the rest takes it, so
+        // that a queue of chains can finish what has begun before it begins anew.
+        for gate in remains.gates { gate.open() }
         if wasExecuting { didChangeValue(for: \.isExecuting) }
         didChangeValue(for: \.isFinished)
-        for gate in remains.gates { gate.open() }
         for hook in remains.stateHooks { hook(.finished) }
         for hook in remains.finishHooks { hook.body(remains.outcome) }
     }
@@ -248,6 +278,13 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// May be called from any thread, before the operation has started; adding a dependency twice
     /// changes nothing. A dependency that would close a cycle is misuse and reported with the names of
     /// all operations in it (``cycle(byDependingOn:)`` asks first), one added after the start likewise.
+    ///
+    /// Takes a lock of the process for as long as it looks for a cycle, and asks operations of other classes for
+    /// `isFinished` and `dependencies` under it: an override of those must not add dependencies.
+    ///
+    /// - Complexity: O(*f*) in the unfinished operations of other classes that operations of this module wait
+    ///   for, directly or by others of their kind; and if something waits for this operation already, also in
+    ///   the unfinished operations above `dependency` and their edges.
     public final override func addDependency(_ dependency: Operation) {
         guard let gate = addEdge(to: dependency) else { return }
         super.addDependency(gate)
@@ -258,7 +295,8 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         }
     }
 
-    /// Stops waiting for `dependency`, finished or not: if it was the last, this operation is ready.
+    /// Stops waiting for `dependency`, finished or not: if it was the last, this operation is ready. Does nothing
+    /// where it does not wait for it. May be called from any thread.
     public final override func removeDependency(_ dependency: Operation) {
         let gate: DependencyGate? = record.withLock { record in
             guard let index = record.edges.firstIndex(where: { $0.source === dependency }) else { return nil }
@@ -269,11 +307,12 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// Under the graph's lock: checks the edge and records it. Nil where it is there already.
     private func addEdge(to dependency: Operation) -> DependencyGate? {
-        DependencyGraph.lock.withLock { graph in
+        var walk = DependencyGraph.Walk()
+        let gate: DependencyGate? = DependencyGraph.lock.withLock { graph in
             let (phase, known, isDependedUpon) = record.withLock { record in
                 (record.phase, record.edges.contains { $0.source === dependency }, record.isDependedUpon)
             }
-            let name = misuseName(dependency.name, of: dependency)
+            var name: String { misuseName(dependency.name, of: dependency) }
             if phase != .waiting {
                 misuse(
                     "Operation.addDependency",
@@ -282,11 +321,8 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
                 )
             }
             if known { return nil }
-            let isForeign = !(dependency is any GatedOperation)
-            if isForeign { graph.hasForeignEdges = true }
-            if isDependedUpon || graph.hasForeignEdges || dependency === self,
-                let path = DependencyGraph.path(from: dependency, to: self)
-            {
+            let path = graph.path(from: dependency, to: self, isDependedUpon: isDependedUpon, &walk)
+            if let path {
                 misuse(
                     "Operation.addDependency",
                     displayName,
@@ -294,10 +330,28 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
                         + DependencyGraph.describe([self] + path)
                 )
             }
-            (dependency as? any GatedOperation)?.markDependedUpon()
             let gate = DependencyGate(dependent: self)
-            record.withLock { $0.edges.append(.init(source: dependency, gate: gate)) }
+            if let gated = dependency as? any GatedOperation {
+                gated.markDependedUpon()
+            } else {
+                graph.foreign.add(dependency, waitedForBehind: gate)
+            }
+            record.withLock { $0.addEdge(.init(source: dependency, gate: gate)) }
             return gate
         }
+        // What the walk met is not freed under the lock.
+        withExtendedLifetime(walk) {}
+        return gate
+    }
+
+    /// The path an edge to `dependency` would close to a cycle, as ``addDependency(_:)`` finds it; for tests.
+    func pathClosed(by dependency: Operation) -> [Operation]? {
+        var walk = DependencyGraph.Walk()
+        let path = DependencyGraph.lock.withLock { graph in
+            let isDependedUpon = record.withLock { $0.isDependedUpon }
+            return graph.path(from: dependency, to: self, isDependedUpon: isDependedUpon, &walk)
+        }
+        withExtendedLifetime(walk) {}
+        return path
     }
 }

@@ -4,6 +4,11 @@
 // one after the other on Linux, and a concurrent queue offers as many threads as there are processors;
 // here each closure has a thread of its own, so closures that sleep sleep together. The last one to
 // return ends the operation.
+//
+//   execute                                  each thread
+//   makes the threads, all of them      ──▶  waits for the start
+//   one is refused: calls it off             ends
+//   all are there: opens the start      ──▶  takes closures until there are no more; the last one finishes
 
 import Foundation
 
@@ -14,6 +19,10 @@ import Foundation
 /// (they may look at `isCancelled`) and starts no further one; the operation then ends with
 /// ``OperationCancelled``. All of it may be used from any thread.
 ///
+/// Each closure may wait for another that is in progress, so the threads are made before the first begins. If the
+/// system makes fewer than are needed, no closure runs and the operation fails with ``ThreadUnavailable``; a lower
+/// `maxConcurrency` needs fewer.
+///
 /// Unchecked `Sendable` because its superclass is; all state added here is behind a mutex or constant.
 public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Value]>, @unchecked Sendable {
     private struct Blocks {
@@ -22,6 +31,7 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
         var next = 0
         var workers = 0
         var hasBegun = false
+        var isCalledOff = false
     }
 
     private let blocks = VisibleMutex(Blocks())
@@ -71,7 +81,7 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
         }
     }
 
-    /// Starts the threads.
+    /// Makes the threads and starts them together.
     public override func execute() {
         let workers = blocks.withLock { state in
             state.hasBegun = true
@@ -79,11 +89,28 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
             state.workers = min(maxConcurrency, state.waiting.count)
             return state.workers
         }
-        if workers == 0 { finish(.success([])) }
-        for number in 0..<workers {
-            OwnThread.run(named: "\(name ?? "blocks").\(number)", quality: qualityOfService) { [self] in
-                work()
+        guard workers > 0 else {
+            finish(.success([]))
+            return
+        }
+        let start = Latch(count: 1)
+        do throws(ThreadUnavailable) {
+            for number in 0..<workers {
+                try OwnThread.start(named: "\(name ?? "blocks").\(number)", quality: qualityOfService) {
+                    [self] in
+                    start.wait()
+                    work()
+                }
             }
+            start.countDown()
+        } catch {
+            let unused = blocks.withLock { state in
+                defer { (state.waiting, state.results, state.isCalledOff) = ([], [], true) }
+                return state.waiting
+            }
+            withExtendedLifetime(unused) {}
+            start.countDown()
+            finish(.failure(error))
         }
     }
 
@@ -96,13 +123,13 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
             let result = Result(catching: block)
             blocks.withLock { $0.results[index] = result }
         }
-        let results = blocks.withLock { state -> [Result<Value, any Error>?]? in
+        let last = blocks.withLock { state -> Blocks? in
             state.workers -= 1
-            guard state.workers == 0 else { return nil }
+            guard state.workers == 0, !state.isCalledOff else { return nil }
             defer { (state.waiting, state.results) = ([], []) }
-            return state.results
+            return state
         }
-        guard let results else { return }
+        guard let results = last?.results else { return }
         if isCancelled {
             finish(.failure(cancellationError))
         } else {

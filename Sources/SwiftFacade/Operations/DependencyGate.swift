@@ -35,14 +35,23 @@ final class DependencyGate: Operation, @unchecked Sendable {
 
     override var isFinished: Bool { state.withLock { $0.open } }
 
-    var dependentIsGone: Bool { dependent == nil }
+    /// The operation that waits behind the gate; nil where it has passed or is gone. Whoever holds a lock keeps
+    /// the answer until the lock is given up: it may have become the last reference to the operation, whose end
+    /// runs what users write.
+    var waitingDependent: (any GatedOperation)? { isFinished ? nil : dependent }
 
     /// Lets the dependent pass; the first call does, the others do nothing.
+    ///
+    /// The dependent is told before Foundation is: after that its queue may start it at any moment, and it would hear
+    /// of its readiness after its beginning.
     ///
     /// Foundation follows its unretained pointer to the dependent while this posts, which is why the
     /// dependent is held across it, and why nothing is posted when it is gone: an object whose `deinit`
     /// has begun can no longer be held.
-    func open() {
+    ///
+    /// - Parameter isNew: the gate was never shut in the eyes of the dependent, because what it is to wait for has
+    ///   finished already.
+    func open(isNew: Bool = false) {
         guard let dependent else { return }
         let isFirst = state.withLock { state in
             defer { state.claimed = true }
@@ -52,8 +61,8 @@ final class DependencyGate: Operation, @unchecked Sendable {
         withExtendedLifetime(dependent) {
             willChangeValue(for: \.isFinished)
             state.withLock { $0.open = true }
-            didChangeValue(for: \.isFinished)
-            dependent.dependencyEnded()
+            dependent.gateOpened(isNew: isNew)
+            ReadyPosting.around(dependent) { didChangeValue(for: \.isFinished) }
         }
     }
 
@@ -63,10 +72,12 @@ final class DependencyGate: Operation, @unchecked Sendable {
     /// queue holds the block until it has run, which keeps Foundation's unretained pointer to it valid.
     /// The price: an operation that never finishes is kept, with its block, for as long as the process.
     func openAfter(_ foreign: Operation) {
-        if foreign.isFinished { return open() }
+        if foreign.isFinished { return open(isNew: true) }
         let relay = BlockOperation { [self] in open() }
         relay.addDependency(foreign)
         Self.relays.addOperation(relay)
+        // One added while what it waits for finishes may never be started (Readiness.swift).
+        if foreign.isFinished { open() }
     }
 
     private static let relays: OperationQueue = {
@@ -81,8 +92,8 @@ final class DependencyGate: Operation, @unchecked Sendable {
 protocol GatedOperation: Operation {
     /// Opens the gate when this operation has finished, at once if it has.
     func openWhenFinished(_ gate: DependencyGate)
-    /// A gate of this operation was opened.
-    func dependencyEnded()
+    /// A gate of this operation was opened; Foundation is told next.
+    func gateOpened(isNew: Bool)
     /// Remembers that an operation waits for this one. Called with the graph locked.
     func markDependedUpon()
 }

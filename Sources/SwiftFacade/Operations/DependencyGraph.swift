@@ -3,42 +3,86 @@
 // Finds the cycle an edge would close, before it does. Foundation accepts a cycle and every operation in
 // it then waits for ever, without a word. All edges whose dependent is an `AsyncOperation` are added
 // under one lock, so two threads cannot close a cycle between them unseen. Edges whose dependent is
-// another kind of operation are added behind our back; they are walked when met, but a cycle whose last
-// edge is of that kind is not seen.
+// another kind of operation ("foreign") are added behind our back; they are walked when met, but a cycle
+// whose last edge is of that kind is not seen.
 //
 // The search is a depth-first walk up from the new dependency, looking for the dependent. It is skipped
-// where no path can end there: nothing waits for the dependent, and no operation of another kind, which
-// might without our knowing, is in any graph. Building a chain from its head therefore costs O(1) a link.
+// where no path can end there. The last edge of a path starts at an operation of this module, and then the
+// dependent is marked as depended upon; or at a foreign one, which is reached by foreign edges alone from
+// the new dependency or from a foreign operation that some unfinished operation of this module waits for.
+// Those are listed, so the second case costs a walk through the unfinished foreign operations and no more:
+//
+//     new dependency ◀── … ◀── gated ◀── listed foreign ◀── foreign ◀── dependent ?
+//                                        └──────── walked ───────────────────────┘
+//
+// Building a chain from its head therefore costs O(1) a link, whatever else is in the graph.
+//
+// Under the lock run, of what users write, `isFinished` and `dependencies` of foreign operations. Nothing
+// is freed under it: what a walk has met is kept until the lock has been given up.
 
 import Foundation
 
 enum DependencyGraph {
     struct State {
-        /// Set for ever once an operation of another kind was made a dependency.
-        var hasForeignEdges = false
+        var foreign = ForeignOperations()
+        /// How many operations the walks under the lock have visited; for tests.
+        var visited = 0
     }
 
     /// Held while an edge is checked and added. Taken before any operation's own lock.
     static let lock = VisibleMutex(State())
 
+    /// Everything that a walk has met. Its owner lets it go after giving up the lock.
+    struct Walk {
+        fileprivate var cameFrom: [ObjectIdentifier: Operation] = [:]
+        fileprivate var met: [ObjectIdentifier: Operation] = [:]
+        fileprivate var metBefore: [ObjectIdentifier: Operation] = [:]
+        fileprivate var waiting: [any GatedOperation] = []
+        var visited = 0
+
+        /// Whether `operation` was not met before.
+        fileprivate mutating func meets(_ operation: Operation) -> Bool {
+            met.updateValue(operation, forKey: ObjectIdentifier(operation)) == nil
+        }
+
+        /// Begins a second walk, for which nothing has been met.
+        fileprivate mutating func startOver() {
+            metBefore = met
+            met = [:]
+        }
+    }
+
     /// The operations from `start` up to `goal`, both included, along dependencies that are unfinished;
     /// nil where there is no such path. The lock need not be held, but then the answer may be old.
-    static func path(from start: Operation, to goal: Operation) -> [Operation]? {
+    static func path(from start: Operation, to goal: Operation, _ walk: inout Walk) -> [Operation]? {
         if start === goal { return [start] }
-        var cameFrom: [ObjectIdentifier: Operation] = [:]
-        var visited: Set<ObjectIdentifier> = [ObjectIdentifier(start)]
+        _ = walk.meets(start)
         var pending = [start]
         while let operation = pending.popLast() {
+            walk.visited += 1
             // One that has finished holds up nobody, whatever it once waited for.
             if operation.isFinished { continue }
-            for dependency in operation.dependencies
-            where visited.insert(ObjectIdentifier(dependency)).inserted {
-                cameFrom[ObjectIdentifier(dependency)] = operation
-                if dependency === goal { return trail(to: goal, cameFrom) }
+            for dependency in operation.dependencies where walk.meets(dependency) {
+                walk.cameFrom[ObjectIdentifier(dependency)] = operation
+                if dependency === goal { return trail(to: goal, walk.cameFrom) }
                 pending.append(dependency)
             }
         }
         return nil
+    }
+
+    /// The unfinished operations that `start` waits for, directly or by others. The answer may be old.
+    static func unfinished(above start: Operation) -> [Operation] {
+        var walk = Walk()
+        var unfinished: [Operation] = []
+        var pending = [start]
+        while let operation = pending.popLast() {
+            for dependency in operation.dependencies where walk.meets(dependency) && !dependency.isFinished {
+                unfinished.append(dependency)
+                pending.append(dependency)
+            }
+        }
+        return unfinished
     }
 
     private static func trail(to goal: Operation, _ cameFrom: [ObjectIdentifier: Operation]) -> [Operation] {
@@ -50,5 +94,95 @@ enum DependencyGraph {
     /// `"2" → "5" → "3" → "2"`, each one waiting for the next.
     static func describe(_ cycle: [Operation]) -> String {
         cycle.map { misuseName($0.name, of: $0) }.joined(separator: " → ")
+    }
+}
+
+extension DependencyGraph.State {
+    /// The path from `dependency` up to `dependent` that an edge between them would close to a cycle.
+    ///
+    /// - Parameter isDependedUpon: whether an operation of this module was made to wait for `dependent`.
+    mutating func path(
+        from dependency: Operation,
+        to dependent: Operation,
+        isDependedUpon: Bool,
+        _ walk: inout DependencyGraph.Walk
+    ) -> [Operation]? {
+        defer { visited += walk.visited }
+        guard
+            isDependedUpon || dependency === dependent
+                || foreignLead(to: dependent, from: dependency, &walk)
+        else { return nil }
+        walk.startOver()
+        return DependencyGraph.path(from: dependency, to: dependent, &walk)
+    }
+
+    /// Whether a foreign operation on which anything may depend waits for `dependent`.
+    private mutating func foreignLead(
+        to dependent: Operation,
+        from dependency: Operation,
+        _ walk: inout DependencyGraph.Walk
+    ) -> Bool {
+        var pending = foreign.unfinished(&walk)
+        if !(dependency is any GatedOperation), walk.meets(dependency) { pending.append(dependency) }
+        while let operation = pending.popLast() {
+            walk.visited += 1
+            if operation.isFinished { continue }
+            for above in operation.dependencies where walk.meets(above) {
+                if above === dependent { return true }
+                if !(above is any GatedOperation) { pending.append(above) }
+            }
+        }
+        return false
+    }
+}
+
+/// The foreign operations that operations of this module wait for, each with the gates behind which they do.
+///
+/// An entry goes with the first walk that finds the operation finished or gone, or nobody waiting any more.
+struct ForeignOperations {
+    private struct WeakGate {
+        weak var gate: DependencyGate?
+    }
+
+    private struct Entry {
+        weak var operation: Operation?
+        var gates: [WeakGate]
+    }
+
+    private var entries: [ObjectIdentifier: Entry] = [:]
+
+    var count: Int { entries.count }
+
+    /// `gate` opens after `operation`, which is of another kind.
+    mutating func add(_ operation: Operation, waitedForBehind gate: DependencyGate) {
+        // An entry at this address may be that of an operation that is gone: its gates do no harm, as they
+        // keep an entry only as long as somebody waits behind them.
+        entries[ObjectIdentifier(operation), default: Entry(gates: [])].operation = operation
+        entries[ObjectIdentifier(operation)]?.gates.append(WeakGate(gate: gate))
+    }
+
+    /// Those that are to be walked; forgets the others. Amortised over the edges that were added, O(1) for
+    /// each that is forgotten.
+    mutating func unfinished(_ walk: inout DependencyGraph.Walk) -> [Operation] {
+        guard !entries.isEmpty else { return [] }
+        var operations: [Operation] = []
+        for key in entries.keys {
+            while let gate = entries[key]!.gates.last {
+                if let dependent = gate.gate?.waitingDependent {
+                    walk.waiting.append(dependent)
+                    if !dependent.isFinished { break }
+                }
+                entries[key]!.gates.removeLast()
+            }
+            if !entries[key]!.gates.isEmpty, let operation = entries[key]!.operation {
+                _ = walk.meets(operation)
+                if !operation.isFinished {
+                    operations.append(operation)
+                    continue
+                }
+            }
+            entries[key] = nil
+        }
+        return operations
     }
 }

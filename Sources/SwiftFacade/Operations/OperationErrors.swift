@@ -52,3 +52,26 @@ public struct OperationInputMissing: Error, Hashable, CustomStringConvertible {
         "operation \(operation) was started before \(upstream), whose output it takes, had finished"
     }
 }
+
+/// A step could never have finished: what it was to wait for waits for the step, or for the place in a serial queue
+/// that the step holds until it has finished.
+public struct OperationDeadlocked: Error, Hashable, CustomStringConvertible {
+    /// The step, by name or type and address.
+    public let operation: String
+    /// The step itself where it would have waited for itself; otherwise the operation that is behind it in its queue.
+    public let awaited: String
+
+    /// Makes the error for a step and what closes the circle.
+    public init(operation: String, awaited: String) {
+        self.operation = operation
+        self.awaited = awaited
+    }
+
+    /// A sentence naming both.
+    public var description: String {
+        operation == awaited
+            ? "operation \(operation) can never finish: what it made waits for it"
+            : "operation \(operation) can never finish: what it made waits for \(awaited), which is behind "
+                + "\(operation) in the same serial queue"
+    }
+}

@@ -19,13 +19,14 @@ extension OperationQueue {
     /// Suspends until all of these operations have finished, in whatever queues they are.
     ///
     /// Throws only if the awaiting task is cancelled, at once; the operations go on. Everything they did
-    /// is visible after the return.
+    /// is visible after the return. An operation of another class that never finishes keeps what waits for it in
+    /// memory, also after the wait was cancelled.
     public static func finished(_ operations: [Operation]) async throws(CancellationError) {
         let arrival = AsyncOperation<Void> {}
         for operation in operations where !operation.isFinished { arrival.addDependency(operation) }
         arrivals.addOperation(arrival)
         do {
-            _ = try await arrival.outcome()
+            _ = try await arrival.wait()
         } catch {
             // Frees it now instead of when the last of them ends.
             arrival.cancel()

@@ -40,6 +40,11 @@ struct OperationRecord<Output: Sendable> {
     var gates: [DependencyGate] = []
     /// Whether an operation of this module was ever made to wait for this one.
     var isDependedUpon = false
+    /// Whether there ever was anything to wait for; otherwise the operation has always been ready.
+    private var hasWaited = false
+    private var isNudging = false
+    /// How many gates are still to be opened.
+    private var shutGates = 0
     private var cancelHandlers: [@Sendable () -> Void] = []
     private var finishHooks: [Hook] = []
     private var lastHook: UInt64 = 0
@@ -52,6 +57,14 @@ struct OperationRecord<Output: Sendable> {
             case .block, .task: true
             case .none, .handler: false
             }
+    }
+
+    var state: OperationState {
+        switch phase {
+        case .waiting: shutGates == 0 || cancelRequested ? .ready : .waiting
+        case .starting, .executing: .executing
+        case .finished: .finished
+        }
     }
 
     // MARK: Starting
@@ -77,6 +90,30 @@ struct OperationRecord<Output: Sendable> {
         defer { work = .none }
         return outcome == nil ? work : nil
     }
+
+    // MARK: Dependencies
+
+    mutating func addEdge(_ edge: Edge) {
+        edges.append(edge)
+        shutGates += 1
+        hasWaited = true
+    }
+
+    /// A gate was opened, for the first time; answers whether it was the last.
+    mutating func gateOpened() -> Bool {
+        shutGates -= 1
+        return shutGates == 0 && phase == .waiting
+    }
+
+    /// Whether the queue is to be nudged: the operation may be in it, ready, and no nudge is on its way.
+    mutating func beginNudge() -> Bool {
+        guard phase == .waiting, hasWaited, !isNudging else { return false }
+        isNudging = true
+        return true
+    }
+
+    /// From here on an answer may come too late for this nudge.
+    mutating func endNudge() { isNudging = false }
 
     // MARK: Finishing
 
@@ -113,6 +150,20 @@ struct OperationRecord<Output: Sendable> {
         )
     }
 
+    /// What an operation that ends without having finished still holds; nil where that is nothing.
+    mutating func takeUnused() -> [Any]? {
+        if case .none = work, edges.isEmpty, gates.isEmpty, finishHooks.isEmpty, cancelHandlers.isEmpty,
+            stateHooks.isEmpty
+        {
+            return nil
+        }
+        defer {
+            work = .none
+            (gates, edges, finishHooks, cancelHandlers, stateHooks) = ([], [], [], [], [])
+        }
+        return [work, edges, gates, finishHooks, cancelHandlers, stateHooks]
+    }
+
     // MARK: Cancelling
 
     /// Records the request; `deliver` says that the work is running and has to be told.
@@ -122,10 +173,11 @@ struct OperationRecord<Output: Sendable> {
         return (true, phase == .executing && outcome == nil)
     }
 
-    /// Keeps a handler for the delivery of a cancellation; true asks the caller to run it now.
+    /// Keeps a handler for the delivery of a cancellation; true asks the caller to run it now. One that was cancelled
+    /// before its work began never delivers.
     mutating func addCancelHandler(_ handler: @escaping @Sendable () -> Void) -> Bool {
         if outcome != nil { return false }
-        if cancelRequested { return true }
+        if cancelRequested { return phase == .executing }
         cancelHandlers.append(handler)
         return false
     }

@@ -11,9 +11,9 @@
 ///     let handoff = Handoff(consumer)
 ///     Thread.detachNewThread {
 ///         let consumer = handoff.take()
-///         while let frame = consumer.pop() { show(frame) }
+///         while let frame = try? consumer.pop() { show(frame) }
 ///     }
-///     while let frame = capture() { _ = producer.push(frame) }
+///     while let frame = capture(), producer.push(frame).isPushed {}
 /// }
 /// ```
 public final class Handoff<Value: ~Copyable>: Sendable {

@@ -10,22 +10,21 @@ extension MPMCRing where Element: ~Copyable {
     ///
     /// - Returns: The element, or `nil` once the ring is closed and drained.
     /// - Throws: `CancellationError` if the task is cancelled before it has been given an element; it has
-    ///   taken none then. A cancelled task still takes an element that is there.
+    ///   taken none then. A cancelled task still takes an element that is there. What the ring was closed with, once it
+    ///   is drained.
     @inlinable
-    public func pop() async throws(CancellationError) -> sending Element? {
+    public func pop() async throws -> sending Element? {
         if let element = tryPopSpinning() { return element }
-        return try await suspendToPop(until: nil).element()
+        return try await suspendToPop()
     }
 
     /// Moves the oldest element out, waiting for one until `deadline` at most. Thread-safe; suspends the
     /// task.
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
-    /// - Throws: `CancellationError` if the task is cancelled first.
+    /// - Throws: `CancellationError` if the task is cancelled first. What the ring was closed with, once it is drained.
     @inlinable
-    public func pop(
-        until deadline: ContinuousClock.Instant
-    ) async throws(CancellationError) -> sending PopResult<Element> {
+    public func pop(until deadline: ContinuousClock.Instant) async throws -> sending PopResult<Element> {
         if let element = tryPop() { return .popped(element) }
         return try await suspendToPop(until: deadline)
     }
@@ -33,9 +32,9 @@ extension MPMCRing where Element: ~Copyable {
     /// Moves the oldest element out, waiting for one for `timeout` at most. Thread-safe; suspends the task.
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
-    /// - Throws: `CancellationError` if the task is cancelled first.
+    /// - Throws: `CancellationError` if the task is cancelled first. What the ring was closed with, once it is drained.
     @inlinable
-    public func pop(timeout: Duration) async throws(CancellationError) -> sending PopResult<Element> {
+    public func pop(timeout: Duration) async throws -> sending PopResult<Element> {
         if let element = tryPop() { return .popped(element) }
         return try await suspendToPop(until: moment(in: timeout))
     }
@@ -44,8 +43,10 @@ extension MPMCRing where Element: ~Copyable {
     ///
     /// - Returns: `.pushed`, or the element with `.closed` or `.cancelled`.
     @inlinable
-    public func push(_ element: consuming sending Element) async -> sending PushResult<Element> {
-        await push(element, orUntil: nil)
+    public func push(
+        _ element: consuming sending Element
+    ) async -> sending TaskPushResult<Element> {
+        TaskPushResult(await give(element, until: nil))
     }
 
     /// Moves `element` into the ring, waiting for room until `deadline` at most. Thread-safe; suspends the
@@ -56,8 +57,8 @@ extension MPMCRing where Element: ~Copyable {
     public func push(
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant
-    ) async -> sending PushResult<Element> {
-        await push(element, orUntil: deadline)
+    ) async -> sending TimedTaskPushResult<Element> {
+        await give(element, until: deadline)
     }
 
     /// Moves `element` into the ring, waiting for room for `timeout` at most. Thread-safe; suspends the
@@ -68,15 +69,15 @@ extension MPMCRing where Element: ~Copyable {
     public func push(
         _ element: consuming sending Element,
         timeout: Duration
-    ) async -> sending PushResult<Element> {
-        await push(element, orUntil: moment(in: timeout))
+    ) async -> sending TimedTaskPushResult<Element> {
+        await give(element, until: moment(in: timeout))
     }
 
     // What looks and does not wait is specialised in the caller: resolving a generic element at run time takes ten
     // times as long as a push. Only a task that has to suspend comes here unspecialised.
 
     /// How often a task looks again before it suspends. Suspending and being resumed costs some microseconds; a
-    /// partner that is at work on another core takes a tenth of that. Tuned with a push and `for await` loop over
+    /// partner that is at work on another core takes a tenth of that. Tuned with a push and `for try await` loop over
     /// 64 and 1,024 slots on two cores.
     @inlinable
     static var looksBeforeSuspending: Int { 200 }
@@ -93,10 +94,10 @@ extension MPMCRing where Element: ~Copyable {
     }
 
     @inlinable
-    func push(
+    func give(
         _ element: consuming sending Element,
-        orUntil deadline: ContinuousClock.Instant?
-    ) async -> sending PushResult<Element> {
+        until deadline: ContinuousClock.Instant?
+    ) async -> sending TimedTaskPushResult<Element> {
         // As tryPopSpinning.
         var looks = MPMCRing.looksBeforeSuspending
         while isFull, looks > 0, !isClosed {
@@ -105,34 +106,44 @@ extension MPMCRing where Element: ~Copyable {
         }
         let offered = offer(element)
         switch consume offered {
+        case .pushed: return .pushed
+        case .closed(let element): return .closed(element)
         case .full(let element):
             nonisolated(unsafe) let element = element
             return await suspendToPush(element, until: deadline)
-        case .pushed: return .pushed
-        case .closed(let element): return .closed(element)
-        case .timedOut(let element): return .timedOut(element)
-        case .cancelled(let element): return .cancelled(element)
         }
     }
 
     @usableFromInline
-    func suspendToPop(
-        until deadline: ContinuousClock.Instant?
-    ) async throws(CancellationError) -> sending PopResult<Element> {
-        try await lines.pop(until: deadline)
+    func suspendToPop() async throws -> sending Element? {
+        let popped = await lines.pop(until: nil)
+        return try lines.elementOrEnd(popped)
+    }
+
+    @usableFromInline
+    func suspendToPop(until deadline: ContinuousClock.Instant) async throws -> sending PopResult<Element> {
+        let popped = await lines.pop(until: deadline)
+        return try lines.resultOrEnd(popped)
+    }
+
+    /// As ``suspendToPop()``; a task that is cancelled is answered `nil`.
+    @usableFromInline
+    func suspendForNext() async throws -> sending Element? {
+        let popped = await lines.pop(until: nil)
+        return try lines.nextOrEnd(popped)
     }
 
     @usableFromInline
     func suspendToPush(
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant?
-    ) async -> sending PushResult<Element> {
+    ) async -> sending TimedTaskPushResult<Element> {
         await lines.push(element, until: deadline)
     }
 }
 
-/// Takes elements out until the ring is closed and drained, or the task is cancelled. Several loops share the
-/// elements between them.
+/// Takes elements out until the ring is closed and drained, or the task is cancelled; throws what the ring was closed
+/// with. Several loops share the elements between them.
 extension MPMCRing: AsyncSequence {
     /// An iterator that takes elements out.
     public func makeAsyncIterator() -> AsyncIterator {
@@ -149,17 +160,19 @@ extension MPMCRing: AsyncSequence {
         }
 
         /// The next element, or `nil` once the ring is closed and drained or the task is cancelled.
+        ///
+        /// - Throws: What the ring was closed with, once it is drained.
         @inlinable
-        public func next() async -> Element? {
-            if let element = ring.tryPop() { return element }
-            return try? await ring.pop()
+        public func next() async throws -> Element? {
+            if let element = ring.tryPopSpinning() { return element }
+            return try await ring.suspendForNext()
         }
 
         /// As ``next()``, in the isolation of the caller.
         @inlinable
-        public func next(isolation actor: isolated (any Actor)?) async -> Element? {
-            if let element = ring.tryPop() { return element }
-            return try? await ring.pop()
+        public func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
+            if let element = ring.tryPopSpinning() { return element }
+            return try await ring.suspendForNext()
         }
     }
 }

@@ -12,7 +12,7 @@ import CInterlock
 /// // any thread
 /// if !jobs.tryPush(job) { refuse(job) }
 /// // any other
-/// while let job = jobs.pop() { run(job) }
+/// while let job = try jobs.pop() { run(job) }
 /// ```
 ///
 /// Elements, noncopyable and non-Sendable ones too, are moved in and out of memory allocated once, never
@@ -23,24 +23,25 @@ import CInterlock
 /// middle of a push or pop, a neighbour may be told empty or full (guarantee D of the C header); where no
 /// call is in progress both are exact.
 ///
-/// Closing: pushes fail from then on, pops drain what is there and then answer closed, everyone waiting
-/// wakes. Nothing pushed with success is ever lost.
+/// Closing: pushes fail from then on, pops drain what is there and then answer closed, or throw what the ring was
+/// closed with (``close(throwing:)``); everyone waiting wakes. Nothing pushed with success is ever lost.
 ///
 /// In `async` code, ``pop()`` and ``push(_:)`` suspend instead of blocking, tasks are served first come,
-/// first served among themselves, and `for await` takes elements until the ring is closed and drained:
+/// first served among themselves, and `for try await` takes elements until the ring is closed and drained:
 ///
 /// ```swift
-/// for await job in jobs { await handle(job) }
+/// for try await job in jobs { await handle(job) }
 /// ```
 ///
 /// What a producer did before a push is visible to the consumer of that element. Source: `ilk_mpmc` in
 /// `<interlock/mpmc.h>`.
+@safe
 public final class MPMCRing<Element: ~Copyable> {
     // Beside its owner, so that a push need not go through it.
     @usableFromInline
     let ring: UnsafeMutablePointer<ilk_mpmc>
 
-    let lines: RingLines<MPMCPort, Element>
+    let lines: RingLines<Element>
 
     /// An empty ring for `capacity` elements. Allocates all the memory elements will ever use.
     ///
@@ -62,13 +63,15 @@ public final class MPMCRing<Element: ~Copyable> {
 
     /// Moves `element` into the ring if there is room. Thread-safe; never blocks or allocates.
     ///
-    /// - Returns: Whether it is in the ring, and otherwise the element: `.full` or `.closed`.
+    /// - Returns: `.pushed`, or the element with `.full` or `.closed`.
     /// - Complexity: O(1). Calls `ilk_mpmc_try_push`.
     @inlinable
-    public func offer(_ element: consuming sending Element) -> sending PushResult<Element> {
+    public func offer(_ element: consuming sending Element) -> sending OfferResult<Element> {
         handOver(element) { bytes in
             if ilk_mpmc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
             return ilk_mpmc_is_closed(ring) ? ILK_CLOSED : ILK_BUSY
+        } answer: {
+            OfferResult($0, $1)
         }
     }
 
@@ -91,15 +94,17 @@ public final class MPMCRing<Element: ~Copyable> {
     /// - Complexity: O(1). Calls `ilk_mpmc_push_overwriting`.
     @inlinable
     public func pushOverwriting(_ element: consuming sending Element) -> sending Element? {
-        var evicted = PopResult<Element>.empty
-        let pushed = handOver(element) { bytes in
+        var evicted = Taken<Element>.none(ILK_BUSY)
+        // The ring takes every element, and gives this one back by itself.
+        handOver(element) { bytes in
             evicted = takeOver(Element.self) { memory in
                 ilk_mpmc_push_overwriting(ring, bytes, ringElementSize(Element.self), memory)
                     ? ILK_OK : ILK_BUSY
             }
             return ILK_OK
+        } answer: { _, _ in
+            ()
         }
-        _ = consume pushed
         // The compiler counts it to the region of the closure, which has ended.
         nonisolated(unsafe) let result = evicted.element()
         return result
@@ -117,9 +122,20 @@ public final class MPMCRing<Element: ~Copyable> {
         }
     }
 
-    /// Closes the ring. Thread-safe; twice does nothing more.
+    /// Closes the ring. Thread-safe; on a closed ring, nothing.
     public func close() {
-        ilk_mpmc_close(ring)
+        lines.close()
+    }
+
+    /// Closes the ring and leaves `error` for the consumers: what is in the ring is popped first; then the pops that
+    /// wait, and the loops over the ring, throw it, each of them. Thread-safe; on a closed ring, nothing.
+    public func close(throwing error: any Error) {
+        lines.close(throwing: error)
+    }
+
+    /// What the ring was closed with, if with an error. Elements may still be in it. Thread-safe.
+    public var closingError: (any Error)? {
+        lines.closingError
     }
 
     /// Whether the ring is closed: no push that starts now can succeed. Elements may still be in it.
@@ -148,6 +164,7 @@ public final class MPMCRing<Element: ~Copyable> {
 
     /// The C ring, for producers and consumers written in C: they push and pop bytes of `Element`, each of
     /// its stride, and own what they pop. Valid as long as this object exists.
+    @unsafe
     public var unsafeHandle: UnsafeMutablePointer<ilk_mpmc> {
         ring
     }
@@ -159,9 +176,11 @@ extension MPMCRing: @unchecked Sendable where Element: ~Copyable {}
 extension MPMCRing {
     /// Puts `element` into the ring if there is room. Thread-safe; never blocks or allocates.
     ///
+    /// The caller keeps its copy of a refused element. Elements that are not `Sendable` come back from ``offer(_:)``.
+    ///
     /// - Returns: Whether it is in the ring; `false` when full or closed.
     @inlinable
-    public func tryPush(_ element: sending Element) -> Bool {
+    public func tryPush(_ element: Element) -> Bool where Element: Sendable {
         offer(element).isPushed
     }
 

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the rings answer, and why a ring could not be made. A refused element comes back in the answer:
-// an element that cannot be copied would otherwise be lost.
+// What the rings answer, and why a ring could not be made. A refused element comes back in the answer: an element that
+// cannot be copied would otherwise be lost. Each verb answers in a type that has only the cases the verb can give, and
+// each case has the element and nothing besides: of a generic noncopyable pair the compiler (6.3) crashes.
+//
+// An answer that is not used is a warning of the compiler's. What is taken with `_ =` is released: Swift has no type
+// that must be looked at.
 
-/// What became of an element that was offered to a ring.
+import CInterlock
+
+/// What became of an element that was offered to a ring without waiting.
+///
+/// It owns a refused element: a `switch` or ``refused()`` takes it out, or it is released with the answer.
 @frozen
-public enum PushResult<Element: ~Copyable>: ~Copyable {
+public enum OfferResult<Element: ~Copyable>: ~Copyable {
     /// It is in the ring.
     case pushed
     /// There was no room; here it is again.
     case full(Element)
-    /// There was no room in time; here it is again.
-    case timedOut(Element)
     /// The ring is closed; here it is again.
     case closed(Element)
-    /// The task was cancelled while it waited for room; here it is again.
-    case cancelled(Element)
 
     /// Whether the element is in the ring.
     @inlinable
@@ -23,9 +27,7 @@ public enum PushResult<Element: ~Copyable>: ~Copyable {
         switch self {
         case .pushed: true
         case .full(_): false
-        case .timedOut(_): false
         case .closed(_): false
-        case .cancelled(_): false
         }
     }
 
@@ -35,9 +37,59 @@ public enum PushResult<Element: ~Copyable>: ~Copyable {
         switch consume self {
         case .pushed: nil
         case .full(let element): element
-        case .timedOut(let element): element
         case .closed(let element): element
-        case .cancelled(let element): element
+        }
+    }
+
+    /// What the core answered about the element in `slot`, which it has taken or not.
+    @inlinable @inline(__always)
+    init(_ status: ilk_status, _ slot: UnsafeMutablePointer<Element>) {
+        switch status {
+        case ILK_OK: self = .pushed
+        case ILK_CLOSED: self = .closed(slot.move())
+        default: self = .full(slot.move())
+        }
+    }
+}
+
+extension OfferResult: Copyable where Element: Copyable {}
+extension OfferResult: Sendable where Element: Sendable & ~Copyable {}
+extension OfferResult: Equatable where Element: Equatable {}
+
+/// What became of an element for which a thread waited as long as it took.
+///
+/// It owns a refused element: a `switch` or ``refused()`` takes it out, or it is released with the answer.
+@frozen
+public enum PushResult<Element: ~Copyable>: ~Copyable {
+    /// It is in the ring.
+    case pushed
+    /// The ring is closed; here it is again.
+    case closed(Element)
+
+    /// Whether the element is in the ring.
+    @inlinable
+    public var isPushed: Bool {
+        switch self {
+        case .pushed: true
+        case .closed(_): false
+        }
+    }
+
+    /// The element, if it was refused.
+    @inlinable
+    public consuming func refused() -> Element? {
+        switch consume self {
+        case .pushed: nil
+        case .closed(let element): element
+        }
+    }
+
+    /// What the core answered about the element in `slot`, which it has taken or not.
+    @inlinable @inline(__always)
+    init(_ status: ilk_status, _ slot: UnsafeMutablePointer<Element>) {
+        switch status {
+        case ILK_OK: self = .pushed
+        default: self = .closed(slot.move())
         }
     }
 }
@@ -46,13 +98,147 @@ extension PushResult: Copyable where Element: Copyable {}
 extension PushResult: Sendable where Element: Sendable & ~Copyable {}
 extension PushResult: Equatable where Element: Equatable {}
 
-/// What came out of a ring.
+/// What became of an element for which a thread waited with a limit.
+///
+/// It owns a refused element: a `switch` or ``refused()`` takes it out, or it is released with the answer.
+@frozen
+public enum TimedPushResult<Element: ~Copyable>: ~Copyable {
+    /// It is in the ring.
+    case pushed
+    /// There was no room in time; here it is again.
+    case timedOut(Element)
+    /// The ring is closed; here it is again.
+    case closed(Element)
+
+    /// Whether the element is in the ring.
+    @inlinable
+    public var isPushed: Bool {
+        switch self {
+        case .pushed: true
+        case .timedOut(_): false
+        case .closed(_): false
+        }
+    }
+
+    /// The element, if it was refused.
+    @inlinable
+    public consuming func refused() -> Element? {
+        switch consume self {
+        case .pushed: nil
+        case .timedOut(let element): element
+        case .closed(let element): element
+        }
+    }
+
+    /// What the core answered about the element in `slot`, which it has taken or not.
+    @inlinable @inline(__always)
+    init(_ status: ilk_status, _ slot: UnsafeMutablePointer<Element>) {
+        switch status {
+        case ILK_OK: self = .pushed
+        case ILK_TIMEDOUT: self = .timedOut(slot.move())
+        default: self = .closed(slot.move())
+        }
+    }
+}
+
+extension TimedPushResult: Copyable where Element: Copyable {}
+extension TimedPushResult: Sendable where Element: Sendable & ~Copyable {}
+extension TimedPushResult: Equatable where Element: Equatable {}
+
+/// What became of an element for which a task waited as long as it took.
+///
+/// It owns a refused element: a `switch` or ``refused()`` takes it out, or it is released with the answer.
+@frozen
+public enum TaskPushResult<Element: ~Copyable>: ~Copyable {
+    /// It is in the ring.
+    case pushed
+    /// The task was cancelled while it waited for room; here it is again.
+    case cancelled(Element)
+    /// The ring is closed; here it is again.
+    case closed(Element)
+
+    /// Whether the element is in the ring.
+    @inlinable
+    public var isPushed: Bool {
+        switch self {
+        case .pushed: true
+        case .cancelled(_): false
+        case .closed(_): false
+        }
+    }
+
+    /// The element, if it was refused.
+    @inlinable
+    public consuming func refused() -> Element? {
+        switch consume self {
+        case .pushed: nil
+        case .cancelled(let element): element
+        case .closed(let element): element
+        }
+    }
+
+    /// The answer of a wait that has no limit to time out at.
+    @inlinable @inline(__always)
+    init(_ result: consuming TimedTaskPushResult<Element>) {
+        switch consume result {
+        case .pushed: self = .pushed
+        case .timedOut(let element): self = .cancelled(element)
+        case .cancelled(let element): self = .cancelled(element)
+        case .closed(let element): self = .closed(element)
+        }
+    }
+}
+
+extension TaskPushResult: Copyable where Element: Copyable {}
+extension TaskPushResult: Sendable where Element: Sendable & ~Copyable {}
+extension TaskPushResult: Equatable where Element: Equatable {}
+
+/// What became of an element for which a task waited with a limit.
+///
+/// It owns a refused element: a `switch` or ``refused()`` takes it out, or it is released with the answer.
+@frozen
+public enum TimedTaskPushResult<Element: ~Copyable>: ~Copyable {
+    /// It is in the ring.
+    case pushed
+    /// There was no room in time; here it is again.
+    case timedOut(Element)
+    /// The task was cancelled while it waited for room; here it is again.
+    case cancelled(Element)
+    /// The ring is closed; here it is again.
+    case closed(Element)
+
+    /// Whether the element is in the ring.
+    @inlinable
+    public var isPushed: Bool {
+        switch self {
+        case .pushed: true
+        case .timedOut(_): false
+        case .cancelled(_): false
+        case .closed(_): false
+        }
+    }
+
+    /// The element, if it was refused.
+    @inlinable
+    public consuming func refused() -> Element? {
+        switch consume self {
+        case .pushed: nil
+        case .timedOut(let element): element
+        case .cancelled(let element): element
+        case .closed(let element): element
+        }
+    }
+}
+
+extension TimedTaskPushResult: Copyable where Element: Copyable {}
+extension TimedTaskPushResult: Sendable where Element: Sendable & ~Copyable {}
+extension TimedTaskPushResult: Equatable where Element: Equatable {}
+
+/// What came out of a ring within a limit.
 @frozen
 public enum PopResult<Element: ~Copyable>: ~Copyable {
     /// The oldest element.
     case popped(Element)
-    /// Nothing was there.
-    case empty
     /// Nothing came in time.
     case timedOut
     /// The ring is closed and drained: nothing will ever come.
@@ -63,7 +249,6 @@ public enum PopResult<Element: ~Copyable>: ~Copyable {
     public consuming func element() -> Element? {
         switch consume self {
         case .popped(let element): element
-        case .empty: nil
         case .timedOut: nil
         case .closed: nil
         }

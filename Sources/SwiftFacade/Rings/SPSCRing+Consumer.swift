@@ -17,23 +17,38 @@ extension SPSCRing.Consumer where Element: ~Copyable {
 
     /// Moves the oldest element out, waiting for one as long as it takes. Blocks the thread.
     ///
+    /// In `async` code this is ``pop(isolation:)``, which suspends: the compiler asks for `await`.
+    ///
     /// - Returns: The element, or `nil` once the ring is closed and drained.
+    /// - Throws: What the ring was closed with, once it is drained.
     @inlinable
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await pop`")
-    public func pop() -> sending Element? {
-        takeOver(Element.self) { bytes in
+    @available(
+        *,
+        noasync,
+        message:
+            "it would block a thread of the cooperative pool; use `try await pop`, on a consumer that is a `var`"
+    )
+    public func pop() throws -> sending Element? {
+        let taken = takeOver(Element.self) { bytes in
             if ilk_spsc_try_pop(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
             return ilk_spsc_pop_until(ring, bytes, ringElementSize(Element.self), forever)
-        }.element()
+        }
+        return try elementOrEnd(taken)
     }
 
     /// Moves the oldest element out, waiting for one until `deadline` at most. Blocks the thread.
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
+    /// - Throws: What the ring was closed with, once it is drained.
     @inlinable
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await pop`")
-    public func pop(until deadline: ContinuousClock.Instant) -> sending PopResult<Element> {
-        takeOver(Element.self) { bytes in
+    @available(
+        *,
+        noasync,
+        message:
+            "it would block a thread of the cooperative pool; use `try await pop`, on a consumer that is a `var`"
+    )
+    public func pop(until deadline: ContinuousClock.Instant) throws -> sending PopResult<Element> {
+        let taken = takeOver(Element.self) { bytes in
             if ilk_spsc_try_pop(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
             return ilk_spsc_pop_until(
                 ring,
@@ -42,15 +57,22 @@ extension SPSCRing.Consumer where Element: ~Copyable {
                 Interlock.deadline(at: deadline)
             )
         }
+        return try resultOrEnd(taken)
     }
 
     /// Moves the oldest element out, waiting for one for `timeout` at most. Blocks the thread.
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
+    /// - Throws: What the ring was closed with, once it is drained.
     @inlinable
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await pop`")
-    public func pop(timeout: Duration) -> sending PopResult<Element> {
-        takeOver(Element.self) { bytes in
+    @available(
+        *,
+        noasync,
+        message:
+            "it would block a thread of the cooperative pool; use `try await pop`, on a consumer that is a `var`"
+    )
+    public func pop(timeout: Duration) throws -> sending PopResult<Element> {
+        let taken = takeOver(Element.self) { bytes in
             if ilk_spsc_try_pop(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
             return ilk_spsc_pop_until(
                 ring,
@@ -59,6 +81,35 @@ extension SPSCRing.Consumer where Element: ~Copyable {
                 Interlock.deadline(in: timeout)
             )
         }
+        return try resultOrEnd(taken)
+    }
+
+    /// The element; or, on a ring that is closed and drained, what it was closed with, thrown, or `nil`.
+    @inlinable
+    func elementOrEnd(_ taken: consuming sending Taken<Element>) throws -> sending Element? {
+        switch consume taken {
+        case .element(let element): return element
+        case .none(_):
+            try throwClosingError()
+            return nil
+        }
+    }
+
+    /// As ``elementOrEnd(_:)``, for a wait with a limit.
+    @inlinable
+    func resultOrEnd(_ taken: consuming sending Taken<Element>) throws -> sending PopResult<Element> {
+        switch consume taken {
+        case .element(let element): return .popped(element)
+        case .none(let status):
+            if status == ILK_TIMEDOUT { return .timedOut }
+            try throwClosingError()
+            return .closed
+        }
+    }
+
+    @usableFromInline
+    func throwClosingError() throws {
+        try ends.throwClosingError()
     }
 
     /// Shows `body` up to `count` of the oldest elements in place, then releases them.
@@ -99,9 +150,15 @@ extension SPSCRing.Consumer where Element: ~Copyable {
         }
     }
 
-    /// Closes the ring: pushes fail from now on, pops drain what is there, everyone waiting wakes.
+    /// Closes the ring: pushes fail from now on, pops drain what is there, everyone waiting wakes. On a closed ring,
+    /// nothing.
     public func close() {
-        ilk_spsc_close(ring)
+        ends.close()
+    }
+
+    /// What the producer closed the ring with, if with an error. Elements may still be in the ring.
+    public var closingError: (any Error)? {
+        ends.closingError
     }
 
     /// Whether the ring is closed. Elements may still be in it.
@@ -121,6 +178,7 @@ extension SPSCRing.Consumer where Element: ~Copyable {
 
     /// The C ring, for a consumer written in C, which takes this consumer's part while it uses it. Valid as
     /// long as this consumer exists.
+    @unsafe
     public var unsafeHandle: UnsafeMutablePointer<ilk_spsc> {
         ring
     }

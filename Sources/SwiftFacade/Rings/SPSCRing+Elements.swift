@@ -7,25 +7,25 @@ extension SPSCRing.Consumer {
     /// The elements as an asynchronous sequence, for one loop:
     ///
     /// ```swift
-    /// for await frame in consumer.elements() { show(frame) }
+    /// for try await frame in consumer.elements() { show(frame) }
     /// ```
     ///
     /// A task takes the sequence along where it could not take the consumer, which cannot be consumed in a closure:
     ///
     /// ```swift
     /// let frames = consumer.elements()
-    /// Task { for await frame in frames { show(frame) } }
+    /// Task { for try await frame in frames { show(frame) } }
     /// ```
     ///
-    /// The loop ends once the ring is closed and drained, or with its task; then the consumer goes, which closes the
-    /// ring.
+    /// The loop ends once the ring is closed and drained, by an error if it was closed with one, or with its task; then
+    /// the consumer goes, which closes the ring.
     public consuming func elements() -> SPSCRing<Element>.Elements {
         SPSCRing<Element>.Elements(self)
     }
 }
 
 extension SPSCRing where Element: Copyable {
-    /// The elements that come out of a ring, for one `for await` loop; see ``Consumer/elements()``.
+    /// The elements that come out of a ring, for one `for try await` loop; see ``Consumer/elements()``.
     ///
     /// On one thread at a time, as the consumer it was made of; no two loops go over one.
     public struct Elements: AsyncSequence {
@@ -56,7 +56,7 @@ extension SPSCRing where Element: Copyable {
 
         /// Takes elements out of an ``SPSCRing``.
         public final class AsyncIterator: AsyncIteratorProtocol {
-            private let consumer: Consumer
+            private var consumer: Consumer
             private var isWaiting = false
 
             fileprivate init(_ consumer: consuming Consumer) {
@@ -67,8 +67,8 @@ extension SPSCRing where Element: Copyable {
             ///
             /// - Precondition: No other call is waiting. One that is, of another task on the same actor, is reported
             ///   and ends the process.
-            public func next(isolation actor: isolated (any Actor)? = #isolation) async -> Element? {
-                // While a task waits, the consumer is lent to whoever serves it.
+            /// - Throws: What the ring was closed with, once it is drained.
+            public func next(isolation actor: isolated (any Actor)? = #isolation) async throws -> Element? {
                 guard !isWaiting else {
                     misuse(
                         "SPSCRing<\(Element.self)>.Elements.next",
@@ -79,7 +79,8 @@ extension SPSCRing where Element: Copyable {
                 if let element = consumer.tryPop() { return element }
                 isWaiting = true
                 defer { isWaiting = false }
-                return try? await consumer.pop(isolation: actor)
+                let popped = await consumer.ends.pop(Element.self, isolation: actor, until: nil)
+                return try consumer.ends.nextOrEnd(popped)
             }
         }
     }

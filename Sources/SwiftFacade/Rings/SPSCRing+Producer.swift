@@ -7,25 +7,36 @@ import CInterlock
 extension SPSCRing.Producer where Element: ~Copyable {
     /// Moves `element` into the ring if there is room. Never blocks or allocates.
     ///
-    /// - Returns: Whether it is in the ring, and otherwise the element: `.full` or `.closed`.
+    /// - Returns: `.pushed`, or the element with `.full` or `.closed`.
     /// - Complexity: O(1). Calls `ilk_spsc_try_push`.
     @inlinable
-    public func offer(_ element: consuming sending Element) -> sending PushResult<Element> {
+    public func offer(_ element: consuming sending Element) -> sending OfferResult<Element> {
         handOver(element) { bytes in
             if ilk_spsc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
             return ilk_spsc_is_closed(ring) ? ILK_CLOSED : ILK_BUSY
+        } answer: {
+            OfferResult($0, $1)
         }
     }
 
     /// Moves `element` into the ring, waiting for room as long as it takes. Blocks the thread.
     ///
+    /// In `async` code this is ``push(isolation:_:)``, which suspends: the compiler asks for `await`.
+    ///
     /// - Returns: `.pushed`, or the element with `.closed`.
     @inlinable
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `await push`")
+    @available(
+        *,
+        noasync,
+        message:
+            "it would block a thread of the cooperative pool; use `await push`, on a producer that is a `var`"
+    )
     public func push(_ element: consuming sending Element) -> sending PushResult<Element> {
         handOver(element) { bytes in
             if ilk_spsc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
             return ilk_spsc_push_until(ring, bytes, ringElementSize(Element.self), forever)
+        } answer: {
+            PushResult($0, $1)
         }
     }
 
@@ -33,11 +44,16 @@ extension SPSCRing.Producer where Element: ~Copyable {
     ///
     /// - Returns: `.pushed`, or the element with `.timedOut` or `.closed`.
     @inlinable
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `await push`")
+    @available(
+        *,
+        noasync,
+        message:
+            "it would block a thread of the cooperative pool; use `await push`, on a producer that is a `var`"
+    )
     public func push(
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant
-    ) -> sending PushResult<Element> {
+    ) -> sending TimedPushResult<Element> {
         handOver(element) { bytes in
             if ilk_spsc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
             return ilk_spsc_push_until(
@@ -46,6 +62,8 @@ extension SPSCRing.Producer where Element: ~Copyable {
                 ringElementSize(Element.self),
                 Interlock.deadline(at: deadline)
             )
+        } answer: {
+            TimedPushResult($0, $1)
         }
     }
 
@@ -53,11 +71,16 @@ extension SPSCRing.Producer where Element: ~Copyable {
     ///
     /// - Returns: `.pushed`, or the element with `.timedOut` or `.closed`.
     @inlinable
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `await push`")
+    @available(
+        *,
+        noasync,
+        message:
+            "it would block a thread of the cooperative pool; use `await push`, on a producer that is a `var`"
+    )
     public func push(
         _ element: consuming sending Element,
         timeout: Duration
-    ) -> sending PushResult<Element> {
+    ) -> sending TimedPushResult<Element> {
         handOver(element) { bytes in
             if ilk_spsc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
             return ilk_spsc_push_until(
@@ -66,6 +89,8 @@ extension SPSCRing.Producer where Element: ~Copyable {
                 ringElementSize(Element.self),
                 Interlock.deadline(in: timeout)
             )
+        } answer: {
+            TimedPushResult($0, $1)
         }
     }
 
@@ -85,12 +110,15 @@ extension SPSCRing.Producer where Element: ~Copyable {
     ///   - body: Appends to the span. It runs only if there is room. If it throws, what it appended is
     ///     released and nothing is pushed.
     /// - Returns: The number of elements pushed; 0 if the ring is full or closed.
+    ///
+    /// Elements are `Sendable`: what is appended to a span may still be known elsewhere, and the consumer may be
+    /// on another thread. Others go in one by one, by ``offer(_:)`` or ``push(_:)``.
     @inlinable
     @discardableResult
     public mutating func withSlots<Failure: Error>(
         atMost count: Int,
         _ body: (inout OutputSpan<Element>) throws(Failure) -> Void
-    ) throws(Failure) -> Int {
+    ) throws(Failure) -> Int where Element: Sendable {
         var slots = max(count, 0)
         guard let memory = ilk_spsc_reserve(ring, &slots) else { return 0 }
         let buffer = UnsafeMutableBufferPointer(
@@ -110,9 +138,16 @@ extension SPSCRing.Producer where Element: ~Copyable {
         return written
     }
 
-    /// Closes the ring: pushes fail from now on, pops drain what is there, everyone waiting wakes.
+    /// Closes the ring: pushes fail from now on, pops drain what is there, everyone waiting wakes. On a closed ring,
+    /// nothing.
     public func close() {
-        ilk_spsc_close(ring)
+        ends.close()
+    }
+
+    /// Closes the ring as ``close()`` does, and leaves `error` for the consumer: what is in the ring is popped first,
+    /// then the pops that wait, and the loop over ``SPSCRing/Consumer/elements()``, throw it. On a closed ring, nothing.
+    public func close(throwing error: any Error) {
+        ends.close(throwing: error)
     }
 
     /// Whether the ring is closed: no push that starts now can succeed.
@@ -133,6 +168,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
 
     /// The C ring, for a producer written in C: it pushes bytes of `Element`, each of its stride, and takes
     /// this producer's part while it does. Valid as long as this producer exists.
+    @unsafe
     public var unsafeHandle: UnsafeMutablePointer<ilk_spsc> {
         ring
     }
@@ -141,10 +177,12 @@ extension SPSCRing.Producer where Element: ~Copyable {
 extension SPSCRing.Producer {
     /// Puts `element` into the ring if there is room. Never blocks or allocates.
     ///
+    /// The caller keeps its copy of a refused element. Elements that are not `Sendable` come back from ``offer(_:)``.
+    ///
     /// - Returns: Whether it is in the ring; `false` when full or closed.
     /// - Complexity: O(1). Calls `ilk_spsc_try_push`.
     @inlinable
-    public func tryPush(_ element: sending Element) -> Bool {
+    public func tryPush(_ element: Element) -> Bool where Element: Sendable {
         offer(element).isPushed
     }
 

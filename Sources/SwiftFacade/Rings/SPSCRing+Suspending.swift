@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waiting at either end of an SPSC ring by suspending the task. While an end's task is suspended, the end is
-// lent to whoever serves the line, under the line's lock: still one thread at a time.
+// Waiting at either end of an SPSC ring by suspending the task. All that is done to an end is done in the isolation of
+// its caller (Internal/RingEnds.swift), and the verbs are `mutating`: an actor that holds an end and is re-entered while
+// one of them is suspended does not compile. Take the end out of the actor for as long as it is waited on, or keep it in
+// the task that uses it.
 //
 // As with the shared ring, what does not wait is specialised in the caller.
 
@@ -10,52 +12,50 @@ extension SPSCRing.Producer where Element: ~Copyable {
     ///
     /// - Returns: `.pushed`, or the element with `.closed` or `.cancelled`.
     @inlinable
-    public func push(
+    public mutating func push(
         isolation: isolated (any Actor)? = #isolation,
         _ element: consuming sending Element
-    ) async -> sending PushResult<Element> {
-        await push(isolation: isolation, element, orUntil: nil)
+    ) async -> sending TaskPushResult<Element> {
+        TaskPushResult(await give(isolation: isolation, element, until: nil))
     }
 
     /// Moves `element` into the ring, waiting for room until `deadline` at most. Suspends the task.
     ///
     /// - Returns: `.pushed`, or the element with `.timedOut`, `.closed` or `.cancelled`.
     @inlinable
-    public func push(
+    public mutating func push(
         isolation: isolated (any Actor)? = #isolation,
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant
-    ) async -> sending PushResult<Element> {
-        await push(isolation: isolation, element, orUntil: deadline)
+    ) async -> sending TimedTaskPushResult<Element> {
+        await give(isolation: isolation, element, until: deadline)
     }
 
     /// Moves `element` into the ring, waiting for room for `timeout` at most. Suspends the task.
     ///
     /// - Returns: `.pushed`, or the element with `.timedOut`, `.closed` or `.cancelled`.
     @inlinable
-    public func push(
+    public mutating func push(
         isolation: isolated (any Actor)? = #isolation,
         _ element: consuming sending Element,
         timeout: Duration
-    ) async -> sending PushResult<Element> {
-        await push(isolation: isolation, element, orUntil: moment(in: timeout))
+    ) async -> sending TimedTaskPushResult<Element> {
+        await give(isolation: isolation, element, until: moment(in: timeout))
     }
 
     @inlinable
-    func push(
+    func give(
         isolation: isolated (any Actor)?,
         _ element: consuming sending Element,
-        orUntil deadline: ContinuousClock.Instant?
-    ) async -> sending PushResult<Element> {
+        until deadline: ContinuousClock.Instant?
+    ) async -> sending TimedTaskPushResult<Element> {
         let offered = offer(element)
         switch consume offered {
-        case .full(let element):
-            nonisolated(unsafe) let element = element
-            return await shared.suspendToPush(element, until: deadline)
         case .pushed: return .pushed
         case .closed(let element): return .closed(element)
-        case .timedOut(let element): return .timedOut(element)
-        case .cancelled(let element): return .cancelled(element)
+        case .full(let element):
+            nonisolated(unsafe) let element = element
+            return await ends.suspendToPush(element, isolation: isolation, until: deadline)
         }
     }
 }
@@ -64,60 +64,74 @@ extension SPSCRing.Consumer where Element: ~Copyable {
     /// Moves the oldest element out, waiting for one as long as it takes. Suspends the task.
     ///
     /// ```swift
+    /// var consumer = consumer
     /// while let frame = try await consumer.pop() { show(frame) }
     /// ```
     ///
     /// - Returns: The element, or `nil` once the ring is closed and drained.
-    /// - Throws: `CancellationError` if the task is cancelled before it has been given an element; it has
-    ///   taken none then. A cancelled task still takes an element that is there.
+    /// - Throws: `CancellationError` if the task is cancelled before there is an element; it has taken none then. A
+    ///   cancelled task still takes an element that is there. What the ring was closed with, once it is drained.
     @inlinable
-    public func pop(
+    public mutating func pop(
         isolation: isolated (any Actor)? = #isolation
-    ) async throws(CancellationError) -> sending Element? {
+    ) async throws -> sending Element? {
         if let element = tryPop() { return element }
-        return try await shared.suspendToPop(until: nil).element()
+        return try await ends.suspendToPop(Element.self, isolation: isolation)
     }
 
     /// Moves the oldest element out, waiting for one until `deadline` at most. Suspends the task.
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
-    /// - Throws: `CancellationError` if the task is cancelled first.
+    /// - Throws: `CancellationError` if the task is cancelled first. What the ring was closed with, once it is drained.
     @inlinable
-    public func pop(
+    public mutating func pop(
         isolation: isolated (any Actor)? = #isolation,
         until deadline: ContinuousClock.Instant
-    ) async throws(CancellationError) -> sending PopResult<Element> {
+    ) async throws -> sending PopResult<Element> {
         if let element = tryPop() { return .popped(element) }
-        return try await shared.suspendToPop(until: deadline)
+        return try await ends.suspendToPop(Element.self, isolation: isolation, until: deadline)
     }
 
     /// Moves the oldest element out, waiting for one for `timeout` at most. Suspends the task.
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
-    /// - Throws: `CancellationError` if the task is cancelled first.
+    /// - Throws: `CancellationError` if the task is cancelled first. What the ring was closed with, once it is drained.
     @inlinable
-    public func pop(
+    public mutating func pop(
         isolation: isolated (any Actor)? = #isolation,
         timeout: Duration
-    ) async throws(CancellationError) -> sending PopResult<Element> {
+    ) async throws -> sending PopResult<Element> {
         if let element = tryPop() { return .popped(element) }
-        return try await shared.suspendToPop(until: moment(in: timeout))
+        return try await ends.suspendToPop(Element.self, isolation: isolation, until: moment(in: timeout))
     }
 }
 
-extension SPSCShared where Element: ~Copyable {
+extension RingEnds {
     @usableFromInline
-    func suspendToPush(
+    func suspendToPush<Element: ~Copyable>(
         _ element: consuming sending Element,
+        isolation: isolated (any Actor)?,
         until deadline: ContinuousClock.Instant?
-    ) async -> sending PushResult<Element> {
-        await lines.push(element, until: deadline)
+    ) async -> sending TimedTaskPushResult<Element> {
+        await push(element, isolation: isolation, until: deadline)
     }
 
     @usableFromInline
-    func suspendToPop(
-        until deadline: ContinuousClock.Instant?
-    ) async throws(CancellationError) -> sending PopResult<Element> {
-        try await lines.pop(until: deadline)
+    func suspendToPop<Element: ~Copyable>(
+        _: Element.Type,
+        isolation: isolated (any Actor)?
+    ) async throws -> sending Element? {
+        let popped = await pop(Element.self, isolation: isolation, until: nil)
+        return try elementOrEnd(popped)
+    }
+
+    @usableFromInline
+    func suspendToPop<Element: ~Copyable>(
+        _: Element.Type,
+        isolation: isolated (any Actor)?,
+        until deadline: ContinuousClock.Instant
+    ) async throws -> sending PopResult<Element> {
+        let popped = await pop(Element.self, isolation: isolation, until: deadline)
+        return try resultOrEnd(popped)
     }
 }

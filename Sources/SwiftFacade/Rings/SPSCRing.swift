@@ -4,7 +4,10 @@
 // side; here the type system sees to it:
 //  - one call makes one Producer and one Consumer, both noncopyable: there is no second one of either;
 //  - neither is Sendable, so it is on one thread at a time, but each comes as `sending`, so that it may go
-//    to another thread, whole. Using it on both sides of that does not compile.
+//    to another thread, whole. Using it on both sides of that does not compile;
+//  - verbs that suspend are `mutating`, so that nothing else uses the end in between: an actor that is re-entered
+//    while one of its properties pushes or pops does not compile. Where the compiler does not see it (an end in an
+//    object), the end is still used in the isolation of its caller only.
 // An endpoint that goes out of existence closes the ring: nobody waits for a partner that is gone.
 
 import CInterlock
@@ -17,9 +20,9 @@ import CInterlock
 ///     let handoff = Handoff(consumer)
 ///     Thread.detachNewThread {
 ///         let consumer = handoff.take()
-///         while let frame = consumer.pop() { show(frame) }
+///         while let frame = try? consumer.pop() { show(frame) }
 ///     }
-///     while let frame = capture() { _ = producer.push(frame) }
+///     while let frame = capture(), producer.push(frame).isPushed {}
 /// }   // the producer goes, which closes the ring, and the thread ends
 /// ```
 ///
@@ -30,9 +33,10 @@ import CInterlock
 /// What the producer did before a push is visible to the consumer of that element. Source: `ilk_spsc` in
 /// `<interlock/spsc.h>`.
 @frozen
+@safe
 public struct SPSCRing<Element: ~Copyable>: ~Copyable {
     @usableFromInline
-    let shared: SPSCShared<Element>
+    let ends: RingEnds
 
     @usableFromInline
     let ring: UnsafeMutablePointer<ilk_spsc>
@@ -47,12 +51,10 @@ public struct SPSCRing<Element: ~Copyable>: ~Copyable {
     public init(capacity: Int, resumingOnOwnThread: Bool = false) throws(RingError) {
         let storage = try SPSCStorage<Element>(capacity: capacity)
         ring = storage.ring
-        shared = SPSCShared(
-            RingLines(
-                SPSCPort(ring: storage.ring),
-                storage: storage,
-                resumingOnOwnThread: resumingOnOwnThread
-            )
+        ends = RingEnds(
+            SPSCPort(ring: storage.ring),
+            storage: storage,
+            resumingOnOwnThread: resumingOnOwnThread
         )
     }
 
@@ -65,8 +67,8 @@ public struct SPSCRing<Element: ~Copyable>: ~Copyable {
         _ body: (consuming sending Producer, consuming sending Consumer) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
         // Two ends of one storage, which keeps them apart by itself: each is its own region.
-        nonisolated(unsafe) let producer = Producer(ring, shared)
-        nonisolated(unsafe) let consumer = Consumer(ring, shared)
+        nonisolated(unsafe) let producer = Producer(ring, ends)
+        nonisolated(unsafe) let consumer = Consumer(ring, ends)
         return try body(producer, consumer)
     }
 
@@ -77,8 +79,8 @@ public struct SPSCRing<Element: ~Copyable>: ~Copyable {
         _ body: (consuming sending Producer, consuming sending Consumer) async throws(Failure) ->
             sending Result
     ) async throws(Failure) -> sending Result {
-        nonisolated(unsafe) let producer = Producer(ring, shared)
-        nonisolated(unsafe) let consumer = Consumer(ring, shared)
+        nonisolated(unsafe) let producer = Producer(ring, ends)
+        nonisolated(unsafe) let consumer = Consumer(ring, ends)
         return try await body(producer, consumer)
     }
 }
@@ -91,41 +93,45 @@ extension SPSCRing where Element: ~Copyable {
     /// The one producer of a ring. Closes the ring when it goes out of existence.
     ///
     /// On one thread at a time; it may move to another as a whole. Methods named `try…` and `offer` never
-    /// block; `push` blocks while the ring is full.
+    /// block; `push` blocks the thread while the ring is full, or suspends the task. The verbs that suspend want a
+    /// producer in a `var` of the task that uses it; one in an actor's property does not compile.
     @frozen
+    @safe
     public struct Producer: ~Copyable {
         // Beside the owner, so that a push need not go through it.
         @usableFromInline let ring: UnsafeMutablePointer<ilk_spsc>
-        @usableFromInline let shared: SPSCShared<Element>
+        @usableFromInline let ends: RingEnds
 
         @usableFromInline
-        init(_ ring: UnsafeMutablePointer<ilk_spsc>, _ shared: SPSCShared<Element>) {
+        init(_ ring: UnsafeMutablePointer<ilk_spsc>, _ ends: RingEnds) {
             self.ring = ring
-            self.shared = shared
+            self.ends = ends
         }
 
         deinit {
-            ilk_spsc_close(ring)
+            ends.close()
         }
     }
 
     /// The one consumer of a ring. Closes the ring when it goes out of existence.
     ///
     /// On one thread at a time; it may move to another as a whole. Methods named `try…` never block; `pop`
-    /// blocks while the ring is empty.
+    /// blocks the thread while the ring is empty, or suspends the task. The verbs that suspend want a consumer in a
+    /// `var` of the task that uses it, or ``elements()``; one in an actor's property does not compile.
     @frozen
+    @safe
     public struct Consumer: ~Copyable {
         @usableFromInline let ring: UnsafeMutablePointer<ilk_spsc>
-        @usableFromInline let shared: SPSCShared<Element>
+        @usableFromInline let ends: RingEnds
 
         @usableFromInline
-        init(_ ring: UnsafeMutablePointer<ilk_spsc>, _ shared: SPSCShared<Element>) {
+        init(_ ring: UnsafeMutablePointer<ilk_spsc>, _ ends: RingEnds) {
             self.ring = ring
-            self.shared = shared
+            self.ends = ends
         }
 
         deinit {
-            ilk_spsc_close(ring)
+            ends.close()
         }
     }
 }

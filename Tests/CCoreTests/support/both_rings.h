@@ -84,4 +84,106 @@ static void every_kind_of_pop_drains_a_closed_ring(void **state) {
     }
 }
 
+/* Every verb in any order on one thread, reservations and peeks that overlap the other side's verbs among
+ * them, beside a plain count of what went in and came out. */
+static void any_sequence_of_verbs_is_a_bounded_queue(void **state) {
+    (void)state;
+    enum { BATCH = 6 };
+    for (uint32_t seed = 1; seed <= 60; seed++) {
+        uint32_t random = seed;
+        const size_t capacity = seed % 9 + 1;
+        RING() *ring = make(capacity);
+        item in = 0, out = 0; /* the next to push and to pop */
+        item *reserved = NULL;
+        const item *shown = NULL;
+        size_t reserved_count = 0, shown_count = 0;
+        const int rounds = stress_rounds(5000);
+        for (int round = 0; round < rounds; round++) {
+            item batch[BATCH];
+            size_t count = next_random(&random) % BATCH + 1;
+            for (size_t i = 0; i < BATCH; i++) {
+                batch[i] = in + i;
+            }
+            /* A peek takes its elements out of a shared ring and leaves them in the other. */
+            const size_t room = capacity - (size_t)(in - out);
+            switch (next_random(&random) % 8) {
+            case 0:
+                if (reserved == NULL) {
+                    const bool pushed = push(ring, in);
+                    check_equal(pushed, room > 0);
+                    in += pushed;
+                }
+                break;
+            case 1:
+                if (reserved == NULL) {
+                    const size_t pushed = RING(_try_push_many)(ring, batch, count, sizeof *batch);
+                    check_equal(pushed, count < room ? count : room);
+                    in += pushed;
+                }
+                break;
+            case 2:
+                if (reserved == NULL) {
+                    const bool pushed = RING(_push_until)(ring, batch, sizeof *batch, 0) == ILK_OK;
+                    check_equal(pushed, room > 0);
+                    in += pushed;
+                }
+                break;
+            case 3:
+                if (reserved == NULL) {
+                    reserved = RING(_reserve)(ring, &count);
+                    check_equal(reserved != NULL, room > 0);
+                    reserved_count = count;
+                } else {
+                    for (size_t i = 0; i < reserved_count; i++) {
+                        reserved[i] = in++;
+                    }
+                    RING(_commit)(ring, reserved_count);
+                    reserved = NULL;
+                }
+                break;
+            case 4:
+                if (shown == NULL) {
+                    const bool popped = RING(_try_pop)(ring, batch, sizeof *batch);
+                    check_equal(popped, in != out);
+                    check(!popped || batch[0] == out);
+                    out += popped;
+                }
+                break;
+            case 5:
+                if (shown == NULL) {
+                    const size_t popped = RING(_try_pop_many)(ring, batch, count, sizeof *batch);
+                    check_equal(popped, count < in - out ? count : in - out);
+                    for (size_t i = 0; i < popped; i++) {
+                        check_equal(batch[i], out++);
+                    }
+                }
+                break;
+            case 6:
+                if (shown == NULL) {
+                    const bool popped = RING(_pop_until)(ring, batch, sizeof *batch, 0) == ILK_OK;
+                    check_equal(popped, in != out);
+                    check(!popped || batch[0] == out);
+                    out += popped;
+                }
+                break;
+            default:
+                if (shown == NULL) {
+                    shown = RING(_peek)(ring, &count);
+                    check_equal(shown != NULL, in != out);
+                    shown_count = count;
+                } else {
+                    for (size_t i = 0; i < shown_count; i++) {
+                        check_equal(shown[i], out++);
+                    }
+                    RING(_release)(ring, shown_count);
+                    shown = NULL;
+                }
+            }
+        }
+        RING(_commit)(ring, reserved == NULL ? 0 : reserved_count);
+        RING(_release)(ring, shown == NULL ? 0 : shown_count);
+        RING(_destroy)(ring);
+    }
+}
+
 #endif

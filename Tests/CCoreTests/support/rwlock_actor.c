@@ -31,26 +31,10 @@ static ilk_status take(struct actor *actor) {
     return ILK_INVALID;
 }
 
-static void act(void *context) {
+/* Also as a cancelled thread's clean-up handler: a lock is given up by the thread that has it. */
+static void give_up(void *context) {
     struct actor *actor = context;
-    actor->status = take(actor);
-    if (actor->status != ILK_OK) {
-        return;
-    }
-    if (actor->arrivals != NULL) {
-        stage_advance(actor->arrivals);
-        actor->place = stage_now(actor->arrivals);
-    }
-    stage_reach(&actor->inside, 1);
-    stage_await(&actor->orders, 1);
-    enum mode held = actor->mode;
-    if (held == UPGRADABLE && stage_now(&actor->orders) == 1) {
-        ilk_rwlock_upgrade(actor->lock);
-        stage_reach(&actor->inside, 2);
-        held = WRITE;
-    }
-    stage_await(&actor->orders, 2);
-    switch (held) {
+    switch (actor->held) {
     case READ:
         ilk_rwlock_read_unlock(actor->lock);
         break;
@@ -61,6 +45,29 @@ static void act(void *context) {
         ilk_rwlock_upgradable_unlock(actor->lock);
         break;
     }
+}
+
+static void act(void *context) {
+    struct actor *actor = context;
+    actor->status = take(actor);
+    if (actor->status != ILK_OK) {
+        return;
+    }
+    actor->held = actor->mode;
+    pthread_cleanup_push(give_up, actor);
+    if (actor->arrivals != NULL) {
+        stage_advance(actor->arrivals);
+        actor->place = stage_now(actor->arrivals);
+    }
+    stage_reach(&actor->inside, 1);
+    stage_await(&actor->orders, 1);
+    if (actor->held == UPGRADABLE && stage_now(&actor->orders) == 1) {
+        ilk_rwlock_upgrade(actor->lock);
+        actor->held = WRITE;
+        stage_reach(&actor->inside, 2);
+    }
+    stage_await(&actor->orders, 2);
+    pthread_cleanup_pop(1);
 }
 
 static void start(struct actor *actor, ilk_rwlock *lock, enum mode mode, uint64_t deadline_ns,

@@ -15,6 +15,7 @@ enum mode { READ, WRITE, UPGRADABLE };
 struct actor {
     ilk_rwlock *lock;
     enum mode mode;
+    enum mode held;              /* once in; WRITE after an upgrade */
     uint64_t deadline_ns;        /* ILK_FOREVER takes the call without one */
     ilk_status status;           /* of the call with a deadline */
     struct stage *arrivals;      /* shared; counts the actors that got in */

@@ -6,6 +6,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <interlock/inline/atomic.h>
+#include <linux/futex.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,19 +70,60 @@ bool thread_is_done(struct thread *thread) {
     return stage_now(&thread->life) == 2;
 }
 
-bool thread_sleeps(const struct thread *thread) {
-    /* The number of the system call the thread is in, or "running". */
-    char path[64], text[16] = "";
-    snprintf(path, sizeof path, "/proc/self/task/%d/syscall", (int)thread->kernel_id);
+/* The system call that a thread is in, by the kernel's number; -1 while it runs or when it has ended. `third`
+ * gets the third argument. */
+static long call_of(pid_t kernel_id, unsigned long *third) {
+    char path[64], text[128] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%d/syscall", (int)kernel_id);
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) {
-        return false; /* it has ended */
+        return -1;
     }
     ssize_t length = read(file, text, sizeof text - 1);
     close(file);
-    char *end;
-    long number = strtol(text, &end, 10);
-    return length > 0 && end != text && number == SYS_futex;
+    long number;
+    return length > 0 && sscanf(text, "%ld %*x %*x %lx", &number, third) == 2 ? number : -1;
+}
+
+/* What the kernel calls futex(2). SYS_futex is what this program calls it, which is another number where an
+ * emulator runs it on another processor. Found out once, from a thread that sleeps on a value that no other
+ * call would have as its argument. */
+enum { SIGN_OF_THE_SLEEPER = 0x2C6B1D37 };
+static pthread_once_t number_once = PTHREAD_ONCE_INIT;
+static long futex_number;
+
+struct known_sleeper {
+    ILK_ATOMIC(uint32_t) word;
+    ILK_ATOMIC(int) kernel_id;
+};
+
+static void *sleep_on_sign(void *context) {
+    struct known_sleeper *self = context;
+    ilk_atomic_store(&self->kernel_id, (int)syscall(SYS_gettid), memory_order_release);
+    while (ilk_atomic_load(&self->word, memory_order_relaxed) == SIGN_OF_THE_SLEEPER) {
+        syscall(SYS_futex, &self->word, FUTEX_WAIT_PRIVATE, SIGN_OF_THE_SLEEPER, NULL, NULL, 0);
+    }
+    return NULL;
+}
+
+static void find_number(void) {
+    struct known_sleeper sleeper = {.word = SIGN_OF_THE_SLEEPER};
+    pthread_t id;
+    check_equal(pthread_create(&id, NULL, sleep_on_sign, &sleeper), 0);
+    unsigned long third = 0;
+    do {
+        sched_yield();
+        futex_number = call_of(ilk_atomic_load(&sleeper.kernel_id, memory_order_acquire), &third);
+    } while (futex_number < 0 || (uint32_t)third != SIGN_OF_THE_SLEEPER);
+    ilk_atomic_store(&sleeper.word, 0, memory_order_relaxed);
+    syscall(SYS_futex, &sleeper.word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    check_equal(pthread_join(id, NULL), 0);
+}
+
+bool thread_sleeps(const struct thread *thread) {
+    check_equal(pthread_once(&number_once, find_number), 0);
+    unsigned long third;
+    return call_of(thread->kernel_id, &third) == futex_number;
 }
 
 void thread_await_sleep(struct thread *thread) {

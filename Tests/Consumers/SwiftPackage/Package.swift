@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 // SPDX-License-Identifier: Apache-2.0
 
 import PackageDescription
@@ -7,6 +7,7 @@ import PackageDescription
 let package = Package(
     name: "consumer",
     platforms: [.macOS(.v15)],
+    products: [.library(name: "Plugin", type: .dynamic, targets: ["Plugin"])],
     dependencies: [.package(name: "interlock", path: "../../..")],
     targets: [
         .executableTarget(
@@ -15,6 +16,15 @@ let package = Package(
                 .product(name: "Interlock", package: "interlock"),
                 .product(name: "CInterlock", package: "interlock"),
             ]
-        )
+        ),
+        // A program and a library that it opens, each with a copy of the C core of its own.
+        .executableTarget(
+            name: "Host",
+            dependencies: [.product(name: "CInterlock", package: "interlock")]
+        ),
+        .target(
+            name: "Plugin",
+            dependencies: [.product(name: "CInterlock", package: "interlock")]
+        ),
     ]
 )

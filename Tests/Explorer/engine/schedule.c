@@ -193,6 +193,9 @@ void ex_yield(void) {
 ex_event ex_wait(ex_waiting kind, const void *object, uint32_t expected, uint64_t deadline) {
     ex_thread *me = ex_me();
     unsigned bit = 1u << ex.current;
+    if (kind != EX_ON_MUTEX && (ex.scenario->never_sleep & (bit >> 1)) != 0) {
+        ex_fail(EX_ASSERTION, "%s sleeps, and must never", ex_title(ex.current));
+    }
     me->waiting = kind;
     me->waits_for = object;
     me->expected = expected;

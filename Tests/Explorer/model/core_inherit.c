@@ -19,3 +19,7 @@ void ilk__mutex_inherit_unlock(ILK_ATOMIC(uint32_t) * word) {
     (void)word;
     ex_fail(EX_BEYOND, "priority inheritance is not modelled");
 }
+
+void ilk__mutex_inherit_former_gone(void) {
+    ex_fail(EX_BEYOND, "priority inheritance is not modelled");
+}

@@ -19,6 +19,8 @@
 #include <threads/identity.h>
 #include <threads/membarrier.h>
 #include <threads/pages.h>
+#include <threads/signals.h>
+#include <threads/stores.h>
 #include <threads/yield.h>
 
 _Static_assert(EX_NEVER == ILK_FOREVER, "the engine's deadline that never passes is the core's");
@@ -84,6 +86,20 @@ void *ilk__pages_allocate(size_t size) {
     return ex_allocate_zeroed(1, size);
 }
 
+void ilk__pages_give_back(void *pages, size_t size) {
+    (void)size;
+    ex_free(pages);
+}
+
+/* No signals come in the model. */
+void ilk__signals_hold(sigset_t *before) {
+    (void)before;
+}
+
+void ilk__signals_release(const sigset_t *before) {
+    (void)before;
+}
+
 void ilk__thread_yield(void) {
     ilk_cpu_relax();
 }
@@ -91,6 +107,9 @@ void ilk__thread_yield(void) {
 uint32_t ilk__thread_id(void) {
     return ex.current + 1;
 }
+
+/* A thread of the model keeps its id in the child. */
+void ilk__thread_id_forget(void) {}
 
 bool ilk__membarrier_register(void) {
     return true;
@@ -109,6 +128,14 @@ bool ilk__membarrier(void) {
         ex_trace(NULL, "membarrier");
     }
     return true;
+}
+
+/* What is hoped of time: in the model it is a fence on every thread. */
+void ilk__wait_for_stores(void) {
+    if (ex.running) {
+        ex_point();
+        ex_full_barrier_everywhere();
+    }
 }
 
 bool ilk__at_thread_exit(void (*hook)(void *context), void *context) {

@@ -419,3 +419,90 @@ EX_SCENARIO(counted){
     .titles = {"user", "counter"},
     .once_failed = {"weak 14:1"},
 };
+
+/* ---- One buffer, slots of one's own, batches and FENCED ---- */
+
+static void overwrite_by_one_buffer(void) {
+    uint64_t buffer = mine(5);
+    size_t operation = ex_begin(EX_OVERWRITE, buffer);
+    bool evicts = ilk_mpmc_push_overwriting(s.ring, &buffer, sizeof buffer, &buffer);
+    ex_end(operation, evicts ? buffer : EX_DONE);
+}
+static void setup_full(void) {
+    setup_1();
+    push_element(1, 0);
+}
+SCENARIO(overwrite_alias, "overwrite_by_one_buffer-try_pop", setup_full, overwrite_by_one_buffer, try_pop);
+SCENARIO(overwrite_alias_close, "overwrite_by_one_buffer-close", setup_full, overwrite_by_one_buffer,
+         close_ring);
+
+static void wait_for_own_slot(void) {
+    size_t count = 1;
+    ex_assert(ilk_mpmc_reserve(s.ring, &count) != NULL);
+    push();
+}
+static void wait_for_own_element(void) {
+    size_t count = 1;
+    ex_assert(ilk_mpmc_reserve(s.ring, &count) != NULL);
+    pop();
+}
+static void overwrite_own_slot(void) {
+    size_t count = 1;
+    ex_assert(ilk_mpmc_reserve(s.ring, &count) != NULL);
+    push_overwriting();
+}
+static void wait_for_shown_slot(void) {
+    size_t count = 1;
+    ex_assert(ilk_mpmc_peek(s.ring, &count) != NULL);
+    push();
+}
+
+#define MISUSE(identifier, text, start, ...)                                                                 \
+    EX_SCENARIO(identifier) {                                                                                \
+        .name = "mpmc-" text, .claim = "misuse: to wait for a slot that the thread itself has open",         \
+        .setup = start, .finds = EX_MISUSE, .threads = {__VA_ARGS__},                                        \
+    }
+MISUSE(own_push, "push-waits-for-own-reservation", setup_1, wait_for_own_slot, try_pop);
+MISUSE(own_pop, "pop-waits-for-own-reservation", setup_1, wait_for_own_element, try_pop);
+MISUSE(own_overwrite, "overwrite-waits-for-own-reservation", setup_1, overwrite_own_slot, try_pop);
+MISUSE(own_shown, "push-waits-for-own-peek", setup_full, wait_for_shown_slot, try_push);
+
+/* As spsc-push_many-drops-fenced. */
+static void ignore(void *context, ilk_ring_event event) {
+    (void)context;
+    (void)event;
+}
+static void setup_fenced(void) {
+    enum { CAPACITY = 8, FROM = 1021 };
+    begin(CAPACITY, true);
+    const uint64_t from = FROM * ILK__MPMC_STEP;
+    for (uint64_t position = from; position < from + CAPACITY * ILK__MPMC_STEP; position += ILK__MPMC_STEP) {
+        ilk_atomic_store(&s.ring->sequences[ilk__mpmc_slot(s.ring, position)], position,
+                         memory_order_relaxed);
+    }
+    ilk_atomic_store(&s.ring->head, from, memory_order_relaxed);
+    ilk_atomic_store(&s.ring->tail, from, memory_order_relaxed);
+    ilk_mpmc_set_notify(s.ring, ignore, NULL);
+    ex_assert(ilk_mpmc_arm_pop(s.ring));
+}
+static void push_four_twice(void) {
+    const uint64_t elements[4] = {1, 2, 3, 4};
+    ex_assert(ilk_mpmc_try_push_many(s.ring, elements, 4, sizeof *elements) == 4);
+    ex_assert(ilk_mpmc_try_push_many(s.ring, elements, 4, sizeof *elements) == 4);
+}
+static void pop_four(void) {
+    uint64_t elements[4];
+    (void)!ilk_mpmc_try_pop_many(s.ring, elements, 4, sizeof *elements);
+}
+static void check_not_fenced(void) {
+    ex_expect(s.ring->consumers_waiting == 0, "FENCED is still up");
+    ilk_mpmc_destroy(s.ring);
+}
+EX_SCENARIO(fenced){
+    .name = "mpmc-push_many-drops-fenced",
+    .claim = "whatever the size of the batches, FENCED comes down once in 1,024 elements",
+    .setup = setup_fenced,
+    .check = check_not_fenced,
+    .threads = {push_four_twice, pop_four},
+    .titles = {"producer", "consumer"},
+};

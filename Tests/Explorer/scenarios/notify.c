@@ -4,6 +4,10 @@
  * something comes or the ring closes. The clients loop as the header shows, and sleep on a word that the
  * hook sets, so that a call that never comes ends in deadlock. The hook reads plain memory that its
  * installer wrote: it must be ordered after the arm.
+ *
+ * A call that was made before the arm went up counts for nothing: a client counts them in the
+ * moment in which arm answers, and sleeps until there is one more. The arm goes up in arm's last atomic step, and the
+ * explorer changes threads only before such steps, so that no call comes between the two.
  */
 #include "../explorer.h"
 #include <interlock/inline/fence.h>
@@ -13,7 +17,8 @@
 
 /* What a hook's context points to. */
 struct bell {
-    ILK_ATOMIC(uint32_t) rung;
+    ILK_ATOMIC(uint32_t) rung; /* the number of the last call that is over */
+    uint32_t calls;            /* how many have begun; the explorer's own book, no part of what is explored */
     uint32_t installed;
     ilk_ring_event event;
 };
@@ -23,12 +28,15 @@ static struct {
     ilk_mpmc *mpmc;
     struct bell bell;
     uint32_t popped;
+    unsigned arming; /* a bit for each thread that is in an arm call */
+    bool refused;    /* the one arm of the execution answered false */
 } s;
 
 static void begin(void) {
-    s.bell.rung = 0;
-    s.bell.installed = 0;
+    s.bell = (struct bell){.rung = 0};
     s.popped = 0;
+    s.arming = 0;
+    s.refused = false;
     s.spsc = NULL;
     s.mpmc = NULL;
     ilk__membarrier_works = true;
@@ -64,10 +72,15 @@ static void check(void) {
 
 static void ring_bell(void *context, ilk_ring_event event) {
     struct bell *bell = context;
+    const uint32_t number = ++bell->calls;
+    ex_expect((s.arming >> ex_thread_index() & 1) == 0, "the hook runs on a thread that is in an arm call");
     ilk_plain_read(&bell->installed, sizeof bell->installed);
     ex_assert(bell->installed == 1);
     ex_expect(event == bell->event, "the hook was told of the wrong side");
-    ilk_atomic_store(&bell->rung, 1, memory_order_release);
+    uint32_t rung = ilk_atomic_load(&bell->rung, memory_order_relaxed);
+    while (rung < number && !ilk_atomic_compare_exchange(&bell->rung, &rung, number, memory_order_release,
+                                                         memory_order_relaxed)) {
+    }
     ilk_park_wake(&bell->rung, ILK_PARK_ALL);
 }
 
@@ -82,9 +95,33 @@ static void install(ilk_ring_event event) {
     }
 }
 
-static void await_bell(void) {
-    while (ilk_atomic_exchange(&s.bell.rung, 0, memory_order_acquire) == 0) {
-        (void)ilk_park_wait(&s.bell.rung, 0, ILK_FOREVER);
+/* What an arm call says; `*heard` is then the number of calls that came before it was up. */
+static bool arm(ilk_ring_event event, uint32_t *heard) {
+    const unsigned me = 1U << ex_thread_index();
+    s.arming |= me;
+    bool armed;
+    if (s.spsc != NULL) {
+        armed = event == ILK_READABLE ? ilk_spsc_arm_pop(s.spsc) : ilk_spsc_arm_push(s.spsc);
+    } else {
+        armed = event == ILK_READABLE ? ilk_mpmc_arm_pop(s.mpmc) : ilk_mpmc_arm_push(s.mpmc);
+    }
+    *heard = s.bell.calls;
+    s.arming &= ~me;
+    return armed;
+}
+
+static void arm_and_await(ilk_ring_event event) {
+    uint32_t heard;
+    if (!arm(event, &heard)) {
+        return;
+    }
+    for (;;) {
+        /* A read-modify-write reads the newest value: a plain load might read 0 for ever. */
+        const uint32_t rung = ilk_atomic_fetch_add(&s.bell.rung, 0, memory_order_acquire);
+        if (rung > heard) {
+            return;
+        }
+        (void)ilk_park_wait(&s.bell.rung, rung, ILK_FOREVER);
     }
 }
 
@@ -100,9 +137,7 @@ static void spsc_pop_by_bell(void) {
         if (s.popped == 2) {
             return;
         }
-        if (ilk_spsc_arm_pop(s.spsc)) {
-            await_bell();
-        }
+        arm_and_await(ILK_READABLE);
     }
 }
 
@@ -126,8 +161,8 @@ static void spsc_push_by_bell(void) {
     for (unsigned pushed = 0; pushed < 2;) {
         if (ilk_spsc_try_push(s.spsc, &element, sizeof element)) {
             pushed++;
-        } else if (ilk_spsc_arm_push(s.spsc)) {
-            await_bell();
+        } else {
+            arm_and_await(ILK_WRITABLE);
         }
     }
 }
@@ -147,8 +182,8 @@ static void spsc_drain_by_bell(void) {
         if (status == ILK_CLOSED) {
             return;
         }
-        if (status == ILK_TIMEDOUT && ilk_spsc_arm_pop(s.spsc)) {
-            await_bell();
+        if (status == ILK_TIMEDOUT) {
+            arm_and_await(ILK_READABLE);
         }
     }
 }
@@ -170,8 +205,8 @@ static void spsc_push_until_closed(void) {
         if (status == ILK_CLOSED) {
             return;
         }
-        if (status == ILK_TIMEDOUT && ilk_spsc_arm_push(s.spsc)) {
-            await_bell();
+        if (status == ILK_TIMEDOUT) {
+            arm_and_await(ILK_WRITABLE);
         }
     }
 }
@@ -196,9 +231,7 @@ static void spsc_pop_one_by_bell(void) {
     uint64_t element;
     install(ILK_READABLE);
     while (!ilk_spsc_try_pop(s.spsc, &element, sizeof element)) {
-        if (ilk_spsc_arm_pop(s.spsc)) {
-            await_bell();
-        }
+        arm_and_await(ILK_READABLE);
     }
 }
 
@@ -252,9 +285,7 @@ static void mpmc_pop_one_by_bell(void) {
     uint64_t element;
     install(ILK_READABLE);
     while (!ilk_mpmc_try_pop(s.mpmc, &element, sizeof element)) {
-        if (ilk_mpmc_arm_pop(s.mpmc)) {
-            await_bell();
-        }
+        arm_and_await(ILK_READABLE);
     }
 }
 
@@ -262,9 +293,7 @@ static void mpmc_push_one_by_bell(void) {
     uint64_t element = 1;
     install(ILK_WRITABLE);
     while (!ilk_mpmc_try_push(s.mpmc, &element, sizeof element)) {
-        if (ilk_mpmc_arm_push(s.mpmc)) {
-            await_bell();
-        }
+        arm_and_await(ILK_WRITABLE);
     }
 }
 
@@ -296,8 +325,8 @@ static void mpmc_drain_by_bell(void) {
         if (status == ILK_CLOSED) {
             return;
         }
-        if (status == ILK_TIMEDOUT && ilk_mpmc_arm_pop(s.mpmc)) {
-            await_bell();
+        if (status == ILK_TIMEDOUT) {
+            arm_and_await(ILK_READABLE);
         }
     }
 }
@@ -346,8 +375,8 @@ static void mpmc_push_until_closed(void) {
         if (status == ILK_CLOSED) {
             return;
         }
-        if (status == ILK_TIMEDOUT && ilk_mpmc_arm_push(s.mpmc)) {
-            await_bell();
+        if (status == ILK_TIMEDOUT) {
+            arm_and_await(ILK_WRITABLE);
         }
     }
 }
@@ -440,4 +469,191 @@ EX_SCENARIO(mpmc_beside){
     .threads = {mpmc_push_two, mpmc_pop_one_by_bell, mpmc_pop_one},
     .titles = {"producer", "hook's consumer", "other consumer"},
     .once_failed = {"sc 4:1,11:2,26:1", "weak 16:1,20:1,29:1"},
+};
+
+/* ---- What arms and their hook are to each other ---- */
+
+/* Arms once. */
+static void arm_once(void) {
+    uint32_t heard;
+    install(ILK_READABLE);
+    s.refused = !arm(ILK_READABLE, &heard);
+}
+static void spsc_push_twice(void) {
+    spsc_push_once();
+    spsc_push_once();
+}
+static void mpmc_push_twice(void) {
+    mpmc_push_once();
+    mpmc_push_once();
+}
+static void check_refused_call_nobody(void) {
+    ex_expect(!s.refused || s.bell.calls == 0, "arm answered false, and the hook was called");
+    ex_expect(s.refused || s.bell.calls <= 1, "one arm, and the hook was called %u times", s.bell.calls);
+    check();
+}
+/* An element that is there when arm begins, and one that comes then. */
+static void arm_once_then_take(void) {
+    uint64_t element;
+    arm_once();
+    if (s.spsc != NULL) {
+        (void)!ilk_spsc_try_pop(s.spsc, &element, sizeof element);
+    } else {
+        (void)!ilk_mpmc_try_pop(s.mpmc, &element, sizeof element);
+    }
+}
+
+#define REFUSED(identifier, text, start, ...)                                                                \
+    EX_SCENARIO(identifier) {                                                                                \
+        .name = text, .claim = "an arm that answers false arms nothing", .setup = start,                     \
+        .check = check_refused_call_nobody, .threads = {__VA_ARGS__},                                        \
+        .titles = {"producer", "hook's consumer", "other consumer"},                                         \
+    }
+REFUSED(spsc_refused_arm, "spsc-notify-arm_once", setup_spsc_2, spsc_push_twice, arm_once_then_take);
+REFUSED(spsc_refused_arm_refused, "spsc-notify-arm_once-membarrier-refused", setup_spsc_refused,
+        spsc_push_twice, arm_once_then_take);
+REFUSED(mpmc_refused_arm, "mpmc-notify-arm_once", setup_mpmc_2, mpmc_push_twice, arm_once_then_take);
+REFUSED(mpmc_refused_arm_beside, "mpmc-notify-arm_once-beside-consumer", setup_mpmc_2, mpmc_push_twice,
+        arm_once_then_take, mpmc_pop_until);
+
+/* One hook for two clients, installed before. */
+static void setup_mpmc_installed(void) {
+    setup_mpmc_2();
+    install(ILK_READABLE);
+}
+static void mpmc_pop_one_by_installed_bell(void) {
+    uint64_t element;
+    while (!ilk_mpmc_try_pop(s.mpmc, &element, sizeof element)) {
+        arm_and_await(ILK_READABLE);
+    }
+}
+EX_SCENARIO(mpmc_two_armers){
+    .name = "mpmc-notify-pop-pop",
+    .claim = "an arm that answers false takes no other arm down, and no call is made on the thread that arms",
+    .setup = setup_mpmc_installed,
+    .check = check,
+    .threads = {mpmc_push_two, mpmc_pop_one_by_installed_bell, mpmc_pop_one_by_installed_bell},
+    .titles = {"producer", "hook's consumer", "hook's consumer"},
+};
+
+/* Three clients, one of which sleeps: it is woken though others arm, and not by them. */
+static void mpmc_push_three(void) {
+    mpmc_push_two();
+    mpmc_push_one();
+}
+EX_SCENARIO(mpmc_two_armers_beside){
+    .name = "mpmc-notify-pop-pop-beside-sleeper",
+    .claim = "a sleeper is woken beside threads that arm, and the hook is not called on those",
+    .setup = setup_mpmc_installed,
+    .check = check,
+    .threads = {mpmc_push_three, mpmc_pop_one_by_installed_bell, mpmc_pop_one_by_installed_bell,
+                mpmc_pop_one},
+    .titles = {"producer", "hook's consumer", "hook's consumer", "sleeper"},
+    .patient = true,
+};
+
+/* After set_notify the memory behind the old hook is the client's again, and the new one is not armed. */
+static void must_not_be_called(void *context, ilk_ring_event event) {
+    (void)context;
+    (void)event;
+    ex_expect(false, "a hook is called that nobody has armed");
+}
+static void take_hook_away(void) {
+    if (s.spsc != NULL) {
+        ilk_spsc_set_notify(s.spsc, must_not_be_called, NULL);
+    } else {
+        ilk_mpmc_set_notify(s.mpmc, must_not_be_called, NULL);
+    }
+    ilk_plain_write(&s.bell.installed, sizeof s.bell.installed);
+    s.bell.installed = 0;
+}
+/*   consumer                         producer
+ *   arms: true
+ *                                    pushes; takes the arm down, and is late with its call
+ *   finds the element without a call
+ *   takes the hook away, frees what is behind it
+ *                                    calls: must have been waited for                                */
+static void arm_pop_and_take_away(void) {
+    uint64_t element;
+    uint32_t heard;
+    install(ILK_READABLE);
+    (void)arm(ILK_READABLE, &heard);
+    if (s.spsc != NULL) {
+        (void)!ilk_spsc_try_pop(s.spsc, &element, sizeof element);
+    } else {
+        (void)!ilk_mpmc_try_pop(s.mpmc, &element, sizeof element);
+    }
+    take_hook_away();
+}
+static void arm_push_and_take_away(void) {
+    uint32_t heard;
+    uint64_t element = 1;
+    install(ILK_WRITABLE);
+    if (s.spsc != NULL) {
+        ex_assert(ilk_spsc_try_push(s.spsc, &element, sizeof element));
+    } else {
+        ex_assert(ilk_mpmc_try_push(s.mpmc, &element, sizeof element));
+    }
+    (void)arm(ILK_WRITABLE, &heard);
+    take_hook_away();
+}
+static void spsc_pop_once(void) {
+    uint64_t element;
+    (void)!ilk_spsc_try_pop(s.spsc, &element, sizeof element);
+}
+static void mpmc_pop_once(void) {
+    uint64_t element;
+    (void)!ilk_mpmc_try_pop(s.mpmc, &element, sizeof element);
+}
+
+#define AWAY(identifier, text, start, ...)                                                                   \
+    EX_SCENARIO(identifier) {                                                                                \
+        .name = text, .claim = "once the hook is taken away, no call of it is under way", .setup = start,    \
+        .check = check, .threads = {__VA_ARGS__}, .chance_wakeups = 1,                                       \
+    }
+AWAY(spsc_away, "spsc-notify-taken-away", setup_spsc, spsc_push_once, arm_pop_and_take_away);
+AWAY(spsc_away_push, "spsc-notify-push-taken-away", setup_spsc, arm_push_and_take_away, spsc_pop_once);
+AWAY(spsc_away_close, "spsc-notify-close-taken-away", setup_spsc, spsc_close, arm_pop_and_take_away);
+AWAY(mpmc_away, "mpmc-notify-taken-away", setup_mpmc, mpmc_push_once, arm_pop_and_take_away);
+AWAY(mpmc_away_push, "mpmc-notify-push-taken-away", setup_mpmc, arm_push_and_take_away, mpmc_pop_once);
+AWAY(mpmc_away_close, "mpmc-notify-close-taken-away", setup_mpmc, mpmc_close, arm_pop_and_take_away);
+
+/* The hook takes itself away, beside a call of the other side's hook that does the same wait. */
+static void take_hook_away_in_hook(void *context, ilk_ring_event event) {
+    (void)context;
+    (void)event;
+    s.bell.calls++;
+    if (s.spsc != NULL) {
+        ilk_spsc_set_notify(s.spsc, NULL, NULL);
+    } else {
+        ilk_mpmc_set_notify(s.mpmc, NULL, NULL);
+    }
+}
+static void setup_spsc_self(void) {
+    setup_spsc();
+    ilk_spsc_set_notify(s.spsc, take_hook_away_in_hook, NULL);
+    ex_assert(ilk_spsc_arm_pop(s.spsc));
+}
+static void setup_mpmc_self(void) {
+    setup_mpmc();
+    ilk_mpmc_set_notify(s.mpmc, take_hook_away_in_hook, NULL);
+    ex_assert(ilk_mpmc_arm_pop(s.mpmc));
+}
+static void check_called_once(void) {
+    ex_assert(s.bell.calls == 1);
+    check();
+}
+EX_SCENARIO(spsc_self){
+    .name = "spsc-notify-takes-itself-away",
+    .claim = "a hook that takes itself away waits for no call of its own",
+    .setup = setup_spsc_self,
+    .check = check_called_once,
+    .threads = {spsc_push_once, spsc_pop_once, spsc_close},
+};
+EX_SCENARIO(mpmc_self){
+    .name = "mpmc-notify-takes-itself-away",
+    .claim = "a hook that takes itself away waits for no call of its own",
+    .setup = setup_mpmc_self,
+    .check = check_called_once,
+    .threads = {mpmc_push_once, mpmc_pop_once, mpmc_close},
 };

@@ -87,6 +87,21 @@ EX_SCENARIO(phase_fair){
     .check = check,
 };
 
+/* The same where the writer leaves the hand-over to a thread that has just taken the queue. */
+static void be_upgradable(void) {
+    ilk_rwlock_upgradable_lock(&s.lock);
+    ilk_plain_read(&s.writes, sizeof s.writes);
+    ilk_rwlock_upgradable_unlock(&s.lock);
+}
+EX_SCENARIO(phase_fair_beside_a_third){
+    .name = "rwlock-fair-while-another-has-the-queue",
+    .claim = "a reader that waits is let in after at most one write",
+    .setup = setup,
+    .threads = {hand_over, read, write, be_upgradable},
+    .titles = {"holder", "reader", "writer", "has the queue"},
+    .check = check,
+};
+
 /* Two that wait to write, or upgradably, come in in the order in which they stand in line. */
 static void hand_over_in_order(void) {
     ilk_rwlock_write_lock(&s.lock);

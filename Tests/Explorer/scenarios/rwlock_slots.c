@@ -40,6 +40,21 @@ static void start_in(uint32_t word) {
     ilk__slot_table.block_count = BLOCKS;
 }
 
+/* The next thread without a block adds a chunk to the table. */
+static void fenced_in_full_table(void) {
+    start_in(ILK__RWLOCK_SLOTS);
+    for (unsigned index = 0; index < ILK__CHUNK_BLOCKS; index++) {
+        blocks[index].taken = 1;
+    }
+    ilk__slot_table.block_count = ILK__CHUNK_BLOCKS;
+}
+
+/* The table has a free block, which two may want. */
+static void fenced_with_a_free_block(void) {
+    start_in(ILK__RWLOCK_SLOTS);
+    blocks[0].taken = 0; /* the bodies that have one have the others */
+}
+
 /* Threads have blocks and do not use them; rwlock.c has the scenarios without. */
 static void central(void) {
     start_in(0);
@@ -54,6 +69,7 @@ static void refuse_membarrier(void) {
     ilk__membarrier_works = false;
     for (unsigned index = 0; index < BLOCKS; index++) {
         blocks[index].drain = ILK__DRAIN_FENCED;
+        blocks[index].owner_fences = 1;
     }
 }
 
@@ -261,6 +277,14 @@ static void fork_inside_and_write(void) {
     write();
 }
 
+/* The child, whose table another thread was adding to, has one to read in. */
+static void fork_and_read_first(void) {
+    ex_fork();
+    read_first();
+    ex_assert(ilk__my_slots() != &ilk__no_slots);
+    write();
+}
+
 static void write_twice(void) {
     write();
     write();
@@ -328,9 +352,12 @@ static void read_and_end(void) {
         .titles = {#first, #second}, .check = check, .chance_wakeups = 1, .timeouts = 1, .weak_failures = 1, \
         .refuse_membarrier = refuse                                                                          \
     }
-#define TRIPLE(regime, first, second, third)                                                                 \
-    EX_SCENARIO(regime##_##first##_##second##_##third) {                                                     \
-        .name = "rwlock-" #regime "-" #first "-" #second "-" #third,                                         \
+#define TRIPLE(regime, first, second, third) NAMED_TRIPLE(regime, first, second, third, granted, "")
+#define LATE_TRIPLE(regime, first, second, third)                                                            \
+    NAMED_TRIPLE(regime, first, second, third, refused, "-refused")
+#define NAMED_TRIPLE(regime, first, second, third, refuse, suffix)                                           \
+    EX_SCENARIO(regime##_##first##_##second##_##third##_##refuse) {                                          \
+        .name = "rwlock-" #regime "-" #first "-" #second "-" #third suffix, .refuse_membarrier = refuse,     \
         .claim = "writers alone, all come to an end", .setup = regime, .threads = {first, second, third},    \
         .titles = {#first, #second, #third}, .check = check, .timeouts = 1, .sc_bound = 2,                   \
     }
@@ -366,12 +393,33 @@ PAIR(fence_free, read_twice, fork_and_write, granted);
 PAIR(fenced_by_both, read_twice, fork_and_write, refused);
 PAIR(fenced, read_twice, fork_inside_and_write, granted);
 PAIR(fence_free, read_twice, fork_inside_and_write, granted);
+PAIR(fenced, read_first, fork_and_read_first, granted);
+PAIR(fenced_in_full_table, read_first, read_first, granted);
+PAIR(fenced_in_full_table, read_first, fork_and_read_first, granted);
+PAIR(fenced_with_a_free_block, read_first, read_first, granted);
+PAIR(fenced_with_a_free_block, read_and_end, fork_and_read_first, granted);
 PAIR(about_to_take_slots, read_twice, write, granted);
 PAIR(about_to_take_slots, read, try_write, granted);
 PAIR(about_to_be_fence_free, read_twice, write, granted);
 PAIR(about_to_be_fence_free, read_twice, try_write, granted);
 PAIR(about_to_leave_slots, read_twice, write, granted);
 PAIR(about_to_need_fences, read_twice, write, granted);
+
+/* membarrier is refused after it was granted: the lock is fence-free, or its readers have blocks, from before. */
+PAIR(fenced, read, write, refused);
+PAIR(fenced, read_twice, write, refused);
+PAIR(fenced, read_and_another, write, refused);
+PAIR(fence_free, read, write, refused);
+PAIR(fence_free, read_twice, write, refused);
+PAIR(fence_free, read_and_another, write, refused);
+PAIR(fence_free, read, write_until, refused);
+PAIR(fence_free, read, upgrade, refused);
+PAIR(fence_free, read_twice, write_twice, refused);
+PAIR(about_to_be_fence_free, read_twice, write, refused);
+LATE_TRIPLE(fenced, read_two, write, write_other);
+LATE_TRIPLE(fence_free, read_two, write, write_other);
+LATE_TRIPLE(fence_free, read, write, write);
+LATE_TRIPLE(fence_free, read, read, write);
 
 PAIR(central, write, try_write, granted);
 PAIR(central, write, write_until, granted);
@@ -393,6 +441,8 @@ TRIPLE(fenced, read, read, write);
 TRIPLE(fenced, read_first, read_first, write);
 TRIPLE(fenced, read_and_end, read_first, write);
 TRIPLE(fence_free, read_and_end, read_first, write);
+TRIPLE(fenced_in_full_table, read_first, read_first, write);
+TRIPLE(fenced_with_a_free_block, read_first, read_first, write);
 TRIPLE(fenced, read, write, write);
 TRIPLE(fenced, read, write, try_write);
 TRIPLE(fenced, read, upgrade, write);

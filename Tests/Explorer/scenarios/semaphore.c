@@ -203,6 +203,37 @@ EX_SCENARIO(no_stealing){
     .check = check_end,
 };
 
+/* The same where the signal leaves the hand-over to a thread that has the queue: its permit, the only one,
+ * lies in the word for a moment. The first is in line before the others begin. */
+static void await_first(void) {
+    while (!ex_is_waiting(1)) {
+        ilk_cpu_relax();
+    }
+}
+static void count_line(void) {
+    await_first();
+    (void)ilk_semaphore_value(&s.semaphore);
+}
+static void give_and_try(void) {
+    await_first();
+    give_one();
+    ex_expect(!ilk_semaphore_try_wait(&s.semaphore), "the permit of a thread in line was taken");
+}
+static void give_and_try_off_the_fast_path(void) {
+    await_first();
+    give_one();
+    ex_expect(!ilk__semaphore_try_wait_slow(&s.semaphore), "the permit of a thread in line was taken");
+}
+#define NO_STEALING(identifier, text, give)                                                                  \
+    EX_SCENARIO(identifier) {                                                                                \
+        .name = "semaphore-no-stealing-" text,                                                               \
+        .claim = "a permit goes to the thread in line, not to one that comes later", .setup = setup_empty,   \
+        .threads = {wait_plainly, count_line, give}, .titles = {"first", "has the queue", "signaller"},      \
+        .check = check_end                                                                                   \
+    }
+NO_STEALING(no_stealing_busy, "while-another-has-the-queue", give_and_try);
+NO_STEALING(no_stealing_slowly, "off-the-fast-path", give_and_try_off_the_fast_path);
+
 /* A value read beside changes lies between the values there were. */
 static void watch(void) {
     int64_t value = ilk_semaphore_value(&s.semaphore);

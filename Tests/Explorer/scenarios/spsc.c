@@ -375,3 +375,112 @@ EX_SCENARIO(counted){
     .threads = {push_beside_count, pop_beside_count, count},
     .titles = {"producer", "consumer", "counter"},
 };
+
+/* ---- Reservations beside what must not come, and beside a close ---- */
+
+static void setup_4(void) {
+    begin(4, true);
+}
+static void reserve_and_push(void) {
+    size_t count = 1;
+    ex_assert(ilk_spsc_reserve(s.ring, &count) != NULL);
+    try_push();
+}
+static void reserve_and_push_batch(void) {
+    size_t count = 1;
+    ex_assert(ilk_spsc_reserve(s.ring, &count) != NULL);
+    push_two_at_once();
+}
+static void peek_and_pop(void) {
+    size_t count = 1;
+    ex_assert(ilk_spsc_peek(s.ring, &count) != NULL);
+    (void)try_pop();
+}
+static void peek_and_pop_batch(void) {
+    size_t count = 1;
+    ex_assert(ilk_spsc_peek(s.ring, &count) != NULL);
+    pop_two_at_once();
+}
+static void setup_one_element(void) {
+    setup_2();
+    try_push();
+}
+static void setup_closed_element(void) {
+    setup_one_element();
+    close_ring();
+}
+static void reserve_close_and_push(void) {
+    size_t count = 1;
+    ex_assert(ilk_spsc_reserve(s.ring, &count) != NULL);
+    close_ring();
+    try_push();
+}
+
+#define MISUSE(identifier, text, start, ...)                                                                 \
+    EX_SCENARIO(identifier) {                                                                                \
+        .name = "spsc-" text, .claim = "misuse: it is reported wherever the other side is, closed or not",   \
+        .setup = start, .finds = EX_MISUSE, .threads = {__VA_ARGS__},                                        \
+    }
+MISUSE(misused_push, "push-in-reservation", setup_2, reserve_and_push, try_pop_thrice);
+MISUSE(misused_push_many, "push_many-in-reservation", setup_3, reserve_and_push_batch, try_pop_thrice);
+MISUSE(misused_pop, "pop-in-peek", setup_one_element, try_push, peek_and_pop);
+MISUSE(misused_pop_many, "pop_many-in-peek", setup_one_element, try_push, peek_and_pop_batch);
+MISUSE(misused_pop_closed, "pop-in-peek-closed", setup_closed_element, try_push, peek_and_pop);
+MISUSE(misused_push_close, "push-in-reservation-close", setup_2, reserve_close_and_push, try_pop_thrice);
+
+/* A reservation of one that is asked for again: more only as long as the ring has not been closed. */
+static void grow(void) {
+    size_t count = 1;
+    if (ilk_spsc_reserve(s.ring, &count) == NULL) {
+        return;
+    }
+    const bool closed = ilk_spsc_is_closed(s.ring);
+    count = 3;
+    ex_assert(ilk_spsc_reserve(s.ring, &count) != NULL);
+    ex_expect(!closed || count == 1, "a reservation of 1 grew to %zu after the close", count);
+    ilk_spsc_commit(s.ring, 0);
+}
+EX_SCENARIO(grown){
+    .name = "spsc-reserve_anew-close",
+    .claim = "a reservation does not grow after the close",
+    .setup = setup_4,
+    .threads = {grow, close_ring},
+    .titles = {"producer", "closer"},
+};
+
+/* Batches of four from 1,021 on step over the numbers near 1,024. The first takes the arm down, the second finds
+ * nobody waiting and is 1,024 elements from the last that dropped FENCED: the ring goes back to no fence. */
+static void ignore(void *context, ilk_ring_event event) {
+    (void)context;
+    (void)event;
+}
+static void setup_fenced(void) {
+    enum { FROM = 1021 };
+    begin(8, true);
+    s.ring->head_seen = s.ring->tail_seen = s.ring->shown = s.ring->shown_from = FROM;
+    ilk_atomic_store(&s.ring->head, FROM, memory_order_relaxed);
+    ilk_atomic_store(&s.ring->tail, FROM, memory_order_relaxed);
+    ilk_spsc_set_notify(s.ring, ignore, NULL);
+    ex_assert(ilk_spsc_arm_pop(s.ring));
+}
+static void push_four_twice(void) {
+    const uint64_t elements[4] = {1, 2, 3, 4};
+    ex_assert(ilk_spsc_try_push_many(s.ring, elements, 4, sizeof *elements) == 4);
+    ex_assert(ilk_spsc_try_push_many(s.ring, elements, 4, sizeof *elements) == 4);
+}
+static void pop_four(void) {
+    uint64_t elements[4];
+    (void)!ilk_spsc_try_pop_many(s.ring, elements, 4, sizeof *elements);
+}
+static void check_not_fenced(void) {
+    ex_expect((s.ring->flags & ILK__SPSC_CONSUMER_FENCED) == 0, "FENCED is still up");
+    ilk_spsc_destroy(s.ring);
+}
+EX_SCENARIO(fenced){
+    .name = "spsc-push_many-drops-fenced",
+    .claim = "whatever the size of the batches, FENCED comes down once in 1,024 elements",
+    .setup = setup_fenced,
+    .check = check_not_fenced,
+    .threads = {push_four_twice, pop_four},
+    .titles = {"producer", "consumer"},
+};

@@ -278,21 +278,41 @@ private final class ManualClock: Clock, Sendable {
                 return 1
             } == 1
         )
-        clock.advance(by: .seconds(10) - .nanoseconds(1))
+        clock.advance(by: .seconds(5))
         #expect(cache.cachedValue(forKey: 1) == 1, "asking does not make it younger")
+        clock.advance(by: .seconds(5))
+        #expect(cache.cachedValue(forKey: 1) == 1, "as old as the limit is not older than it")
         clock.advance(by: .nanoseconds(1))
+        #expect(cache.count == 1, "it takes its room until it is asked for")
         #expect(cache.cachedValue(forKey: 1) == nil)
-        #expect(cache.count == 1, "it takes its room")
+        #expect(cache.count == 0)
         #expect(try await cache.value(forKey: 1) { 2 } == 2)
         #expect(cache.count == 1)
         clock.advance(by: .seconds(5))
         cache.updateValue(3, forKey: 3)
-        clock.advance(by: .seconds(5))
+        clock.advance(by: .seconds(5) + .nanoseconds(1))
         #expect(cache.removeExpired() == 1)
         #expect(cache.count == 1)
         clock.advance(by: .seconds(5))
         #expect(cache.removeValue(forKey: 3) == nil, "too old to count")
         #expect(cache.count == 0)
+    }
+
+    @Test func whatIsTooOldGoesWithTheQuestionThatFindsIt() async throws {
+        let clock = ManualClock()
+        let cache = SingleFlightCache<Int, Int>(maximumAge: .seconds(1), clock: clock)
+        for key in 1...3 { cache.updateValue(key, forKey: key) }
+        clock.advance(by: .seconds(2))
+        await #expect(throws: Refusal(number: 1)) {
+            try await cache.value(forKey: 1) { throw Refusal(number: 1) }
+        }
+        #expect(cache.count == 2)
+        onThreads(1) { _ in
+            #expect(throws: Refusal(number: 2)) { try cache.value(forKey: 2) { throw Refusal(number: 2) } }
+        }
+        #expect(cache.count == 1)
+        #expect(cache.updateValue(4, forKey: 3) == nil)
+        #expect(cache.count == 1)
     }
 
     @Test func withoutRoomOnlyThoseWhoAskTogetherShare() async throws {
@@ -357,11 +377,12 @@ private final class ManualClock: Clock, Sendable {
             #expect(lifetimes.living == 3)
             cache.updateValue(make(9), forKey: 9)
             cache.removeValue(forKey: 9)
-            clock.advance(by: .seconds(1))
+            clock.advance(by: .seconds(2))
             _ = try await cache.value(forKey: 8) { make(8) }
             cache.removeValue(forKey: 7)
             cache.updateValue(make(6), forKey: 6)
-            clock.advance(by: .seconds(1))
+            clock.advance(by: .seconds(2))
+            #expect(cache.cachedValue(forKey: 6) == nil)
             cache.removeExpired()
             #expect(lifetimes.living == 0)
             _ = try await cache.value(forKey: 5) { make(5) }
@@ -369,6 +390,47 @@ private final class ManualClock: Clock, Sendable {
             _ = try await cache.value(forKey: 4) { make(4) }
         }
         #expect(lifetimes.living == 0)
+    }
+
+    // A key that asks the cache as it goes would, under the cache's lock, wait for ever.
+    @Test func keysAreReleasedOutsideTheLockToo() async {
+        await #expect(processExitsWith: .success) {
+            final class Key: Hashable, Sendable {
+                let number: Int
+                let look: @Sendable () -> Void
+                init(_ number: Int, _ look: @escaping @Sendable () -> Void) {
+                    self.number = number
+                    self.look = look
+                }
+                deinit { look() }
+                static func == (left: Key, right: Key) -> Bool { left.number == right.number }
+                func hash(into hasher: inout Hasher) { hasher.combine(number) }
+            }
+            alarm(20)
+            let released = Counter()
+            let clock = ManualClock()
+            let cache = SingleFlightCache<Key, Int>(capacity: 2, maximumAge: .seconds(1), clock: clock)
+            let look: @Sendable () -> Void = { [weak cache] in
+                _ = cache?.count
+                released.increment()
+            }
+            let quiet: @Sendable () -> Void = {}
+            for number in 0..<4 { cache.updateValue(number, forKey: Key(number, look)) }
+            guard released.value == 2 else { exit(1) }
+            cache.removeValue(forKey: Key(2, quiet))
+            cache.updateValue(3, forKey: Key(3, quiet))
+            guard released.value == 4 else { exit(2) }
+            cache.updateValue(5, forKey: Key(5, look))
+            cache.removeAll()
+            guard released.value == 5 else { exit(3) }
+            cache.updateValue(6, forKey: Key(6, look))
+            clock.advance(by: .seconds(2))
+            guard cache.cachedValue(forKey: Key(6, quiet)) == nil, released.value == 6 else { exit(4) }
+            cache.updateValue(7, forKey: Key(7, look))
+            clock.advance(by: .seconds(2))
+            guard cache.removeExpired() == 1, released.value == 7 else { exit(5) }
+            exit(EXIT_SUCCESS)
+        }
     }
 
     @Test func anImpossibleCapacityIsReported() async {
@@ -426,5 +488,112 @@ private final class ManualClock: Clock, Sendable {
         await #expect(throws: CircularComputation.self) { try await b.value }
         await #expect(throws: CircularComputation.self) { try await a.value }
         #expect(letters.waiters(forKey: "a") == 0)
+    }
+
+    // MARK: Questions that block
+
+    /// As `value(forKey:orCompute:)` for threads, to be called from a task.
+    private static func ask<Key>(
+        _ cache: SingleFlightCache<Key, Int>,
+        _ key: Key,
+        _ compute: () throws -> Int
+    ) throws -> Int {
+        try cache.value(forKey: key, orCompute: compute)
+    }
+
+    /// Ends the process well if `body` is refused as circular. An alarm ends one that waits for itself.
+    private static func expectRefusal(_ body: () throws -> Int) -> Never {
+        do { _ = try body() } catch is CircularComputation { exit(EXIT_SUCCESS) } catch {}
+        exit(EXIT_FAILURE)
+    }
+
+    @Test func blockingQuestionsInACircleOnOneThreadAreRefused() async {
+        await #expect(processExitsWith: .success) {
+            alarm(20)
+            let cache = SingleFlightCache<Int, Int>()
+            SingleFlightCacheCircleTests.expectRefusal {
+                try SingleFlightCacheCircleTests.ask(cache, 1) {
+                    try SingleFlightCacheCircleTests.ask(cache, 2) {
+                        try SingleFlightCacheCircleTests.ask(cache, 3) {
+                            try SingleFlightCacheCircleTests.ask(cache, 1) { 1 }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func blockingQuestionsInACircleThroughTwoCachesAreRefused() async {
+        await #expect(processExitsWith: .success) {
+            alarm(20)
+            let numbers = SingleFlightCache<Int, Int>()
+            let letters = SingleFlightCache<String, Int>()
+            SingleFlightCacheCircleTests.expectRefusal {
+                try SingleFlightCacheCircleTests.ask(numbers, 1) {
+                    try SingleFlightCacheCircleTests.ask(letters, "a") {
+                        try SingleFlightCacheCircleTests.ask(numbers, 1) { 1 }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func aTaskThatAsksABlockingQuestionInACircleIsRefused() async {
+        await #expect(processExitsWith: .success) {
+            alarm(20)
+            let cache = SingleFlightCache<Int, Int>()
+            do {
+                _ = try await cache.value(forKey: 1) { () async throws -> Int in
+                    try SingleFlightCacheCircleTests.ask(cache, 2) {
+                        try SingleFlightCacheCircleTests.ask(cache, 1) { 1 }
+                    }
+                }
+            } catch is CircularComputation {
+                exit(EXIT_SUCCESS)
+            }
+            exit(EXIT_FAILURE)
+        }
+    }
+
+    // The elements are computed on threads of their own, for the computation that waits for them.
+    @Test func aCircleThroughTheThreadsOfAConcurrentMapIsRefused() async {
+        await #expect(processExitsWith: .success) {
+            alarm(20)
+            let cache = SingleFlightCache<Int, Int>()
+            func sum(_ body: @Sendable (Int) throws -> Int) throws -> Int {
+                try (0..<4).concurrentMap(maxConcurrency: 4, body).reduce(0, +)
+            }
+            SingleFlightCacheCircleTests.expectRefusal {
+                try SingleFlightCacheCircleTests.ask(cache, 1) {
+                    try sum { _ in try SingleFlightCacheCircleTests.ask(cache, 1) { 1 } }
+                }
+            }
+        }
+    }
+
+    @Test func aCircleThroughWorkOnAQueueIsRefused() async {
+        await #expect(processExitsWith: .success) {
+            alarm(20)
+            let cache = SingleFlightCache<Int, Int>()
+            do {
+                _ = try await cache.value(forKey: 1) {
+                    try await GCD.run { try SingleFlightCacheCircleTests.ask(cache, 1) { 1 } }
+                }
+            } catch is CircularComputation {
+                exit(EXIT_SUCCESS)
+            }
+            exit(EXIT_FAILURE)
+        }
+    }
+
+    @Test func blockingQuestionsOneInAnotherAreNoCircle() {
+        let cache = SingleFlightCache<Int, Int>()
+        #expect(throws: Never.self) {
+            let value = try Self.ask(cache, 1) {
+                try Self.ask(cache, 2) { 20 } + Self.ask(cache, 3) { try Self.ask(cache, 2) { -1 } }
+            }
+            #expect(value == 40)
+        }
+        #expect(cache.count == 3)
     }
 }

@@ -4,9 +4,11 @@
 // subscription ends.
 
 import Dispatch
-import Interlock
+import Foundation
 import Synchronization
 import Testing
+
+@testable import Interlock
 
 /// What the scenario calls for: made once however many are first, adding is a write, reading is a copy.
 private final class PhotoManager: Sendable {
@@ -115,6 +117,25 @@ private final class PhotoManager: Sendable {
         )
     }
 
+    @Test func aChangeAtNoIndexIsReportedToo() async {
+        let last = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            var elements = [1]
+            SafeArray<Int>.Change.removal(at: .max, elements: [2]).apply(to: &elements)
+        }
+        #expect(
+            last?.report.contains(
+                "of 1 elements, those at 9223372036854775807..<9223372036854775807 are not there to be changed\n"
+            ) == true
+        )
+        let negative = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            var elements = [1]
+            SafeArray<Int>.Change.insertion(at: .min, elements: [2]).apply(to: &elements)
+        }
+        #expect(
+            negative?.report.contains("those at -9223372036854775808..<-9223372036854775808 are not") == true
+        )
+    }
+
     @Test func whatLeavesEverythingEqualIsNotAnnounced() async {
         let array: SafeArray = [1, 2, 3]
         let heard = SafeArray<SafeArray<Int>.Change>()
@@ -170,6 +191,162 @@ private final class PhotoManager: Sendable {
         let idle = Task { for await _ in array.changesSequence {} }
         idle.cancel()
         await idle.value
+    }
+
+    /// However many others announce, a writer delivers nothing for a sequence: comparing, which is the first step of a
+    /// delivery, happens where the consumer is.
+    @Test func writersDeliverNothingForASequence() async {
+        let array = SafeArray([Compared(0)])
+        let changes = array.changesSequence
+        let listener = Task {
+            var heard: [Int] = []
+            for await case .replacement(_, _, let new) in changes {
+                heard.append(new[0].value)
+                if heard.count == 600 { break }
+            }
+            return heard
+        }
+        let order = SafeArray<Int>()
+        onThreads(3) { thread in
+            Compared.isWriter = true
+            for step in 1...200 {
+                array.withWriteLock { elements in
+                    elements[0] = Compared(thread * 1_000 + step)
+                    order.append(elements[0].value)
+                }
+            }
+        }
+        #expect(await listener.value == order.snapshot)
+        #expect(Compared.byWriters.load(ordering: .relaxed) == 0)
+    }
+
+    /// Notes whether those who compare it write as well.
+    private struct Compared: Equatable, Sendable {
+        static let byWriters = Atomic<Int>(0)
+        static var isWriter: Bool {
+            get { Thread.current.threadDictionary["writer"] != nil }
+            set { Thread.current.threadDictionary["writer"] = newValue ? true : nil }
+        }
+        let value: Int
+
+        init(_ value: Int) { self.value = value }
+
+        static func == (left: Self, right: Self) -> Bool {
+            if isWriter { byWriters.add(1, ordering: .relaxed) }
+            return left.value == right.value
+        }
+    }
+
+    @Test func eachChangeGoesToOneOfSeveralConsumersOfASequence() async {
+        let array = SafeArray<Int>()
+        let changes = array.changesSequence
+        let heard = SafeArray<Int>()
+        let listeners = (0..<3).map { _ in
+            Task {
+                for await case .insertion(_, let elements) in changes { heard.append(contentsOf: elements) }
+            }
+        }
+        onThreads(2) { thread in
+            for step in 0..<300 { array.append(thread * 300 + step) }
+        }
+        #expect(await eventuallySuspending { heard.count == 600 })
+        #expect(Set(heard.snapshot) == Set(0..<600))
+        for listener in listeners { listener.cancel() }
+        for listener in listeners { await listener.value }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aSequenceEndsWhenItsArrayIsGone() async {
+        var array: SafeArray<Int>? = []
+        let changes = array!.changesSequence
+        array!.append(1)
+        array!.append(2)
+        array = nil
+        var heard = 0
+        for await _ in changes { heard += 1 }
+        #expect(heard == 2)
+    }
+
+    // MARK: Ending a subscription
+
+    /// In closures of the array that it observes, whose lock the thread holds.
+    @Test(.timeLimit(.minutes(1))) func aSubscriptionMayEndInsideAClosureOfItsArray() async {
+        await #expect(processExitsWith: .success) {
+            let array = SafeArray([1])
+            let heard = SafeArray<Int>()
+            let cancelled = array.changes(deliverOn: .global()) { _ in heard.append(1) }
+            var dropped: ChangeSubscription? = array.changes(deliverOn: .global()) { _ in heard.append(1) }
+            var sequence: AsyncStream? = array.changesSequence
+            let changes = array.changesSequence
+            let listener = Task { for await _ in changes { heard.append(1) } }
+            let kept = SafeArray<Int>()
+            let witness = array.changes(deliverOn: .global()) { _ in kept.append(1) }
+            array.withWriteLock { _ in cancelled.cancel() }
+            array.withReadLock { _ in dropped = nil }
+            array.update(at: 0) { _ in sequence = nil }
+            array.removeAll { _ in
+                listener.cancel()
+                return false
+            }
+            await listener.value
+            array.append(2)
+            while kept.isEmpty { await Task.yield() }
+            _ = (dropped, sequence, witness)
+            if !heard.isEmpty { exit(1) }
+        }
+    }
+
+    /// The first write after that no longer finds it.
+    @Test func theArrayForgetsASubscriptionThatHasEnded() {
+        let array = SafeArray([1, 2, 3])
+        let subscription = array.changes(deliverOn: .global()) { _ in }
+        subscription.cancel()
+        #expect(array.storage.state.observers != nil)
+        array.append(4)
+        #expect(array.storage.state.observers == nil)
+        for _ in 0..<100 { array.changes(deliverOn: .global()) { _ in }.cancel() }
+        let last = array.changes(deliverOn: .global()) { _ in }
+        #expect(array.storage.state.observers?.count == 1)
+        withExtendedLifetime(last) {}
+    }
+
+    @Test func endingLetsGoOfTheHandlerAtOnce() {
+        let counter = LifetimeCounter()
+        let array = SafeArray([1])
+        let subscription = array.changes(deliverOn: .global()) { [captured = Counted(1, counter)] _ in
+            _ = captured
+        }
+        #expect(counter.living == 1)
+        subscription.cancel()
+        #expect(counter.living == 0)
+    }
+
+    /// What a subscriber has not heard is released when it leaves, outside every lock: it may call the array.
+    @Test(.timeLimit(.minutes(1))) func elementsThatNobodyHeardOfMayCallTheArray() async {
+        await #expect(processExitsWith: .success) {
+            final class Caller: Sendable {
+                let array: SafeArray<Caller?>
+                init(_ array: SafeArray<Caller?>) { self.array = array }
+                deinit { array.append(nil) }
+            }
+            let queue = DispatchQueue(label: "at rest", attributes: .initiallyInactive)
+            let told = SafeArray<Caller?>()
+            let onQueue = told.changes(deliverOn: queue) { _ in }
+            told.append(Caller(told))
+            _ = told.popLast()
+            if told.count != 0 { exit(1) }
+            onQueue.cancel()
+            if told.count != 1 { exit(2) }
+            queue.activate()
+
+            let asked = SafeArray<Caller?>()
+            var sequence: AsyncStream? = asked.changesSequence
+            asked.append(Caller(asked))
+            _ = asked.popLast()
+            if asked.count != 0 { exit(3) }
+            sequence = nil
+            if asked.count != 1 { exit(4) }
+            _ = sequence
+        }
     }
 
     @Test func observersDoNotKeepTheArrayOrItsElements() {

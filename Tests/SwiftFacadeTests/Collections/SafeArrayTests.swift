@@ -210,6 +210,55 @@ import Testing
         #expect(seen.snapshot == [4, 3, 2, 1, 1, 0])
     }
 
+    /// What a verb takes over is gone through before the lock is taken.
+    @Test(.timeLimit(.minutes(1))) func aSequenceGivenToAVerbMayCallTheCollection() {
+        let array: SafeArray = [1, 2]
+        let dictionary: SafeDictionary = [1: 1]
+        let set: SafeSet = [1]
+        // Elements that are counted as they are asked for.
+        let asking = (0..<2).lazy.map { $0 + array.count + dictionary.count + set.count }
+        array.append(contentsOf: asking)
+        #expect(array.snapshot == [1, 2, 4, 5])
+        array += asking
+        array.insert(contentsOf: asking, at: 0)
+        #expect(array.snapshot == [8, 9, 1, 2, 4, 5, 6, 7])
+        array.replaceSubrange(0..<6, with: asking)
+        #expect(array.snapshot == [10, 11, 6, 7])
+        array.append(contentsOf: array)
+        #expect(array.count == 8)
+        dictionary.merge(asking.lazy.map { ($0, $0) }) { _, new in new }
+        #expect(dictionary.snapshot == [1: 1, 10: 10, 11: 11])
+        set.formUnion(asking)
+        #expect(set.snapshot == [1, 12, 13])
+        set.subtract(asking)
+        set.formIntersection(asking)
+        set.formSymmetricDifference(asking)
+        #expect(set.count == 2)
+        // What is made of a snapshot may call back as well.
+        #expect(dictionary.mapValues { $0 + dictionary.count }[1] == 4)
+        #expect(dictionary.filter { $0.key == dictionary.count } == [:])
+    }
+
+    @Test func keepingCapacityKeepsRoomForAsMany() {
+        func expectRoom<Element>(for elements: [Element]) {
+            let array = SafeArray(elements)
+            array.reserveCapacity(200)
+            let capacity = array.capacity
+            array.removeAll(keepingCapacity: true)
+            #expect(array.isEmpty && array.capacity >= capacity)
+        }
+        expectRoom(for: [1, 2])
+        expectRoom(for: ["one", "two"])
+        let dictionary = SafeDictionary<String, Int>(minimumCapacity: 200)
+        let set = SafeSet<String>(minimumCapacity: 200)
+        dictionary["one"] = 1
+        set.insert("one")
+        dictionary.removeAll(keepingCapacity: true)
+        set.removeAll(keepingCapacity: true)
+        #expect(dictionary.isEmpty && dictionary.capacity >= 200)
+        #expect(set.isEmpty && set.capacity >= 200)
+    }
+
     // MARK: Misuse
 
     @Test func anIndexOutOfRangeReportsIndexAndCount() async {
@@ -405,6 +454,17 @@ import Testing
             swap(&array[0], &array[1])
         }
         #expect(place?.report.contains("called from inside subscript of the same object") == true)
+        // Under the lock, which Sequence's form would not be.
+        let looking = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let array: SafeArray = [1, 2]
+            _ = array.first { $0 == array.count }
+        }
+        #expect(looking?.report.contains("called from inside first(where:) of the same object") == true)
+        let asking = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let array: SafeArray = [1, 2]
+            _ = array.contains { $0 == array.count }
+        }
+        #expect(asking?.report.contains("called from inside contains(where:) of the same object") == true)
         let predicate = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let array: SafeArray = [1, 2]
             array.removeAll { $0 == array.count }

@@ -225,15 +225,15 @@ import Testing
 
     @Test func conformancesAreThoseOfTheContents() throws {
         let dictionary: SafeDictionary = ["a": 1]
-        #expect(dictionary == SafeDictionary(["a": 1]) && dictionary != ["a": 2])
-        #expect(dictionary.hashValue == SafeDictionary(["a": 1]).hashValue)
         #expect(
             "\(dictionary)" == #"["a": 1]"# && String(reflecting: dictionary) == #"SafeDictionary(["a": 1])"#
         )
         #expect(Mirror(reflecting: dictionary).displayStyle == .dictionary)
         let encoded = try JSONEncoder().encode(dictionary)
         #expect(String(decoding: encoded, as: UTF8.self) == #"{"a":1}"#)
-        #expect(try JSONDecoder().decode(SafeDictionary<String, Int>.self, from: encoded) == dictionary)
+        #expect(
+            try JSONDecoder().decode(SafeDictionary<String, Int>.self, from: encoded).snapshot == ["a": 1]
+        )
         #expect(dictionary.map(\.value) == [1])
         #expect(dictionary.drain() == ["a": 1] && dictionary.isEmpty)
     }
@@ -377,16 +377,15 @@ import Testing
             let set: SafeSet = [1]
             set.removeAll { $0 == set.count }
         }
-        #expect(inside?.report.contains("called from inside withWriteLock of the same object") == true)
+        #expect(inside?.report.contains("called from inside removeAll(where:) of the same object") == true)
     }
 
     @Test func conformancesAreThoseOfTheContents() throws {
         let set: SafeSet = [1]
-        #expect(set == SafeSet([1]) && set != [2] && set.hashValue == SafeSet([1]).hashValue)
         #expect("\(set)" == "[1]" && String(reflecting: set) == "SafeSet([1])")
         #expect(Mirror(reflecting: set).displayStyle == .set)
         let encoded = try JSONEncoder().encode(set)
-        #expect(try JSONDecoder().decode(SafeSet<Int>.self, from: encoded) == set)
+        #expect(try JSONDecoder().decode(SafeSet<Int>.self, from: encoded).snapshot == [1])
         #expect(Array(set) == [1] && set.drain() == [1] && set.isEmpty)
     }
 }

@@ -38,11 +38,13 @@ final class CoreSPSCRing<Element: Sendable>: ConformanceSPSC, @unchecked Sendabl
         return outcome(ends.producer.push(element, until: deadline))
     }
     func pop(until deadline: ContinuousClock.Instant?) -> PopOutcome<Element> {
-        guard let deadline else {
-            guard let element = ends.consumer.pop() else { return .closed }
-            return .element(element)
+        unfailing {
+            guard let deadline else {
+                guard let element = try ends.consumer.pop() else { return .closed }
+                return .element(element)
+            }
+            return outcome(try ends.consumer.pop(until: deadline))
         }
-        return outcome(ends.consumer.pop(until: deadline))
     }
     func close() { ends.producer.close() }
     var isClosed: Bool { ends.consumer.isClosed }
@@ -67,11 +69,13 @@ final class CoreMPMCRing<Element: Sendable>: ConformanceMPMC {
         return outcome(ring.push(element, until: deadline))
     }
     func pop(until deadline: ContinuousClock.Instant?) -> PopOutcome<Element> {
-        guard let deadline else {
-            guard let element = ring.pop() else { return .closed }
-            return .element(element)
+        unfailing {
+            guard let deadline else {
+                guard let element = try ring.pop() else { return .closed }
+                return .element(element)
+            }
+            return outcome(try ring.pop(until: deadline))
         }
-        return outcome(ring.pop(until: deadline))
     }
     func close() { ring.close() }
     var isClosed: Bool { ring.isClosed }
@@ -79,15 +83,23 @@ final class CoreMPMCRing<Element: Sendable>: ConformanceMPMC {
     var capacity: Int { ring.capacity }
 }
 
-// `full` and `empty` are answers of calls that do not wait.
+/// Pops throw what a ring was closed with; the suite closes none with an error.
+@inline(__always)
+private func unfailing<Result>(_ body: () throws -> Result) -> Result {
+    do { return try body() } catch { fatalError("a ring closed without an error threw \(error)") }
+}
 
 @inline(__always)
 private func outcome<Element>(_ result: PushResult<Element>) -> PushOutcome {
+    result.isPushed ? .pushed : .closed
+}
+
+@inline(__always)
+private func outcome<Element>(_ result: TimedPushResult<Element>) -> PushOutcome {
     switch result {
     case .pushed: .pushed
     case .closed: .closed
     case .timedOut: .timedOut
-    case .full, .cancelled: fatalError("a push that blocks answered full or cancelled")
     }
 }
 
@@ -97,6 +109,5 @@ private func outcome<Element>(_ result: PopResult<Element>) -> PopOutcome<Elemen
     case .popped(let element): .element(element)
     case .closed: .closed
     case .timedOut: .timedOut
-    case .empty: fatalError("a pop that waits answered empty")
     }
 }

@@ -235,9 +235,10 @@ struct RingConformance {
                 try ensure(ring.isClosed, "a pop from an open ring failed")
             }
             crew.add("closer") {
+                // Also where the traffic does not come: the others go on until the ring is closed.
+                defer { ring.close() }
                 // Another moment each round, in the middle of the traffic.
                 try waitUntil("traffic") { popped.load(ordering: .relaxed) >= round % 20 }
-                ring.close()
             }
             try await crew.run()
             let (sent, got) = (pushed.load(ordering: .relaxed), popped.load(ordering: .relaxed))

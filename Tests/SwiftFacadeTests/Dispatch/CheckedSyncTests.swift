@@ -9,34 +9,43 @@ import Testing
 
 @testable import Interlock
 
+/// `GCD.sync` for tests, which are asynchronous and block all the same.
+@discardableResult
+private func sync<Value, Failure: Error>(
+    on queue: DispatchQueue,
+    _ body: () throws(Failure) -> Value
+) throws(Failure) -> Value {
+    try GCD.sync(on: queue, body)
+}
+
 @Suite(.timeLimit(.minutes(2))) struct CheckedSyncTests {
     @Test func valuesAndErrorsPassThrough() throws {
         let queue = GCD.serialQueue(label: "plain")
-        #expect(GCD.sync(on: queue) { 42 } == 42)
+        #expect(sync(on: queue) { 42 } == 42)
         #expect(throws: JobFailure()) {
-            try GCD.sync(on: queue) { () throws(JobFailure) in throw JobFailure() }
+            try sync(on: queue) { () throws(JobFailure) in throw JobFailure() }
         }
     }
 
     @Test func differentQueuesNest() {
         let (a, b, c) = (GCD.serialQueue(label: "A"), GCD.serialQueue(label: "B"), DispatchQueue(label: "C"))
         for _ in 0..<3 {
-            #expect(GCD.sync(on: a) { GCD.sync(on: b) { GCD.sync(on: c) { 3 } } } == 3)
+            #expect(sync(on: a) { sync(on: b) { sync(on: c) { 3 } } } == 3)
         }
         #expect(EnteredQueues.current.isEmpty)
     }
 
     @Test func theSameLabelIsNotTheSameQueue() {
         let (one, two) = (GCD.serialQueue(label: "twin"), GCD.serialQueue(label: "twin"))
-        #expect(GCD.sync(on: one) { GCD.sync(on: two) { 1 } } == 1)
+        #expect(sync(on: one) { sync(on: two) { 1 } } == 1)
     }
 
     @Test func aQueueMayBeEnteredAgainAfterItWasLeft() async {
         let queue = GCD.serialQueue(label: "again")
-        for _ in 0..<10 { GCD.sync(on: queue) {} }
+        for _ in 0..<10 { sync(on: queue) {} }
         // From another queue's work, on the same few threads of the pool.
         for _ in 0..<10 {
-            let value: Int? = try? await GCD.run(on: GCD.utility) { GCD.sync(on: queue) { 1 } }
+            let value: Int? = try? await GCD.run(on: GCD.utility) { sync(on: queue) { 1 } }
             #expect(value == 1)
         }
     }
@@ -44,15 +53,15 @@ import Testing
     @Test func workStartedInsideIsNotInside() async {
         let queue = GCD.serialQueue(label: "inside")
         let arrival = Rendezvous<Int>()
-        GCD.sync(on: queue) {
-            DispatchQueue.global().async { arrival.settle(GCD.sync(on: queue) { 7 }) }
-            Task { GCD.sync(on: queue) {} }
+        sync(on: queue) {
+            DispatchQueue.global().async { arrival.settle(sync(on: queue) { 7 }) }
+            Task { sync(on: queue) {} }
         }
         #expect(await arrival.value() == 7)
     }
 
     @Test func globalQueuesMayBeEnteredFromThemselves() async throws {
-        let value = try await GCD.run(on: GCD.utility) { GCD.sync(on: GCD.utility) { 5 } }
+        let value = try await GCD.run(on: GCD.utility) { sync(on: GCD.utility) { 5 } }
         #expect(value == 5)
     }
 
@@ -60,7 +69,7 @@ import Testing
         let target = GCD.concurrentQueue(label: "target")
         let queue = DispatchQueue(label: "on target", target: target)
         let arrival = Rendezvous<Int>()
-        queue.async { arrival.settle(GCD.sync(on: target) { 5 }) }
+        queue.async { arrival.settle(sync(on: target) { 5 }) }
         #expect(await arrival.value() == 5)
     }
 
@@ -68,7 +77,7 @@ import Testing
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             alarm(20)
             let queue = DispatchQueue(label: "org.interlock.photos")
-            GCD.sync(on: queue) { GCD.sync(on: queue) {} }
+            sync(on: queue) { sync(on: queue) {} }
         }
         #expect(
             sentence(result).contains(
@@ -82,7 +91,7 @@ import Testing
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             alarm(20)
             let queue = DispatchQueue(label: "never met before")
-            queue.async { GCD.sync(on: queue) {} }
+            queue.async { sync(on: queue) {} }
             try await Task.sleep(for: .seconds(60))
         }
         #expect(sentence(result).contains("GCD.sync(on: \"never met before\"): would wait for itself"))
@@ -93,7 +102,7 @@ import Testing
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             alarm(20)
             let (a, b) = (DispatchQueue(label: "A"), DispatchQueue(label: "B"))
-            GCD.sync(on: a) { GCD.sync(on: b) { GCD.sync(on: a) {} } }
+            sync(on: a) { sync(on: b) { sync(on: a) {} } }
         }
         #expect(sentence(result).contains("this thread is running on \"B\" and has entered \"A\" already"))
         #expect(sentence(result).contains("(\"A\" → \"B\" → \"A\")"))
@@ -103,7 +112,7 @@ import Testing
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             alarm(20)
             let (a, b) = (GCD.serialQueue(label: "A"), DispatchQueue(label: "B"))
-            a.async { GCD.sync(on: b) { GCD.sync(on: a) {} } }
+            a.async { sync(on: b) { sync(on: a) {} } }
             try await Task.sleep(for: .seconds(60))
         }
         #expect(sentence(result).contains("(\"A\" → \"B\" → \"A\")"))
@@ -112,7 +121,7 @@ import Testing
     @Test func syncOntoTheMainQueueFromItselfIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             alarm(20)
-            await MainActor.run { GCD.sync(on: GCD.main) {} }
+            await MainActor.run { sync(on: GCD.main) {} }
         }
         #expect(sentence(result).contains("would wait for itself"))
     }

@@ -172,4 +172,14 @@ import Testing
             sentence(result).contains("maxConcurrency: 0): at least one element must be allowed at a time")
         )
     }
+
+    @Test func oneMayRunInsideAnother() async throws {
+        @Sendable func table() -> [[Int]] {
+            (0..<4).concurrentMap(maxConcurrency: 4) { row in
+                (0..<4).concurrentMap(maxConcurrency: 4) { column in row * 4 + column }
+            }
+        }
+        let made = await blocking { table() }
+        #expect(made.flatMap { $0 } == Array(0..<16))
+    }
 }

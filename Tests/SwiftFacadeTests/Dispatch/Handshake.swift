@@ -26,6 +26,13 @@ final class Handshake: Sendable {
         }
     }
 
+    /// Whether it is given, or will be within some seconds; takes nothing.
+    func isGiven(within seconds: TimeInterval) -> Bool {
+        guard semaphore.wait(timeout: .now() + seconds) == .success else { return false }
+        semaphore.signal()
+        return true
+    }
+
     /// Suspends until given.
     func taken(_ count: Int = 1, _ location: SourceLocation = #_sourceLocation) async {
         await blocking { self.take(count, location) }
@@ -110,6 +117,22 @@ func eventually(
         await Task.yield()
     }
 }
+
+#if os(Linux)
+/// Lets the system make no thread beyond `spare` more for this process, which must be a child of its own: the limit
+/// stays. Root is not bound by it, so the process becomes somebody who is.
+func refuseThreads(spare: Int = 0) {
+    let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0
+    if geteuid() == 0 && setuid(65534) != 0 { exit(71) }
+    // Threads may end at any moment: only a limit that is below what is needed is sure to refuse all.
+    let most = rlim_t(spare == 0 ? 1 : threads + spare)
+    var limit = rlimit(rlim_cur: most, rlim_max: most)
+    if setrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &limit) != 0 { exit(72) }
+    guard spare == 0 else { return }
+    var thread = pthread_t()
+    if pthread_create(&thread, nil, { _ in nil }, nil) == 0 { exit(73) }
+}
+#endif
 
 /// The text an exit test's child left on standard error.
 func sentence(_ result: ExitTest.Result?) -> String {

@@ -240,6 +240,37 @@ import Testing
         #expect(lock.withWriteLockIfAvailable { _ in true } == true)
     }
 
+    @Test func changingAndReadingMayThrowErrorsOfDifferentTypes() throws {
+        struct Late: Error {}
+        struct Wrong: Error {}
+        let lock = ReadWriteLock(1)
+        func change(_ fails: Bool, read readFails: Bool) throws -> Int? {
+            if fails {
+                return try lock.withWriteLock(
+                    { (_) throws(Late) -> Int in throw Late() },
+                    downgrading: { (value, _) throws(Wrong) in value }
+                )
+            }
+            return try lock.withWriteLock(
+                timeout: .seconds(30),
+                { (value) throws(Late) in value += 1 },
+                downgrading: { (value, _) throws(Wrong) in
+                    if readFails { throw Wrong() } else { return value }
+                }
+            )
+        }
+        #expect(throws: Late.self) { try change(true, read: false) }
+        #expect(throws: Wrong.self) { try change(false, read: true) }
+        #expect(try change(false, read: false) == 3)
+        let last = try lock.withWriteLock(
+            until: .now,
+            { (value) throws(Late) in value },
+            downgrading: { (value, changed) throws(Wrong) in value + changed }
+        )
+        #expect(last == 6)
+        #expect(lock.withWriteLockIfAvailable { $0 } == 3, "the lock has been given up each time")
+    }
+
     @Test func noncopyableValuesGoInAndOutAndLiveOnce() {
         let counter = LifetimeCounter()
         do {

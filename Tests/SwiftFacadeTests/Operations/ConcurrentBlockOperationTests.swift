@@ -37,7 +37,7 @@ import Testing
         let elapsed = await blocking {
             ContinuousClock().measure {
                 operation.start()
-                _ = operation.outcome()
+                _ = operation.wait()
             }
         }
         // Two at a time, as on libdispatch's pool, would take three sleeps.

@@ -30,11 +30,34 @@ import Testing
         #expect(ran.value == 0 && completions.value == 1)
     }
 
+    @Test func anOperationWithoutANameIsNamedByTypeAndAddress() {
+        let operation = AsyncOperation<Int> { 1 }
+        let address = String(UInt(bitPattern: Unmanaged.passUnretained(operation).toOpaque()), radix: 16)
+        #expect(operation.cancellationError.operation == "AsyncOperation<Int> 0x\(address)")
+    }
+
+    @Test func handlersOfOneThatNeverBeginsDoNotRun() async throws {
+        let (told, freed) = (Counter(), Counter())
+        let operation = AsyncOperation<Int>(name: "early") { 1 }
+        do {
+            let captured = Tracked(freed: freed)
+            operation.onCancel {
+                captured.touch()
+                told.increment()
+            }
+            operation.cancel()
+            operation.onCancel { told.increment() }
+        }
+        queue.addOperation(operation)
+        await #expect(throws: OperationCancelled(operation: "early")) { try await operation.value }
+        #expect(told.value == 0 && freed.value == 1)
+    }
+
     // above: executing ................................ succeeds
     // below: waiting    cancelled → finished at once
     // last:  waiting                → runs, is given below's error
     @Test func cancelledWhileItWaitsItFinishesBeforeItsDependency() async throws {
-        let kept = VisibleMutex<OperationCompletion<Int>?>(nil)
+        let kept = VisibleMutex<Completion<Int>?>(nil)
         let begun = Handshake()
         let above = AsyncOperation<Int>(name: "above") { completion in
             kept.withLock { $0 = completion }
@@ -54,7 +77,7 @@ import Testing
     }
 
     @Test func cancelledWhileItRunsItFinishesAtOnceAndRefusesTheLateCallback() async throws {
-        let kept = VisibleMutex<OperationCompletion<Int>?>(nil)
+        let kept = VisibleMutex<Completion<Int>?>(nil)
         let begun = Handshake()
         let told = Counter()
         let operation = AsyncOperation<Int>(name: "running") { completion in
@@ -160,7 +183,7 @@ import Testing
 
     @Test func cancelAllOperationsEndsAWholeChain() async throws {
         let begun = Handshake()
-        let kept = VisibleMutex<OperationCompletion<Int>?>(nil)
+        let kept = VisibleMutex<Completion<Int>?>(nil)
         let first = AsyncOperation<Int>(name: "first") { completion in
             kept.withLock { $0 = completion }
             begun.give()
@@ -185,7 +208,7 @@ import Testing
         let (finishes, ends, completions, released) = (Counter(), Counter(), Counter(), Counter())
         let (allEnded, allCompleted) = (Handshake(), Handshake())
         for round in 0..<rounds {
-            let completion = VisibleMutex<OperationCompletion<Int>?>(nil)
+            let completion = VisibleMutex<Completion<Int>?>(nil)
             let begun = Handshake()
             let operation = AsyncOperation<Int>(name: "raced") { handle in
                 completion.withLock { $0 = handle }
@@ -211,7 +234,7 @@ import Testing
             queue.addOperation(later)
             _ = await (cancelling, finishing)
             for step in [earlier, later] {
-                let outcome = try #require(try await step.outcome(timeout: .seconds(Handshake.limit)))
+                let outcome = try #require(try await step.wait(timeout: .seconds(Handshake.limit)))
                 switch outcome {
                 case .success(let value): #expect(value == round)
                 case .failure(let error): #expect(error as? OperationCancelled == .init(operation: "raced"))

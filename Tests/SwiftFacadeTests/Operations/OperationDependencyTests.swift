@@ -15,7 +15,7 @@ import Testing
     private func held(_ name: String) -> (operation: AsyncOperation<Int>, begun: Handshake) {
         let begun = Handshake()
         // The completion is kept, so that it is not taken for abandoned.
-        let kept = VisibleMutex<OperationCompletion<Int>?>(nil)
+        let kept = VisibleMutex<Completion<Int>?>(nil)
         let keeper = Keeper(kept)
         let operation = AsyncOperation<Int>(name: name) { completion in
             keeper.completion.withLock { $0 = completion }
@@ -26,8 +26,8 @@ import Testing
     }
 
     private final class Keeper: Sendable {
-        let completion: VisibleMutex<OperationCompletion<Int>?>
-        init(_ completion: consuming VisibleMutex<OperationCompletion<Int>?>) { self.completion = completion }
+        let completion: VisibleMutex<Completion<Int>?>
+        init(_ completion: consuming VisibleMutex<Completion<Int>?>) { self.completion = completion }
     }
 
     @Test func anOperationWaitsForAllOfItsDependencies() async throws {
@@ -42,7 +42,7 @@ import Testing
         await oneBegun.taken()
         await twoBegun.taken()
         one.finish(.success(1))
-        #expect(!below.isReady && below.operationState == .waiting)
+        #expect(!below.isReady && below.state == .waiting)
         two.finish(.success(2))
         #expect(try await below.value == 3)
         #expect(below.dependencies.isEmpty, "a finished operation lets its dependencies go")
@@ -114,6 +114,66 @@ import Testing
         above.finish(.success(1))
     }
 
+    /// Lets its dependency finish between Foundation's question and Foundation's use of the answer.
+    // Operation is; the subclass adds only what it never changes.
+    private final class Overtaken: AsyncOperation<Int>, @unchecked Sendable {
+        let happen: @Sendable () -> Void
+        init(_ happen: @escaping @Sendable () -> Void) {
+            self.happen = happen
+            super.init()
+        }
+        override func execute() { finish(.success(1)) }
+        override func willAnswer(isReady: Bool) {
+            if !isReady { happen() }
+            super.willAnswer(isReady: isReady)
+        }
+    }
+
+    // adding thread                      finishing thread
+    // asks isReady: false
+    //                                    opens the gate; the queue has nothing to start
+    // stores the old answer; asks again, and is told true, but looks no further
+    @Test(arguments: ["finishes", "is removed", "waits no more: cancelled"])
+    func whatBecomesReadyWhileItIsAddedIsStarted(how: String) async throws {
+        let queue = queue
+        let (above, begun) = held("above")
+        queue.addOperation(above)
+        await begun.taken()
+        // Adding the dependency asks too: not yet.
+        let added = VisibleMutex<Overtaken?>(nil)
+        let below = Overtaken {
+            guard let below = added.withLock({ $0.take() }) else { return }
+            switch how {
+            case "finishes": above.finish(.success(1))
+            case "is removed": below.removeDependency(above)
+            default: below.cancel()
+            }
+        }
+        below.addDependency(above)
+        added.withLock { $0 = below }
+        let other = OperationQueue()
+        other.addOperation(below)
+        #expect(added.withLock { $0 == nil }, "it was asked while it was added")
+        let outcome = try await below.wait(timeout: .seconds(10))
+        above.finish(.success(1))
+        #expect(outcome != nil, "it stays in its queue, ready")
+    }
+
+    // The same race, unforced.
+    @Test func addingRacesWithTheEndOfADependency() async throws {
+        let other = OperationQueue()
+        for round in 0..<300 {
+            let above = AsyncOperation<Int> { round }
+            let below = above.then { $0 }
+            async let ends: Void = blocking { above.start() }
+            other.addOperation(below)
+            await ends
+            let outcome = try await below.wait(timeout: .seconds(Handshake.limit))
+            #expect(try outcome?.get() == round)
+            if outcome == nil { return }
+        }
+    }
+
     // MARK: Operations of other kinds
 
     @Test func anOperationOfAnotherKindReleasesWhatWaitsForIt() async throws {
@@ -176,7 +236,7 @@ import Testing
                 queue.addOperation(below)
                 below.cancel()
                 seen = below
-                _ = try await below.outcome()
+                _ = try await below.wait()
             }
             let box = WeakBox(seen)
             await eventually("a cancelled operation is freed before its dependency ends") {
@@ -244,6 +304,31 @@ import Testing
         #expect(try await chain[length - 1].value == length - 1)
     }
 
+    // A chain on the heap: freed link by link it would need a stack as long as itself.
+    @Test(arguments: ["never run", "cancelled"]) func aLongChainNobodyRunsIsFreedOnASmallStack(how: String)
+        async
+    {
+        await #expect(processExitsWith: .success) { [how] in
+            let freed = Counter()
+            do {
+                let captured = Tracked(freed: freed)
+                var last = AsyncOperation<Int> {
+                    captured.touch()
+                    return 0
+                }
+                for _ in 0..<20_000 {
+                    let next = last.then { $0 + 1 }
+                    last = next
+                }
+                if how == "cancelled" {
+                    last.cancel()
+                    last.start()
+                }
+            }
+            exit(freed.value == 1 ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
+    }
+
     // MARK: Cycles
 
     private static func numbered(_ numbers: [Int]) -> [Int: AsyncOperation<Int>] {
@@ -285,6 +370,81 @@ import Testing
             first.addDependency(block)
         }
         #expect(sentence(result).contains("\"first\" → \"block\" → \"first\""))
+    }
+
+    // Seen from the block: "first" is waited for by nobody that says so, and the search begins two steps above it.
+    @Test func aCycleThroughAnotherKindFurtherUpIsNamed() async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            let operation = OperationDependencyTests.numbered([1, 2, 3])
+            let (above, below) = (BlockOperation {}, BlockOperation {})
+            (above.name, below.name) = ("above", "below")
+            operation[2]!.addDependency(below)
+            below.addDependency(above)
+            above.addDependency(operation[1]!)
+            operation[3]!.addDependency(operation[2]!)
+            operation[1]!.addDependency(operation[3]!)
+        }
+        #expect(
+            sentence(result).contains("\"1\" → \"3\" → \"2\" → \"below\" → \"above\" → \"1\"")
+        )
+    }
+
+    // One operation of another kind that has not finished, and a chain that begins with a wait for it.
+    @Test func oneWaitForAnotherKindLeavesEachFurtherEdgeCheap() async {
+        await #expect(processExitsWith: .success) {
+            let foreign = BlockOperation {}
+            var chain = [AsyncOperation<Int> { 0 }]
+            chain[0].addDependency(foreign)
+            for _ in 0..<2000 { chain.append(chain[chain.count - 1].then { $0 + 1 }) }
+            let visited = DependencyGraph.lock.withLock { $0.visited }
+            exit(visited < 3 * 2000 ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
+    }
+
+    @Test func whatWasWaitedForIsForgottenWithItsLastWaiter() async {
+        await #expect(processExitsWith: .success) {
+            func watched(after edge: Operation) -> Int {
+                AsyncOperation<Int> { 0 }.addDependency(edge)
+                return DependencyGraph.lock.withLock { $0.foreign.count }
+            }
+            let any = AsyncOperation<Int> { 0 }
+            let (finished, dropped, removed) = (BlockOperation {}, BlockOperation {}, BlockOperation {})
+            let waiting = AsyncOperation<Int> { 1 }
+            for foreign in [finished, removed] { waiting.addDependency(foreign) }
+            do { AsyncOperation<Int> { 2 }.addDependency(dropped) }
+            guard watched(after: any) == 2 else { exit(1) }
+            waiting.removeDependency(removed)
+            guard watched(after: any) == 1 else { exit(2) }
+            finished.start()
+            guard watched(after: any) == 0 else { exit(3) }
+            exit(EXIT_SUCCESS)
+        }
+    }
+
+    // Random graphs of both kinds: an edge is refused exactly where a search through everything finds a path.
+    @Test(arguments: 1...12 as ClosedRange<UInt64>) func theShortCheckAgreesWithTheWholeSearch(seed: UInt64) {
+        var random = SplitMix(state: seed)
+        var operations: [Operation] = []
+        for step in 0..<300 {
+            switch Int.random(in: 0..<6, using: &random) {
+            case 0 where operations.count < 60: operations.append(AsyncOperation<Int> { 1 })
+            case 1 where operations.count < 60: operations.append(BlockOperation {})
+            case 2 where step.isMultiple(of: 7):
+                // Finishes one that waits for nothing.
+                let free = operations.filter { $0.isReady && !$0.isFinished }
+                free.randomElement(using: &random)?.start()
+            default:
+                guard let below = operations.randomElement(using: &random),
+                    let above = operations.randomElement(using: &random), !below.isFinished
+                else { continue }
+                var walk = DependencyGraph.Walk()
+                let closes = DependencyGraph.path(from: above, to: below, &walk) != nil
+                if let gated = below as? AsyncOperation<Int> {
+                    #expect((gated.pathClosed(by: above) != nil) == closes, "seed \(seed), step \(step)")
+                }
+                if !closes { below.addDependency(above) }
+            }
+        }
     }
 
     @Test func aCycleMayBeAskedFor() throws {

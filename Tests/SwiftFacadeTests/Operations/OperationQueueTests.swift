@@ -33,8 +33,8 @@ import Testing
         queue.isSuspended = true
         let operation = AsyncOperation<Int> { ran.increment() }
         queue.addOperation(operation)
-        #expect(try await operation.outcome(timeout: .milliseconds(20)) == nil)
-        #expect(operation.operationState == .ready && ran.value == 0)
+        #expect(try await operation.wait(timeout: .milliseconds(20)) == nil)
+        #expect(operation.state == .ready && ran.value == 0)
         queue.isSuspended = false
         #expect(try await operation.value == 1)
     }
@@ -54,6 +54,42 @@ import Testing
         queue.isSuspended = false
         try await queue.allFinished()
         #expect(trace.events == ["high", "normal", "normal too", "low"])
+    }
+
+    // As the documentation of `cancel` says: Foundation's queues start nothing while suspended, and hold what is in
+    // them, which holds them.
+    @Test func aQueueDroppedWhileSuspendedKeepsWhatIsInItUnfinished() async throws {
+        let operation = AsyncOperation<Int> { 1 }
+        weak var seen: OperationQueue?
+        do {
+            let dropped = OperationQueue()
+            dropped.isSuspended = true
+            dropped.addOperation(operation)
+            seen = dropped
+        }
+        operation.cancel()
+        #expect(try await operation.wait(timeout: .milliseconds(20)) == nil)
+        let queue = try #require(seen)
+        queue.isSuspended = false
+        await #expect(throws: OperationCancelled.self) { try await operation.value }
+    }
+
+    // Three chains of two steps, the second step of each more urgent: what has begun is finished first.
+    @Test func urgentLaterStepsFinishWhatHasBegunFirst() async throws {
+        queue.maxConcurrentOperationCount = 1
+        queue.isSuspended = true
+        let trace = Trace<String>()
+        for name in ["a", "b", "c"] {
+            let first = AsyncOperation<Void>(name: name) { trace.add("\(name) begins") }
+            let second = first.then { trace.add("\(name) ends") }
+            second.queuePriority = .high
+            queue.enqueue(first, second)
+        }
+        queue.isSuspended = false
+        try await queue.allFinished()
+        #expect(
+            trace.events == ["a begins", "a ends", "b begins", "b ends", "c begins", "c ends"]
+        )
     }
 
     @Test func theUnderlyingQueueIsWhereTheyRun() async throws {

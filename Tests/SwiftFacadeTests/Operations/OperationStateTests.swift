@@ -18,7 +18,7 @@ import Testing
     // finished
     @Test func finishesWhenTheCallbackFiresAndNotWhenStartReturns() async throws {
         let begun = Handshake()
-        let kept = VisibleMutex<OperationCompletion<Int>?>(nil)
+        let kept = VisibleMutex<Completion<Int>?>(nil)
         let operation = AsyncOperation<Int> { completion in
             kept.withLock { $0 = completion }
             begun.give()
@@ -27,11 +27,11 @@ import Testing
         queue.addOperation(operation)
         await begun.taken()
         #expect(operation.isExecuting && !operation.isFinished && operation.result == nil)
-        #expect(operation.operationState == .executing)
+        #expect(operation.state == .executing)
         let completion = try #require(kept.withLock { $0 })
         #expect(completion.succeed(7))
         #expect(operation.isFinished && !operation.isExecuting)
-        #expect(operation.operationState == .finished)
+        #expect(operation.state == .finished)
         #expect(try await operation.value == 7)
     }
 
@@ -41,22 +41,79 @@ import Testing
         operation.addDependency(above)
         let trace = Trace<OperationEvent>()
         operation.onChange { trace.add($0) }
-        #expect(operation.operationState == .waiting)
+        #expect(operation.state == .waiting)
         queue.enqueue(above, operation)
         _ = try await operation.value
+        // The value may be read before the handlers have been told of the end.
+        await eventually("the end is told") { trace.events.last == .finished }
         #expect(trace.events == [.ready, .executing, .finished])
+    }
+
+    // The handler of `.ready` holds up the thread that makes the operation ready: nothing may begin meanwhile.
+    @Test func readinessIsToldBeforeTheBeginning() async throws {
+        let (begun, told) = (Handshake(), Handshake())
+        let early = Counter()
+        let above = AsyncOperation<Int> { 1 }
+        let below = AsyncOperation<Int> {
+            begun.give()
+            return 2
+        }
+        below.addDependency(above)
+        below.onChange { [weak below] event in
+            guard event == .ready else { return }
+            #expect(below?.state == .ready)
+            if begun.isGiven(within: 0.2) { early.increment() }
+            told.give()
+        }
+        queue.addOperation(below)
+        OperationQueue().addOperation(above)
+        #expect(try await below.value == 2)
+        await told.taken()
+        #expect(early.value == 0)
+    }
+
+    @Test func readinessIsToldOnceHoweverManyDependenciesEndAtOnce() async throws {
+        for _ in 0..<500 {
+            let above = (0..<3).map { number in AsyncOperation<Int> { number } }
+            let below = AsyncOperation<Int> { 3 }
+            for operation in above { below.addDependency(operation) }
+            let trace = Trace<OperationEvent>()
+            below.onChange { trace.add($0) }
+            for operation in above + [below] { queue.addOperation(operation) }
+            _ = try await below.value
+            // The value may be read before the handlers have been told of the end.
+            await eventually("the end is told") { trace.events.last == .finished }
+            #expect(trace.events == [.ready, .executing, .finished])
+        }
+    }
+
+    @Test func whatNeverHadToWaitIsNotAnnouncedAsReady() async throws {
+        let above = AsyncOperation<Int> { 1 }.enqueued(on: queue)
+        let block = BlockOperation {}
+        block.start()
+        _ = try await above.value
+        let below = AsyncOperation<Int> { 2 }
+        let trace = Trace<OperationEvent>()
+        below.onChange { trace.add($0) }
+        below.addDependency(above)
+        below.addDependency(block)
+        #expect(below.state == .ready)
+        queue.addOperation(below)
+        _ = try await below.value
+        await eventually("the end is told") { trace.events.last == .finished }
+        #expect(trace.events == [.executing, .finished])
     }
 
     @Test func aCancellationOnTheWayIsAnnouncedOnce() async throws {
         let begun = Handshake()
-        let kept = VisibleMutex<OperationCompletion<Int>?>(nil)
+        let kept = VisibleMutex<Completion<Int>?>(nil)
         let operation = AsyncOperation<Int> { completion in
             kept.withLock { $0 = completion }
             begun.give()
         }
         let trace = Trace<OperationEvent>()
         operation.onChange { trace.add($0) }
-        #expect(operation.operationState == .ready)
+        #expect(operation.state == .ready)
         queue.addOperation(operation)
         await begun.taken()
         operation.cancel()
@@ -117,7 +174,7 @@ import Testing
     }
 
     @Test func aDroppedCompletionFailsTheOperation() async throws {
-        let operation = AsyncOperation<Int>(name: "forgetful") { (_: OperationCompletion<Int>) in }
+        let operation = AsyncOperation<Int>(name: "forgetful") { (_: Completion<Int>) in }
         queue.addOperation(operation)
         await #expect(throws: OperationAbandoned(operation: "forgetful")) { try await operation.value }
     }
@@ -206,7 +263,7 @@ import Testing
         }()
         operation.cancel()
         queue.addOperation(operation)
-        _ = try await operation.outcome()
+        _ = try await operation.wait()
         await eventually("the closure is freed while the operation is kept") { freed.value == 1 }
     }
 
@@ -246,7 +303,7 @@ import Testing
     // MARK: Waiting
 
     @Test func waitingGivesUpInTimeAndLeavesNothingBehind() async throws {
-        let kept = VisibleMutex<OperationCompletion<Int>?>(nil)
+        let kept = VisibleMutex<Completion<Int>?>(nil)
         let begun = Handshake()
         let operation = AsyncOperation<Int> { completion in
             kept.withLock { $0 = completion }
@@ -254,19 +311,23 @@ import Testing
         }
         queue.addOperation(operation)
         await begun.taken()
-        let none = await blocking { operation.outcome(timeout: .milliseconds(20)) }
+        let none = await blocking { operation.wait(timeout: .milliseconds(20)) }
         #expect(none == nil)
-        let finished = await blocking { operation.wait(until: .now + .milliseconds(20)) }
-        #expect(!finished)
-        #expect(try await operation.outcome(timeout: .milliseconds(20)) == nil)
+        let late = await blocking { operation.wait(until: .now + .milliseconds(20)) }
+        #expect(late == nil)
+        // A moment from which there is no duration to now.
+        let past = ContinuousClock.now.advanced(by: .seconds(-1_000_000_000))
+        #expect(await blocking { operation.wait(until: past) } == nil)
+        #expect(try await operation.wait(until: past) == nil)
+        #expect(try await operation.wait(timeout: .milliseconds(20)) == nil)
         #expect(operation.record.withLock { $0.hookCount } == 0)
         kept.withLock { $0 }?.succeed(5)
-        #expect(try await blocking { try operation.output() } == 5)
-        #expect(try await operation.outcome(timeout: .zero)?.get() == 5)
+        #expect(try await blocking { operation.wait() }.get() == 5)
+        #expect(try await operation.wait(timeout: .zero)?.get() == 5)
     }
 
     @Test func aCancelledWaitThrowsAndTheOperationGoesOn() async throws {
-        let kept = VisibleMutex<OperationCompletion<Int>?>(nil)
+        let kept = VisibleMutex<Completion<Int>?>(nil)
         let begun = Handshake()
         let operation = AsyncOperation<Int> { completion in
             kept.withLock { $0 = completion }
@@ -292,7 +353,7 @@ import Testing
 
     @Test func runningTwiceIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let kept = VisibleMutex<OperationCompletion<Int>?>(nil)
+            let kept = VisibleMutex<Completion<Int>?>(nil)
             let operation = AsyncOperation<Int>(name: "once") { completion in
                 kept.withLock { $0 = completion }
             }

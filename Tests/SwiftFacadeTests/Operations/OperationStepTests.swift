@@ -35,7 +35,7 @@ import Testing
         let first = AsyncOperation<Int>(name: "first") { throw JobFailure(why: "no network") }
         let second = first.then { value in ran.increment() + value }
         let third = second.then { value async in ran.increment() + value }
-        let last = third.then { (value: Int, completion: OperationCompletion<Int>) in
+        let last = third.then { (value: Int, completion: Completion<Int>) in
             ran.increment()
             completion.succeed(value)
         }
@@ -87,6 +87,100 @@ import Testing
         outer.cancel()
         await #expect(throws: OperationCancelled(operation: "outer")) { try await outer.value }
         await #expect(throws: OperationCancelled(operation: "inner")) { try await inner.value }
+    }
+
+    // MARK: flatMap in a queue that has no other place
+
+    /// The outcome, or an issue where it does not come.
+    private func settled<Output>(_ operation: AsyncOperation<Output>) async throws -> Output {
+        let outcome = try await operation.wait(timeout: .seconds(Handshake.limit))
+        return try #require(outcome, "waits for itself").get()
+    }
+
+    @Test(arguments: [1, 2]) func aFlatMapOntoItsOwnFullQueueEnds(limit: Int) async throws {
+        queue.maxConcurrentOperationCount = limit
+        let crowd = Crowd()
+        let queue = queue
+        let products = (0..<4).map { number in
+            AsyncOperation<Int> { number }.enqueued(on: queue)
+                .flatMap(on: queue) { value in
+                    AsyncOperation<Int> {
+                        crowd.enter()
+                        defer { crowd.leave() }
+                        return value * 7
+                    }
+                }.enqueued(on: queue)
+        }
+        for (number, product) in products.enumerated() {
+            #expect(try await settled(product) == number * 7)
+        }
+        #expect((1...limit).contains(crowd.most))
+    }
+
+    @Test func aFlatMapInsideAFlatMapOnOneSerialQueueEnds() async throws {
+        queue.maxConcurrentOperationCount = 1
+        let queue = queue
+        let first = AsyncOperation<Int> { 2 }.enqueued(on: queue)
+        let product = first.flatMap(on: queue) { two in
+            first.flatMap(on: queue) { again in
+                first.flatMap(on: queue) { once in AsyncOperation<Int> { two + again + once } }
+            }
+        }.enqueued(on: queue)
+        #expect(try await settled(product) == 6)
+    }
+
+    // What the closure made waits for another queue first: it keeps to the step's place all the same.
+    @Test func aFlatMapWhoseOperationIsNotReadyYetEndsInItsPlace() async throws {
+        queue.maxConcurrentOperationCount = 1
+        let (queue, other) = (queue, OperationQueue())
+        let goOn = Handshake()
+        let made = Handshake()
+        let first = AsyncOperation<Int> { 2 }.enqueued(on: queue)
+        let product = first.flatMap(on: queue) { value in
+            let elsewhere = AsyncOperation<Int> {
+                goOn.take()
+                return 40
+            }.enqueued(on: other)
+            made.give()
+            return elsewhere.flatMap(on: queue) { number in AsyncOperation<Int> { number + value } }
+        }.enqueued(on: queue)
+        await made.taken()
+        goOn.give()
+        #expect(try await settled(product) == 42)
+    }
+
+    @Test func whatRunsInAStepsPlaceRunsWhereItsQueueDoes() async throws {
+        let underlying = GCD.serialQueue(label: "underlying")
+        let key = DispatchSpecificKey<String>()
+        underlying.setSpecific(key: key, value: "here")
+        queue.underlyingQueue = underlying
+        queue.maxConcurrentOperationCount = 1
+        let queue = queue
+        let first = AsyncOperation<Int> { 2 }.enqueued(on: queue)
+        let place = first.flatMap(on: queue) { _ in
+            AsyncOperation<[String?]> {
+                [DispatchQueue.getSpecific(key: key), OperationQueue.current === queue ? "same" : "own"]
+            }
+        }.enqueued(on: queue)
+        #expect(try await settled(place) == ["here", "own"])
+    }
+
+    @Test func aFlatMapThatCouldNeverEndSaysSo() async throws {
+        queue.maxConcurrentOperationCount = 1
+        let queue = queue
+        let first = AsyncOperation<Int> { 2 }.enqueued(on: queue)
+        let product = first.flatMap(name: "product", on: queue) { value in
+            AsyncOperation<Int>(name: "behind") { value }.enqueued(on: queue).then(name: "made") { $0 }
+        }.enqueued(on: queue)
+        await #expect(throws: OperationDeadlocked.self) { try await settled(product) }
+        let circle = VisibleMutex<AsyncOperation<Int>?>(nil)
+        let step = first.flatMap(name: "step", on: OperationQueue()) { _ in
+            circle.withLock { $0! }.then(name: "made") { $0 }
+        }
+        circle.withLock { $0 = step }
+        queue.addOperation(step)
+        await #expect(throws: OperationDeadlocked.self) { try await settled(step) }
+        circle.withLock { $0 = nil }
     }
 
     @Test func andWaitsForBothAndAllForAll() async throws {

@@ -27,20 +27,27 @@ import Testing
             let thread = try startThread(producer.unsafeHandle) { context in
                 let ring = context!.assumingMemoryBound(to: ilk_spsc.self)
                 var sample: UInt64 = 0
-                while sample < UInt64(CThreadTests.count) {
-                    if ilk_spsc_try_push(ring, &sample, MemoryLayout<UInt64>.stride) { sample += 1 }
+                // A consumer that has given up closes the ring.
+                while sample < UInt64(CThreadTests.count), !ilk_spsc_is_closed(ring) {
+                    if ilk_spsc_try_push(ring, &sample, MemoryLayout<UInt64>.stride) {
+                        sample += 1
+                    } else {
+                        sched_yield()
+                    }
                 }
                 ilk_spsc_close(ring)
                 return nil
             }
             var expected: UInt64 = 0
-            while let sample = consumer.pop() {
+            while let sample = try? consumer.pop() {
                 guard sample == expected else {
                     Issue.record("\(sample) instead of \(expected)")
                     break
                 }
                 expected += 1
             }
+            // Or the thread would go on pushing into a full ring.
+            consumer.close()
             pthread_join(thread, nil)
             #expect(expected == UInt64(CThreadTests.count))
             withExtendedLifetime(producer.capacity) {}

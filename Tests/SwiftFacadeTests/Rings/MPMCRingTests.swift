@@ -23,7 +23,7 @@ import Testing
                 ring.close()
             } else {
                 var mine: [Int] = []
-                while let value = ring.pop() { mine.append(value) }
+                while let value = try? ring.pop() { mine.append(value) }
                 received.append(mine)
             }
         }
@@ -49,7 +49,7 @@ import Testing
                 case 0, 1:
                     while ring.push(Counted(thread, counter)).isPushed { pushed.add(1, ordering: .relaxed) }
                 case 2:
-                    while ring.pop() != nil { popped.add(1, ordering: .relaxed) }
+                    while (try? ring.pop()) != nil { popped.add(1, ordering: .relaxed) }
                 default:
                     for _ in 0..<20 where ring.tryPop() != nil { popped.add(1, ordering: .relaxed) }
                     ring.close()
@@ -80,7 +80,10 @@ import Testing
         let counter = LifetimeCounter()
         do {
             let ring = try MPMCRing<CountedUnique>(capacity: 3)
-            for id in 0..<5 { _ = ring.offer(CountedUnique(id, counter)) }
+            for id in 0..<5 {
+                let isPushed = ring.offer(CountedUnique(id, counter)).isPushed
+                #expect(isPushed == (id < 3))
+            }
             #expect(counter.living == 3)
             let evicted = ring.pushOverwriting(CountedUnique(5, counter))
             #expect(id(evicted) == 0 && counter.living == 4)
@@ -97,7 +100,9 @@ import Testing
         #expect((1...5).map { ring.pushOverwriting($0) } == [nil, nil, 1, 2, 3])
         ring.close()
         #expect(ring.pushOverwriting(6) == 6)
-        #expect(ring.pop() == 4 && ring.pop() == 5 && ring.pop() == nil)
+        #expect(try ring.pop() == 4)
+        #expect(try ring.pop() == 5)
+        #expect(try ring.pop() == nil)
     }
 
     @Test func batchesKeepTogetherAndBalance() throws {
@@ -145,20 +150,20 @@ import Testing
         let ring = try MPMCRing<Int>(capacity: 1)
         let limit = Duration.milliseconds(10)
         let begin = ContinuousClock.now
-        #expect(ring.pop(timeout: limit) == .timedOut)
+        #expect(try ring.pop(timeout: limit) == .timedOut)
         #expect(ContinuousClock.now - begin >= limit)
         #expect(ring.tryPush(1))
         #expect(ring.push(2, until: begin) == .timedOut(2))
         #expect(ring.offer(2) == .full(2))
-        #expect(ring.pop(until: begin) == .popped(1), "a passed deadline still pops what is there")
+        #expect(try ring.pop(until: begin) == .popped(1), "a passed deadline still pops what is there")
         ring.close()
         #expect(ring.offer(3) == .closed(3) && ring.push(3, timeout: .zero) == .closed(3) && ring.isClosed)
-        #expect(ring.pop(timeout: limit) == .closed)
+        #expect(try ring.pop(timeout: limit) == .closed)
     }
 
     @Test func closingWakesEveryWaiter() throws {
         let ring = try MPMCRing<Int>(capacity: 1)
-        let threads = (0..<3).map { _ in TestThread { #expect(ring.pop() == nil) } }
+        let threads = (0..<3).map { _ in TestThread { #expect((try? ring.pop()) == nil) } }
         ring.close()
         threads.forEach { $0.join() }
     }

@@ -26,7 +26,7 @@ import Testing
             for _ in 0..<3 {
                 group.addTask {
                     var mine: [Int] = []
-                    for await value in ring { mine.append(value) }
+                    for try await value in ring { mine.append(value) }
                     return mine
                 }
             }
@@ -99,6 +99,8 @@ import Testing
 
     @Test func limitsAreKeptAtBothEndsOfASplitRing() async throws {
         try await SPSCRing<Int>(capacity: 1).split { (producer, consumer) async throws(any Error) -> Void in
+            var producer = producer
+            var consumer = consumer
             let limit = Duration.milliseconds(10)
             let begin = ContinuousClock.now
             #expect(try await consumer.pop(timeout: limit) == .timedOut)
@@ -173,11 +175,49 @@ import Testing
         #expect(id(kept) == 1)
     }
 
+    /// At a split ring, each round races a cancellation against the element, or the room, that would end the wait.
+    @Test func cancellationLosesNoElementOfASplitRing() async throws {
+        let counter = LifetimeCounter()
+        for _ in 0..<200 {
+            try await SPSCRing<CountedUnique>(capacity: 1).split {
+                (producer, consumer) async throws(any Error) -> Void in
+                var consumer = consumer
+                let popper = Task {
+                    let popped = try? await consumer.pop()
+                    // What a task that was cancelled has left is there for the next.
+                    let left = consumer.tryPop()
+                    return (id(popped), id(left))
+                }
+                let isPushed = producer.offer(CountedUnique(1, counter)).isPushed
+                popper.cancel()
+                let (popped, left) = await popper.value
+                #expect(isPushed && (popped == 1) != (left == 1))
+            }
+            try await SPSCRing<CountedUnique>(capacity: 1).split {
+                (producer, consumer) async throws(any Error) -> Void in
+                let isFull = producer.offer(CountedUnique(1, counter)).isPushed
+                var producer = producer
+                let pusher = Task {
+                    let left = await producer.push(CountedUnique(2, counter)).refused()
+                    return id(left)
+                }
+                let first = consumer.tryPop()
+                pusher.cancel()
+                let refused = await pusher.value
+                let second = consumer.tryPop()
+                let firstID = id(first)
+                let secondID = id(second)
+                #expect(isFull && firstID == 1 && (refused == 2) != (secondID == 2))
+            }
+        }
+        #expect(counter.living == 0)
+    }
+
     @Test func anIterationEndsWithItsTask() async throws {
         let ring = try MPMCRing<Int>(capacity: 1)
-        let task = Task { for await _ in ring {} }
+        let task = Task { for try await _ in ring {} }
         task.cancel()
-        await task.value
+        try await task.value
         #expect(ring.tryPush(1) && ring.tryPop() == 1)
     }
 
@@ -185,7 +225,9 @@ import Testing
     func bothEndsOfAnSPSCRingMaySuspend(capacity: Int, onOwnThread: Bool) async throws {
         let counter = LifetimeCounter()
         let ring = try SPSCRing<CountedUnique>(capacity: capacity, resumingOnOwnThread: onOwnThread)
-        let received = try await ring.split { producer, consumer in
+        let received = try await ring.split { (producer, consumer) async throws(any Error) -> Int in
+            var producer = producer
+            var consumer = consumer
             let sender = Task {
                 for value in 0..<2_000 {
                     let left = await producer.push(CountedUnique(value, counter)).refused()
@@ -207,14 +249,16 @@ import Testing
     }
 
     @Test func aLoopTakesTheElementsOfASplitRingInOrderAndClosesIt() async throws {
-        let (received, isRefused) = try await SPSCRing<Int>(capacity: 4).split { producer, consumer in
+        let (received, isRefused) = try await SPSCRing<Int>(capacity: 4).split {
+            (producer, consumer) async throws(any Error) -> ([Int], Bool) in
+            var producer = producer
             let sender = Task {
                 for value in 0..<2_000 { _ = await producer.push(value) }
                 // The loop leaves at 1,000; then its end of the ring goes.
                 return producer.isClosed && producer.offer(0) == .closed(0)
             }
             var received: [Int] = []
-            for await element in consumer.elements() {
+            for try await element in consumer.elements() {
                 received.append(element)
                 if element == 1_000 { break }
             }
@@ -227,14 +271,14 @@ import Testing
         let sum = try await SPSCRing<Int>(capacity: 4).split { producer, consumer in
             #expect(producer.tryPush(contentsOf: [1, 2, 3]) == 3)
             producer.close()
-            return await consumer.elements().reduce(0, +)
+            return try await consumer.elements().reduce(0, +)
         }
         #expect(sum == 6)
         let isClosed = try await SPSCRing<Int>(capacity: 1).split { producer, consumer in
             let elements = consumer.elements()
-            let task = Task { for await _ in elements {} }
+            let task = Task { for try await _ in elements {} }
             task.cancel()
-            await task.value
+            try await task.value
             return await eventuallySuspending { producer.isClosed }
         }
         #expect(isClosed)
@@ -253,6 +297,29 @@ import Testing
                 "interlock: SPSCRing<Int>.Elements.makeAsyncIterator(): a second loop over one consumer\n"
             ) == true
         )
+    }
+
+    /// A wait that was given up leaves the hook armed; the last close calls it, with nobody there.
+    @Test(arguments: [false, true]) func aRingThatIsLeftArmedEndsInPeace(onOwnThread: Bool) async throws {
+        let counter = LifetimeCounter()
+        for _ in 0..<50 {
+            let shared = try MPMCRing<Counted>(capacity: 1, resumingOnOwnThread: onOwnThread)
+            let early = try await shared.pop(timeout: .microseconds(1)).element()
+            #expect(early == nil && shared.tryPush(Counted(1, counter)))
+            let late = await shared.push(Counted(2, counter), timeout: .microseconds(1)).refused()
+            #expect(late != nil)
+            let split = try SPSCRing<Counted>(capacity: 1, resumingOnOwnThread: onOwnThread)
+            try await split.split { (producer, consumer) async throws(any Error) -> Void in
+                var producer = producer
+                var consumer = consumer
+                let early = try await consumer.pop(timeout: .microseconds(1)).element()
+                #expect(early == nil)
+                let pushed = await producer.push(Counted(3, counter)).isPushed
+                let late = await producer.push(Counted(4, counter), timeout: .microseconds(1)).refused()
+                #expect(pushed && late != nil)
+            }
+        }
+        #expect(counter.living == 0)
     }
 
     /// Limits that no clock reaches: whoever says "for ever" like this means it.
@@ -292,7 +359,7 @@ import Testing
         let ring = try MPMCRing<Int>(capacity: 2)
         let back = try MPMCRing<Int>(capacity: 2)
         let thread = TestThread {
-            while let value = ring.pop() { _ = back.push(value * 2) }
+            while let value = try? ring.pop(), back.push(value * 2).isPushed {}
             back.close()
         }
         async let pushed: Void = {
@@ -300,7 +367,9 @@ import Testing
             ring.close()
         }()
         var sum = 0
-        for await value in back { sum += value }
+        do { for try await value in back { sum += value } } catch { Issue.record(error) }
+        // Or the thread would go on waiting for room, where the loop has ended early.
+        back.close()
         await pushed
         thread.join()
         #expect(sum == 250_500)
@@ -326,16 +395,19 @@ import Testing
             while taken.load(ordering: .acquiring) < 20_000, !ring.isClosed { sched_yield() }
             ring.close()
         }
+        // However the rounds end: the thread ends with the ring.
+        defer {
+            ring.close()
+            thread.join()
+        }
         for round in 1...20_000 {
             let popped = try await ring.pop(timeout: .seconds(20))
             guard popped == .popped(round) else {
                 Issue.record("\(popped) in round \(round)")
-                ring.close()
                 break
             }
             taken.store(round, ordering: .releasing)
         }
-        thread.join()
     }
 
     /// Scenario 26: a POSIX thread pushes by the C interface; what it calls into is the ring and one C semaphore.
@@ -348,7 +420,8 @@ import Testing
             { context in
                 let ring = context!.assumingMemoryBound(to: ilk_mpmc.self)
                 var sample: UInt64 = 1
-                while sample <= 5_000 {
+                // A loop that has given up closes the ring.
+                while sample <= 5_000, !ilk_mpmc_is_closed(ring) {
                     if ilk_mpmc_try_push(ring, &sample, MemoryLayout<UInt64>.stride) {
                         sample += 1
                     } else {
@@ -362,7 +435,9 @@ import Testing
         )
         try #require(created == 0)
         var sum: UInt64 = 0
-        for await sample in ring { sum += sample }
+        // It ends early where the suite's limit cancels it.
+        do { for try await sample in ring { sum += sample } } catch { Issue.record(error) }
+        ring.close()
         pthread_join(thread, nil)
         #expect(sum == 12_502_500)
     }

@@ -3,11 +3,26 @@
 // Running the compiler from a test, on programs that must compile and programs that must not.
 
 import Foundation
+import Testing
 
 /// The Swift compiler of the toolchain these tests were built with, on one file that imports the module
 /// under test.
 enum Compiler {
-    static func compile(_ body: String) throws -> (succeeded: Bool, output: String) {
+    static func compile(
+        _ body: String,
+        flags: [String] = []
+    ) throws -> (succeeded: Bool, output: String) {
+        try run(body, ["-emit-sil", "-o", "/dev/null"] + flags)
+    }
+
+    /// The program as the compiler understands it: with each name the declaration that it stands for.
+    static func syntaxTree(_ body: String) throws -> String {
+        let result = try run(body, ["-dump-ast", "-suppress-warnings"])
+        try #require(result.succeeded, "\(result.output.suffix(4_000))")
+        return result.output
+    }
+
+    private static func run(_ body: String, _ mode: [String]) throws -> (succeeded: Bool, output: String) {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "interlock-\(UUID().uuidString)"
         )
@@ -20,12 +35,13 @@ enum Compiler {
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = [
-            "swiftc", "-swift-version", "6", "-parse-as-library", "-emit-sil", "-o", "/dev/null",
+            "swiftc", "-swift-version", "6", "-parse-as-library",
             "-module-cache-path", products.appendingPathComponent("ModuleCache").path,
             "-I", products.appendingPathComponent("Modules").path,
             "-I", root.appendingPathComponent("include").path,
             source.path,
         ]
+        process.arguments! += mode
         process.standardOutput = output
         process.standardError = output
         try process.run()

@@ -55,6 +55,9 @@ import Testing
                 "init(unsafeUninitializedCapacity:initializingWith:)", "init(capacity:initializingWith:)",
                 "append(addingCapacity:initializingWith:)",
             ],
+        "a mutable reference is no key by its contents, and equal at no one moment: compare snapshots": [
+            "==(_:_:)", "!=(_:_:)", "hash(into:)", "hashValue",
+        ],
         "makes a new array of several, none of which is shared: ask the snapshot": [
             "+(_:_:)", "applying(_:)", "difference(from:)", "difference(from:by:)", "removingSubranges(_:)",
         ],

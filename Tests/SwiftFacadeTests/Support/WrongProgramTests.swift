@@ -16,6 +16,8 @@ import Testing
         let wrong: String
         /// What the compiler must say to the wrong one.
         let complaint: String
+        /// What it is told besides, with both.
+        var flags: [String] = []
 
         var testDescription: String { claim }
     }
@@ -108,29 +110,267 @@ import Testing
         Program(
             claim: "a consumer is not used beside the loop over its elements",
             right: """
-                func f(_ consumer: consuming SPSCRing<Int>.Consumer) async {
-                    for await _ in consumer.elements() {}
+                func f(_ consumer: consuming SPSCRing<Int>.Consumer) async throws {
+                    for try await _ in consumer.elements() {}
                 }
                 """,
             wrong: """
-                func f(_ consumer: consuming SPSCRing<Int>.Consumer) async {
-                    for await _ in consumer.elements() {}
+                func f(_ consumer: consuming SPSCRing<Int>.Consumer) async throws {
+                    for try await _ in consumer.elements() {}
                     _ = consumer.tryPop()
                 }
                 """,
             complaint: "used after consume"
         ),
         Program(
+            claim: "an actor is not re-entered while its producer suspends",
+            right: """
+                func f(_ producer: consuming sending SPSCRing<Int>.Producer) async {
+                    var producer = producer
+                    while await producer.push(1).isPushed {}
+                }
+                """,
+            wrong: """
+                actor Sender {
+                    var producer: SPSCRing<Int>.Producer
+                    init(_ producer: consuming sending SPSCRing<Int>.Producer) { self.producer = producer }
+                    func send() async { while await producer.push(1).isPushed {} }
+                }
+                """,
+            complaint:
+                "cannot call mutating async function 'push(isolation:_:)' on actor-isolated property 'producer'"
+        ),
+        Program(
+            claim: "an actor is not re-entered while its consumer suspends",
+            right: """
+                func f(_ consumer: consuming sending SPSCRing<Int>.Consumer) async throws {
+                    var consumer = consumer
+                    while try await consumer.pop(timeout: .seconds(1)) != .closed {}
+                }
+                """,
+            wrong: """
+                actor Receiver {
+                    var consumer: SPSCRing<Int>.Consumer
+                    init(_ consumer: consuming sending SPSCRing<Int>.Consumer) { self.consumer = consumer }
+                    func receive() async throws { while try await consumer.pop(timeout: .seconds(1)) != .closed {} }
+                }
+                """,
+            complaint:
+                "cannot call mutating async function 'pop(isolation:timeout:)' on actor-isolated property 'consumer'"
+        ),
+        Program(
+            claim: "a producer that suspends is a variable",
+            right: """
+                actor Sender {
+                    let producer: SPSCRing<Int>.Producer
+                    init(_ producer: consuming sending SPSCRing<Int>.Producer) { self.producer = producer }
+                    func send() async { while !producer.tryPush(1) { await Task.yield() } }
+                }
+                """,
+            wrong: """
+                actor Sender {
+                    let producer: SPSCRing<Int>.Producer
+                    init(_ producer: consuming sending SPSCRing<Int>.Producer) { self.producer = producer }
+                    func send() async { while await !producer.push(1).isPushed {} }
+                }
+                """,
+            complaint: "use `await push`, on a producer that is a `var`"
+        ),
+        Program(
+            claim: "two tasks do not share a producer that suspends",
+            right: """
+                func f(_ ring: consuming SPSCRing<Int>) {
+                    ring.split { producer, _ in
+                        var producer = producer
+                        Task { while await producer.push(1).isPushed {} }
+                    }
+                }
+                """,
+            wrong: """
+                func f(_ ring: consuming SPSCRing<Int>) {
+                    ring.split { producer, _ in
+                        var producer = producer
+                        Task { while await producer.push(1).isPushed {} }
+                        Task { while await producer.push(2).isPushed {} }
+                    }
+                }
+                """,
+            complaint: "risks causing data races"
+        ),
+        Program(
+            claim: "two child tasks do not share a producer",
+            right: """
+                func f(_ ring: consuming SPSCRing<Int>) async {
+                    await ring.split { producer, _ in
+                        async let first = producer.tryPush(1)
+                        _ = await first
+                    }
+                }
+                """,
+            wrong: """
+                func f(_ ring: consuming SPSCRing<Int>) async {
+                    await ring.split { producer, _ in
+                        async let first = producer.tryPush(1)
+                        async let second = producer.tryPush(2)
+                        _ = await (first, second)
+                    }
+                }
+                """,
+            complaint: "sending 'producer' risks causing data races"
+        ),
+        Program(
+            claim: "two tasks do not share the loop over a consumer",
+            right: """
+                func f(_ consumer: consuming sending SPSCRing<Int>.Consumer) {
+                    let iterator = consumer.elements().makeAsyncIterator()
+                    Task { while try await iterator.next() != nil {} }
+                }
+                """,
+            wrong: """
+                func f(_ consumer: consuming sending SPSCRing<Int>.Consumer) {
+                    let iterator = consumer.elements().makeAsyncIterator()
+                    Task { while try await iterator.next() != nil {} }
+                    Task { while try await iterator.next() != nil {} }
+                }
+                """,
+            complaint: "risks causing data races"
+        ),
+        Program(
+            claim: "an end does not go into a loop that runs on several threads",
+            right: """
+                func f(_ ring: MPMCRing<Int>) {
+                    DispatchQueue.concurrentPerform(iterations: 2) { _ in _ = ring.tryPush(1) }
+                }
+                """,
+            wrong: """
+                func f(_ ring: consuming SPSCRing<Int>) {
+                    ring.split { producer, _ in
+                        DispatchQueue.concurrentPerform(iterations: 2) { _ in _ = producer.tryPush(1) }
+                    }
+                }
+                """,
+            complaint: "capture of 'producer' with non-Sendable type"
+        ),
+        Program(
             claim: "an element is not used after it has been pushed",
             right: """
                 final class Box { var value = 0 }
-                func f(_ ring: MPMCRing<Box>) { let box = Box(); box.value = 1; _ = ring.tryPush(box) }
+                func f(_ ring: MPMCRing<Box>) { let box = Box(); box.value = 1; _ = ring.offer(box) }
                 """,
             wrong: """
                 final class Box { var value = 0 }
-                func f(_ ring: MPMCRing<Box>) { let box = Box(); _ = ring.tryPush(box); box.value = 1 }
+                func f(_ ring: MPMCRing<Box>) { let box = Box(); _ = ring.offer(box); box.value = 1 }
                 """,
             complaint: "risks causing data races"
+        ),
+        Program(
+            claim: "an element that is not Sendable does not go in through slots",
+            right: """
+                final class Box: Sendable {}
+                func f(_ producer: inout SPSCRing<Box>.Producer, _ box: Box) {
+                    producer.withSlots(atMost: 1) { $0.append(box) }
+                }
+                """,
+            wrong: """
+                final class Box { var value = 0 }
+                func f(_ producer: inout SPSCRing<Box>.Producer, _ box: Box) {
+                    producer.withSlots(atMost: 1) { $0.append(box) }
+                }
+                """,
+            complaint: "type 'Box' does not conform to the 'Sendable' protocol"
+        ),
+        Program(
+            claim: "an element that is shown in place does not leave for another thread",
+            right: """
+                final class Box: Sendable {}
+                func hand(_ box: sending Box) {}
+                func f(_ consumer: inout SPSCRing<Box>.Consumer) {
+                    consumer.withElements(atMost: 1) { elements in hand(elements[0]) }
+                }
+                """,
+            wrong: """
+                final class Box { var value = 0 }
+                func hand(_ box: sending Box) {}
+                func f(_ consumer: inout SPSCRing<Box>.Consumer) {
+                    consumer.withElements(atMost: 1) { elements in hand(elements[0]) }
+                }
+                """,
+            complaint: "risks causing data races"
+        ),
+        Program(
+            claim: "a refused element that is not Sendable comes back",
+            right: """
+                final class Box { var value = 0 }
+                func f(_ ring: MPMCRing<Box>) -> Box? { ring.offer(Box()).refused() }
+                """,
+            wrong: """
+                final class Box { var value = 0 }
+                func f(_ ring: MPMCRing<Box>) -> Bool { ring.tryPush(Box()) }
+                """,
+            complaint: "type 'Box' does not conform to the 'Sendable' protocol"
+        ),
+        Program(
+            claim: "a refused element is not lost in silence",
+            right: """
+                struct Unique: ~Copyable {}
+                func f(_ ring: MPMCRing<Unique>) async -> Bool { await ring.push(Unique()).isPushed }
+                """,
+            wrong: """
+                struct Unique: ~Copyable {}
+                func f(_ ring: MPMCRing<Unique>) async { await ring.push(Unique()) }
+                """,
+            complaint: "result of call to 'push' is unused",
+            flags: ["-warnings-as-errors"]
+        ),
+        Program(
+            claim: "a verb answers only what it can",
+            right: """
+                func f(_ ring: MPMCRing<Int>) -> String {
+                    switch ring.offer(1) {
+                    case .pushed: "in"
+                    case .full(let element): "\\(element) found no room"
+                    case .closed(let element): "\\(element) found a closed ring"
+                    }
+                }
+                """,
+            wrong: """
+                func f(_ ring: MPMCRing<Int>) -> Bool { ring.offer(1) == .timedOut(1) }
+                """,
+            complaint: "type 'OfferResult<Int>' has no member 'timedOut'"
+        ),
+        Program(
+            claim: "a task does not block its thread in a ring",
+            right: "func f(_ ring: MPMCRing<Int>) async throws { _ = try await ring.pop() }",
+            wrong: "func f(_ ring: MPMCRing<Int>) async throws { _ = try ring.pop() }",
+            // What it says next is the mend: the word to put in. The blocking form is never considered.
+            complaint: """
+                not marked with 'await'
+                func f(_ ring: MPMCRing<Int>) async throws { _ = try ring.pop() }
+                                                                 ^~~~~~~~~~~~~~
+                                                                     await
+                """,
+            flags: ["-diagnostic-style=llvm"]
+        ),
+        Program(
+            claim: "the handle of a ring is unsafe, and nothing else of it",
+            right: """
+                func f() async throws {
+                    let shared = try MPMCRing<Int>(capacity: 1)
+                    _ = await shared.push(1).isPushed
+                    for try await element in shared { print(element) }
+                    shared.close()
+                    try await SPSCRing<Int>(capacity: 1).split { (producer, consumer) async throws(any Error) -> Void in
+                        var producer = producer
+                        producer.withSlots(atMost: 1) { $0.append(1) }
+                        _ = await producer.push(1).isPushed
+                        print(consumer.tryPop(atMost: 3))
+                        for try await element in consumer.elements() { print(element) }
+                    }
+                }
+                """,
+            wrong: "func f(_ ring: MPMCRing<Int>) { print(ring.unsafeHandle) }",
+            complaint: "reference to unsafe property 'unsafeHandle'",
+            flags: ["-strict-memory-safety", "-warnings-as-errors"]
         ),
         Program(
             claim: "a lock is not copied",
@@ -215,12 +455,135 @@ import Testing
                 """,
             complaint: "risks causing data races"
         ),
+        Program(
+            claim: "a task without an await is told what blocks, and what to use: an operation",
+            right: """
+                func f(_ operation: AsyncOperation<Int>) { Task { _ = try await operation.wait() } }
+                """,
+            wrong: """
+                func f(_ operation: AsyncOperation<Int>) { Task { _ = operation.wait() } }
+                """,
+            complaint: "it would block a thread of the cooperative pool; use `try await wait()`"
+        ),
+        Program(
+            claim: "an async function is asked to suspend where an operation would block",
+            right: """
+                func f(_ operation: AsyncOperation<Int>) async throws { _ = try await operation.wait(timeout: .zero) }
+                """,
+            wrong: """
+                func f(_ operation: AsyncOperation<Int>) async throws { _ = operation.wait(timeout: .zero) }
+                """,
+            complaint: "not marked with 'await'"
+        ),
+        Program(
+            claim: "a task without an await is told what blocks: a group",
+            right: """
+                func f(_ group: DispatchGroup) { Task { _ = try await group.waitReport(timeout: nil) } }
+                """,
+            wrong: """
+                func f(_ group: DispatchGroup) { Task { _ = group.waitReport(timeout: nil) } }
+                """,
+            complaint: "use `try await waitReport(timeout:)`"
+        ),
+        Program(
+            claim: "a task without an await is told what blocks: a map over threads",
+            right: """
+                func f(_ numbers: [Int]) { Task { _ = try await numbers.concurrentMap { $0 + 1 } } }
+                """,
+            wrong: """
+                func f(_ numbers: [Int]) { Task { _ = numbers.concurrentMap { $0 + 1 } } }
+                """,
+            complaint: "put `try await` before the call"
+        ),
+        Program(
+            claim: "a task without an await is told what blocks: a cache",
+            right: """
+                func f(_ cache: SingleFlightCache<Int, Int>) { Task { _ = try await cache.value(forKey: 1) { 1 } } }
+                """,
+            wrong: """
+                func f(_ cache: SingleFlightCache<Int, Int>) { Task { _ = try cache.value(forKey: 1) { 1 } } }
+                """,
+            complaint: "use `try await value(forKey:orCompute:)`"
+        ),
+        Program(
+            claim: "async code does not wait for a queue by blocking",
+            right: """
+                func f(_ queue: DispatchQueue) async throws { try await GCD.run(on: queue) {} }
+                """,
+            wrong: """
+                func f(_ queue: DispatchQueue) async throws { GCD.sync(on: queue) {} }
+                """,
+            complaint: "use `try await GCD.run(on:)`"
+        ),
+        Program(
+            claim: "a shared lock over what is not Sendable stays on its thread",
+            right: "final class Sound: Sendable { let lock = SharedReadWriteLock([0]) }",
+            wrong: """
+                final class Box { var value = 0 }
+                final class Unsound: Sendable { let lock = SharedReadWriteLock(Box()) }
+                """,
+            complaint: "contains non-Sendable type 'Box'"
+        ),
+        Program(
+            claim: "a shared array is no key by its contents",
+            right:
+                "func f(_ array: SafeArray<Int>) -> Bool { array.snapshot == [1] && Set([array.snapshot]).count == 1 }",
+            wrong: "func f(_ array: SafeArray<Int>) -> Bool { Set([array]).count == 1 }",
+            complaint: "conform to 'Hashable'"
+        ),
+        Program(
+            claim: "two shared dictionaries are not equal by their contents",
+            right:
+                "func f(_ one: SafeDictionary<Int, Int>, _ other: SafeDictionary<Int, Int>) -> Bool { one === other }",
+            wrong:
+                "func f(_ one: SafeDictionary<Int, Int>, _ other: SafeDictionary<Int, Int>) -> Bool { one == other }",
+            complaint: "cannot be applied to two"
+        ),
+        Program(
+            claim: "two shared sets are not equal by their contents",
+            right: "func f(_ one: SafeSet<Int>, _ other: SafeSet<Int>) -> Bool { one === other }",
+            wrong: "func f(_ one: SafeSet<Int>, _ other: SafeSet<Int>) -> Bool { one == other }",
+            complaint: "cannot be applied to two"
+        ),
+        Program(
+            claim: "a task does not block its thread in a semaphore",
+            right: "func f(_ semaphore: FIFOSemaphore) async throws { try await semaphore.wait() }",
+            wrong: "func f(_ semaphore: FIFOSemaphore) async throws { semaphore.wait() }",
+            complaint: "not marked with 'await'"
+        ),
+        Program(
+            claim: "a task does not block its thread in a latch",
+            right: "func f(_ latch: Latch) async throws { _ = try await latch.wait(timeout: .seconds(1)) }",
+            wrong: "func f(_ latch: Latch) async throws { _ = latch.wait(timeout: .seconds(1)) }",
+            complaint: "not marked with 'await'"
+        ),
     ]
 
-    @Test(arguments: programs) func theRightTwinCompilesAndTheWrongProgramDoesNot(program: Program) throws {
-        let right = try Compiler.compile(program.right)
+    /// In the language's strict mode, which asks for the word `unsafe`.
+    @Test func theRawPairOfALockIsUnsafeAndTheRestIsNot() throws {
+        let strict = ["-strict-memory-safety", "-Werror", "StrictMemorySafety"]
+        let right = try Compiler.compile(
+            """
+            func f(_ lock: borrowing ReadWriteLock<Int>) {
+                lock.withWriteLock { $0 += 1 }
+                unsafe lock.unsafeView.lockForReading()
+            }
+            """,
+            strict
+        )
         #expect(right.succeeded, "\(right.output)")
-        let wrong = try Compiler.compile(program.wrong)
+        let wrong = try Compiler.compile(
+            "func f(_ lock: borrowing ReadWriteLock<Int>) { lock.unsafeView.lockForReading() }",
+            strict
+        )
+        #expect(!wrong.succeeded)
+        #expect(wrong.output.contains("uses unsafe constructs"), "\(wrong.output)")
+    }
+
+    @Test(arguments: programs) func theRightTwinCompilesAndTheWrongProgramDoesNot(program: Program) throws {
+        let right = try Compiler.compile(program.right, flags: program.flags)
+        #expect(right.succeeded, "\(right.output)")
+        let wrong = try Compiler.compile(program.wrong, flags: program.flags)
         #expect(!wrong.succeeded, "compiled, and must not")
         #expect(wrong.output.contains(program.complaint), "\(wrong.output)")
     }

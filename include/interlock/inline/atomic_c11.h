@@ -5,6 +5,8 @@
 #ifndef INTERLOCK_INLINE_ATOMIC_C11_H
 #define INTERLOCK_INLINE_ATOMIC_C11_H
 
+#include <interlock/inline/attributes.h> /* first: it refuses what this cannot be compiled for */
+
 #include <stdatomic.h>
 
 #define ILK_ATOMIC(type) _Atomic(type)

@@ -9,6 +9,8 @@
 #ifndef INTERLOCK_INLINE_ATOMIC_CXX_H
 #define INTERLOCK_INLINE_ATOMIC_CXX_H
 
+#include <interlock/inline/attributes.h> /* first: it refuses what <atomic> cannot be compiled for */
+
 #include <atomic>
 
 using std::memory_order_acq_rel;

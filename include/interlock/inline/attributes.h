@@ -7,9 +7,31 @@
 #ifndef INTERLOCK_INLINE_ATTRIBUTES_H
 #define INTERLOCK_INLINE_ATTRIBUTES_H
 
+/* What the headers cannot be compiled for, said in words. */
+#if !defined(__SIZEOF_POINTER__) || __SIZEOF_POINTER__ != 8
+#error "Interlock needs a 64-bit target: its locks and rings keep pointers and counters in 64-bit atomics"
+#endif
+#if defined(__cplusplus) && __cplusplus < 201103L
+#error "Interlock's headers need C++11 or later: compile with -std=c++11"
+#endif
+
+/* Inline code is C, also for a C++ compiler that is asked to warn of that (-Wold-style-cast, -Wuseless-cast).
+ */
 #if defined(__cplusplus)
-#define ILK_BEGIN_DECLARATIONS extern "C" {
-#define ILK_END_DECLARATIONS }
+#if defined(__clang__)
+#define ILK_BEGIN_DECLARATIONS                                                                               \
+    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wold-style-cast\"") extern "C" {
+#define ILK_END_DECLARATIONS                                                                                 \
+    }                                                                                                        \
+    _Pragma("clang diagnostic pop")
+#else
+#define ILK_BEGIN_DECLARATIONS                                                                               \
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wold-style-cast\"")                    \
+        _Pragma("GCC diagnostic ignored \"-Wuseless-cast\"") extern "C" {
+#define ILK_END_DECLARATIONS                                                                                 \
+    }                                                                                                        \
+    _Pragma("GCC diagnostic pop")
+#endif
 #else
 #define ILK_BEGIN_DECLARATIONS
 #define ILK_END_DECLARATIONS
@@ -22,7 +44,8 @@
 #define ILK_COLD __attribute__((cold, noinline))
 /* Out of line, so that its caller stays small. */
 #define ILK_NOINLINE __attribute__((noinline))
-#define ILK_NORETURN __attribute__((noreturn))
+/* It throws nothing, too: what -Wfunction-effects wants to know of it in C++. */
+#define ILK_NORETURN __attribute__((noreturn, nothrow))
 
 /* Part of the caller whatever the compiler thinks of the size: a fast path, of which an ordinary call
  * would be the larger half. */

@@ -34,15 +34,23 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__MPMC_NONE UINT64_MAX
 
 /* The words of waiters, one a side, from the low end:
- *   bits 0 to 29  threads that sleep, or are about to
+ *   bits 0 to 23  threads that sleep or arm the hook, or are about to
  *   FENCED        "fence for real": this word has been other than 0 since a heavy fence that followed, so no
  *                 thread can still act on a 0 from before. Set by a thread about to sleep, after its heavy
  *                 fence; while it is up the next ones need only a fence of their own. Taken down by the
- *                 other side, once in a while when nobody waits.
- *   ARMED         the hook is armed. Set by arm_pop or arm_push, taken down by whoever calls the hook. */
-#define ILK__MPMC_FENCED UINT32_C(0x40000000)
-#define ILK__MPMC_ARMED UINT32_C(0x80000000)
-#define ILK__MPMC_THREADS UINT32_C(0x3FFFFFFF)
+ *                 other side, once in a while when nobody waits; the count of TAKES goes back to 0 with it.
+ *   ARMED         the hook is armed. Set by arm_pop or arm_push in its last step, taken down by the one of
+ *                 the other side who then calls the hook.
+ *   ARMING        a thread is in arm_pop or arm_push, or was. Taken down by the next one of the other side,
+ *                 who calls nobody for it alone.
+ *   TAKES         how often ARMED or ARMING was taken down: an arm that finds the count changed has lost its
+ *                 ARMING. It starts at 0 again only while nobody arms, and has 2^37 numbers. */
+#define ILK__MPMC_THREADS UINT64_C(0x0FFFFFF)
+#define ILK__MPMC_FENCED UINT64_C(0x1000000)
+#define ILK__MPMC_ARMED UINT64_C(0x2000000)
+#define ILK__MPMC_ARMING UINT64_C(0x4000000)
+#define ILK__MPMC_ONE_TAKE UINT64_C(0x8000000)
+#define ILK__MPMC_TAKES (~(ILK__MPMC_ONE_TAKE - 1))
 /* The gates. Odd: a thread has been woken and has not looked yet; nobody else need be woken meanwhile. */
 #define ILK__MPMC_UNDER_WAY UINT32_C(1)
 
@@ -56,12 +64,11 @@ struct ilk_mpmc {
     uint64_t turn_step;                     /* from a position to the same slot's next */
     uint64_t skip;                          /* what the step from the last slot adds to ILK__MPMC_STEP */
     size_t group_mask;                      /* slots are fetched ahead in groups; see ring/mpmc.c */
-    ILK_ATOMIC(uint32_t) consumers_waiting; /* see ILK__MPMC_FENCED */
-    ILK_ATOMIC(uint32_t) producers_waiting;
+    ILK_ATOMIC(uint64_t) consumers_waiting; /* see ILK__MPMC_THREADS */
+    ILK_ATOMIC(uint64_t) producers_waiting;
     ilk_notify notify;
     void *notify_context;
-    unsigned char separate_tail[ILK__RING_SEPARATION - 7 * sizeof(size_t) - 2 * sizeof(uint64_t) -
-                                2 * sizeof(uint32_t)];
+    unsigned char separate_tail[ILK__RING_SEPARATION - 7 * sizeof(size_t) - 4 * sizeof(uint64_t)];
 
     ILK_ATOMIC(uint64_t) tail;      /* the next position to push at, and the closed bit; producers */
     ILK_ATOMIC(uint64_t) push_miss; /* the position of the last push that found no room; see ring/mpmc.c */
@@ -78,7 +85,10 @@ struct ilk_mpmc {
     ILK_ATOMIC(uint32_t) not_full;
     ILK_ATOMIC(uint32_t) consumers_vain; /* see ring/patience.h */
     ILK_ATOMIC(uint32_t) producers_vain;
-    unsigned char separate_sequences[ILK__RING_SEPARATION - 4 * sizeof(uint32_t)];
+    ILK_ATOMIC(uint64_t) consumers_epoch; /* when FENCED was last up for being taken down; see ring/mpmc.c */
+    ILK_ATOMIC(uint64_t) producers_epoch;
+    ILK_ATOMIC(uint32_t) hook_calls; /* see ring/hook.h */
+    unsigned char separate_sequences[ILK__RING_SEPARATION - 2 * sizeof(uint64_t) - 5 * sizeof(uint32_t)];
 };
 
 ILK_COLD ILK_NORETURN void ilk__mpmc_wrong_size(const char *call, const ilk_mpmc *ring, size_t element_size);

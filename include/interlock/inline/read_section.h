@@ -64,7 +64,7 @@ static inline ilk__read_section ilk__read_section_downgraded(void) ILK_NONBLOCKI
 
 /* The thread, which holds the lock by the section, gives it up. */
 ILK_ALWAYS_INLINE void ilk__read_section_end(ilk_rwlock *lock, ilk__read_section section) {
-    ilk__held_less(lock);
+    ilk__held_less(lock, ILK__RWLOCK_READERS, "ilk_rwlock_read_unlock");
     if (section.block != NULL) {
         ilk__slot_free(section.block, section.number, section.empty);
     } else {

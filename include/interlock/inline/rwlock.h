@@ -86,9 +86,11 @@ void ilk__rwlock_drain(ilk_rwlock *lock, uint32_t word);
 /* After freeing a slot: wakes the writers that sleep on the block. */
 ILK_COLD void ilk__slot_wake_slow(struct ilk__slot_block *block) ILK_NONBLOCKING;
 
-/* Which slot of every block is this lock's: the top bits of a product spread neighbours apart. */
+/* Which slot of every block is this lock's: the top bits of a product spread neighbours apart. The factor is a
+ * multiple of 256, so that the eight high bits of the address, which slots do not keep, do not matter here
+ * either: a lock has one slot, whatever tag a pointer to it carries. */
 static inline size_t ilk__rwlock_slot_number(const ilk_rwlock *lock) ILK_NONBLOCKING {
-    return (size_t)(((uint64_t)(uintptr_t)lock * UINT64_C(0x9E3779B97F4A7C15)) >> 61);
+    return (size_t)(((uint64_t)(uintptr_t)lock * UINT64_C(0x9E3779B97F4A7D00)) >> 61);
 }
 
 /* One attempt to move the word from a state read earlier to another. */
@@ -254,7 +256,7 @@ static inline bool ilk_rwlock_try_read_lock(ilk_rwlock *lock) ILK_NONBLOCKING {
 }
 
 ILK_ALWAYS_INLINE void ilk_rwlock_read_unlock(ilk_rwlock *lock) {
-    ilk__held_less(lock);
+    ilk__held_less(lock, ILK__RWLOCK_READERS, "ilk_rwlock_read_unlock");
     struct ilk__slot_block *block = ilk__my_slots();
     size_t number = ilk__rwlock_slot_number(lock);
     uint64_t empty = ilk__slot_look(block, number) - ilk__slot_note(lock);
@@ -291,7 +293,7 @@ static inline bool ilk_rwlock_try_write_lock(ilk_rwlock *lock) ILK_NONBLOCKING {
 }
 
 static inline void ilk_rwlock_write_unlock(ilk_rwlock *lock) {
-    ilk__held_less(lock);
+    ilk__held_less(lock, ILK__RWLOCK_WRITER, "ilk_rwlock_write_unlock");
     uint32_t word = ilk__rwlock_look(lock);
     bool plain = (word & ~(ILK__RWLOCK_REGIME | ILK__RWLOCK_TALLY)) == ILK__RWLOCK_WRITER;
     if (ILK_UNLIKELY(!plain) || ILK_UNLIKELY(!ilk__rwlock_leave(lock, word, word - ILK__RWLOCK_WRITER))) {
@@ -318,7 +320,7 @@ static inline void ilk_rwlock_upgradable_lock(ilk_rwlock *lock) {
 }
 
 static inline void ilk_rwlock_upgradable_unlock(ilk_rwlock *lock) {
-    ilk__held_less(lock);
+    ilk__held_less(lock, ILK__RWLOCK_UPGRADABLE, "ilk_rwlock_upgradable_unlock");
     uint32_t word = ilk__rwlock_look(lock);
     bool plain = (word & (ILK__RWLOCK_HAS_WAITERS | ILK__RWLOCK_OBSERVED)) == 0 &&
                  (word & ILK__RWLOCK_UPGRADABLE) != 0;

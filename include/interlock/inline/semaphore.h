@@ -7,7 +7,8 @@
  * The word, from the low end:
  *   bit 0   QUEUE_LOCKED     some thread is changing the queue. Set and cleared by slow paths.
  *   bit 1   QUEUE_CONTENDED  someone sleeps for bit 0. Only a hint to wake; see park/queue_lock.h.
- *   bit 2   HAS_WAITERS      the queue is not empty; then there are no permits. Changes under bit 0.
+ *   bit 2   HAS_WAITERS      the queue is not empty. Changes under bit 0. Permits beside it belong to the
+ *                            line: the thread that has bit 0 hands them over.
  *   bit 3   OBSERVED         every call takes the slow path, where diagnosis lives.
  *   bits 4 to 31             permits.
  */
@@ -29,14 +30,15 @@ ILK_COLD void ilk__semaphore_wait_slow(ilk_semaphore *semaphore);
 ILK_COLD bool ilk__semaphore_try_wait_slow(ilk_semaphore *semaphore) ILK_NONBLOCKING;
 ILK_COLD void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t permits);
 
-/* One attempt to take a permit from a word that has some and is not observed. */
+/* One attempt to take a permit from a word that has some, none of them a line's, and is not observed. */
 static inline bool ilk__semaphore_take_fast(ilk_semaphore *semaphore) ILK_NONBLOCKING {
     /* SE1 relaxed: a hint; SE2 decides. */
     uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed);
-    if (ILK_UNLIKELY((word & ILK__SEMAPHORE_PERMITS) == 0 || (word & ILK__SEMAPHORE_OBSERVED) != 0)) {
+    const uint32_t slow = ILK__SEMAPHORE_OBSERVED | ILK__SEMAPHORE_HAS_WAITERS;
+    if (ILK_UNLIKELY((word & ILK__SEMAPHORE_PERMITS) == 0 || (word & slow) != 0)) {
         return false;
     }
-    /* SE2 acquire, pairs with SE3 and QL3 (release, giving permits).
+    /* SE2 acquire, pairs with SE3 and QL3 and SE8 (release, giving permits).
      * Carries: what the signaller did before it signalled (guarantee B).
      * If weaker: we read what the permit stands for as it was before. */
     return ilk_atomic_compare_exchange(&semaphore->word, &word, word - ILK__SEMAPHORE_ONE_PERMIT,

@@ -6,13 +6,17 @@
  * looks at one slot a thread.
  *
  * A slot, from the low end:
- *   bits 0 to 10    how often the slot has been used with a fence. At 1,024 it is full: its owner carries
- * that over into `wraps` before the next use. Counted anywhere else it would be a store that the next
- * exchange has to wait for. A use without fence sets it back to 0. bits 11 to 63   the address of the lock
- * without its three low bits, which are 0, and its eight high ones; 0 while the slot is free So one
- * comparison tells whether a slot can be used, and another whether it names a certain lock. It is written by
- * the owning thread only (but for a child after fork) and read by writers. A lock whose address has more than
- * 56 bits (a tagged pointer) never uses slots.
+ *   bits 0 to 10    how often the slot has been used with a fence. At 1,024 it is full: its owner carries that
+ *                   over into `wraps` before the next use. Counted anywhere else it would be a store that the
+ *                   next exchange has to wait for. A use without fence sets it back to 0.
+ *   bits 11 to 63   the address of the lock without its three low bits, which are 0, and its eight high ones; 0
+ *                   while the slot is free
+ * So one comparison tells whether a slot can be used, and another whether it names a certain lock. It is written
+ * by the owning thread only (but for a child after fork) and read by writers.
+ *
+ * The eight high bits of a pointer are 0 or a tag that the processor ignores (arm64, or address sanitizers
+ * that use it): dropped here, so that pointers with unlike tags name one lock. A reader whose pointer has more
+ * than 56 bits never moves its lock to slots: where such bits are no tag, they would be missed.
  */
 #ifndef INTERLOCK_INLINE_SLOTS_H
 #define INTERLOCK_INLINE_SLOTS_H
@@ -55,7 +59,8 @@ struct ilk__slot_block {
     ILK_ATOMIC(uint32_t) drain;                  /* writers' wishes; where they sleep */
     ILK_ATOMIC(uint32_t) taken;                  /* 1: a thread owns the block */
     ILK_ATOMIC(uint32_t) wraps[ILK__SLOT_COUNT]; /* of the slots' counts of uses; hints to others */
-    unsigned char pad_meeting[64 - (2 + ILK__SLOT_COUNT) * sizeof(uint32_t)];
+    ILK_ATOMIC(uint32_t) owner_fences;           /* 1: FENCED is up and the owner, if any, has seen it */
+    unsigned char pad_meeting[64 - (3 + ILK__SLOT_COUNT) * sizeof(uint32_t)];
     /* The owner's own, as a writer. */
     struct ilk__slot_sample samples[ILK__SLOT_COUNT];
 };

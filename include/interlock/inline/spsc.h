@@ -25,9 +25,12 @@ ILK_BEGIN_DECLARATIONS
 /* flags. Read by both sides after every publication, written when someone sleeps or closes.
  *   CONSUMER_SLEEPS  set by the consumer before it parks; cleared by whoever wakes it, or by itself.
  *   PRODUCER_SLEEPS  the same for the producer.
- *   CONSUMER_ARMED   set by arm_pop; cleared by whoever calls the hook.
- *   PRODUCER_ARMED   the same for arm_push.
- *   CONSUMER_FENCED  set by the consumer with SLEEPS or ARMED, which it follows up by a heavy fence: the
+ *   CONSUMER_ARMING  set by arm_pop when it begins. Cleared by the producer, which calls nobody for it, or by
+ *                    arm_pop when it ends.
+ *   CONSUMER_ARMED   set by arm_pop in place of ARMING, if that is still up; cleared by the producer or
+ *                    closer, which then calls the hook.
+ *   PRODUCER_ARMING, PRODUCER_ARMED   the same for arm_push.
+ *   CONSUMER_FENCED  set by the consumer with SLEEPS or ARMING, which it follows up by a heavy fence: the
  *                    producer can no longer act on flags from before, and looks at them behind a fence of
  *                    its own. While it is up, the consumer needs no heavy fence. Cleared by the producer,
  *                    once in a while when the consumer does not wait.
@@ -47,9 +50,19 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__SPSC_PRODUCER_ARMED UINT32_C(0x80)
 #define ILK__SPSC_CONSUMER_FENCED UINT32_C(0x100)
 #define ILK__SPSC_PRODUCER_FENCED UINT32_C(0x200)
+#define ILK__SPSC_CONSUMER_ARMING UINT32_C(0x400)
+#define ILK__SPSC_PRODUCER_ARMING UINT32_C(0x800)
 /* What sends a consumer that gave slots back to its slow path; all other flags do that to a producer. */
 #define ILK__SPSC_PRODUCER_WAITS                                                                             \
-    (ILK__SPSC_PRODUCER_SLEEPS | ILK__SPSC_PRODUCER_ARMED | ILK__SPSC_PRODUCER_FENCED)
+    (ILK__SPSC_PRODUCER_SLEEPS | ILK__SPSC_PRODUCER_ARMING | ILK__SPSC_PRODUCER_ARMED |                      \
+     ILK__SPSC_PRODUCER_FENCED)
+
+/* While a reservation is open, head_seen is what it would be in a full ring, and push_lull is RESERVED; while
+ * elements are shown, tail_seen is what it would be in an empty ring, and pop_lull is SHOWN. So a push or pop
+ * that must not come now finds no room, or no element, goes to pause, and is reported there: the fast path
+ * does not ask. What the two fields held is kept beside them. No back-off is as long as either. */
+#define ILK__SPSC_RESERVED UINT32_MAX
+#define ILK__SPSC_SHOWN (UINT32_MAX - 1)
 
 struct ilk_spsc {
     /* Constant after creation, but for the flags: a line both sides keep in their caches. */
@@ -60,7 +73,8 @@ struct ilk_spsc {
     ilk_notify notify;
     void *notify_context;
     ILK_ATOMIC(uint32_t) flags;
-    unsigned char separate_producer[ILK__RING_SEPARATION - 6 * sizeof(size_t) - sizeof(uint32_t)];
+    ILK_ATOMIC(uint32_t) hook_calls; /* see ring/hook.h */
+    unsigned char separate_producer[ILK__RING_SEPARATION - 6 * sizeof(size_t) - 2 * sizeof(uint32_t)];
 
     /* The producer's. The consumer reads tail and reserved only. */
     ILK_ATOMIC(uint64_t) tail;     /* elements ever pushed */
@@ -70,19 +84,26 @@ struct ilk_spsc {
     ILK_ATOMIC(uint32_t) reserved; /* 1 while a reservation is open */
     uint32_t pushes_in_vain;       /* see ring/patience.h */
     uint32_t push_lull;            /* pauses before looking for room again; see ilk__spsc_next_lull */
-    unsigned char separate_consumer[ILK__RING_SEPARATION - 2 * sizeof(uint64_t) - 2 * sizeof(size_t) -
-                                    3 * sizeof(uint32_t)];
+    uint32_t push_lull_kept;       /* the two fields above, while a reservation is open */
+    uint64_t head_seen_kept;
+    uint64_t push_epoch; /* when CONSUMER_FENCED was last up for being cleared; see FENCED_STEPS */
+    unsigned char separate_consumer[ILK__RING_SEPARATION - 4 * sizeof(uint64_t) - 2 * sizeof(size_t) -
+                                    4 * sizeof(uint32_t)];
 
     /* The consumer's. The producer reads head only. */
     ILK_ATOMIC(uint64_t) head; /* elements ever popped */
     uint64_t tail_seen;        /* the tail this side knows: at most the real one */
     size_t head_slot;          /* where element number head is; without a mask */
     uint64_t shown;            /* head when all that peek has shown is released */
+    uint64_t shown_from;       /* head as peek or release left it: another one means that pops came between */
     uint32_t pops_in_vain;     /* see ring/patience.h */
     uint32_t pop_lull;         /* pauses before looking for elements again */
     uint32_t sealed;           /* 1: this side sealed the ring; tail means nothing any more */
+    uint32_t pop_lull_kept;    /* pop_lull and tail_seen, while elements are shown */
+    uint64_t tail_seen_kept;
+    uint64_t pop_epoch; /* as push_epoch, for PRODUCER_FENCED */
     unsigned char
-        separate_slots[ILK__RING_SEPARATION - 3 * sizeof(uint64_t) - sizeof(size_t) - 3 * sizeof(uint32_t)];
+        separate_slots[ILK__RING_SEPARATION - 6 * sizeof(uint64_t) - sizeof(size_t) - 4 * sizeof(uint32_t)];
 };
 
 ILK_COLD ILK_NORETURN void ilk__spsc_wrong_size(const char *call, const ilk_spsc *ring, size_t element_size);
@@ -90,17 +111,20 @@ ILK_COLD ILK_NORETURN void ilk__spsc_wrong_size(const char *call, const ilk_spsc
 ILK_COLD size_t ilk__spsc_pushed_slow(ilk_spsc *ring, size_t count) ILK_NONBLOCKING;
 /* After releasing slots with a flag up: wakes. */
 ILK_COLD void ilk__spsc_popped_slow(ilk_spsc *ring) ILK_NONBLOCKING;
+/* A push on a closed ring, which fails: reports an open reservation. `call` is the name in the report. */
+ILK_COLD void ilk__spsc_push_closed_slow(const ilk_spsc *ring, const char *call) ILK_NONBLOCKING;
 /* The waiting calls, after one attempt in vain. */
 ILK_COLD ilk_status ilk__spsc_push_slow(ilk_spsc *ring, const void *element, size_t element_size,
                                         uint64_t deadline_ns);
 ILK_COLD ilk_status ilk__spsc_pop_slow(ilk_spsc *ring, void *element, size_t element_size,
                                        uint64_t deadline_ns);
-/* Lulls; see ilk__spsc_pause. */
-ILK_COLD void ilk__spsc_pause_slow(uint32_t lull) ILK_NONBLOCKING;
+/* Adaptive back-off; see ilk__spsc_pause. Reports the misuse that RESERVED and SHOWN stand for. */
+ILK_COLD void ilk__spsc_pause_slow(const ilk_spsc *ring, uint32_t lull, const char *call) ILK_NONBLOCKING;
 ILK_COLD uint32_t ilk__spsc_next_lull_slow(const ilk_spsc *ring, uint32_t lull, size_t found, size_t wanted)
     ILK_NONBLOCKING;
-/* Looks for elements on a closed ring, and seals it if there are none: true if there are. */
-ILK_COLD bool ilk__spsc_find_last_slow(ilk_spsc *ring) ILK_NONBLOCKING;
+/* Looks for elements on a closed ring, and seals it if there are none: true if there are. Reports a pop while
+ * elements are shown. */
+ILK_COLD bool ilk__spsc_find_last_slow(ilk_spsc *ring, const char *call) ILK_NONBLOCKING;
 
 /* Takes the size from the caller: where that is a constant, so is the multiplication. */
 static inline unsigned char *ilk__spsc_slot(const ilk_spsc *ring, size_t slot, size_t element_size)
@@ -136,9 +160,9 @@ static inline uint32_t ilk__spsc_flags(const ilk_spsc *ring) ILK_NONBLOCKING {
  * side that has used up what it knew of pauses before it looks again, as long as longer pauses find more: the
  * other side is at work right now, and gets ahead undisturbed. A look that finds no more than one element for
  * each pause ends it: who waits for single elements never pauses. */
-static inline void ilk__spsc_pause(uint32_t lull) ILK_NONBLOCKING {
+static inline void ilk__spsc_pause(const ilk_spsc *ring, uint32_t lull, const char *call) ILK_NONBLOCKING {
     if (ILK_UNLIKELY(lull > 0)) {
-        ilk__spsc_pause_slow(lull);
+        ilk__spsc_pause_slow(ring, lull, call);
     }
 }
 
@@ -148,13 +172,15 @@ static inline uint32_t ilk__spsc_next_lull(const ilk_spsc *ring, uint32_t lull, 
     return found <= lull + 1 ? 0 : ilk__spsc_next_lull_slow(ring, lull, found, wanted);
 }
 
-/* Free slots as the producer knows them, looked up anew if fewer than `wanted`. */
-static inline size_t ilk__spsc_room(ilk_spsc *ring, uint64_t tail, size_t wanted) ILK_NONBLOCKING {
+/* Free slots as the producer knows them, looked up anew if fewer than `wanted`. `call` is the public call,
+ * for a report of misuse. */
+ILK_ALWAYS_INLINE size_t ilk__spsc_room(ilk_spsc *ring, uint64_t tail, size_t wanted, const char *call)
+    ILK_NONBLOCKING {
     size_t room = ring->capacity - (size_t)(tail - ring->head_seen);
     if (ILK_SELDOM(room < wanted)) {
         const bool none = room == 0;
         if (none) {
-            ilk__spsc_pause(ring->push_lull);
+            ilk__spsc_pause(ring, ring->push_lull, call);
         }
         /* SP2 acquire, pairs with SP6 (release, popped).
          * Carries: the consumer has finished reading the slots it gave back.
@@ -168,17 +194,18 @@ static inline size_t ilk__spsc_room(ilk_spsc *ring, uint64_t tail, size_t wanted
     return room;
 }
 
-/* Elements as the consumer knows them, looked up anew if fewer than `wanted`. */
-static inline size_t ilk__spsc_ready(ilk_spsc *ring, uint64_t head, size_t wanted) ILK_NONBLOCKING {
+/* Elements as the consumer knows them, looked up anew if fewer than `wanted`. `call` as in ilk__spsc_room. */
+ILK_ALWAYS_INLINE size_t ilk__spsc_ready(ilk_spsc *ring, uint64_t head, size_t wanted, const char *call)
+    ILK_NONBLOCKING {
     size_t ready = (size_t)(ring->tail_seen - head);
     if (ILK_SELDOM(ready < wanted)) {
         if (ILK_UNLIKELY((ilk__spsc_flags(ring) & ILK__SPSC_DRAINABLE) != 0)) {
-            if (!ilk__spsc_find_last_slow(ring)) {
+            if (!ilk__spsc_find_last_slow(ring, call)) {
                 return ready;
             }
         } else {
             if (ready == 0) {
-                ilk__spsc_pause(ring->pop_lull);
+                ilk__spsc_pause(ring, ring->pop_lull, call);
             }
             /* SP3 acquire, pairs with SP5 (release, pushed).
              * Carries: the elements in the slots before it.
@@ -221,15 +248,19 @@ static inline void ilk__spsc_give_back(ilk_spsc *ring, uint64_t head, size_t cou
     }
 }
 
-ILK_ALWAYS_INLINE bool ilk_spsc_try_push(ilk_spsc *ring, const void *element, size_t element_size)
-    ILK_NONBLOCKING {
+/* One attempt, for the public call that is named. */
+ILK_ALWAYS_INLINE bool ilk__spsc_push_one(ilk_spsc *ring, const void *element, size_t element_size,
+                                          const char *call) ILK_NONBLOCKING {
     if (ILK_UNLIKELY(element_size != ring->element_size)) {
-        ilk__spsc_wrong_size("ilk_spsc_try_push", ring, element_size);
+        ilk__spsc_wrong_size(call, ring, element_size);
     }
     /* SP4 relaxed: the producer's own counter; nobody else writes it. */
     uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed);
-    if (ILK_UNLIKELY((ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) != 0) ||
-        ILK_UNLIKELY(ilk__spsc_room(ring, tail, 1) == 0)) {
+    if (ILK_UNLIKELY((ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) != 0)) {
+        ilk__spsc_push_closed_slow(ring, call);
+        return false;
+    }
+    if (ILK_UNLIKELY(ilk__spsc_room(ring, tail, 1, call) == 0)) {
         return false;
     }
     unsigned char *slot = ilk__spsc_slot(ring, ilk__spsc_place(ring, tail, ring->tail_slot), element_size);
@@ -238,15 +269,16 @@ ILK_ALWAYS_INLINE bool ilk_spsc_try_push(ilk_spsc *ring, const void *element, si
     return ilk__spsc_publish(ring, tail, 1) == 1;
 }
 
-ILK_ALWAYS_INLINE bool ilk_spsc_try_pop(ilk_spsc *ring, void *element, size_t element_size) ILK_NONBLOCKING {
+ILK_ALWAYS_INLINE bool ilk__spsc_pop_one(ilk_spsc *ring, void *element, size_t element_size, const char *call)
+    ILK_NONBLOCKING {
     if (ILK_UNLIKELY(element_size != ring->element_size)) {
-        ilk__spsc_wrong_size("ilk_spsc_try_pop", ring, element_size);
+        ilk__spsc_wrong_size(call, ring, element_size);
     }
     /* SP7 relaxed: the consumer's own counter; nobody else writes it. */
     uint64_t head = ilk_atomic_load(&ring->head, memory_order_relaxed);
     const unsigned char *slot =
         ilk__spsc_slot(ring, ilk__spsc_place(ring, head, ring->head_slot), element_size);
-    if (ILK_UNLIKELY(ilk__spsc_ready(ring, head, 1) == 0)) {
+    if (ILK_UNLIKELY(ilk__spsc_ready(ring, head, 1, call) == 0)) {
         return false;
     }
     ilk_plain_read(slot, element_size);
@@ -255,12 +287,18 @@ ILK_ALWAYS_INLINE bool ilk_spsc_try_pop(ilk_spsc *ring, void *element, size_t el
     return true;
 }
 
+ILK_ALWAYS_INLINE bool ilk_spsc_try_push(ilk_spsc *ring, const void *element, size_t element_size)
+    ILK_NONBLOCKING {
+    return ilk__spsc_push_one(ring, element, element_size, "ilk_spsc_try_push");
+}
+
+ILK_ALWAYS_INLINE bool ilk_spsc_try_pop(ilk_spsc *ring, void *element, size_t element_size) ILK_NONBLOCKING {
+    return ilk__spsc_pop_one(ring, element, element_size, "ilk_spsc_try_pop");
+}
+
 static inline ilk_status ilk_spsc_push_until(ilk_spsc *ring, const void *element, size_t element_size,
                                              uint64_t deadline_ns) {
-    if (ILK_UNLIKELY(element_size != ring->element_size)) {
-        ilk__spsc_wrong_size("ilk_spsc_push_until", ring, element_size);
-    }
-    if (ILK_LIKELY(ilk_spsc_try_push(ring, element, element_size))) {
+    if (ILK_LIKELY(ilk__spsc_push_one(ring, element, element_size, "ilk_spsc_push_until"))) {
         return ILK_OK;
     }
     return ilk__spsc_push_slow(ring, element, element_size, deadline_ns);
@@ -268,10 +306,7 @@ static inline ilk_status ilk_spsc_push_until(ilk_spsc *ring, const void *element
 
 static inline ilk_status ilk_spsc_pop_until(ilk_spsc *ring, void *element, size_t element_size,
                                             uint64_t deadline_ns) {
-    if (ILK_UNLIKELY(element_size != ring->element_size)) {
-        ilk__spsc_wrong_size("ilk_spsc_pop_until", ring, element_size);
-    }
-    if (ILK_LIKELY(ilk_spsc_try_pop(ring, element, element_size))) {
+    if (ILK_LIKELY(ilk__spsc_pop_one(ring, element, element_size, "ilk_spsc_pop_until"))) {
         return ILK_OK;
     }
     return ilk__spsc_pop_slow(ring, element, element_size, deadline_ns);

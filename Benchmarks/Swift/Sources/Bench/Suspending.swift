@@ -24,11 +24,11 @@ enum SuspendingWork {
     private static func ring(_ capacity: Int, _ elements: Int) async -> Double {
         let ring = try! MPMCRing<Int>(capacity: capacity)
         return await timed(elements) {
-            for number in 0..<elements { _ = await ring.push(number) }
+            for number in 0..<elements where await !ring.push(number).isPushed { fatalError("refused") }
             ring.close()
         } consume: {
             var sum = 0
-            for await number in ring { sum += number }
+            for try await number in ring { sum += number }
             return sum
         }
     }
@@ -60,13 +60,13 @@ enum SuspendingWork {
     private static func timed(
         _ elements: Int,
         produce: @escaping @Sendable () async -> Void,
-        consume: @escaping @Sendable () async -> Int
+        consume: @escaping @Sendable () async throws -> Int
     ) async -> Double {
         let begin = ContinuousClock.now
         async let sum = consume()
         async let produced: Void = produce()
         await produced
-        guard await sum == elements * (elements - 1) / 2 else { fatalError("lost elements") }
+        guard (try? await sum) == elements * (elements - 1) / 2 else { fatalError("lost elements") }
         return begin.duration(to: .now) / .nanoseconds(1) / Double(elements)
     }
 }

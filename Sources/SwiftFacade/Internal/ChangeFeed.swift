@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How announcements get from the thread that changed a collection to a task that asks for them, one at a time.
+//
+//   writer                        feed                          consumer
+//   changes under the lock
+//   post(change)          ──▶     pending += change
+//   gives up the lock                                           next(): none there, joins the line
+//   announce()            ──▶     empties the line         ──▶  resumed: takes one, compares, returns it
+//
+// A writer does no more than that, whatever others announce: taking, comparing and returning are the consumer's.
+// Order and visibility are as in ChangeMailbox. No wake-up is lost: a consumer joins the line under the line's lock
+// and only after it has found nothing there; a writer posts before it empties the line under the same lock.
+
+/// The announcements that the consumers of one sequence have not asked for yet.
+final class ChangeFeed<Change: Sendable>: ChangeListener {
+    private struct State {
+        /// In the order of the changes: `outgoing` from `taken` on, then `pending`. Places that have been taken are
+        /// `nil`, so that no element is released with its storage, under the lock.
+        var outgoing: [Change?] = []
+        var taken = 0
+        var pending: [Change?] = []
+        var isCancelled = false
+        /// Nothing can come any more: the collection is gone.
+        var isComplete = false
+
+        var isEmpty: Bool { taken == outgoing.count && pending.isEmpty }
+
+        mutating func takeFirst() -> Change? {
+            if taken == outgoing.count {
+                outgoing = pending
+                pending = []
+                taken = 0
+            }
+            guard taken < outgoing.count else { return nil }
+            defer { taken += 1 }
+            return outgoing[taken].take()
+        }
+    }
+
+    private let state = ReadWriteLock(State())
+    private let line = WaitingLine()
+    /// The change as it is worth announcing, or `nil` if it is not.
+    private let select: @Sendable (Change) -> Change?
+
+    init(select: @escaping @Sendable (Change) -> Change?) {
+        self.select = select
+    }
+
+    var isCancelled: Bool {
+        state.withReadLock { $0.isCancelled }
+    }
+
+    func post(_ change: Change) {
+        state.withWriteLock { state in
+            if !state.isCancelled {
+                state.pending.append(change)
+            }
+        }
+    }
+
+    func announce() {
+        line.withQueue { $0.takeFirst(.max) }.resumeAll()
+    }
+
+    func cancel() {
+        // Emptied under the lock and released outside, as in ChangeMailbox.
+        let ended = state.withWriteLock { state in
+            let ended = state
+            state = State()
+            state.isCancelled = true
+            return ended
+        }
+        withExtendedLifetime(ended) {}
+        announce()
+    }
+
+    /// No change can come any more. What is there can still be asked for.
+    func complete() {
+        state.withWriteLock { $0.isComplete = true }
+        announce()
+    }
+
+    /// The next change that is worth announcing; suspends until there is one. `nil` when the subscription has ended,
+    /// when all is told of a collection that is gone, or when the task is cancelled.
+    func next() async -> Change? {
+        while true {
+            let (change, isOver) = state.withWriteLock { state in
+                (state.takeFirst(), state.isCancelled || state.isComplete)
+            }
+            if let change {
+                if let worth = select(change) { return worth }
+            } else if isOver {
+                return nil
+            } else if await line.suspend(admit: { self.hasNews }) == .cancelled {
+                return nil
+            }
+        }
+    }
+
+    private var hasNews: Bool {
+        state.withReadLock { !$0.isEmpty || $0.isCancelled || $0.isComplete }
+    }
+}

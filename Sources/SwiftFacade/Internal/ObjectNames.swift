@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names of the objects that can wait, in the table of the C core (<interlock/diagnostics.h>), so that its reports and
+// the facade's give them alike. An object's name goes with its memory: its address may be another's afterwards.
+
+import CInterlock
+
+/// Names the object at `address`, which has none yet; without memory for it, it stays without.
+@usableFromInline
+func setName(_ name: String, of address: UnsafeRawPointer) {
+    _ = ilk_set_name(address, name)
+}
+
+/// Takes the name away, if there is one. Costs a load where nothing has a name.
+@usableFromInline
+func forgetName(of address: UnsafeRawPointer) {
+    _ = ilk_set_name(address, nil)
+}
+
+/// The name of the object at `address`, as much of it as was kept.
+@usableFromInline
+func name(of address: UnsafeRawPointer) -> String? {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(ILK_NAME_SIZE)) { name in
+        guard ilk_get_name(address, name.baseAddress, name.count) else { return nil }
+        return String(cString: name.baseAddress!)
+    }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Foundation's queues can lose the moment at which an operation becomes ready: it then stays in its queue, ready,
+// and is never started. A queue starts an operation by a cached copy of `isReady`, and fills the copy in two steps:
+//
+//   thread that adds it, or opens a gate     thread that opens the last gate
+//   asks isReady: false
+//                                            asks isReady: true; stores true
+//                                            has the queue search: it is not in it yet
+//   stores false
+//   has the queue search: the copy says false; asks isReady again: true; stores true, and searches no more
+//
+// The question in the last line is how it can be mended: a queue that asks again, and is told true, gets a nudge,
+// which has it search once more. Posting a change of `isReady` begins with a question too, which needs no nudge; so
+// such changes are posted inside `ReadyPosting.around`, which knows the first question there.
+//
+// Operations of other kinds have no such help; AsyncOperation's documentation says so.
+
+import Foundation
+
+extension AsyncOperation {
+    /// Whether the operation waits for no dependency.
+    var isFreeOfDependencies: Bool { super.isReady }
+
+    /// Foundation is about to be told that the operation is ready, and may not search its queue after that.
+    func nudgeQueue() {
+        guard record.withLock({ $0.beginNudge() }) else { return }
+        // Once the caller is through with storing the answer, or later.
+        DispatchQueue.global().async { [self] in
+            record.withLock { $0.endNudge() }
+            ReadyPosting.around(self) { didChangeValue(for: \.isReady) }
+        }
+    }
+}
+
+/// Tells the question that begins the posting of a change of `isReady` from all others.
+enum ReadyPosting {
+    private final class Frame {
+        let operation: Operation
+        var wasAsked = false
+        init(_ operation: Operation) { self.operation = operation }
+    }
+
+    /// Holds the thread's innermost frame, unretained, while the call of `around` that owns it is on its stack.
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        if pthread_key_create(&key, nil) != 0 {
+            misuse("AsyncOperation", "", "the process has no thread-specific key left")
+        }
+        return key
+    }()
+
+    /// Runs `post`, in which Foundation asks `operation` whether it is ready, stores the answer and has the queue
+    /// search, in this order.
+    static func around(_ operation: Operation, _ post: () -> Void) {
+        let before = pthread_getspecific(key)
+        let frame = Frame(operation)
+        pthread_setspecific(key, Unmanaged.passUnretained(frame).toOpaque())
+        defer { withExtendedLifetime(frame) { _ = pthread_setspecific(key, before) } }
+        post()
+    }
+
+    /// Whether this question is the first about `operation` in a posting on this thread.
+    static func isFirstQuestion(about operation: Operation) -> Bool {
+        guard let opaque = pthread_getspecific(key) else { return false }
+        let frame = Unmanaged<Frame>.fromOpaque(opaque).takeUnretainedValue()
+        guard frame.operation === operation, !frame.wasAsked else { return false }
+        frame.wasAsked = true
+        return true
+    }
+}

@@ -1,0 +1,802 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fork, at the places where it hurts: in the middle of what the library does for itself (a table that grows,
+ * a list of names, a bucket of sleepers), by another thread there, or by a signal handler that has
+ * interrupted the thread that forks. The places are reached by the linker (--wrap), which puts a function of
+ * this file in front of one that is called there. What a child may use is told in docs/rwlock.md.
+ */
+#include "rwlock/slots.h"
+#include "rwlock/table.h"
+#include "support/rwlock_actor.h"
+#include "support/rwlock_regime.h"
+#include "support/test.h"
+#include "threads/exit.h"
+#include "threads/native.h"
+#include "threads/pages.h"
+#include "threads/port.h"
+#include <interlock/interlock.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A fork that hangs, or a child that does, is a failure. */
+enum { LONGEST = 30 };
+
+/* ThreadSanitizer's runtime now and then fails a check of its own in the child of a process with several
+ * running threads. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CHILDREN_ARE_WATCHED 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define CHILDREN_ARE_WATCHED 1
+#endif
+
+static void need_children(void) {
+#ifdef CHILDREN_ARE_WATCHED
+    print_message(
+        "skipped: ThreadSanitizer does not support threads in the child of a process with threads\n");
+    skip();
+#endif
+    alarm(LONGEST);
+}
+
+/* ---- Places ---- */
+
+/* What the next thread does that comes by; once. */
+static struct place {
+    void (*action)(void *context);
+    void *context;
+} at_pages, at_exit_hook, at_copy, at_signal;
+
+static void set(struct place *place, void (*action)(void *context), void *context) {
+    place->context = context;
+    __atomic_store_n(&place->action, action, __ATOMIC_RELEASE);
+}
+
+static void come_by(struct place *place) {
+    void (*action)(void *context) = __atomic_exchange_n(&place->action, NULL, __ATOMIC_ACQ_REL);
+    if (action != NULL) {
+        action(place->context);
+    }
+}
+
+static bool was_passed(struct place *place) {
+    return __atomic_load_n(&place->action, __ATOMIC_ACQUIRE) == NULL;
+}
+
+void *__real_ilk__pages_allocate(size_t size);
+void *__wrap_ilk__pages_allocate(size_t size);
+bool __real_ilk__at_thread_exit(void (*hook)(void *context), void *context);
+bool __wrap_ilk__at_thread_exit(void (*hook)(void *context), void *context);
+size_t __real_strlcpy(char *to, const char *from, size_t size);
+size_t __wrap_strlcpy(char *to, const char *from, size_t size);
+void __real_ilk__native_condition_signal(ilk__native_condition *condition);
+void __wrap_ilk__native_condition_signal(ilk__native_condition *condition);
+
+/* A thread adds the first block of a new chunk to the table of slots. */
+void *__wrap_ilk__pages_allocate(size_t size) {
+    come_by(&at_pages);
+    return __real_ilk__pages_allocate(size);
+}
+
+/* A thread has taken a block, and does not know it as its own yet. */
+bool __wrap_ilk__at_thread_exit(void (*hook)(void *context), void *context) {
+    come_by(&at_exit_hook);
+    return __real_ilk__at_thread_exit(hook, context);
+}
+
+/* A thread has the list of names. */
+size_t __wrap_strlcpy(char *to, const char *from, size_t size) {
+    come_by(&at_copy);
+    return __real_strlcpy(to, from, size);
+}
+
+/* A thread has a bucket of sleepers: pthread park backend only. */
+void __wrap_ilk__native_condition_signal(ilk__native_condition *condition) {
+    come_by(&at_signal);
+    __real_ilk__native_condition_signal(condition);
+}
+
+/* ---- Children ---- */
+
+static void expect_exit(pid_t child, int code) {
+    int status;
+    check(child > 0);
+    check_equal(waitpid(child, &status, 0), child);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != code) {
+        fprintf(stderr, "the child ended with status %#x\n", (unsigned)status);
+        check_failed(__FILE__, __LINE__, "the child ends as it should");
+    }
+}
+
+/* The child's side begins: true in it. */
+static bool is_child(pid_t pid) {
+    if (pid == 0) {
+        signal(SIGABRT, SIG_DFL); /* cmocka's handler would go on with the next test */
+        alarm(LONGEST);
+    }
+    return pid == 0;
+}
+
+/* Forks a child that can take `lock` for writing. */
+static void fork_a_writer(void *context) {
+    ilk_rwlock *lock = context;
+    pid_t child = fork();
+    if (is_child(child)) {
+        ilk_rwlock_write_lock(lock);
+        ilk_rwlock_write_unlock(lock);
+        _exit(7);
+    }
+    expect_exit(child, 7);
+}
+
+/* ---- The table of slots ---- */
+
+static uint32_t block_count(void) {
+    return ilk_atomic_load(&ilk__slot_table.block_count, memory_order_relaxed);
+}
+
+/* A lock with readers in all blocks of the first chunk: the next thread that reads makes a new chunk. */
+struct full_table {
+    ilk_rwlock lock;
+    struct actor readers[ILK__CHUNK_BLOCKS];
+    int count;
+};
+
+static void fill_table(struct full_table *table) {
+    memset(table, 0, sizeof *table);
+    move_to_slots(&table->lock);
+    while (block_count() < ILK__CHUNK_BLOCKS) {
+        actor_enter(&table->readers[table->count++], &table->lock, READ);
+    }
+    check_equal(table->count, ILK__CHUNK_BLOCKS - 1); /* and this thread's */
+}
+
+static void empty_table(struct full_table *table) {
+    while (table->count > 0) {
+        actor_leave(&table->readers[--table->count]);
+    }
+    check_free_and_destroy(&table->lock);
+}
+
+/*  the thread that reads first            its signal handler
+ *    has no block, and there is none free
+ *    makes a chunk
+ *                                           fork: does not wait for it
+ *    goes on */
+static void a_thread_that_adds_to_the_table_may_fork(void **state) {
+    (void)state;
+    need_children();
+    static struct full_table table;
+    fill_table(&table);
+    set(&at_pages, fork_a_writer, &table.lock);
+    struct actor reader;
+    actor_enter(&reader, &table.lock, READ);
+    check(was_passed(&at_pages));
+    check_equal(block_count(), ILK__CHUNK_BLOCKS + 1);
+    actor_leave(&reader);
+    empty_table(&table);
+}
+
+static void stop_until_forked(void *context) {
+    struct stage *forked = context; /* 1: stopped here, 2: the other thread has forked */
+    stage_reach(forked, 1);
+    stage_await(forked, 2);
+}
+
+/*  a thread that reads first     another
+ *    makes a chunk
+ *                                  fork: does not wait for it, so that it may be of real-time priority and
+ *                                  keep it off the core
+ *    goes on */
+static void fork_does_not_wait_for_a_thread_that_adds_to_the_table(void **state) {
+    (void)state;
+    need_children();
+    static struct full_table table;
+    fill_table(&table);
+    struct stage forked = STAGE_INIT;
+    set(&at_pages, stop_until_forked, &forked);
+    struct actor reader;
+    actor_start(&reader, &table.lock, READ, NULL);
+    stage_await(&forked, 1);
+    fork_a_writer(&table.lock);
+    stage_reach(&forked, 2);
+    actor_await_inside(&reader);
+    actor_leave(&reader);
+    empty_table(&table);
+}
+
+/* Two threads make the same chunk: one of the two goes back. */
+struct beside {
+    struct full_table *table;
+    struct actor reader;
+};
+
+static void read_beside(void *context) {
+    struct beside *beside = context;
+    actor_enter(&beside->reader, &beside->table->lock, READ);
+}
+
+static void two_threads_may_add_the_same_chunk(void **state) {
+    (void)state;
+    alarm(LONGEST);
+    static struct full_table table;
+    fill_table(&table);
+    struct beside beside = {.table = &table};
+    set(&at_pages, read_beside, &beside);
+    struct actor reader;
+    actor_enter(&reader, &table.lock, READ);
+    check(was_passed(&at_pages));
+    check_equal(block_count(), ILK__CHUNK_BLOCKS + 2);
+    for (int both = 0; both < 2; both++) {
+        check(!ilk_rwlock_try_write_lock(&table.lock));
+        actor_leave(both == 0 ? &reader : &beside.reader);
+    }
+    empty_table(&table);
+}
+
+/* ---- A block on its way to its thread ---- */
+
+static ILK_ATOMIC(int) forked_by_handler;
+static bool in_child;
+
+static void fork_in_handler(int signal) {
+    (void)signal;
+    pid_t child = fork();
+    if (is_child(child)) {
+        in_child = true;
+        return; /* the child goes on with what the signal has interrupted */
+    }
+    expect_exit(child, 7);
+    ilk_atomic_fetch_add(&forked_by_handler, 1, memory_order_relaxed);
+}
+
+static void raise_signal(void *context) {
+    (void)context;
+    raise(SIGUSR1);
+}
+
+static unsigned blocks_that_hold(const ilk_rwlock *lock) {
+    unsigned count = 0;
+    for (uint32_t index = 0; index < block_count(); index++) {
+        uint64_t seen = ilk__slot_look(&ilk__slot_table.chunks.blocks[index], ilk__rwlock_slot_number(lock));
+        count += ilk__slot_names(seen, lock) ? 1 : 0;
+    }
+    return count;
+}
+
+static void read_where_a_signal_comes(void *context) {
+    ilk_rwlock *lock = context;
+    set(&at_exit_hook, raise_signal, NULL);
+    ilk_rwlock_read_lock(lock);
+    check(was_passed(&at_exit_hook));
+    if (in_child) {
+        struct actor readers[2]; /* one takes the first thread's block, which is nobody's here */
+        for (int i = 0; i < 2; i++) {
+            actor_enter(&readers[i], lock, READ);
+        }
+        int answer = blocks_that_hold(lock) == 3 ? 7 : 3; /* each in a block of its own */
+        for (int i = 0; i < 2; i++) {
+            actor_leave(&readers[i]);
+        }
+        answer = ilk_rwlock_try_write_lock(lock) ? 4 : answer;
+        ilk_rwlock_read_unlock(lock);
+        answer = ilk_rwlock_try_write_lock(lock) ? answer : 5;
+        _exit(answer);
+    }
+    ilk_rwlock_read_unlock(lock);
+}
+
+/*  the thread that reads first            its signal handler
+ *    takes a free block
+ *                                           fork; in the child, returns
+ *    child: goes on to read in that block, which must not be anybody else's */
+static void a_child_that_goes_on_reading_has_its_block_to_itself(void **state) {
+    (void)state;
+    need_children();
+    const struct sigaction action = {.sa_handler = fork_in_handler};
+    check_equal(sigaction(SIGUSR1, &action, NULL), 0);
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    move_to_slots(&lock);
+    struct thread thread;
+    thread_start(&thread, read_where_a_signal_comes, &lock);
+    thread_join(&thread);
+    check_equal(ilk_atomic_load(&forked_by_handler, memory_order_relaxed), 1);
+    check_free_and_destroy(&lock);
+}
+
+static ilk_rwlock read_by_handler = ILK_RWLOCK_INIT;
+
+static void read_in_handler(int signal) {
+    (void)signal;
+    ilk_rwlock_read_lock(&read_by_handler);
+    check(is_in_a_slot(&read_by_handler));
+    ilk_rwlock_read_unlock(&read_by_handler);
+}
+
+static void read_beside_a_handler(void *context) {
+    const uint32_t before = block_count();
+    read_where_a_signal_comes(context);
+    check_equal(block_count(), before + 1); /* one for both */
+}
+
+/* A handler that comes while its thread takes its block reads as any other does. */
+static void a_handler_may_read_while_the_thread_takes_its_block(void **state) {
+    (void)state;
+    alarm(LONGEST);
+    const struct sigaction action = {.sa_handler = read_in_handler};
+    check_equal(sigaction(SIGUSR1, &action, NULL), 0);
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    move_to_slots(&lock);
+    move_to_slots(&read_by_handler);
+    struct thread thread;
+    thread_start(&thread, read_beside_a_handler, &lock);
+    thread_join(&thread);
+    check_free_and_destroy(&lock);
+    check_free_and_destroy(&read_by_handler);
+}
+
+/* ---- Names ---- */
+
+static ILK_ATOMIC(int) fork_begins, fork_is_over;
+
+/* Asleep, and not only in a short call of futex(2). */
+static bool stays_asleep(const struct thread *thread) {
+    for (int times = 0; times < 50; times++) {
+        if (!thread_sleeps(thread)) {
+            return false;
+        }
+        sched_yield();
+    }
+    return true;
+}
+
+static void stop_until_the_other_sleeps_or_has_forked(void *context) {
+    struct thread *other = context;
+    while (ilk_atomic_load(&fork_begins, memory_order_acquire) == 0) {
+        sched_yield();
+    }
+    while (ilk_atomic_load(&fork_is_over, memory_order_acquire) == 0 && !stays_asleep(other)) {
+        sched_yield();
+    }
+}
+
+struct naming {
+    ilk_semaphore *object;
+    struct stage progress; /* 1: the names are about to be taken */
+};
+
+static void give_name(void *context) {
+    struct naming *naming = context;
+    stage_reach(&naming->progress, 1);
+    check_equal(ilk_set_name(naming->object, "named by another thread"), ILK_OK);
+}
+
+static void fork_and_destroy(void *context) {
+    ilk_semaphore *object = context;
+    while (!was_passed(&at_copy)) {
+        sched_yield();
+    }
+    ilk_atomic_store(&fork_begins, 1, memory_order_release);
+    pid_t child = fork();
+    ilk_atomic_store(&fork_is_over, 1, memory_order_release);
+    if (is_child(child)) {
+        char name[ILK_NAME_SIZE];
+        bool has_name = ilk_get_name(object, name, sizeof name);
+        ilk_semaphore_destroy(object);
+        _exit(has_name && strcmp(name, "named by another thread") == 0 ? 7 : 3);
+    }
+    expect_exit(child, 7);
+}
+
+/*  a thread that names an object     another
+ *    has the list of names
+ *                                      fork
+ *    goes on
+ *                                      child: asks for the name, and destroys the object */
+static void a_child_can_use_the_names_that_another_thread_was_writing(void **state) {
+    (void)state;
+    need_children();
+    ilk_semaphore object;
+    ilk_semaphore_init(&object, 1);
+    struct thread forker, namer;
+    struct naming naming = {.object = &object, .progress = STAGE_INIT};
+    check_equal(ilk_set_name(&object, "named before"), ILK_OK); /* another name is written in the list */
+    set(&at_copy, stop_until_the_other_sleeps_or_has_forked, &forker);
+    thread_start(&forker, fork_and_destroy, &object);
+    thread_start(&namer, give_name, &naming);
+    thread_join(&namer);
+    thread_join(&forker);
+    ilk_semaphore_destroy(&object);
+}
+
+static void fork_in_handler_and_use_names(int signal) {
+    (void)signal;
+    pid_t child = fork();
+    if (is_child(child)) {
+        _exit(7);
+    }
+    expect_exit(child, 7);
+    ilk_atomic_fetch_add(&forked_by_handler, 1, memory_order_relaxed);
+}
+
+static void a_handler_that_interrupts_naming_may_fork(void **state) {
+    (void)state;
+    need_children();
+    const struct sigaction action = {.sa_handler = fork_in_handler_and_use_names};
+    check_equal(sigaction(SIGUSR1, &action, NULL), 0);
+    int object = 0;
+    check_equal(ilk_set_name(&object, "named before"), ILK_OK);
+    set(&at_copy, raise_signal, NULL);
+    check_equal(ilk_set_name(&object, "named"), ILK_OK);
+    check(was_passed(&at_copy));
+    check_equal(ilk_atomic_load(&forked_by_handler, memory_order_relaxed), 1);
+    check_equal(ilk_set_name(&object, NULL), ILK_OK);
+}
+
+/* Fork handlers of a program may run while the library has its list of names for fork: those that were
+ * registered before the library was loaded. */
+static int named_by_handlers;
+static bool handlers_name;
+
+static void name_in_fork_handler(void) {
+    if (!handlers_name) {
+        return;
+    }
+    char name[ILK_NAME_SIZE];
+    check_equal(ilk_set_name(&named_by_handlers, "fork"), ILK_OK);
+    check(ilk_get_name(&named_by_handlers, name, sizeof name));
+    check_equal(ilk_set_name(&named_by_handlers, NULL), ILK_OK);
+}
+
+/* Before the library's own constructors. */
+__attribute__((constructor(101))) static void watch_fork_early(void) {
+    (void)pthread_atfork(name_in_fork_handler, name_in_fork_handler, name_in_fork_handler);
+}
+
+static void fork_handlers_of_any_age_may_use_names(void **state) {
+    (void)state;
+    need_children();
+    (void)pthread_atfork(name_in_fork_handler, name_in_fork_handler, name_in_fork_handler);
+    handlers_name = true;
+    fflush(NULL);
+    pid_t child = fork();
+    if (is_child(child)) {
+        _exit(7);
+    }
+    expect_exit(child, 7);
+}
+
+/* ---- Mutexes ---- */
+
+static const bool kinds[] = {false, true}; /* without and with priority inheritance */
+
+static void lock_and_unlock(void *context) {
+    ilk_mutex *mutex = context;
+    ilk_mutex_lock(mutex);
+    ilk_mutex_unlock(mutex);
+}
+
+/* The child gives up what the parent's thread had locked, also with a thread of its own that waits. */
+static int give_up_in_child(ilk_mutex *mutex, bool with_waiter) {
+    struct thread waiter;
+    if (with_waiter) {
+        thread_start(&waiter, lock_and_unlock, mutex);
+        thread_await_sleep(&waiter);
+        if (ilk_mutex_try_lock(mutex)) {
+            return 3;
+        }
+    }
+    ilk_mutex_unlock(mutex);
+    if (with_waiter) {
+        thread_join(&waiter);
+    }
+    for (int times = 0; times < 2; times++) { /* free and as good as new */
+        if (!ilk_mutex_try_lock(mutex)) {
+            return 4;
+        }
+        thread_start(&waiter, lock_and_unlock, mutex);
+        thread_await_sleep(&waiter);
+        ilk_mutex_unlock(mutex);
+        thread_join(&waiter);
+    }
+    return 7;
+}
+
+static void a_child_gives_up_the_mutexes_of_the_thread_that_forked(void **state) {
+    (void)state;
+    need_children();
+    for (int round = 0; round < 8; round++) {
+        ilk_mutex mutex;
+        ilk_mutex_init(&mutex, kinds[round % 2]);
+        const bool waiter_in_parent = round / 2 % 2 == 0, waiter_in_child = round / 4 == 0;
+        struct thread waiter;
+        ilk_mutex_lock(&mutex);
+        if (waiter_in_parent) {
+            thread_start(&waiter, lock_and_unlock, &mutex);
+            thread_await_sleep(&waiter);
+        }
+        fflush(NULL);
+        pid_t child = fork();
+        if (is_child(child)) {
+            _exit(give_up_in_child(&mutex, waiter_in_child));
+        }
+        expect_exit(child, 7);
+        ilk_mutex_unlock(&mutex);
+        if (waiter_in_parent) {
+            thread_join(&waiter);
+        }
+        check(ilk_mutex_try_lock(&mutex));
+        ilk_mutex_unlock(&mutex);
+    }
+}
+
+/* As daemons do it. */
+static void a_mutex_may_be_held_through_several_forks(void **state) {
+    (void)state;
+    need_children();
+    for (int kind = 0; kind < 2; kind++) {
+        ilk_mutex mutex, later;
+        ilk_mutex_init(&mutex, kinds[kind]);
+        ilk_mutex_init(&later, kinds[kind]);
+        ilk_mutex_lock(&mutex);
+        fflush(NULL);
+        pid_t child = fork();
+        if (is_child(child)) {
+            ilk_mutex_lock(&later);
+            for (int generation = 1; generation < ILK_MUTEX_FORKS; generation++) {
+                pid_t next = fork();
+                if (!is_child(next)) {
+                    expect_exit(next, 7);
+                    _exit(7);
+                }
+            }
+            ilk_mutex_unlock(&later);
+            _exit(give_up_in_child(&mutex, true));
+        }
+        expect_exit(child, 7);
+        ilk_mutex_unlock(&mutex);
+    }
+}
+
+static void wait_in_child_until_late(void *context) {
+    ilk_mutex *mutex = context;
+    check_equal(ilk_mutex_lock_until(mutex, ilk_deadline_in_ns(20000000)), ILK_TIMEDOUT);
+}
+
+static void a_wait_in_the_child_for_what_the_thread_that_forked_holds_has_its_limit(void **state) {
+    (void)state;
+    need_children();
+    for (int kind = 0; kind < 2; kind++) {
+        ilk_mutex mutex;
+        ilk_mutex_init(&mutex, kinds[kind]);
+        ilk_mutex_lock(&mutex);
+        fflush(NULL);
+        pid_t child = fork();
+        if (is_child(child)) {
+            struct thread waiter;
+            thread_start(&waiter, wait_in_child_until_late, &mutex);
+            thread_join(&waiter);
+            _exit(give_up_in_child(&mutex, true));
+        }
+        expect_exit(child, 7);
+        ilk_mutex_unlock(&mutex);
+    }
+}
+
+static void unlock(void *context) {
+    ilk_mutex_unlock(context);
+}
+
+static void lock_again_in_child(void *context) {
+    ilk_mutex *mutex = context;
+    ilk_mutex_lock(mutex);
+    pid_t child = fork();
+    if (is_child(child)) {
+        ilk_mutex_lock(mutex);
+        _exit(0);
+    }
+    int status;
+    check_equal(waitpid(child, &status, 0), child);
+    if (WIFSIGNALED(status)) {
+        raise(WTERMSIG(status));
+    }
+}
+
+static void unlock_on_another_thread_of_the_child(void *context) {
+    ilk_mutex *mutex = context;
+    ilk_mutex_lock(mutex);
+    pid_t child = fork();
+    if (is_child(child)) {
+        struct thread thread;
+        thread_start(&thread, unlock, mutex);
+        thread_join(&thread);
+        _exit(0);
+    }
+    int status;
+    check_equal(waitpid(child, &status, 0), child);
+    if (WIFSIGNALED(status)) {
+        raise(WTERMSIG(status));
+    }
+}
+
+/* The thread that forked owns it, in the child too, and nobody else does. */
+static void misuse_of_a_mutex_is_reported_in_the_child(void **state) {
+    (void)state;
+    need_children();
+    for (int kind = 0; kind < 2; kind++) {
+        ilk_mutex mutex;
+        ilk_mutex_init(&mutex, kinds[kind]);
+        expect_misuse(lock_again_in_child, &mutex, "ilk_mutex_lock", "locked again by its owner");
+        ilk_mutex_init(&mutex, kinds[kind]);
+        expect_misuse(unlock_on_another_thread_of_the_child, &mutex, "ilk_mutex_unlock", "does not own it");
+    }
+}
+
+static ilk_mutex guarded_by_handlers;
+
+static void lock_for_fork(void) {
+    ilk_mutex_lock(&guarded_by_handlers);
+}
+
+static void unlock_after_fork(void) {
+    ilk_mutex_unlock(&guarded_by_handlers);
+}
+
+static void use_mutex_on(void *context) {
+    struct stage *stop = context;
+    while (stage_now(stop) == 0) {
+        lock_and_unlock(&guarded_by_handlers);
+    }
+}
+
+/* The usual pattern: locked before, given up on both sides; beside threads that use it all the time. */
+static void fork_handlers_may_hold_a_mutex_over_the_fork(void **state) {
+    (void)state;
+    need_children();
+    for (int kind = 0; kind < 2; kind++) {
+        ilk_mutex_init(&guarded_by_handlers, kinds[kind]);
+        if (kind == 0) {
+            check_equal(pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork), 0);
+        }
+        struct stage stop = STAGE_INIT;
+        struct thread users[2];
+        for (int i = 0; i < 2; i++) {
+            thread_start(&users[i], use_mutex_on, &stop);
+        }
+        for (int round = 0; round < 20; round++) {
+            fflush(NULL);
+            pid_t child = fork();
+            if (is_child(child)) {
+                struct thread thread;
+                thread_start(&thread, lock_and_unlock, &guarded_by_handlers);
+                thread_join(&thread);
+                lock_and_unlock(&guarded_by_handlers);
+                _exit(7);
+            }
+            expect_exit(child, 7);
+        }
+        stage_reach(&stop, 1);
+        for (int i = 0; i < 2; i++) {
+            thread_join(&users[i]);
+        }
+    }
+}
+
+/* ---- Sleepers ---- */
+
+static ILK_ATOMIC(uint32_t) slept_on;
+
+static void sleep_once(void *context) {
+    (void)context;
+    while (ilk_atomic_load(&slept_on, memory_order_acquire) == 0) {
+        (void)ilk_park_wait(&slept_on, 0, ILK_FOREVER);
+    }
+}
+
+static void wake_sleepers(void *context) {
+    (void)context;
+    ilk_atomic_store(&slept_on, 1, memory_order_release);
+    ilk_park_wake(&slept_on, ILK_PARK_ALL);
+}
+
+/*  two sleepers    one that wakes them       another
+ *    sleep
+ *                    has the list of sleepers
+ *                                              fork
+ *                                              child: sleeps and wakes one, by the same list */
+static void a_child_can_sleep_where_another_thread_was_waking(void **state) {
+    (void)state;
+    need_children();
+#if ILK__PARK_FUTEX
+    print_message("skipped: the kernel keeps the sleepers; the pthread park backend runs this\n");
+    skip();
+#endif
+    struct stage forked = STAGE_INIT;
+    struct thread sleepers[2], waker;
+    for (int i = 0; i < 2; i++) {
+        thread_start(&sleepers[i], sleep_once, NULL);
+        thread_await_sleep(&sleepers[i]);
+    }
+    set(&at_signal, stop_until_forked, &forked);
+    thread_start(&waker, wake_sleepers, NULL);
+    stage_await(&forked, 1);
+    pid_t child = fork();
+    if (is_child(child)) {
+        struct thread another;
+        ilk_atomic_store(&slept_on, 0, memory_order_release);
+        thread_start(&another, sleep_once, NULL);
+        thread_await_sleep(&another);
+        ilk_atomic_store(&slept_on, 1, memory_order_release);
+        ilk_park_wake(&slept_on, 1); /* the parent's sleepers, who are not here, are not in the way */
+        thread_join(&another);
+        _exit(ilk_park_wait(&slept_on, 1, ilk_now_ns()) == ILK_TIMEDOUT ? 7 : 3);
+    }
+    stage_reach(&forked, 2);
+    expect_exit(child, 7);
+    thread_join(&waker);
+    for (int i = 0; i < 2; i++) {
+        thread_join(&sleepers[i]);
+    }
+}
+
+/* ---- Other objects ---- */
+
+/* A lock that the forking thread holds for writing while others wait has their places in line, which are
+ * nobody's in the child: there it begins anew. */
+static void a_child_initialises_anew_what_its_thread_held(void **state) {
+    (void)state;
+    need_children();
+    for (int slots = 0; slots < 2; slots++) {
+        ilk_rwlock lock = ILK_RWLOCK_INIT;
+        if (slots != 0) {
+            move_to_slots(&lock);
+        }
+        ilk_rwlock_write_lock(&lock);
+        struct actor writer, reader;
+        actor_queue(&writer, &lock, WRITE, NULL);
+        actor_queue(&reader, &lock, READ, NULL);
+        fflush(NULL);
+        pid_t child = fork();
+        if (is_child(child)) {
+            ilk_rwlock_init(&lock);
+            struct actor again;
+            actor_enter(&again, &lock, WRITE);
+            actor_leave(&again);
+            check_free_and_destroy(&lock);
+            _exit(7);
+        }
+        expect_exit(child, 7);
+        ilk_rwlock_write_unlock(&lock);
+        actor_await_inside(&reader);
+        actor_leave(&reader);
+        actor_await_inside(&writer);
+        actor_leave(&writer);
+        check_free_and_destroy(&lock);
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_thread_that_adds_to_the_table_may_fork),
+    cmocka_unit_test(fork_does_not_wait_for_a_thread_that_adds_to_the_table),
+    cmocka_unit_test(two_threads_may_add_the_same_chunk),
+    cmocka_unit_test(a_child_that_goes_on_reading_has_its_block_to_itself),
+    cmocka_unit_test(a_handler_may_read_while_the_thread_takes_its_block),
+    cmocka_unit_test(a_child_can_use_the_names_that_another_thread_was_writing),
+    cmocka_unit_test(a_handler_that_interrupts_naming_may_fork),
+    cmocka_unit_test(fork_handlers_of_any_age_may_use_names),
+    cmocka_unit_test(a_child_gives_up_the_mutexes_of_the_thread_that_forked),
+    cmocka_unit_test(a_mutex_may_be_held_through_several_forks),
+    cmocka_unit_test(a_wait_in_the_child_for_what_the_thread_that_forked_holds_has_its_limit),
+    cmocka_unit_test(misuse_of_a_mutex_is_reported_in_the_child),
+    cmocka_unit_test(fork_handlers_may_hold_a_mutex_over_the_fork),
+    cmocka_unit_test(a_child_can_sleep_where_another_thread_was_waking),
+    cmocka_unit_test(a_child_initialises_anew_what_its_thread_held),
+};
+
+TEST_MAIN(tests)

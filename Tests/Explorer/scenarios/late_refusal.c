@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * membarrier refused after it was granted (a sandbox that the process enters): the heavy side of the
+ * asymmetric fence changes from the one form to the other beside light sides that have not heard of it. The
+ * locks' slots have theirs among the scenarios of rwlock_slots.c ("refused" from a regime with membarrier).
+ */
+#include "../explorer.h"
+#include <interlock/inline/fence.h>
+#include <interlock/mpmc.h>
+#include <interlock/spsc.h>
+
+/* ---- The fence by itself ---- */
+
+static struct {
+    ILK_ATOMIC(uint32_t) light[2], heavy[2];
+    uint32_t light_saw[2], heavy_saw[2];
+    ilk_spsc *one;
+    ilk_mpmc *many;
+} s;
+
+static void start(void) {
+    ilk__membarrier_works = true;
+    for (unsigned side = 0; side < 2; side++) {
+        s.light[side] = s.heavy[side] = 0;
+        s.light_saw[side] = s.heavy_saw[side] = 9;
+    }
+}
+
+/* Twice, each time against a heavy side of its own: the second may come when the first has left. */
+static void be_light(void) {
+    for (unsigned side = 0; side < 2; side++) {
+        ilk_atomic_store(&s.light[side], 1, memory_order_relaxed);
+        ilk__fence_light();
+        s.light_saw[side] = ilk_atomic_load(&s.heavy[side], memory_order_relaxed);
+    }
+}
+
+static void be_heavy(unsigned side) {
+    ilk_atomic_store(&s.heavy[side], 1, memory_order_relaxed);
+    ilk__fence_heavy();
+    s.heavy_saw[side] = ilk_atomic_load(&s.light[side], memory_order_relaxed);
+}
+
+static void be_heavy_first(void) {
+    be_heavy(0);
+}
+
+static void be_heavy_second(void) {
+    be_heavy(1);
+}
+
+static void be_heavy_twice(void) {
+    be_heavy(0);
+    be_heavy(1);
+}
+
+static void check_fences(void) {
+    for (unsigned side = 0; side < 2; side++) {
+        ex_expect(s.light_saw[side] != 0 || s.heavy_saw[side] != 0, "pair %u missed each other", side);
+    }
+    ex_assert(!ilk__membarrier_works);
+}
+
+EX_SCENARIO(one_heavy){
+    .name = "fence-late-refusal-one-heavy",
+    .claim = "a light and a heavy side do not both miss the other, while the form of the fence changes",
+    .setup = start,
+    .threads = {be_light, be_heavy_twice},
+    .titles = {"light", "heavy"},
+    .check = check_fences,
+    .refuse_membarrier = true,
+};
+EX_SCENARIO(two_heavy){
+    .name = "fence-late-refusal-two-heavy",
+    .claim = "nor if a second heavy side comes while the first changes it",
+    .setup = start,
+    .threads = {be_light, be_heavy_first, be_heavy_second},
+    .titles = {"light", "heavy", "heavy"},
+    .check = check_fences,
+    .refuse_membarrier = true,
+};
+
+/* ---- Rings ---- */
+
+static void start_rings(void) {
+    start();
+    ex_assert(ilk_spsc_create(&s.one, 1, sizeof(uint64_t)) == ILK_OK);
+    ex_assert(ilk_mpmc_create(&s.many, 1, sizeof(uint64_t)) == ILK_OK);
+}
+
+static void end_rings(void) {
+    ilk_spsc_destroy(s.one);
+    ilk_mpmc_destroy(s.many);
+}
+
+static void push_one(void) {
+    for (uint64_t element = 1; element <= 2; element++) {
+        ex_assert(ilk_spsc_push_until(s.one, &element, sizeof element, ILK_FOREVER) == ILK_OK);
+    }
+}
+
+static void pop_one(void) {
+    for (uint64_t expected = 1; expected <= 2; expected++) {
+        uint64_t element;
+        ex_assert(ilk_spsc_pop_until(s.one, &element, sizeof element, ILK_FOREVER) == ILK_OK);
+        ex_assert(element == expected);
+    }
+}
+
+static void push_many(void) {
+    for (uint64_t element = 1; element <= 2; element++) {
+        ex_assert(ilk_mpmc_push_until(s.many, &element, sizeof element, ILK_FOREVER) == ILK_OK);
+    }
+}
+
+static void pop_many(void) {
+    uint64_t element;
+    ex_assert(ilk_mpmc_pop_until(s.many, &element, sizeof element, ILK_FOREVER) == ILK_OK);
+}
+
+static void pop_many_twice(void) {
+    pop_many();
+    pop_many();
+}
+
+EX_SCENARIO(one){
+    .name = "spsc-late-refusal",
+    .claim = "both sides wake the other",
+    .setup = start_rings,
+    .threads = {push_one, pop_one},
+    .titles = {"producer", "consumer"},
+    .check = end_rings,
+    .refuse_membarrier = true,
+};
+EX_SCENARIO(many){
+    .name = "mpmc-late-refusal",
+    .claim = "both sides wake the other",
+    .setup = start_rings,
+    .threads = {push_many, pop_many_twice},
+    .titles = {"producer", "consumer"},
+    .check = end_rings,
+    .refuse_membarrier = true,
+};
+EX_SCENARIO(many_three){
+    .name = "mpmc-late-refusal-two-consumers",
+    .claim = "both sides wake the other",
+    .setup = start_rings,
+    .threads = {push_many, pop_many, pop_many},
+    .titles = {"producer", "consumer", "consumer"},
+    .check = end_rings,
+    .refuse_membarrier = true,
+};

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A system that makes no further thread. Each test runs in a child that forbids itself threads; one that then waited
+// for a thread that never came is ended by an alarm.
+
+#if os(Linux)
+import Foundation
+import Testing
+
+@testable import Interlock
+
+@Suite(.timeLimit(.minutes(2))) struct ThreadRefusalTests {
+    @Test(arguments: [0, 1]) func concurrentMapGoesOnWithTheThreadsThereAre(spare: Int) async {
+        await #expect(processExitsWith: .success) { [spare] in
+            alarm(20)
+            refuseThreads(spare: spare)
+            func squares() -> [Int] { (0..<100).concurrentMap(maxConcurrency: 4) { $0 * $0 } }
+            exit(squares() == (0..<100).map { $0 * $0 } ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
+    }
+
+    // With one thread of three there, its closure does not begin either: it may wait for the others.
+    @Test(arguments: [0, 1]) func aConcurrentBlockOperationFailsBeforeAnyClosureRuns(spare: Int) async {
+        await #expect(processExitsWith: .success) { [spare] in
+            alarm(20)
+            let ran = Counter()
+            let operation = ConcurrentBlockOperation<Int>(name: "blocks")
+            for _ in 0..<3 { operation.addBlock { ran.increment() } }
+            refuseThreads(spare: spare)
+            operation.start()
+            guard case .failure(let error) = operation.result, ran.value == 0 else { exit(EXIT_FAILURE) }
+            exit("\(error)".contains("thread") ? EXIT_SUCCESS : 2)
+        }
+    }
+
+    // holder        task
+    // has the mutex
+    //               finds it taken, has no thread to wait for it: waits itself
+    // lets go
+    //               has it
+    @Test func aTaskGetsTheInheritingMutexWithoutAThread() async {
+        await #expect(processExitsWith: .success) {
+            final class Shared: Sendable { let mutex = PriorityInheritingMutex(1) }
+            let shared = Shared()
+            let (held, end) = (Event(), Event())
+            let holder = TestThread {
+                shared.mutex.withLock { _ in
+                    held.happen()
+                    end.wait()
+                }
+            }
+            held.wait()
+            // The runtime's timers and workers have their threads from here on.
+            try await Task.sleep(for: .milliseconds(1))
+            alarm(20)
+            refuseThreads()
+            guard try await shared.mutex.withLock(timeout: .milliseconds(20), { $0 }) == nil else { exit(1) }
+            let (begun, other) = (Counter(), Counter())
+            let cancelled = Task {
+                begun.increment()
+                try await shared.mutex.withLock { _ in _ = other.increment() }
+            }
+            guard await eventuallySuspending({ begun.value == 1 }) else { exit(2) }
+            cancelled.cancel()
+            guard case .failure(is CancellationError) = await cancelled.result else { exit(3) }
+            let task = Task { try await shared.mutex.withLock { value in value + 1 } }
+            end.happen()
+            guard try await task.value == 2, other.value == 0 else { exit(4) }
+            holder.join()
+            exit(EXIT_SUCCESS)
+        }
+    }
+}
+#endif

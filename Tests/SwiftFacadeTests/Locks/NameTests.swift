@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What reports call an object: by its address, and by the name that it was given in Swift.
+
+import CInterlock
+import Testing
+
+@testable import Interlock
+
+@Suite struct NameTests {
+    @Test func objectsAnswerWithTheNameThatTheyWereMadeWith() {
+        #expect(ReadWriteLock(1, name: "rates").name == "rates")
+        #expect(ReadWriteLock<Void>(name: "elsewhere").name == "elsewhere")
+        #expect(SharedReadWriteLock(1, name: "visits").name == "visits")
+        #expect(FIFOSemaphore(permits: 1, name: "downloads").name == "downloads")
+        #expect(Latch(count: 1, name: "ready").name == "ready")
+        #expect(ThreadBarrier(parties: 2, name: "step").name == "step")
+        #expect(PriorityInheritingMutex(1, name: "levels").name == "levels")
+
+        #expect(ReadWriteLock(1).name == nil)
+        #expect(SharedReadWriteLock(1).name == nil)
+        #expect(FIFOSemaphore(permits: 1).name == nil)
+        #expect(Latch(count: 1).name == nil)
+        #expect(ThreadBarrier(parties: 2).name == nil)
+        #expect(PriorityInheritingMutex(1).name == nil)
+        #expect(
+            ReadWriteLock(1, name: String(repeating: "long", count: 30)).name?.utf8.count == 63,
+            "as much as C keeps"
+        )
+    }
+
+    /// The next object may get the address.
+    @Test func aNameGoesWithItsObject() {
+        func expectForgotten(_ address: UnsafeRawPointer) {
+            #expect(name(of: address) == nil)
+        }
+        var addresses: [UnsafeRawPointer] = []
+        do {
+            let lock = ReadWriteLock(1, name: "gone")
+            let semaphore = FIFOSemaphore(permits: 1, name: "gone")
+            let latch = Latch(count: 1, name: "gone")
+            let mutex = PriorityInheritingMutex(1, name: "gone")
+            addresses.append(UnsafeRawPointer(lock.storage.base))
+            addresses.append(UnsafeRawPointer(mutex.storage.storage.base))
+            for address in addresses { #expect(name(of: address) == "gone") }
+            withExtendedLifetime((semaphore, latch)) {}
+        }
+        for address in addresses { expectForgotten(address) }
+        // Those that keep their address to themselves: an object that is made there afterwards has no name.
+        for _ in 0..<100 {
+            let named = Latch(count: 1, name: "gone")
+            #expect(named.name == "gone")
+        }
+        for _ in 0..<100 { #expect(Latch(count: 1).name == nil && FIFOSemaphore(permits: 1).name == nil) }
+    }
+
+    @Test func reportsOfTheFacadeAndOfTheCoreGiveTheName() async {
+        let facade = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            FIFOSemaphore(permits: 1, name: "downloads").signal(-1)
+        }
+        #expect(facade?.report.contains("interlock: FIFOSemaphore.signal(0x") == true)
+        #expect(facade?.report.contains(" \"downloads\"): -1 permits") == true)
+        let core = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let latch = Latch(count: 0, name: "ready")
+            latch.countDown()
+        }
+        #expect(core?.report.contains(" \"ready\"): ") == true)
+        let lock = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let lock = ReadWriteLock(0, name: "rates")
+            lock.unsafeView.unlockForWriting()
+        }
+        #expect(lock?.report.contains(" \"rates\"): ") == true)
+        let barrier = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = ThreadBarrier(parties: 0, name: "step")
+        }
+        #expect(barrier?.report.contains("interlock: ThreadBarrier.init(\"step\"): 0 parties") == true)
+    }
+
+    /// An object without a name is told by the address that a debugger shows, not by a hash that differs from run to
+    /// run.
+    @Test func anObjectWithoutANameIsToldByItsAddress() {
+        let object = LifetimeCounter()
+        let address = UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque())
+        #expect(misuseName(nil, of: object) == "LifetimeCounter 0x" + String(address, radix: 16))
+        #expect(misuseName("", of: object) == misuseName(nil, of: object))
+        #expect(misuseName("orders", of: object) == "\"orders\"")
+    }
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rings that are closed with an error: the consumers drain them, then the error is thrown, by every verb that waits and
+// by the loops. Nothing pushed with success is lost by it.
+
+import CInterlock
+import Interlock
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct ClosingErrorTests {
+    struct Broken: Error, Equatable { var number = 1 }
+
+    // MARK: The shared ring
+
+    @Test func aSharedRingIsDrainedBeforeItThrows() throws {
+        let ring = try MPMCRing<Int>(capacity: 8)
+        for element in 1...4 { #expect(ring.tryPush(element)) }
+        ring.close(throwing: Broken())
+        #expect(ring.isClosed && ring.offer(5) == .closed(5))
+        #expect(try ring.pop() == 1)
+        #expect(try ring.pop(timeout: .zero) == .popped(2))
+        #expect(try ring.pop(until: .now) == .popped(3))
+        #expect(ring.tryPop() == 4)
+        // To everybody who asks, and as often.
+        for _ in 0..<2 {
+            #expect(throws: Broken()) { try ring.pop() }
+            #expect(throws: Broken()) { try ring.pop(timeout: .zero) }
+            #expect(throws: Broken()) { try ring.pop(until: .now) }
+            #expect(ring.tryPop() == nil)
+        }
+        #expect(ring.closingError as? Broken == Broken())
+    }
+
+    @Test func tasksDrainASharedRingBeforeTheyThrow() async throws {
+        let ring = try MPMCRing<Int>(capacity: 8)
+        for element in 1...4 { #expect(ring.tryPush(element)) }
+        ring.close(throwing: Broken())
+        #expect(try await ring.pop() == 1)
+        #expect(try await ring.pop(timeout: .zero) == .popped(2))
+        var rest: [Int] = []
+        await #expect(throws: Broken()) { for try await element in ring { rest.append(element) } }
+        #expect(rest == [3, 4])
+        await #expect(throws: Broken()) { try await ring.pop() }
+        await #expect(throws: Broken()) { try await ring.pop(timeout: .seconds(30)) }
+        await #expect(throws: Broken()) { try await ring.pop(until: .now.advanced(by: .seconds(30))) }
+    }
+
+    /// Those who wait already are told too: threads, tasks and loops.
+    @Test(arguments: [false, true]) func everybodyWhoWaitsAtASharedRingIsTold(onOwnThread: Bool) async throws
+    {
+        let ring = try MPMCRing<Int>(capacity: 1, resumingOnOwnThread: onOwnThread)
+        let threads = (0..<2).map { _ in
+            TestThread {
+                do { _ = try ring.pop(); Issue.record("ended without an error") } catch {
+                    #expect(error is Broken)
+                }
+            }
+        }
+        let tasks = (0..<2).map { _ in Task { try await ring.pop() } }
+        let loop = Task { for try await _ in ring {} }
+        for _ in 0..<100 { await Task.yield() }
+        ring.close(throwing: Broken())
+        threads.forEach { $0.join() }
+        for task in tasks { await #expect(throws: Broken()) { try await task.value } }
+        await #expect(throws: Broken()) { try await loop.value }
+    }
+
+    @Test func theFirstCloseDecides() throws {
+        let first = try MPMCRing<Int>(capacity: 1)
+        first.close(throwing: Broken(number: 1))
+        first.close(throwing: Broken(number: 2))
+        first.close()
+        #expect(throws: Broken(number: 1)) { try first.pop() }
+        let plain = try MPMCRing<Int>(capacity: 1)
+        plain.close()
+        plain.close(throwing: Broken())
+        #expect(try plain.pop() == nil)
+        #expect(plain.closingError == nil)
+        let byHandle = try MPMCRing<Int>(capacity: 1)
+        ilk_mpmc_close(byHandle.unsafeHandle)
+        byHandle.close(throwing: Broken())
+        #expect(try byHandle.pop() == nil)
+    }
+
+    /// A task that is cancelled ends its loop without an error, also on a ring that is closed with one later.
+    @Test func aCancelledLoopEndsWithoutAnError() async throws {
+        let ring = try MPMCRing<Int>(capacity: 1)
+        let task = Task { for try await _ in ring {} }
+        task.cancel()
+        try await task.value
+        ring.close(throwing: CancellationError())
+        await #expect(throws: CancellationError.self) { for try await _ in ring {} }
+    }
+
+    /// Close races with pushes: what was pushed with success is popped before the error.
+    @Test func aRaceOfClosingAndPushingLosesNothing() async throws {
+        for round in 0..<300 {
+            let ring = try MPMCRing<Int>(capacity: 2)
+            async let pushed = {
+                var pushed = 0
+                while await ring.push(pushed).isPushed { pushed += 1 }
+                return pushed
+            }()
+            async let popped = {
+                var popped = 0
+                do {
+                    while let element = try await ring.pop() {
+                        if element != popped { Issue.record("\(element) for \(popped)") }
+                        popped += 1
+                        if popped == round % 20 + 1 { ring.close(throwing: Broken()) }
+                    }
+                    Issue.record("ended without an error")
+                } catch {
+                    #expect(error is Broken)
+                }
+                return popped
+            }()
+            #expect(await pushed == popped)
+        }
+    }
+
+    // MARK: The split ring
+
+    @Test func aSplitRingIsDrainedBeforeItThrows() throws {
+        try SPSCRing<Int>(capacity: 8).split { (producer, consumer) throws(any Error) -> Void in
+            #expect(producer.tryPush(contentsOf: [1, 2, 3]) == 3)
+            producer.close(throwing: Broken())
+            #expect(producer.offer(4) == .closed(4))
+            // The error stays when the producer goes, which closes the ring once more.
+            _ = consume producer
+            #expect(consumer.closingError is Broken)
+            #expect(try consumer.pop() == 1)
+            #expect(try consumer.pop(timeout: .zero) == .popped(2))
+            #expect(try consumer.pop(until: .now) == .popped(3))
+            for wait in 0..<3 {
+                do {
+                    switch wait {
+                    case 0: _ = try consumer.pop()
+                    case 1: _ = try consumer.pop(timeout: .zero)
+                    default: _ = try consumer.pop(until: .now)
+                    }
+                    Issue.record("did not throw")
+                } catch {
+                    #expect(error is Broken)
+                }
+            }
+            #expect(consumer.tryPop() == nil)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func aTaskDrainsASplitRingBeforeItThrows(onOwnThread: Bool) async throws {
+        let ring = try SPSCRing<Int>(capacity: 2, resumingOnOwnThread: onOwnThread)
+        try await ring.split { (producer, consumer) async throws(any Error) -> Void in
+            var producer = producer
+            var consumer = consumer
+            let sender = Task {
+                for element in 0..<100 where await !producer.push(element).isPushed {
+                    Issue.record("refused")
+                }
+                producer.close(throwing: Broken())
+            }
+            var expected = 0
+            do {
+                while let element = try await consumer.pop() {
+                    #expect(element == expected)
+                    expected += 1
+                }
+                Issue.record("ended without an error")
+            } catch {
+                #expect(error is Broken && expected == 100)
+            }
+            do {
+                _ = try await consumer.pop(timeout: .seconds(30))
+                Issue.record("ended without an error")
+            } catch {
+                #expect(error is Broken)
+            }
+            await sender.value
+        }
+    }
+
+    @Test func aLoopOverASplitRingThrowsAfterTheLastElement() async throws {
+        let (received, error) = try await SPSCRing<Int>(capacity: 4).split { producer, consumer in
+            #expect(producer.tryPush(contentsOf: [1, 2, 3]) == 3)
+            producer.close(throwing: Broken())
+            var received: [Int] = []
+            do {
+                for try await element in consumer.elements() { received.append(element) }
+                return (received, Broken?.none)
+            } catch {
+                return (received, error as? Broken)
+            }
+        }
+        #expect(received == [1, 2, 3] && error == Broken())
+    }
+}

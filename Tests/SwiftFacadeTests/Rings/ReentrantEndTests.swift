@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An end of a split ring on an actor that is re-entered while a verb of the end is suspended. Where the end is a
+// property of the actor, the compiler refuses it (Support/WrongProgramTests). Where it is reached through an object, it
+// cannot: Swift checks exclusive access within one task only. The ring stays right then too, because nobody but the
+// actor ever uses the end.
+
+import Foundation
+import Interlock
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct ReentrantEndTests {
+    static let each = 4_000
+    static let tasks = 4
+
+    /// An end, out of sight of the compiler's checks.
+    private final class Box<End: ~Copyable> {
+        var end: End
+
+        init(_ end: consuming End) { self.end = end }
+    }
+
+    private actor Sender {
+        private let box: Box<SPSCRing<Counted>.Producer>
+        private let counter: LifetimeCounter
+
+        init(_ producer: consuming sending SPSCRing<Counted>.Producer, _ counter: LifetimeCounter) {
+            box = Box(producer)
+            self.counter = counter
+        }
+
+        /// Some senders suspend; the others try, and let the actor go in between.
+        func send(from sender: Int) async {
+            let box = box
+            for value in 0..<each where !box.end.isClosed {
+                let element = Counted(sender * each + value, counter)
+                if sender % 2 == 0 {
+                    if await !box.end.push(element).isPushed { return }
+                } else {
+                    while !box.end.tryPush(element), !box.end.isClosed { await Task.yield() }
+                }
+            }
+        }
+
+        func close() { box.end.close() }
+    }
+
+    private actor Receiver {
+        private let box: Box<SPSCRing<Counted>.Consumer>
+
+        init(_ consumer: consuming sending SPSCRing<Counted>.Consumer) { box = Box(consumer) }
+
+        func receive(by receiver: Int) async -> [Int] {
+            let box = box
+            var mine: [Int] = []
+            if receiver % 2 == 0 {
+                while let element = try? await box.end.pop() { mine.append(element.id) }
+            } else {
+                while !(box.end.isClosed && box.end.count == 0) {
+                    if let element = box.end.tryPop() { mine.append(element.id) } else { await Task.yield() }
+                }
+            }
+            return mine
+        }
+    }
+
+    /// ```
+    /// task 1 on the actor     task 2 on the actor     the other end, a thread
+    /// push: full, suspends
+    ///                         tryPush ...             pops, which ends the suspension
+    /// pushes
+    /// ```
+    @Test func aProducersEndIsUsedByItsActorOnly() async throws {
+        let counter = LifetimeCounter()
+        let received = SafeArray<Int>()
+        try await SPSCRing<Counted>(capacity: 2).split { producer, consumer in
+            let handoff = Handoff(consumer)
+            let thread = TestThread {
+                let consumer = handoff.take()
+                var mine: [Int] = []
+                let limit = ContinuousClock.now + .seconds(120)
+                while mine.count < Self.each * Self.tasks, ContinuousClock.now < limit {
+                    if let element = consumer.tryPop() {
+                        mine.append(element.id)
+                    } else if consumer.isClosed, consumer.count == 0 {
+                        break
+                    } else {
+                        sched_yield()
+                    }
+                }
+                consumer.close()
+                received.append(contentsOf: mine)
+            }
+            let sender = Sender(producer, counter)
+            await withTaskGroup(of: Void.self) { group in
+                for task in 0..<Self.tasks { group.addTask { await sender.send(from: task) } }
+            }
+            await sender.close()
+            thread.join()
+        }
+        #expect(received.sorted() == Array(0..<Self.each * Self.tasks))
+        for sender in 0..<Self.tasks {
+            let theirs = received.filter { $0 / Self.each == sender }
+            #expect(theirs == theirs.sorted())
+        }
+        #expect(counter.living == 0)
+    }
+
+    /// The same at the other end.
+    @Test func aConsumersEndIsUsedByItsActorOnly() async throws {
+        let counter = LifetimeCounter()
+        let received = try await SPSCRing<Counted>(capacity: 2).split { producer, consumer in
+            let handoff = Handoff(producer)
+            let thread = TestThread {
+                let producer = handoff.take()
+                let limit = ContinuousClock.now + .seconds(120)
+                for value in 0..<Self.each * Self.tasks {
+                    let element = Counted(value, counter)
+                    while !producer.tryPush(element) {
+                        guard !producer.isClosed, ContinuousClock.now < limit else { return }
+                        sched_yield()
+                    }
+                }
+                producer.close()
+            }
+            let receiver = Receiver(consumer)
+            let received = await withTaskGroup(of: [Int].self) { group in
+                for task in 0..<Self.tasks { group.addTask { await receiver.receive(by: task) } }
+                var all: [[Int]] = []
+                for await mine in group { all.append(mine) }
+                return all
+            }
+            thread.join()
+            return received
+        }
+        #expect(received.flatMap { $0 }.sorted() == Array(0..<Self.each * Self.tasks))
+        for mine in received { #expect(mine == mine.sorted()) }
+        #expect(counter.living == 0)
+    }
+}
+
+private let each = ReentrantEndTests.each
