@@ -223,6 +223,10 @@ static ilk_status upgrade(struct actor *actor) {
     return ILK_OK;
 }
 
+static ilk_status upgrade_until(struct actor *actor) {
+    return ilk_rwlock_upgrade_until(actor->object, actor->deadline_ns);
+}
+
 static actor_call *const rwlock_calls[4][3] = {
     [READ] = {read_try, read_until, read_wait},
     [WRITE] = {write_try, write_until, write_wait},
@@ -388,13 +392,16 @@ static bool rwlock_downgrade(struct rwlock_model *m, int number) {
     return answers(&m->scene, number, downgrade, 0, ILK_OK);
 }
 
-static bool rwlock_upgrade(struct rwlock_model *m, int number) {
+static bool rwlock_upgrade(struct rwlock_model *m, int number, enum manner manner, uint32_t argument) {
     if (m->holds[number] != UPGRADABLE || m->upgrading == number) {
         return true;
     }
     if (count_of(m->holds, READ) == 0) {
         m->holds[number] = WRITE;
-        return answers(&m->scene, number, upgrade, 0, ILK_OK);
+        return answers(&m->scene, number, manner == LIMITED ? upgrade_until : upgrade, 0, ILK_OK);
+    }
+    if (manner == LIMITED) {
+        return answers(&m->scene, number, upgrade_until, short_limit(argument), ILK_TIMEDOUT);
     }
     m->upgrading = number;
     return waits(&m->scene, number, upgrade);
@@ -431,7 +438,7 @@ static bool rwlock_step(struct rwlock_model *m, struct fuzz_step step) {
     case R_DOWNGRADE:
         return rwlock_downgrade(m, number);
     case R_UPGRADE:
-        return rwlock_upgrade(m, number);
+        return rwlock_upgrade(m, number, manner, rest / 3);
     case R_LATE_WRITER:
         return rwlock_late_writer(m, number, (int)(rest % ACTORS));
     }
