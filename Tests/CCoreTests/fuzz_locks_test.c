@@ -400,6 +400,9 @@ static bool rwlock_upgrade(struct rwlock_model *m, int number, enum manner manne
         m->holds[number] = WRITE;
         return answers(&m->scene, number, manner == LIMITED ? upgrade_until : upgrade, 0, ILK_OK);
     }
+    if (manner == LIMITED && count_of(m->wants, READ) > 0) {
+        return true; /* where readers are in slots it lets those in that wait behind a writer, elsewhere not */
+    }
     if (manner == LIMITED) {
         return answers(&m->scene, number, upgrade_until, short_limit(argument), ILK_TIMEDOUT);
     }
