@@ -10,7 +10,7 @@ set(interlock_threads
     stores_native yield_native)
 set(interlock_diagnostics misuse names status)
 set(interlock_park futex_linux park_futex park_table queue_lock waiter)
-set(interlock_rwlock held queue regime rwlock slots table_copies table_elf.S table_plain)
+set(interlock_rwlock held owned queue regime rwlock slots table_copies table_elf.S table_plain)
 set(interlock_semaphore barrier latch mutex mutex_inherit_linux mutex_inherit_none semaphore)
 set(interlock_ring allocate mpmc spsc)
 

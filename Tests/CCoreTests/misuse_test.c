@@ -5,6 +5,7 @@
  */
 #include "support/rwlock_regime.h"
 #include "support/test.h"
+#include <interlock/inline/owned_rwlock.h>
 #include <interlock/interlock.h>
 #include <stdlib.h>
 #include <string.h>
@@ -260,6 +261,70 @@ static void waiting_for_oneself_is_reported_in_a_checked_build(void **state) {
     print_message("skipped: only a checked build notes what a thread holds (-DINTERLOCK_CHECKED=ON)\n");
     skip();
 #endif
+}
+
+/* The facade's lock, in every build: what the thread holds for writing or upgradable, taken again. */
+static const char *const section = "called from inside a write or upgradable section of the same lock";
+
+static void owned_write_in_write(void *context) {
+    (void)context;
+    static ilk__owned_rwlock owned;
+    ilk__owned_write_lock(&owned, "the call");
+    ilk__owned_write_lock(&owned, "the call");
+}
+static void owned_read_in_write(void *context) {
+    (void)context;
+    static ilk__owned_rwlock owned;
+    ilk__owned_write_lock(&owned, "the call");
+    (void)ilk__owned_read_lock(&owned, "the call");
+}
+static void owned_upgradable_in_write(void *context) {
+    (void)context;
+    static ilk__owned_rwlock owned;
+    ilk__owned_write_lock(&owned, "the call");
+    ilk__owned_upgradable_lock(&owned, "the call");
+}
+static void owned_write_in_upgradable(void *context) {
+    (void)context;
+    static ilk__owned_rwlock owned;
+    ilk__owned_upgradable_lock(&owned, "the call");
+    ilk__owned_write_lock(&owned, "the call");
+}
+static void write_owned(void *context) {
+    ilk__owned_write_lock(context, "another call");
+}
+static void owned_read_in_upgradable_behind_a_writer(void *context) {
+    (void)context;
+    static ilk__owned_rwlock owned;
+    ilk__owned_upgradable_lock(&owned, "the call");
+    on_another_thread(write_owned, &owned);
+    (void)ilk__owned_read_lock(&owned, "the call");
+}
+
+static void taking_an_owned_lock_again_is_reported(void **state) {
+    (void)state;
+    const struct misuse table[] = {
+        {owned_write_in_write, "the call", section},
+        {owned_read_in_write, "the call", section},
+        {owned_upgradable_in_write, "the call", section},
+        {owned_write_in_upgradable, "the call", section},
+        {owned_read_in_upgradable_behind_a_writer, "the call", section},
+    };
+    EXPECT_ALL(table);
+    /* Nobody's after each end, and a read beside one's own upgradable access waits for nobody. */
+    ilk__owned_rwlock owned = {ILK_RWLOCK_INIT, 0};
+    for (int round = 0; round < 2; round++) {
+        ilk__owned_write_lock(&owned, "the call");
+        ilk__owned_write_unlock(&owned);
+        ilk__owned_upgradable_lock(&owned, "the call");
+        ilk__read_section inner = ilk__owned_read_lock(&owned, "the call");
+        ilk__read_section_end(&owned.lock, inner);
+        ilk__owned_upgradable_unlock(&owned);
+        ilk__owned_write_lock(&owned, "the call");
+        ilk__owned_downgrade(&owned);
+        check_equal(owned.owner, 0);
+        ilk__read_section_end(&owned.lock, ilk__read_section_downgraded());
+    }
 }
 
 /* Each takes a share on one thread and gives one up on another. */
@@ -1036,6 +1101,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(waiting_for_oneself_in_a_slot_is_reported),
     cmocka_unit_test(waiting_for_oneself_is_reported_in_a_checked_build),
     cmocka_unit_test(unlocking_elsewhere_is_reported_in_a_checked_build),
+    cmocka_unit_test(taking_an_owned_lock_again_is_reported),
     cmocka_unit_test(recursion_that_need_not_wait_is_let_be),
     cmocka_unit_test(misuse_names_the_object),
     cmocka_unit_test(meeting_misuse_is_reported),

@@ -23,7 +23,7 @@ extension ReadWriteLock where Value: ~Copyable {
         assert(entered("withReadLock"))
         defer {
             assert(left())
-            ilk__read_section_end(storage.lock, section)
+            ilk__read_section_end(lock, section)
         }
         return try body(storage.value.pointee)
     }
@@ -41,7 +41,7 @@ extension ReadWriteLock where Value: ~Copyable {
         assert(entered("withReadLock"))
         defer {
             assert(left())
-            ilk__read_section_end(storage.lock, section)
+            ilk__read_section_end(lock, section)
         }
         return try body(storage.value.pointee)
     }
@@ -62,7 +62,7 @@ extension ReadWriteLock where Value: ~Copyable {
         assert(entered("withWriteLock"))
         defer {
             assert(left())
-            ilk_rwlock_write_unlock(storage.lock)
+            ilk__owned_write_unlock(storage.lock)
         }
         let value = storage.value
         return try body(&value.pointee)
@@ -80,7 +80,7 @@ extension ReadWriteLock where Value: ~Copyable {
         assert(entered("withWriteLock"))
         defer {
             assert(left())
-            ilk_rwlock_write_unlock(storage.lock)
+            ilk__owned_write_unlock(storage.lock)
         }
         let value = storage.value
         return try body(&value.pointee)
@@ -92,13 +92,17 @@ extension ReadWriteLock where Value: ~Copyable {
         _ section: inout ilk__read_section,
         waitingUntil deadline: () -> UInt64
     ) -> Bool {
-        ilk__read_section_try_begin(storage.lock, &section)
-            || ilk__read_section_begin_late(storage.lock, &section, deadline()) == ILK_OK
+        ilk__read_section_try_begin(lock, &section)
+            || ilk__read_section_begin_late(lock, &section, deadline()) == ILK_OK
     }
 
     @inlinable
     borrowing func takeForWriting(waitingUntil deadline: () -> UInt64) -> Bool {
-        ilk_rwlock_try_write_lock(storage.lock)
-            || ilk_rwlock_write_lock_until(storage.lock, deadline()) == ILK_OK
+        guard ilk_rwlock_try_write_lock(lock) || ilk_rwlock_write_lock_until(lock, deadline()) == ILK_OK
+        else {
+            return false
+        }
+        ilk__owned_begin(storage.lock)
+        return true
     }
 }

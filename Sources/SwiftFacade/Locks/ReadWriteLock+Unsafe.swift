@@ -12,7 +12,7 @@ extension ReadWriteLock where Value: ~Copyable {
     /// The view is valid as long as the lock lives, and does not keep it alive.
     @unsafe @inlinable
     public var unsafeView: UnsafeView {
-        UnsafeView(handle: storage.lock, value: storage.value)
+        UnsafeView(handle: lock, value: storage.value)
     }
 
     /// A reader–writer lock without its safety: each `lock` call needs exactly one matching `unlock`, on

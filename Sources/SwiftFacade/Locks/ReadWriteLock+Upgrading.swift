@@ -34,14 +34,14 @@ extension ReadWriteLock where Value: ~Copyable {
         _ body: (inout UpgradableView) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
         assert(isOutside("withUpgradableLock"))
-        ilk_rwlock_upgradable_lock(storage.lock)
+        ilk__owned_upgradable_lock(storage.lock, "ReadWriteLock.withUpgradableLock")
         return try readUpgradably(body)
     }
 
     /// Runs `body` as ``withUpgradableLock(_:)`` does, waiting for the lock until `deadline` at most.
     ///
-    /// A deadline that has passed still takes a lock that needs no waiting. The limit is not on `upgrade`, which waits
-    /// for the readers that are there and for nobody else.
+    /// A deadline that has passed still takes a lock that needs no waiting. The limit is not on `upgrade`, which has
+    /// forms with a limit of their own.
     ///
     /// - Returns: What `body` returns, or `nil` if the lock was not to be had in time and `body` did not run.
     @inlinable
@@ -49,10 +49,10 @@ extension ReadWriteLock where Value: ~Copyable {
         until deadline: ContinuousClock.Instant,
         _ body: (inout UpgradableView) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
-        guard ilk_rwlock_upgradable_lock_until(storage.lock, Interlock.deadline(at: deadline)) == ILK_OK
-        else {
+        guard ilk_rwlock_upgradable_lock_until(lock, Interlock.deadline(at: deadline)) == ILK_OK else {
             return nil
         }
+        ilk__owned_begin(storage.lock)
         return try readUpgradably(body)
     }
 
@@ -64,9 +64,10 @@ extension ReadWriteLock where Value: ~Copyable {
         timeout: Duration,
         _ body: (inout UpgradableView) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
-        guard ilk_rwlock_upgradable_lock_until(storage.lock, Interlock.deadline(in: timeout)) == ILK_OK else {
+        guard ilk_rwlock_upgradable_lock_until(lock, Interlock.deadline(in: timeout)) == ILK_OK else {
             return nil
         }
+        ilk__owned_begin(storage.lock)
         return try readUpgradably(body)
     }
 
@@ -101,7 +102,7 @@ extension ReadWriteLock where Value: ~Copyable {
         downgrading read: (borrowing Value, consuming Change) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
         assert(isOutside("withWriteLock"))
-        ilk_rwlock_write_lock(storage.lock)
+        ilk__owned_write_lock(storage.lock, "ReadWriteLock.withWriteLock")
         return try readDowngraded(changeThenDowngrade(change), read)
     }
 
@@ -148,7 +149,7 @@ extension ReadWriteLock where Value: ~Copyable {
         downgrading read: (borrowing Value, consuming Change) throws(ReadFailure) -> sending Result
     ) throws -> sending Result {
         assert(isOutside("withWriteLock"))
-        ilk_rwlock_write_lock(storage.lock)
+        ilk__owned_write_lock(storage.lock, "ReadWriteLock.withWriteLock")
         return try readDowngraded(changeThenDowngrade(change), read)
     }
 
@@ -202,10 +203,10 @@ extension ReadWriteLock where Value: ~Copyable {
             made = try change(&value.pointee)
         } catch {
             assert(left())
-            ilk_rwlock_write_unlock(storage.lock)
+            ilk__owned_write_unlock(storage.lock)
             throw error
         }
-        ilk_rwlock_downgrade(storage.lock)
+        ilk__owned_downgrade(storage.lock)
         return made
     }
 
@@ -217,7 +218,7 @@ extension ReadWriteLock where Value: ~Copyable {
     ) throws(Failure) -> sending Result {
         defer {
             assert(left())
-            ilk__read_section_end(storage.lock, ilk__read_section_downgraded())
+            ilk__read_section_end(lock, ilk__read_section_downgraded())
         }
         return try read(storage.value.pointee, made)
     }
@@ -229,7 +230,7 @@ extension ReadWriteLock where Value: ~Copyable {
     /// the thread the closure runs on.
     @frozen
     public struct UpgradableView: ~Copyable {
-        @usableFromInline let lock: UnsafeMutablePointer<ilk_rwlock>
+        @usableFromInline let lock: UnsafeMutablePointer<ilk__owned_rwlock>
         @usableFromInline let location: UnsafeMutablePointer<Value>
 
         /// Whether ``upgrade(_:)`` has been called: then the lock is held for writing until the closure
@@ -237,7 +238,7 @@ extension ReadWriteLock where Value: ~Copyable {
         public private(set) var isUpgraded = false
 
         @usableFromInline
-        init(lock: UnsafeMutablePointer<ilk_rwlock>, location: UnsafeMutablePointer<Value>) {
+        init(lock: UnsafeMutablePointer<ilk__owned_rwlock>, location: UnsafeMutablePointer<Value>) {
             self.lock = lock
             self.location = location
         }
@@ -259,19 +260,59 @@ extension ReadWriteLock where Value: ~Copyable {
             _ body: (inout Value) throws(Failure) -> sending Result
         ) throws(Failure) -> sending Result {
             if !isUpgraded {
-                ilk_rwlock_upgrade(lock)
+                ilk_rwlock_upgrade(cLock)
                 isUpgraded = true
             }
             let location = location
             return try body(&location.pointee)
         }
 
+        /// Runs `body` as ``upgrade(_:)`` does, waiting for the present readers until `deadline` at most.
+        ///
+        /// The wait holds new readers back. If it runs out they come in, the lock is still held upgradable, without a
+        /// gap, and the upgrade may be tried again. A deadline that has passed still upgrades where no reader is left.
+        ///
+        /// - Returns: What `body` returns, or `nil` if the readers did not finish in time and `body` did not run.
+        /// - Complexity: O(1) without contention. Calls `ilk_rwlock_upgrade_until`.
+        public mutating func upgrade<Result: ~Copyable, Failure: Error>(
+            until deadline: ContinuousClock.Instant,
+            _ body: (inout Value) throws(Failure) -> sending Result
+        ) throws(Failure) -> sending Result? {
+            guard upgrade(waitingUntil: Interlock.deadline(at: deadline)) else { return nil }
+            let location = location
+            return try body(&location.pointee)
+        }
+
+        /// Runs `body` as ``upgrade(_:)`` does, waiting for the present readers for `timeout` at most.
+        ///
+        /// - Returns: What `body` returns, or `nil` if the readers did not finish in time and `body` did not run.
+        public mutating func upgrade<Result: ~Copyable, Failure: Error>(
+            timeout: Duration,
+            _ body: (inout Value) throws(Failure) -> sending Result
+        ) throws(Failure) -> sending Result? {
+            guard upgrade(waitingUntil: Interlock.deadline(in: timeout)) else { return nil }
+            let location = location
+            return try body(&location.pointee)
+        }
+
+        private mutating func upgrade(waitingUntil deadline: UInt64) -> Bool {
+            if !isUpgraded {
+                isUpgraded = ilk_rwlock_upgrade_until(cLock, deadline) == ILK_OK
+            }
+            return isUpgraded
+        }
+
+        /// The C lock itself, which is what the owned one begins with.
+        private var cLock: UnsafeMutablePointer<ilk_rwlock> {
+            UnsafeMutableRawPointer(lock).assumingMemoryBound(to: ilk_rwlock.self)
+        }
+
         @usableFromInline
         mutating func giveUp() {
             if isUpgraded {
-                ilk_rwlock_write_unlock(lock)
+                ilk__owned_write_unlock(lock)
             } else {
-                ilk_rwlock_upgradable_unlock(lock)
+                ilk__owned_upgradable_unlock(lock)
             }
         }
     }

@@ -32,8 +32,9 @@ import CInterlock
 /// Fairness: a waiting reader is let in after at most one write, writers are served first come, first
 /// served, and a waiting writer holds back the readers that come after it. Recursion in any mode is
 /// misuse: a thread that takes for reading what it already reads can deadlock with a writer that
-/// queued between the two. Debug builds report it, unless a limit ends the wait; release builds report
-/// what the C lock sees before it waits, and otherwise wait for ever.
+/// queued between the two. A thread that takes again what it holds for writing or upgradable is told so
+/// before it waits, unless a limit ends the wait. Of a thread that reads already, debug builds report each
+/// call that would wait for it; release builds report what a reader's slot shows, and otherwise wait for ever.
 ///
 /// The calls block their thread while they wait. Inside `async` code that is right for sections as
 /// short as a mutex would guard; a closure cannot suspend.
@@ -44,7 +45,7 @@ import CInterlock
 @frozen
 public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
     @usableFromInline
-    let storage: GuardedStorage<ilk_rwlock, Value>
+    let storage: GuardedStorage<ilk__owned_rwlock, Value>
 
     /// A free lock that guards `initialValue`. Allocates.
     @inlinable
@@ -68,7 +69,7 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
     @inlinable
     deinit {
         // Takes the name away. Reports a lock that is still held: a raw pair left open.
-        ilk_rwlock_destroy(storage.lock)
+        ilk_rwlock_destroy(lock)
     }
 
     /// Runs `body` with the value while holding the lock for reading, beside other readers.
@@ -87,11 +88,11 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
         _ body: (borrowing Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
         assert(isOutside("withReadLock"))
-        let section = ilk__read_section_begin(storage.lock)
+        let section = ilk__owned_read_lock(storage.lock, "ReadWriteLock.withReadLock")
         assert(entered("withReadLock"))
         defer {
             assert(left())
-            ilk__read_section_end(storage.lock, section)
+            ilk__read_section_end(lock, section)
         }
         return try body(storage.value.pointee)
     }
@@ -111,11 +112,11 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
         _ body: (inout Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
         assert(isOutside("withWriteLock"))
-        ilk_rwlock_write_lock(storage.lock)
+        ilk__owned_write_lock(storage.lock, "ReadWriteLock.withWriteLock")
         assert(entered("withWriteLock"))
         defer {
             assert(left())
-            ilk_rwlock_write_unlock(storage.lock)
+            ilk__owned_write_unlock(storage.lock)
         }
         let value = storage.value
         return try body(&value.pointee)
@@ -132,11 +133,11 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
         _ body: (borrowing Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
         var section = ilk__read_section()
-        guard ilk__read_section_try(storage.lock, &section) else { return nil }
+        guard ilk__read_section_try(lock, &section) else { return nil }
         assert(entered("withReadLockIfAvailable"))
         defer {
             assert(left())
-            ilk__read_section_end(storage.lock, section)
+            ilk__read_section_end(lock, section)
         }
         return try body(storage.value.pointee)
     }
@@ -150,14 +151,21 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
     public borrowing func withWriteLockIfAvailable<Result: ~Copyable, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
-        guard ilk_rwlock_try_write_lock(storage.lock) else { return nil }
+        guard ilk_rwlock_try_write_lock(lock) else { return nil }
+        ilk__owned_begin(storage.lock)
         assert(entered("withWriteLockIfAvailable"))
         defer {
             assert(left())
-            ilk_rwlock_write_unlock(storage.lock)
+            ilk__owned_write_unlock(storage.lock)
         }
         let value = storage.value
         return try body(&value.pointee)
+    }
+
+    /// The C lock itself.
+    @inlinable @inline(__always)
+    var lock: UnsafeMutablePointer<ilk_rwlock> {
+        storage.base.assumingMemoryBound(to: ilk_rwlock.self)
     }
 
     // MARK: debug builds

@@ -353,6 +353,44 @@ import Testing
         }
     }
 
+    /// A reader stays while the upgrade waits: it gives up in time, is still upgradable, and lets new readers in.
+    @Test func anUpgradeThatGivesUpInTimeIsStillUpgradable() {
+        let lock = ReadWriteLock(1)
+        let isReading = DispatchSemaphore(value: 0)
+        let mayLeave = DispatchSemaphore(value: 0)
+        let reader = Thread {
+            lock.withReadLock { _ in
+                isReading.signal()
+                mayLeave.wait()
+            }
+            mayLeave.signal()
+        }
+        reader.start()
+        isReading.wait()
+        lock.withUpgradableLock { view in
+            let limit = ContinuousClock.now + .milliseconds(20)
+            #expect(view.upgrade(until: limit) { $0 += 1 } == nil)
+            #expect(ContinuousClock.now >= limit)
+            #expect(!view.isUpgraded && view.value == 1)
+            #expect(view.upgrade(timeout: .zero) { $0 += 1 } == nil)
+            onThreads(1) { _ in
+                #expect(lock.withReadLockIfAvailable { $0 } == 1)
+                #expect(lock.withWriteLockIfAvailable { $0 } == nil)
+            }
+            mayLeave.signal()
+            #expect(
+                view.upgrade(timeout: .seconds(60)) {
+                    $0 += 1; return $0
+                } == 2
+            )
+            #expect(view.isUpgraded)
+            onThreads(1) { _ in #expect(lock.withReadLockIfAvailable { $0 } == nil) }
+            #expect(view.upgrade(timeout: .zero) { $0 } == 2)
+        }
+        mayLeave.wait()
+        #expect(lock.withReadLock { $0 } == 2)
+    }
+
     @Test func locksInsideOneAnotherAreNotReported() {
         let outer = ReadWriteLock(1)
         let inner = ReadWriteLock(2)

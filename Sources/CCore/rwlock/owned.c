@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The waits of <interlock/inline/owned_rwlock.h>, behind the question whether they would be for the calling thread
+ * itself.
+ */
+#include "diagnostics/misuse.h"
+#include <interlock/inline/owned_rwlock.h>
+
+static bool is_owner(const ilk__owned_rwlock *owned) {
+    return ilk_atomic_load(&owned->owner, memory_order_relaxed) == ilk__thread_token(); /* OW1 */
+}
+
+static void require_another_owner(const ilk__owned_rwlock *owned, const char *call) {
+    if (is_owner(owned)) {
+        ilk__misuse(
+            call, &owned->lock,
+            "called from inside a write or upgradable section of the same lock: the thread would wait for "
+            "itself for ever");
+    }
+}
+
+void ilk__owned_await_write(ilk__owned_rwlock *owned, const char *call) {
+    require_another_owner(owned, call);
+    ilk__rwlock_write_lock_slow(&owned->lock);
+}
+
+void ilk__owned_await_upgradable(ilk__owned_rwlock *owned, const char *call) {
+    require_another_owner(owned, call);
+    ilk__rwlock_upgradable_lock_slow(&owned->lock);
+}
+
+ilk__read_section ilk__owned_await_read(ilk__owned_rwlock *owned, const char *call) {
+    /* A read beside one's own upgradable access waits only behind a writer. */
+    if ((ilk__rwlock_look(&owned->lock) & (ILK__RWLOCK_WRITER | ILK__RWLOCK_READERS_HELD)) != 0) {
+        require_another_owner(owned, call);
+    }
+    ilk__read_section section;
+    (void)ilk__read_section_begin_slow(&owned->lock, &section, ILK_FOREVER);
+    return section;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an optimised build reports of a thread that takes again the lock it holds. Here, and not beside the lock's
+// other tests, because those do not build optimised; debug builds report more, in other words.
+
+import Foundation
+import Interlock
+import Testing
+
+@Suite struct RecursionTests {
+    // Each would wait for itself for ever.
+    @Test func takingAgainWhatTheThreadHoldsForWritingIsReported() async {
+        let writeInWrite = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let lock = ReadWriteLock(1)
+            lock.withWriteLock { _ in lock.withWriteLock { $0 += 1 } }
+        }
+        let readInWrite = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let lock = ReadWriteLock(1)
+            lock.withWriteLockIfAvailable { _ in lock.withReadLock { _ in } }
+        }
+        let writeInUpgradable = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let lock = ReadWriteLock(1)
+            lock.withUpgradableLock(timeout: .seconds(1)) { _ in lock.withWriteLock { $0 += 1 } }
+        }
+        let upgradableInUpgraded = await #expect(
+            processExitsWith: .failure,
+            observing: [\.standardErrorContent]
+        ) {
+            let lock = ReadWriteLock(1)
+            lock.withUpgradableLock { view in view.upgrade { _ in lock.withUpgradableLock { _ in } } }
+        }
+        let sharedWriteInWrite = await #expect(
+            processExitsWith: .failure,
+            observing: [\.standardErrorContent]
+        ) {
+            let lock = SharedReadWriteLock(1)
+            lock.withWriteLock { _ in lock.withWriteLock { $0 += 1 } }
+        }
+        for result in [
+            writeInWrite, readInWrite, writeInUpgradable, upgradableInUpgraded, sharedWriteInWrite,
+        ] {
+            let report = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+            #expect(report.contains("interlock: ReadWriteLock"), "\(report)")
+            #expect(report.contains("called from inside"), "\(report)")
+        }
+    }
+}
