@@ -306,6 +306,22 @@ def links(root):
                 yield Finding(name, line, f"no such heading: {target}")
 
 
+def contracts(root):
+    """Every test that docs/contracts.md names is there, under Tests or Examples/Tests."""
+    table = "docs/contracts.md"
+    require([table] if os.path.exists(os.path.join(root, table)) else [], "a table of sentences")
+    tests = tracked(root, ".c", ".h", ".cc", ".swift", "run", "CMakeLists.txt", under="Tests") + tracked(root, ".swift", under="Examples/Tests")
+    known = "\n".join(read(root, name) for name in require(tests, "tests"))
+    for number, line in enumerate(read(root, table).splitlines(), 1):
+        cells = line.split("|")
+        if len(cells) < 4:
+            continue
+        # A claim has four words or more; what ends in "*" or an ellipsis stands for several.
+        for name in re.findall(r"\b([a-z][a-z0-9]*(?:_[a-z0-9]+){3,}|[a-z]+(?:[A-Z][a-z0-9]*){3,})\b(?!\*|…|\.\.\.)", cells[2]):
+            if not re.search(rf"\b{name}\b", known):
+                yield Finding(table, number, f"names a test that there is not: {name}")
+
+
 def headings(path):
     """The anchors GitHub and GitLab make from headings."""
     with open(path, encoding="utf-8") as file:
@@ -341,7 +357,7 @@ def text(root):
                 yield Finding(name, index + 1, "a tab")
 
 
-GATES = {gate.__name__: gate for gate in (spdx, labels, orders, sendable, pointers, links, sources, text)}
+GATES = {gate.__name__: gate for gate in (spdx, labels, orders, sendable, pointers, links, contracts, sources, text)}
 
 
 def main(arguments):

@@ -371,7 +371,8 @@ import Testing
             let limit = ContinuousClock.now + .milliseconds(20)
             #expect(view.upgrade(until: limit) { $0 += 1 } == nil)
             #expect(ContinuousClock.now >= limit)
-            #expect(!view.isUpgraded && view.value == 1)
+            let kept = (view.isUpgraded, view.value)
+            #expect(kept == (false, 1))
             #expect(view.upgrade(timeout: .zero) { $0 += 1 } == nil)
             onThreads(1) { _ in
                 #expect(lock.withReadLockIfAvailable { $0 } == 1)
@@ -383,7 +384,8 @@ import Testing
                     $0 += 1; return $0
                 } == 2
             )
-            #expect(view.isUpgraded)
+            let isUpgraded = view.isUpgraded
+            #expect(isUpgraded)
             onThreads(1) { _ in #expect(lock.withReadLockIfAvailable { $0 } == nil) }
             #expect(view.upgrade(timeout: .zero) { $0 } == 2)
         }
