@@ -14,7 +14,7 @@
 
 void ilk__held_more_slow(const void *lock) ILK_NONBLOCKING {
     struct ilk__thread_state *mine = ilk__thread_state();
-    if (mine->held_count == ILK__THREAD_HELD) {
+    if (mine->held_count + 1U > (unsigned)ILK__THREAD_HELD) {
         mine->held_unlisted++;
         return;
     }

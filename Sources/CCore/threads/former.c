@@ -43,7 +43,7 @@ void ilk__thread_id_is_new(uint32_t id) ILK_NONBLOCKING {
 }
 
 static void before_fork(void) {
-    ilk__thread_state()->id_before_fork = ilk__thread_id();
+    ilk__thread_state()->id_before_fork = ilk__thread_id_before_fork();
 }
 
 static void after_fork_in_child(void) {
@@ -56,7 +56,7 @@ static void after_fork_in_child(void) {
     ilk_atomic_store(&former[0], before, memory_order_relaxed); /* ID1 */
     ilk__thread_id_forget();
     first = 0;
-    first = ilk__thread_id();
+    first = ilk__thread_id_before_fork();
     ilk__thread_id_is_new(first); /* the same again, in another namespace */
 }
 

@@ -16,6 +16,9 @@
 
 uint32_t ilk__thread_id(void) ILK_NONBLOCKING;
 
+/* The same for a caller that is in no real-time code: a sanitizer that watches such code lets it ask the system. */
+uint32_t ilk__thread_id_before_fork(void);
+
 /* Forgets what ilk__thread_id keeps of the calling thread: in a child after fork. */
 void ilk__thread_id_forget(void);
 

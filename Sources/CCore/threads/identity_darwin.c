@@ -13,9 +13,13 @@
  * noticed. */
 void ilk__thread_id_forget(void) {}
 
+uint32_t ilk__thread_id_before_fork(void) {
+    return (uint32_t)pthread_mach_thread_np(pthread_self());
+}
+
 ILK_TRUSTED_NONBLOCKING_BEGIN
 uint32_t ilk__thread_id(void) ILK_NONBLOCKING {
-    return (uint32_t)pthread_mach_thread_np(pthread_self());
+    return ilk__thread_id_before_fork();
 }
 ILK_TRUSTED_NONBLOCKING_END
 

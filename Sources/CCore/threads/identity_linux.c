@@ -17,14 +17,18 @@ void ilk__thread_id_forget(void) {
     kept_id = 0;
 }
 
-/* One system call in a thread's life, and an initial-exec variable. */
-ILK_TRUSTED_NONBLOCKING_BEGIN
-uint32_t ilk__thread_id(void) ILK_NONBLOCKING {
+uint32_t ilk__thread_id_before_fork(void) {
     if (kept_id == 0) {
         kept_id = (uint32_t)syscall(SYS_gettid);
         ilk__thread_id_is_new(kept_id);
     }
     return kept_id;
+}
+
+/* One system call in a thread's life, and an initial-exec variable. */
+ILK_TRUSTED_NONBLOCKING_BEGIN
+uint32_t ilk__thread_id(void) ILK_NONBLOCKING {
+    return ilk__thread_id_before_fork();
 }
 ILK_TRUSTED_NONBLOCKING_END
 

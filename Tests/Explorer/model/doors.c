@@ -108,6 +108,10 @@ uint32_t ilk__thread_id(void) {
     return ex.current + 1;
 }
 
+uint32_t ilk__thread_id_before_fork(void) {
+    return ilk__thread_id();
+}
+
 /* A thread of the model keeps its id in the child. */
 void ilk__thread_id_forget(void) {}
 

@@ -105,12 +105,13 @@ struct ItemSource {
 
 /// What announcements make of a copy, on the thread that delivers them.
 final class Replayed<Contents: Sendable>: Sendable {
-    private let state: Mutex<(contents: Contents, mismatch: String?)>
+    // Not `Mutex`: a section of it that had to wait looks like a race to ThreadSanitizer (VisibleMutex.swift).
+    private let state: ReadWriteLock<(contents: Contents, mismatch: String?)>
 
-    init(_ contents: Contents) { state = Mutex((contents, nil)) }
+    init(_ contents: Contents) { state = ReadWriteLock((contents, nil)) }
 
     func apply(_ change: (inout Contents) throws(Mismatch) -> Void) {
-        state.withLock { state in
+        state.withWriteLock { state in
             do throws(Mismatch) {
                 try change(&state.contents)
             } catch {
@@ -123,7 +124,7 @@ final class Replayed<Contents: Sendable>: Sendable {
     func settles(_ isRight: (Contents) -> Bool) throws(Mismatch) {
         let limit = ContinuousClock.now.advanced(by: .seconds(60))
         while true {
-            let (right, mismatch, text) = state.withLock {
+            let (right, mismatch, text) = state.withWriteLock {
                 (isRight($0.contents), $0.mismatch, "\($0.contents)")
             }
             if let mismatch { throw Mismatch("announcement: \(mismatch)") }
