@@ -18,7 +18,6 @@
 import Dispatch
 import Foundation
 import Interlock
-import Synchronization
 import Testing
 
 /// splitmix64 (Steele, Lea, Flood, 2014).
