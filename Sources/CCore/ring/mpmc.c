@@ -236,7 +236,7 @@ static bool take_arm(const struct mpmc_side *side, uint64_t waiting) ILK_NONBLOC
          * If weaker: we call by an old pointer, or set_notify does not wait for us. Acquire where it fails,
          * for set_notify: another has taken the arm, and is counted. */
         if (ilk_atomic_compare_exchange_weak(side->waiting, &waiting, taken, memory_order_acq_rel,
-                                             memory_order_acquire)) { /* MP22 where it fails */
+                                             memory_order_acquire)) {
             return (waiting & ILK__MPMC_ARMED) != 0;
         }
     }

@@ -77,8 +77,7 @@ static struct ilk__slot_chunk *next_chunk(struct ilk__slot_chunk *chunk) {
     }
     /* RS11 acq_rel, pairs with RS10 (acquire, finding it), and with itself where another has linked its own.
      * See RS10. */
-    if (ilk_atomic_compare_exchange(&chunk->next, &next, fresh, memory_order_acq_rel,
-                                    memory_order_acquire)) { /* RS10 where it fails */
+    if (ilk_atomic_compare_exchange(&chunk->next, &next, fresh, memory_order_acq_rel, memory_order_acquire)) {
         return fresh;
     }
     ilk__pages_give_back(fresh, sizeof *fresh);
@@ -199,8 +198,7 @@ __attribute__((constructor)) static void watch_fork(void) {
 
 /* The thread that lets a lock use slots has a block in the table: one without any is not the table it uses. */
 void ilk__slots_check_table(const ilk_rwlock *lock) ILK_NONBLOCKING {
-    if (ilk_atomic_load(&ilk__slot_table.block_count, memory_order_seq_cst) == 0 && /* RS2 */
-        (ilk__rwlock_look(lock) & ILK__RWLOCK_SLOTS) != 0) {
+    if (ilk__block_count() == 0 && (ilk__rwlock_look(lock) & ILK__RWLOCK_SLOTS) != 0) {
         ilk__table_report_another(lock);
     }
 }
