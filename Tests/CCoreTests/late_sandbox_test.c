@@ -290,6 +290,29 @@ static void a_lock_without_fences_gets_them_and_excludes(void **state) {
     in_a_process(fence_free_lock);
 }
 
+/* A try may not wait for the fences that membarrier would have been: it fails, and changes nothing, until a writer
+ * that may wait has led the lock out of this mode. */
+static void tried_fence_free_lock(void) {
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    move_to_fence_free(&lock);
+    enter_sandbox();
+    check(!ilk_rwlock_try_write_lock(&lock));
+    check_equal(word_of(&lock) & ILK__RWLOCK_WRITER, 0);
+    check(ilk_rwlock_try_read_lock(&lock)); /* readers are not kept out by it */
+    ilk_rwlock_read_unlock(&lock);
+    ilk_rwlock_write_lock(&lock);
+    ilk_rwlock_write_unlock(&lock);
+    check_equal(regime_of(&lock) & ILK__RWLOCK_FENCE_FREE, 0);
+    check(ilk_rwlock_try_write_lock(&lock));
+    ilk_rwlock_write_unlock(&lock);
+    check_free_and_destroy(&lock);
+}
+
+static void a_try_to_write_waits_for_no_fence_that_is_refused(void **state) {
+    (void)state;
+    in_a_process(tried_fence_free_lock);
+}
+
 /* A copy of the library that is opened in the sandbox never had membarrier; the program's readers count on
  * its writers to have it. */
 static void fence_free_lock_of_two_copies(void) {
@@ -322,6 +345,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_child_does_not_wait_for_a_change_that_nobody_makes),
     cmocka_unit_test(a_writer_sleeps_for_a_slot_that_was_taken_before),
     cmocka_unit_test(a_lock_without_fences_gets_them_and_excludes),
+    cmocka_unit_test(a_try_to_write_waits_for_no_fence_that_is_refused),
     cmocka_unit_test(a_copy_opened_in_the_sandbox_excludes_too),
 };
 
