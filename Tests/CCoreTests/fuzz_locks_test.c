@@ -15,7 +15,7 @@
  * whose late party stays counted; a latch that opens one early.
  */
 #include "support/fuzz.h"
-#include "support/rwlock_regime.h"
+#include "support/rwlock_mode.h"
 #include <interlock/barrier.h>
 #include <interlock/latch.h>
 #include <interlock/mutex.h>
@@ -173,7 +173,7 @@ enum manner { TRIES, LIMITED, WAITS };
 enum mode { NONE, READ, WRITE, UPGRADABLE };
 
 static ilk_status busy_unless(bool taken) {
-    return taken ? ILK_OK : ILK_BUSY;
+    return taken ? ILK_OK : ILK_TIMEDOUT;
 }
 static ilk_status read_try(struct actor *actor) {
     return busy_unless(ilk_rwlock_try_read_lock(actor->object));
@@ -319,7 +319,7 @@ static bool rwlock_take(struct rwlock_model *m, int number, enum mode mode, enum
     actor_call *call = rwlock_calls[mode][manner];
     if (m->holds[number] != NONE) {
         /* Trying to write what one holds is no misuse, and fails. */
-        return mode != WRITE || manner != TRIES || answers(&m->scene, number, call, 0, ILK_BUSY);
+        return mode != WRITE || manner != TRIES || answers(&m->scene, number, call, 0, ILK_TIMEDOUT);
     }
     if (goes_in(m, mode)) {
         m->holds[number] = mode;
@@ -327,7 +327,7 @@ static bool rwlock_take(struct rwlock_model *m, int number, enum mode mode, enum
         return answers(&m->scene, number, call, limit, ILK_OK);
     }
     if (manner == TRIES) {
-        return answers(&m->scene, number, call, 0, mode == UPGRADABLE ? ILK_TIMEDOUT : ILK_BUSY);
+        return answers(&m->scene, number, call, 0, ILK_TIMEDOUT);
     }
     if (manner == LIMITED) { /* it is as if it had not come: those it held back meanwhile came not */
         return answers(&m->scene, number, call, short_limit(argument), ILK_TIMEDOUT);
@@ -452,17 +452,17 @@ static bool rwlock_step(struct rwlock_model *m, struct fuzz_step step) {
 static struct crew *crew;
 
 static bool play_rwlock(struct fuzz_play *play, const struct fuzz_step *steps, size_t count) {
-    static const char *const regimes[] = {"central", "slots", "fence-free"};
+    static const char *const modes[] = {"central", "slots", "fence-free"};
     uint64_t random = ~play->seed;
     crew = crew == NULL ? crew_make() : crew;
     ilk_rwlock *lock = calloc(1, sizeof *lock);
     check(lock != NULL);
     const unsigned choice = (unsigned)(fuzz_random(&random) % 32);
-    const int regime = choice == 0 && membarrier_works() ? 2 : choice < 12 ? 1 : 0;
-    snprintf(play->configuration, sizeof play->configuration, "%s", regimes[regime]);
-    if (regime == 2) {
+    const int mode = choice == 0 && membarrier_works() ? 2 : choice < 12 ? 1 : 0;
+    snprintf(play->configuration, sizeof play->configuration, "%s", modes[mode]);
+    if (mode == 2) {
         move_to_fence_free(lock);
-    } else if (regime == 1) {
+    } else if (mode == 1) {
         move_to_slots(lock);
     }
     struct rwlock_model m = {.scene = {.play = play, .crew = crew, .object = lock}, .upgrading = -1};
@@ -517,8 +517,7 @@ static bool semaphore_take(struct semaphore_model *m, int number, enum manner ma
         m->line[m->line_length++] = number;
         return waits(&m->scene, number, permit_wait);
     }
-    return answers(&m->scene, number, permit_calls[manner], short_limit(argument),
-                   manner == TRIES ? ILK_BUSY : ILK_TIMEDOUT);
+    return answers(&m->scene, number, permit_calls[manner], short_limit(argument), ILK_TIMEDOUT);
 }
 
 static bool semaphore_signal(struct semaphore_model *m, uint32_t permits) {
@@ -637,7 +636,7 @@ static bool mutex_step(struct mutex_model *m, struct fuzz_step step) {
     }
     const enum manner manner = (enum manner)(rest % 3);
     if (m->owner == number) { /* trying is no misuse, and fails */
-        return manner != TRIES || answers(&m->scene, number, mutex_try, 0, ILK_BUSY);
+        return manner != TRIES || answers(&m->scene, number, mutex_try, 0, ILK_TIMEDOUT);
     }
     if (m->owner < 0) {
         m->owner = number;
@@ -646,8 +645,7 @@ static bool mutex_step(struct mutex_model *m, struct fuzz_step step) {
     if (manner == WAITS) {
         return waits(&m->scene, number, mutex_wait);
     }
-    return answers(&m->scene, number, mutex_calls[manner], short_limit(rest / 3),
-                   manner == TRIES ? ILK_BUSY : ILK_TIMEDOUT);
+    return answers(&m->scene, number, mutex_calls[manner], short_limit(rest / 3), ILK_TIMEDOUT);
 }
 
 static bool play_mutex(struct fuzz_play *play, const struct fuzz_step *steps, size_t count) {
@@ -784,7 +782,7 @@ static bool latch_step(struct scene *scene, uint32_t *left, struct fuzz_step ste
         return waits(scene, number, latch_until);
     }
     return answers(scene, number, manner == TRIES ? latch_try : latch_until, short_limit(rest / 3),
-                   manner == TRIES ? ILK_BUSY : ILK_TIMEDOUT);
+                   ILK_TIMEDOUT);
 }
 
 static bool play_latch(struct fuzz_play *play, const struct fuzz_step *steps, size_t count) {

@@ -133,7 +133,7 @@ static void an_unlock_does_not_touch_the_lock_it_handed_over(void **state) {
  *    out                     in, out
  *    unmaps the lock
  *                goes on                                                                              */
-static void wait_in_vain(void *context) {
+static void wait_until_late(void *context) {
     struct heir *heir = context;
     behind_grant = heir->gone;
     stops = 0;
@@ -157,7 +157,7 @@ static void a_time_out_does_not_touch_the_lock_it_handed_over(void **state) {
         struct stage unmapped = STAGE_INIT;
         struct heir writer = {.object = lock, .gone = &unmapped, .mode = wait_ms}, reader = {.object = lock};
         ilk_rwlock_read_lock(lock);
-        thread_start(&writer.thread, wait_in_vain, &writer);
+        thread_start(&writer.thread, wait_until_late, &writer);
         while (!thread_sleeps(&writer.thread) && !thread_is_done(&writer.thread)) {
         }
         thread_start(&reader.thread, read_once, &reader);
@@ -203,9 +203,9 @@ static void a_signal_does_not_touch_the_semaphore_it_handed_over(void **state) {
     thread_join(&heir.thread);
 }
 
-/* ---- latch and mutex: woken by chance, before the wake-up ---- */
+/* ---- latch and mutex: woken spuriously, before the wake-up ---- */
 
-/* These wait in short turns, which is as good as a wake-up by chance. */
+/* These wait in short turns, which is as good as a spurious wake-up. */
 static void inherit_latch(void *context) {
     struct heir *heir = context;
     while (ilk_latch_wait_until(heir->object, ilk_deadline_in_ns(2000000)) != ILK_OK) {

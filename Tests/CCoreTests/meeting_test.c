@@ -478,7 +478,7 @@ static void a_mutex_wait_times_out_not_early_and_leaves_nothing(void **state) {
     }
 }
 
-static void an_unlock_wakes_every_sleeper_in_turn(void **state) {
+static void an_unlock_wakes_every_sleeper_one_by_one(void **state) {
     (void)state;
     for (int inherits = 0; inherits < 2; inherits++) {
         ilk_mutex mutex;
@@ -563,7 +563,7 @@ static void the_last_owner_may_free_an_inheriting_mutex_at_once(void **state) {
 
 /* What a timed-out wait leaves behind must not be taken for a sleeper for ever: the next uses find the word
  * as it was before. */
-static void a_mutex_is_as_new_after_a_wait_in_vain(void **state) {
+static void a_mutex_is_as_new_after_a_wait_that_timed_out(void **state) {
     (void)state;
     for (int inherits = 0; inherits < 2; inherits++) {
         ilk_mutex mutex;
@@ -598,10 +598,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_mutex_has_one_owner_at_a_time),
     cmocka_unit_test(an_inheriting_mutex_has_one_owner_at_a_time),
     cmocka_unit_test(a_mutex_wait_times_out_not_early_and_leaves_nothing),
-    cmocka_unit_test(an_unlock_wakes_every_sleeper_in_turn),
+    cmocka_unit_test(an_unlock_wakes_every_sleeper_one_by_one),
     cmocka_unit_test(the_last_owner_may_free_the_mutex_at_once),
     cmocka_unit_test(the_last_owner_may_free_an_inheriting_mutex_at_once),
-    cmocka_unit_test(a_mutex_is_as_new_after_a_wait_in_vain),
+    cmocka_unit_test(a_mutex_is_as_new_after_a_wait_that_timed_out),
 };
 
 TEST_MAIN(tests)

@@ -3,7 +3,7 @@
  * Misuse, call by call: each ends a child process with SIGABRT after one sentence that names the call,
  * the object and the state seen. A table per primitive: what is done, and what must be said.
  */
-#include "support/rwlock_regime.h"
+#include "support/rwlock_mode.h"
 #include "support/test.h"
 #include <interlock/inline/owned_rwlock.h>
 #include <interlock/interlock.h>

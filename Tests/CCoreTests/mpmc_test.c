@@ -3,7 +3,7 @@
  * ilk_mpmc: exact capacities, order, batches, overwriting, in-place access, waiting, closing. Load is in
  * mpmc_stress_test.c.
  */
-#include "ring/patience.h"
+#include "ring/backoff.h"
 #include "support/test.h"
 #include <interlock/mpmc.h>
 #include <stdlib.h>
@@ -151,12 +151,12 @@ static void positions_may_wrap(void **state) {
     for (int c = 0; c < CAPACITIES; c++) {
         size_t capacity = capacities[c];
         ilk_mpmc *ring = make(capacity);
-        uint64_t turns_back = ring->turn_step * 2; /* two turns before the wrap */
+        uint64_t turns_back = ring->lap_step * 2; /* two turns before the wrap */
         uint64_t start = 0 - turns_back;
         ilk_atomic_store(&ring->tail, start, memory_order_relaxed);
         ilk_atomic_store(&ring->head, start, memory_order_relaxed);
         for (size_t slot = 0; slot < capacity; slot++) {
-            ilk_atomic_store(&ring->sequences[slot], start + slot * ILK__MPMC_STEP, memory_order_relaxed);
+            ilk_atomic_store(&ring->stamps[slot], start + slot * ILK__MPMC_STEP, memory_order_relaxed);
         }
         item next_in = 0, next_out = 0, evicted;
         for (size_t round = 0; round < 6; round++) {
@@ -435,58 +435,58 @@ static void a_thread_may_show_and_reserve_in_one_ring(void **state) {
     ilk_mpmc_destroy(ring);
 }
 
-/* ---- Lulls: how long a call pauses that finds nothing ---- */
+/* ---- Back-off: how long a call pauses that finds nothing ---- */
 
-static uint32_t lull_of(ILK_ATOMIC(uint32_t) * lull) {
-    return ilk_atomic_load(lull, memory_order_relaxed);
+static uint32_t back_off_of(ILK_ATOMIC(uint32_t) * back_off) {
+    return ilk_atomic_load(back_off, memory_order_relaxed);
 }
 
-static void lulls_grow_until_they_let_the_other_side_get_far_ahead(void **state) {
+static void back_off_grows_until_the_other_side_is_far_ahead(void **state) {
     (void)state;
-    check_equal(lull_before_look(0, 0), 0);
-    check_equal(lull_before_look(0, 1), 0); /* single elements: never */
-    check_equal(lull_before_look(0, 2), 1);
-    check_equal(lull_before_look(1, 2), 0); /* no more than one element a pause */
-    check_equal(lull_before_look(1, 3), 1);
-    check_equal(lull_before_look(31, 32), 0);
-    check_equal(lull_before_look(31, 33), 31);
+    check_equal(back_off_before_probe(0, 0), 0);
+    check_equal(back_off_before_probe(0, 1), 0); /* single elements: never */
+    check_equal(back_off_before_probe(0, 2), 1);
+    check_equal(back_off_before_probe(1, 2), 0); /* no more than one element a pause */
+    check_equal(back_off_before_probe(1, 3), 1);
+    check_equal(back_off_before_probe(31, 32), 0);
+    check_equal(back_off_before_probe(31, 33), 31);
     const size_t capacity = 1024;
-    check_equal(longer_lull(1, capacity), 3);
-    check_equal(longer_lull(15, capacity), 31);
-    check_equal(longer_lull(31, capacity), 31); /* the longest */
-    check_equal(longer_lull(3, 64), 7);         /* a small ring fills soon */
-    check_equal(longer_lull(7, 64), 7);
+    check_equal(longer_back_off(1, capacity), 3);
+    check_equal(longer_back_off(15, capacity), 31);
+    check_equal(longer_back_off(31, capacity), 31); /* the longest */
+    check_equal(longer_back_off(3, 64), 7);         /* a small ring fills soon */
+    check_equal(longer_back_off(7, 64), 7);
     check_equal(far_enough(64), 16);
     check_equal(far_enough(capacity), 256);
     check_equal(far_enough(65536), 256);
 }
 
-/* The other side rests: a lull finds nothing, and is the last. */
-static void a_lull_in_vain_is_the_last(void **state) {
+/* The other side rests: a back-off finds nothing, and is the last. */
+static void a_back_off_that_finds_nothing_is_the_last(void **state) {
     (void)state;
     ilk_mpmc *ring = make(128);
     for (item i = 0; i < 128; i++) {
         check(push(ring, i));
     }
-    ilk_atomic_store(&ring->push_lull, 7, memory_order_relaxed);
+    ilk_atomic_store(&ring->push_back_off, 7, memory_order_relaxed);
     check(!push(ring, 128));
-    check_equal(lull_of(&ring->push_lull), 0);
-    check_equal(ilk_atomic_load(&ring->push_miss, memory_order_relaxed), ring->turn_step);
+    check_equal(back_off_of(&ring->push_back_off), 0);
+    check_equal(ilk_atomic_load(&ring->push_miss, memory_order_relaxed), ring->lap_step);
     for (item i = 0; i < 128; i++) {
         expect_pop(ring, i);
     }
-    ilk_atomic_store(&ring->pop_lull, 7, memory_order_relaxed);
+    ilk_atomic_store(&ring->pop_back_off, 7, memory_order_relaxed);
     expect_empty(ring);
-    check_equal(lull_of(&ring->pop_lull), 0);
-    check_equal(ilk_atomic_load(&ring->pop_miss, memory_order_relaxed), ring->turn_step);
-    ilk_atomic_store(&ring->pop_lull, 7, memory_order_relaxed);
+    check_equal(back_off_of(&ring->pop_back_off), 0);
+    check_equal(ilk_atomic_load(&ring->pop_miss, memory_order_relaxed), ring->lap_step);
+    ilk_atomic_store(&ring->pop_back_off, 7, memory_order_relaxed);
     expect_empty(ring); /* the same miss again */
-    check_equal(lull_of(&ring->pop_lull), 0);
+    check_equal(back_off_of(&ring->pop_back_off), 0);
     ilk_mpmc_destroy(ring);
 }
 
-/* A ring in which nobody can get ahead has no lulls, whatever passed through it. */
-static void small_rings_have_no_lulls(void **state) {
+/* A ring in which nobody can get ahead has no back-offs, whatever passed through it. */
+static void small_rings_have_no_back_off(void **state) {
     (void)state;
     ilk_mpmc *ring = make(8);
     for (item turn = 0; turn < 3; turn++) {
@@ -808,9 +808,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_open_reservation_hides_what_comes_after_it),
     cmocka_unit_test(a_thread_may_have_claims_on_several_rings),
     cmocka_unit_test(a_thread_may_show_and_reserve_in_one_ring),
-    cmocka_unit_test(lulls_grow_until_they_let_the_other_side_get_far_ahead),
-    cmocka_unit_test(a_lull_in_vain_is_the_last),
-    cmocka_unit_test(small_rings_have_no_lulls),
+    cmocka_unit_test(back_off_grows_until_the_other_side_is_far_ahead),
+    cmocka_unit_test(a_back_off_that_finds_nothing_is_the_last),
+    cmocka_unit_test(small_rings_have_no_back_off),
     cmocka_unit_test(slots_are_fetched_ahead_in_groups),
     cmocka_unit_test(groups_that_are_not_whole_lose_nothing),
     cmocka_unit_test(waiting_pops_get_the_elements_pushed),

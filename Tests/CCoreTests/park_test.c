@@ -65,7 +65,7 @@ static void wait_never_times_out_early(void **state) {
         ilk_status status;
         do {
             status = ilk_park_wait(&word, 0, deadline);
-        } while (status == ILK_OK); /* by chance */
+        } while (status == ILK_OK); /* spuriously */
         check_equal(status, ILK_TIMEDOUT);
         check(ilk_now_ns() >= deadline);
     }

@@ -83,11 +83,11 @@ static void spsc_counters_may_wrap(void **state) {
 static ilk_mpmc *make_old_mpmc(size_t capacity, uint64_t end, uint64_t turns) {
     ilk_mpmc *ring = NULL;
     check_equal(ilk_mpmc_create(&ring, capacity, sizeof(item)), ILK_OK);
-    const uint64_t start = end - turns * ring->turn_step;
+    const uint64_t start = end - turns * ring->lap_step;
     ilk_atomic_store(&ring->tail, start, memory_order_relaxed);
     ilk_atomic_store(&ring->head, start, memory_order_relaxed);
     for (size_t slot = 0; slot < capacity; slot++) {
-        ilk_atomic_store(&ring->sequences[slot], start + slot * ILK__MPMC_STEP, memory_order_relaxed);
+        ilk_atomic_store(&ring->stamps[slot], start + slot * ILK__MPMC_STEP, memory_order_relaxed);
     }
     return ring;
 }
@@ -287,7 +287,7 @@ struct closings {
     uint64_t pushed;         /* in the last of them */
 };
 
-static void look_again(int *turn) {
+static void recheck(int *turn) {
     if (++*turn % 256 == 0) {
         (void)sched_yield();
     } else {
@@ -301,7 +301,7 @@ static void push_while_open(void *context) {
     for (int round = 1; round <= closings->rounds; round++) {
         void *ring;
         for (int turn = 0; (ring = ilk_atomic_load(&closings->ring, memory_order_acquire)) == last;) {
-            look_again(&turn);
+            recheck(&turn);
         }
         last = ring;
         closings->pushed = 0;
@@ -315,7 +315,7 @@ static void push_while_open(void *context) {
             } else if (closed) {
                 break;
             } else {
-                look_again(&turn);
+                recheck(&turn);
             }
         }
         ilk_atomic_store(&closings->done, round, memory_order_release);
@@ -324,7 +324,7 @@ static void push_while_open(void *context) {
 
 static void await_pushes(struct closings *closings, int round) {
     for (int turn = 0; ilk_atomic_load(&closings->done, memory_order_acquire) < round;) {
-        look_again(&turn);
+        recheck(&turn);
     }
 }
 

@@ -46,7 +46,7 @@ static const struct {
     {SLOTS_TEST, "two_locks_of_one_slot_are_held_at_once"},
     {SLOTS_TEST, "without_membarrier_it_never_leaves_the_fence_out"},
     {SLOTS_ENDS_TEST, "destroying_what_a_slot_holds_is_reported"},
-    {SLOTS_STRESS_TEST, "a_lock_changes_its_regime_under_load_and_excludes_in_each"},
+    {SLOTS_STRESS_TEST, "a_lock_changes_its_mode_under_load_and_excludes_in_each"},
 };
 
 static void expect_to_hold(const char *program, const char *claim, int error) {

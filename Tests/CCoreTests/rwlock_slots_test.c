@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_rwlock with its readers in slots: who waits for whom, and how a lock comes to its regime. Every
+ * ilk_rwlock with its readers in slots: who waits for whom, and how a lock comes to its mode. Every
  * schedule is forced; "asleep" below is the kernel's word. What ends (threads, fork, signals, misuse) is
  * in rwlock_slots_ends_test.c, load in rwlock_slots_stress_test.c.
  *
- * Each claim about waiting is made in both regimes that use slots. rwlock_refused_test runs this program
+ * Each claim about waiting is made in both modes that use slots. rwlock_refused_test runs this program
  * once more where the system refuses membarrier(2).
  */
-#include "rwlock/regime.h"
+#include "rwlock/mode.h"
 #include "support/rwlock_actor.h"
-#include "support/rwlock_regime.h"
+#include "support/rwlock_mode.h"
 #include "support/test.h"
 #include <interlock/inline/fence.h>
 #include <linux/membarrier.h>
@@ -23,13 +23,13 @@
 #define MILLISECONDS(count) ((uint64_t)(count)*1000000)
 
 /* Runs a body on a lock with slots, then on one without fences, where there can be one. */
-static void in_both_regimes(void (*body)(ilk_rwlock *lock)) {
+static void in_both_modes(void (*body)(ilk_rwlock *lock)) {
     ilk_rwlock fenced = ILK_RWLOCK_INIT;
     move_to_slots(&fenced);
     body(&fenced);
     check_free_and_destroy(&fenced);
     if (!membarrier_works()) {
-        printf("no membarrier(2) here: in the fenced regime only\n");
+        printf("no membarrier(2) here: in the fenced mode only\n");
         return;
     }
     ilk_rwlock fence_free = ILK_RWLOCK_INIT;
@@ -62,10 +62,10 @@ static void thirty_one_reads_move_it_to_slots(void **state) {
         check_equal(counted_readers(&lock), 1);
         check(!is_in_a_slot(&lock));
         ilk_rwlock_read_unlock(&lock);
-        check_equal(regime_of(&lock), 0);
+        check_equal(mode_of(&lock), 0);
     }
     ilk_rwlock_read_lock(&lock);
-    check_equal(regime_of(&lock), ILK__RWLOCK_SLOTS);
+    check_equal(mode_of(&lock), ILK__RWLOCK_SLOTS);
     check_equal(counted_readers(&lock), 0);
     check(is_in_a_slot(&lock));
     ilk_rwlock_read_unlock(&lock);
@@ -86,25 +86,25 @@ static void writes_between_them_do_not_hide_reads(void **state) {
             ilk_rwlock_upgrade(&lock);
             ilk_rwlock_write_unlock(&lock);
         }
-        check_equal(regime_of(&lock), 0);
+        check_equal(mode_of(&lock), 0);
     }
     ilk_rwlock_read_lock(&lock);
-    check_equal(regime_of(&lock), ILK__RWLOCK_SLOTS);
+    check_equal(mode_of(&lock), ILK__RWLOCK_SLOTS);
     ilk_rwlock_read_unlock(&lock);
     check_free_and_destroy(&lock);
 }
 
-/* A writer looks at what slots cost it every so many writes while that is in doubt (rwlock/regime.h). */
-enum { LOOK = ILK__WRITES_PER_LOOK };
+/* A writer looks at what slots cost it every so many writes while that is in doubt (rwlock/mode.h). */
+enum { LOOK = ILK__WRITES_PER_PROBE };
 
 /* Writes through several looks, which all find the slots empty at once; false if the lock left them. */
 static bool writes_stay_in_slots(void) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock);
-    const uint32_t before = lock.regime_note;
+    const uint32_t before = lock.mode_state;
     bool stays = true;
     for (uint32_t writes = 0; stays && writes < 4 * LOOK; writes++) {
-        check_equal((uint16_t)lock.regime_note, (uint16_t)(before + writes));
+        check_equal((uint16_t)lock.mode_state, (uint16_t)(before + writes));
         check_equal(counted_readers(&lock), 0);
         if (writes % 3 == 0) {
             check(ilk_rwlock_try_write_lock(&lock));
@@ -112,7 +112,7 @@ static bool writes_stay_in_slots(void) {
             ilk_rwlock_write_lock(&lock);
         }
         ilk_rwlock_write_unlock(&lock);
-        stays = regime_of(&lock) != 0;
+        stays = mode_of(&lock) != 0;
     }
     check_free_and_destroy(&lock);
     return stays;
@@ -137,8 +137,8 @@ static void one_threads_writes_stay_in_slots(void **state) {
 
 /* What a writer decides that has drained the lock within so many ticks, a look's number of writes later. */
 static uint32_t decision_after(ilk_rwlock *lock, uint32_t drained_in) {
-    lock->regime_note += LOOK;
-    return ilk__regime_to_leave(lock, word_of(lock), 0, drained_in);
+    lock->mode_state += LOOK;
+    return ilk__mode_to_leave(lock, word_of(lock), 0, drained_in);
 }
 
 static void *read_much(void *lock) {
@@ -157,7 +157,7 @@ static void read_much_elsewhere(ilk_rwlock *lock) {
 
 enum { QUIET = 30, LOUD = 100000 };
 
-static void short_looks_keep_the_slots(void **state) {
+static void short_probes_keep_the_slots(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock);
@@ -167,7 +167,7 @@ static void short_looks_keep_the_slots(void **state) {
     check_free_and_destroy(&lock);
 }
 
-static void two_long_looks_leave_them_and_one_does_not(void **state) {
+static void two_long_probes_leave_them_and_one_does_not(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock);
@@ -179,7 +179,7 @@ static void two_long_looks_leave_them_and_one_does_not(void **state) {
         }
     }
     check_equal(decision_after(&lock, LOUD), 0);
-    check_equal(decision_after(&lock, LOUD), ILK__RWLOCK_REGIME);
+    check_equal(decision_after(&lock, LOUD), ILK__RWLOCK_MODE);
     check_free_and_destroy(&lock);
 }
 
@@ -196,7 +196,7 @@ static void reads_of_several_threads_must_outnumber_writes(void **state) {
     read_much_elsewhere(&lock);
     uint32_t first = decision_after(&lock, QUIET);
     read_much_elsewhere(&lock);
-    check_equal(first | decision_after(&lock, QUIET), ILK__RWLOCK_REGIME);
+    check_equal(first | decision_after(&lock, QUIET), ILK__RWLOCK_MODE);
     check_free_and_destroy(&lock);
 }
 
@@ -220,7 +220,7 @@ static void read_in_a_slot(ilk_rwlock *lock) {
 
 static void reads_in_slots_leave_the_word_alone(void **state) {
     (void)state;
-    in_both_regimes(read_in_a_slot);
+    in_both_modes(read_in_a_slot);
 }
 
 /* A read inside a read of the same lock finds its slot taken and is counted. Either order of unlocking. */
@@ -238,7 +238,7 @@ static void read_within_a_read(ilk_rwlock *lock) {
 
 static void a_read_within_a_read_holds_it_until_both_have_ended(void **state) {
     (void)state;
-    in_both_regimes(read_within_a_read);
+    in_both_modes(read_within_a_read);
 }
 
 /* ---- Writers wait for slots ---- */
@@ -261,7 +261,7 @@ static void write_beside_a_reader(ilk_rwlock *lock) {
 
 static void a_writer_sleeps_until_the_last_slot_is_free(void **state) {
     (void)state;
-    in_both_regimes(write_beside_a_reader);
+    in_both_modes(write_beside_a_reader);
 }
 
 /*      first    writer   met      next
@@ -299,7 +299,7 @@ static void meet_the_writer(ilk_rwlock *lock) {
 
 static void readers_that_met_a_writer_come_in_before_the_next(void **state) {
     (void)state;
-    in_both_regimes(meet_the_writer);
+    in_both_modes(meet_the_writer);
 }
 
 static void try_beside_a_reader(ilk_rwlock *lock) {
@@ -308,7 +308,7 @@ static void try_beside_a_reader(ilk_rwlock *lock) {
     const uint32_t before = word_of(lock);
     for (int times = 0; times < 100; times++) {
         check(!ilk_rwlock_try_write_lock(lock));
-        check_equal(word_of(lock) & ~ILK__RWLOCK_REGIME, before & ~ILK__RWLOCK_REGIME);
+        check_equal(word_of(lock) & ~ILK__RWLOCK_MODE, before & ~ILK__RWLOCK_MODE);
     }
     actor_enter(&second, lock, READ);
     actor_queue(&writer, lock, WRITE, NULL);
@@ -321,7 +321,7 @@ static void try_beside_a_reader(ilk_rwlock *lock) {
 
 static void a_try_to_write_beside_a_slot_answers_false_and_changes_nothing(void **state) {
     (void)state;
-    in_both_regimes(try_beside_a_reader);
+    in_both_modes(try_beside_a_reader);
 }
 
 static void time_out_beside_a_reader(ilk_rwlock *lock) {
@@ -353,7 +353,7 @@ static void time_out_beside_a_reader(ilk_rwlock *lock) {
 
 static void a_writer_that_times_out_for_a_slot_lets_those_behind_it_in(void **state) {
     (void)state;
-    in_both_regimes(time_out_beside_a_reader);
+    in_both_modes(time_out_beside_a_reader);
 }
 
 static void be_served_in_time(ilk_rwlock *lock) {
@@ -369,7 +369,7 @@ static void be_served_in_time(ilk_rwlock *lock) {
 
 static void a_timed_writer_comes_in_when_the_slot_is_freed_in_time(void **state) {
     (void)state;
-    in_both_regimes(be_served_in_time);
+    in_both_modes(be_served_in_time);
 }
 
 /* ---- Upgradable, upgrade, downgrade ---- */
@@ -390,7 +390,7 @@ static void hold_upgradable(ilk_rwlock *lock) {
 
 static void an_upgradable_is_beside_readers_in_slots(void **state) {
     (void)state;
-    in_both_regimes(hold_upgradable);
+    in_both_modes(hold_upgradable);
 }
 
 static void upgrade_beside_a_reader(ilk_rwlock *lock) {
@@ -429,8 +429,8 @@ static void upgrade_beside_nothing_but_a_reader(ilk_rwlock *lock) {
 
 static void an_upgrade_sleeps_until_the_slots_are_free(void **state) {
     (void)state;
-    in_both_regimes(upgrade_beside_a_reader);
-    in_both_regimes(upgrade_beside_nothing_but_a_reader);
+    in_both_modes(upgrade_beside_a_reader);
+    in_both_modes(upgrade_beside_nothing_but_a_reader);
 }
 
 static void downgrade_beside_a_queue(ilk_rwlock *lock) {
@@ -466,8 +466,8 @@ static void downgrade_beside_nobody(ilk_rwlock *lock) {
 
 static void a_downgraded_lock_has_counted_readers_beside_slots(void **state) {
     (void)state;
-    in_both_regimes(downgrade_beside_a_queue);
-    in_both_regimes(downgrade_beside_nobody);
+    in_both_modes(downgrade_beside_a_queue);
+    in_both_modes(downgrade_beside_nobody);
 }
 
 /* ---- Several locks, one thread ---- */
@@ -509,7 +509,7 @@ static void two_locks_of_one_slot_are_held_at_once(void **state) {
     hold_two_that_collide(first, second, false);
     if (membarrier_works()) {
         move_to_fence_free(first);
-        hold_two_that_collide(first, second, true); /* one of each regime */
+        hold_two_that_collide(first, second, true); /* one of each mode */
         hold_two_that_collide(second, first, false);
     }
     check_free_and_destroy(first);
@@ -552,7 +552,7 @@ static void more_locks_than_slots_are_held_at_once(void **state) {
     free(locks);
 }
 
-/* ---- Between the regimes ---- */
+/* ---- Between the modes ---- */
 
 static void needs_membarrier(void) {
     if (!membarrier_works()) {
@@ -569,7 +569,7 @@ static void many_reads_leave_the_fence_out(void **state) {
         ilk_rwlock_read_lock(&lock);
         ilk_rwlock_read_unlock(&lock);
     }
-    check_equal(regime_of(&lock), ILK__RWLOCK_SLOTS); /* not on so little evidence */
+    check_equal(mode_of(&lock), ILK__RWLOCK_SLOTS); /* not on so little evidence */
     move_to_fence_free(&lock);
     check_free_and_destroy(&lock);
 }
@@ -579,7 +579,7 @@ static void writes_close_together_bring_the_fence_back(void **state) {
     needs_membarrier();
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_fence_free(&lock);
-    for (int writes = 0; regime_of(&lock) == ILK__RWLOCK_REGIME; writes++) {
+    for (int writes = 0; mode_of(&lock) == ILK__RWLOCK_MODE; writes++) {
         check(writes < 10000);
         ilk_rwlock_write_lock(&lock);
         ilk_rwlock_write_unlock(&lock);
@@ -611,7 +611,7 @@ static void writes_as_frequent_as_reads_bring_it_back_to_the_word(void **state) 
     move_to_slots(&shared.lock);
     struct thread reader;
     thread_start(&reader, read_on, &shared);
-    for (int writes = 0; regime_of(&shared.lock) != 0; writes++) {
+    for (int writes = 0; mode_of(&shared.lock) != 0; writes++) {
         check(writes < 1000000);
         ilk_rwlock_write_lock(&shared.lock);
         ilk_rwlock_write_unlock(&shared.lock);
@@ -640,7 +640,7 @@ static void without_membarrier_it_never_leaves_the_fence_out(void **state) {
         check((word_of(&lock) & ILK__RWLOCK_FENCE_FREE) == 0);
         ilk_rwlock_read_unlock(&lock);
     }
-    check_equal(regime_of(&lock), ILK__RWLOCK_SLOTS);
+    check_equal(mode_of(&lock), ILK__RWLOCK_SLOTS);
     write_beside_a_reader(&lock);
     meet_the_writer(&lock);
     try_beside_a_reader(&lock);
@@ -678,7 +678,7 @@ static void wait_idly(ilk_rwlock *lock) {
 
 static void waiting_for_a_slot_burns_no_processor_time(void **state) {
     (void)state;
-    in_both_regimes(wait_idly);
+    in_both_modes(wait_idly);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -686,8 +686,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(thirty_one_reads_move_it_to_slots),
     cmocka_unit_test(writes_between_them_do_not_hide_reads),
     cmocka_unit_test(one_threads_writes_stay_in_slots),
-    cmocka_unit_test(short_looks_keep_the_slots),
-    cmocka_unit_test(two_long_looks_leave_them_and_one_does_not),
+    cmocka_unit_test(short_probes_keep_the_slots),
+    cmocka_unit_test(two_long_probes_leave_them_and_one_does_not),
     cmocka_unit_test(reads_of_several_threads_must_outnumber_writes),
     cmocka_unit_test(reads_in_slots_leave_the_word_alone),
     cmocka_unit_test(a_read_within_a_read_holds_it_until_both_have_ended),

@@ -13,8 +13,8 @@
 
 #define MILLISECONDS(count) ((uint64_t)(count)*1000000)
 
-/* Free, and nothing left behind: what every test ends with. The word may hold the lock's regime and its
- * tally of reads. */
+/* Free, and nothing left behind: what every test ends with. The word may hold the lock's mode and its
+ * read samples of reads. */
 static void check_free(ilk_rwlock *lock) {
     check(ilk__rwlock_is_idle(ilk_atomic_load(&lock->word, memory_order_relaxed)));
     check(lock->queue == NULL);

@@ -192,24 +192,24 @@ static void batches_take_what_fits_in_order(void **state) {
 }
 
 /* What a side that had nothing pauses for next, after a look that found so many. */
-static void lulls_grow_until_they_find_much(void **state) {
+static void back_off_grows_until_it_finds_much(void **state) {
     (void)state;
     ilk_spsc *ring = make(1024);
-    check_equal(ilk__spsc_next_lull(ring, 0, 0, 1), 0);
-    check_equal(ilk__spsc_next_lull(ring, 0, 1, 1), 0); /* single elements: never */
-    check_equal(ilk__spsc_next_lull(ring, 0, 2, 1), 1);
-    check_equal(ilk__spsc_next_lull(ring, 7, 8, 1), 0); /* no more than one element a pause */
-    check_equal(ilk__spsc_next_lull(ring, 7, 63, 1), 15);
-    check_equal(ilk__spsc_next_lull(ring, 7, 64, 1), 7); /* much for one who wants one */
-    check_equal(ilk__spsc_next_lull(ring, 15, 33, 1), 31);
-    check_equal(ilk__spsc_next_lull(ring, 31, 33, 1), 31); /* the longest */
-    check_equal(ilk__spsc_next_lull(ring, 7, 127, 32), 15);
-    check_equal(ilk__spsc_next_lull(ring, 7, 128, 32), 7); /* four batches */
-    check_equal(ilk__spsc_next_lull(ring, 7, 255, 64), 15);
-    check_equal(ilk__spsc_next_lull(ring, 7, 256, 64), 7); /* a quarter of the ring */
-    check_equal(ilk__spsc_next_lull(ring, 7, 200, SIZE_MAX / 2 + 1), 15);
-    check_equal(ilk__spsc_next_lull(ring, 7, 512, 1), 7);
-    check_equal(ilk__spsc_next_lull(ring, 7, 513, 1), 3); /* more than half of it */
+    check_equal(ilk__spsc_next_back_off(ring, 0, 0, 1), 0);
+    check_equal(ilk__spsc_next_back_off(ring, 0, 1, 1), 0); /* single elements: never */
+    check_equal(ilk__spsc_next_back_off(ring, 0, 2, 1), 1);
+    check_equal(ilk__spsc_next_back_off(ring, 7, 8, 1), 0); /* no more than one element a pause */
+    check_equal(ilk__spsc_next_back_off(ring, 7, 63, 1), 15);
+    check_equal(ilk__spsc_next_back_off(ring, 7, 64, 1), 7); /* much for one who wants one */
+    check_equal(ilk__spsc_next_back_off(ring, 15, 33, 1), 31);
+    check_equal(ilk__spsc_next_back_off(ring, 31, 33, 1), 31); /* the longest */
+    check_equal(ilk__spsc_next_back_off(ring, 7, 127, 32), 15);
+    check_equal(ilk__spsc_next_back_off(ring, 7, 128, 32), 7); /* four batches */
+    check_equal(ilk__spsc_next_back_off(ring, 7, 255, 64), 15);
+    check_equal(ilk__spsc_next_back_off(ring, 7, 256, 64), 7); /* a quarter of the ring */
+    check_equal(ilk__spsc_next_back_off(ring, 7, 200, SIZE_MAX / 2 + 1), 15);
+    check_equal(ilk__spsc_next_back_off(ring, 7, 512, 1), 7);
+    check_equal(ilk__spsc_next_back_off(ring, 7, 513, 1), 3); /* more than half of it */
     ilk_spsc_destroy(ring);
 }
 
@@ -875,7 +875,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_part_may_move_to_another_thread),
     cmocka_unit_test(batches_take_what_fits_in_order),
     cmocka_unit_test(batches_of_every_size_cross_the_end),
-    cmocka_unit_test(lulls_grow_until_they_find_much),
+    cmocka_unit_test(back_off_grows_until_it_finds_much),
     cmocka_unit_test(a_batch_of_none_is_none),
     cmocka_unit_test(reserved_slots_are_pushed_by_commit),
     cmocka_unit_test(a_commit_may_push_fewer_or_none),

@@ -27,8 +27,9 @@ LAYERS = {
 }
 # The layers of the public headers. Where one is absent here its layer is that of its name (rwlock.h).
 HEADERS = {
-    "platform": "status deadline park atomic atomic_c11 atomic_cxx attributes fence thread_access",
+    "platform": "status deadline park atomic atomic_c11 atomic_cxx attributes thread_access",
     "diagnostics": "diagnostics",
+    "wait": "fence",
     "rwlock": "rwlock read_section owned_rwlock slots my_slots held",
     "ring": "ring spsc mpmc notify",
     "sync": "semaphore latch barrier mutex",

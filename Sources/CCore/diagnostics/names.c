@@ -12,10 +12,10 @@
  */
 #include "diagnostics/names.h"
 
-#include "threads/bsd.h"
-#include "threads/local.h"
-#include "threads/native.h"
-#include "threads/signals.h"
+#include "platform/bsd.h"
+#include "platform/local.h"
+#include "platform/native.h"
+#include "platform/signals.h"
 #include <interlock/diagnostics.h>
 #include <interlock/inline/atomic.h>
 #include <pthread.h>

@@ -9,22 +9,22 @@
  *       heavy fence, raise FENCED              light fence (nothing at run time with membarrier)
  *         or, where FENCED is up: fence        …_waiting is 0? done
  *       look for a slot                        fence
- *       park while the gate is as read         someone counted in? wake one
+ *       park while the event count is as read         someone counted in? wake one
  *   Must not happen: the sleeper misses the slot and the other side misses the sleeper. A heavy fence
  *   interrupts every running thread, which threads that sleep often cannot afford: so the first one leaves
  *   FENCED behind, which sends the other side through a fence of its own for as long as sleeping goes on.
  *   FENCED is raised after the heavy fence and before its raiser counts itself out: the word was never 0 in
  *   between, so every thread has been made to see it.
  *
- * Waking goes on by itself. One wake-up at a time is under way (the gate is odd), and publishing costs no
+ * Waking goes on by itself. One wake-up at a time is under way (the event count is odd), and publishing costs no
  * system call meanwhile:
  *     other side                             sleeper
- *       publish, fence                         wakes up; or was about to park, and finds the gate changed
- *       gate odd? done                         makes the gate even
+ *       publish, fence                         wakes up; or was about to park, and finds the event count changed
+ *       event count odd? done                         makes the event count even
  *       make it odd, wake one                  fence
  *                                              look for a slot
- *   Must not happen: the other side finds the gate odd and the sleeper misses what it published. The fences
- *   forbid it. A thread that is counted in looks at the gate before it parks and after, so an odd gate always
+ *   Must not happen: the other side finds the event count odd and the sleeper misses what it published. The fences
+ *   forbid it. A thread that is counted in looks at the event count before it parks and after, so an odd event count always
  *   has someone who will come round, or nobody is left to wake.
  *   A wake-up is not a promise: the slot it was for may be behind one that is still in progress, or
  *   taken by someone who never slept. So whoever leaves a wait passes on: if there is still something
@@ -42,12 +42,12 @@
  */
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
+#include "platform/clock.h"
+#include "platform/local.h"
 #include "ring/allocate.h"
+#include "ring/backoff.h"
 #include "ring/copy.h"
 #include "ring/hook.h"
-#include "ring/patience.h"
-#include "threads/clock.h"
-#include "threads/local.h"
 #include <interlock/mpmc.h>
 #include <interlock/park.h>
 #include <stdlib.h>
@@ -55,11 +55,11 @@
 _Static_assert(offsetof(struct ilk_mpmc, tail) == ILK__RING_SEPARATION, "tail is apart");
 _Static_assert(offsetof(struct ilk_mpmc, head) == 2 * ILK__RING_SEPARATION, "head is apart");
 _Static_assert(offsetof(struct ilk_mpmc, not_empty) == 3 * ILK__RING_SEPARATION, "the gates are apart");
-_Static_assert(sizeof(struct ilk_mpmc) == 4 * ILK__RING_SEPARATION, "the sequences are apart");
+_Static_assert(sizeof(struct ilk_mpmc) == 4 * ILK__RING_SEPARATION, "the stamps are apart");
 _Static_assert(ILK__THREAD_CLAIMS == ILK_MPMC_MAX_CLAIMS, "what the header says is what a thread has");
 
 /* Looks at a slot that someone is in the middle of, before giving the core away. */
-enum { LOOKS_AT_A_SLOT = 128 };
+enum { PROBES_OF_A_SLOT = 128 };
 
 /* ---- Fetching ahead ---- */
 
@@ -99,7 +99,7 @@ void ilk__mpmc_fetch_ahead(const ilk_mpmc *ring, size_t slot) ILK_NONBLOCKING {
     const size_t next = (slot & ~ring->group_mask) + group;
     const size_t first = next < ring->capacity ? next : 0;
     if (group > 0 && ring->capacity - first >= group) {
-        fetch_for_writing(ring->sequences + first, group * sizeof(ILK_ATOMIC(uint64_t)));
+        fetch_for_writing(ring->stamps + first, group * sizeof(ILK_ATOMIC(uint64_t)));
         fetch_for_writing(ring->slots + first * ring->element_size, group * ring->element_size);
     }
 }
@@ -122,19 +122,19 @@ ilk_status ilk_mpmc_create(ilk_mpmc **out, size_t capacity, size_t element_size)
     }
     ilk_mpmc *ring = memory;
     memset(ring, 0, sizeof *ring);
-    ring->sequences = (ILK_ATOMIC(uint64_t) *)((unsigned char *)memory + sizeof *ring);
+    ring->stamps = (ILK_ATOMIC(uint64_t) *)((unsigned char *)memory + sizeof *ring);
     ring->slots = (unsigned char *)memory + ilk__ring_elements_offset(header_size(capacity));
     ring->capacity = capacity;
     ring->element_size = element_size;
-    ring->turn_step = ILK__MPMC_STEP;
-    while (ring->turn_step / ILK__MPMC_STEP < capacity) {
-        ring->turn_step *= 2;
+    ring->lap_step = ILK__MPMC_STEP;
+    while (ring->lap_step / ILK__MPMC_STEP < capacity) {
+        ring->lap_step *= 2;
     }
-    ring->skip = ring->turn_step - capacity * ILK__MPMC_STEP;
+    ring->skip = ring->lap_step - capacity * ILK__MPMC_STEP;
     ring->group_mask = group_size(capacity, element_size) - 1;
     for (size_t slot = 0; slot < capacity; slot++) {
         /* MP7 relaxed: nobody else has the ring yet. */
-        ilk_atomic_store(&ring->sequences[slot], slot * ILK__MPMC_STEP, memory_order_relaxed);
+        ilk_atomic_store(&ring->stamps[slot], slot * ILK__MPMC_STEP, memory_order_relaxed);
     }
     *out = ring;
     return ILK_OK;
@@ -142,8 +142,8 @@ ilk_status ilk_mpmc_create(ilk_mpmc **out, size_t capacity, size_t element_size)
 
 /* The number of positions from `head` to `tail`; at most one more than the capacity (see overwriting). */
 static size_t distance(const ilk_mpmc *ring, uint64_t tail, uint64_t head) ILK_NONBLOCKING {
-    uint64_t turns = (tail & -ring->turn_step) - (head & -ring->turn_step);
-    return (size_t)(turns / ring->turn_step) * ring->capacity + ilk__mpmc_slot(ring, tail) -
+    uint64_t turns = (tail & -ring->lap_step) - (head & -ring->lap_step);
+    return (size_t)(turns / ring->lap_step) * ring->capacity + ilk__mpmc_slot(ring, tail) -
            ilk__mpmc_slot(ring, head);
 }
 
@@ -153,7 +153,7 @@ static bool has_open_claims(const ilk_mpmc *ring) {
     uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed) & ~ILK__MPMC_CLOSED; /* MP2 */
     size_t count = distance(ring, tail, position);
     for (size_t index = 0; index < ring->capacity; index++) {
-        if (ilk__mpmc_sequence(ring, position) != (index < count ? position | ILK__MPMC_FULL : position)) {
+        if (ilk__mpmc_stamp(ring, position) != (index < count ? position | ILK__MPMC_FULL : position)) {
             return true;
         }
         position = ilk__mpmc_next(ring, position);
@@ -197,8 +197,8 @@ static void mpmc_check_size(const char *call, const ilk_mpmc *ring, size_t eleme
 /* One side of the ring, for what is written once for both. */
 struct mpmc_side {
     ILK_ATOMIC(uint64_t) * waiting;
-    ILK_ATOMIC(uint32_t) * gate;
-    ILK_ATOMIC(uint32_t) * vain;
+    ILK_ATOMIC(uint32_t) * event_count;
+    ILK_ATOMIC(uint32_t) * failed_spins;
     const ILK_ATOMIC(uint64_t) * counter; /* the other side's: it moves with every wake-up given */
     ILK_ATOMIC(uint64_t) * epoch;
     ilk_ring_event event;
@@ -208,7 +208,7 @@ struct mpmc_side {
 static struct mpmc_side consumers_of(ilk_mpmc *ring) ILK_NONBLOCKING {
     return (struct mpmc_side){&ring->consumers_waiting,
                               &ring->not_empty,
-                              &ring->consumers_vain,
+                              &ring->consumers_failed_spins,
                               &ring->tail,
                               &ring->consumers_epoch,
                               ILK_READABLE,
@@ -218,7 +218,7 @@ static struct mpmc_side consumers_of(ilk_mpmc *ring) ILK_NONBLOCKING {
 static struct mpmc_side producers_of(ilk_mpmc *ring) ILK_NONBLOCKING {
     return (struct mpmc_side){&ring->producers_waiting,
                               &ring->not_full,
-                              &ring->producers_vain,
+                              &ring->producers_failed_spins,
                               &ring->head,
                               &ring->producers_epoch,
                               ILK_WRITABLE,
@@ -259,28 +259,28 @@ static void mpmc_notify(ilk_mpmc *ring, const struct mpmc_side *side, uint64_t w
 }
 ILK_TRUSTED_NONBLOCKING_END
 
-/* Wakes one who sleeps on the gate, unless one is under way. Behind MP15. */
+/* Wakes one who sleeps on the event count, unless one is under way. Behind MP15. */
 static void wake_one(const struct mpmc_side *side) ILK_NONBLOCKING {
-    /* MP12 relaxed: an odd gate ends it, and then MP15 orders what we published before the look of the one
+    /* MP12 relaxed: an odd event count ends it, and then MP15 orders what we published before the look of the one
      * who makes it even; an even one is a basis for MP8. */
-    uint32_t gate = ilk_atomic_load(side->gate, memory_order_relaxed);
+    uint32_t event_count = ilk_atomic_load(side->event_count, memory_order_relaxed);
     do {
-        if ((gate & ILK__MPMC_UNDER_WAY) != 0) {
+        if ((event_count & ILK__MPMC_UNDER_WAY) != 0) {
             return;
         }
         /* MP8 relaxed: MP15, a release fence for it, carries the slot or the closed bit that the wake-up is
          * for to MP9. */
-    } while (!ilk_atomic_compare_exchange_weak(side->gate, &gate, gate + 1, memory_order_relaxed,
-                                               memory_order_relaxed));
-    ilk_park_wake(side->gate, 1);
+    } while (!ilk_atomic_compare_exchange_weak(side->event_count, &event_count, event_count + 1,
+                                               memory_order_relaxed, memory_order_relaxed));
+    ilk_park_wake(side->event_count, 1);
 }
 
 /* After something has been published, or found: wakes one who sleeps for it. The word of the side, as it then
  * was. */
 static uint64_t wake_sleeper(const struct mpmc_side *side) ILK_NONBLOCKING {
-    /* MP15 seq_cst, pairs with itself (a sleeper that found FENCED up, or that made the gate even), with
-     * a sleeper's heavy fence, and with MP9 (acquire, reading the gate). Forbids: we publish and find nobody
-     * counted in, or the gate odd, while the one counted in, or that made it even, misses what we published.
+    /* MP15 seq_cst, pairs with itself (a sleeper that found FENCED up, or that made the event count even), with
+     * a sleeper's heavy fence, and with MP9 (acquire, reading the event count). Forbids: we publish and find nobody
+     * counted in, or the event count odd, while the one counted in, or that made it even, misses what we published.
      */
     ilk_atomic_fence(memory_order_seq_cst);
     const uint64_t waiting = ilk_atomic_load(side->waiting, memory_order_relaxed); /* MP6 */
@@ -322,11 +322,11 @@ void ilk__mpmc_wake_producers(ilk_mpmc *ring) ILK_NONBLOCKING {
     mpmc_wake(ring, &side);
 }
 
-/* Everyone, whether counted in already or only about to be. The gate is stepped in any case, and stays odd
+/* Everyone, whether counted in already or only about to be. The event count is stepped in any case, and stays odd
  * if it was: whoever comes round first makes it even. Behind MP15. */
 static void wake_everyone(const struct mpmc_side *side) {
-    ilk_atomic_fetch_add(side->gate, 2, memory_order_relaxed); /* MP8 */
-    ilk_park_wake(side->gate, ILK_PARK_ALL);
+    ilk_atomic_fetch_add(side->event_count, 2, memory_order_relaxed); /* MP8 */
+    ilk_park_wake(side->event_count, ILK_PARK_ALL);
 }
 
 void ilk_mpmc_close(ilk_mpmc *ring) {
@@ -361,7 +361,7 @@ static bool is_drained(const ilk_mpmc *ring) ILK_NONBLOCKING {
 /* Sides of the same speed meet at every element, and hand the lines of its slot to and fro for it; threads of
  * one side that claim at the same time hand over the line of their counter. Who gets ahead undisturbed for
  * some tens of elements is far faster. So a side that finds nothing pauses before it looks once more, as long
- * as lull_after says (ring/patience.h), and who lost its slot to another thread steps back before it tries
+ * as back_off_before_probe says (ring/backoff.h), and who lost its slot to another thread steps back before it tries
  * again, longer each time. Each at most 32 pauses, less than a microsecond. How far the other side has got is
  * not asked: its counter's line is what it needs most. */
 enum { LONGEST_STEP_BACK = 32 }; /* chosen by bench rings, try */
@@ -370,21 +370,21 @@ enum { LONGEST_STEP_BACK = 32 }; /* chosen by bench rings, try */
 struct claims {
     ILK_ATOMIC(uint64_t) * counter;
     ILK_ATOMIC(uint64_t) * miss;
-    ILK_ATOMIC(uint32_t) * lull;
+    ILK_ATOMIC(uint32_t) * back_off;
     uint64_t state; /* what a slot's number is beyond the position: 0 for a push, FULL for a pop */
 };
 
 static struct claims pushes_of(ilk_mpmc *ring) ILK_NONBLOCKING {
-    return (struct claims){&ring->tail, &ring->push_miss, &ring->push_lull, 0};
+    return (struct claims){&ring->tail, &ring->push_miss, &ring->push_back_off, 0};
 }
 
 static struct claims pops_of(ilk_mpmc *ring) ILK_NONBLOCKING {
-    return (struct claims){&ring->head, &ring->pop_miss, &ring->pop_lull, ILK__MPMC_FULL};
+    return (struct claims){&ring->head, &ring->pop_miss, &ring->pop_back_off, ILK__MPMC_FULL};
 }
 
 /* True when the slot at `position` is one that a claim may have. */
 static bool is_ready(const ilk_mpmc *ring, const struct claims *claims, uint64_t position) ILK_NONBLOCKING {
-    return ilk__mpmc_sequence(ring, position) == (position | claims->state);
+    return ilk__mpmc_stamp(ring, position) == (position | claims->state);
 }
 
 /* The position `count` places further; count is at most the capacity. */
@@ -393,18 +393,18 @@ static uint64_t ahead(const ilk_mpmc *ring, uint64_t position, size_t count) ILK
     return position + count * ILK__MPMC_STEP + skip;
 }
 
-/* The side has found nothing at `position`: true after a lull, false where none is due. */
-static bool lull(ilk_mpmc *ring, const struct claims *claims, uint64_t position) ILK_NONBLOCKING {
-    if (ring->capacity < SMALLEST_WITH_LULLS) {
+/* The side has found nothing at `position`: true after a back-off, false where none is due. */
+static bool back_off(ilk_mpmc *ring, const struct claims *claims, uint64_t position) ILK_NONBLOCKING {
+    if (ring->capacity < SMALLEST_WITH_BACK_OFF) {
         return false;
     }
     /* MP21 relaxed: hints for how long to pause. One that is lost between two threads does no harm. */
     const uint64_t missed = ilk_atomic_load(claims->miss, memory_order_relaxed);
-    const uint32_t before = ilk_atomic_load(claims->lull, memory_order_relaxed); /* MP21 */
+    const uint32_t before = ilk_atomic_load(claims->back_off, memory_order_relaxed); /* MP21 */
     uint32_t pauses = before;
     if (position != missed) {
         ilk_atomic_store(claims->miss, position, memory_order_relaxed); /* MP21 */
-        pauses = lull_before_look(before, distance(ring, position, missed));
+        pauses = back_off_before_probe(before, distance(ring, position, missed));
     }
     pause_for(pauses);
     uint32_t after = pauses;
@@ -414,18 +414,18 @@ static bool lull(ilk_mpmc *ring, const struct claims *claims, uint64_t position)
             ilk_atomic_load(claims->counter, memory_order_relaxed) == position) { /* MP2 */
             after = 0;                                                            /* in vain */
         } else if (!is_ready(ring, claims, far)) {
-            after = longer_lull(pauses, ring->capacity);
+            after = longer_back_off(pauses, ring->capacity);
         }
     }
     if (after != before) {
-        ilk_atomic_store(claims->lull, after, memory_order_relaxed); /* MP21 */
+        ilk_atomic_store(claims->back_off, after, memory_order_relaxed); /* MP21 */
     }
     return pauses > 0;
 }
 
 static uint64_t claim_one(ilk_mpmc *ring, const struct claims *claims) ILK_NONBLOCKING {
     uint32_t step_back = 1;
-    bool lulled = false;
+    bool backed_off = false;
     uint64_t position = ilk_atomic_load(claims->counter, memory_order_relaxed); /* MP2 */
     for (;;) {
         if ((position & ILK__MPMC_CLOSED) != 0) {
@@ -442,10 +442,10 @@ static uint64_t claim_one(ilk_mpmc *ring, const struct claims *claims) ILK_NONBL
         } else {
             uint64_t now = ilk_atomic_load(claims->counter, memory_order_relaxed); /* MP2 */
             if (now == position) {
-                if (lulled || !lull(ring, claims, position)) {
+                if (backed_off || !back_off(ring, claims, position)) {
                     return ILK__MPMC_NONE;
                 }
-                lulled = true;
+                backed_off = true;
                 now = ilk_atomic_load(claims->counter, memory_order_relaxed); /* MP2 */
             }
             position = now;
@@ -466,10 +466,9 @@ uint64_t ilk__mpmc_claim_pop_slow(ilk_mpmc *ring) ILK_NONBLOCKING {
 /* ---- Claims of several slots ---- */
 
 /* How many of `most` slots next to each other are ready: their numbers go up by a step from `number` on. */
-static size_t count_ready(const ILK_ATOMIC(uint64_t) * sequences, uint64_t number, size_t most)
-    ILK_NONBLOCKING {
+static size_t count_ready(const ILK_ATOMIC(uint64_t) * stamps, uint64_t number, size_t most) ILK_NONBLOCKING {
     size_t count = 0;
-    while (count < most && ilk_atomic_load(&sequences[count], memory_order_acquire) == number) { /* MP1 */
+    while (count < most && ilk_atomic_load(&stamps[count], memory_order_acquire) == number) { /* MP1 */
         count++;
         number += ILK__MPMC_STEP;
     }
@@ -477,11 +476,11 @@ static size_t count_ready(const ILK_ATOMIC(uint64_t) * sequences, uint64_t numbe
 }
 
 /* Gives `count` slots next to each other their numbers, from the last one; see below. */
-static void number_slots(ILK_ATOMIC(uint64_t) * sequences, uint64_t number, size_t count) ILK_NONBLOCKING {
+static void stamp_slots(ILK_ATOMIC(uint64_t) * stamps, uint64_t number, size_t count) ILK_NONBLOCKING {
     number += count * ILK__MPMC_STEP;
     while (count-- > 0) {
         number -= ILK__MPMC_STEP;
-        ilk_atomic_store(&sequences[count], number, memory_order_release); /* MP4, MP5 */
+        ilk_atomic_store(&stamps[count], number, memory_order_release); /* MP4, MP5 */
     }
 }
 
@@ -497,9 +496,9 @@ static size_t claim_many(ilk_mpmc *ring, const struct claims *claims, size_t wan
         const size_t slot = ilk__mpmc_slot(ring, first);
         const size_t to_wrap = ring->capacity - slot;
         const size_t straight = wanted < to_wrap ? wanted : to_wrap;
-        size_t count = count_ready(ring->sequences + slot, first | claims->state, straight);
+        size_t count = count_ready(ring->stamps + slot, first | claims->state, straight);
         if (count == to_wrap && count < wanted && !to_end) {
-            count += count_ready(ring->sequences, ahead(ring, first, count) | claims->state, wanted - count);
+            count += count_ready(ring->stamps, ahead(ring, first, count) | claims->state, wanted - count);
         }
         if (count > 0) {
             if (ilk_atomic_compare_exchange_weak(claims->counter, &first, ahead(ring, first, count),
@@ -553,8 +552,8 @@ size_t ilk_mpmc_try_push_many(ilk_mpmc *ring, const void *elements, size_t count
     mpmc_copy_in(ring, slot, elements, first, element_size);
     mpmc_copy_in(ring, 0, (const unsigned char *)elements + first * element_size, claimed - first,
                  element_size);
-    number_slots(ring->sequences, ahead(ring, position, first) | ILK__MPMC_FULL, claimed - first);
-    number_slots(ring->sequences + slot, position | ILK__MPMC_FULL, first);
+    stamp_slots(ring->stamps, ahead(ring, position, first) | ILK__MPMC_FULL, claimed - first);
+    stamp_slots(ring->stamps + slot, position | ILK__MPMC_FULL, first);
     ilk__mpmc_pushed(ring);
     return claimed;
 }
@@ -573,8 +572,8 @@ size_t ilk_mpmc_try_pop_many(ilk_mpmc *ring, void *elements, size_t count, size_
     const size_t first = ring->capacity - slot < claimed ? ring->capacity - slot : claimed;
     mpmc_copy_out(ring, slot, elements, first, element_size);
     mpmc_copy_out(ring, 0, (unsigned char *)elements + first * element_size, claimed - first, element_size);
-    number_slots(ring->sequences, ahead(ring, position, first) + ring->turn_step, claimed - first);
-    number_slots(ring->sequences + slot, position + ring->turn_step, first);
+    stamp_slots(ring->stamps, ahead(ring, position, first) + ring->lap_step, claimed - first);
+    stamp_slots(ring->stamps + slot, position + ring->lap_step, first);
     ilk__mpmc_popped(ring);
     return claimed;
 }
@@ -612,7 +611,7 @@ static void *open_claim(const char *call, ilk_mpmc *ring, bool for_reading, size
     return ilk__mpmc_element(ring, position, ring->element_size);
 }
 
-static void settle_claim(const char *call, ilk_mpmc *ring, bool for_reading, size_t count) ILK_NONBLOCKING {
+static void end_claim(const char *call, ilk_mpmc *ring, bool for_reading, size_t count) ILK_NONBLOCKING {
     struct ilk__thread_claim *claim = find_claim(ring, for_reading);
     size_t open = claim == NULL ? 0 : claim->count;
     if (ILK_UNLIKELY(count > open)) {
@@ -657,7 +656,7 @@ void *ilk_mpmc_reserve(ilk_mpmc *ring, size_t *count) ILK_NONBLOCKING {
 }
 
 void ilk_mpmc_commit(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING {
-    settle_claim("ilk_mpmc_commit", ring, false, count);
+    end_claim("ilk_mpmc_commit", ring, false, count);
     ilk__mpmc_pushed(ring);
 }
 
@@ -669,7 +668,7 @@ const void *ilk_mpmc_peek(ilk_mpmc *ring, size_t *count) ILK_NONBLOCKING {
 }
 
 void ilk_mpmc_release(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING {
-    settle_claim("ilk_mpmc_release", ring, true, count);
+    end_claim("ilk_mpmc_release", ring, true, count);
     ilk__mpmc_popped(ring);
 }
 
@@ -677,9 +676,9 @@ void ilk_mpmc_release(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING {
 
 /* Gives a thread that is in the middle of a slot time to finish: it needs nanoseconds, or if it was
  * preempted, a core. Sleeping, not yielding: a real-time caller would otherwise keep it off the core. */
-static void give_time_to_finish(unsigned *turn) {
-    if (*turn < LOOKS_AT_A_SLOT) {
-        *turn += 1;
+static void give_time_to_finish(unsigned *probe) {
+    if (*probe < PROBES_OF_A_SLOT) {
+        *probe += 1;
         ilk_cpu_relax();
         return;
     }
@@ -693,7 +692,7 @@ static void give_time_to_finish(unsigned *turn) {
 static bool claim_oldest(ilk_mpmc *ring, uint64_t *position) {
     uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed); /* MP2 */
     uint64_t head = ilk_atomic_load(&ring->head, memory_order_relaxed); /* MP2 */
-    if (tail != head + ring->turn_step || ilk__mpmc_sequence(ring, head) != (head | ILK__MPMC_FULL)) {
+    if (tail != head + ring->lap_step || ilk__mpmc_stamp(ring, head) != (head | ILK__MPMC_FULL)) {
         return false;
     }
     *position = tail;
@@ -732,7 +731,7 @@ bool ilk_mpmc_push_overwriting(ilk_mpmc *ring, const void *element, size_t eleme
     mpmc_check_size("ilk_mpmc_push_overwriting", ring, element_size);
     refuse_overlap(ring, element, evicted, element_size);
     uint64_t position;
-    for (unsigned turn = 0; !claim_oldest(ring, &position);) {
+    for (unsigned probe = 0; !claim_oldest(ring, &position);) {
         if (ilk_mpmc_try_push(ring, element, element_size)) {
             return false;
         }
@@ -743,9 +742,9 @@ bool ilk_mpmc_push_overwriting(ilk_mpmc *ring, const void *element, size_t eleme
             return true;
         }
         refuse_own_slot("ilk_mpmc_push_overwriting", ring, true);
-        give_time_to_finish(&turn);
+        give_time_to_finish(&probe);
     }
-    uint64_t oldest = position - ring->turn_step;
+    uint64_t oldest = position - ring->lap_step;
     unsigned char *slot = ilk__mpmc_element(ring, position, element_size);
     bool evicts = ilk_atomic_compare_exchange(&ring->head, &oldest, ilk__mpmc_next(ring, oldest),
                                               memory_order_relaxed, memory_order_relaxed); /* MP2 */
@@ -753,8 +752,8 @@ bool ilk_mpmc_push_overwriting(ilk_mpmc *ring, const void *element, size_t eleme
         /* MP1 in claim_oldest, in this thread, read the number of the element that is still here. */
         exchange(slot, element, evicted, element_size);
     } else {
-        for (unsigned turn = 0; ilk__mpmc_sequence(ring, position) != position;) {
-            give_time_to_finish(&turn);
+        for (unsigned probe = 0; ilk__mpmc_stamp(ring, position) != position;) {
+            give_time_to_finish(&probe);
         }
         ilk_plain_write(slot, element_size);
         memcpy(slot, element, element_size);
@@ -766,18 +765,18 @@ bool ilk_mpmc_push_overwriting(ilk_mpmc *ring, const void *element, size_t eleme
 
 /* ---- Waiting ---- */
 
-/* One attempt: ILK_OK done, ILK_CLOSED never, ILK_BUSY not now. */
+/* One attempt: ILK_OK done, ILK_CLOSED never, ILK_TIMEDOUT not now. */
 static ilk_status attempt(ilk_mpmc *ring, const struct mpmc_side *side, void *element, size_t element_size) {
     if (side->pushes) {
         if (ilk_mpmc_try_push(ring, element, element_size)) {
             return ILK_OK;
         }
-        return ilk_mpmc_is_closed(ring) ? ILK_CLOSED : ILK_BUSY;
+        return ilk_mpmc_is_closed(ring) ? ILK_CLOSED : ILK_TIMEDOUT;
     }
     if (ilk_mpmc_try_pop(ring, element, element_size)) {
         return ILK_OK;
     }
-    return is_drained(ring) ? ILK_CLOSED : ILK_BUSY;
+    return is_drained(ring) ? ILK_CLOSED : ILK_TIMEDOUT;
 }
 
 /* Could this side go on now: a free or full slot at its counter, or nothing to wait for any more? Asks the
@@ -790,7 +789,7 @@ static bool can_go_on(const ilk_mpmc *ring, const struct mpmc_side *side) ILK_NO
         if ((position & ILK__MPMC_CLOSED) != 0) {
             return true; /* tail only: pushes fail at once */
         }
-        if (ilk__mpmc_sequence(ring, position) == (side->pushes ? position : position | ILK__MPMC_FULL)) {
+        if (ilk__mpmc_stamp(ring, position) == (side->pushes ? position : position | ILK__MPMC_FULL)) {
             return true;
         }
         uint64_t now = ilk_atomic_load(counter, memory_order_relaxed); /* MP2 */
@@ -803,7 +802,7 @@ static bool can_go_on(const ilk_mpmc *ring, const struct mpmc_side *side) ILK_NO
 
 /* A thread is about to sleep, or with ARMING to arm the hook: from here on a thread that publishes sees it,
  * or has published what it will see. The word as it was before. */
-static uint64_t count_in(const struct mpmc_side *side, uint64_t arming) {
+static uint64_t register_waiter(const struct mpmc_side *side, uint64_t arming) {
     /* MP16 acquire, pairs with MP18 (release, raising FENCED).
      * Carries: what others had published before the heavy fence of whoever raised it.
      * If weaker: we rely on that fence and miss what it has shown. */
@@ -824,7 +823,7 @@ static uint64_t count_in(const struct mpmc_side *side, uint64_t arming) {
 
 /* A sleeper leaves, and passes its wake-up on to those who still sleep: see the top of this file. It does not
  * call the hook: the thread that published has done that. */
-static void count_out(ilk_mpmc *ring, const struct mpmc_side *side) {
+static void unregister_waiter(ilk_mpmc *ring, const struct mpmc_side *side) {
     uint64_t before = ilk_atomic_fetch_sub(side->waiting, 1, memory_order_relaxed); /* MP6 */
     if ((before & ILK__MPMC_THREADS) == 1) {
         return;
@@ -834,41 +833,41 @@ static void count_out(ilk_mpmc *ring, const struct mpmc_side *side) {
     }
 }
 
-/* Takes the wake-up that is under way upon itself, if there is one. The gate to park on, if what follows is
+/* Takes the wake-up that is under way upon itself, if there is one. The event count to park on, if what follows is
  * a look. */
-static uint32_t come_round(const struct mpmc_side *side) {
+static uint32_t acknowledge_wake(const struct mpmc_side *side) {
     for (;;) {
-        /* MP9 acquire, pairs with MP15 (before the gate is stepped).
+        /* MP9 acquire, pairs with MP15 (before the event count is stepped).
          * Carries: the slot, or the closed bit, that the wake-up is for. A read-modify-write, for who has
-         * been woken must not read the gate as it was before: it would leave it odd, and nobody would come.
-         * If weaker: we read the new gate, miss the slot, and park on the new gate. */
-        uint32_t gate = ilk_atomic_fetch_add(side->gate, 0, memory_order_acquire);
-        if ((gate & ILK__MPMC_UNDER_WAY) == 0) {
-            return gate;
+         * been woken must not read the event count as it was before: it would leave it odd, and nobody would come.
+         * If weaker: we read the new event count, miss the slot, and park on the new event count. */
+        uint32_t event_count = ilk_atomic_fetch_add(side->event_count, 0, memory_order_acquire);
+        if ((event_count & ILK__MPMC_UNDER_WAY) == 0) {
+            return event_count;
         }
         /* MP20 relaxed: passes on what the step before it carried; MP15 orders it before our look. */
-        if (ilk_atomic_compare_exchange(side->gate, &gate, gate + 1, memory_order_relaxed,
-                                        memory_order_relaxed)) {
+        if (ilk_atomic_compare_exchange(side->event_count, &event_count, event_count + 1,
+                                        memory_order_relaxed, memory_order_relaxed)) {
             ilk_atomic_fence(memory_order_seq_cst); /* MP15 */
-            return gate + 1;
+            return event_count + 1;
         }
     }
 }
 
-static ilk_status sleep_for_turn(ilk_mpmc *ring, const struct mpmc_side *side, void *element,
-                                 size_t element_size, uint64_t deadline_ns) {
+static ilk_status sleep_until(ilk_mpmc *ring, const struct mpmc_side *side, void *element,
+                              size_t element_size, uint64_t deadline_ns) {
     if (deadline_ns != ILK_FOREVER && deadline_ns <= ilk__clock_now_ns()) {
         /* Asked again, because a closed ring has come here too. */
         ilk_status status = attempt(ring, side, element, element_size);
-        return status == ILK_BUSY ? ILK_TIMEDOUT : status;
+        return status == ILK_TIMEDOUT ? ILK_TIMEDOUT : status;
     }
-    (void)count_in(side, 0);
+    (void)register_waiter(side, 0);
     ilk_status status;
     bool late = false;
     for (;;) {
-        uint32_t gate = come_round(side);
+        uint32_t event_count = acknowledge_wake(side);
         status = attempt(ring, side, element, element_size);
-        if (status != ILK_BUSY) {
+        if (status != ILK_TIMEDOUT) {
             break;
         }
         if (late) {
@@ -878,41 +877,42 @@ static ilk_status sleep_for_turn(ilk_mpmc *ring, const struct mpmc_side *side, v
         if (deadline_ns == ILK_FOREVER) {
             refuse_own_slot(side->pushes ? "ilk_mpmc_push_until" : "ilk_mpmc_pop_until", ring, side->pushes);
         }
-        late = ilk_park_wait(side->gate, gate, deadline_ns) == ILK_TIMEDOUT;
+        late = ilk_park_wait(side->event_count, event_count, deadline_ns) == ILK_TIMEDOUT;
     }
-    count_out(ring, side);
+    unregister_waiter(ring, side);
     return status;
 }
 
-static ilk_status wait_for_turn(ilk_mpmc *ring, const struct mpmc_side *side, void *element,
-                                size_t element_size, uint64_t deadline_ns) {
+static ilk_status spin_then_sleep(ilk_mpmc *ring, const struct mpmc_side *side, void *element,
+                                  size_t element_size, uint64_t deadline_ns) {
     /* MP17 relaxed: a hint for how long to look; a count lost between two threads does no harm. */
-    uint32_t vain = ilk_atomic_load(side->vain, memory_order_relaxed);
-    const int looks = looks_before_sleep(vain);
-    for (int turn = 0; turn < looks; turn++) {
-        ring_pause_before_look(turn);
+    uint32_t failed_spins = ilk_atomic_load(side->failed_spins, memory_order_relaxed);
+    const int probes = probes_before_park(failed_spins);
+    for (int probe = 0; probe < probes; probe++) {
+        ring_pause_before_probe(probe);
         ilk_status status = attempt(ring, side, element, element_size);
-        if (status != ILK_BUSY) {
-            if (vain > 0) {
-                ilk_atomic_store(side->vain, after_success(vain), memory_order_relaxed); /* MP17 */
+        if (status != ILK_TIMEDOUT) {
+            if (failed_spins > 0) {
+                ilk_atomic_store(side->failed_spins, after_success(failed_spins),
+                                 memory_order_relaxed); /* MP17 */
             }
             return status;
         }
     }
-    ilk_atomic_store(side->vain, vain + 1, memory_order_relaxed); /* MP17 */
-    return sleep_for_turn(ring, side, element, element_size, deadline_ns);
+    ilk_atomic_store(side->failed_spins, failed_spins + 1, memory_order_relaxed); /* MP17 */
+    return sleep_until(ring, side, element, element_size, deadline_ns);
 }
 
 ilk_status ilk__mpmc_push_slow(ilk_mpmc *ring, const void *element, size_t element_size,
                                uint64_t deadline_ns) {
     const struct mpmc_side producers = producers_of(ring);
     /* The element is only read: attempt() takes both directions through one pointer. */
-    return wait_for_turn(ring, &producers, (void *)(uintptr_t)element, element_size, deadline_ns);
+    return spin_then_sleep(ring, &producers, (void *)(uintptr_t)element, element_size, deadline_ns);
 }
 
 ilk_status ilk__mpmc_pop_slow(ilk_mpmc *ring, void *element, size_t element_size, uint64_t deadline_ns) {
     const struct mpmc_side consumers = consumers_of(ring);
-    return wait_for_turn(ring, &consumers, element, element_size, deadline_ns);
+    return spin_then_sleep(ring, &consumers, element, element_size, deadline_ns);
 }
 
 /* ---- The hook ---- */
@@ -945,7 +945,7 @@ static bool mpmc_arm(ilk_mpmc *ring, const struct mpmc_side *side, const char *c
     if (can_go_on(ring, side)) {
         return false;
     }
-    const uint64_t takes = count_in(side, ILK__MPMC_ARMING) & ILK__MPMC_TAKES;
+    const uint64_t takes = register_waiter(side, ILK__MPMC_ARMING) & ILK__MPMC_TAKES;
     if (!can_go_on(ring, side)) {
         uint64_t now = ilk_atomic_load(side->waiting, memory_order_relaxed); /* MP6 */
         while ((now & ILK__MPMC_TAKES) == takes) {

@@ -31,11 +31,11 @@
  */
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
+#include "platform/clock.h"
 #include "ring/allocate.h"
+#include "ring/backoff.h"
 #include "ring/copy.h"
 #include "ring/hook.h"
-#include "ring/patience.h"
-#include "threads/clock.h"
 #include <interlock/park.h>
 #include <interlock/spsc.h>
 #include <stdlib.h>
@@ -74,7 +74,7 @@ void ilk_spsc_destroy(ilk_spsc *ring) {
         ilk__misuse("ilk_spsc_destroy", ring, "destroyed with %zu reserved slots not committed",
                     ring->reserved_count);
     }
-    if (ring->pop_lull == ILK__SPSC_SHOWN) {
+    if (ring->pop_back_off == ILK__SPSC_SHOWN) {
         ilk__misuse("ilk_spsc_destroy", ring, "destroyed with %zu elements shown and not released",
                     (size_t)(ring->shown - ring->shown_from));
     }
@@ -106,26 +106,26 @@ static uint64_t own_head(const ilk_spsc *ring) ILK_NONBLOCKING {
 /* Sends pushes to pause, where they are reported; see ILK__SPSC_RESERVED. */
 static void hold_pushes(ilk_spsc *ring, uint64_t tail) ILK_NONBLOCKING {
     ring->head_seen_kept = ring->head_seen;
-    ring->push_lull_kept = ring->push_lull;
+    ring->push_back_off_kept = ring->push_back_off;
     ring->head_seen = tail - ring->capacity;
-    ring->push_lull = ILK__SPSC_RESERVED;
+    ring->push_back_off = ILK__SPSC_RESERVED;
 }
 
 static void allow_pushes(ilk_spsc *ring) ILK_NONBLOCKING {
     ring->head_seen = ring->head_seen_kept;
-    ring->push_lull = ring->push_lull_kept;
+    ring->push_back_off = ring->push_back_off_kept;
 }
 
 static void hold_pops(ilk_spsc *ring, uint64_t head) ILK_NONBLOCKING {
     ring->tail_seen_kept = ring->tail_seen;
-    ring->pop_lull_kept = ring->pop_lull;
+    ring->pop_back_off_kept = ring->pop_back_off;
     ring->tail_seen = head;
-    ring->pop_lull = ILK__SPSC_SHOWN;
+    ring->pop_back_off = ILK__SPSC_SHOWN;
 }
 
 static void allow_pops(ilk_spsc *ring) ILK_NONBLOCKING {
     ring->tail_seen = ring->tail_seen_kept;
-    ring->pop_lull = ring->pop_lull_kept;
+    ring->pop_back_off = ring->pop_back_off_kept;
 }
 
 static bool is_reserved(const ilk_spsc *ring) ILK_NONBLOCKING {
@@ -133,7 +133,7 @@ static bool is_reserved(const ilk_spsc *ring) ILK_NONBLOCKING {
 }
 
 static bool is_shown(const ilk_spsc *ring) ILK_NONBLOCKING {
-    return ring->pop_lull == ILK__SPSC_SHOWN;
+    return ring->pop_back_off == ILK__SPSC_SHOWN;
 }
 
 static void report_push_while_reserved(const ilk_spsc *ring, const char *call) ILK_NONBLOCKING {
@@ -151,29 +151,29 @@ void ilk__spsc_push_closed_slow(const ilk_spsc *ring, const char *call) ILK_NONB
     }
 }
 
-/* ---- Lulls ---- */
+/* ---- Back-off ---- */
 
-void ilk__spsc_pause_slow(const ilk_spsc *ring, uint32_t lull, const char *call) ILK_NONBLOCKING {
-    if (lull == ILK__SPSC_RESERVED) {
+void ilk__spsc_pause_slow(const ilk_spsc *ring, uint32_t back_off, const char *call) ILK_NONBLOCKING {
+    if (back_off == ILK__SPSC_RESERVED) {
         report_push_while_reserved(ring, call);
     }
-    if (lull == ILK__SPSC_SHOWN) {
+    if (back_off == ILK__SPSC_SHOWN) {
         report_pop_while_shown(ring, call);
     }
-    pause_for(lull);
+    pause_for(back_off);
 }
 
-/* Longer as long as a lull finds less than much: a quarter of the ring, or 64 elements, or four batches for
+/* Longer as long as a back-off finds less than much: a quarter of the ring, or 64 elements, or four batches for
  * one who asks for more. 31 pauses at most, less than a microsecond. Shorter where it finds more than half of
  * the ring. Chosen by bench rings, try and batches. */
-uint32_t ilk__spsc_next_lull_slow(const ilk_spsc *ring, uint32_t lull, size_t found, size_t wanted)
+uint32_t ilk__spsc_next_back_off_slow(const ilk_spsc *ring, uint32_t back_off, size_t found, size_t wanted)
     ILK_NONBLOCKING {
     const size_t quarter = ring->capacity / 4;
     if (found > 2 * quarter) {
-        return lull / 2;
+        return back_off / 2;
     }
     const bool much = found >= quarter || (found >= 64 && found / 4 >= wanted);
-    return !much && lull < LONGEST_LULL ? lull * 2 + 1 : lull;
+    return !much && back_off < LONGEST_BACK_OFF ? back_off * 2 + 1 : back_off;
 }
 
 /* ---- Waking and settling with close ---- */
@@ -291,7 +291,7 @@ void ilk__spsc_popped_slow(ilk_spsc *ring) ILK_NONBLOCKING {
 }
 
 /* Elements the consumer has not popped, as tail says now. */
-static size_t look_for_elements(ilk_spsc *ring) ILK_NONBLOCKING {
+static size_t probe_elements(ilk_spsc *ring) ILK_NONBLOCKING {
     ring->tail_seen = ilk_atomic_load(&ring->tail, memory_order_acquire); /* SP3 */
     return (size_t)(ring->tail_seen - own_head(ring));
 }
@@ -310,7 +310,7 @@ bool ilk__spsc_find_last_slow(ilk_spsc *ring, const char *call) ILK_NONBLOCKING 
     /* SP14 acquire, pairs with SP16 (release, ending a reservation). Before tail, so that a reservation
      * that has ended is in the tail we read. */
     bool reserved = ilk_atomic_load(&ring->reserved, memory_order_acquire) != 0;
-    if (look_for_elements(ring) > 0) {
+    if (probe_elements(ring) > 0) {
         return true;
     }
     if (reserved) {
@@ -318,7 +318,7 @@ bool ilk__spsc_find_last_slow(ilk_spsc *ring, const char *call) ILK_NONBLOCKING 
     }
     /* SP10 acq_rel, pairs with SP9 (acq_rel, the last push). See there. */
     uint32_t flags = ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_SEALED, memory_order_acq_rel);
-    if ((flags & ILK__SPSC_LAST_PUSH) != 0 && look_for_elements(ring) > 0) {
+    if ((flags & ILK__SPSC_LAST_PUSH) != 0 && probe_elements(ring) > 0) {
         return true;
     }
     ring->sealed = 1;
@@ -527,22 +527,22 @@ static bool has_element_or_drained(ilk_spsc *ring) {
 }
 
 /* After the wait of a side: it slept, or it saved that by looking. */
-static void note_looks(uint32_t *in_vain, int turn, int looks) {
-    if (turn > looks) {
-        *in_vain += 1;
-    } else if (turn > 0) {
-        *in_vain = after_success(*in_vain);
+static void record_spin(uint32_t *failed_spins, int probe, int probes) {
+    if (probe > probes) {
+        *failed_spins += 1;
+    } else if (probe > 0) {
+        *failed_spins = after_success(*failed_spins);
     }
 }
 
 ilk_status ilk__spsc_push_slow(ilk_spsc *ring, const void *element, size_t element_size,
                                uint64_t deadline_ns) {
     bool late = false;
-    const int looks = looks_before_sleep(ring->pushes_in_vain);
-    int turn = 0; /* looks + 1: it has slept */
+    const int probes = probes_before_park(ring->push_failed_spins);
+    int probe = 0; /* looks + 1: it has slept */
     for (;;) {
         if (ilk__spsc_push_one(ring, element, element_size, "ilk_spsc_push_until")) {
-            note_looks(&ring->pushes_in_vain, turn, looks);
+            record_spin(&ring->push_failed_spins, probe, probes);
             return ILK_OK;
         }
         if ((ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) != 0) {
@@ -551,23 +551,23 @@ ilk_status ilk__spsc_push_slow(ilk_spsc *ring, const void *element, size_t eleme
         if (late) {
             return ILK_TIMEDOUT;
         }
-        if (turn < looks) {
-            ring_pause_before_look(turn);
-            turn++;
+        if (probe < probes) {
+            ring_pause_before_probe(probe);
+            probe++;
         } else {
             late = sleep_unless(ring, &spsc_producer, has_room_or_closed, deadline_ns) == ILK_TIMEDOUT;
-            turn = looks + 1;
+            probe = probes + 1;
         }
     }
 }
 
 ilk_status ilk__spsc_pop_slow(ilk_spsc *ring, void *element, size_t element_size, uint64_t deadline_ns) {
     bool late = false;
-    const int looks = looks_before_sleep(ring->pops_in_vain);
-    int turn = 0; /* looks + 1: it has slept */
+    const int probes = probes_before_park(ring->pop_failed_spins);
+    int probe = 0; /* looks + 1: it has slept */
     for (;;) {
         if (ilk__spsc_pop_one(ring, element, element_size, "ilk_spsc_pop_until")) {
-            note_looks(&ring->pops_in_vain, turn, looks);
+            record_spin(&ring->pop_failed_spins, probe, probes);
             return ILK_OK;
         }
         if (ring->sealed != 0) {
@@ -576,12 +576,12 @@ ilk_status ilk__spsc_pop_slow(ilk_spsc *ring, void *element, size_t element_size
         if (late) {
             return ILK_TIMEDOUT;
         }
-        if (turn < looks) {
-            ring_pause_before_look(turn);
-            turn++;
+        if (probe < probes) {
+            ring_pause_before_probe(probe);
+            probe++;
         } else {
             late = sleep_unless(ring, &spsc_consumer, has_element_or_drained, deadline_ns) == ILK_TIMEDOUT;
-            turn = looks + 1;
+            probe = probes + 1;
         }
     }
 }

@@ -9,7 +9,7 @@
 #ifndef INTERLOCK_RWLOCK_QUEUE_H
 #define INTERLOCK_RWLOCK_QUEUE_H
 
-#include "park/waiter.h"
+#include "wait/waiter.h"
 #include <interlock/rwlock.h>
 
 TAILQ_HEAD(ilk__rwlock_list, ilk__waiter);
