@@ -331,8 +331,8 @@ def text(root):
 GATES = {
     gate.__name__: gate
     for gate in (
-        spdx, labels, orders, sendable, pointers, links, contracts, sources, text, layout.folders, layout.includes,
-        layout.length, words.words)
+        spdx, labels, orders, sendable, pointers, links, contracts, sources, text, layout.folders, layout.architecture,
+        layout.includes, layout.length, words.words)
 }
 
 

@@ -194,3 +194,26 @@ def folders(root):
     for link, line in sorted(linked.items()):
         if link not in there:
             yield Finding(README, line, f"'{SECTION}' links to {link}, which the tree has not")
+
+
+# ---- architecture ----
+
+
+def architecture(root):
+    """Every function, word and file that ARCHITECTURE.md names is in the sources: a renamed one does not stay behind."""
+    document = "ARCHITECTURE.md"
+    require([document] if os.path.exists(os.path.join(root, document)) else [], document)
+    names = require(tracked(root, ".c", ".h", ".swift", under="Sources") + tracked(root, ".h", under="include"), "sources")
+    known = set(re.findall(r"\w+", "\n".join(read(root, name) for name in names)))
+    text = read(root, document)
+    # What stands as code, alone or in a block: snake_case and camelCase are names; "…_slow" is the end of one.
+    for code in re.finditer(r"```.*?```|`[^`\n]+`", text, re.DOTALL):
+        for match in re.finditer(r"(…)?\b(\w*[a-z](?:_|(?=[A-Z]))\w+|_\w+)\b(?!\.swift|/)", code.group()):
+            name = match.group(2)
+            if not (match.group(1) and any(word.endswith(name) for word in known)) and name not in known:
+                line = text.count("\n", 0, code.start() + match.start()) + 1
+                yield Finding(document, line, f"names {name}, which is nowhere in the sources")
+        for match in re.finditer(r"\b[A-Z]\w*/[\w+]+\.swift", code.group()):
+            if "Sources/SwiftFacade/" + match.group() not in names:
+                line = text.count("\n", 0, code.start() + match.start()) + 1
+                yield Finding(document, line, f"names {match.group()}, which is not there")

@@ -23,6 +23,8 @@ def word(pattern, answer, under=("",), code_only=False):
 
 CORE = ("Sources/CCore/", "include/")
 LIBRARY = ("Sources/", "include/", "Tests/", "docs/")
+# In a test of the facade, patience is the time that a test has.
+LIBRARY_CODE = ("Sources/", "include/", "Tests/CCoreTests/", "Tests/Explorer/", "docs/")
 C_SIDE = CORE + ("Tests/CCoreTests/", "Tests/Explorer/")
 RING = ("Sources/CCore/ring/", "include/interlock/mpmc.h", "include/interlock/spsc.h", "include/interlock/inline/mpmc.h",
         "include/interlock/inline/spsc.h", "include/interlock/inline/ring", "Tests/Explorer/scenarios/mpmc",
@@ -32,7 +34,7 @@ LOCK = ("Sources/CCore/rwlock/", "include/interlock/rwlock.h", "include/interloc
 
 WORDS = [
     word(r"«(lull|Lull|LULL)(s|ed|S)?»", "adaptive back-off", LIBRARY),
-    word(r"«([Pp]atience|[Ii]mpatience|PATIENCE)»", "spin-then-park policy", LIBRARY),
+    word(r"«([Pp]atience|[Ii]mpatience|PATIENCE)»", "spin-then-park policy", LIBRARY_CODE),
     word(r"«([Vv]ain|VAIN)»", "failed spin, without effect"),
     word(r"pause_before_look|(?:«|_)looks?_before|«LOOKS_|_looks?\b|_LOOKS?\b|«look_(?!up)|_look_", "probe, recheck"),
     word(r"«([Ll]ook|[Ll]ooks|[Ll]ooked|[Ll]ooking) (again|once more|anew)»", "recheck, probe again"),
