@@ -11,8 +11,8 @@ set(interlock_platform
 set(interlock_diagnostics misuse names status)
 set(interlock_wait fence queue_lock waiter)
 set(interlock_rwlock
-    held lock mode owned queue reader_slots slot_table_copies slot_table_elf.S slot_table_plain)
-set(interlock_ring allocate mpmc spsc)
+    hand_over held lock mode owned queue reader_slots report slot_table_copies slot_table_elf.S slot_table_plain)
+set(interlock_ring allocate mpmc mpmc_in_place mpmc_overwrite mpmc_wait spsc spsc_wait)
 set(interlock_sync barrier latch mutex mutex_inherit_linux mutex_inherit_none semaphore)
 
 set(INTERLOCK_SOURCES)

@@ -443,13 +443,13 @@ static uint32_t back_off_of(ILK_ATOMIC(uint32_t) * back_off) {
 
 static void back_off_grows_until_the_other_side_is_far_ahead(void **state) {
     (void)state;
-    check_equal(back_off_before_probe(0, 0), 0);
-    check_equal(back_off_before_probe(0, 1), 0); /* single elements: never */
-    check_equal(back_off_before_probe(0, 2), 1);
-    check_equal(back_off_before_probe(1, 2), 0); /* no more than one element a pause */
-    check_equal(back_off_before_probe(1, 3), 1);
-    check_equal(back_off_before_probe(31, 32), 0);
-    check_equal(back_off_before_probe(31, 33), 31);
+    check_equal(mpmc_back_off(0, 0), 0);
+    check_equal(mpmc_back_off(0, 1), 0); /* single elements: never */
+    check_equal(mpmc_back_off(0, 2), 1);
+    check_equal(mpmc_back_off(1, 2), 0); /* no more than one element a pause */
+    check_equal(mpmc_back_off(1, 3), 1);
+    check_equal(mpmc_back_off(31, 32), 0);
+    check_equal(mpmc_back_off(31, 33), 31);
     const size_t capacity = 1024;
     check_equal(longer_back_off(1, capacity), 3);
     check_equal(longer_back_off(15, capacity), 31);

@@ -42,11 +42,11 @@ void ilk__thread_id_is_new(uint32_t id) ILK_NONBLOCKING {
     }
 }
 
-static void before_fork(void) {
+static void ids_before_fork(void) {
     ilk__thread_state()->id_before_fork = ilk__thread_id_before_fork();
 }
 
-static void after_fork_in_child(void) {
+static void ids_after_fork_in_child(void) {
     const uint32_t before = ilk__thread_state()->id_before_fork;
     const bool was_first = before == first;
     for (unsigned index = ILK__FORMER_IDS - 1; index > 0; index--) {
@@ -60,6 +60,6 @@ static void after_fork_in_child(void) {
     ilk__thread_id_is_new(first); /* the same again, in another namespace */
 }
 
-__attribute__((constructor)) static void watch_fork(void) {
-    (void)pthread_atfork(before_fork, NULL, after_fork_in_child);
+__attribute__((constructor)) static void ids_watch_fork(void) {
+    (void)pthread_atfork(ids_before_fork, NULL, ids_after_fork_in_child);
 }

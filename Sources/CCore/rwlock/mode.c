@@ -98,7 +98,7 @@ static void remember_membarrier(uint32_t ticks) {
     store(&membarrier_ticks, before == 0 ? ticks : before - before / 4 + ticks / 4);
 }
 
-bool ilk__mode_wants_fence_free(ilk_rwlock *lock, struct ilk__slot_block *block) {
+static bool wants_fence_free(ilk_rwlock *lock, struct ilk__slot_block *block) {
     if (!ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed)) { /* FN4 */
         return false;
     }
@@ -129,6 +129,37 @@ bool ilk__mode_wants_fence_free(ilk_rwlock *lock, struct ilk__slot_block *block)
     }
     uint32_t ticks = load(&membarrier_ticks);
     return ticks < CHEAP_MEMBARRIER_TICKS && (uint64_t)writes * ticks < gain / 4;
+}
+
+/* RW17 relaxed: opens slots to readers, or lets them leave the fence out; they look at the word again
+ * (RW11) once they are in. Lost to a change of the word: another reader will try. */
+static void change_mode(ilk_rwlock *lock, uint32_t from, uint32_t to) ILK_NONBLOCKING {
+    (void)ilk_atomic_compare_exchange(&lock->word, &from, to, memory_order_relaxed,
+                                      memory_order_relaxed); /* RW17 */
+}
+
+/* How often a full reader slot is used again between two decisions about the fence. */
+enum { FULL_SLOTS_PER_DECISION = 64 };
+
+void ilk__mode_decide(ilk_rwlock *lock) {
+    uint32_t word = ilk__rwlock_probe(lock);
+    if ((word & ILK__RWLOCK_KEEPS_READERS_OUT) != 0) {
+        return;
+    }
+    if (ilk__slots_mine(true) == NULL) {
+        ilk__slots_check_table(lock);
+        return;
+    }
+    uint32_t wraps = ilk__slots_reuse(lock);
+    if (wraps != 0 && wraps % FULL_SLOTS_PER_DECISION == 0 &&
+        (word & ILK__RWLOCK_READ_PATH) == ILK__RWLOCK_SLOTS && wants_fence_free(lock, ilk__my_slots())) {
+        change_mode(lock, word, word | ILK__RWLOCK_FENCE_FREE);
+    }
+    /* Where it does not, the read that follows starts the read samples anew. */
+    if ((word & ILK__RWLOCK_SLOTS) == 0 && (word & ILK__RWLOCK_READ_SAMPLES) == ILK__RWLOCK_READ_SAMPLES &&
+        ilk__mode_wants_slots(lock)) {
+        change_mode(lock, word, (word & ~ILK__RWLOCK_READ_SAMPLES) | ILK__RWLOCK_SLOTS);
+    }
 }
 
 /* Whether several threads read in slots, and all of them too little. */

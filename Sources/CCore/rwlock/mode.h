@@ -8,11 +8,13 @@
 
 #include <interlock/inline/rwlock.h>
 
-/* A reader found the read samples full: should readers move to slots? */
-bool ilk__mode_wants_slots(ilk_rwlock *lock);
+/* A reader that may wait, off the fast path: gets a block of reader slots if the thread has none, moves a lock that
+ * is read a lot to them, and lets one that is hardly written leave out the fence. The last measures a membarrier once
+ * in a while. */
+void ilk__mode_decide(ilk_rwlock *lock);
 
-/* A reader has used its slot many times: should readers leave out their fence? Any reader's call. */
-bool ilk__mode_wants_fence_free(ilk_rwlock *lock, struct ilk__slot_block *block);
+/* The second of those decisions: should readers of the lock, whose read samples are full, move to slots? */
+bool ilk__mode_wants_slots(ilk_rwlock *lock);
 
 /* Writes between two looks: enough that an average means something, for the gap between two writes does not.
  * A look takes some eighty nanoseconds, so it comes more rarely where nothing is in doubt. */

@@ -21,12 +21,12 @@ static void require_another_owner(const ilk__owned_rwlock *owned, const char *ca
 
 void ilk__owned_await_write(ilk__owned_rwlock *owned, const char *call) {
     require_another_owner(owned, call);
-    ilk__rwlock_write_lock_slow(&owned->lock);
+    ilk__rwlock_lock_slow(&owned->lock, ILK__WRITE);
 }
 
 void ilk__owned_await_upgradable(ilk__owned_rwlock *owned, const char *call) {
     require_another_owner(owned, call);
-    ilk__rwlock_upgradable_lock_slow(&owned->lock);
+    ilk__rwlock_lock_slow(&owned->lock, ILK__UPGRADABLE);
 }
 
 ilk__read_section ilk__owned_await_read(ilk__owned_rwlock *owned, const char *call) {

@@ -34,10 +34,10 @@
 #include "platform/local.h"
 #include "platform/pages.h"
 #include "platform/signals.h"
-#include "platform/yield.h"
 #include "rwlock/slot_table.h"
 #include "rwlock/slot_table_walk.h"
 #include "wait/fence.h"
+#include "wait/spin.h"
 #include <interlock/inline/fence.h>
 #include <interlock/park.h>
 #include <pthread.h>
@@ -46,9 +46,6 @@ _Static_assert(sizeof(struct ilk__slot_block) == 256, "a thread's share of the t
 _Static_assert(_Alignof(ilk_rwlock) == 8, "slots note a lock without its three low bits");
 _Static_assert(offsetof(struct ilk__slot_block, drain) == 64, "writers' requests stay off the readers' line");
 
-/* Looks before a writer sleeps on a slot; after so many it gives its core away in between. */
-enum { SPIN_LIMIT = 288 };
-enum { RELAXES = 256 };
 /* ---- Handing out ---- */
 
 static void give_back(void *context);
@@ -174,7 +171,7 @@ static void give_back(void *context) {
 /* ---- Fork ---- */
 
 /* The other threads are gone, and what they read is read by nobody. */
-static void after_fork_in_child(void) {
+static void reader_slots_after_fork_in_child(void) {
     struct ilk__walk walk = ilk__walk_blocks();
     struct ilk__slot_block *block;
     while ((block = ilk__next_block(&walk)) != NULL) {
@@ -188,10 +185,24 @@ static void after_fork_in_child(void) {
 }
 
 /* Once a process, however many copies of the library are in it. */
-__attribute__((constructor)) static void watch_fork(void) {
+__attribute__((constructor)) static void reader_slots_watch_fork(void) {
     if (ilk_atomic_exchange(&ilk__slot_table.watches_fork, 1, memory_order_relaxed) == 0) { /* RS5 */
-        (void)pthread_atfork(NULL, NULL, after_fork_in_child);
+        (void)pthread_atfork(NULL, NULL, reader_slots_after_fork_in_child);
     }
+}
+
+uint32_t ilk__slots_reuse(ilk_rwlock *lock) ILK_NONBLOCKING {
+    struct ilk__slot_block *block = ilk__my_slots();
+    size_t number = ilk__rwlock_slot_number(lock);
+    uint64_t seen = ilk__slot_load(block, number);
+    if (seen < ILK__SLOT_FULL || !ilk__slot_is_free(seen)) {
+        return 0;
+    }
+    /* RW18 relaxed: our own count, a hint to writers. */
+    uint32_t wraps = ilk_atomic_load(&block->wraps[number], memory_order_relaxed) + 1;
+    ilk_atomic_store(&block->wraps[number], wraps, memory_order_relaxed); /* RW18 */
+    ilk__slot_free(block, number, 0);
+    return wraps;
 }
 
 /* ---- The writer's side ---- */
@@ -214,15 +225,6 @@ bool ilk__slots_hold(const ilk_rwlock *lock) {
         }
     }
     return false;
-}
-
-/* Between looks: the reader is about to leave, or if it was preempted, needs a core. */
-static void reader_slot_pause(int probe) {
-    if (probe < RELAXES) {
-        ilk_cpu_relax();
-    } else {
-        ilk__thread_yield();
-    }
 }
 
 /* Between the wake request and the recheck behind it: a fence on the owner's side too, between its freeing of
@@ -253,8 +255,8 @@ static ilk_status wait_for_slot(struct ilk__slot_block *block, size_t number, co
         if (status == ILK_TIMEDOUT) {
             return ILK_TIMEDOUT;
         }
-        if (probe < SPIN_LIMIT) {
-            reader_slot_pause(probe++);
+        if (probe < ILK__SPIN_READER_SLOT.probes) {
+            ilk__spin_pause(ILK__SPIN_READER_SLOT, probe++);
             continue;
         }
         /* RS6 relaxed: the heavy fence orders the wake request before the look, against the owner's freeing. */

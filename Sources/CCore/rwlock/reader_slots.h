@@ -29,4 +29,8 @@ uint32_t ilk__slots_uses(const ilk_rwlock *lock);
 /* The same for one block. */
 uint32_t ilk__slots_uses_of(const struct ilk__slot_block *block, const ilk_rwlock *lock);
 
+/* Makes the calling thread's reader slot of `lock` usable again, if it is free but full: how often that has been
+ * done, or 0 if it was not full. */
+uint32_t ilk__slots_reuse(ilk_rwlock *lock) ILK_NONBLOCKING;
+
 #endif

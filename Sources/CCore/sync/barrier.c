@@ -21,12 +21,10 @@
  * that many rounds of other threads must fit between two of its probes.
  */
 #include "diagnostics/misuse.h"
+#include "wait/spin.h"
 #include <interlock/barrier.h>
 #include <interlock/park.h>
 #include <stddef.h>
-
-/* Probes before sleeping: on as many cores as parties the others are nearly there. */
-enum { SPIN_LIMIT = 64 };
 
 static uint32_t round_of(uint64_t state) {
     return (uint32_t)(state >> 32);
@@ -94,8 +92,8 @@ ilk_status ilk_barrier_wait_until(ilk_barrier *barrier, uint64_t deadline_ns, bo
         if (round_of(ilk_atomic_load(&barrier->state, memory_order_acquire)) != round) {
             return ILK_OK;
         }
-        if (probe < SPIN_LIMIT) {
-            ilk_cpu_relax();
+        if (probe < ILK__SPIN_BARRIER.probes) {
+            ilk__spin_pause(ILK__SPIN_BARRIER, probe);
             probe++; /* counts no wake-ups: they have no bound */
         } else if (ilk_park_wait(&barrier->wakes, wakes, deadline_ns) == ILK_TIMEDOUT &&
                    withdraw(barrier, round)) {

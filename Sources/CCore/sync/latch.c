@@ -15,8 +15,8 @@
 #include <interlock/latch.h>
 #include <interlock/park.h>
 
-static const uint32_t SLEEPERS = 1;
-static const uint32_t ONE = 2;
+static const uint32_t LATCH_SLEEPERS = 1;
+static const uint32_t ONE_COUNT = 2;
 
 void ilk_latch_init(ilk_latch *latch, uint32_t count) {
     if (count > ILK_LATCH_MAX) {
@@ -24,18 +24,18 @@ void ilk_latch_init(ilk_latch *latch, uint32_t count) {
                     (unsigned)ILK_LATCH_MAX);
     }
     /* LT1 relaxed: nobody else uses the latch yet. */
-    ilk_atomic_store(&latch->word, count * ONE, memory_order_relaxed);
+    ilk_atomic_store(&latch->word, count * ONE_COUNT, memory_order_relaxed);
 }
 
 void ilk_latch_count_down(ilk_latch *latch) ILK_NONBLOCKING {
     /* LT2 acq_rel, pairs with LT3 (acquire, waiting), and with itself.
      * Carries what every counter did before, along the chain of subtractions, to those who wait.
      * If weaker: a waiter misses the work of a thread that counted down. */
-    uint32_t before = ilk_atomic_fetch_sub(&latch->word, ONE, memory_order_acq_rel);
-    if (ILK_UNLIKELY(before < ONE)) {
+    uint32_t before = ilk_atomic_fetch_sub(&latch->word, ONE_COUNT, memory_order_acq_rel);
+    if (ILK_UNLIKELY(before < ONE_COUNT)) {
         ilk__misuse("ilk_latch_count_down", latch, "counted down more often than it was made for");
     }
-    if (before == (ONE | SLEEPERS)) {
+    if (before == (ONE_COUNT | LATCH_SLEEPERS)) {
         ilk_park_wake(&latch->word, ILK_PARK_ALL);
     }
 }
@@ -44,26 +44,26 @@ ilk_status ilk_latch_wait_until(ilk_latch *latch, uint64_t deadline_ns) {
     for (;;) {
         /* LT3 acquire, pairs with LT2 (release, counting down). See there. */
         uint32_t word = ilk_atomic_load(&latch->word, memory_order_acquire);
-        if (word < ONE) {
+        if (word < ONE_COUNT) {
             return ILK_OK;
         }
         /* LT4 relaxed: publishes only the wake request, which LT2 reads because both are
          * read-modify-writes of one word. */
-        if ((word & SLEEPERS) == 0 &&
-            !ilk_atomic_compare_exchange(&latch->word, &word, word | SLEEPERS, memory_order_relaxed,
+        if ((word & LATCH_SLEEPERS) == 0 &&
+            !ilk_atomic_compare_exchange(&latch->word, &word, word | LATCH_SLEEPERS, memory_order_relaxed,
                                          memory_order_relaxed)) {
             continue;
         }
-        if (ilk_park_wait(&latch->word, word | SLEEPERS, deadline_ns) == ILK_TIMEDOUT) {
+        if (ilk_park_wait(&latch->word, word | LATCH_SLEEPERS, deadline_ns) == ILK_TIMEDOUT) {
             return ilk_latch_try_wait(latch) ? ILK_OK : ILK_TIMEDOUT;
         }
     }
 }
 
 bool ilk_latch_try_wait(ilk_latch *latch) ILK_NONBLOCKING {
-    return ilk_atomic_load(&latch->word, memory_order_acquire) < ONE; /* LT3 */
+    return ilk_atomic_load(&latch->word, memory_order_acquire) < ONE_COUNT; /* LT3 */
 }
 
 uint32_t ilk_latch_count(const ilk_latch *latch) ILK_NONBLOCKING {
-    return ilk_atomic_load(&latch->word, memory_order_relaxed) / ONE; /* LT1 */
+    return ilk_atomic_load(&latch->word, memory_order_relaxed) / ONE_COUNT; /* LT1 */
 }

@@ -5,9 +5,9 @@
  *
  *   state            who moves it                            to
  *   0                a locker                                its id; with bit 31 if it has slept
- *   id               a locker about to sleep                 id | SLEEPERS
+ *   id               a locker about to sleep                 id | MUTEX_SLEEPERS
  *   id               the owner                               0
- *   id | SLEEPERS    the owner                               0, then wakes one
+ *   id | MUTEX_SLEEPERS    the owner                               0, then wakes one
  * A locker that has slept does not know whether others still sleep, so it takes the mutex with the bit
  * up: a wake-up too many, never one too few. With inheritance the kernel makes the moves of a word with
  * the bit up, both ways.
@@ -19,14 +19,12 @@
 #include "diagnostics/misuse.h"
 #include "platform/identity.h"
 #include "sync/mutex_inherit.h"
+#include "wait/spin.h"
 #include <interlock/mutex.h>
 #include <interlock/park.h>
 
-static const uint32_t SLEEPERS = UINT32_C(0x80000000);
-static const uint32_t OWNER = UINT32_C(0x3FFFFFFF); /* bit 30 is the kernel's, for owners that died */
-
-/* Looks before sleeping: a short critical section ends meanwhile. */
-enum { SPIN_LIMIT = 64 };
+static const uint32_t MUTEX_SLEEPERS = UINT32_C(0x80000000);
+static const uint32_t MUTEX_OWNER = UINT32_C(0x3FFFFFFF); /* bit 30 is the kernel's, for owners that died */
 
 _Static_assert(ILK_MUTEX_FORKS == ILK__FORMER_IDS, "what the header says is what is remembered");
 
@@ -38,7 +36,7 @@ void ilk_mutex_init(ilk_mutex *mutex, bool priority_inheritance) {
 
 /* Whether the word names the calling thread, whose id is `self`. */
 static bool names_me(uint32_t word, uint32_t self) ILK_NONBLOCKING {
-    return (word & OWNER) == self || ilk__thread_was(word & OWNER);
+    return (word & MUTEX_OWNER) == self || ilk__thread_was(word & MUTEX_OWNER);
 }
 
 /* From free to ours: 0, or what the word held. */
@@ -59,13 +57,13 @@ static ilk_status wait_for_free(ilk_mutex *mutex, uint32_t self, uint64_t deadli
             return ILK_OK;
         }
         /* MX4 relaxed: only the wake request; MX3 reads it, both being read-modify-writes. */
-        if ((seen & SLEEPERS) == 0 &&
-            !ilk_atomic_compare_exchange(&mutex->word, &seen, seen | SLEEPERS, memory_order_relaxed,
+        if ((seen & MUTEX_SLEEPERS) == 0 &&
+            !ilk_atomic_compare_exchange(&mutex->word, &seen, seen | MUTEX_SLEEPERS, memory_order_relaxed,
                                          memory_order_relaxed)) {
             continue;
         }
-        ilk_status status = ilk_park_wait(&mutex->word, seen | SLEEPERS, deadline_ns);
-        take_with = self | SLEEPERS;
+        ilk_status status = ilk_park_wait(&mutex->word, seen | MUTEX_SLEEPERS, deadline_ns);
+        take_with = self | MUTEX_SLEEPERS;
         if (status == ILK_TIMEDOUT) {
             return take_free(mutex, take_with) == 0 ? ILK_OK : ILK_TIMEDOUT;
         }
@@ -79,11 +77,11 @@ static ilk_status lock_until(ilk_mutex *mutex, uint64_t deadline_ns, const char 
         if (names_me(seen, self)) {
             ilk__misuse(call, mutex, "locked again by its owner, thread %u", (unsigned)self);
         }
-        if (probe == SPIN_LIMIT || (seen & SLEEPERS) != 0) {
+        if (probe == ILK__SPIN_MUTEX.probes || (seen & MUTEX_SLEEPERS) != 0) {
             return mutex->inherits ? ilk__mutex_inherit_lock(&mutex->word, deadline_ns)
                                    : wait_for_free(mutex, self, deadline_ns);
         }
-        ilk_cpu_relax();
+        ilk__spin_pause(ILK__SPIN_MUTEX, probe);
         seen = take_free(mutex, self);
     }
     return ILK_OK;
@@ -110,9 +108,9 @@ void ilk_mutex_unlock(ilk_mutex *mutex) {
     }
     if (!names_me(seen, self)) {
         ilk__misuse("ilk_mutex_unlock", mutex, "thread %u does not own it; thread %u does (0: nobody)",
-                    (unsigned)self, (unsigned)(seen & OWNER));
+                    (unsigned)self, (unsigned)(seen & MUTEX_OWNER));
     }
-    if (mutex->inherits && (seen & OWNER) == self) {
+    if (mutex->inherits && (seen & MUTEX_OWNER) == self) {
         ilk__mutex_inherit_unlock(&mutex->word);
         return;
     }

@@ -22,8 +22,8 @@
  */
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
-#include "platform/yield.h"
 #include "wait/queue_lock.h"
+#include "wait/spin.h"
 #include "wait/waiter.h"
 #include <interlock/semaphore.h>
 #include <stddef.h>
@@ -31,21 +31,6 @@
 _Static_assert(ILK__SEMAPHORE_QUEUE_LOCKED == ILK__QUEUE_LOCKED, "the queue lock's bits are fixed");
 _Static_assert(ILK__SEMAPHORE_QUEUE_CONTENDED == ILK__QUEUE_CONTENDED, "the queue lock's bits are fixed");
 _Static_assert(sizeof(struct ilk__waiter_list) == sizeof(TAILQ_HEAD(, ilk__waiter)), "the list is a TAILQ");
-
-/* Looks before joining the line, as long as there is none, the pause between them doubling up to the longest:
- * some thirty microseconds in all, about what waking a sleeper takes. With fewer a line forms behind every
- * hand-over, and once there is one every hand-over is a wake-up; with more, or if the core were given away, a
- * thread could be overtaken for long before it has a place in line. In line, as often the core is given away
- * before sleeping. Chosen by bench mutex. */
-enum { SPIN_LIMIT = 40 };
-enum { LONGEST_PAUSE = 32 };
-
-static void pause_before_probe(int probe) {
-    int relaxes = probe < 5 ? 1 << probe : LONGEST_PAUSE;
-    for (int count = 0; count < relaxes; count++) {
-        ilk_cpu_relax();
-    }
-}
 
 static uint32_t permits_in(uint32_t word) {
     return word / ILK__SEMAPHORE_ONE_PERMIT;
@@ -159,11 +144,11 @@ static bool leave_line(ilk_semaphore *semaphore, struct ilk__waiter *self) {
 }
 
 static ilk_status wait_slow(ilk_semaphore *semaphore, uint64_t deadline_ns) {
-    for (int probe = 0; probe < SPIN_LIMIT && !has_line(semaphore); probe++) {
+    for (int probe = 0; probe < ILK__SPIN_SEMAPHORE.probes && !has_line(semaphore); probe++) {
         if (take_if_there(semaphore)) {
             return ILK_OK;
         }
-        pause_before_probe(probe);
+        ilk__spin_pause(ILK__SPIN_SEMAPHORE, probe);
     }
     struct ilk__waiter self = {.kind = 0};
     if (enqueue_until(semaphore, &self, deadline_ns) != ILK_OK) {
@@ -172,9 +157,10 @@ static ilk_status wait_slow(ilk_semaphore *semaphore, uint64_t deadline_ns) {
     /* Whoever is next may be on this very core, and runs when we give it away; asleep, each would have to be
      * woken for its turn. */
     /* SE6 relaxed: a hint; WT1 decides. */
-    for (int probe = 0; probe < SPIN_LIMIT && ilk_atomic_load(&self.granted, memory_order_relaxed) == 0;
+    for (int probe = 0; probe < ILK__SPIN_SEMAPHORE_QUEUED.probes &&
+                        ilk_atomic_load(&self.granted, memory_order_relaxed) == 0;
          probe++) {
-        ilk__thread_yield();
+        ilk__spin_pause(ILK__SPIN_SEMAPHORE_QUEUED, probe);
     }
     if (ilk__waiter_sleep(&self, deadline_ns) == ILK_OK) {
         return ILK_OK;

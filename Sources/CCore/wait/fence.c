@@ -22,14 +22,14 @@
 ILK_ATOMIC(bool) ilk__membarrier_works = false;
 static ILK_ATOMIC(uint32_t) leaving;
 
-static void after_fork_in_child(void) {
+static void fence_after_fork_in_child(void) {
     ilk_atomic_store(&leaving, 0, memory_order_relaxed); /* FN4: who was leaving is not here */
 }
 
 __attribute__((constructor)) static void choose(void) {
     /* FN4 relaxed: no other thread of ours runs yet; one that does reads false and fences (FN1). */
     ilk_atomic_store(&ilk__membarrier_works, ilk__membarrier_register(), memory_order_relaxed);
-    (void)pthread_atfork(NULL, NULL, after_fork_in_child);
+    (void)pthread_atfork(NULL, NULL, fence_after_fork_in_child);
 }
 
 static void stop_relying_on_membarrier(void) {

@@ -4,10 +4,8 @@
  */
 #include "wait/queue_lock.h"
 
+#include "wait/spin.h"
 #include <interlock/park.h>
-
-/* Rounds of the spin loop before sleeping. The section it waits for is some twenty instructions. */
-enum { SPIN_LIMIT = 40 };
 
 bool ilk__queue_try_lock(ILK_ATOMIC(uint32_t) * word, uint32_t *seen) ILK_NONBLOCKING {
     /* QL2 acquire, pairs with QL3 (release, unlocking).
@@ -23,16 +21,16 @@ bool ilk__queue_try_lock(ILK_ATOMIC(uint32_t) * word, uint32_t *seen) ILK_NONBLO
 
 ilk_status ilk__queue_lock_until(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns, uint32_t *seen) {
     ilk_status status = ILK_OK;
-    for (int round = 0;;) {
+    for (int probe = 0;;) {
         /* QL1 relaxed: a hint; QL2 decides. */
         *seen = ilk_atomic_load(word, memory_order_relaxed);
         if ((*seen & ILK__QUEUE_LOCKED) == 0) {
             if (ilk__queue_try_lock(word, seen)) {
                 return ILK_OK;
             }
-        } else if (round < SPIN_LIMIT) {
-            ilk_cpu_relax();
-            round++; /* counts no wake-ups: they have no bound */
+        } else if (probe < ILK__SPIN_QUEUE_LOCK.probes) {
+            ilk__spin_pause(ILK__SPIN_QUEUE_LOCK, probe);
+            probe++; /* counts no wake-ups: they have no bound */
         } else if (status == ILK_TIMEDOUT) {
             return ILK_TIMEDOUT;
         } else if ((*seen & ILK__QUEUE_CONTENDED) != 0 ||

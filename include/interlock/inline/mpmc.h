@@ -21,7 +21,7 @@
 
 #include <interlock/inline/atomic.h>
 #include <interlock/inline/fence.h>
-#include <interlock/inline/spsc.h>
+#include <interlock/inline/ring.h>
 #include <interlock/mpmc.h>
 #include <string.h>
 
@@ -83,7 +83,7 @@ struct ilk_mpmc {
     /* What only those who wait use, and those who wake them. */
     ILK_ATOMIC(uint32_t) not_empty; /* words slept on; see ILK__MPMC_UNDER_WAY */
     ILK_ATOMIC(uint32_t) not_full;
-    ILK_ATOMIC(uint32_t) consumers_failed_spins; /* see ring/backoff.h */
+    ILK_ATOMIC(uint32_t) consumers_failed_spins; /* see wait/spin.h */
     ILK_ATOMIC(uint32_t) producers_failed_spins;
     ILK_ATOMIC(uint64_t) consumers_epoch; /* when FENCED was last up for being taken down; see ring/mpmc.c */
     ILK_ATOMIC(uint64_t) producers_epoch;

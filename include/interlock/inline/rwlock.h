@@ -67,20 +67,17 @@ typedef struct ilk__read_section {
     uint64_t empty;
 } ilk__read_section;
 
+/* What a thread asks of a lock. UPGRADE comes from UPGRADABLE, and is given up as WRITE. */
+enum ilk__rwlock_kind { ILK__READ, ILK__WRITE, ILK__UPGRADABLE, ILK__UPGRADE };
+
 /* Slow paths: contended, observed, a change of mode, or misuse. */
-ILK_COLD void ilk__rwlock_read_lock_slow(ilk_rwlock *lock);
-/* As ilk_rwlock_read_lock_until, and says how it came in. */
+ILK_COLD void ilk__rwlock_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind);
+ILK_COLD bool ilk__rwlock_try_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK_NONBLOCKING;
+ILK_COLD void ilk__rwlock_unlock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind);
+ILK_COLD void ilk__rwlock_downgrade_slow(ilk_rwlock *lock);
+/* As ilk_rwlock_read_lock_until, and says how the reader came in. */
 ILK_COLD ilk_status ilk__read_section_begin_slow(ilk_rwlock *lock, ilk__read_section *section,
                                                  uint64_t deadline_ns);
-ILK_COLD bool ilk__rwlock_try_read_lock_slow(ilk_rwlock *lock) ILK_NONBLOCKING;
-ILK_COLD void ilk__rwlock_read_unlock_slow(ilk_rwlock *lock);
-ILK_COLD void ilk__rwlock_write_lock_slow(ilk_rwlock *lock);
-ILK_COLD bool ilk__rwlock_try_write_lock_slow(ilk_rwlock *lock) ILK_NONBLOCKING;
-ILK_COLD void ilk__rwlock_write_unlock_slow(ilk_rwlock *lock);
-ILK_COLD void ilk__rwlock_downgrade_slow(ilk_rwlock *lock);
-ILK_COLD void ilk__rwlock_upgradable_lock_slow(ilk_rwlock *lock);
-ILK_COLD void ilk__rwlock_upgradable_unlock_slow(ilk_rwlock *lock);
-ILK_COLD void ilk__rwlock_upgrade_slow(ilk_rwlock *lock);
 /* With WRITER just set on a lock with SLOTS: waits for the readers in slots. Not cold, but not inline. */
 void ilk__rwlock_drain(ilk_rwlock *lock, uint32_t word);
 /* After freeing a slot: wakes the writers that sleep on the block. */
@@ -228,7 +225,7 @@ ILK_ALWAYS_INLINE void ilk__rwlock_uncount(ilk_rwlock *lock) {
     bool plain =
         (word & (ILK__RWLOCK_HAS_WAITERS | ILK__RWLOCK_OBSERVED)) == 0 && (word & ILK__RWLOCK_READERS) != 0;
     if (ILK_UNLIKELY(!plain) || ILK_UNLIKELY(!ilk__rwlock_leave(lock, word, word - ILK__RWLOCK_ONE_READER))) {
-        ilk__rwlock_read_unlock_slow(lock);
+        ilk__rwlock_unlock_slow(lock, ILK__READ);
     }
 }
 
@@ -241,14 +238,14 @@ ILK_ALWAYS_INLINE void ilk_rwlock_read_lock(ilk_rwlock *lock) {
     ilk__read_section section;
     /* No hint here, on top of those within: it made clang's hot-cold splitting take the whole for cold. */
     if (!ilk__rwlock_try_read_fast(lock, &section)) {
-        ilk__rwlock_read_lock_slow(lock);
+        ilk__rwlock_lock_slow(lock, ILK__READ);
     }
     ilk__held_more(lock);
 }
 
 static inline bool ilk_rwlock_try_read_lock(ilk_rwlock *lock) ILK_NONBLOCKING {
     ilk__read_section section;
-    if (!ilk__rwlock_try_read_fast(lock, &section) && !ilk__rwlock_try_read_lock_slow(lock)) {
+    if (!ilk__rwlock_try_read_fast(lock, &section) && !ilk__rwlock_try_lock_slow(lock, ILK__READ)) {
         return false;
     }
     ilk__held_more(lock);
@@ -271,7 +268,7 @@ static inline void ilk_rwlock_write_lock(ilk_rwlock *lock) {
     uint32_t word = ilk__rwlock_probe(lock);
     uint32_t held = word | ILK__RWLOCK_WRITER;
     if (ILK_UNLIKELY(!ilk__rwlock_is_idle(word)) || ILK_UNLIKELY(!ilk__rwlock_enter(lock, word, held))) {
-        ilk__rwlock_write_lock_slow(lock);
+        ilk__rwlock_lock_slow(lock, ILK__WRITE);
     } else if ((word & ILK__RWLOCK_SLOTS) != 0) {
         ilk__rwlock_drain(lock, held);
     }
@@ -285,7 +282,7 @@ static inline bool ilk_rwlock_try_write_lock(ilk_rwlock *lock) ILK_NONBLOCKING {
         ilk__held_more(lock);
         return true;
     }
-    if (!ilk__rwlock_try_write_lock_slow(lock)) {
+    if (!ilk__rwlock_try_lock_slow(lock, ILK__WRITE)) {
         return false;
     }
     ilk__held_more(lock);
@@ -297,7 +294,7 @@ static inline void ilk_rwlock_write_unlock(ilk_rwlock *lock) {
     uint32_t word = ilk__rwlock_probe(lock);
     bool plain = (word & ~(ILK__RWLOCK_MODE | ILK__RWLOCK_READ_SAMPLES)) == ILK__RWLOCK_WRITER;
     if (ILK_UNLIKELY(!plain) || ILK_UNLIKELY(!ilk__rwlock_leave(lock, word, word - ILK__RWLOCK_WRITER))) {
-        ilk__rwlock_write_unlock_slow(lock);
+        ilk__rwlock_unlock_slow(lock, ILK__WRITE);
     }
 }
 
@@ -314,7 +311,7 @@ static inline void ilk_rwlock_upgradable_lock(ilk_rwlock *lock) {
     uint32_t word = ilk__rwlock_probe(lock);
     if (ILK_UNLIKELY(!ilk__rwlock_is_idle(word)) ||
         ILK_UNLIKELY(!ilk__rwlock_enter(lock, word, word | ILK__RWLOCK_UPGRADABLE))) {
-        ilk__rwlock_upgradable_lock_slow(lock);
+        ilk__rwlock_lock_slow(lock, ILK__UPGRADABLE);
     }
     ilk__held_more(lock);
 }
@@ -326,7 +323,7 @@ static inline void ilk_rwlock_upgradable_unlock(ilk_rwlock *lock) {
                  (word & ILK__RWLOCK_UPGRADABLE) != 0;
     if (ILK_UNLIKELY(!plain) ||
         ILK_UNLIKELY(!ilk__rwlock_leave(lock, word, word & ~ILK__RWLOCK_UPGRADABLE))) {
-        ilk__rwlock_upgradable_unlock_slow(lock);
+        ilk__rwlock_unlock_slow(lock, ILK__UPGRADABLE);
     }
 }
 
@@ -336,7 +333,7 @@ static inline void ilk_rwlock_upgrade(ilk_rwlock *lock) {
     bool plain =
         (word & ~ILK__RWLOCK_READ_SAMPLES) == ILK__RWLOCK_UPGRADABLE; /* with slots there is more to do */
     if (ILK_UNLIKELY(!plain) || ILK_UNLIKELY(!ilk__rwlock_enter(lock, word, held))) {
-        ilk__rwlock_upgrade_slow(lock);
+        ilk__rwlock_lock_slow(lock, ILK__UPGRADE);
     }
 }
 

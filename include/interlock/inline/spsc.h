@@ -14,13 +14,11 @@
 
 #include <interlock/inline/atomic.h>
 #include <interlock/inline/fence.h>
+#include <interlock/inline/ring.h>
 #include <interlock/spsc.h>
 #include <string.h>
 
 ILK_BEGIN_DECLARATIONS
-
-/* Two cache lines: x86 prefetches lines in pairs, and Apple's arm64 has lines of 128 bytes. */
-#define ILK__RING_SEPARATION 128
 
 /* flags. Read by both sides after every publication, written when someone sleeps or closes.
  *   CONSUMER_SLEEPS  set by the consumer before it parks; cleared by whoever wakes it, or by itself.
@@ -82,11 +80,11 @@ struct ilk_spsc {
     size_t tail_slot;              /* where element number tail goes; without a mask */
     size_t reserved_count;         /* slots open to the producer */
     ILK_ATOMIC(uint32_t) reserved; /* 1 while a reservation is open */
-    uint32_t push_failed_spins;    /* see ring/backoff.h */
+    uint32_t push_failed_spins;    /* see wait/spin.h */
     uint32_t push_back_off;        /* pauses before looking for room again; see ilk__spsc_next_back_off */
     uint32_t push_back_off_kept;   /* the two fields above, while a reservation is open */
     uint64_t head_seen_kept;
-    uint64_t push_epoch; /* when CONSUMER_FENCED was last up for being cleared; see FENCED_STEPS */
+    uint64_t push_epoch; /* when CONSUMER_FENCED was last up for being cleared; see ring/fenced.h */
     unsigned char separate_consumer[ILK__RING_SEPARATION - 4 * sizeof(uint64_t) - 2 * sizeof(size_t) -
                                     4 * sizeof(uint32_t)];
 
@@ -96,7 +94,7 @@ struct ilk_spsc {
     size_t head_slot;          /* where element number head is; without a mask */
     uint64_t shown;            /* head when all that peek has shown is released */
     uint64_t shown_from;       /* head as peek or release left it: another one means that pops came between */
-    uint32_t pop_failed_spins; /* see ring/backoff.h */
+    uint32_t pop_failed_spins; /* see wait/spin.h */
     uint32_t pop_back_off;     /* pauses before looking for elements again */
     uint32_t sealed;           /* 1: this side sealed the ring; tail means nothing any more */
     uint32_t pop_back_off_kept; /* pop_back_off and tail_seen, while elements are shown */
