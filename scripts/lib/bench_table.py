@@ -12,6 +12,7 @@ threads.
 """
 
 import json
+import math
 import os
 import re
 import sys
@@ -55,7 +56,8 @@ class Node:
         return [Node(value, f"{key}[{index}] of {self.place}") for index, value in enumerate(self.get(key, list))]
 
     def numbers(self, key):
-        values = self.get(key, list)
+        # "inf": the time of an operation in a slice that had none.
+        values = [float("inf") if value == "inf" else value for value in self.get(key, list)]
         for index, value in enumerate(values):
             if not isinstance(value, (int, float)) or isinstance(value, bool) or value <= 0:
                 raise Malformed(f"{key}[{index}] of {self.place} is not a number above 0")
@@ -75,11 +77,14 @@ def median(values):
 
 
 def ratio(better, worse):
-    return median([a / b for a, b in zip(better, worse)])
+    ratios = [a / b for a, b in zip(better, worse) if math.isfinite(a) or math.isfinite(b)]
+    return median(ratios) if ratios else None
 
 
 def digits(value):
     """Three that count."""
+    if value == float("inf"):
+        return "∞"
     if value >= 99.95:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"

@@ -55,6 +55,12 @@ enum Main {
         if let json {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+            // A slice without one operation, on a busy machine.
+            encoder.nonConformingFloatEncodingStrategy = .convertToString(
+                positiveInfinity: "inf",
+                negativeInfinity: "-inf",
+                nan: "nan"
+            )
             let run = Run(
                 arguments: Array(CommandLine.arguments.dropFirst()),
                 rounds: rounds,

@@ -73,10 +73,8 @@ struct Neighbours {
             Double($0)
         }
         let busy = fields.enumerated().filter { $0.offset != 3 && $0.offset != 4 }.map(\.element).reduce(0, +)
-        var own = rusage()
-        getrusage(RUSAGE_SELF, &own)
-        return busy / Double(sysconf(Int32(_SC_CLK_TCK)))
-            - Double(own.ru_utime.tv_sec + own.ru_stime.tv_sec)
-            - Double(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6
+        var own = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own)
+        return busy / Double(sysconf(Int32(_SC_CLK_TCK))) - Double(own.tv_sec) - Double(own.tv_nsec) / 1e9
     }
 }
