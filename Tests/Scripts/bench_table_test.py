@@ -80,7 +80,8 @@ RINGS = {
     "throughput_million_per_second": [
         flow("ilk_spsc", [300, 300, 300]), flow("ilk_mpmc", [100, 100, 100]),
         flow("single", [200, 200, 200]), flow("many", [25, 25, 25]), flow("unbounded", [150, 150, 150], bounded=False),
-        flow("ilk_mpmc", [60, 60, 60], 2, 2), flow("many", [20, 20, 20], 2, 2),
+        # In the last round nothing moved; in the second only the peer stood still.
+        flow("ilk_mpmc", [60, 60, 0], 2, 2), flow("many", [20, 0, 0], 2, 2), flow("stuck", [0, 0, 0], 2, 2),
         flow("unbounded", [90, 90, 90], 2, 2, bounded=False),
         flow("ilk_spsc", [7, 7, 7], size=64),
     ],
@@ -97,7 +98,7 @@ Rings, elements of 8 bytes: million elements a second.
 |---|---|---:|---|---:|---:|
 | try, 1P1C, capacity 1,024 | ilk_spsc | 300 | single | 200 | 1.50× |
 | try, 1P1C, capacity 1,024 | ilk_mpmc | 100 | many | 25.0 | 4.00× |
-| try, 2P2C, capacity 1,024 | ilk_mpmc | 60.0 | many | 20.0 | 3.00× |
+| try, 2P2C, capacity 1,024 | ilk_mpmc | 60.0 | many | 0.00 | ∞× |
 
 Round trip between two threads: p50.
 
@@ -249,7 +250,7 @@ class Refusals(unittest.TestCase):
             result["throughput_million_per_second"][0]["samples"][2] = None
 
         self.assertIn(
-            "samples[2] of throughput_million_per_second[0] of result.json is not a number above 0",
+            "samples[2] of throughput_million_per_second[0] of result.json is not a number of 0 or more",
             self.refusal_of(RWLOCK, unmeasured))
 
     def test_a_run_with_faults_does_not_count(self):

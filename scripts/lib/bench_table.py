@@ -59,8 +59,8 @@ class Node:
         # "inf": the time of an operation in a slice that had none.
         values = [float("inf") if value == "inf" else value for value in self.get(key, list)]
         for index, value in enumerate(values):
-            if not isinstance(value, (int, float)) or isinstance(value, bool) or value <= 0:
-                raise Malformed(f"{key}[{index}] of {self.place} is not a number above 0")
+            if not isinstance(value, (int, float)) or isinstance(value, bool) or value < 0:
+                raise Malformed(f"{key}[{index}] of {self.place} is not a number of 0 or more")
         if not values:
             raise Malformed(f"'{key}' of {self.place} is empty")
         return [float(value) for value in values]
@@ -77,7 +77,8 @@ def median(values):
 
 
 def ratio(better, worse):
-    ratios = [a / b for a, b in zip(better, worse) if math.isfinite(a) or math.isfinite(b)]
+    """The median of the rounds' own. A round in which both stood still says nothing."""
+    ratios = [a / b if b else math.inf for a, b in zip(better, worse) if a != b or 0 < a < math.inf]
     return median(ratios) if ratios else None
 
 
