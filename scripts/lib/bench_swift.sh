@@ -67,6 +67,8 @@ if [[ ${1:-} == --instructions ]]; then
     exit
 fi
 
+INTERLOCK_COMPILER=$("$SWIFT_ROOT/bin/swift" --version 2>/dev/null | head -n 1)
+export INTERLOCK_COMPILER
 json=(--json "$results/swift.json")
 for argument in "$@"; do
     if [[ $argument == --json ]]; then json=(); fi

@@ -43,6 +43,7 @@ enum Main {
             "\(rounds) rounds of \(time) a contender; nanoseconds between two operations, whichever thread does them,",
             "as median ± half the range.\n"
         )
+        let neighbours = Neighbours()
         var outcomes: [Outcome] = []
         for cell in cells {
             let outcome = await cell.measure(rounds: rounds, time: time)
@@ -54,7 +55,20 @@ enum Main {
         if let json {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-            try encoder.encode(outcomes).write(to: URL(fileURLWithPath: json))
+            // A slice without one operation, on a busy machine.
+            encoder.nonConformingFloatEncodingStrategy = .convertToString(
+                positiveInfinity: "inf",
+                negativeInfinity: "-inf",
+                nan: "nan"
+            )
+            let run = Run(
+                arguments: Array(CommandLine.arguments.dropFirst()),
+                rounds: rounds,
+                sliceMilliseconds: time / .milliseconds(1),
+                coresUsedByOthers: neighbours.coresUsed,
+                cells: outcomes
+            )
+            try encoder.encode(run).write(to: URL(fileURLWithPath: json))
         }
     }
 
