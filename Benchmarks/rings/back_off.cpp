@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The pauses are those of <interlock/inline/atomic.h>, timed in a loop.
+ */
 #include "back_off.h"
 #include "../runner/clock.h"
 #include "../runner/statistics.h"
@@ -31,7 +34,7 @@ std::string to_markdown(const PauseTime &pause) {
     add("one pause instruction", 1);
     add("ilk_spsc", spsc_longest_back_off);
     add("ilk_mpmc", mpmc_longest_back_off);
-    return "\n### The longest back-off\n\n" + table.markdown();
+    return "## The longest back-off\n\n" + table.markdown() + "\n";
 }
 
 Json to_json(const PauseTime &pause) {

@@ -164,7 +164,7 @@ void ilk__spsc_pause_slow(const ilk_spsc *ring, uint32_t lull, const char *call)
 }
 
 /* Longer as long as a lull finds less than much: a quarter of the ring, or 64 elements, or four batches for
- * one who asks for more. 31 pauses at most, less than a microsecond. Shorter where it finds more than half of
+ * one who asks for more. 31 pauses at most, timed by bench rings. Shorter where it finds more than half of
  * the ring. Chosen by bench rings, try and batches. */
 uint32_t ilk__spsc_next_lull_slow(const ilk_spsc *ring, uint32_t lull, size_t found, size_t wanted)
     ILK_NONBLOCKING {
