@@ -9,18 +9,33 @@
 #include <string.h>
 #include <unistd.h>
 
-void check_failed(const char *file, int line, const char *condition) {
-    fprintf(stderr, "%s:%d: check failed: %s\n", file, line, condition);
+/* Written by the test's thread before it starts others, or while they do not check. */
+static const char *current_step;
+static uint64_t current_seed;
+
+void check_during(const char *what, uint64_t seed) {
+    current_step = what;
+    current_seed = seed;
+}
+
+static _Noreturn void end_program(void) {
+    if (current_step != NULL) {
+        fprintf(stderr, "during %s, seed %llu\n", current_step, (unsigned long long)current_seed);
+    }
     fflush(NULL);
     abort();
+}
+
+void check_failed(const char *file, int line, const char *condition) {
+    fprintf(stderr, "%s:%d: check failed: %s\n", file, line, condition);
+    end_program();
 }
 
 void check_equal_at(const char *file, int line, const char *text, long long actual, long long expected) {
     if (actual != expected) {
         fprintf(stderr, "%s:%d: check failed: %s, but %lld is not %lld\n", file, line, text, actual,
                 expected);
-        fflush(NULL);
-        abort();
+        end_program();
     }
 }
 

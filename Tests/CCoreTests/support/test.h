@@ -37,6 +37,9 @@
 
 _Noreturn void check_failed(const char *file, int line, const char *condition);
 
+/* What the test does next, by name, and the seed it does it with (0: none). A failure prints both; NULL ends it. */
+void check_during(const char *what, uint64_t seed);
+
 /* Two integers that must be the same; a failure prints both. */
 #define check_equal(actual, expected)                                                                        \
     check_equal_at(__FILE__, __LINE__, #actual " == " #expected, (long long)(actual), (long long)(expected))
@@ -60,6 +63,10 @@ void stage_reach(struct stage *stage, int value);
 void stage_advance(struct stage *stage); /* to the next number */
 void stage_await(struct stage *stage, int value);
 int stage_now(struct stage *stage);
+
+/* ---- Time ---- */
+
+#define MILLISECONDS(count) ((uint64_t)(count)*1000000)
 
 /* ---- Threads ---- */
 
@@ -120,6 +127,13 @@ uint32_t next_random(uint32_t *state);
     int main(int argument_count, char **arguments) {                                                         \
         test_filter(argument_count, arguments);                                                              \
         return cmocka_run_group_tests(tests, NULL, NULL);                                                    \
+    }
+
+/* The same for a file that shares `shared_tests` with another file, and has `tests` of its own. */
+#define TEST_MAIN_WITH_SHARED(shared_tests, tests)                                                           \
+    int main(int argument_count, char **arguments) {                                                         \
+        test_filter(argument_count, arguments);                                                              \
+        return cmocka_run_group_tests(shared_tests, NULL, NULL) + cmocka_run_group_tests(tests, NULL, NULL); \
     }
 
 void test_filter(int argument_count, char **arguments);

@@ -11,8 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MILLISECONDS(count) ((uint64_t)(count)*1000000)
-
 /* Free, and nothing left behind: what every test ends with. The word may hold the lock's regime and its
  * tally of reads. */
 static void check_free(ilk_rwlock *lock) {

@@ -1,203 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_rwlock with its readers in slots: who waits for whom, and how a lock comes to its regime. Every
- * schedule is forced; "asleep" below is the kernel's word. What ends (threads, fork, signals, misuse) is
- * in rwlock_slots_ends_test.c, load in rwlock_slots_stress_test.c.
+ * ilk_rwlock with its readers in slots: which thread waits for which. Every schedule is forced; "asleep" below is
+ * the kernel's word. How a lock comes to its regime is in rwlock_regime_test.c; what ends (threads, fork, signals,
+ * misuse) in rwlock_slots_ends_test.c; load in rwlock_slots_stress_test.c.
  *
- * Each claim about waiting is made in both regimes that use slots. rwlock_refused_test runs this program
- * once more where the system refuses membarrier(2).
+ * Each claim about waiting is made in both regimes that use slots. rwlock_refused_test runs this program once more
+ * where the system refuses membarrier(2).
  */
-#include "rwlock/regime.h"
-#include "support/rwlock_actor.h"
-#include "support/rwlock_regime.h"
-#include "support/test.h"
+#include "rwlock/slots_schedules.h"
 #include <interlock/inline/fence.h>
-#include <linux/membarrier.h>
-#include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
-
-#define MILLISECONDS(count) ((uint64_t)(count)*1000000)
-
-/* Runs a body on a lock with slots, then on one without fences, where there can be one. */
-static void in_both_regimes(void (*body)(ilk_rwlock *lock)) {
-    ilk_rwlock fenced = ILK_RWLOCK_INIT;
-    move_to_slots(&fenced);
-    body(&fenced);
-    check_free_and_destroy(&fenced);
-    if (!membarrier_works()) {
-        printf("no membarrier(2) here: in the fenced regime only\n");
-        return;
-    }
-    ilk_rwlock fence_free = ILK_RWLOCK_INIT;
-    move_to_fence_free(&fence_free);
-    body(&fence_free);
-    check_free_and_destroy(&fence_free);
-}
-
-/* Waits until a thread that holds WRITER already, by a write or an upgrade, sleeps for the slots. */
-static void await_drain(struct actor *writer) {
-    while ((word_of(writer->lock) & ILK__RWLOCK_WRITER) == 0) {
-        sched_yield();
-    }
-    thread_await_sleep(&writer->thread);
-}
-
-/* ---- Into the slots ---- */
 
 static void it_is_as_small_as_promised(void **state) {
     (void)state;
     check(sizeof(ilk_rwlock) <= 16);
     check(sizeof(struct ilk__slot_block) <= 256);
-}
-
-static void thirty_one_reads_move_it_to_slots(void **state) {
-    (void)state;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    for (int reads = 0; reads < 31; reads++) {
-        ilk_rwlock_read_lock(&lock);
-        check_equal(counted_readers(&lock), 1);
-        check(!is_in_a_slot(&lock));
-        ilk_rwlock_read_unlock(&lock);
-        check_equal(regime_of(&lock), 0);
-    }
-    ilk_rwlock_read_lock(&lock);
-    check_equal(regime_of(&lock), ILK__RWLOCK_SLOTS);
-    check_equal(counted_readers(&lock), 0);
-    check(is_in_a_slot(&lock));
-    ilk_rwlock_read_unlock(&lock);
-    check_free_and_destroy(&lock);
-}
-
-static void writes_between_them_do_not_hide_reads(void **state) {
-    (void)state;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    for (int reads = 0; reads < 31; reads++) {
-        ilk_rwlock_read_lock(&lock);
-        ilk_rwlock_read_unlock(&lock);
-        if (reads % 2 == 0) {
-            ilk_rwlock_write_lock(&lock);
-            ilk_rwlock_write_unlock(&lock);
-        } else {
-            ilk_rwlock_upgradable_lock(&lock);
-            ilk_rwlock_upgrade(&lock);
-            ilk_rwlock_write_unlock(&lock);
-        }
-        check_equal(regime_of(&lock), 0);
-    }
-    ilk_rwlock_read_lock(&lock);
-    check_equal(regime_of(&lock), ILK__RWLOCK_SLOTS);
-    ilk_rwlock_read_unlock(&lock);
-    check_free_and_destroy(&lock);
-}
-
-/* A writer looks at what slots cost it every so many writes while that is in doubt (rwlock/regime.h). */
-enum { LOOK = ILK__WRITES_PER_LOOK };
-
-/* Writes through several looks, which all find the slots empty at once; false if the lock left them. */
-static bool writes_stay_in_slots(void) {
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    move_to_slots(&lock);
-    const uint32_t before = lock.regime_note;
-    bool stays = true;
-    for (uint32_t writes = 0; stays && writes < 4 * LOOK; writes++) {
-        check_equal((uint16_t)lock.regime_note, (uint16_t)(before + writes));
-        check_equal(counted_readers(&lock), 0);
-        if (writes % 3 == 0) {
-            check(ilk_rwlock_try_write_lock(&lock));
-        } else {
-            ilk_rwlock_write_lock(&lock);
-        }
-        ilk_rwlock_write_unlock(&lock);
-        stays = regime_of(&lock) != 0;
-    }
-    check_free_and_destroy(&lock);
-    return stays;
-}
-
-/* Nobody else reads, so that a look costs next to nothing. Several attempts, since one may be interrupted in
- * two of its looks, which the lock takes for readers in the way. */
-static void one_threads_writes_stay_in_slots(void **state) {
-    (void)state;
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-    print_message(
-        "skipped: under ThreadSanitizer a look at a slot takes as long as one that meets readers\n");
-    skip();
-#endif
-#endif
-    int attempts = 1;
-    while (!writes_stay_in_slots()) {
-        check(attempts++ < 20);
-    }
-}
-
-/* What a writer decides that has drained the lock within so many ticks, a look's number of writes later. */
-static uint32_t decision_after(ilk_rwlock *lock, uint32_t drained_in) {
-    lock->regime_note += LOOK;
-    return ilk__regime_to_leave(lock, word_of(lock), 0, drained_in);
-}
-
-static void *read_much(void *lock) {
-    for (int reads = 0; reads < 2 * LOOK; reads++) {
-        ilk_rwlock_read_lock(lock);
-        ilk_rwlock_read_unlock(lock);
-    }
-    return NULL;
-}
-
-static void read_much_elsewhere(ilk_rwlock *lock) {
-    pthread_t thread;
-    check_equal(pthread_create(&thread, NULL, read_much, lock), 0);
-    check_equal(pthread_join(thread, NULL), 0);
-}
-
-enum { QUIET = 30, LOUD = 100000 };
-
-static void short_looks_keep_the_slots(void **state) {
-    (void)state;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    move_to_slots(&lock);
-    for (int looks = 0; looks < 100; looks++) {
-        check_equal(decision_after(&lock, QUIET), 0);
-    }
-    check_free_and_destroy(&lock);
-}
-
-static void two_long_looks_leave_them_and_one_does_not(void **state) {
-    (void)state;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    move_to_slots(&lock);
-    check_equal(decision_after(&lock, QUIET), 0); /* begins to watch */
-    for (int times = 0; times < 10; times++) {
-        check_equal(decision_after(&lock, LOUD), 0);
-        for (int looks = 0; looks < 8; looks++) {
-            check_equal(decision_after(&lock, QUIET), 0);
-        }
-    }
-    check_equal(decision_after(&lock, LOUD), 0);
-    check_equal(decision_after(&lock, LOUD), ILK__RWLOCK_REGIME);
-    check_free_and_destroy(&lock);
-}
-
-/* Two reads a write, in another thread's slot: not worth its line, however quick the looks. */
-static void reads_of_several_threads_must_outnumber_writes(void **state) {
-    (void)state;
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    move_to_slots(&lock);
-    check_equal(decision_after(&lock, QUIET), 0); /* begins to watch */
-    for (int looks = 0; looks < 20; looks++) {
-        read_much(&lock); /* as many in one's own slot are fine */
-        check_equal(decision_after(&lock, QUIET), 0);
-    }
-    read_much_elsewhere(&lock);
-    uint32_t first = decision_after(&lock, QUIET);
-    read_much_elsewhere(&lock);
-    check_equal(first | decision_after(&lock, QUIET), ILK__RWLOCK_REGIME);
-    check_free_and_destroy(&lock);
 }
 
 static void read_in_a_slot(ilk_rwlock *lock) {
@@ -242,22 +60,6 @@ static void a_read_within_a_read_holds_it_until_both_have_ended(void **state) {
 }
 
 /* ---- Writers wait for slots ---- */
-
-static void write_beside_a_reader(ilk_rwlock *lock) {
-    struct actor reader, second, writer;
-    actor_enter(&reader, lock, READ);
-    actor_enter(&second, lock, READ);
-    check(is_in_a_slot(lock));
-    check_equal(counted_readers(lock), 0);
-    actor_queue(&writer, lock, WRITE, NULL);
-    actor_leave(&second); /* wakes the writer, or not; the other reader is still there */
-    thread_await_sleep(&writer.thread);
-    check(!actor_is_inside(&writer));
-    actor_leave(&reader);
-    actor_await_inside(&writer);
-    check(!ilk_rwlock_try_read_lock(lock));
-    actor_leave(&writer);
-}
 
 static void a_writer_sleeps_until_the_last_slot_is_free(void **state) {
     (void)state;
@@ -552,84 +354,7 @@ static void more_locks_than_slots_are_held_at_once(void **state) {
     free(locks);
 }
 
-/* ---- Between the regimes ---- */
-
-static void needs_membarrier(void) {
-    if (!membarrier_works()) {
-        print_message("membarrier(2) is refused here, so that no lock becomes fence-free\n");
-        skip();
-    }
-}
-
-static void many_reads_leave_the_fence_out(void **state) {
-    (void)state;
-    needs_membarrier();
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    for (int reads = 0; reads < 60000; reads++) {
-        ilk_rwlock_read_lock(&lock);
-        ilk_rwlock_read_unlock(&lock);
-    }
-    check_equal(regime_of(&lock), ILK__RWLOCK_SLOTS); /* not on so little evidence */
-    move_to_fence_free(&lock);
-    check_free_and_destroy(&lock);
-}
-
-static void writes_close_together_bring_the_fence_back(void **state) {
-    (void)state;
-    needs_membarrier();
-    ilk_rwlock lock = ILK_RWLOCK_INIT;
-    move_to_fence_free(&lock);
-    for (int writes = 0; regime_of(&lock) == ILK__RWLOCK_REGIME; writes++) {
-        check(writes < 10000);
-        ilk_rwlock_write_lock(&lock);
-        ilk_rwlock_write_unlock(&lock);
-    }
-    check((word_of(&lock) & ILK__RWLOCK_FENCE_FREE) == 0);
-    write_beside_a_reader(&lock);
-    check_free_and_destroy(&lock);
-}
-
-struct alternation {
-    ilk_rwlock lock;
-    ILK_ATOMIC(int) stop;
-};
-
-static void read_on(void *context) {
-    struct alternation *self = context;
-    while (ilk_atomic_load(&self->stop, memory_order_relaxed) == 0) {
-        ilk_rwlock_read_lock(&self->lock);
-        for (int i = 0; i < 100; i++) {
-            ilk_cpu_relax();
-        }
-        ilk_rwlock_read_unlock(&self->lock);
-    }
-}
-
-static void writes_as_frequent_as_reads_bring_it_back_to_the_word(void **state) {
-    (void)state;
-    struct alternation shared = {.lock = ILK_RWLOCK_INIT};
-    move_to_slots(&shared.lock);
-    struct thread reader;
-    thread_start(&reader, read_on, &shared);
-    for (int writes = 0; regime_of(&shared.lock) != 0; writes++) {
-        check(writes < 1000000);
-        ilk_rwlock_write_lock(&shared.lock);
-        ilk_rwlock_write_unlock(&shared.lock);
-        for (int i = 0; i < 100; i++) {
-            ilk_cpu_relax(); /* the reader's turn, who is then met in its slot */
-        }
-    }
-    ilk_atomic_store(&shared.stop, 1, memory_order_relaxed);
-    thread_join(&reader);
-    check_free_and_destroy(&shared.lock);
-}
-
-static void the_fence_is_left_out_only_where_membarrier_is_granted(void **state) {
-    (void)state;
-    /* Asked again, the kernel answers as it did before main. */
-    bool granted = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
-    check_equal(membarrier_works(), granted);
-}
+/* ---- Without membarrier ---- */
 
 static void without_membarrier_it_never_leaves_the_fence_out(void **state) {
     (void)state;
@@ -683,12 +408,6 @@ static void waiting_for_a_slot_burns_no_processor_time(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(it_is_as_small_as_promised),
-    cmocka_unit_test(thirty_one_reads_move_it_to_slots),
-    cmocka_unit_test(writes_between_them_do_not_hide_reads),
-    cmocka_unit_test(one_threads_writes_stay_in_slots),
-    cmocka_unit_test(short_looks_keep_the_slots),
-    cmocka_unit_test(two_long_looks_leave_them_and_one_does_not),
-    cmocka_unit_test(reads_of_several_threads_must_outnumber_writes),
     cmocka_unit_test(reads_in_slots_leave_the_word_alone),
     cmocka_unit_test(a_read_within_a_read_holds_it_until_both_have_ended),
     cmocka_unit_test(a_writer_sleeps_until_the_last_slot_is_free),
@@ -701,10 +420,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_downgraded_lock_has_counted_readers_beside_slots),
     cmocka_unit_test(two_locks_of_one_slot_are_held_at_once),
     cmocka_unit_test(more_locks_than_slots_are_held_at_once),
-    cmocka_unit_test(many_reads_leave_the_fence_out),
-    cmocka_unit_test(writes_close_together_bring_the_fence_back),
-    cmocka_unit_test(writes_as_frequent_as_reads_bring_it_back_to_the_word),
-    cmocka_unit_test(the_fence_is_left_out_only_where_membarrier_is_granted),
     cmocka_unit_test(without_membarrier_it_never_leaves_the_fence_out),
     cmocka_unit_test(waiting_for_a_slot_burns_no_processor_time),
 };

@@ -36,8 +36,8 @@ static bool refuse_membarrier(int error) {
 static const struct {
     const char *program, *claim;
 } claims[] = {
-    {SLOTS_TEST, "the_fence_is_left_out_only_where_membarrier_is_granted"},
-    {SLOTS_TEST, "thirty_one_reads_move_it_to_slots"},
+    {REGIME_TEST, "the_fence_is_left_out_only_where_membarrier_is_granted"},
+    {REGIME_TEST, "thirty_one_reads_move_it_to_slots"},
     {SLOTS_TEST, "a_writer_sleeps_until_the_last_slot_is_free"},
     {SLOTS_TEST, "readers_that_met_a_writer_come_in_before_the_next"},
     {SLOTS_TEST, "a_try_to_write_beside_a_slot_answers_false_and_changes_nothing"},

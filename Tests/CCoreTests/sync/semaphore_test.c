@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MILLISECONDS(count) ((uint64_t)(count)*1000000)
-
 static uint32_t word_of(ilk_semaphore *semaphore) {
     return ilk_atomic_load(&semaphore->word, memory_order_relaxed);
 }
