@@ -4,6 +4,7 @@
  */
 #include "support/test.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,11 +43,22 @@ void check_equal_at(const char *file, int line, const char *text, long long actu
 /* Far more than a test takes: one that waits for ever ends, also where no ctest watches over it. */
 enum { SECONDS_FOR_ONE_TEST = 600, SECONDS_FOR_ALL = 3600 };
 
+static const char *chosen = "*";
+
 void test_filter(int argument_count, char **arguments) {
     alarm(argument_count > 1 ? SECONDS_FOR_ONE_TEST : SECONDS_FOR_ALL);
     if (argument_count > 1) {
-        cmocka_set_test_filter(arguments[1]);
+        chosen = arguments[1];
+        cmocka_set_test_filter(chosen);
     }
+}
+
+size_t tests_chosen(const struct CMUnitTest *tests, size_t count) {
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        found += fnmatch(chosen, tests[i].name, 0) == 0 ? 1 : 0;
+    }
+    return found;
 }
 
 #if defined(__has_feature)

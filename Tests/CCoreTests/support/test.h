@@ -122,10 +122,12 @@ uint32_t next_random(uint32_t *state);
 
 /* ---- The program ---- */
 
-/* The main function of a test file: all tests, or those whose name is an argument. */
+/* The main function of a test file: all tests, or those whose name is an argument. A name that no test has is an
+ * error. */
 #define TEST_MAIN(tests)                                                                                     \
     int main(int argument_count, char **arguments) {                                                         \
         test_filter(argument_count, arguments);                                                              \
+        check(TESTS_CHOSEN(tests) > 0);                                                                      \
         return cmocka_run_group_tests(tests, NULL, NULL);                                                    \
     }
 
@@ -133,9 +135,13 @@ uint32_t next_random(uint32_t *state);
 #define TEST_MAIN_WITH_SHARED(shared_tests, tests)                                                           \
     int main(int argument_count, char **arguments) {                                                         \
         test_filter(argument_count, arguments);                                                              \
+        check(TESTS_CHOSEN(shared_tests) + TESTS_CHOSEN(tests) > 0);                                         \
         return cmocka_run_group_tests(shared_tests, NULL, NULL) + cmocka_run_group_tests(tests, NULL, NULL); \
     }
 
+#define TESTS_CHOSEN(tests) tests_chosen(tests, sizeof(tests) / sizeof *(tests))
+
+size_t tests_chosen(const struct CMUnitTest *tests, size_t count);
 void test_filter(int argument_count, char **arguments);
 
 #endif
