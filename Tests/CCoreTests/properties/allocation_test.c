@@ -103,42 +103,56 @@ static ilk_status make_mpmc(void) {
     return status;
 }
 
-/* The sizes around the largest there may be, with the allocation failing: whatever is asked for fits in a
- * ptrdiff_t, holds the elements, and is refused only where it could not be. */
+static ilk_status try_spsc(size_t capacity, size_t element_size) {
+    ilk_spsc *ring = NULL;
+    const ilk_status status = ilk_spsc_create(&ring, capacity, element_size);
+    check(ring == NULL);
+    return status;
+}
+
+static ilk_status try_mpmc(size_t capacity, size_t element_size) {
+    ilk_mpmc *ring = NULL;
+    const ilk_status status = ilk_mpmc_create(&ring, capacity, element_size);
+    check(ring == NULL);
+    return status;
+}
+
+/* Creates rings around the largest there may be, with the allocation failing: what is asked for fits in a ptrdiff_t
+ * and holds the elements, and a size is refused only where it could not. `beside` is what a slot has besides its
+ * element. */
+static void create_at_the_limit(ilk_status (*create)(size_t capacity, size_t element_size),
+                                size_t element_size, size_t beside) {
+    const size_t slot = element_size + beside;
+    const size_t most = (size_t)PTRDIFF_MAX / slot;
+    const size_t overhead = 2048; /* the ring's own fields, and rounding */
+    int refused = 0, tried = 0;
+    for (size_t capacity = most + 2; capacity + overhead > most && capacity > 0; capacity--) {
+        fails_at = 1;
+        calls = 0;
+        const ilk_status status = create(capacity, element_size);
+        fails_at = 0;
+        if (status == ILK_INVALID) {
+            check_equal(calls, 0);
+            check(tried == 0); /* what is larger is refused, what is smaller is not */
+            refused++;
+            check(capacity > most || capacity * slot > (size_t)PTRDIFF_MAX - overhead);
+        } else {
+            check_equal(status, ILK_NOMEM);
+            check_equal(calls, 1);
+            tried++;
+            check(asked_for <= (size_t)PTRDIFF_MAX && asked_for >= capacity * slot);
+        }
+    }
+    check(refused >= 2); /* those above the limit */
+    check(tried > 0 || slot > (size_t)PTRDIFF_MAX - overhead);
+}
+
 static void sizes_at_the_limit_are_told_from_those_above_it(void **state) {
     (void)state;
     static const size_t sizes[] = {1, 3, 8, 24, 4096, PTRDIFF_MAX / 2, PTRDIFF_MAX - 1024};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        for (int which = 0; which < 2; which++) {
-            /* In a shared ring each slot has a number beside it. */
-            const size_t slot = sizes[s] + (which == 0 ? 0 : sizeof(uint64_t));
-            const size_t most = (size_t)PTRDIFF_MAX / slot;
-            const size_t overhead = 2048; /* the rings' own fields, and rounding */
-            int refused = 0, tried = 0;
-            for (size_t capacity = most + 2; capacity + overhead > most && capacity > 0; capacity--) {
-                ilk_spsc *spsc = NULL;
-                ilk_mpmc *mpmc = NULL;
-                fails_at = 1;
-                calls = 0;
-                const ilk_status status = which == 0 ? ilk_spsc_create(&spsc, capacity, sizes[s])
-                                                     : ilk_mpmc_create(&mpmc, capacity, sizes[s]);
-                fails_at = 0;
-                check(spsc == NULL && mpmc == NULL);
-                if (status == ILK_INVALID) {
-                    check_equal(calls, 0);
-                    check(tried == 0); /* what is larger is refused, what is smaller is not */
-                    refused++;
-                    check(capacity > most || capacity * slot > (size_t)PTRDIFF_MAX - overhead);
-                } else {
-                    check_equal(status, ILK_NOMEM);
-                    check_equal(calls, 1);
-                    tried++;
-                    check(asked_for <= (size_t)PTRDIFF_MAX && asked_for >= capacity * slot);
-                }
-            }
-            check(refused >= 2); /* those above the limit */
-            check(tried > 0 || slot > (size_t)PTRDIFF_MAX - overhead);
-        }
+        create_at_the_limit(try_spsc, sizes[s], 0);
+        create_at_the_limit(try_mpmc, sizes[s], sizeof(uint64_t)); /* the stamp */
     }
 }
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fork, at the places where it hurts: in the middle of what the library does for itself (a table that grows,
- * a list of names, a bucket of sleepers), by another thread there, or by a signal handler that has
- * interrupted the thread that forks. The places are reached by the linker (--wrap), which puts a function of
- * this file in front of one that is called there. What a child may use is told in docs/rwlock.md.
+ * fork in the middle of what the library does for itself (a table that grows, a list of names, a bucket of
+ * sleepers): by another thread there, or by a signal handler that has interrupted the thread that forks. The places
+ * are reached by the linker (--wrap), which puts a function of this file in front of one that is called there. What
+ * a child may use is told in docs/fork.md.
  */
 #include "rwlock/slots.h"
 #include "rwlock/table.h"
+#include "support/fork.h"
 #include "support/rwlock_actor.h"
 #include "support/rwlock_regime.h"
-#include "support/test.h"
 #include "threads/exit.h"
 #include "threads/native.h"
 #include "threads/pages.h"
@@ -22,32 +22,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A fork that hangs, or a child that does, is a failure. */
-enum { LONGEST = 30 };
-
-/* ThreadSanitizer's runtime now and then fails a check of its own in the child of a process with several
- * running threads. */
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define CHILDREN_ARE_WATCHED 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define CHILDREN_ARE_WATCHED 1
-#endif
-
-static void need_children(void) {
-#ifdef CHILDREN_ARE_WATCHED
-    print_message(
-        "skipped: ThreadSanitizer does not support threads in the child of a process with threads\n");
-    skip();
-#endif
-    alarm(LONGEST);
-}
-
 /* ---- Places ---- */
 
-/* What the next thread does that comes by; once. */
+/* What the next thread that passes does; once. */
 static struct place {
     void (*action)(void *context);
     void *context;
@@ -58,7 +35,7 @@ static void set(struct place *place, void (*action)(void *context), void *contex
     __atomic_store_n(&place->action, action, __ATOMIC_RELEASE);
 }
 
-static void come_by(struct place *place) {
+static void pass(struct place *place) {
     void (*action)(void *context) = __atomic_exchange_n(&place->action, NULL, __ATOMIC_ACQ_REL);
     if (action != NULL) {
         action(place->context);
@@ -80,47 +57,26 @@ void __wrap_ilk__native_condition_signal(ilk__native_condition *condition);
 
 /* A thread adds the first block of a new chunk to the table of slots. */
 void *__wrap_ilk__pages_allocate(size_t size) {
-    come_by(&at_pages);
+    pass(&at_pages);
     return __real_ilk__pages_allocate(size);
 }
 
-/* A thread has taken a block, and does not know it as its own yet. */
+/* A thread has taken a block, and has not recorded it as its own. */
 bool __wrap_ilk__at_thread_exit(void (*hook)(void *context), void *context) {
-    come_by(&at_exit_hook);
+    pass(&at_exit_hook);
     return __real_ilk__at_thread_exit(hook, context);
 }
 
 /* A thread has the list of names. */
 size_t __wrap_strlcpy(char *to, const char *from, size_t size) {
-    come_by(&at_copy);
+    pass(&at_copy);
     return __real_strlcpy(to, from, size);
 }
 
 /* A thread has a bucket of sleepers: pthread park backend only. */
 void __wrap_ilk__native_condition_signal(ilk__native_condition *condition) {
-    come_by(&at_signal);
+    pass(&at_signal);
     __real_ilk__native_condition_signal(condition);
-}
-
-/* ---- Children ---- */
-
-static void expect_exit(pid_t child, int code) {
-    int status;
-    check(child > 0);
-    check_equal(waitpid(child, &status, 0), child);
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != code) {
-        fprintf(stderr, "the child ended with status %#x\n", (unsigned)status);
-        check_failed(__FILE__, __LINE__, "the child ends as it should");
-    }
-}
-
-/* The child's side begins: true in it. */
-static bool is_child(pid_t pid) {
-    if (pid == 0) {
-        signal(SIGABRT, SIG_DFL); /* cmocka's handler would go on with the next test */
-        alarm(LONGEST);
-    }
-    return pid == 0;
 }
 
 /* Forks a child that can take `lock` for writing. */
@@ -211,7 +167,7 @@ static void fork_does_not_wait_for_a_thread_that_adds_to_the_table(void **state)
     empty_table(&table);
 }
 
-/* Two threads make the same chunk: one of the two goes back. */
+/* Two threads make the same chunk: one of the two is freed. */
 struct beside {
     struct full_table *table;
     struct actor reader;
@@ -276,7 +232,7 @@ static void read_where_a_signal_comes(void *context) {
     ilk_rwlock_read_lock(lock);
     check(was_passed(&at_exit_hook));
     if (in_child) {
-        struct actor readers[2]; /* one takes the first thread's block, which is nobody's here */
+        struct actor readers[2]; /* one takes the first thread's block, which has no owner here */
         for (int i = 0; i < 2; i++) {
             actor_enter(&readers[i], lock, READ);
         }
@@ -295,7 +251,7 @@ static void read_where_a_signal_comes(void *context) {
 /*  the thread that reads first            its signal handler
  *    takes a free block
  *                                           fork; in the child, returns
- *    child: goes on to read in that block, which must not be anybody else's */
+ *    child: goes on to read in that block, which must have no other owner */
 static void a_child_that_goes_on_reading_has_its_block_to_itself(void **state) {
     (void)state;
     need_children();
@@ -325,7 +281,7 @@ static void read_beside_a_handler(void *context) {
     check_equal(block_count(), before + 1); /* one for both */
 }
 
-/* A handler that comes while its thread takes its block reads as any other does. */
+/* A handler may read while its thread takes its block. */
 static void a_handler_may_read_while_the_thread_takes_its_block(void **state) {
     (void)state;
     alarm(LONGEST);
@@ -472,222 +428,6 @@ static void fork_handlers_of_any_age_may_use_names(void **state) {
     expect_exit(child, 7);
 }
 
-/* ---- Mutexes ---- */
-
-static const bool kinds[] = {false, true}; /* without and with priority inheritance */
-
-static void lock_and_unlock(void *context) {
-    ilk_mutex *mutex = context;
-    ilk_mutex_lock(mutex);
-    ilk_mutex_unlock(mutex);
-}
-
-/* The child gives up what the parent's thread had locked, also with a thread of its own that waits. */
-static int give_up_in_child(ilk_mutex *mutex, bool with_waiter) {
-    struct thread waiter;
-    if (with_waiter) {
-        thread_start(&waiter, lock_and_unlock, mutex);
-        thread_await_sleep(&waiter);
-        if (ilk_mutex_try_lock(mutex)) {
-            return 3;
-        }
-    }
-    ilk_mutex_unlock(mutex);
-    if (with_waiter) {
-        thread_join(&waiter);
-    }
-    for (int times = 0; times < 2; times++) { /* free and as good as new */
-        if (!ilk_mutex_try_lock(mutex)) {
-            return 4;
-        }
-        thread_start(&waiter, lock_and_unlock, mutex);
-        thread_await_sleep(&waiter);
-        ilk_mutex_unlock(mutex);
-        thread_join(&waiter);
-    }
-    return 7;
-}
-
-static void a_child_gives_up_the_mutexes_of_the_thread_that_forked(void **state) {
-    (void)state;
-    need_children();
-    for (int round = 0; round < 8; round++) {
-        ilk_mutex mutex;
-        ilk_mutex_init(&mutex, kinds[round % 2]);
-        const bool waiter_in_parent = round / 2 % 2 == 0, waiter_in_child = round / 4 == 0;
-        struct thread waiter;
-        ilk_mutex_lock(&mutex);
-        if (waiter_in_parent) {
-            thread_start(&waiter, lock_and_unlock, &mutex);
-            thread_await_sleep(&waiter);
-        }
-        fflush(NULL);
-        pid_t child = fork();
-        if (is_child(child)) {
-            _exit(give_up_in_child(&mutex, waiter_in_child));
-        }
-        expect_exit(child, 7);
-        ilk_mutex_unlock(&mutex);
-        if (waiter_in_parent) {
-            thread_join(&waiter);
-        }
-        check(ilk_mutex_try_lock(&mutex));
-        ilk_mutex_unlock(&mutex);
-    }
-}
-
-/* As daemons do it. */
-static void a_mutex_may_be_held_through_several_forks(void **state) {
-    (void)state;
-    need_children();
-    for (int kind = 0; kind < 2; kind++) {
-        ilk_mutex mutex, later;
-        ilk_mutex_init(&mutex, kinds[kind]);
-        ilk_mutex_init(&later, kinds[kind]);
-        ilk_mutex_lock(&mutex);
-        fflush(NULL);
-        pid_t child = fork();
-        if (is_child(child)) {
-            ilk_mutex_lock(&later);
-            for (int generation = 1; generation < ILK_MUTEX_FORKS; generation++) {
-                pid_t next = fork();
-                if (!is_child(next)) {
-                    expect_exit(next, 7);
-                    _exit(7);
-                }
-            }
-            ilk_mutex_unlock(&later);
-            _exit(give_up_in_child(&mutex, true));
-        }
-        expect_exit(child, 7);
-        ilk_mutex_unlock(&mutex);
-    }
-}
-
-static void wait_in_child_until_late(void *context) {
-    ilk_mutex *mutex = context;
-    check_equal(ilk_mutex_lock_until(mutex, ilk_deadline_in_ns(20000000)), ILK_TIMEDOUT);
-}
-
-static void a_wait_in_the_child_for_what_the_thread_that_forked_holds_has_its_limit(void **state) {
-    (void)state;
-    need_children();
-    for (int kind = 0; kind < 2; kind++) {
-        ilk_mutex mutex;
-        ilk_mutex_init(&mutex, kinds[kind]);
-        ilk_mutex_lock(&mutex);
-        fflush(NULL);
-        pid_t child = fork();
-        if (is_child(child)) {
-            struct thread waiter;
-            thread_start(&waiter, wait_in_child_until_late, &mutex);
-            thread_join(&waiter);
-            _exit(give_up_in_child(&mutex, true));
-        }
-        expect_exit(child, 7);
-        ilk_mutex_unlock(&mutex);
-    }
-}
-
-static void unlock(void *context) {
-    ilk_mutex_unlock(context);
-}
-
-static void lock_again_in_child(void *context) {
-    ilk_mutex *mutex = context;
-    ilk_mutex_lock(mutex);
-    pid_t child = fork();
-    if (is_child(child)) {
-        ilk_mutex_lock(mutex);
-        _exit(0);
-    }
-    int status;
-    check_equal(waitpid(child, &status, 0), child);
-    if (WIFSIGNALED(status)) {
-        raise(WTERMSIG(status));
-    }
-}
-
-static void unlock_on_another_thread_of_the_child(void *context) {
-    ilk_mutex *mutex = context;
-    ilk_mutex_lock(mutex);
-    pid_t child = fork();
-    if (is_child(child)) {
-        struct thread thread;
-        thread_start(&thread, unlock, mutex);
-        thread_join(&thread);
-        _exit(0);
-    }
-    int status;
-    check_equal(waitpid(child, &status, 0), child);
-    if (WIFSIGNALED(status)) {
-        raise(WTERMSIG(status));
-    }
-}
-
-/* The thread that forked owns it, in the child too, and nobody else does. */
-static void misuse_of_a_mutex_is_reported_in_the_child(void **state) {
-    (void)state;
-    need_children();
-    for (int kind = 0; kind < 2; kind++) {
-        ilk_mutex mutex;
-        ilk_mutex_init(&mutex, kinds[kind]);
-        expect_misuse(lock_again_in_child, &mutex, "ilk_mutex_lock", "locked again by its owner");
-        ilk_mutex_init(&mutex, kinds[kind]);
-        expect_misuse(unlock_on_another_thread_of_the_child, &mutex, "ilk_mutex_unlock", "does not own it");
-    }
-}
-
-static ilk_mutex guarded_by_handlers;
-
-static void lock_for_fork(void) {
-    ilk_mutex_lock(&guarded_by_handlers);
-}
-
-static void unlock_after_fork(void) {
-    ilk_mutex_unlock(&guarded_by_handlers);
-}
-
-static void use_mutex_on(void *context) {
-    struct stage *stop = context;
-    while (stage_now(stop) == 0) {
-        lock_and_unlock(&guarded_by_handlers);
-    }
-}
-
-/* The usual pattern: locked before, given up on both sides; beside threads that use it all the time. */
-static void fork_handlers_may_hold_a_mutex_over_the_fork(void **state) {
-    (void)state;
-    need_children();
-    for (int kind = 0; kind < 2; kind++) {
-        ilk_mutex_init(&guarded_by_handlers, kinds[kind]);
-        if (kind == 0) {
-            check_equal(pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork), 0);
-        }
-        struct stage stop = STAGE_INIT;
-        struct thread users[2];
-        for (int i = 0; i < 2; i++) {
-            thread_start(&users[i], use_mutex_on, &stop);
-        }
-        for (int round = 0; round < 20; round++) {
-            fflush(NULL);
-            pid_t child = fork();
-            if (is_child(child)) {
-                struct thread thread;
-                thread_start(&thread, lock_and_unlock, &guarded_by_handlers);
-                thread_join(&thread);
-                lock_and_unlock(&guarded_by_handlers);
-                _exit(7);
-            }
-            expect_exit(child, 7);
-        }
-        stage_reach(&stop, 1);
-        for (int i = 0; i < 2; i++) {
-            thread_join(&users[i]);
-        }
-    }
-}
-
 /* ---- Sleepers ---- */
 
 static ILK_ATOMIC(uint32_t) slept_on;
@@ -733,7 +473,7 @@ static void a_child_can_sleep_where_another_thread_was_waking(void **state) {
         thread_start(&another, sleep_once, NULL);
         thread_await_sleep(&another);
         ilk_atomic_store(&slept_on, 1, memory_order_release);
-        ilk_park_wake(&slept_on, 1); /* the parent's sleepers, who are not here, are not in the way */
+        ilk_park_wake(&slept_on, 1); /* the parent's sleepers are not here, and not in the way */
         thread_join(&another);
         _exit(ilk_park_wait(&slept_on, 1, ilk_now_ns()) == ILK_TIMEDOUT ? 7 : 3);
     }
@@ -745,72 +485,6 @@ static void a_child_can_sleep_where_another_thread_was_waking(void **state) {
     }
 }
 
-/* ---- Other objects ---- */
-
-/* A lock that the forking thread holds for writing while others wait has their places in line, which are
- * nobody's in the child: there it begins anew. */
-static void a_child_initialises_anew_what_its_thread_held(void **state) {
-    (void)state;
-    need_children();
-    for (int slots = 0; slots < 2; slots++) {
-        ilk_rwlock lock = ILK_RWLOCK_INIT;
-        if (slots != 0) {
-            move_to_slots(&lock);
-        }
-        ilk_rwlock_write_lock(&lock);
-        struct actor writer, reader;
-        actor_queue(&writer, &lock, WRITE, NULL);
-        actor_queue(&reader, &lock, READ, NULL);
-        fflush(NULL);
-        pid_t child = fork();
-        if (is_child(child)) {
-            ilk_rwlock_init(&lock);
-            struct actor again;
-            actor_enter(&again, &lock, WRITE);
-            actor_leave(&again);
-            check_free_and_destroy(&lock);
-            _exit(7);
-        }
-        expect_exit(child, 7);
-        ilk_rwlock_write_unlock(&lock);
-        actor_await_inside(&reader);
-        actor_leave(&reader);
-        actor_await_inside(&writer);
-        actor_leave(&writer);
-        check_free_and_destroy(&lock);
-    }
-}
-
-static void wait_for_permit(void *context) {
-    ilk_semaphore_wait(context);
-}
-
-static void a_child_initialises_anew_a_semaphore_that_others_waited_for(void **state) {
-    (void)state;
-    need_children();
-    ilk_semaphore semaphore;
-    ilk_semaphore_init(&semaphore, 0);
-    struct thread waiter;
-    thread_start(&waiter, wait_for_permit, &semaphore);
-    thread_await_sleep(&waiter);
-    fflush(NULL);
-    pid_t child = fork();
-    if (is_child(child)) {
-        ilk_semaphore_init(&semaphore, 0);
-        struct thread again;
-        thread_start(&again, wait_for_permit, &semaphore);
-        thread_await_sleep(&again);
-        ilk_semaphore_signal(&semaphore, 1);
-        thread_join(&again);
-        ilk_semaphore_destroy(&semaphore);
-        _exit(7);
-    }
-    expect_exit(child, 7);
-    ilk_semaphore_signal(&semaphore, 1);
-    thread_join(&waiter);
-    ilk_semaphore_destroy(&semaphore);
-}
-
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_thread_that_adds_to_the_table_may_fork),
     cmocka_unit_test(fork_does_not_wait_for_a_thread_that_adds_to_the_table),
@@ -820,14 +494,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_child_can_use_the_names_that_another_thread_was_writing),
     cmocka_unit_test(a_handler_that_interrupts_naming_may_fork),
     cmocka_unit_test(fork_handlers_of_any_age_may_use_names),
-    cmocka_unit_test(a_child_gives_up_the_mutexes_of_the_thread_that_forked),
-    cmocka_unit_test(a_mutex_may_be_held_through_several_forks),
-    cmocka_unit_test(a_wait_in_the_child_for_what_the_thread_that_forked_holds_has_its_limit),
-    cmocka_unit_test(misuse_of_a_mutex_is_reported_in_the_child),
-    cmocka_unit_test(fork_handlers_may_hold_a_mutex_over_the_fork),
     cmocka_unit_test(a_child_can_sleep_where_another_thread_was_waking),
-    cmocka_unit_test(a_child_initialises_anew_what_its_thread_held),
-    cmocka_unit_test(a_child_initialises_anew_a_semaphore_that_others_waited_for),
 };
 
 TEST_MAIN(tests)
