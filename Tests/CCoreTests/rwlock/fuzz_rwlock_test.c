@@ -301,16 +301,18 @@ static bool rwlock_step(struct rwlock_model *m, struct fuzz_step step) {
 }
 
 static bool play_rwlock(struct fuzz_play *play, const struct fuzz_step *steps, size_t count) {
-    static const char *const regimes[] = {"central", "slots", "fence-free"};
+    enum regime { CENTRAL, SLOTS, FENCE_FREE };
+    static const char *const regimes[] = {
+        [CENTRAL] = "central", [SLOTS] = "slots", [FENCE_FREE] = "fence-free"};
     uint64_t random = ~play->seed;
     ilk_rwlock *lock = calloc(1, sizeof *lock);
     check(lock != NULL);
     const unsigned choice = (unsigned)(fuzz_random(&random) % 32);
-    const int regime = choice == 0 && membarrier_works() ? 2 : choice < 12 ? 1 : 0;
+    const enum regime regime = choice == 0 && membarrier_works() ? FENCE_FREE : choice < 12 ? SLOTS : CENTRAL;
     snprintf(play->configuration, sizeof play->configuration, "%s", regimes[regime]);
-    if (regime == 2) {
+    if (regime == FENCE_FREE) {
         move_to_fence_free(lock);
-    } else if (regime == 1) {
+    } else if (regime == SLOTS) {
         move_to_slots(lock);
     }
     struct rwlock_model m = {.scene = scene_of(play, lock), .upgrading = -1};

@@ -43,18 +43,21 @@ static void change_fields(struct worker *self) {
     self->writes++;
 }
 
-static void write_some_way(struct worker *self) {
+enum write_use { TRY_WRITE, WRITE_UNTIL, DOWNGRADE, UPGRADE, WRITE };
+
+static void write_by_any_use(struct worker *self) {
     ilk_rwlock *lock = &self->shared->lock;
     uint64_t before;
-    switch (next_random(&self->random) % 6) {
-    case 0:
+    static const enum write_use uses[] = {TRY_WRITE, WRITE_UNTIL, DOWNGRADE, UPGRADE, WRITE, WRITE};
+    switch (uses[next_random(&self->random) % (sizeof uses / sizeof *uses)]) {
+    case TRY_WRITE:
         if (!ilk_rwlock_try_write_lock(lock)) {
             return;
         }
         change_fields(self);
         ilk_rwlock_write_unlock(lock);
         break;
-    case 1:
+    case WRITE_UNTIL:
         if (ilk_rwlock_write_lock_until(lock, ilk_deadline_in_ns(next_random(&self->random) % 30000)) !=
             ILK_OK) {
             return;
@@ -62,7 +65,7 @@ static void write_some_way(struct worker *self) {
         change_fields(self);
         ilk_rwlock_write_unlock(lock);
         break;
-    case 2:
+    case DOWNGRADE:
         ilk_rwlock_write_lock(lock);
         change_fields(self);
         before = self->shared->fields[0];
@@ -71,7 +74,7 @@ static void write_some_way(struct worker *self) {
         check_equal(self->shared->fields[0], before); /* no writer came between */
         ilk_rwlock_read_unlock(lock);
         break;
-    case 3:
+    case UPGRADE:
         ilk_rwlock_upgradable_lock(lock);
         check_fields(self->shared);
         before = self->shared->fields[0];
@@ -80,7 +83,7 @@ static void write_some_way(struct worker *self) {
         change_fields(self);
         ilk_rwlock_write_unlock(lock);
         break;
-    default:
+    case WRITE:
         ilk_rwlock_write_lock(lock);
         change_fields(self);
         ilk_rwlock_write_unlock(lock);
@@ -88,23 +91,24 @@ static void write_some_way(struct worker *self) {
     }
 }
 
-static void read_some_way(struct worker *self, bool plainly) {
+static void read_in(struct worker *self, enum manner manner) {
     ilk_rwlock *lock = &self->shared->lock;
-    uint32_t way = plainly ? 0 : next_random(&self->random) % 4;
-    if (way == 1) {
-        if (!ilk_rwlock_try_read_lock(lock)) {
-            return;
-        }
-    } else if (way == 2) {
-        if (ilk_rwlock_read_lock_until(lock, ilk_deadline_in_ns(next_random(&self->random) % 30000)) !=
-            ILK_OK) {
-            return;
-        }
-    } else {
+    bool in = true;
+    switch (manner) {
+    case TRIES:
+        in = ilk_rwlock_try_read_lock(lock);
+        break;
+    case LIMITED:
+        in = ilk_rwlock_read_lock_until(lock, ilk_deadline_in_ns(next_random(&self->random) % 30000)) ==
+             ILK_OK;
+        break;
+    case WAITS:
         ilk_rwlock_read_lock(lock);
     }
-    check_fields(self->shared);
-    ilk_rwlock_read_unlock(lock);
+    if (in) {
+        check_fields(self->shared);
+        ilk_rwlock_read_unlock(lock);
+    }
 }
 
 static void work(void *context) {
@@ -112,14 +116,14 @@ static void work(void *context) {
     while (ilk_atomic_load(&self->shared->stop, memory_order_relaxed) == 0) {
         uint32_t share = ilk_atomic_load(&self->shared->write_share, memory_order_relaxed);
         if (next_random(&self->random) % 1024 < share) {
-            write_some_way(self);
+            write_by_any_use(self);
         } else {
-            read_some_way(self, share == 0);
+            read_in(self, share == 0 ? WAITS : any_manner(&self->random));
         }
     }
 }
 
-/* Lets the workers go on until the lock has come to `regime`. ctest ends a test that waits in vain. */
+/* Lets the workers go on until the lock has come to `regime`. ctest ends a test that waits for ever. */
 static int await_regime(struct shared *shared, uint32_t write_share, uint32_t regime) {
     int changes = 0;
     uint32_t seen = regime_of(&shared->lock);
@@ -183,7 +187,7 @@ static void rare_writes_are_alone_in_a_fence_free_lock(void **state) {
     const int wanted = stress_rounds(4000);
     while (fence_free_writes < wanted) {
         while (regime_of(&shared.lock) != ILK__RWLOCK_REGIME) {
-            read_some_way(&writer, true);
+            read_in(&writer, WAITS);
         }
         const struct timespec rarely = {.tv_nsec = 200000}; /* the load, not an order of events */
         nanosleep(&rarely, NULL);
@@ -509,7 +513,7 @@ static void a_lock_may_be_freed_as_soon_as_the_slots_let_a_writer_in(void **stat
 static void visit(void *context) {
     struct worker *self = context;
     for (int i = 0; i < 40; i++) {
-        read_some_way(self, true);
+        read_in(self, WAITS);
     }
 }
 

@@ -55,63 +55,97 @@ struct worker {
     int writes; /* how often it called write_all */
 };
 
+enum use {
+    READ,
+    READ_UNTIL,
+    TRY_READ,
+    WRITE,
+    WRITE_UNTIL,
+    TRY_WRITE_AND_DOWNGRADE,
+    UPGRADABLE_AND_UPGRADE,
+    UPGRADABLE
+};
+
+static enum use any_use(uint32_t *random) {
+    static const uint32_t in_sixteen[] = {
+        [READ] = 5,        [READ_UNTIL] = 2,
+        [TRY_READ] = 1,    [WRITE] = 2,
+        [WRITE_UNTIL] = 2, [TRY_WRITE_AND_DOWNGRADE] = 1,
+        [UPGRADABLE] = 1,  [UPGRADABLE_AND_UPGRADE] = 2,
+    };
+    uint32_t choice = next_random(random) % 16;
+    enum use use = READ;
+    while (choice >= in_sixteen[use]) {
+        choice -= in_sixteen[use];
+        use++;
+    }
+    return use;
+}
+
+static void read_and_unlock(struct shared *shared) {
+    read_all(shared);
+    ilk_rwlock_read_unlock(&shared->lock);
+}
+
+static void write_and_unlock(struct worker *self) {
+    write_all(self->shared);
+    self->writes++;
+    ilk_rwlock_write_unlock(&self->shared->lock);
+}
+
 /* One random use of the lock. */
 static void use_lock(struct worker *self) {
     struct shared *shared = self->shared;
     ilk_rwlock *lock = &shared->lock;
-    uint32_t choice = next_random(&self->random) % 16;
-    uint64_t soon = ilk_deadline_in_ns(next_random(&self->random) % 20000);
-    bool wrote = false;
-    if (choice < 5) {
+    const enum use use = any_use(&self->random);
+    const uint64_t soon = ilk_deadline_in_ns(next_random(&self->random) % 20000);
+    switch (use) {
+    case READ:
         ilk_rwlock_read_lock(lock);
-        read_all(shared);
-        ilk_rwlock_read_unlock(lock);
-    } else if (choice < 7) {
+        read_and_unlock(shared);
+        break;
+    case READ_UNTIL:
         if (ilk_rwlock_read_lock_until(lock, soon) == ILK_OK) {
-            read_all(shared);
-            ilk_rwlock_read_unlock(lock);
+            read_and_unlock(shared);
         }
-    } else if (choice < 8) {
+        break;
+    case TRY_READ:
         if (ilk_rwlock_try_read_lock(lock)) {
-            read_all(shared);
-            ilk_rwlock_read_unlock(lock);
+            read_and_unlock(shared);
         }
-    } else if (choice < 10) {
+        break;
+    case WRITE:
         ilk_rwlock_write_lock(lock);
-        write_all(shared);
-        wrote = true;
-        ilk_rwlock_write_unlock(lock);
-    } else if (choice < 12) {
+        write_and_unlock(self);
+        break;
+    case WRITE_UNTIL:
         if (ilk_rwlock_write_lock_until(lock, soon) == ILK_OK) {
-            write_all(shared);
-            wrote = true;
-            ilk_rwlock_write_unlock(lock);
+            write_and_unlock(self);
         }
-    } else if (choice < 13) {
+        break;
+    case TRY_WRITE_AND_DOWNGRADE:
         if (ilk_rwlock_try_write_lock(lock)) {
             write_all(shared);
-            wrote = true;
+            self->writes++;
             ilk_rwlock_downgrade(lock);
-            read_all(shared);
-            ilk_rwlock_read_unlock(lock);
+            read_and_unlock(shared);
         }
-    } else {
+        break;
+    case UPGRADABLE_AND_UPGRADE:
+    case UPGRADABLE:
         ilk_rwlock_upgradable_lock(lock);
         check_equal(inside(&shared->upgradables, 1), 1);
         read_all(shared);
         uint64_t before = shared->fields[0];
         check_equal(inside(&shared->upgradables, -1), 0);
-        if (choice < 15) {
+        if (use == UPGRADABLE_AND_UPGRADE) {
             ilk_rwlock_upgrade(lock);
             check_equal(shared->fields[0], before); /* no writer came between */
-            write_all(shared);
-            wrote = true;
-            ilk_rwlock_write_unlock(lock);
+            write_and_unlock(self);
         } else {
             ilk_rwlock_upgradable_unlock(lock);
         }
     }
-    self->writes += wrote ? 1 : 0;
 }
 
 static void use_lock_often(void *context) {
@@ -298,37 +332,41 @@ static void drop(struct mortal *mortal) {
     free(mortal);
 }
 
+enum last_use { WRITES, UPGRADES, DOWNGRADES, READS_AND_WRITES, LAST_USES };
+
 static void use_and_maybe_free(void *context) {
     struct last_user *self = context;
     for (int round = 0; round < self->rounds; round++) {
         pthread_barrier_wait(self->round_begins);
         struct mortal *mortal = self->mortal[round];
         bool last = false;
-        switch ((self->index + round) % 4) {
-        case 0:
+        switch ((enum last_use)((self->index + round) % LAST_USES)) {
+        case WRITES:
             ilk_rwlock_write_lock(&mortal->lock);
             last = --mortal->uses_left == 0;
             ilk_rwlock_write_unlock(&mortal->lock);
             break;
-        case 1:
+        case UPGRADES:
             ilk_rwlock_upgradable_lock(&mortal->lock);
             ilk_rwlock_upgrade(&mortal->lock);
             last = --mortal->uses_left == 0;
             ilk_rwlock_write_unlock(&mortal->lock);
             break;
-        case 2:
+        case DOWNGRADES:
             while (ilk_rwlock_write_lock_until(&mortal->lock, ilk_deadline_in_ns(1000)) != ILK_OK) {
             }
             last = --mortal->uses_left == 0;
             ilk_rwlock_downgrade(&mortal->lock);
             ilk_rwlock_read_unlock(&mortal->lock);
             break;
-        default:
+        case READS_AND_WRITES:
             ilk_rwlock_read_lock(&mortal->lock);
             ilk_rwlock_read_unlock(&mortal->lock);
             ilk_rwlock_write_lock(&mortal->lock);
             last = --mortal->uses_left == 0;
             ilk_rwlock_write_unlock(&mortal->lock);
+            break;
+        case LAST_USES:
             break;
         }
         if (last) {

@@ -87,6 +87,11 @@ uint32_t next_random(uint32_t *state) {
     return *state;
 }
 
+enum manner any_manner(uint32_t *random) {
+    static const enum manner choices[] = {TRIES, LIMITED, WAITS, WAITS};
+    return choices[next_random(random) % (sizeof choices / sizeof *choices)];
+}
+
 /* ThreadSanitizer asks for these. Children of expect_misuse start threads; a finding must not be lost in a
  * test that passes otherwise; and the runtime of Swift's toolchain, unlike clang's own, does not look at
  * what memcpy reads and writes unless told to: elements of rings are copied by nothing else. */

@@ -47,9 +47,6 @@ struct scene scene_of(struct fuzz_play *play, void *object);
 /* After a mismatch: leaves the crew where it is. The next play has a new one. */
 void crew_abandon(void);
 
-/* How a verb comes: by the call that tries, with a limit that passes, or for as long as it takes. */
-enum manner { TRIES, LIMITED, WAITS };
-
 /* What a call that tries answers here: ILK_OK, or ILK_TIMEDOUT like a limit that has passed. */
 ilk_status answer_of_try(bool taken);
 

@@ -120,6 +120,12 @@ int stress_rounds(int count);
 /* A small deterministic generator for stress schedules; never 0 for a seed that is not. */
 uint32_t next_random(uint32_t *state);
 
+/* How a call that may wait is made: the one that tries, with a limit, or for as long as it takes. */
+enum manner { TRIES, LIMITED, WAITS };
+
+/* Half of all calls wait; the others try or have a limit. */
+enum manner any_manner(uint32_t *random);
+
 /* ---- The program ---- */
 
 /* The main function of a test file: all tests, or those whose name is an argument. A name that no test has is an

@@ -28,14 +28,16 @@ struct mutex_user {
 static void use_mutex(void *context) {
     struct mutex_user *self = context;
     for (int round = 0; round < self->rounds; round++) {
-        uint32_t choice = next_random(&self->random) % 4;
         bool in = true;
-        if (choice == 0) {
+        switch (any_manner(&self->random)) {
+        case TRIES:
             in = ilk_mutex_try_lock(self->mutex);
-        } else if (choice == 1) {
+            break;
+        case LIMITED:
             in = ilk_mutex_lock_until(self->mutex, ilk_deadline_in_ns(next_random(&self->random) % 20000)) ==
                  ILK_OK;
-        } else {
+            break;
+        case WAITS:
             ilk_mutex_lock(self->mutex);
         }
         if (in) {

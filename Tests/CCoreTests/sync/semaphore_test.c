@@ -12,7 +12,7 @@ static uint32_t word_of(ilk_semaphore *semaphore) {
     return ilk_atomic_load(&semaphore->word, memory_order_relaxed);
 }
 
-/* One user: waits for a permit, notes its place among those served. */
+/* One user: waits for a permit, records its place among the users served. */
 struct user {
     ilk_semaphore *semaphore;
     uint64_t deadline_ns;
@@ -193,7 +193,7 @@ static void a_timed_out_wait_was_not_early_and_leaves_the_line(void **state) {
     check_equal(ilk_semaphore_wait_until(&semaphore, deadline), ILK_TIMEDOUT);
     check(ilk_now_ns() >= deadline);
     check_equal(ilk_semaphore_value(&semaphore), 0);
-    ilk_semaphore_signal(&semaphore, 1); /* goes to nobody */
+    ilk_semaphore_signal(&semaphore, 1); /* goes to no waiter */
     check_equal(ilk_semaphore_value(&semaphore), 1);
     check(ilk_semaphore_try_wait(&semaphore));
     ilk_semaphore_destroy(&semaphore);
@@ -277,7 +277,7 @@ static int count_done(struct user *users, int count) {
 }
 
 /* A crowd whose time is up, at the front, in the middle and at the end of the line: the line holds together,
- * and those who stay are served in their order. */
+ * and the waiters that stay are served in their order. */
 static void many_that_time_out_leave_the_others_in_order(void **state) {
     (void)state;
     enum { STAY = 6, LEAVE = 7 };
@@ -354,14 +354,16 @@ static void visit(void *context) {
     struct visitor *self = context;
     struct room *room = self->room;
     for (int round = 0; round < self->rounds; round++) {
-        uint32_t choice = next_random(&self->random) % 4;
         bool in = true;
-        if (choice == 0) {
+        switch (any_manner(&self->random)) {
+        case TRIES:
             in = ilk_semaphore_try_wait(&room->semaphore);
-        } else if (choice == 1) {
-            uint64_t soon = ilk_deadline_in_ns(next_random(&self->random) % 20000);
-            in = ilk_semaphore_wait_until(&room->semaphore, soon) == ILK_OK;
-        } else {
+            break;
+        case LIMITED:
+            in = ilk_semaphore_wait_until(&room->semaphore,
+                                          ilk_deadline_in_ns(next_random(&self->random) % 20000)) == ILK_OK;
+            break;
+        case WAITS:
             ilk_semaphore_wait(&room->semaphore);
         }
         if (!in) {
