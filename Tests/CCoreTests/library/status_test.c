@@ -104,7 +104,7 @@ static void destroy_takes_the_name_away(void **state) {
     ilk_spsc_destroy(spsc);
     ilk_mpmc_destroy(mpmc);
     for (size_t i = 0; i < sizeof objects / sizeof *objects;
-         i++) { /* by its address, which is not looked at */
+         i++) { /* by its address, which is not followed */
         assert_false(ilk_get_name(objects[i], name, sizeof name));
     }
 }

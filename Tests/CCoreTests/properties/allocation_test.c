@@ -117,9 +117,9 @@ static ilk_status try_mpmc(size_t capacity, size_t element_size) {
     return status;
 }
 
-/* Creates rings around the largest there may be, with the allocation failing: what is asked for fits in a ptrdiff_t
- * and holds the elements, and a size is refused only where it could not. `beside` is what a slot has besides its
- * element. */
+/* Creates rings around the largest there may be, with the allocation failing: what is asked for fits in a
+ * ptrdiff_t and holds the elements, and a size is refused only where it could not. `beside` is what a slot
+ * has besides its element. */
 static void create_at_the_limit(ilk_status (*create)(size_t capacity, size_t element_size),
                                 size_t element_size, size_t beside) {
     const size_t slot = element_size + beside;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fork while objects are held or waited for: which of them a child may go on using (mutexes of the thread that
- * forked), and which it initialises anew. docs/fork.md has the rules.
+ * fork while objects are held or waited for: which of them a child may go on using (mutexes of the thread
+ * that forked), and which it initialises anew. docs/fork.md has the rules.
  */
 #include "support/fork.h"
 #include "support/rwlock_actor.h"
@@ -197,8 +197,8 @@ static void use_mutex_on(void *context) {
     }
 }
 
-/* The usual pattern: locked before the fork, unlocked on both sides after it; beside threads that use the mutex all the
- * time. */
+/* The usual pattern: locked before the fork, unlocked on both sides after it; beside threads that use the
+ * mutex all the time. */
 static void fork_handlers_may_hold_a_mutex_over_the_fork(void **state) {
     (void)state;
     need_children();
@@ -231,8 +231,8 @@ static void fork_handlers_may_hold_a_mutex_over_the_fork(void **state) {
 
 /* ---- Other objects ---- */
 
-/* A lock that the forking thread holds for writing while others wait has their places in its queue. The child has none
- * of these threads, so it initialises the lock anew. */
+/* A lock that the forking thread holds for writing while others wait has their places in its queue. The child
+ * has none of these threads, so it initialises the lock anew. */
 static void a_child_initialises_anew_what_its_thread_held(void **state) {
     (void)state;
     need_children();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * fork in the middle of what the library does for itself (a table that grows, a list of names, a bucket of
- * sleepers): by another thread there, or by a signal handler that has interrupted the thread that forks. The places
- * are reached by the linker (--wrap), which puts a function of this file in front of one that is called there. What
- * a child may use is told in docs/fork.md.
+ * sleepers): by another thread there, or by a signal handler that has interrupted the thread that forks. The
+ * places are reached by the linker (--wrap), which puts a function of this file in front of one that is
+ * called there. What a child may use is told in docs/fork.md.
  */
 #include "rwlock/slots.h"
 #include "rwlock/table.h"
@@ -196,7 +196,7 @@ static void two_threads_may_add_the_same_chunk(void **state) {
     empty_table(&table);
 }
 
-/* ---- A block on its way to its thread ---- */
+/* ---- A block that its thread is taking ---- */
 
 static ILK_ATOMIC(int) forked_by_handler;
 static bool in_child;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who has been let in may free what let it in, at once. The schedule that breaks a careless release, forced:
+ * A thread that was let in may free what let it in, at once. The schedule that breaks a careless release,
+ * forced:
  *
- *     releaser                                  the one let in
+ *     releaser                                  the thread let in
  *       gives up, lets the other in
  *       (stops here)                              has it; gives it up; unmaps the memory
  *       goes on: any touch is a fault
@@ -203,9 +204,9 @@ static void a_signal_does_not_touch_the_semaphore_it_handed_over(void **state) {
     thread_join(&heir.thread);
 }
 
-/* ---- latch and mutex: woken by chance, before the wake-up ---- */
+/* ---- latch and mutex: a spurious wake-up comes before the wake-up ---- */
 
-/* These wait in short turns, which is as good as a wake-up by chance. */
+/* These wait several times for a short while, which is as good as a spurious wake-up. */
 static void inherit_latch(void *context) {
     struct heir *heir = context;
     while (ilk_latch_wait_until(heir->object, ilk_deadline_in_ns(2000000)) != ILK_OK) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Under RealtimeSanitizer, which ends the program when a function marked nonblocking allocates, locks or
- * makes a blocking system call: every try_ call, where nobody sleeps on the other side. The first test
- * shows that the sanitizer is there and looks.
+ * makes a blocking system call: every try_ call, where no thread sleeps on the other side. The first test
+ * shows that the sanitizer is there and checks.
  */
 #include "support/test.h"
 #include <interlock/interlock.h>
@@ -90,7 +90,7 @@ static void locks_do_not_block(void **state) {
         check(try_mutex(&mutex) && !try_mutex(&mutex));
         ilk_mutex_unlock(&mutex);
     }
-    check(count_down(&latch)); /* the last one opens it; nobody sleeps */
+    check(count_down(&latch)); /* the last one opens it; no thread sleeps */
 }
 
 enum { LARGE = 128 }; /* a ring in which a side that finds nothing may pause */
@@ -161,7 +161,7 @@ enum { LARGE = 128 }; /* a ring in which a side that finds nothing may pause */
         ilk_##name##_destroy(ring);                                                                          \
     }
 
-/* Closing makes system calls, as its contract says: it wakes whoever may sleep. */
+/* Closing makes system calls, as its contract says: it wakes any sleeper. */
 static void close_spsc(ilk_spsc *ring) {
     __rtsan_disable();
     ilk_spsc_close(ring);

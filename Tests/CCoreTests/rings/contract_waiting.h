@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Both rings: waits for an element and for room, their limits, and what close does to them. WAITERS threads wait
- * at once, as many as the ring allows a side.
+ * Both rings: waits for an element and for room, their limits, and what close does to them. WAITERS threads
+ * wait at once, as many as the ring allows a side.
  */
 #ifndef INTERLOCK_TESTS_RINGS_CONTRACT_WAITING_H
 #define INTERLOCK_TESTS_RINGS_CONTRACT_WAITING_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside ilk_mpmc: the adaptive back-off of a call that finds nothing (ring/patience.h), and the groups of slots
- * that are fetched ahead. They decide speed only; here is when each is used.
+ * Inside ilk_mpmc: the adaptive back-off of a call that finds nothing (ring/patience.h), and the groups of
+ * slots that are fetched ahead. They decide speed only; here is when each is used.
  */
 #include "rings/mpmc_face.h"
 
@@ -82,7 +82,8 @@ static size_t group_mask(size_t capacity, size_t element_size) {
     return mask;
 }
 
-/* A group is of some cache lines, a ring of several groups. In a ring without groups only slot 0 begins one. */
+/* A group is of some cache lines, a ring of several groups. In a ring without groups only slot 0 begins one.
+ * */
 static void slots_are_fetched_ahead_in_groups(void **state) {
     (void)state;
     check_equal(group_mask(1024, 8), 63);

@@ -46,8 +46,8 @@ static void an_arm_that_answers_false_leaves_anothers_up(void **state) {
     ilk_mpmc_destroy(ring);
 }
 
-/* A thread that leaves the arm call may have to wake a sleeper. It must not call the hook: its caller may hold a
- * lock that the hook takes.
+/* A thread that leaves the arm call may have to wake a sleeper. It must not call the hook: its caller may
+ * hold a lock that the hook takes.
  *   this thread              another consumer           producer
  *                            pop_until: registered
  *   arm_pop: raises its flag
@@ -97,8 +97,8 @@ static void the_hook_never_runs_on_the_thread_that_arms(void **state) {
     ilk_mpmc_destroy(ring);
 }
 
-/* Close wakes the sleepers of both sides before it calls the hook, which may wait for them. While the only slot
- * is reserved there is nothing to pop and no room. */
+/* Close wakes the sleepers of both sides before it calls the hook, which may wait for them. While the only
+ * slot is reserved there is nothing to pop and no room. */
 static void push_and_be_refused(void *context) {
     ilk_mpmc *ring = context;
     uint64_t value = 1;

@@ -21,18 +21,18 @@ static void overwriting_loses_nothing_but_what_it_hands_back(void **state) {
     }
 }
 
-/* All sides sleep all the time. One lost wake-up and nobody wakes. */
-struct turn {
+/* All sides sleep all the time. One lost wake-up and no thread goes on. */
+struct relay {
     ilk_mpmc *from, *to;
     int rounds;
 };
 
 static void pass_on(void *context) {
-    struct turn *turn = context;
-    for (int round = 0; round < turn->rounds; round++) {
+    struct relay *relay = context;
+    for (int round = 0; round < relay->rounds; round++) {
         uint64_t token;
-        check_equal(ilk_mpmc_pop_until(turn->from, &token, sizeof token, ILK_FOREVER), ILK_OK);
-        check_equal(ilk_mpmc_push_until(turn->to, &token, sizeof token, ILK_FOREVER), ILK_OK);
+        check_equal(ilk_mpmc_pop_until(relay->from, &token, sizeof token, ILK_FOREVER), ILK_OK);
+        check_equal(ilk_mpmc_push_until(relay->to, &token, sizeof token, ILK_FOREVER), ILK_OK);
     }
 }
 
@@ -40,16 +40,16 @@ static void no_wake_up_is_lost_among_many(void **state) {
     (void)state;
     enum { COUNT = 4 };
     ilk_mpmc *rings[2];
-    struct turn turns[COUNT];
+    struct relay relays[COUNT];
     uint64_t token = 42;
     for (int i = 0; i < 2; i++) {
         check_equal(ilk_mpmc_create(&rings[i], 1, sizeof token), ILK_OK);
     }
     for (int i = 0; i < COUNT; i++) {
-        turns[i] = (struct turn){rings[i % 2], rings[(i + 1) % 2], stress_rounds(20000)};
+        relays[i] = (struct relay){rings[i % 2], rings[(i + 1) % 2], stress_rounds(20000)};
     }
     check(ilk_mpmc_try_push(rings[0], &token, sizeof token));
-    threads_run(COUNT, pass_on, turns, sizeof *turns);
+    threads_run(COUNT, pass_on, relays, sizeof *relays);
     check(ilk_mpmc_try_pop(rings[0], &token, sizeof token));
     check_equal(token, 42);
     ilk_mpmc_destroy(rings[0]);

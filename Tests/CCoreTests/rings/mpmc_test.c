@@ -89,8 +89,8 @@ static void a_thread_may_show_and_reserve_in_one_ring(void **state) {
     ilk_mpmc_destroy(ring);
 }
 
-/* One consumer takes the last element of a closed ring. The others must hear that nothing follows, though close
- * woke them before. */
+/* One consumer takes the last element of a closed ring. The others must hear that nothing follows, though
+ * close woke them before. */
 static void the_last_pop_of_a_closed_ring_ends_the_other_waits(void **state) {
     (void)state;
     enum { COUNT = 3 };

@@ -132,8 +132,8 @@ static void counters_may_wrap_beside_the_other_side(void **state) {
 
 /* ---- Closings ---- */
 
-/* One thread pushes as long as it may. The other pops, closes at any moment, and drains. Both go through one ring
- * after the other, in step. */
+/* One thread pushes as long as it may. The other pops, closes at any moment, and drains. Both go through one
+ * ring after the other, in step. */
 struct closings {
     int rounds;
     ILK_ATOMIC(ring_type *) ring; /* to push to */

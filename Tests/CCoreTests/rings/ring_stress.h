@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Both rings under load: every element pushed with success comes out once, each producer's in order, also when
- * waits time out, when pushes overwrite, and when the ring is closed at any moment.
+ * Both rings under load: every element pushed with success comes out once, each producer's in order, also
+ * when waits time out, when pushes overwrite, and when the ring is closed at any moment.
  *
  * An element names its producer and its number there; a second word repeats both in another form, so that a
  * torn or early element is seen. It is plain memory: ThreadSanitizer sees an order that is missing.
@@ -282,7 +282,7 @@ static void every_element_comes_out_once_and_in_its_producers_order(void **state
     }
 }
 
-/* Both sides sleep all the time: capacity 1, strictly by turns. One lost wake-up and neither goes on. */
+/* Both sides sleep all the time: capacity 1, so that they alternate. One lost wake-up and neither goes on. */
 static void no_wake_up_is_lost(void **state) {
     (void)state;
     run_load((struct load){.capacity = 1,

@@ -43,7 +43,7 @@ static inline int64_t ring_popped_beyond(const ring_type *ring, uint64_t end) {
     return (int64_t)(ilk_atomic_load(&ring->head, memory_order_relaxed) - end);
 }
 
-/* The first push into an empty ring of uint64_t, up to where it has published and not yet looked at the hook. */
+/* The first push into an empty ring of uint64_t, up to where it has published and has not read the flags. */
 static inline void ring_publish_first(ring_type *ring) {
     ilk_atomic_store(&ring->tail, 1, memory_order_release);
 }

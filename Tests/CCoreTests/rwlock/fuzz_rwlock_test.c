@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Random sequences of the verbs of ilk_rwlock against a model of its waiting rules (docs/rwlock.md), which knows
- * after each step which threads are inside and which sleep (support/fuzz_crew.h).
+ * Random sequences of the verbs of ilk_rwlock against a model of its waiting rules (docs/rwlock.md), which
+ * knows after each step which threads are inside and which sleep (support/fuzz_crew.h).
  *
- * Has been seen to fail on: readers that come in past a queued writer; a write that lets no readers in; a writer
- * that times out and leaves the readers it held back asleep; an upgradable beside another; an upgrade beside
- * readers.
+ * Has been seen to fail on: readers that come in past a queued writer; a write that lets no readers in; a
+ * writer that times out and leaves the readers it held back asleep; an upgradable beside another; an upgrade
+ * beside readers.
  */
 #include "support/fuzz_crew.h"
 #include "support/rwlock_regime.h"

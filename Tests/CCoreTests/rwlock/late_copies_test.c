@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Copies of the library that come late into a process: several plugins with one each, and one in a process that
- * has used up what costs nothing. Counts allocations by standing in front of the allocator's functions.
+ * Copies of the library that come late into a process: several plugins with one each, and one in a process
+ * that has used up what costs nothing. Counts allocations by standing in front of the allocator's functions.
  */
 #include "rwlock_two_libraries.h"
 #include "support/rwlock_regime.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A sandbox that a process enters after the library has begun to count on membarrier(2): from then on a
- * seccomp filter refuses it. Waiting and excluding go on, with fences. rwlock_refused_test.c has the processes
- * that never had it.
+ * seccomp filter refuses it. Waiting and excluding go on, with fences. rwlock_refused_test.c has the
+ * processes that never had it.
  */
 #include "rwlock/slots.h"
 #include "rwlock_two_libraries.h"
@@ -201,7 +201,7 @@ static void fork_beside_the_change(void) {
     ilk_mpmc_destroy(ring);
 }
 
-/* The child has nobody to wait for, and does not do so for ever. */
+/* The child has no thread to wait for, and does not wait for ever. */
 static void a_child_does_not_wait_for_a_change_that_nobody_makes(void **state) {
     (void)state;
     in_a_process(fork_beside_the_change);
@@ -290,8 +290,8 @@ static void a_lock_without_fences_gets_them_and_excludes(void **state) {
     in_a_process(fence_free_lock);
 }
 
-/* A try may not wait for the fences that membarrier would have been: it fails, and changes nothing, until a writer
- * that may wait has led the lock out of this mode. */
+/* A try may not wait for the fences that membarrier would have been: it fails, and changes nothing, until a
+ * writer that may wait has led the lock out of this mode. */
 static void tried_fence_free_lock(void) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_fence_free(&lock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Misuse of ilk_rwlock, call by call: each ends a child process with SIGABRT after one sentence that names the
- * call, the object and the state seen.
+ * Misuse of ilk_rwlock, call by call: each ends a child process with SIGABRT after one sentence that names
+ * the call, the object and the state seen.
  */
 #include "support/misuse.h"
 #include "support/rwlock_regime.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How an ilk_rwlock comes to its regime: from readers in the word to readers in slots, to reads without a fence,
- * and back. The figures are those of rwlock/regime.h. rwlock_refused_test runs this program once more where the
- * system refuses membarrier(2).
+ * How an ilk_rwlock comes to its regime: from readers in the word to readers in slots, to reads without a
+ * fence, and back. The figures are those of rwlock/regime.h. rwlock_refused_test runs this program once more
+ * where the system refuses membarrier(2).
  */
 #include "rwlock/slots_schedules.h"
 #include <linux/membarrier.h>
@@ -75,8 +75,8 @@ static bool writes_stay_in_slots(void) {
     return stays;
 }
 
-/* No other thread reads, so that a probe costs next to nothing. Several attempts, since one may be interrupted in
- * two of its probes, which the lock takes for readers in the way. */
+/* No other thread reads, so that a probe costs next to nothing. Several attempts, since one may be
+ * interrupted in two of its probes, which the lock takes for readers in the way. */
 static void one_threads_writes_stay_in_slots(void **state) {
     (void)state;
 #if defined(__has_feature)

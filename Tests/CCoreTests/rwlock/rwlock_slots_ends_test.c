@@ -253,8 +253,8 @@ static void a_child_of_fork_is_not_kept_out_by_readers_it_does_not_have(void **s
         thread_join(&readers[i]);
     }
     thread_join(&table_user);
-    /* The parent has its holder still. Not asked between two forks: a reader that meets this try is counted in the
-     * word, and a fork just then gives the child a count that nobody takes off. */
+    /* The parent has its holder still. Not asked between two forks: a reader that meets this try is counted
+     * in the word, and a fork just then gives the child a count that no thread takes off. */
     check(!ilk_rwlock_try_write_lock(&lock));
     actor_leave(&holder);
     check_free_and_destroy(&lock);

@@ -333,7 +333,7 @@ static uint64_t all_reads(struct crowd *crowd) {
 }
 
 /* A reader is inside and a writer waits for it, among four readers that come again and again: all of them
- * end up asleep behind the writer, and not one has come in when it has its turn. */
+ * end up asleep behind the writer, and not one has come in before the writer. */
 static void wait_among_readers(struct crowd *crowd) {
     struct stage orders = STAGE_INIT;
     void *holding[] = {&crowd->lock, &orders};
@@ -394,8 +394,8 @@ struct duel {
 /* Both leave within nanoseconds of each other, as they would not from a barrier that sleeps. */
 static void meet(ILK_ATOMIC(int) * arrivals, int round) {
     ilk_atomic_fetch_add(arrivals, 1, memory_order_acq_rel);
-    for (int turn = 1; ilk_atomic_load(arrivals, memory_order_acquire) < 2 * (round + 1); turn++) {
-        if (turn % 2000 == 0) {
+    for (int probes = 1; ilk_atomic_load(arrivals, memory_order_acquire) < 2 * (round + 1); probes++) {
+        if (probes % 2000 == 0) {
             sched_yield(); /* the other has no core */
         }
     }
@@ -449,14 +449,14 @@ static int try_at_once(void (*to_regime)(ilk_rwlock *lock)) {
     return duel.refused_both;
 }
 
-/* In slots both may be refused: the reader's note and the writer's flag meet (guarantee F). */
+/* In slots both may be refused: the reader's announcement and the writer's flag meet (guarantee F). */
 static void of_two_that_try_at_once_not_both_get_in_and_a_lone_try_does(void **state) {
     (void)state;
     check_equal(try_at_once(ilk_rwlock_init), 0);
     printf("in slots both were refused %d times\n", try_at_once(move_to_slots));
 }
 
-/* ---- Freed by the one who comes last ---- */
+/* ---- Freed by the last user ---- */
 
 /* Leaving a slot must not touch the lock: the writer that waited for it may have freed it. */
 struct mortal {
@@ -494,8 +494,8 @@ static void a_lock_may_be_freed_as_soon_as_the_slots_let_a_writer_in(void **stat
     thread_start(&reader, read_each_once, &meeting);
     for (int round = 0; round < rounds; round++) {
         struct mortal *mortal = meeting.mortals[round];
-        for (int turn = 0; ilk_atomic_load(&reached, memory_order_acquire) <= round; turn++) {
-            if (turn > 100) {
+        for (int probes = 0; ilk_atomic_load(&reached, memory_order_acquire) <= round; probes++) {
+            if (probes > 100) {
                 sched_yield();
             }
         }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_rwlock with its readers in slots: which thread waits for which. Every schedule is forced; "asleep" below is
- * the kernel's word. How a lock comes to its regime is in rwlock_regime_test.c; what ends (threads, fork, signals,
- * misuse) in rwlock_slots_ends_test.c; load in rwlock_slots_stress_test.c.
+ * ilk_rwlock with its readers in slots: which thread waits for which. Every schedule is forced; "asleep"
+ * below is the kernel's word. How a lock comes to its regime is in rwlock_regime_test.c; what ends (threads,
+ * fork, signals, misuse) in rwlock_slots_ends_test.c; load in rwlock_slots_stress_test.c.
  *
- * Each claim about waiting is made in both regimes that use slots. rwlock_refused_test runs this program once more
- * where the system refuses membarrier(2).
+ * Each claim about waiting is made in both regimes that use slots. rwlock_refused_test runs this program once
+ * more where the system refuses membarrier(2).
  */
 #include "rwlock/slots_schedules.h"
 #include <interlock/inline/fence.h>
@@ -216,7 +216,7 @@ static void upgrade_beside_a_reader(ilk_rwlock *lock) {
     actor_leave(&writer);
 }
 
-/* With nobody queued the upgrade takes the fast path, and drains from there. */
+/* With no thread queued the upgrade takes the fast path, and drains from there. */
 static void upgrade_beside_nothing_but_a_reader(ilk_rwlock *lock) {
     struct actor reader, upgradable;
     actor_enter(&reader, lock, READ);

@@ -200,8 +200,8 @@ static void an_observed_lock_behaves_the_same(void **state) {
 
 /* ---- Fairness, counted ---- */
 
-/* Everyone hammers until each has been in as often as asked: a thread that starves keeps the test from
- * ending. At the end nobody may be far behind the busiest of its own kind. */
+/* All threads hammer until each has been in as often as asked: a thread that starves keeps the test from
+ * ending. At the end no thread may be far behind the busiest of its own kind. */
 struct hammer {
     ilk_rwlock *lock;
     ILK_ATOMIC(int) * satisfied; /* threads that reached their share */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_rwlock: who may hold it beside whom, who comes next, and deadlines. Every schedule is forced:
- * "queued" below means that the kernel says the thread sleeps in the call. Load is in
- * rwlock_stress_test.c, misuse in misuse_test.c.
+ * ilk_rwlock: which modes exclude each other, which waiter is next, and deadlines. Every schedule is forced:
+ * "queued" below means that the kernel says the thread sleeps in the call. Load is in rwlock_stress_test.c,
+ * misuse in rwlock_misuse_test.c.
  */
 #include "support/rwlock_actor.h"
 #include "support/test.h"
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* Free, and nothing left behind: what every test ends with. The word may hold the lock's regime and its
- * tally of reads. */
+ * read samples. */
 static void check_free(ilk_rwlock *lock) {
     check(ilk__rwlock_is_idle(ilk_atomic_load(&lock->word, memory_order_relaxed)));
     check(lock->queue == NULL);
@@ -141,7 +141,7 @@ static void an_upgradable_comes_in_beside_readers(void **state) {
     check_free(&lock);
 }
 
-/* ---- Who comes next (guarantees A and B) ----
+/* ---- Which waiter is next (guarantees A and B) ----
  * In the drawings time runs down; R, W, U take for reading, for writing, upgradable. */
 
 /*    R1 in
@@ -192,7 +192,7 @@ static void a_waiting_reader_is_let_in_after_one_write(void **state) {
     check_free(&lock);
 }
 
-/* All readers that wait come in together, once; those who come later wait for the next writer. */
+/* All readers that wait come in together, once; readers that come later wait for the next writer. */
 static void between_two_writers_comes_one_group_of_readers(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -294,8 +294,8 @@ static void a_waiting_upgrade_holds_back_new_readers(void **state) {
     check_free(&lock);
 }
 
-/* With a writer queued new readers wait; when the upgradable leaves without upgrading, the writer must
- * be let in by whoever leaves last. */
+/* With a writer queued new readers wait. When the upgradable leaves without upgrading, the last holder that
+ * leaves must let the writer in. */
 static void an_upgradable_that_leaves_lets_the_writer_in(void **state) {
     (void)state;
     for (int upgradable_last = 0; upgradable_last < 2; upgradable_last++) {

@@ -98,7 +98,7 @@ static void keeps_out(const struct copy *reads, const struct copy *writes) {
     reads->calls->read_unlock(&lock);
     thread_join(&writer);
 
-    /* A thread's note is its own, whichever copy made it. */
+    /* A thread's announcement is its own, in any copy. */
     reads->calls->read_lock(&lock);
     writes->calls->read_unlock(&lock);
     check(reads->calls->try_write_lock(&lock));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What tests of the reader slots share: a lock in each regime that uses slots, and the schedule in which a writer
- * waits for a slot.
+ * What tests of the reader slots share: a lock in each regime that uses slots, and the schedule in which a
+ * writer waits for a slot.
  */
 #ifndef INTERLOCK_TESTS_RWLOCK_SLOTS_SCHEDULES_H
 #define INTERLOCK_TESTS_RWLOCK_SLOTS_SCHEDULES_H

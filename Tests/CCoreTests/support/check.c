@@ -93,7 +93,7 @@ enum manner any_manner(uint32_t *random) {
 }
 
 /* ThreadSanitizer asks for these. Children of expect_misuse start threads; a finding must not be lost in a
- * test that passes otherwise; and the runtime of Swift's toolchain, unlike clang's own, does not look at
+ * test that passes otherwise; and the runtime of Swift's toolchain, unlike clang's own, does not check
  * what memcpy reads and writes unless told to: elements of rings are copied by nothing else. */
 const char *__tsan_default_options(void);
 const char *__tsan_default_options(void) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A crew: four threads that make one call after the other, as a driver of fuzz.h tells them. The next step comes
- * when the kernel says that every thread that must wait sleeps, so that the order of arrival is known and a model
- * of which waiter is next can be exact.
+ * A crew: four threads that make one call after the other, as a driver of fuzz.h tells them. The next step
+ * comes when the kernel says that every thread that must wait sleeps, so that the order of arrival is known
+ * and a model of which waiter is next can be exact.
  *
- * What the model expects is waited for with a far bound only. What it does not expect, a wait that returns, is seen
- * at that step or a later one.
+ * What the model expects is waited for with a far bound only. What it does not expect, a wait that returns,
+ * is seen at that step or a later one.
  */
 #ifndef INTERLOCK_TESTS_SUPPORT_FUZZ_CREW_H
 #define INTERLOCK_TESTS_SUPPORT_FUZZ_CREW_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tables of misuse: what is done, the call that reports it, and what it must say. Each row ends a child process
- * (expect_misuse).
+ * Tables of misuse: what is done, the call that reports it, and what it must say. Each row ends a child
+ * process (expect_misuse).
  */
 #ifndef INTERLOCK_TESTS_SUPPORT_MISUSE_H
 #define INTERLOCK_TESTS_SUPPORT_MISUSE_H

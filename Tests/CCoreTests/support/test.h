@@ -37,7 +37,8 @@
 
 _Noreturn void check_failed(const char *file, int line, const char *condition);
 
-/* What the test does next, by name, and the seed it does it with (0: none). A failure prints both; NULL ends it. */
+/* What the test does next, by name, and the seed it does it with (0: none). A failure prints both; NULL ends
+ * it. */
 void check_during(const char *what, uint64_t seed);
 
 /* Two integers that must be the same; a failure prints both. */
@@ -128,8 +129,8 @@ enum manner any_manner(uint32_t *random);
 
 /* ---- The program ---- */
 
-/* The main function of a test file: all tests, or those whose name is an argument. A name that no test has is an
- * error. */
+/* The main function of a test file: all tests, or those whose name is an argument. A name that no test has is
+ * an error. */
 #define TEST_MAIN(tests)                                                                                     \
     int main(int argument_count, char **arguments) {                                                         \
         test_filter(argument_count, arguments);                                                              \

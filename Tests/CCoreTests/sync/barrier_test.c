@@ -149,8 +149,8 @@ static void a_thread_too_many_is_of_the_next_round(void **state) {
     check(!first.last && !third.last);
 }
 
-/* Several threads meet with limits so short that many run out. A round has exactly as many waits that met as it
- * has parties. */
+/* Several threads meet with limits so short that many run out. A round has exactly as many waits that met as
+ * it has parties. */
 struct hurried {
     ilk_barrier *barrier;
     uint32_t random;

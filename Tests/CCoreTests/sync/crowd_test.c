@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * 64 threads at one ring, one semaphore, one mutex and one barrier, on any number of cores: all of them get on.
+ * 64 threads at one ring, one semaphore, one mutex and one barrier, on any number of cores: all of them get
+ * on.
  */
 #include "support/test.h"
 #include <interlock/barrier.h>

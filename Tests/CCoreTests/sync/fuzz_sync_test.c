@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Random sequences of the verbs of ilk_semaphore, ilk_mutex, ilk_barrier and ilk_latch against models that know
- * after each step which threads sleep (support/fuzz_crew.h). ilk_semaphore serves first come, first served.
- * ilk_mutex promises no order: any of its waiters may be next.
+ * Random sequences of the verbs of ilk_semaphore, ilk_mutex, ilk_barrier and ilk_latch against models that
+ * know after each step which threads sleep (support/fuzz_crew.h). ilk_semaphore serves first come, first
+ * served. ilk_mutex promises no order: any of its waiters may be next.
  *
- * Has been seen to fail on: a signal that serves the last of the queue; a mutex whose unlock wakes no waiter; a
- * barrier whose late party stays counted; a latch that opens one early.
+ * Has been seen to fail on: a signal that serves the last of the queue; a mutex whose unlock wakes no waiter;
+ * a barrier whose late party stays counted; a latch that opens one early.
  */
 #include "support/fuzz_crew.h"
 #include <interlock/barrier.h>
@@ -266,11 +266,11 @@ static bool play_barrier(struct fuzz_play *play, const struct fuzz_step *steps, 
         agreed = barrier_step(&scene, parties, steps[play->at]);
     }
     for (int i = 0; agreed && i < ACTORS; i++) { /* the rest of the round comes */
-        bool anybody = false;
+        bool anyone_waits = false;
         for (int other = 0; other < ACTORS; other++) {
-            anybody = anybody || scene.waiting[other];
+            anyone_waits = anyone_waits || scene.waiting[other];
         }
-        agreed = !anybody || barrier_step(&scene, parties, (struct fuzz_step){B_WAIT, (uint32_t)i});
+        agreed = !anyone_waits || barrier_step(&scene, parties, (struct fuzz_step){B_WAIT, (uint32_t)i});
     }
     if (!agreed) {
         crew_abandon();

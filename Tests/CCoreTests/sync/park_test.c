@@ -65,7 +65,7 @@ static void wait_never_times_out_early(void **state) {
         ilk_status status;
         do {
             status = ilk_park_wait(&word, 0, deadline);
-        } while (status == ILK_OK); /* by chance */
+        } while (status == ILK_OK); /* spurious */
         check_equal(status, ILK_TIMEDOUT);
         check(ilk_now_ns() >= deadline);
     }
@@ -197,24 +197,24 @@ static void wait_is_not_a_cancellation_point(void **state) {
     check(sleeper.returned);
 }
 
-/* Guarantee A under load: a turn is passed round, each thread waking the next one only. One lost
- * wake-up and everybody sleeps for ever. */
-struct turn {
+/* Guarantee A under load: a token is passed round, and each thread wakes the next one only. One lost wake-up
+ * and all sleep for ever. */
+struct relay {
     ILK_ATOMIC(uint32_t) * words;
     uint32_t own, next;
     int rounds;
 };
 
-static void pass_the_turn_on(void *context) {
-    struct turn *turn = context;
+static void pass_the_token_on(void *context) {
+    struct relay *relay = context;
     uint64_t deadline = ilk_deadline_in_ns(60 * SECOND);
-    for (int round = 0; round < turn->rounds; round++) {
-        while (ilk_atomic_load(&turn->words[turn->own], memory_order_acquire) == 0) {
-            check_equal(ilk_park_wait(&turn->words[turn->own], 0, deadline), ILK_OK);
+    for (int round = 0; round < relay->rounds; round++) {
+        while (ilk_atomic_load(&relay->words[relay->own], memory_order_acquire) == 0) {
+            check_equal(ilk_park_wait(&relay->words[relay->own], 0, deadline), ILK_OK);
         }
-        ilk_atomic_store(&turn->words[turn->own], 0, memory_order_relaxed);
-        ilk_atomic_store(&turn->words[turn->next], 1, memory_order_release);
-        ilk_park_wake(&turn->words[turn->next], 1);
+        ilk_atomic_store(&relay->words[relay->own], 0, memory_order_relaxed);
+        ilk_atomic_store(&relay->words[relay->next], 1, memory_order_release);
+        ilk_park_wake(&relay->words[relay->next], 1);
     }
 }
 
@@ -222,11 +222,11 @@ static void no_wake_up_is_lost(void **state) {
     (void)state;
     enum { COUNT = 3 };
     ILK_ATOMIC(uint32_t) words[COUNT] = {1, 0, 0};
-    struct turn turns[COUNT];
+    struct relay relays[COUNT];
     for (uint32_t i = 0; i < COUNT; i++) {
-        turns[i] = (struct turn){words, i, (i + 1) % COUNT, stress_rounds(20000)};
+        relays[i] = (struct relay){words, i, (i + 1) % COUNT, stress_rounds(20000)};
     }
-    threads_run(COUNT, pass_the_turn_on, turns, sizeof *turns);
+    threads_run(COUNT, pass_the_token_on, relays, sizeof *relays);
     check_equal(ilk_atomic_load(&words[0], memory_order_relaxed), 1);
 }
 

@@ -276,7 +276,7 @@ static int count_done(struct user *users, int count) {
     return done;
 }
 
-/* A crowd whose time is up, at the front, in the middle and at the end of the line: the line holds together,
+/* Many waiters time out, at the front, in the middle and at the end of the queue: the queue holds together,
  * and the waiters that stay are served in their order. */
 static void many_that_time_out_leave_the_others_in_order(void **state) {
     (void)state;
@@ -288,7 +288,7 @@ static void many_that_time_out_leave_the_others_in_order(void **state) {
         struct user stayers[STAY], leavers[LEAVE];
         const uint64_t deadline = ilk_deadline_in_ns(MILLISECONDS(wait_ms));
         forced = true;
-        for (int i = 0; i < STAY + LEAVE; i++) { /* by turns, a leaver first and last */
+        for (int i = 0; i < STAY + LEAVE; i++) { /* alternating, a leaver first and last */
             if (i % 2 == 0) {
                 user_start(&leavers[i / 2], &semaphore, deadline, NULL);
             } else {
