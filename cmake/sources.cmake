@@ -3,19 +3,20 @@
 # The files of the C core, folder by folder, from what depends on nothing to what depends on the rest.
 # Written out, not globbed: a new file is a decision, and scripts/check fails on one that is missing
 # here. Where several files do the same for different systems all are listed: each is empty unless
-# threads/port.h chooses it.
-set(interlock_threads
-    access clock condition_darwin condition_pthread deadline exit_pthread fence former identity_darwin
-    identity_linux local_native membarrier_linux membarrier_none native_pthread pages_native signals_native
-    stores_native yield_native)
+# platform/port.h chooses it.
+set(interlock_platform
+    access clock condition_darwin condition_pthread deadline exit_pthread former futex_linux identity_darwin
+    identity_linux local_native membarrier_linux membarrier_none native_pthread pages_native park_futex park_table
+    signals_native stores_native yield_native)
 set(interlock_diagnostics misuse names status)
-set(interlock_park futex_linux park_futex park_table queue_lock waiter)
-set(interlock_rwlock held owned queue regime rwlock slots table_copies table_elf.S table_plain)
-set(interlock_semaphore barrier latch mutex mutex_inherit_linux mutex_inherit_none semaphore)
-set(interlock_ring allocate mpmc spsc)
+set(interlock_wait fence queue_lock waiter)
+set(interlock_rwlock
+    hand_over held lock mode owned queue reader_slots report slot_table_copies slot_table_elf.S slot_table_plain)
+set(interlock_ring allocate mpmc mpmc_in_place mpmc_overwrite mpmc_wait spsc spsc_wait)
+set(interlock_sync barrier latch mutex mutex_inherit_linux mutex_inherit_none semaphore)
 
 set(INTERLOCK_SOURCES)
-foreach(folder threads diagnostics park rwlock semaphore ring)
+foreach(folder platform diagnostics wait rwlock ring sync)
     foreach(name IN LISTS interlock_${folder})
         if(NOT name MATCHES "\\.S$") # assembly says so, C does not
             string(APPEND name ".c")
@@ -24,7 +25,7 @@ foreach(folder threads diagnostics park rwlock semaphore ring)
     endforeach()
 endforeach()
 
-# What waiting threads sleep in. A definition, because threads/port.h decides for every build system.
+# What waiting threads sleep in. A definition, because platform/port.h decides for every build system.
 set(INTERLOCK_DEFINITIONS)
 if(INTERLOCK_PARK_BACKEND STREQUAL "pthread")
     list(APPEND INTERLOCK_DEFINITIONS ILK_PARK_BACKEND_PTHREAD)

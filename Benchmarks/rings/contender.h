@@ -182,14 +182,14 @@ template <template <class> class Adapter, class T, Way way> struct Loops {
                 books.ended = 1;
                 return 1;
             }
-            books.note_order(elements[0]);
+            books.record_order(elements[0]);
             books.note(elements[0]);
             return 1;
         } else if constexpr (way == trying) {
             if (!ring.try_pop(me, elements[0])) {
                 return 0;
             }
-            books.note_order(elements[0]);
+            books.record_order(elements[0]);
             books.note(elements[0]);
             return 1;
         } else {
@@ -203,7 +203,7 @@ template <template <class> class Adapter, class T, Way way> struct Loops {
             if (count == 0) {
                 return 0;
             }
-            books.note_batch(popped, count);
+            books.record_batch(popped, count);
             if constexpr (IsInPlace<Ring>::value) {
                 ring.release(me, count);
             }

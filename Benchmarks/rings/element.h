@@ -54,14 +54,14 @@ struct ConsumerBooks {
         faults += element.words[0] != element.words[T::last];
     }
     /* One element: newer than what came before from its producer? */
-    template <class T> void note_order(const T &element) {
+    template <class T> void record_order(const T &element) {
         uint64_t &before = latest[(element.words[0] >> 48) & max_producers];
         faults += element.words[0] <= before;
         before = element.words[0];
     }
     /* A batch: of several producers only its ends, so that the check does not drown what batches save;
      * of one all, in the same sweep as the sum, and in operations that every x86-64 does two at a time. */
-    template <class T> void note_batch(const T *elements, size_t size) {
+    template <class T> void record_batch(const T *elements, size_t size) {
         const uint64_t first = elements[0].words[0];
         uint64_t total = 0, torn = 0, gaps = 0;
         for (size_t index = 0; index < size; ++index) {
@@ -73,9 +73,9 @@ struct ConsumerBooks {
         sum += total;
         faults += torn != 0;
         faults += lone != 0 && gaps != 0;
-        note_order(elements[0]);
+        record_order(elements[0]);
         if (size > 1) {
-            note_order(elements[size - 1]);
+            record_order(elements[size - 1]);
         }
     }
 };

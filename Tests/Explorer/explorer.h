@@ -72,9 +72,9 @@ typedef struct ex_scenario {
 
     /* Events the explorer may place anywhere, at most so many in one execution. A time-out also
      * happens, without limit, when nothing else can. */
-    unsigned chance_wakeups; /* a sleeper wakes without a wake-up */
-    unsigned timeouts;       /* a deadline passes though others could run */
-    unsigned weak_failures;  /* compare_exchange_weak fails without cause */
+    unsigned spurious_wakeups; /* a sleeper wakes without a wake-up */
+    unsigned timeouts;         /* a deadline passes though others could run */
+    unsigned weak_failures;    /* compare_exchange_weak fails without cause */
     bool refuse_membarrier;
 
     /* Threads that must never sleep, as a mask of body indices (bit 0: the first): it is a finding when one

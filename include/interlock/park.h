@@ -12,10 +12,10 @@
  *   A  The comparison and going to sleep are one step against ilk_park_wake of the same address:
  *      a thread that changes the word and then wakes either is seen by the comparison or wakes
  *      the sleeper. No wake-up is lost between the two.
- *   B  A wait may return ILK_OK without a wake-up (interrupted, or by chance): the caller checks
+ *   B  A wait may return ILK_OK without a wake-up (interrupted, or spuriously): the caller checks
  *      its own condition in a loop.
  *   C  ilk_park_wake uses the address only and never reads memory through it, so the word may
- *      already be freed; a sleeper on reused memory then sees a wake-up by chance (guarantee B).
+ *      already be freed; a sleeper on reused memory then sees a spurious wake-up (guarantee B).
  *   D  Waiting changes no memory order: the caller's own atomic accesses carry the data.
  *   E  Nobody sleeps in a child of fork, and its threads may. Fork waits for no sleeper and no waker.
  *
@@ -38,7 +38,7 @@ ILK_BEGIN_DECLARATIONS
 /* Sleeps while `*word` holds `expected`, at most until `deadline_ns`.
  *
  * Blocks; not a cancellation point; does not allocate. `word` must stay mapped while a thread waits.
- * Answers ILK_OK when woken, when the word did not hold `expected`, or by chance (guarantee B);
+ * Answers ILK_OK when woken, when the word did not hold `expected`, or spuriously (guarantee B);
  * ILK_TIMEDOUT once the deadline has passed, and not before; either where both hold. A signal handler that
  * runs meanwhile may end the wait as a spurious wake-up does, and never moves the deadline. */
 ilk_status ilk_park_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns);

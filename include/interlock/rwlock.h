@@ -79,9 +79,9 @@ ILK_BEGIN_DECLARATIONS
 /* Fields are private; the layout is public so that a lock can be embedded and its fast paths
  * inlined. All zero bits are a free lock. inline/rwlock.h tells what each bit means. */
 typedef struct ilk_rwlock {
-    ILK_ATOMIC(uint32_t) word;        /* state bits and reader count */
-    ILK_ATOMIC(uint32_t) regime_note; /* counts that choose the regime; hints */
-    struct ilk__rwlock_queue *queue;  /* the waiters; guarded by a bit of the word */
+    ILK_ATOMIC(uint32_t) word;       /* state bits and reader count */
+    ILK_ATOMIC(uint32_t) mode_state; /* counts that choose the mode; hints */
+    struct ilk__rwlock_queue *queue; /* the waiters; guarded by a bit of the word */
 } ilk_rwlock;
 
 /* A free lock, for initialisation where it is defined. */

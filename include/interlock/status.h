@@ -14,7 +14,6 @@ typedef enum {
     ILK_OK,       /* done */
     ILK_TIMEDOUT, /* the deadline passed first: as if not called, but that a later wake-up may find nobody */
     ILK_CLOSED,   /* the ring is closed: no more pushes, or closed and drained: no more pops */
-    ILK_BUSY,     /* it cannot be had now; no public call answers it yet */
     ILK_INVALID,  /* an argument is outside what the call accepts; nothing was changed */
     ILK_NOMEM     /* memory could not be had; nothing was changed */
 } ilk_status;

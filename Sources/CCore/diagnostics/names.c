@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of names: hash buckets of libbsd lists under one mutex. Cold by nature: written when a
+ * The table of names: hash name_buckets of libbsd lists under one mutex. Cold by nature: written when a
  * program names its locks, read when something is reported. A count for each bucket lets the destroy of a
  * nameless object pass without the mutex, unless a name shares its bucket.
  *
@@ -12,10 +12,10 @@
  */
 #include "diagnostics/names.h"
 
-#include "threads/bsd.h"
-#include "threads/local.h"
-#include "threads/native.h"
-#include "threads/signals.h"
+#include "platform/bsd.h"
+#include "platform/local.h"
+#include "platform/native.h"
+#include "platform/signals.h"
 #include <interlock/diagnostics.h>
 #include <interlock/inline/atomic.h>
 #include <pthread.h>
@@ -28,18 +28,18 @@ struct entry {
     char name[ILK_NAME_SIZE];
 };
 
-enum { BUCKET_COUNT = 251 };
+enum { NAME_BUCKET_COUNT = 251 };
 
-struct bucket {
+struct name_bucket {
     LIST_HEAD(, entry) entries; /* an empty LIST is all zero bits */
     ILK_ATOMIC(uint32_t) count; /* changes under the mutex */
 };
 
 static ilk__native_mutex mutex = ILK__NATIVE_MUTEX_INIT;
-static struct bucket buckets[BUCKET_COUNT];
+static struct name_bucket name_buckets[NAME_BUCKET_COUNT];
 
-static struct bucket *bucket_of(const void *object) {
-    return &buckets[((uintptr_t)object / sizeof(void *)) % BUCKET_COUNT];
+static struct name_bucket *name_bucket_of(const void *object) {
+    return &name_buckets[((uintptr_t)object / sizeof(void *)) % NAME_BUCKET_COUNT];
 }
 
 /* ---- The mutex ---- */
@@ -59,22 +59,22 @@ static void unlock_names(const sigset_t *before) {
     ilk__signals_release(before);
 }
 
-static void before_fork(void) {
+static void names_before_fork(void) {
     sigset_t before;
     lock_names(&before);
     ilk__thread_state()->has_names_for_fork++; /* a handler may fork while its thread does */
     ilk__signals_release(&before);
 }
 
-static void after_fork(void) {
+static void names_after_fork(void) {
     sigset_t before;
     ilk__signals_hold(&before);
     ilk__thread_state()->has_names_for_fork--;
     unlock_names(&before);
 }
 
-__attribute__((constructor)) static void watch_fork(void) {
-    (void)pthread_atfork(before_fork, after_fork, after_fork);
+__attribute__((constructor)) static void names_watch_fork(void) {
+    (void)pthread_atfork(names_before_fork, names_after_fork, names_after_fork);
 }
 
 /* ---- Names ---- */
@@ -82,7 +82,7 @@ __attribute__((constructor)) static void watch_fork(void) {
 /* With the mutex held. */
 static struct entry *find(const void *object) {
     struct entry *entry;
-    LIST_FOREACH(entry, &bucket_of(object)->entries, link) {
+    LIST_FOREACH(entry, &name_bucket_of(object)->entries, link) {
         if (entry->object == object) {
             return entry;
         }
@@ -100,7 +100,7 @@ static bool rename_entry(const void *object, const char *name) {
 }
 
 void ilk__name_forget(const void *object) {
-    struct bucket *bucket = bucket_of(object);
+    struct name_bucket *bucket = name_bucket_of(object);
     /* NM1 relaxed: the object's own name was given before, in an order the program made: naming and
      * destroying one object at the same time is not allowed. Other objects' names do not matter. */
     if (ilk_atomic_load(&bucket->count, memory_order_relaxed) == 0) {
@@ -138,8 +138,8 @@ ilk_status ilk_set_name(const void *object, const char *name) {
     lock_names(&before);
     is_done = rename_entry(object, name); /* another thread has named it meanwhile */
     if (!is_done) {
-        LIST_INSERT_HEAD(&bucket_of(object)->entries, entry, link);
-        ilk_atomic_fetch_add(&bucket_of(object)->count, 1, memory_order_relaxed); /* NM1 */
+        LIST_INSERT_HEAD(&name_bucket_of(object)->entries, entry, link);
+        ilk_atomic_fetch_add(&name_bucket_of(object)->count, 1, memory_order_relaxed); /* NM1 */
     }
     unlock_names(&before);
     if (is_done) {

@@ -12,8 +12,6 @@ const char *ilk_status_name(ilk_status status) ILK_NONBLOCKING {
         return "ILK_TIMEDOUT";
     case ILK_CLOSED:
         return "ILK_CLOSED";
-    case ILK_BUSY:
-        return "ILK_BUSY";
     case ILK_INVALID:
         return "ILK_INVALID";
     case ILK_NOMEM:

@@ -8,7 +8,7 @@
 #ifndef INTERLOCK_RING_HOOK_H
 #define INTERLOCK_RING_HOOK_H
 
-#include "threads/local.h"
+#include "platform/local.h"
 #include <interlock/inline/atomic.h>
 #include <interlock/park.h>
 

@@ -9,7 +9,7 @@
 #include "rwlock/held.h"
 
 #include "diagnostics/misuse.h"
-#include "threads/local.h"
+#include "platform/local.h"
 #include <interlock/rwlock.h>
 
 void ilk__held_more_slow(const void *lock) ILK_NONBLOCKING {
@@ -38,7 +38,7 @@ void ilk__held_less_slow(const void *lock, uint32_t share, const char *call) ILK
         return;
     }
     /* A lock that nobody holds so is reported where it is given up, in every build. */
-    if ((ilk__rwlock_look(lock) & share) != 0) {
+    if ((ilk__rwlock_probe(lock) & share) != 0) {
         ilk__misuse(call, lock, "the calling thread does not hold it, another thread does");
     }
 }

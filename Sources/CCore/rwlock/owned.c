@@ -21,17 +21,17 @@ static void require_another_owner(const ilk__owned_rwlock *owned, const char *ca
 
 void ilk__owned_await_write(ilk__owned_rwlock *owned, const char *call) {
     require_another_owner(owned, call);
-    ilk__rwlock_write_lock_slow(&owned->lock);
+    ilk__rwlock_lock_slow(&owned->lock, ILK__WRITE);
 }
 
 void ilk__owned_await_upgradable(ilk__owned_rwlock *owned, const char *call) {
     require_another_owner(owned, call);
-    ilk__rwlock_upgradable_lock_slow(&owned->lock);
+    ilk__rwlock_lock_slow(&owned->lock, ILK__UPGRADABLE);
 }
 
 ilk__read_section ilk__owned_await_read(ilk__owned_rwlock *owned, const char *call) {
     /* A read beside one's own upgradable access waits only behind a writer. */
-    if ((ilk__rwlock_look(&owned->lock) & (ILK__RWLOCK_WRITER | ILK__RWLOCK_READERS_HELD)) != 0) {
+    if ((ilk__rwlock_probe(&owned->lock) & (ILK__RWLOCK_WRITER | ILK__RWLOCK_READERS_HELD)) != 0) {
         require_another_owner(owned, call);
     }
     ilk__read_section section;

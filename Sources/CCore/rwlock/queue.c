@@ -24,7 +24,7 @@ static struct ilk__rwlock_waiter *some_waiter(const struct ilk__rwlock_queue *qu
 }
 
 /* After waiters left: the queue must not stay on the stack of one who is no longer in line. */
-static void rehouse(ilk_rwlock *lock) {
+static void migrate(ilk_rwlock *lock) {
     struct ilk__rwlock_queue *old = lock->queue;
     struct ilk__rwlock_waiter *host = some_waiter(old);
     if (host == NULL) {
@@ -96,7 +96,7 @@ static void unlink_waiter(struct ilk__rwlock_queue *queue, struct ilk__waiter *w
 void ilk__rwlock_dequeue(ilk_rwlock *lock, struct ilk__waiter *waiter) {
     ilk_plain_write(&lock->queue, sizeof lock->queue);
     unlink_waiter(lock->queue, waiter);
-    rehouse(lock);
+    migrate(lock);
 }
 
 struct ilk__rwlock_plan ilk__rwlock_plan(const ilk_rwlock *lock, uint32_t word, bool readers_first) {
@@ -179,5 +179,5 @@ void ilk__rwlock_take_out(ilk_rwlock *lock, const struct ilk__rwlock_plan *plan,
         queue->reader_count = 0;
         TAILQ_CONCAT(admitted, &queue->readers, link);
     }
-    rehouse(lock);
+    migrate(lock);
 }

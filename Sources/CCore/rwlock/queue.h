@@ -9,15 +9,13 @@
 #ifndef INTERLOCK_RWLOCK_QUEUE_H
 #define INTERLOCK_RWLOCK_QUEUE_H
 
-#include "park/waiter.h"
+#include "wait/waiter.h"
 #include <interlock/rwlock.h>
 
 TAILQ_HEAD(ilk__rwlock_list, ilk__waiter);
 
-/* What a waiter waits for. READ waits in `readers`; WRITE and UPGRADABLE in `exclusives`, in one
- * order; UPGRADE, of which there is at most one because one thread is upgradable, in `upgrade`. */
-enum ilk__rwlock_kind { ILK__READ, ILK__WRITE, ILK__UPGRADABLE, ILK__UPGRADE };
-
+/* READ waits in `readers`; WRITE and UPGRADABLE in `exclusives`, in one order; UPGRADE, of which there is at most
+ * one because one thread is upgradable, in `upgrade`. */
 struct ilk__rwlock_queue {
     struct ilk__rwlock_list readers;
     struct ilk__rwlock_list exclusives;

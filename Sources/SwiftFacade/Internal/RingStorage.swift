@@ -21,7 +21,7 @@ final class SPSCStorage<Element: ~Copyable> {
         ilk_spsc_close(ring)
         while true {
             let popped = takeOver(Element.self) {
-                ilk_spsc_try_pop(ring, $0, ringElementSize(Element.self)) ? ILK_OK : ILK_BUSY
+                ilk_spsc_try_pop(ring, $0, ringElementSize(Element.self)) ? ILK_OK : ILK_TIMEDOUT
             }
             guard popped.element() != nil else { break }
         }
@@ -47,7 +47,7 @@ final class MPMCStorage<Element: ~Copyable> {
         ilk_mpmc_close(ring)
         while true {
             let popped = takeOver(Element.self) {
-                ilk_mpmc_try_pop(ring, $0, ringElementSize(Element.self)) ? ILK_OK : ILK_BUSY
+                ilk_mpmc_try_pop(ring, $0, ringElementSize(Element.self)) ? ILK_OK : ILK_TIMEDOUT
             }
             guard popped.element() != nil else { break }
         }

@@ -69,7 +69,7 @@ public final class MPMCRing<Element: ~Copyable> {
     public func offer(_ element: consuming sending Element) -> sending OfferResult<Element> {
         handOver(element) { bytes in
             if ilk_mpmc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
-            return ilk_mpmc_is_closed(ring) ? ILK_CLOSED : ILK_BUSY
+            return ilk_mpmc_is_closed(ring) ? ILK_CLOSED : ILK_TIMEDOUT
         } answer: {
             OfferResult($0, $1)
         }
@@ -82,7 +82,7 @@ public final class MPMCRing<Element: ~Copyable> {
     @inlinable
     public func tryPop() -> sending Element? {
         takeOver(Element.self) { bytes in
-            ilk_mpmc_try_pop(ring, bytes, ringElementSize(Element.self)) ? ILK_OK : ILK_BUSY
+            ilk_mpmc_try_pop(ring, bytes, ringElementSize(Element.self)) ? ILK_OK : ILK_TIMEDOUT
         }.element()
     }
 
@@ -94,12 +94,12 @@ public final class MPMCRing<Element: ~Copyable> {
     /// - Complexity: O(1). Calls `ilk_mpmc_push_overwriting`.
     @inlinable
     public func pushOverwriting(_ element: consuming sending Element) -> sending Element? {
-        var evicted = Taken<Element>.none(ILK_BUSY)
+        var evicted = Taken<Element>.none(ILK_TIMEDOUT)
         // The ring takes every element, and gives this one back by itself.
         handOver(element) { bytes in
             evicted = takeOver(Element.self) { memory in
                 ilk_mpmc_push_overwriting(ring, bytes, ringElementSize(Element.self), memory)
-                    ? ILK_OK : ILK_BUSY
+                    ? ILK_OK : ILK_TIMEDOUT
             }
             return ILK_OK
         } answer: { _, _ in

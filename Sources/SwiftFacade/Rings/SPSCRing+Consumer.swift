@@ -11,7 +11,7 @@ extension SPSCRing.Consumer where Element: ~Copyable {
     @inlinable
     public func tryPop() -> sending Element? {
         takeOver(Element.self) { bytes in
-            ilk_spsc_try_pop(ring, bytes, ringElementSize(Element.self)) ? ILK_OK : ILK_BUSY
+            ilk_spsc_try_pop(ring, bytes, ringElementSize(Element.self)) ? ILK_OK : ILK_TIMEDOUT
         }.element()
     }
 

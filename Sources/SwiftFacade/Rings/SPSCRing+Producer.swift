@@ -13,7 +13,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
     public func offer(_ element: consuming sending Element) -> sending OfferResult<Element> {
         handOver(element) { bytes in
             if ilk_spsc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
-            return ilk_spsc_is_closed(ring) ? ILK_CLOSED : ILK_BUSY
+            return ilk_spsc_is_closed(ring) ? ILK_CLOSED : ILK_TIMEDOUT
         } answer: {
             OfferResult($0, $1)
         }

@@ -16,7 +16,6 @@ static void every_status_has_its_name(void **state) {
     assert_string_equal(ilk_status_name(ILK_OK), "ILK_OK");
     assert_string_equal(ilk_status_name(ILK_TIMEDOUT), "ILK_TIMEDOUT");
     assert_string_equal(ilk_status_name(ILK_CLOSED), "ILK_CLOSED");
-    assert_string_equal(ilk_status_name(ILK_BUSY), "ILK_BUSY");
     assert_string_equal(ilk_status_name(ILK_INVALID), "ILK_INVALID");
     assert_string_equal(ilk_status_name(ILK_NOMEM), "ILK_NOMEM");
     assert_string_equal(ilk_status_name((ilk_status)99), "ILK_STATUS_UNKNOWN");

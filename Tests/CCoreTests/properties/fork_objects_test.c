@@ -5,7 +5,7 @@
  */
 #include "support/fork.h"
 #include "support/rwlock_actor.h"
-#include "support/rwlock_regime.h"
+#include "support/rwlock_mode.h"
 #include <interlock/interlock.h>
 #include <signal.h>
 #include <stdio.h>

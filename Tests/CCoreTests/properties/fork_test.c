@@ -5,15 +5,15 @@
  * places are reached by the linker (--wrap), which puts a function of this file in front of one that is
  * called there. What a child may use is told in docs/fork.md.
  */
-#include "rwlock/slots.h"
-#include "rwlock/table.h"
+#include "platform/exit.h"
+#include "platform/native.h"
+#include "platform/pages.h"
+#include "platform/port.h"
+#include "rwlock/reader_slots.h"
+#include "rwlock/slot_table.h"
 #include "support/fork.h"
 #include "support/rwlock_actor.h"
-#include "support/rwlock_regime.h"
-#include "threads/exit.h"
-#include "threads/native.h"
-#include "threads/pages.h"
-#include "threads/port.h"
+#include "support/rwlock_mode.h"
 #include <interlock/interlock.h>
 #include <sched.h>
 #include <signal.h>
@@ -220,7 +220,7 @@ static void raise_signal(void *context) {
 static unsigned blocks_that_hold(const ilk_rwlock *lock) {
     unsigned count = 0;
     for (uint32_t index = 0; index < block_count(); index++) {
-        uint64_t seen = ilk__slot_look(&ilk__slot_table.chunks.blocks[index], ilk__rwlock_slot_number(lock));
+        uint64_t seen = ilk__slot_load(&ilk__slot_table.chunks.blocks[index], ilk__rwlock_slot_number(lock));
         count += ilk__slot_names(seen, lock) ? 1 : 0;
     }
     return count;

@@ -134,7 +134,7 @@ static void an_unlock_does_not_touch_the_lock_it_handed_over(void **state) {
  *    out                     in, out
  *    unmaps the lock
  *                goes on                                                                              */
-static void wait_in_vain(void *context) {
+static void wait_until_late(void *context) {
     struct heir *heir = context;
     behind_grant = heir->gone;
     stops = 0;
@@ -158,7 +158,7 @@ static void a_time_out_does_not_touch_the_lock_it_handed_over(void **state) {
         struct stage unmapped = STAGE_INIT;
         struct heir writer = {.object = lock, .gone = &unmapped, .mode = wait_ms}, reader = {.object = lock};
         ilk_rwlock_read_lock(lock);
-        thread_start(&writer.thread, wait_in_vain, &writer);
+        thread_start(&writer.thread, wait_until_late, &writer);
         while (!thread_sleeps(&writer.thread) && !thread_is_done(&writer.thread)) {
         }
         thread_start(&reader.thread, read_once, &reader);

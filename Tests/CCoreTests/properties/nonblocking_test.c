@@ -11,9 +11,9 @@
  *
  * A call under test that waited would wait for ever, and end by the test's time limit.
  */
-#include "support/rwlock_regime.h"
+#include "platform/port.h"
+#include "support/rwlock_mode.h"
 #include "support/test.h"
-#include "threads/port.h"
 #include <interlock/interlock.h>
 #include <signal.h>
 

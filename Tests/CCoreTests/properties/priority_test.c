@@ -12,7 +12,7 @@
  * A wait that never sleeps keeps low off the core, and the test ends by its time limit. Needs the right to
  * schedule so; skipped where the system refuses it.
  */
-#include "support/rwlock_regime.h"
+#include "support/rwlock_mode.h"
 #include "support/test.h"
 #include <interlock/interlock.h>
 #include <sched.h>

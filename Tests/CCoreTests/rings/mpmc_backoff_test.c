@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside ilk_mpmc: the adaptive back-off of a call that finds nothing (ring/patience.h), and the groups of
+ * Inside ilk_mpmc: the adaptive back-off of a call that finds nothing (ring/backoff.h), and the groups of
  * slots that are fetched ahead. They decide speed only; here is when each is used.
  */
 #include "rings/mpmc_face.h"
 
-#include "ring/patience.h"
+#include "ring/backoff.h"
 #include "rings/ring_test.h"
 
-static uint32_t lull_of(ILK_ATOMIC(uint32_t) * lull) {
-    return ilk_atomic_load(lull, memory_order_relaxed);
+static uint32_t back_off_of(ILK_ATOMIC(uint32_t) * back_off) {
+    return ilk_atomic_load(back_off, memory_order_relaxed);
 }
 
 static void back_off_grows_until_the_other_side_gets_far_ahead(void **state) {
     (void)state;
-    check_equal(lull_before_look(0, 0), 0);
-    check_equal(lull_before_look(0, 1), 0); /* single elements: none */
-    check_equal(lull_before_look(0, 2), 1);
-    check_equal(lull_before_look(1, 2), 0); /* no more than one element a pause */
-    check_equal(lull_before_look(1, 3), 1);
-    check_equal(lull_before_look(31, 32), 0);
-    check_equal(lull_before_look(31, 33), 31);
+    check_equal(mpmc_back_off(0, 0), 0);
+    check_equal(mpmc_back_off(0, 1), 0); /* single elements: none */
+    check_equal(mpmc_back_off(0, 2), 1);
+    check_equal(mpmc_back_off(1, 2), 0); /* no more than one element a pause */
+    check_equal(mpmc_back_off(1, 3), 1);
+    check_equal(mpmc_back_off(31, 32), 0);
+    check_equal(mpmc_back_off(31, 33), 31);
     const size_t capacity = 1024;
-    check_equal(longer_lull(1, capacity), 3);
-    check_equal(longer_lull(15, capacity), 31);
-    check_equal(longer_lull(31, capacity), 31); /* the longest */
-    check_equal(longer_lull(3, 64), 7);         /* a small ring fills soon */
-    check_equal(longer_lull(7, 64), 7);
+    check_equal(longer_back_off(1, capacity), 3);
+    check_equal(longer_back_off(15, capacity), 31);
+    check_equal(longer_back_off(31, capacity), 31); /* the longest */
+    check_equal(longer_back_off(3, 64), 7);         /* a small ring fills soon */
+    check_equal(longer_back_off(7, 64), 7);
     check_equal(far_enough(64), 16);
     check_equal(far_enough(capacity), 256);
     check_equal(far_enough(65536), 256);
@@ -39,20 +39,20 @@ static void a_back_off_that_finds_nothing_is_the_last(void **state) {
     for (item i = 0; i < 128; i++) {
         check(push(ring, i));
     }
-    ilk_atomic_store(&ring->push_lull, 7, memory_order_relaxed);
+    ilk_atomic_store(&ring->push_back_off, 7, memory_order_relaxed);
     check(!push(ring, 128));
-    check_equal(lull_of(&ring->push_lull), 0);
-    check_equal(ilk_atomic_load(&ring->push_miss, memory_order_relaxed), ring->turn_step);
+    check_equal(back_off_of(&ring->push_back_off), 0);
+    check_equal(ilk_atomic_load(&ring->push_miss, memory_order_relaxed), ring->lap_step);
     for (item i = 0; i < 128; i++) {
         expect_pop(ring, i);
     }
-    ilk_atomic_store(&ring->pop_lull, 7, memory_order_relaxed);
+    ilk_atomic_store(&ring->pop_back_off, 7, memory_order_relaxed);
     expect_empty(ring);
-    check_equal(lull_of(&ring->pop_lull), 0);
-    check_equal(ilk_atomic_load(&ring->pop_miss, memory_order_relaxed), ring->turn_step);
-    ilk_atomic_store(&ring->pop_lull, 7, memory_order_relaxed);
+    check_equal(back_off_of(&ring->pop_back_off), 0);
+    check_equal(ilk_atomic_load(&ring->pop_miss, memory_order_relaxed), ring->lap_step);
+    ilk_atomic_store(&ring->pop_back_off, 7, memory_order_relaxed);
     expect_empty(ring); /* the same miss again */
-    check_equal(lull_of(&ring->pop_lull), 0);
+    check_equal(back_off_of(&ring->pop_back_off), 0);
     ilk_mpmc_destroy(ring);
 }
 

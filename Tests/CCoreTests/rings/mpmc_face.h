@@ -24,11 +24,11 @@ static inline bool ring_overwrite(ring_type *ring, const void *element, size_t s
 static inline ring_type *ring_make_old(size_t capacity, size_t element_size, uint64_t end, uint64_t before) {
     ilk_mpmc *ring = NULL;
     check_equal(ilk_mpmc_create(&ring, capacity, element_size), ILK_OK);
-    const uint64_t start = end - (before + capacity - 1) / capacity * ring->turn_step;
+    const uint64_t start = end - (before + capacity - 1) / capacity * ring->lap_step;
     ilk_atomic_store(&ring->tail, start, memory_order_relaxed);
     ilk_atomic_store(&ring->head, start, memory_order_relaxed);
     for (size_t slot = 0; slot < capacity; slot++) {
-        ilk_atomic_store(&ring->sequences[slot], start + slot * ILK__MPMC_STEP, memory_order_relaxed);
+        ilk_atomic_store(&ring->stamps[slot], start + slot * ILK__MPMC_STEP, memory_order_relaxed);
     }
     return ring;
 }

@@ -46,21 +46,21 @@ static void a_part_may_move_to_another_thread(void **state) {
 static void back_off_grows_until_it_finds_much(void **state) {
     (void)state;
     ilk_spsc *ring = make(1024);
-    check_equal(ilk__spsc_next_lull(ring, 0, 0, 1), 0);
-    check_equal(ilk__spsc_next_lull(ring, 0, 1, 1), 0); /* single elements: none */
-    check_equal(ilk__spsc_next_lull(ring, 0, 2, 1), 1);
-    check_equal(ilk__spsc_next_lull(ring, 7, 8, 1), 0); /* no more than one element a pause */
-    check_equal(ilk__spsc_next_lull(ring, 7, 63, 1), 15);
-    check_equal(ilk__spsc_next_lull(ring, 7, 64, 1), 7); /* much where one is wanted */
-    check_equal(ilk__spsc_next_lull(ring, 15, 33, 1), 31);
-    check_equal(ilk__spsc_next_lull(ring, 31, 33, 1), 31); /* the longest */
-    check_equal(ilk__spsc_next_lull(ring, 7, 127, 32), 15);
-    check_equal(ilk__spsc_next_lull(ring, 7, 128, 32), 7); /* four batches */
-    check_equal(ilk__spsc_next_lull(ring, 7, 255, 64), 15);
-    check_equal(ilk__spsc_next_lull(ring, 7, 256, 64), 7); /* a quarter of the ring */
-    check_equal(ilk__spsc_next_lull(ring, 7, 200, SIZE_MAX / 2 + 1), 15);
-    check_equal(ilk__spsc_next_lull(ring, 7, 512, 1), 7);
-    check_equal(ilk__spsc_next_lull(ring, 7, 513, 1), 3); /* more than half of it */
+    check_equal(ilk__spsc_next_back_off(ring, 0, 0, 1), 0);
+    check_equal(ilk__spsc_next_back_off(ring, 0, 1, 1), 0); /* single elements: none */
+    check_equal(ilk__spsc_next_back_off(ring, 0, 2, 1), 1);
+    check_equal(ilk__spsc_next_back_off(ring, 7, 8, 1), 0); /* no more than one element a pause */
+    check_equal(ilk__spsc_next_back_off(ring, 7, 63, 1), 15);
+    check_equal(ilk__spsc_next_back_off(ring, 7, 64, 1), 7); /* much where one is wanted */
+    check_equal(ilk__spsc_next_back_off(ring, 15, 33, 1), 31);
+    check_equal(ilk__spsc_next_back_off(ring, 31, 33, 1), 31); /* the longest */
+    check_equal(ilk__spsc_next_back_off(ring, 7, 127, 32), 15);
+    check_equal(ilk__spsc_next_back_off(ring, 7, 128, 32), 7); /* four batches */
+    check_equal(ilk__spsc_next_back_off(ring, 7, 255, 64), 15);
+    check_equal(ilk__spsc_next_back_off(ring, 7, 256, 64), 7); /* a quarter of the ring */
+    check_equal(ilk__spsc_next_back_off(ring, 7, 200, SIZE_MAX / 2 + 1), 15);
+    check_equal(ilk__spsc_next_back_off(ring, 7, 512, 1), 7);
+    check_equal(ilk__spsc_next_back_off(ring, 7, 513, 1), 3); /* more than half of it */
     ilk_spsc_destroy(ring);
 }
 

@@ -8,7 +8,7 @@
  * beside readers.
  */
 #include "support/fuzz_crew.h"
-#include "support/rwlock_regime.h"
+#include "support/rwlock_mode.h"
 #include <interlock/rwlock.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -301,18 +301,20 @@ static bool rwlock_step(struct rwlock_model *m, struct fuzz_step step) {
 }
 
 static bool play_rwlock(struct fuzz_play *play, const struct fuzz_step *steps, size_t count) {
-    enum regime { CENTRAL, SLOTS, FENCE_FREE };
-    static const char *const regimes[] = {
+    enum reader_mode { CENTRAL, SLOTS, FENCE_FREE };
+    static const char *const modes[] = {
         [CENTRAL] = "central", [SLOTS] = "slots", [FENCE_FREE] = "fence-free"};
     uint64_t random = ~play->seed;
     ilk_rwlock *lock = calloc(1, sizeof *lock);
     check(lock != NULL);
     const unsigned choice = (unsigned)(fuzz_random(&random) % 32);
-    const enum regime regime = choice == 0 && membarrier_works() ? FENCE_FREE : choice < 12 ? SLOTS : CENTRAL;
-    snprintf(play->configuration, sizeof play->configuration, "%s", regimes[regime]);
-    if (regime == FENCE_FREE) {
+    const enum reader_mode mode = choice == 0 && membarrier_works() ? FENCE_FREE
+                                  : choice < 12                     ? SLOTS
+                                                                    : CENTRAL;
+    snprintf(play->configuration, sizeof play->configuration, "%s", modes[mode]);
+    if (mode == FENCE_FREE) {
         move_to_fence_free(lock);
-    } else if (regime == SLOTS) {
+    } else if (mode == SLOTS) {
         move_to_slots(lock);
     }
     struct rwlock_model m = {.scene = scene_of(play, lock), .upgrading = -1};

@@ -4,7 +4,7 @@
  * that has used up what costs nothing. Counts allocations by standing in front of the allocator's functions.
  */
 #include "rwlock_two_libraries.h"
-#include "support/rwlock_regime.h"
+#include "support/rwlock_mode.h"
 #include "support/test.h"
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -47,7 +47,7 @@ static const struct rwlock_copy *open_copy(const char *path) {
 
 enum { PLUGINS = 6 };
 
-/* Thread-local memory that a copy needs is short (threads/local_native.c). */
+/* Thread-local memory that a copy needs is short (platform/local_native.c). */
 static void six_plugins_with_a_copy_each_can_be_opened(void **state) {
     (void)state;
 #if defined(HAS_OTHER_ALLOCATOR) || defined(ILK_CHECKED)

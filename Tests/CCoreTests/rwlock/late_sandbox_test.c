@@ -4,10 +4,10 @@
  * seccomp filter refuses it. Waiting and excluding go on, with fences. rwlock_refused_test.c has the
  * processes that never had it.
  */
-#include "rwlock/slots.h"
+#include "rwlock/reader_slots.h"
 #include "rwlock_two_libraries.h"
 #include "support/rwlock_actor.h"
-#include "support/rwlock_regime.h"
+#include "support/rwlock_mode.h"
 #include "support/test.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -221,7 +221,7 @@ static void sleep_for_a_slot(void) {
         ilk_rwlock_read_unlock(&lock);
         actor_await_inside(&writer);
         actor_leave(&writer);
-        if (regime_of(&lock) == 0) {
+        if (mode_of(&lock) == 0) {
             move_to_slots(&lock);
         }
     }
@@ -278,7 +278,7 @@ static void fence_free_lock(void) {
     thread_start(&reader, read_on, &guarded); /* outside: its membarrier would be granted */
     enter_sandbox();
     write_on(&guarded, write_lock, write_unlock, stress_rounds(20000));
-    check_equal(regime_of(&guarded.lock) & ILK__RWLOCK_FENCE_FREE, 0);
+    check_equal(mode_of(&guarded.lock) & ILK__RWLOCK_FENCE_FREE, 0);
     check(!membarrier_works());
     ilk_atomic_store(&guarded.stop, 1, memory_order_relaxed);
     thread_join(&reader);
@@ -302,7 +302,7 @@ static void tried_fence_free_lock(void) {
     ilk_rwlock_read_unlock(&lock);
     ilk_rwlock_write_lock(&lock);
     ilk_rwlock_write_unlock(&lock);
-    check_equal(regime_of(&lock) & ILK__RWLOCK_FENCE_FREE, 0);
+    check_equal(mode_of(&lock) & ILK__RWLOCK_FENCE_FREE, 0);
     check(ilk_rwlock_try_write_lock(&lock));
     ilk_rwlock_write_unlock(&lock);
     check_free_and_destroy(&lock);
@@ -326,7 +326,7 @@ static void fence_free_lock_of_two_copies(void) {
     const struct rwlock_copy *calls = dlsym(library, "rwlock_copy");
     check(calls != NULL);
     calls->write_lock(&guarded.lock);
-    check_equal(regime_of(&guarded.lock) & ILK__RWLOCK_FENCE_FREE, 0);
+    check_equal(mode_of(&guarded.lock) & ILK__RWLOCK_FENCE_FREE, 0);
     calls->write_unlock(&guarded.lock);
     write_on(&guarded, calls->write_lock, calls->write_unlock, stress_rounds(20000));
     ilk_atomic_store(&guarded.stop, 1, memory_order_relaxed);

@@ -4,7 +4,7 @@
  * the call, the object and the state seen.
  */
 #include "support/misuse.h"
-#include "support/rwlock_regime.h"
+#include "support/rwlock_mode.h"
 #include <interlock/inline/owned_rwlock.h>
 #include <interlock/interlock.h>
 

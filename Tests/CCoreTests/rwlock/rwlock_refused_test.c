@@ -36,8 +36,8 @@ static bool refuse_membarrier(int error) {
 static const struct {
     const char *program, *claim;
 } claims[] = {
-    {REGIME_TEST, "the_fence_is_left_out_only_where_membarrier_is_granted"},
-    {REGIME_TEST, "thirty_one_reads_move_it_to_slots"},
+    {MODE_TEST, "the_fence_is_left_out_only_where_membarrier_is_granted"},
+    {MODE_TEST, "thirty_one_reads_move_it_to_slots"},
     {SLOTS_TEST, "a_writer_sleeps_until_the_last_slot_is_free"},
     {SLOTS_TEST, "readers_that_met_a_writer_come_in_before_the_next"},
     {SLOTS_TEST, "a_try_to_write_beside_a_slot_answers_false_and_changes_nothing"},
@@ -46,7 +46,7 @@ static const struct {
     {SLOTS_TEST, "two_locks_of_one_slot_are_held_at_once"},
     {SLOTS_TEST, "without_membarrier_it_never_leaves_the_fence_out"},
     {SLOTS_ENDS_TEST, "destroying_what_a_slot_holds_is_reported"},
-    {SLOTS_STRESS_TEST, "a_lock_changes_its_regime_under_load_and_excludes_in_each"},
+    {SLOTS_STRESS_TEST, "a_lock_changes_its_mode_under_load_and_excludes_in_each"},
 };
 
 static void expect_to_hold(const char *program, const char *claim, int error) {

@@ -3,10 +3,10 @@
  * Reader slots of ilk_rwlock where something ends or breaks in: threads and their destructors, blocks that
  * pass from thread to thread, fork, cancellation, signal handlers, and misuse.
  */
-#include "rwlock/slots.h"
-#include "rwlock/table.h"
+#include "rwlock/reader_slots.h"
+#include "rwlock/slot_table.h"
 #include "support/rwlock_actor.h"
-#include "support/rwlock_regime.h"
+#include "support/rwlock_mode.h"
 #include "support/test.h"
 #include <errno.h>
 #include <limits.h>
@@ -311,7 +311,7 @@ static void interrupt(int signal) {
     (void)signal;
     int saved_errno = errno;
     size_t number = ilk__rwlock_slot_number(interrupted.lock);
-    bool inside = !ilk__slot_is_free(ilk__slot_look(ilk__my_slots(), number));
+    bool inside = !ilk__slot_is_free(ilk__slot_load(ilk__my_slots(), number));
     read_guarded(&of_handler);
     if (ilk_rwlock_try_write_lock(of_handler.lock)) {
         of_handler.first++;

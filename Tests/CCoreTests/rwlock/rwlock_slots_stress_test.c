@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_rwlock under loads that drive it from regime to regime, and starvation counted in each. The guarded
+ * ilk_rwlock under loads that drive it from mode to mode, and starvation counted in each. The guarded
  * data are plain memory: what excludes too little tears them, what orders too little is a race to
  * ThreadSanitizer. A seed is printed with every run.
  */
-#include "rwlock/table.h"
-#include "support/rwlock_regime.h"
+#include "rwlock/slot_table.h"
+#include "support/rwlock_mode.h"
 #include "support/test.h"
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-/* ---- Loads that change the regime ---- */
+/* ---- Loads that change the mode ---- */
 
 enum { FIELDS = 8, WORKERS = 4 };
 
@@ -123,21 +123,21 @@ static void work(void *context) {
     }
 }
 
-/* Lets the workers go on until the lock has come to `regime`. ctest ends a test that waits for ever. */
-static int await_regime(struct shared *shared, uint32_t write_share, uint32_t regime) {
+/* Lets the workers go on until the lock has come to `mode`. ctest ends a test that waits for ever. */
+static int await_mode(struct shared *shared, uint32_t write_share, uint32_t mode) {
     int changes = 0;
-    uint32_t seen = regime_of(&shared->lock);
+    uint32_t seen = mode_of(&shared->lock);
     ilk_atomic_store(&shared->write_share, write_share, memory_order_relaxed);
-    while (seen != regime) {
+    while (seen != mode) {
         sched_yield();
-        uint32_t now = regime_of(&shared->lock);
+        uint32_t now = mode_of(&shared->lock);
         changes += now != seen ? 1 : 0;
         seen = now;
     }
     return changes;
 }
 
-static void a_lock_changes_its_regime_under_load_and_excludes_in_each(void **state) {
+static void a_lock_changes_its_mode_under_load_and_excludes_in_each(void **state) {
     (void)state;
     struct shared shared = {.lock = ILK_RWLOCK_INIT};
     struct worker workers[WORKERS];
@@ -149,13 +149,13 @@ static void a_lock_changes_its_regime_under_load_and_excludes_in_each(void **sta
         workers[i] = (struct worker){.shared = &shared, .random = (seed + (uint32_t)i * 2654435761U) | 1};
         thread_start(&threads[i], work, &workers[i]);
     }
-    const uint32_t most_slots = membarrier_works() ? ILK__RWLOCK_REGIME : ILK__RWLOCK_SLOTS;
+    const uint32_t most_slots = membarrier_works() ? ILK__RWLOCK_MODE : ILK__RWLOCK_SLOTS;
     const int cycles = stress_rounds(30);
     int changes = 0;
     for (int cycle = 0; cycle < cycles; cycle++) {
-        changes += await_regime(&shared, 0, most_slots); /* reads only */
-        changes += await_regime(&shared, 3, most_slots); /* some of each, wherever that leads */
-        changes += await_regime(&shared, 512, 0);        /* as many writes as reads */
+        changes += await_mode(&shared, 0, most_slots); /* reads only */
+        changes += await_mode(&shared, 3, most_slots); /* some of each, wherever that leads */
+        changes += await_mode(&shared, 512, 0);        /* as many writes as reads */
     }
     ilk_atomic_store(&shared.stop, 1, memory_order_relaxed);
     uint64_t writes = 0;
@@ -163,7 +163,7 @@ static void a_lock_changes_its_regime_under_load_and_excludes_in_each(void **sta
         thread_join(&threads[i]);
         writes += workers[i].writes;
     }
-    printf("%d changes of regime seen, %llu writes\n", changes, (unsigned long long)writes);
+    printf("%d changes of mode seen, %llu writes\n", changes, (unsigned long long)writes);
     check(changes > cycles);
     check_equal(shared.fields[0], writes);
     check_fields(&shared);
@@ -186,13 +186,13 @@ static void rare_writes_are_alone_in_a_fence_free_lock(void **state) {
     int fence_free_writes = 0;
     const int wanted = stress_rounds(4000);
     while (fence_free_writes < wanted) {
-        while (regime_of(&shared.lock) != ILK__RWLOCK_REGIME) {
+        while (mode_of(&shared.lock) != ILK__RWLOCK_MODE) {
             read_in(&writer, WAITS);
         }
         const struct timespec rarely = {.tv_nsec = 200000}; /* the load, not an order of events */
         nanosleep(&rarely, NULL);
         ilk_rwlock_write_lock(&shared.lock);
-        fence_free_writes += regime_of(&shared.lock) == ILK__RWLOCK_REGIME ? 1 : 0;
+        fence_free_writes += mode_of(&shared.lock) == ILK__RWLOCK_MODE ? 1 : 0;
         change_fields(&writer);
         ilk_rwlock_write_unlock(&shared.lock);
     }
@@ -204,25 +204,25 @@ static void rare_writes_are_alone_in_a_fence_free_lock(void **state) {
 
 /* ---- Nobody starves, counted ---- */
 
-/* Brings the lock to a regime, and back to it after a load has changed it. */
-static bool enter_regime(ilk_rwlock *lock, uint32_t regime) {
-    if (regime == ILK__RWLOCK_REGIME && !membarrier_works()) {
-        printf("no membarrier(2): the fence-free regime is left out\n");
+/* Brings the lock to a mode, and back to it after a load has changed it. */
+static bool enter_mode(ilk_rwlock *lock, uint32_t mode) {
+    if (mode == ILK__RWLOCK_MODE && !membarrier_works()) {
+        printf("no membarrier(2): the fence-free mode is left out\n");
         return false;
     }
     ilk_rwlock_init(lock);
-    if (regime == ILK__RWLOCK_SLOTS) {
+    if (mode == ILK__RWLOCK_SLOTS) {
         move_to_slots(lock);
-    } else if (regime == ILK__RWLOCK_REGIME) {
+    } else if (mode == ILK__RWLOCK_MODE) {
         move_to_fence_free(lock);
     }
-    check_equal(regime_of(lock), regime);
+    check_equal(mode_of(lock), mode);
     return true;
 }
 
-static const uint32_t regimes[] = {0, ILK__RWLOCK_SLOTS, ILK__RWLOCK_REGIME};
+static const uint32_t modes[] = {0, ILK__RWLOCK_SLOTS, ILK__RWLOCK_MODE};
 /* Each thread that comes to wait gives its core away some thirty times first: long on a busy machine. */
-enum { REGIMES = 3, MANY = 4, ROUNDS = 9 };
+enum { MODES = 3, MANY = 4, ROUNDS = 9 };
 
 struct crowd {
     ilk_rwlock lock;
@@ -246,7 +246,7 @@ static void write_on(void *context) {
     }
 }
 
-static void read_and_look(void *context) {
+static void read_and_probe(void *context) {
     struct one_of_many *self = context;
     ilk_rwlock_read_lock(&self->crowd->lock);
     self->saw = self->crowd->writes;
@@ -276,7 +276,7 @@ static void queue_behind_writers(struct crowd *crowd) {
         thread_start(&writers[i], write_on, &contexts[i]);
         thread_await_sleep(&writers[i]);
     }
-    thread_start(&reader, read_and_look, &last);
+    thread_start(&reader, read_and_probe, &last);
     thread_await_sleep(&reader);
     stage_reach(&orders, 2);
     thread_join(&reader);
@@ -290,10 +290,10 @@ static void queue_behind_writers(struct crowd *crowd) {
 
 static void a_reader_behind_saturating_writers_waits_for_one_write_at_most(void **state) {
     (void)state;
-    for (int regime = 0; regime < REGIMES; regime++) {
+    for (int mode = 0; mode < MODES; mode++) {
         for (int round = 0; round < ROUNDS; round++) {
             struct crowd crowd = {.writes = 0};
-            if (enter_regime(&crowd.lock, regimes[regime])) {
+            if (enter_mode(&crowd.lock, modes[mode])) {
                 queue_behind_writers(&crowd);
                 check_free_and_destroy(&crowd.lock);
             } else {
@@ -315,7 +315,7 @@ static void read_on(void *context) {
     }
 }
 
-static void write_and_look(void *context) {
+static void write_and_probe(void *context) {
     struct one_of_many *self = context;
     ilk_rwlock_write_lock(&self->crowd->lock);
     for (int i = 0; i < MANY; i++) {
@@ -348,7 +348,7 @@ static void wait_among_readers(struct crowd *crowd) {
     while (all_reads(crowd) < 100) {
         sched_yield();
     }
-    thread_start(&writer, write_and_look, &first);
+    thread_start(&writer, write_and_probe, &first);
     thread_await_sleep(&writer);
     for (int i = 0; i < MANY; i++) {
         thread_await_sleep(&readers[i]);
@@ -366,10 +366,10 @@ static void wait_among_readers(struct crowd *crowd) {
 
 static void a_writer_among_saturating_readers_waits_for_those_inside_only(void **state) {
     (void)state;
-    for (int regime = 0; regime < REGIMES; regime++) {
+    for (int mode = 0; mode < MODES; mode++) {
         for (int round = 0; round < ROUNDS; round++) {
             struct crowd crowd = {.writes = 0};
-            if (enter_regime(&crowd.lock, regimes[regime])) {
+            if (enter_mode(&crowd.lock, modes[mode])) {
                 wait_among_readers(&crowd);
                 check_free_and_destroy(&crowd.lock);
             } else {
@@ -432,9 +432,9 @@ static void try_to_write(void *context) {
 }
 
 /* How often neither got in. */
-static int try_at_once(void (*to_regime)(ilk_rwlock *lock)) {
+static int try_at_once(void (*to_mode)(ilk_rwlock *lock)) {
     struct duel duel = {.lock = ILK_RWLOCK_INIT, .rounds = stress_rounds(200000)};
-    to_regime(&duel.lock);
+    to_mode(&duel.lock);
     struct thread reader, writer;
     thread_start(&reader, try_to_read, &duel);
     thread_start(&writer, try_to_write, &duel);
@@ -541,7 +541,7 @@ static void exclusion_and_memory_hold_while_threads_come_and_go(void **state) {
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_lock_changes_its_regime_under_load_and_excludes_in_each),
+    cmocka_unit_test(a_lock_changes_its_mode_under_load_and_excludes_in_each),
     cmocka_unit_test(rare_writes_are_alone_in_a_fence_free_lock),
     cmocka_unit_test(a_reader_behind_saturating_writers_waits_for_one_write_at_most),
     cmocka_unit_test(a_writer_among_saturating_readers_waits_for_those_inside_only),

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * ilk_rwlock with its readers in slots: which thread waits for which. Every schedule is forced; "asleep"
- * below is the kernel's word. How a lock comes to its regime is in rwlock_regime_test.c; what ends (threads,
+ * below is the kernel's word. How a lock comes to its mode is in rwlock_mode_test.c; what ends (threads,
  * fork, signals, misuse) in rwlock_slots_ends_test.c; load in rwlock_slots_stress_test.c.
  *
- * Each claim about waiting is made in both regimes that use slots. rwlock_refused_test runs this program once
+ * Each claim about waiting is made in both modes that use slots. rwlock_refused_test runs this program once
  * more where the system refuses membarrier(2).
  */
 #include "rwlock/slots_schedules.h"
@@ -38,7 +38,7 @@ static void read_in_a_slot(ilk_rwlock *lock) {
 
 static void reads_in_slots_leave_the_word_alone(void **state) {
     (void)state;
-    in_both_regimes(read_in_a_slot);
+    in_both_modes(read_in_a_slot);
 }
 
 /* A read inside a read of the same lock finds its slot taken and is counted. Either order of unlocking. */
@@ -56,14 +56,14 @@ static void read_within_a_read(ilk_rwlock *lock) {
 
 static void a_read_within_a_read_holds_it_until_both_have_ended(void **state) {
     (void)state;
-    in_both_regimes(read_within_a_read);
+    in_both_modes(read_within_a_read);
 }
 
 /* ---- Writers wait for slots ---- */
 
 static void a_writer_sleeps_until_the_last_slot_is_free(void **state) {
     (void)state;
-    in_both_regimes(write_beside_a_reader);
+    in_both_modes(write_beside_a_reader);
 }
 
 /*      first    writer   met      next
@@ -101,7 +101,7 @@ static void meet_the_writer(ilk_rwlock *lock) {
 
 static void readers_that_met_a_writer_come_in_before_the_next(void **state) {
     (void)state;
-    in_both_regimes(meet_the_writer);
+    in_both_modes(meet_the_writer);
 }
 
 static void try_beside_a_reader(ilk_rwlock *lock) {
@@ -110,7 +110,7 @@ static void try_beside_a_reader(ilk_rwlock *lock) {
     const uint32_t before = word_of(lock);
     for (int times = 0; times < 100; times++) {
         check(!ilk_rwlock_try_write_lock(lock));
-        check_equal(word_of(lock) & ~ILK__RWLOCK_REGIME, before & ~ILK__RWLOCK_REGIME);
+        check_equal(word_of(lock) & ~ILK__RWLOCK_MODE, before & ~ILK__RWLOCK_MODE);
     }
     actor_enter(&second, lock, READ);
     actor_queue(&writer, lock, WRITE, NULL);
@@ -123,7 +123,7 @@ static void try_beside_a_reader(ilk_rwlock *lock) {
 
 static void a_try_to_write_beside_a_slot_answers_false_and_changes_nothing(void **state) {
     (void)state;
-    in_both_regimes(try_beside_a_reader);
+    in_both_modes(try_beside_a_reader);
 }
 
 static void time_out_beside_a_reader(ilk_rwlock *lock) {
@@ -155,7 +155,7 @@ static void time_out_beside_a_reader(ilk_rwlock *lock) {
 
 static void a_writer_that_times_out_for_a_slot_lets_those_behind_it_in(void **state) {
     (void)state;
-    in_both_regimes(time_out_beside_a_reader);
+    in_both_modes(time_out_beside_a_reader);
 }
 
 static void be_served_in_time(ilk_rwlock *lock) {
@@ -171,7 +171,7 @@ static void be_served_in_time(ilk_rwlock *lock) {
 
 static void a_timed_writer_comes_in_when_the_slot_is_freed_in_time(void **state) {
     (void)state;
-    in_both_regimes(be_served_in_time);
+    in_both_modes(be_served_in_time);
 }
 
 /* ---- Upgradable, upgrade, downgrade ---- */
@@ -192,7 +192,7 @@ static void hold_upgradable(ilk_rwlock *lock) {
 
 static void an_upgradable_is_beside_readers_in_slots(void **state) {
     (void)state;
-    in_both_regimes(hold_upgradable);
+    in_both_modes(hold_upgradable);
 }
 
 static void upgrade_beside_a_reader(ilk_rwlock *lock) {
@@ -231,8 +231,8 @@ static void upgrade_beside_nothing_but_a_reader(ilk_rwlock *lock) {
 
 static void an_upgrade_sleeps_until_the_slots_are_free(void **state) {
     (void)state;
-    in_both_regimes(upgrade_beside_a_reader);
-    in_both_regimes(upgrade_beside_nothing_but_a_reader);
+    in_both_modes(upgrade_beside_a_reader);
+    in_both_modes(upgrade_beside_nothing_but_a_reader);
 }
 
 static void downgrade_beside_a_queue(ilk_rwlock *lock) {
@@ -268,8 +268,8 @@ static void downgrade_beside_nobody(ilk_rwlock *lock) {
 
 static void a_downgraded_lock_has_counted_readers_beside_slots(void **state) {
     (void)state;
-    in_both_regimes(downgrade_beside_a_queue);
-    in_both_regimes(downgrade_beside_nobody);
+    in_both_modes(downgrade_beside_a_queue);
+    in_both_modes(downgrade_beside_nobody);
 }
 
 /* ---- Several locks, one thread ---- */
@@ -311,7 +311,7 @@ static void two_locks_of_one_slot_are_held_at_once(void **state) {
     hold_two_that_collide(first, second, false);
     if (membarrier_works()) {
         move_to_fence_free(first);
-        hold_two_that_collide(first, second, true); /* one of each regime */
+        hold_two_that_collide(first, second, true); /* one of each mode */
         hold_two_that_collide(second, first, false);
     }
     check_free_and_destroy(first);
@@ -365,7 +365,7 @@ static void without_membarrier_it_never_leaves_the_fence_out(void **state) {
         check((word_of(&lock) & ILK__RWLOCK_FENCE_FREE) == 0);
         ilk_rwlock_read_unlock(&lock);
     }
-    check_equal(regime_of(&lock), ILK__RWLOCK_SLOTS);
+    check_equal(mode_of(&lock), ILK__RWLOCK_SLOTS);
     write_beside_a_reader(&lock);
     meet_the_writer(&lock);
     try_beside_a_reader(&lock);
@@ -403,7 +403,7 @@ static void wait_idly(ilk_rwlock *lock) {
 
 static void waiting_for_a_slot_burns_no_processor_time(void **state) {
     (void)state;
-    in_both_regimes(wait_idly);
+    in_both_modes(wait_idly);
 }
 
 static const struct CMUnitTest tests[] = {

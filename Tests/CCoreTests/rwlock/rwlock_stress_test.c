@@ -178,7 +178,7 @@ static void run_mixed_load(int threads, uint32_t first_word) {
     check_equal(shared.fields[FIELDS - 1], writes);
     uint32_t last_word = ilk_atomic_load(&shared.lock.word, memory_order_relaxed);
     check(ilk__rwlock_is_idle(last_word & ~first_word));
-    check_equal(last_word & first_word & ~ILK__RWLOCK_REGIME, first_word & ~ILK__RWLOCK_REGIME);
+    check_equal(last_word & first_word & ~ILK__RWLOCK_MODE, first_word & ~ILK__RWLOCK_MODE);
     check(shared.lock.queue == NULL);
     ilk_rwlock_destroy(&shared.lock);
     free(workers);

@@ -4,8 +4,8 @@
  * lock is one lock, whichever tag it is called by. Where the processor does not ignore a tag, what is worked
  * out from the pointer is tested, and what would follow it is not.
  */
-#include "rwlock/regime.h"
-#include "support/rwlock_regime.h"
+#include "rwlock/mode.h"
+#include "support/rwlock_mode.h"
 #include "support/test.h"
 #include <interlock/rwlock.h>
 #include <stdio.h>
@@ -23,11 +23,11 @@ static void a_lock_has_one_slot_and_one_name_in_it_whatever_the_tag(void **state
     unsigned used[ILK__SLOT_COUNT] = {0};
     for (int i = 0; i < LOCKS; i++) {
         const size_t number = ilk__rwlock_slot_number(&locks[i]);
-        const uint64_t note = ilk__slot_note(&locks[i]);
+        const uint64_t note = ilk__slot_announcement(&locks[i]);
         used[number]++;
         for (unsigned tag = 1; tag < 256; tag += 2) {
             check_equal(ilk__rwlock_slot_number(tagged(&locks[i], tag)), number);
-            check_equal(ilk__slot_note(tagged(&locks[i], tag)), note);
+            check_equal(ilk__slot_announcement(tagged(&locks[i], tag)), note);
             check(ilk__slot_names(note + 1, tagged(&locks[i], tag)));
         }
     }
@@ -40,9 +40,9 @@ static void a_lock_has_one_slot_and_one_name_in_it_whatever_the_tag(void **state
 static void a_reader_with_a_tag_does_not_move_its_lock_to_slots(void **state) {
     (void)state;
     static ilk_rwlock lock;
-    check(ilk__regime_wants_slots(&lock));
+    check(ilk__mode_wants_slots(&lock));
     for (unsigned tag = 1; tag < 256; tag++) {
-        check(!ilk__regime_wants_slots(tagged(&lock, tag))); /* decided before the lock is touched */
+        check(!ilk__mode_wants_slots(tagged(&lock, tag))); /* decided before the lock is touched */
     }
 }
 
@@ -60,7 +60,7 @@ static void a_reader_with_a_tag_keeps_a_writer_without_out(void **state) {
         ilk_rwlock_read_unlock(tagged(&lock, tag / 2)); /* names the same slot again */
         check(ilk_rwlock_try_write_lock(writer));
         ilk_rwlock_write_unlock(writer);
-        check_equal(regime_of(&lock), ILK__RWLOCK_SLOTS);
+        check_equal(mode_of(&lock), ILK__RWLOCK_SLOTS);
     }
     check_free_and_destroy(&lock);
 #else

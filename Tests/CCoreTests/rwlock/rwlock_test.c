@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Free, and nothing left behind: what every test ends with. The word may hold the lock's regime and its
+/* Free, and nothing left behind: what every test ends with. The word may hold the lock's mode and its
  * read samples. */
 static void check_free(ilk_rwlock *lock) {
     check(ilk__rwlock_is_idle(ilk_atomic_load(&lock->word, memory_order_relaxed)));

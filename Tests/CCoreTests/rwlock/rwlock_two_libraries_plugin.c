@@ -5,7 +5,7 @@
  */
 #include "rwlock_two_libraries.h"
 
-#include "rwlock/table.h"
+#include "rwlock/slot_table.h"
 #include <interlock/rwlock.h>
 
 static void read_lock(ilk_rwlock *lock) {

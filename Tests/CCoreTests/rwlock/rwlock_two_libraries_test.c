@@ -6,8 +6,8 @@
  */
 #include "rwlock_two_libraries.h"
 
-#include "rwlock/table.h"
-#include "support/rwlock_regime.h"
+#include "rwlock/slot_table.h"
+#include "support/rwlock_mode.h"
 #include "support/test.h"
 #include <dlfcn.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static const struct rwlock_copy own_calls = {own_read_lock,      own_read_unlock
 
 /* Reads through a copy until the lock uses slots. */
 static void use_slots(const struct copy *copy, ilk_rwlock *lock) {
-    for (int reads = 0; regime_of(lock) == 0; reads++) {
+    for (int reads = 0; mode_of(lock) == 0; reads++) {
         check(reads < 1000);
         copy->calls->read_lock(lock);
         copy->calls->read_unlock(lock);

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What tests of the reader slots share: a lock in each regime that uses slots, and the schedule in which a
+ * What tests of the reader slots share: a lock in each mode that uses slots, and the schedule in which a
  * writer waits for a slot.
  */
 #ifndef INTERLOCK_TESTS_RWLOCK_SLOTS_SCHEDULES_H
 #define INTERLOCK_TESTS_RWLOCK_SLOTS_SCHEDULES_H
 
-#include "rwlock/regime.h"
+#include "rwlock/mode.h"
 #include "support/rwlock_actor.h"
-#include "support/rwlock_regime.h"
+#include "support/rwlock_mode.h"
 #include "support/test.h"
 #include <sched.h>
 #include <stdio.h>
 
 /* Runs a body on a lock with slots, then on one without fences, where there can be one. */
-static inline void in_both_regimes(void (*body)(ilk_rwlock *lock)) {
+static inline void in_both_modes(void (*body)(ilk_rwlock *lock)) {
     ilk_rwlock fenced = ILK_RWLOCK_INIT;
     move_to_slots(&fenced);
     body(&fenced);
     check_free_and_destroy(&fenced);
     if (!membarrier_works()) {
-        printf("no membarrier(2) here: in the fenced regime only\n");
+        printf("no membarrier(2) here: in the fenced mode only\n");
         return;
     }
     ilk_rwlock fence_free = ILK_RWLOCK_INIT;

@@ -124,7 +124,7 @@ static void a_mutex_wait_times_out_not_early_and_leaves_nothing(void **state) {
     }
 }
 
-static void an_unlock_wakes_every_sleeper_in_turn(void **state) {
+static void an_unlock_wakes_every_sleeper_one_by_one(void **state) {
     (void)state;
     for (int inherits = 0; inherits < 2; inherits++) {
         ilk_mutex mutex;
@@ -231,7 +231,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_mutex_has_one_owner_at_a_time),
     cmocka_unit_test(an_inheriting_mutex_has_one_owner_at_a_time),
     cmocka_unit_test(a_mutex_wait_times_out_not_early_and_leaves_nothing),
-    cmocka_unit_test(an_unlock_wakes_every_sleeper_in_turn),
+    cmocka_unit_test(an_unlock_wakes_every_sleeper_one_by_one),
     cmocka_unit_test(the_last_owner_may_free_the_mutex_at_once),
     cmocka_unit_test(the_last_owner_may_free_an_inheriting_mutex_at_once),
     cmocka_unit_test(a_mutex_is_as_new_after_a_wait_that_timed_out),

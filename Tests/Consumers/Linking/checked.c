@@ -17,7 +17,7 @@ static pthread_barrier_t held;
 static void *hold(void *unused) {
     ilk_rwlock_write_lock(&lock);
     pthread_barrier_wait(&held);
-    while ((ilk__rwlock_look(&lock) & ILK__RWLOCK_HAS_WAITERS) == 0) {
+    while ((ilk__rwlock_probe(&lock) & ILK__RWLOCK_HAS_WAITERS) == 0) {
         sched_yield();
     }
     ilk_rwlock_write_unlock(&lock);

@@ -34,7 +34,7 @@ static void destroy(ilk_rwlock *lock) {
 
 /* The one thing here that a stranger would not ask. */
 static bool uses_slots(const ilk_rwlock *lock) {
-    return (ilk__rwlock_look(lock) & ILK__RWLOCK_SLOTS) != 0;
+    return (ilk__rwlock_probe(lock) & ILK__RWLOCK_SLOTS) != 0;
 }
 
 const struct copy interlock_copy = {read_lock,      read_unlock,  try_read_lock, write_lock,

@@ -9,7 +9,7 @@
  *     how JDK 6822370 lost wake-ups; only weak memory shows it.
  */
 #include "../explorer.h"
-#include <park/futex.h>
+#include <platform/futex.h>
 
 static struct {
     ILK_ATOMIC(uint32_t) pushed; /* elements so far; their values are of no interest here */
@@ -72,7 +72,7 @@ EX_SCENARIO(right){
     .titles = {"producer", "consumer"},
     .sc_bound = EX_UNBOUNDED,
     .weak_bound = EX_UNBOUNDED,
-    .chance_wakeups = 1,
+    .spurious_wakeups = 1,
 };
 
 EX_SCENARIO(no_recheck){

@@ -6,8 +6,8 @@
  * on. That is glibc's bug 25847 without its groups; it takes three threads.
  */
 #include "../explorer.h"
-#include <park/futex.h>
-#include <threads/native.h>
+#include <platform/futex.h>
+#include <platform/native.h>
 
 static struct {
     ilk__native_mutex mutex;
@@ -100,7 +100,7 @@ EX_SCENARIO(right){
     .setup = setup,
     .threads = {first, second, signaller},
     .titles = {"first", "second", "signaller"},
-    .chance_wakeups = 1,
+    .spurious_wakeups = 1,
 };
 
 EX_SCENARIO(broken){

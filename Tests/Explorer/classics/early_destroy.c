@@ -6,7 +6,7 @@
  * comes in time: nothing orders it before the memory's end.
  */
 #include "../explorer.h"
-#include <park/futex.h>
+#include <platform/futex.h>
 
 struct semaphore {
     ILK_ATOMIC(uint32_t) permits;
@@ -39,7 +39,7 @@ static void signaller(void) {
     ilk__futex_wake(&semaphore->permits, 1); /* by address: the memory may be gone */
 }
 
-static void looking_signaller(void) {
+static void probing_signaller(void) {
     struct semaphore *semaphore = s.semaphore;
     do {
         ilk_atomic_fetch_add(&semaphore->permits, 1, memory_order_release);
@@ -61,7 +61,7 @@ EX_SCENARIO(broken){
     .name = "early-destroy-broken",
     .claim = "the signal looks at the semaphore after giving the permit",
     .setup = setup,
-    .threads = {waiter, looking_signaller},
+    .threads = {waiter, probing_signaller},
     .titles = {"waiter", "signaller"},
     .finds = EX_RACE,
 };

@@ -4,7 +4,7 @@
  * a fork handler takes the mutex first and gives it up in the child. The broken twin forks as it is.
  */
 #include "../explorer.h"
-#include <threads/native.h>
+#include <platform/native.h>
 
 int ex_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
 

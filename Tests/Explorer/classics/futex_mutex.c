@@ -6,7 +6,7 @@
  * woken.
  */
 #include "../explorer.h"
-#include <park/futex.h>
+#include <platform/futex.h>
 
 static struct {
     ILK_ATOMIC(uint32_t) word;
@@ -65,7 +65,7 @@ EX_SCENARIO(right){
     .setup = setup,
     .threads = {user, user, user},
     .check = check,
-    .chance_wakeups = 1,
+    .spurious_wakeups = 1,
 };
 
 EX_SCENARIO(broken){

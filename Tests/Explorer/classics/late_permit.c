@@ -5,7 +5,7 @@
  * between the two the permit is granted to nobody.
  */
 #include "../explorer.h"
-#include <park/futex.h>
+#include <platform/futex.h>
 
 enum { WAITING, GRANTED, GONE };
 

@@ -4,7 +4,7 @@
  * release and checked with acquire; the broken twin checks it relaxed and sees an object half made.
  */
 #include "../explorer.h"
-#include <threads/native.h>
+#include <platform/native.h>
 
 static struct {
     ILK_ATOMIC(uint32_t *) object;

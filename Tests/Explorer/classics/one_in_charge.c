@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How one slot table of a process comes to be in charge (Sources/CCore/rwlock/table_copies.c), for two copies
+ * How one slot table of a process comes to be in charge (Sources/CCore/rwlock/slot_table_copies.c), for two copies
  * whose constructors run at the same time: each first makes its own table a candidate, then checks the other's
  * role, and takes charge only if the other is neither a candidate nor in charge. Both may end idle; never may
  * both be in charge. Broken:

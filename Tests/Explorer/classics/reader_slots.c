@@ -6,7 +6,7 @@
  * looks. Where membarrier is refused, both sides must fence: the third scenario.
  */
 #include "../explorer.h"
-#include <threads/membarrier.h>
+#include <platform/membarrier.h>
 
 static struct {
     ILK_ATOMIC(uint32_t) slot, writing;

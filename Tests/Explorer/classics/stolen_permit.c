@@ -5,7 +5,7 @@
  * the signal and the woken waiter's return takes the permit.
  */
 #include "../explorer.h"
-#include <park/futex.h>
+#include <platform/futex.h>
 
 static struct {
     ILK_ATOMIC(uint32_t) tickets, served;  /* right */

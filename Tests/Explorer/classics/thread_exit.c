@@ -4,8 +4,8 @@
  * thread waits for it. The broken twin registers no hook.
  */
 #include "../explorer.h"
-#include <park/futex.h>
-#include <threads/exit.h>
+#include <platform/exit.h>
+#include <platform/futex.h>
 
 static struct {
     ILK_ATOMIC(uint32_t) taken;

@@ -154,7 +154,7 @@ static void begin(const ex_scenario *scenario, bool weak, bool recording) {
     ex.arrivals = 0;
     ex.writes = 0;
     ex.clock_ns = 1000;
-    ex.chance_wakeups = scenario->chance_wakeups;
+    ex.spurious_wakeups = scenario->spurious_wakeups;
     ex.timeouts = scenario->timeouts;
     ex.weak_failures = scenario->weak_failures;
     ex.verdict = EX_CLEAN;
@@ -191,7 +191,7 @@ ex_verdict ex_run_once(const ex_scenario *scenario, bool weak, bool recording) {
     }
     ex_globals_restore();
     begin(scenario, weak, recording);
-    ex_doors_reset();
+    ex_ports_reset();
     ex_strategy_start_execution();
     ex.running = true;
     ex_fiber_start(&ex.thread[0].fiber, 0, main_main);

@@ -301,7 +301,7 @@ uint64_t ex_atomic_update(volatile void *object, unsigned size, ex_update update
  * is expected; one that succeeds read the newest. Alternatives, in this order: the newest store; older
  * ones that differ; failure without cause, if weak and allowed. */
 static ex_store *choose_comparison(ex_location *location, uint64_t expected, int failure, bool weak,
-                                   bool *by_chance) {
+                                   bool *spurious) {
     unsigned reach = visible(location, failure);
     unsigned steps[EX_KEPT];
     unsigned count = 0;
@@ -314,9 +314,9 @@ static ex_store *choose_comparison(ex_location *location, uint64_t expected, int
     bool may_fail = weak && ex.weak_failures > 0 && newest(location)->value == expected;
     unsigned alternatives = count + may_fail;
     unsigned chosen = alternatives > 1 ? ex_choose(alternatives) : 0;
-    *by_chance = chosen == count;
-    ex.weak_failures -= *by_chance;
-    return back(location, *by_chance ? 0 : steps[chosen]);
+    *spurious = chosen == count;
+    ex.weak_failures -= *spurious;
+    return back(location, *spurious ? 0 : steps[chosen]);
 }
 
 bool ex_atomic_compare_exchange(volatile void *object, unsigned size, void *expected, uint64_t desired,
@@ -331,14 +331,14 @@ bool ex_atomic_compare_exchange(volatile void *object, unsigned size, void *expe
     ex_point();
     ex_location *location = ex_locate(object, size);
     ex_thread *me = tick(location, site);
-    bool by_chance;
-    ex_store *store = choose_comparison(location, wanted, failure, weak, &by_chance);
-    if (store->value != wanted || by_chance) {
+    bool spurious;
+    ex_store *store = choose_comparison(location, wanted, failure, weak, &spurious);
+    if (store->value != wanted || spurious) {
         read_from(me, location, store, failure);
         poke(expected, size, store->value);
         if (ex.recording) {
-            ex_trace_operation(by_chance ? "cas fails by chance" : "cas fails", site, location, store,
-                               failure, false, 0);
+            ex_trace_operation(spurious ? "cas fails by chance" : "cas fails", site, location, store, failure,
+                               false, 0);
         }
         return false;
     }

@@ -53,10 +53,10 @@ static unsigned list_candidates(ex_candidate *list, bool here) {
             }
         }
     }
-    if (ex.chance_wakeups > 0) {
+    if (ex.spurious_wakeups > 0) {
         for (unsigned i = 0; i < EX_THREADS; i++) {
             if (ex.asleep & (1u << i)) {
-                list[count++] = (ex_candidate){(uint8_t)i, EX_BY_CHANCE};
+                list[count++] = (ex_candidate){(uint8_t)i, EX_SPURIOUS};
             }
         }
     }
@@ -81,8 +81,8 @@ static void apply_event(ex_candidate chosen) {
             ex.clock_ns = thread->deadline;
             ex.timeouts -= ex.timeouts > 0;
         }
-    } else if (chosen.event == EX_BY_CHANCE) {
-        ex.chance_wakeups--;
+    } else if (chosen.event == EX_SPURIOUS) {
+        ex.spurious_wakeups--;
     } else {
         return;
     }
@@ -152,7 +152,7 @@ enum turn {
 static void go_on(enum turn turn) {
     unsigned ready = ex.runnable & ~ex.yielded;
     unsigned me = 1u << ex.current;
-    if (turn == GOES_ON && ready == me && ex.timed == 0 && (ex.asleep == 0 || ex.chance_wakeups == 0)) {
+    if (turn == GOES_ON && ready == me && ex.timed == 0 && (ex.asleep == 0 || ex.spurious_wakeups == 0)) {
         return;
     }
     ex_candidate list[3 * EX_THREADS + 1];

@@ -64,7 +64,7 @@ typedef struct ex_location {
 
 typedef enum ex_waiting { EX_NOT_WAITING, EX_ON_FUTEX, EX_ON_MUTEX, EX_ON_CONDITION, EX_ON_JOIN } ex_waiting;
 
-typedef enum ex_event { EX_NO_EVENT, EX_WOKEN, EX_TIMED_OUT, EX_BY_CHANCE } ex_event;
+typedef enum ex_event { EX_NO_EVENT, EX_WOKEN, EX_TIMED_OUT, EX_SPURIOUS } ex_event;
 
 typedef struct ex_thread {
     ex_fiber fiber;
@@ -103,7 +103,7 @@ typedef struct ex_execution {
     uint32_t arrivals;
     uint32_t writes; /* that changed something */
     uint64_t clock_ns;
-    unsigned chance_wakeups, timeouts, weak_failures; /* budgets left */
+    unsigned spurious_wakeups, timeouts, weak_failures; /* budgets left */
 
     ex_view sc; /* what seq_cst fences and stores have made known to later ones */
     unsigned locations;
@@ -167,8 +167,8 @@ void ex_race_reset(void);
 void ex_check_alive(uintptr_t address, size_t size);
 void ex_check_initialised(const ex_location *location);
 
-/* model/doors.c */
-void ex_doors_reset(void);
+/* model/ports.c */
+void ex_ports_reset(void);
 void ex_local_reset(void); /* model/local.c */
 
 /* heap.c */

@@ -109,7 +109,7 @@ const ex_schedule *ex_strategy_taken(void) {
     return &s.taken;
 }
 
-static unsigned note_choice(unsigned taken) {
+static unsigned record_choice(unsigned taken) {
     uint32_t at = s.choices++;
     if (taken != 0) {
         if (s.taken.length == EX_LONGEST_SCHEDULE) {
@@ -193,7 +193,7 @@ unsigned ex_choose_thread(const ex_candidate *candidates, unsigned count, unsign
         taken = replay(count);
         break;
     }
-    return note_choice(taken);
+    return record_choice(taken);
 }
 
 unsigned ex_choose(unsigned count) {
@@ -211,5 +211,5 @@ unsigned ex_choose(unsigned count) {
         taken = replay(count);
         break;
     }
-    return note_choice(taken);
+    return record_choice(taken);
 }

@@ -2,7 +2,7 @@
  *
  * Strategies: how the engine's choices are made. Every choice has alternatives 0 to n - 1, and 0 is
  * always the dull one: the running thread goes on, the load returns the newest store, nothing
- * happens by chance. A schedule is therefore told by its few choices that are not 0, whatever
+ * happens spuriously. A schedule is therefore told by its few choices that are not 0, whatever
  * strategy made them: that list is the replay line.
  */
 #ifndef EXPLORER_ENGINE_STRATEGY_H
@@ -46,7 +46,7 @@ typedef struct ex_candidate {
 /* Who goes on. The first `free` candidates are ordinary; each of the others interrupts a thread that
  * could go on, and counts as a preemption. */
 unsigned ex_choose_thread(const ex_candidate *candidates, unsigned count, unsigned free);
-/* Which store to read, which sleeper to wake, whether to fail by chance. */
+/* Which store to read, which sleeper to wake, whether to fail spuriously. */
 unsigned ex_choose(unsigned count);
 
 #endif

@@ -124,7 +124,7 @@ static void latches(void) {
     EXPECT("an open latch is not shut", &ex_latch, &one, "await() = timed out",
            operation(1, EX_COUNT_DOWN, 0, EX_DONE, 1, 2), operation(3, EX_AWAIT, 0, EX_TIMEDOUT, 3, 4));
     EXPECT("what is left is counted", &ex_latch, &two, "look() = 2",
-           operation(1, EX_COUNT_DOWN, 0, EX_DONE, 1, 2), operation(3, EX_LOOK, 0, 2, 3, 4));
+           operation(1, EX_COUNT_DOWN, 0, EX_DONE, 1, 2), operation(3, EX_PROBE, 0, 2, 3, 4));
 }
 
 #define KEY(key, value) ((uint64_t)(key) << 32 | (value))

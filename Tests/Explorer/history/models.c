@@ -193,7 +193,7 @@ static bool latch_apply(void *state, const ex_operation *operation) {
     if (!operation->answered) {
         return true;
     }
-    if (operation->kind == EX_LOOK) {
+    if (operation->kind == EX_PROBE) {
         return operation->result == *left;
     }
     return (operation->result == EX_DONE) == (*left == 0);

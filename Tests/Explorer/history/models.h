@@ -40,7 +40,7 @@ extern const ex_model ex_bounded_queue;
  *   count_down()    EX_DONE
  *   await()         EX_DONE (open), EX_REFUSED or EX_TIMEDOUT (shut)
  *   look()          what is left to count down */
-enum { EX_COUNT_DOWN, EX_AWAIT, EX_LOOK };
+enum { EX_COUNT_DOWN, EX_AWAIT, EX_PROBE };
 extern const ex_model ex_latch;
 
 /* A counting semaphore; with one permit, a mutex. Parameter: uint32_t permits at first.

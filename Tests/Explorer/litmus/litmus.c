@@ -7,9 +7,9 @@
  */
 #include "../engine/explore.h"
 #include "../engine/state.h"
+#include <platform/membarrier.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <threads/membarrier.h>
 
 /* The variables, the registers, and the orders of the run at hand. */
 static struct {

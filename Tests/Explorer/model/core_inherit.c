@@ -3,7 +3,7 @@
  * The model has no priorities, so no mutex inherits any.
  */
 #include "../engine/state.h"
-#include <semaphore/mutex_inherit.h>
+#include <sync/mutex_inherit.h>
 
 bool ilk__mutex_can_inherit(void) {
     return false;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Thread-local state of the core, one block a fiber, zeroed at the start of each execution by
- * ex_local_reset(). Takes the place of threads/local_native.c.
+ * ex_local_reset(). Takes the place of platform/local_native.c.
  */
 #include "../engine/state.h"
 #include <interlock/inline/slots.h>
+#include <platform/local.h>
 #include <string.h>
-#include <threads/local.h>
 
 /* The classics are linked without the core. */
 extern struct ilk__slot_block ilk__no_slots __attribute__((weak));

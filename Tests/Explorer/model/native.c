@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The model's mutex and condition: POSIX's promises and no more. Unlocking lets all who wait compete;
- * a condition's waiter may wake by chance, and a wait ends at its deadline at the latest.
+ * a condition's waiter may wake spuriously, and a wait ends at its deadline at the latest.
  */
-#include "threads/native.h"
+#include "platform/native.h"
 #include "../engine/state.h"
 
 static void take(ilk__native_mutex *mutex) {

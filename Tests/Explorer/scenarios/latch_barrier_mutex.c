@@ -86,8 +86,8 @@ static void try_latch(void) {
         see_all_work();
     }
 }
-static void look_and_try(void) {
-    size_t operation = ex_begin(EX_LOOK, 0);
+static void probe_and_try(void) {
+    size_t operation = ex_begin(EX_PROBE, 0);
     uint32_t left = ilk_latch_count(&s.latch);
     ex_end(operation, left);
     try_latch();
@@ -102,13 +102,13 @@ EX_SCENARIO(latch_three){
     .setup = setup_latch,
     .threads = {count_first, count_second, await_latch},
     .check = check_latch,
-    .chance_wakeups = 1,
+    .spurious_wakeups = 1,
 };
 EX_SCENARIO(latch_try){
     .name = "latch-count-count-try",
     .claim = "a latch is shut until all have counted, and shows how many are left",
     .setup = setup_latch,
-    .threads = {count_first, count_second, look_and_try},
+    .threads = {count_first, count_second, probe_and_try},
     .check = check_latch,
 };
 EX_SCENARIO(latch_late){
@@ -118,7 +118,7 @@ EX_SCENARIO(latch_late){
     .threads = {count_first, count_second, await_latch_until},
     .check = check_latch,
     .timeouts = 1,
-    .chance_wakeups = 1,
+    .spurious_wakeups = 1,
 };
 EX_SCENARIO(latch_waiters){
     .name = "latch-count-wait-wait",
@@ -126,7 +126,7 @@ EX_SCENARIO(latch_waiters){
     .setup = setup_latch,
     .threads = {count_both, await_latch, await_latch},
     .check = check_latch,
-    .chance_wakeups = 1,
+    .spurious_wakeups = 1,
 };
 EX_SCENARIO(latch_until){
     .name = "latch-count-wait-wait_until",
@@ -219,7 +219,7 @@ EX_SCENARIO(barrier_two){
     .setup = setup_two_parties,
     .threads = {meet_twice, meet_twice},
     .check = check_last,
-    .chance_wakeups = 1,
+    .spurious_wakeups = 1,
 };
 EX_SCENARIO(barrier_three){
     .name = "barrier-three-parties",
@@ -227,7 +227,7 @@ EX_SCENARIO(barrier_three){
     .setup = setup_three_parties,
     .threads = {meet_once, meet_once, meet_once},
     .check = check_last,
-    .chance_wakeups = 1,
+    .spurious_wakeups = 1,
 };
 
 /* With a limit. `s.met` counts the waits that answered ILK_OK, `s.late` those whose time ran out. */
@@ -305,7 +305,7 @@ EX_SCENARIO(barrier_late_and_wait){
     .threads = {come_for_good, come_until_met},
     .check = check_met_once,
     .timeouts = 1,
-    .chance_wakeups = 1,
+    .spurious_wakeups = 1,
 };
 EX_SCENARIO(barrier_late_both){
     .name = "barrier-wait_until-wait_until",
@@ -414,7 +414,7 @@ static void check_mutex(void) {
 #define MUTEX(identifier, text, ...)                                                                         \
     EX_SCENARIO(identifier) {                                                                                \
         .name = "mutex-" text, .claim = "one at a time, and all come to an end", .setup = setup_mutex,       \
-        .threads = {__VA_ARGS__}, .check = check_mutex, .timeouts = 1, .chance_wakeups = 1                   \
+        .threads = {__VA_ARGS__}, .check = check_mutex, .timeouts = 1, .spurious_wakeups = 1                 \
     }
 
 MUTEX(lock_lock, "lock-lock", lock, lock);
@@ -462,5 +462,5 @@ EX_SCENARIO(mutex_freed){
     .setup = setup_heap_mutex,
     .threads = {lock_and_leave, lock_late_and_leave},
     .timeouts = 1,
-    .chance_wakeups = 1,
+    .spurious_wakeups = 1,
 };

@@ -2,7 +2,7 @@
  *
  * membarrier refused after it was granted (a sandbox that the process enters): the heavy side of the
  * asymmetric fence changes from the one form to the other beside light sides that have not heard of it. The
- * locks' slots have theirs among the scenarios of rwlock_slots.c ("refused" from a regime with membarrier).
+ * locks' slots have theirs among the scenarios of rwlock_slots.c ("refused" from a mode with membarrier).
  */
 #include "../explorer.h"
 #include <interlock/inline/fence.h>

@@ -54,7 +54,7 @@ static void push_element(uint64_t element, int how) {
     size_t operation = ex_begin(EX_PUSH, element);
     ilk_status status;
     if (how == 0) {
-        status = ilk_mpmc_try_push(s.ring, &element, sizeof element) ? ILK_OK : ILK_BUSY;
+        status = ilk_mpmc_try_push(s.ring, &element, sizeof element) ? ILK_OK : ILK_TIMEDOUT;
     } else {
         status = ilk_mpmc_push_until(s.ring, &element, sizeof element, how == 1 ? ILK_FOREVER : 5000);
     }
@@ -262,7 +262,7 @@ static void in_place_then_drain(void) {
 #define RING(identifier, text, is_patient, start, ...)                                                       \
     EX_SCENARIO(identifier) {                                                                                \
         .name = "mpmc-" text, .claim = "a bounded queue, and nobody sleeps through what he waits for",       \
-        .setup = start, .threads = {__VA_ARGS__}, .check = check, .timeouts = 1, .chance_wakeups = 1,        \
+        .setup = start, .threads = {__VA_ARGS__}, .check = check, .timeouts = 1, .spurious_wakeups = 1,      \
         .patient = is_patient                                                                                \
     }
 #define SCENARIO(identifier, text, ...) RING(identifier, text, false, __VA_ARGS__)
@@ -477,8 +477,7 @@ static void setup_fenced(void) {
     begin(CAPACITY, true);
     const uint64_t from = FROM * ILK__MPMC_STEP;
     for (uint64_t position = from; position < from + CAPACITY * ILK__MPMC_STEP; position += ILK__MPMC_STEP) {
-        ilk_atomic_store(&s.ring->sequences[ilk__mpmc_slot(s.ring, position)], position,
-                         memory_order_relaxed);
+        ilk_atomic_store(&s.ring->stamps[ilk__mpmc_slot(s.ring, position)], position, memory_order_relaxed);
     }
     ilk_atomic_store(&s.ring->head, from, memory_order_relaxed);
     ilk_atomic_store(&s.ring->tail, from, memory_order_relaxed);

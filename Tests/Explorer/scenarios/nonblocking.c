@@ -8,7 +8,7 @@
 #include "../explorer.h"
 #include <interlock/rwlock.h>
 #include <interlock/semaphore.h>
-#include <rwlock/table.h>
+#include <rwlock/slot_table.h>
 #include <string.h>
 
 enum { SOON = 5000, BLOCKS = 4 };
@@ -130,7 +130,7 @@ static void upgrade(void) {
     EX_SCENARIO(identifier) {                                                                                \
         .name = "rwlock-nonblocking-" #identifier,                                                           \
         .claim = "try calls, unlocks and downgrade never sleep, and lose no waiter", .setup = start,         \
-        .threads = {__VA_ARGS__}, .check = check, .never_sleep = mask, .timeouts = 1, .chance_wakeups = 1    \
+        .threads = {__VA_ARGS__}, .check = check, .never_sleep = mask, .timeouts = 1, .spurious_wakeups = 1  \
     }
 
 NEVER_SLEEPS(write_unlock_write, written, FIRST, write_unlock, write);
@@ -182,7 +182,7 @@ static void value(void) {
     EX_SCENARIO(identifier) {                                                                                \
         .name = "semaphore-nonblocking-" #identifier, .claim = "a signal never sleeps, and loses no permit", \
         .setup = no_permits, .threads = {__VA_ARGS__}, .check = check_semaphore, .never_sleep = mask,        \
-        .timeouts = 1, .chance_wakeups = 1                                                                   \
+        .timeouts = 1, .spurious_wakeups = 1                                                                 \
     }
 
 SIGNAL_NEVER_SLEEPS(signal_wait, FIRST, signal_one, wait);

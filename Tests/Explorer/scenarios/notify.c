@@ -609,7 +609,7 @@ static void mpmc_pop_once(void) {
 #define AWAY(identifier, text, start, ...)                                                                   \
     EX_SCENARIO(identifier) {                                                                                \
         .name = text, .claim = "once the hook is taken away, no call of it is under way", .setup = start,    \
-        .check = check, .threads = {__VA_ARGS__}, .chance_wakeups = 1,                                       \
+        .check = check, .threads = {__VA_ARGS__}, .spurious_wakeups = 1,                                     \
     }
 AWAY(spsc_away, "spsc-notify-taken-away", setup_spsc, spsc_push_once, arm_pop_and_take_away);
 AWAY(spsc_away_push, "spsc-notify-push-taken-away", setup_spsc, arm_push_and_take_away, spsc_pop_once);

@@ -17,7 +17,7 @@ static void setup(void) {
     s.word = s.other = 0;
     s.heap = ex_allocate(sizeof *s.heap, 16);
     *s.heap = 0;
-    s.status = ILK_BUSY;
+    s.status = ILK_TIMEDOUT;
     s.data = 0;
 }
 
@@ -100,7 +100,7 @@ EX_SCENARIO(one){
     .setup = setup,
     .threads = {await_word, set_and_wake_one},
     .titles = {"sleeper", "waker"},
-    .chance_wakeups = 2,
+    .spurious_wakeups = 2,
 };
 
 EX_SCENARIO(two_sleepers){
@@ -109,7 +109,7 @@ EX_SCENARIO(two_sleepers){
     .setup = setup,
     .threads = {await_word, await_word, set_and_wake_all},
     .titles = {"sleeper 1", "sleeper 2", "waker"},
-    .chance_wakeups = 1,
+    .spurious_wakeups = 1,
 };
 
 EX_SCENARIO(two_words){
@@ -127,7 +127,7 @@ EX_SCENARIO(timed){
     .threads = {await_until, set_and_wake_one, bystander},
     .titles = {"sleeper", "waker", "bystander"},
     .timeouts = 1,
-    .chance_wakeups = 1,
+    .spurious_wakeups = 1,
 };
 
 EX_SCENARIO(timed_and_not){
@@ -145,7 +145,7 @@ EX_SCENARIO(freed){
     .setup = setup,
     .threads = {await_and_free, set_freed_word},
     .titles = {"sleeper", "waker"},
-    .chance_wakeups = 1,
+    .spurious_wakeups = 1,
 };
 
 EX_SCENARIO(late){

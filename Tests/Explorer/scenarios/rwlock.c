@@ -145,7 +145,7 @@ static void read_twice(void) {
 #define PAIR(identifier, first, second)                                                                      \
     EX_SCENARIO(identifier) {                                                                                \
         .name = "rwlock-" #first "-" #second, .claim = "writers alone, all come to an end", .setup = setup,  \
-        .threads = {first, second}, .titles = {#first, #second}, .check = check, .chance_wakeups = 1,        \
+        .threads = {first, second}, .titles = {#first, #second}, .check = check, .spurious_wakeups = 1,      \
         .timeouts = 2, .weak_failures = 1                                                                    \
     }
 #define TRIPLE(identifier, first, second, third)                                                             \

@@ -33,7 +33,7 @@ static void check(void) {
     ilk_rwlock_destroy(&s.lock);
 }
 
-static void note_write(void) {
+static void record_write(void) {
     ilk_plain_write(&s.writes, sizeof s.writes);
     s.writes++;
 }
@@ -53,7 +53,7 @@ static void await_both(void) {
  *   write_unlock -------> is let in; not before it: the writer                                      */
 static void hand_over(void) {
     ilk_rwlock_write_lock(&s.lock);
-    note_write();
+    record_write();
     await_both();
     const struct ilk__rwlock_queue *queue = s.lock.queue;
     if (queue != NULL && queue->reader_count > 0 && queue->writer_count > 0) {
@@ -74,7 +74,7 @@ static void read(void) {
 
 static void write(void) {
     ilk_rwlock_write_lock(&s.lock);
-    note_write();
+    record_write();
     ilk_rwlock_write_unlock(&s.lock);
 }
 
@@ -166,12 +166,12 @@ static void read_and_try_again(void) {
 static void upgrade(void) {
     ilk_rwlock_upgradable_lock(&s.lock);
     ilk_rwlock_upgrade(&s.lock);
-    note_write();
+    record_write();
     ilk_rwlock_write_unlock(&s.lock);
 }
 
 /* The writer in line must be seen by the word itself. */
-static void look_while_reading(void) {
+static void probe_while_reading(void) {
     ilk_rwlock_read_lock(&s.lock);
     const struct ilk__rwlock_queue *queue = s.lock.queue;
     bool locked = (s.lock.word & ILK__RWLOCK_QUEUE_LOCKED) != 0;
@@ -186,7 +186,7 @@ EX_SCENARIO(held_back_by_writer){
     .name = "rwlock-waiting-writer-holds-readers-back",
     .claim = "a reader that comes after a waiting writer waits too",
     .setup = setup,
-    .threads = {read_and_try_again, write, look_while_reading},
+    .threads = {read_and_try_again, write, probe_while_reading},
     .titles = {"reader", "writer", "onlooker"},
     .check = check,
 };
@@ -195,7 +195,7 @@ EX_SCENARIO(held_back_by_upgrade){
     .name = "rwlock-waiting-upgrade-holds-readers-back",
     .claim = "a reader that comes after a waiting upgrade waits too",
     .setup = setup,
-    .threads = {read_and_try_again, upgrade, look_while_reading},
+    .threads = {read_and_try_again, upgrade, probe_while_reading},
     .titles = {"reader", "upgrader", "onlooker"},
     .check = check,
 };
@@ -210,7 +210,7 @@ static void read_long(void) {
 
 static void give_up_writing(void) {
     if (ilk_rwlock_write_lock_until(&s.lock, 5000) == ILK_OK) {
-        note_write();
+        record_write();
         ilk_rwlock_write_unlock(&s.lock);
     } else {
         /* Whoever the attempt held back is in, or there was nobody: nothing of it is left in the word
@@ -284,7 +284,7 @@ static void try_write_and_free(void) {
 #define FREED(identifier, text, start, give, take)                                                           \
     EX_SCENARIO(identifier) {                                                                                \
         .name = "rwlock-freed-after-" text, .claim = "an unlock does not touch a lock that another has had", \
-        .setup = start, .threads = {give, take}, .titles = {#give, #take}, .chance_wakeups = 1               \
+        .setup = start, .threads = {give, take}, .titles = {#give, #take}, .spurious_wakeups = 1             \
     }
 
 FREED(freed_write_write, "write_unlock-by-writer", setup_written, write_unlock, write_and_free);

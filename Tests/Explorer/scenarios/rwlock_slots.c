@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_rwlock in its regimes with slots: every pair of calls that can meet, in the fenced and in the
- * fence-free regime, with membarrier and without, and across every change of regime. The lock starts in the
- * regime under test, and every thread has its block of slots already: how a block comes into the table is a
+ * ilk_rwlock in its modes with slots: every pair of calls that can meet, in the fenced and in the
+ * fence-free mode, with membarrier and without, and across every change of mode. The lock starts in the
+ * mode under test, and every thread has its block of slots already: how a block comes into the table is a
  * scenario of its own (a reader's first look).
  */
 #include "../explorer.h"
 #include <interlock/inline/read_section.h>
 #include <interlock/rwlock.h>
-#include <rwlock/slots.h>
-#include <rwlock/table.h>
+#include <platform/exit.h>
+#include <rwlock/reader_slots.h>
+#include <rwlock/slot_table.h>
 #include <string.h>
-#include <threads/exit.h>
 
 enum { BLOCKS = 4 };
 
@@ -20,7 +20,7 @@ enum { LOCKS = 32 };
 
 static struct {
     ilk_rwlock lock;
-    ilk_rwlock others[LOCKS]; /* in the same regime */
+    ilk_rwlock others[LOCKS]; /* in the same mode */
     uint32_t data[2];         /* equal whenever nobody writes */
     uint32_t writes;          /* that should have happened */
 } s;
@@ -89,7 +89,7 @@ static void fence_free(void) {
 
 /* One counted read more, and readers move to slots. */
 static void about_to_take_slots(void) {
-    start_in(ILK__RWLOCK_TALLY);
+    start_in(ILK__RWLOCK_READ_SAMPLES);
 }
 
 /* The next use of its slot makes a reader think, and nobody has written: it leaves the fence out. */
@@ -103,11 +103,11 @@ static void about_to_be_fence_free(void) {
     }
 }
 
-/* The next writer thinks about the regime, as the one before did, finds that its look at the slots took long
+/* The next writer thinks about the mode, as the one before did, finds that its look at the slots took long
  * and that nobody reads. */
 static void about_to_leave_slots(void) {
     start_in(ILK__RWLOCK_SLOTS);
-    s.lock.regime_note = UINT32_C(7) << 24 | 31;
+    s.lock.mode_state = UINT32_C(7) << 24 | 31;
     for (unsigned index = 0; index < BLOCKS; index++) {
         blocks[index].samples[ilk__rwlock_slot_number(&s.lock)].tag = (uint32_t)((uintptr_t)&s.lock >> 3);
     }
@@ -345,44 +345,43 @@ static void read_and_end(void) {
     read_first();
 }
 
-#define PAIR(regime, first, second, refuse)                                                                  \
-    EX_SCENARIO(regime##_##first##_##second##_##refuse) {                                                    \
-        .name = "rwlock-" #regime "-" #first "-" #second "-" #refuse,                                        \
-        .claim = "writers alone, all come to an end", .setup = regime, .threads = {first, second},           \
-        .titles = {#first, #second}, .check = check, .chance_wakeups = 1, .timeouts = 1, .weak_failures = 1, \
-        .refuse_membarrier = refuse                                                                          \
+#define PAIR(mode, first, second, refuse)                                                                    \
+    EX_SCENARIO(mode##_##first##_##second##_##refuse) {                                                      \
+        .name = "rwlock-" #mode "-" #first "-" #second "-" #refuse,                                          \
+        .claim = "writers alone, all come to an end", .setup = mode, .threads = {first, second},             \
+        .titles = {#first, #second}, .check = check, .spurious_wakeups = 1, .timeouts = 1,                   \
+        .weak_failures = 1, .refuse_membarrier = refuse                                                      \
     }
-#define TRIPLE(regime, first, second, third) NAMED_TRIPLE(regime, first, second, third, granted, "")
-#define LATE_TRIPLE(regime, first, second, third)                                                            \
-    NAMED_TRIPLE(regime, first, second, third, refused, "-refused")
-#define NAMED_TRIPLE(regime, first, second, third, refuse, suffix)                                           \
-    EX_SCENARIO(regime##_##first##_##second##_##third##_##refuse) {                                          \
-        .name = "rwlock-" #regime "-" #first "-" #second "-" #third suffix, .refuse_membarrier = refuse,     \
-        .claim = "writers alone, all come to an end", .setup = regime, .threads = {first, second, third},    \
+#define TRIPLE(mode, first, second, third) NAMED_TRIPLE(mode, first, second, third, granted, "")
+#define LATE_TRIPLE(mode, first, second, third) NAMED_TRIPLE(mode, first, second, third, refused, "-refused")
+#define NAMED_TRIPLE(mode, first, second, third, refuse, suffix)                                             \
+    EX_SCENARIO(mode##_##first##_##second##_##third##_##refuse) {                                            \
+        .name = "rwlock-" #mode "-" #first "-" #second "-" #third suffix, .refuse_membarrier = refuse,       \
+        .claim = "writers alone, all come to an end", .setup = mode, .threads = {first, second, third},      \
         .titles = {#first, #second, #third}, .check = check, .timeouts = 1, .sc_bound = 2,                   \
     }
 /* The words of the names. */
 enum { granted = 0, refused = 1 };
 
-#define IN_EVERY_WAY(regime, refuse)                                                                         \
-    PAIR(regime, read, write, refuse);                                                                       \
-    PAIR(regime, read, try_write, refuse);                                                                   \
-    PAIR(regime, try_read, write, refuse);                                                                   \
-    PAIR(regime, read, write_until, refuse);                                                                 \
-    PAIR(regime, read_until, write, refuse);                                                                 \
-    PAIR(regime, read, upgrade, refuse);                                                                     \
-    PAIR(regime, read, downgrade, refuse);                                                                   \
-    PAIR(regime, write, write, refuse);                                                                      \
-    PAIR(regime, read_twice, write, refuse);                                                                 \
-    PAIR(regime, read_and_another, write, refuse);                                                           \
-    PAIR(regime, read_inside_another, write, refuse);                                                        \
-    PAIR(regime, read_section, write, refuse);                                                               \
-    PAIR(regime, read_section_and_inside, try_write, refuse)
+#define IN_EVERY_MODE(mode, refuse)                                                                          \
+    PAIR(mode, read, write, refuse);                                                                         \
+    PAIR(mode, read, try_write, refuse);                                                                     \
+    PAIR(mode, try_read, write, refuse);                                                                     \
+    PAIR(mode, read, write_until, refuse);                                                                   \
+    PAIR(mode, read_until, write, refuse);                                                                   \
+    PAIR(mode, read, upgrade, refuse);                                                                       \
+    PAIR(mode, read, downgrade, refuse);                                                                     \
+    PAIR(mode, write, write, refuse);                                                                        \
+    PAIR(mode, read_twice, write, refuse);                                                                   \
+    PAIR(mode, read_and_another, write, refuse);                                                             \
+    PAIR(mode, read_inside_another, write, refuse);                                                          \
+    PAIR(mode, read_section, write, refuse);                                                                 \
+    PAIR(mode, read_section_and_inside, try_write, refuse)
 
-IN_EVERY_WAY(central, granted);
-IN_EVERY_WAY(fenced, granted);
-IN_EVERY_WAY(fenced_by_both, refused);
-IN_EVERY_WAY(fence_free, granted);
+IN_EVERY_MODE(central, granted);
+IN_EVERY_MODE(fenced, granted);
+IN_EVERY_MODE(fenced_by_both, refused);
+IN_EVERY_MODE(fence_free, granted);
 
 PAIR(fenced, read_first, write, granted);
 PAIR(fenced, read_in_full_slot, write, granted);

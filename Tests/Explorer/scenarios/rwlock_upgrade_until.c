@@ -5,7 +5,7 @@
  */
 #include "../explorer.h"
 #include <interlock/rwlock.h>
-#include <rwlock/table.h>
+#include <rwlock/slot_table.h>
 #include <string.h>
 
 enum { SOON = 5000, BLOCKS = 4 };
@@ -87,7 +87,7 @@ static void upgradable(void) {
     EX_SCENARIO(mode##_##identifier) {                                                                       \
         .name = "rwlock-upgrade_until-" #mode "-" #identifier,                                               \
         .claim = "a late upgrade is still upgradable, and holds nobody back", .setup = mode,                 \
-        .threads = {upgrade_until, __VA_ARGS__}, .check = check, .timeouts = 1, .chance_wakeups = 1          \
+        .threads = {upgrade_until, __VA_ARGS__}, .check = check, .timeouts = 1, .spurious_wakeups = 1        \
     }
 #define IN_BOTH(identifier, ...)                                                                             \
     UPGRADE_UNTIL(central, identifier, __VA_ARGS__);                                                         \

@@ -107,7 +107,7 @@ static void use_until(void) {
 #define SCENARIO(identifier, text, start, ...)                                                               \
     EX_SCENARIO(identifier) {                                                                                \
         .name = "semaphore-" text, .claim = "a permit is had by one at a time, none is lost or made up",     \
-        .setup = start, .threads = {__VA_ARGS__}, .check = check, .timeouts = 1, .chance_wakeups = 1         \
+        .setup = start, .threads = {__VA_ARGS__}, .check = check, .timeouts = 1, .spurious_wakeups = 1       \
     }
 
 SCENARIO(wait_signal, "wait-signal", setup_empty, wait, signal_one);
@@ -168,7 +168,7 @@ EX_SCENARIO(order){
     .titles = {"first", "second", "signaller"},
     .check = check,
     .modes = EX_SC, /* "served" is the scenario's own, and relaxed */
-    .chance_wakeups = 1,
+    .spurious_wakeups = 1,
 };
 
 /* Guarantee A: the one in line gets the permit, not one that comes later. The first tells that it is in
@@ -277,7 +277,7 @@ EX_SCENARIO(freed){
     .setup = setup_heap,
     .threads = {wait_and_free, signal_heap},
     .titles = {"waiter", "signaller"},
-    .chance_wakeups = 1,
+    .spurious_wakeups = 1,
 };
 
 EX_SCENARIO(freed_late){

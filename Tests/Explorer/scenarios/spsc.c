@@ -59,7 +59,7 @@ static void end_push(size_t operation, ilk_status status) {
 static void try_push(void) {
     uint64_t element = s.next++;
     size_t operation = ex_begin(EX_PUSH, element);
-    end_push(operation, ilk_spsc_try_push(s.ring, &element, sizeof element) ? ILK_OK : ILK_BUSY);
+    end_push(operation, ilk_spsc_try_push(s.ring, &element, sizeof element) ? ILK_OK : ILK_TIMEDOUT);
 }
 
 static void push(void) {
@@ -267,7 +267,7 @@ static void try_push_twice(void) {
     EX_SCENARIO(identifier) {                                                                                \
         .name = "spsc-" text, .claim = "a bounded queue, and nobody sleeps through what he waits for",       \
         .setup = start, .threads = {__VA_ARGS__}, .titles = {"producer", "consumer", "third"},               \
-        .check = check, .timeouts = 1, .chance_wakeups = 1, .patient = is_patient                            \
+        .check = check, .timeouts = 1, .spurious_wakeups = 1, .patient = is_patient                          \
     }
 #define SCENARIO(identifier, text, ...) RING(identifier, text, false, __VA_ARGS__)
 /* For the large budgets, and for mutants. */

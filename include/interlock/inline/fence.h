@@ -5,7 +5,7 @@
  * at run time (ilk__fence_light is a compiler fence) and the rare side makes every running thread
  * of the process execute a full fence (ilk__fence_heavy, a system call). Where membarrier is
  * refused or missing, both sides are full fences. One choice for the process, made by a constructor in
- * threads/fence.c before main; if membarrier is refused later, in a sandbox that the process has entered, it
+ * wait/fence.c before main; if membarrier is refused later, in a sandbox that the process has entered, it
  * is changed once, from the one form to the other.
  *
  * Source: Linux membarrier(2), MEMBARRIER_CMD_PRIVATE_EXPEDITED; folly's asymmetric fences and

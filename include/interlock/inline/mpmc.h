@@ -21,7 +21,7 @@
 
 #include <interlock/inline/atomic.h>
 #include <interlock/inline/fence.h>
-#include <interlock/inline/spsc.h>
+#include <interlock/inline/ring.h>
 #include <interlock/mpmc.h>
 #include <string.h>
 
@@ -51,17 +51,17 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__MPMC_ARMING UINT64_C(0x4000000)
 #define ILK__MPMC_ONE_TAKE UINT64_C(0x8000000)
 #define ILK__MPMC_TAKES (~(ILK__MPMC_ONE_TAKE - 1))
-/* The gates. Odd: a thread has been woken and has not looked yet; nobody else need be woken meanwhile. */
+/* The event counts. Odd: a thread has been woken and has not looked yet; nobody else need be woken meanwhile. */
 #define ILK__MPMC_UNDER_WAY UINT32_C(1)
 
 struct ilk_mpmc {
     /* Constant after creation, but for the counts of waiters, which change only around sleeping: a line
      * that everyone keeps in their caches. */
     unsigned char *slots;
-    ILK_ATOMIC(uint64_t) * sequences;
+    ILK_ATOMIC(uint64_t) * stamps;
     size_t capacity;
     size_t element_size;
-    uint64_t turn_step;                     /* from a position to the same slot's next */
+    uint64_t lap_step;                      /* from a position to the same slot's next */
     uint64_t skip;                          /* what the step from the last slot adds to ILK__MPMC_STEP */
     size_t group_mask;                      /* slots are fetched ahead in groups; see ring/mpmc.c */
     ILK_ATOMIC(uint64_t) consumers_waiting; /* see ILK__MPMC_THREADS */
@@ -72,23 +72,23 @@ struct ilk_mpmc {
 
     ILK_ATOMIC(uint64_t) tail;      /* the next position to push at, and the closed bit; producers */
     ILK_ATOMIC(uint64_t) push_miss; /* the position of the last push that found no room; see ring/mpmc.c */
-    ILK_ATOMIC(uint32_t) push_lull; /* pauses before looking for room again */
+    ILK_ATOMIC(uint32_t) push_back_off; /* pauses before looking for room again */
     unsigned char separate_head[ILK__RING_SEPARATION - 2 * sizeof(uint64_t) - sizeof(uint32_t)];
 
-    ILK_ATOMIC(uint64_t) head;     /* the next position to pop at; consumers */
-    ILK_ATOMIC(uint64_t) pop_miss; /* the position of the last pop that found nothing */
-    ILK_ATOMIC(uint32_t) pop_lull; /* pauses before looking for elements again */
-    unsigned char separate_gates[ILK__RING_SEPARATION - 2 * sizeof(uint64_t) - sizeof(uint32_t)];
+    ILK_ATOMIC(uint64_t) head;         /* the next position to pop at; consumers */
+    ILK_ATOMIC(uint64_t) pop_miss;     /* the position of the last pop that found nothing */
+    ILK_ATOMIC(uint32_t) pop_back_off; /* pauses before looking for elements again */
+    unsigned char separate_event_counts[ILK__RING_SEPARATION - 2 * sizeof(uint64_t) - sizeof(uint32_t)];
 
     /* What only those who wait use, and those who wake them. */
     ILK_ATOMIC(uint32_t) not_empty; /* words slept on; see ILK__MPMC_UNDER_WAY */
     ILK_ATOMIC(uint32_t) not_full;
-    ILK_ATOMIC(uint32_t) consumers_vain; /* see ring/patience.h */
-    ILK_ATOMIC(uint32_t) producers_vain;
+    ILK_ATOMIC(uint32_t) consumers_failed_spins; /* see wait/spin.h */
+    ILK_ATOMIC(uint32_t) producers_failed_spins;
     ILK_ATOMIC(uint64_t) consumers_epoch; /* when FENCED was last up for being taken down; see ring/mpmc.c */
     ILK_ATOMIC(uint64_t) producers_epoch;
     ILK_ATOMIC(uint32_t) hook_calls; /* see ring/hook.h */
-    unsigned char separate_sequences[ILK__RING_SEPARATION - 2 * sizeof(uint64_t) - 5 * sizeof(uint32_t)];
+    unsigned char separate_stamps[ILK__RING_SEPARATION - 2 * sizeof(uint64_t) - 5 * sizeof(uint32_t)];
 };
 
 ILK_COLD ILK_NORETURN void ilk__mpmc_wrong_size(const char *call, const ilk_mpmc *ring, size_t element_size);
@@ -108,7 +108,7 @@ ILK_COLD ilk_status ilk__mpmc_pop_slow(ilk_mpmc *ring, void *element, size_t ele
                                        uint64_t deadline_ns);
 
 static inline size_t ilk__mpmc_slot(const ilk_mpmc *ring, uint64_t position) ILK_NONBLOCKING {
-    return (size_t)((position & (ring->turn_step - 1)) >> 1);
+    return (size_t)((position & (ring->lap_step - 1)) >> 1);
 }
 
 /* The position after this one. */
@@ -123,24 +123,24 @@ static inline unsigned char *ilk__mpmc_element(const ilk_mpmc *ring, uint64_t po
     return ring->slots + ilk__mpmc_slot(ring, position) * element_size;
 }
 
-static inline uint64_t ilk__mpmc_sequence(const ilk_mpmc *ring, uint64_t position) ILK_NONBLOCKING {
+static inline uint64_t ilk__mpmc_stamp(const ilk_mpmc *ring, uint64_t position) ILK_NONBLOCKING {
     /* MP1 acquire, pairs with MP4 and MP5 (release, publishing and giving back).
      * Carries: the element, or that its reader has finished.
      * If weaker: we read a slot before its element arrives, or overwrite one still being read. */
-    return ilk_atomic_load(&ring->sequences[ilk__mpmc_slot(ring, position)], memory_order_acquire);
+    return ilk_atomic_load(&ring->stamps[ilk__mpmc_slot(ring, position)], memory_order_acquire);
 }
 
 /* Makes the element at a claimed position visible. Call ilk__mpmc_pushed afterwards. */
 static inline void ilk__mpmc_publish(ilk_mpmc *ring, uint64_t position) ILK_NONBLOCKING {
     /* MP4 release, pairs with MP1. See there. */
-    ilk_atomic_store(&ring->sequences[ilk__mpmc_slot(ring, position)], position | ILK__MPMC_FULL,
+    ilk_atomic_store(&ring->stamps[ilk__mpmc_slot(ring, position)], position | ILK__MPMC_FULL,
                      memory_order_release);
 }
 
 /* Gives the slot at a claimed position back. Call ilk__mpmc_popped afterwards. */
 static inline void ilk__mpmc_give_back(ilk_mpmc *ring, uint64_t position) ILK_NONBLOCKING {
     /* MP5 release, pairs with MP1. See there. */
-    ilk_atomic_store(&ring->sequences[ilk__mpmc_slot(ring, position)], position + ring->turn_step,
+    ilk_atomic_store(&ring->stamps[ilk__mpmc_slot(ring, position)], position + ring->lap_step,
                      memory_order_release);
 }
 
@@ -173,30 +173,30 @@ ILK_ALWAYS_INLINE bool ilk_mpmc_try_push(ilk_mpmc *ring, const void *element, si
         ilk__mpmc_wrong_size("ilk_mpmc_try_push", ring, element_size);
     }
     unsigned char *const slots = ring->slots;
-    ILK_ATOMIC(uint64_t) *const sequences = ring->sequences;
-    const uint64_t turn_step = ring->turn_step;
+    ILK_ATOMIC(uint64_t) *const stamps = ring->stamps;
+    const uint64_t lap_step = ring->lap_step;
     /* MP2 relaxed: tail and head only deal out positions; MP1 carries the data. A stale value is found
      * out by the compare-and-swap, and before full or empty is answered by looking again. */
     uint64_t position = ilk_atomic_load(&ring->tail, memory_order_relaxed);
-    size_t slot = (size_t)((position & (turn_step - 1)) >> 1);
+    size_t slot = (size_t)((position & (lap_step - 1)) >> 1);
     const uint64_t next = ilk__mpmc_next(ring, position);
     /* No slot has the number of a closed tail: that is one where the push at it is done, and it never will
      * be. So the first comparison also tells that the ring is open. */
-    if (ILK_UNLIKELY(ilk_atomic_load(&sequences[slot], memory_order_acquire) != position) || /* MP1 */
+    if (ILK_UNLIKELY(ilk_atomic_load(&stamps[slot], memory_order_acquire) != position) || /* MP1 */
         ILK_UNLIKELY(!ilk_atomic_compare_exchange_weak(&ring->tail, &position, next, memory_order_relaxed,
                                                        memory_order_relaxed))) { /* MP2 */
         position = ilk__mpmc_claim_push_slow(ring);
         if (position == ILK__MPMC_NONE) {
             return false;
         }
-        slot = (size_t)((position & (turn_step - 1)) >> 1);
+        slot = (size_t)((position & (lap_step - 1)) >> 1);
     }
     if (ILK_UNLIKELY((slot & ring->group_mask) == 0)) {
         ilk__mpmc_fetch_ahead(ring, slot);
     }
     ilk_plain_write(slots + slot * element_size, element_size);
     memcpy(slots + slot * element_size, element, element_size);
-    ilk_atomic_store(&sequences[slot], position | ILK__MPMC_FULL, memory_order_release); /* MP4 */
+    ilk_atomic_store(&stamps[slot], position | ILK__MPMC_FULL, memory_order_release); /* MP4 */
     ilk__mpmc_pushed(ring);
     return true;
 }
@@ -206,12 +206,12 @@ ILK_ALWAYS_INLINE bool ilk_mpmc_try_pop(ilk_mpmc *ring, void *element, size_t el
         ilk__mpmc_wrong_size("ilk_mpmc_try_pop", ring, element_size);
     }
     const unsigned char *const slots = ring->slots;
-    ILK_ATOMIC(uint64_t) *const sequences = ring->sequences;
-    const uint64_t turn_step = ring->turn_step;
+    ILK_ATOMIC(uint64_t) *const stamps = ring->stamps;
+    const uint64_t lap_step = ring->lap_step;
     uint64_t position = ilk_atomic_load(&ring->head, memory_order_relaxed); /* MP2 */
-    size_t slot = (size_t)((position & (turn_step - 1)) >> 1);
+    size_t slot = (size_t)((position & (lap_step - 1)) >> 1);
     const uint64_t next = ilk__mpmc_next(ring, position);
-    if (ILK_UNLIKELY(ilk_atomic_load(&sequences[slot], memory_order_acquire) !=
+    if (ILK_UNLIKELY(ilk_atomic_load(&stamps[slot], memory_order_acquire) !=
                      (position | ILK__MPMC_FULL)) || /* MP1 */
         ILK_UNLIKELY(!ilk_atomic_compare_exchange_weak(&ring->head, &position, next, memory_order_relaxed,
                                                        memory_order_relaxed))) { /* MP2 */
@@ -219,11 +219,11 @@ ILK_ALWAYS_INLINE bool ilk_mpmc_try_pop(ilk_mpmc *ring, void *element, size_t el
         if (position == ILK__MPMC_NONE) {
             return false;
         }
-        slot = (size_t)((position & (turn_step - 1)) >> 1);
+        slot = (size_t)((position & (lap_step - 1)) >> 1);
     }
     ilk_plain_read(slots + slot * element_size, element_size);
     memcpy(element, slots + slot * element_size, element_size);
-    ilk_atomic_store(&sequences[slot], position + turn_step, memory_order_release); /* MP5 */
+    ilk_atomic_store(&stamps[slot], position + lap_step, memory_order_release); /* MP5 */
     ilk__mpmc_popped(ring);
     return true;
 }

@@ -44,7 +44,7 @@ ILK_ALWAYS_INLINE void ilk__owned_end(ilk__owned_rwlock *owned) ILK_NONBLOCKING 
 
 /* As ilk_rwlock_write_lock, and the calling thread is the owner. */
 ILK_ALWAYS_INLINE void ilk__owned_write_lock(ilk__owned_rwlock *owned, const char *call) {
-    uint32_t word = ilk__rwlock_look(&owned->lock);
+    uint32_t word = ilk__rwlock_probe(&owned->lock);
     uint32_t held = word | ILK__RWLOCK_WRITER;
     if (ILK_UNLIKELY(!ilk__rwlock_is_idle(word)) ||
         ILK_UNLIKELY(!ilk__rwlock_enter(&owned->lock, word, held))) {
@@ -63,7 +63,7 @@ ILK_ALWAYS_INLINE void ilk__owned_write_unlock(ilk__owned_rwlock *owned) {
 
 /* As ilk_rwlock_upgradable_lock, and the calling thread is the owner. */
 ILK_ALWAYS_INLINE void ilk__owned_upgradable_lock(ilk__owned_rwlock *owned, const char *call) {
-    uint32_t word = ilk__rwlock_look(&owned->lock);
+    uint32_t word = ilk__rwlock_probe(&owned->lock);
     if (ILK_UNLIKELY(!ilk__rwlock_is_idle(word)) ||
         ILK_UNLIKELY(!ilk__rwlock_enter(&owned->lock, word, word | ILK__RWLOCK_UPGRADABLE))) {
         ilk__owned_await_upgradable(owned, call);

@@ -49,7 +49,7 @@ static inline bool ilk__read_section_try(ilk_rwlock *lock, ilk__read_section *se
         return true;
     }
     section->block = NULL;
-    if (!ilk__rwlock_try_read_lock_slow(lock)) {
+    if (!ilk__rwlock_try_lock_slow(lock, ILK__READ)) {
         return false;
     }
     ilk__held_more(lock);

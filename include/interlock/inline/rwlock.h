@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The fast paths of ilk_rwlock. Contracts are in <interlock/rwlock.h>; everything else is in
- * Sources/CCore/rwlock; docs/rwlock.md draws the regimes. A fast path only ever moves between states in
+ * Sources/CCore/rwlock; docs/rwlock.md draws the modes. A fast path only ever moves between states in
  * which nobody waits or watches; every other state goes to the slow path.
  *
  * The word, from the low end:
  *   bit 0   QUEUE_LOCKED     some thread is changing the queue. Set and cleared by slow paths.
- *   bit 1   QUEUE_CONTENDED  someone sleeps for bit 0. Only a hint to wake; see park/queue_lock.h.
+ *   bit 1   QUEUE_CONTENDED  someone sleeps for bit 0. Only a hint to wake; see wait/queue_lock.h.
  *   bit 2   HAS_WAITERS      the queue is not empty. Changes under bit 0 only. Unlocking goes slow.
  *   bit 3   READERS_HELD     a writer or an upgrade is queued. Changes under bit 0 only. New readers
  *                            queue (guarantee B).
@@ -19,12 +19,12 @@
  *   bit 7   SLOTS            readers may be in slots; writers must look. Set by a reader, cleared by a
  *                            writer that holds the lock.
  *   bit 8   UPGRADABLE       held upgradable.
- *   bits 9 to 13   the tally, a hint: reads since somebody last thought about the regime, saturating. 0 with
+ *   bits 9 to 13   the read samples, a hint: reads since somebody last thought about the mode, saturating. 0 with
  *                  SLOTS.
  *   bits 14 to 30            number of counted readers: those that are not in slots.
  *   bit 31  guard: set by nobody; a reader count that would carry into it goes slow and is reported.
  *
- * The three regimes (which one a lock is in is its own choice; rwlock/regime.c):
+ * The three modes (which one a lock is in is its own choice; rwlock/mode.c):
  *   central      neither bit: readers are counted in the word
  *   fenced       SLOTS: a reader notes the lock in its slot by an exchange, then looks at the word
  *   fence-free   SLOTS and FENCE_FREE: the reader's note is a plain store
@@ -49,15 +49,15 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__RWLOCK_WRITER UINT32_C(0x40)
 #define ILK__RWLOCK_SLOTS UINT32_C(0x80)
 #define ILK__RWLOCK_UPGRADABLE UINT32_C(0x100)
-#define ILK__RWLOCK_ONE_TALLIED UINT32_C(0x200)
-#define ILK__RWLOCK_TALLY UINT32_C(0x3E00)
+#define ILK__RWLOCK_ONE_READ_SAMPLE UINT32_C(0x200)
+#define ILK__RWLOCK_READ_SAMPLES UINT32_C(0x3E00)
 #define ILK__RWLOCK_ONE_READER UINT32_C(0x4000)
 #define ILK__RWLOCK_READERS UINT32_C(0x7FFFC000)
-#define ILK__RWLOCK_REGIME (ILK__RWLOCK_SLOTS | ILK__RWLOCK_FENCE_FREE)
+#define ILK__RWLOCK_MODE (ILK__RWLOCK_SLOTS | ILK__RWLOCK_FENCE_FREE)
 #define ILK__RWLOCK_KEEPS_READERS_OUT (ILK__RWLOCK_WRITER | ILK__RWLOCK_READERS_HELD | ILK__RWLOCK_OBSERVED)
-/* What decides how a reader comes in on the fast path, if at all: 0, SLOTS and REGIME are the ways. A whole
+/* What decides how a reader comes in on the fast path, if at all: 0, SLOTS and MODE are the ways. A whole
  * byte, because comparing one takes the fewest instructions. */
-#define ILK__RWLOCK_WAY_OF_READERS UINT32_C(0xFF)
+#define ILK__RWLOCK_READ_PATH UINT32_C(0xFF)
 
 /* How a reader holds a lock: noted in the slot of that number of that block, which is to hold `empty` once it
  * has left; without a block, counted in the word. */
@@ -67,20 +67,17 @@ typedef struct ilk__read_section {
     uint64_t empty;
 } ilk__read_section;
 
-/* Slow paths: contended, observed, a change of regime, or misuse. */
-ILK_COLD void ilk__rwlock_read_lock_slow(ilk_rwlock *lock);
-/* As ilk_rwlock_read_lock_until, and says how it came in. */
+/* What a thread asks of a lock. UPGRADE comes from UPGRADABLE, and is given up as WRITE. */
+enum ilk__rwlock_kind { ILK__READ, ILK__WRITE, ILK__UPGRADABLE, ILK__UPGRADE };
+
+/* Slow paths: contended, observed, a change of mode, or misuse. */
+ILK_COLD void ilk__rwlock_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind);
+ILK_COLD bool ilk__rwlock_try_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK_NONBLOCKING;
+ILK_COLD void ilk__rwlock_unlock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind);
+ILK_COLD void ilk__rwlock_downgrade_slow(ilk_rwlock *lock);
+/* As ilk_rwlock_read_lock_until, and says how the reader came in. */
 ILK_COLD ilk_status ilk__read_section_begin_slow(ilk_rwlock *lock, ilk__read_section *section,
                                                  uint64_t deadline_ns);
-ILK_COLD bool ilk__rwlock_try_read_lock_slow(ilk_rwlock *lock) ILK_NONBLOCKING;
-ILK_COLD void ilk__rwlock_read_unlock_slow(ilk_rwlock *lock);
-ILK_COLD void ilk__rwlock_write_lock_slow(ilk_rwlock *lock);
-ILK_COLD bool ilk__rwlock_try_write_lock_slow(ilk_rwlock *lock) ILK_NONBLOCKING;
-ILK_COLD void ilk__rwlock_write_unlock_slow(ilk_rwlock *lock);
-ILK_COLD void ilk__rwlock_downgrade_slow(ilk_rwlock *lock);
-ILK_COLD void ilk__rwlock_upgradable_lock_slow(ilk_rwlock *lock);
-ILK_COLD void ilk__rwlock_upgradable_unlock_slow(ilk_rwlock *lock);
-ILK_COLD void ilk__rwlock_upgrade_slow(ilk_rwlock *lock);
 /* With WRITER just set on a lock with SLOTS: waits for the readers in slots. Not cold, but not inline. */
 void ilk__rwlock_drain(ilk_rwlock *lock, uint32_t word);
 /* After freeing a slot: wakes the writers that sleep on the block. */
@@ -109,19 +106,19 @@ ILK_ALWAYS_INLINE bool ilk__rwlock_leave(ilk_rwlock *lock, uint32_t from, uint32
     return ilk_atomic_compare_exchange(&lock->word, &from, to, memory_order_release, memory_order_relaxed);
 }
 
-static inline uint32_t ilk__rwlock_look(const ilk_rwlock *lock) ILK_NONBLOCKING {
+static inline uint32_t ilk__rwlock_probe(const ilk_rwlock *lock) ILK_NONBLOCKING {
     /* RW3 relaxed: a hint; the compare-and-swap that follows (RW1, RW2), or RW11, decides. */
     return ilk_atomic_load(&lock->word, memory_order_relaxed);
 }
 
-ILK_ALWAYS_INLINE uint64_t ilk__slot_look(const struct ilk__slot_block *block, size_t number)
+ILK_ALWAYS_INLINE uint64_t ilk__slot_load(const struct ilk__slot_block *block, size_t number)
     ILK_NONBLOCKING {
     /* RW9 relaxed: the owner's own slot; nobody else writes it while this thread lives. */
     return ilk_atomic_load(&block->slots[number], memory_order_relaxed);
 }
 
 /* A lock as slots note it. */
-static inline uint64_t ilk__slot_note(const ilk_rwlock *lock) ILK_NONBLOCKING {
+static inline uint64_t ilk__slot_announcement(const ilk_rwlock *lock) ILK_NONBLOCKING {
     return (uint64_t)(uintptr_t)lock << (64 - ILK__SLOT_ADDRESS_BITS);
 }
 
@@ -132,17 +129,17 @@ static inline bool ilk__slot_is_free(uint64_t seen) ILK_NONBLOCKING {
 
 /* Whether it names this lock: exactly then a free slot remains without it. */
 static inline bool ilk__slot_names(uint64_t seen, const ilk_rwlock *lock) ILK_NONBLOCKING {
-    return ilk__slot_is_free(seen - ilk__slot_note(lock));
+    return ilk__slot_is_free(seen - ilk__slot_announcement(lock));
 }
 
 /* After something that others may sleep for. */
-ILK_ALWAYS_INLINE void ilk__slot_look_for_wishes(struct ilk__slot_block *block) ILK_NONBLOCKING {
-    /* Pairs with the heavy fence of whoever is about to sleep (rwlock/slots.c); where that needs a fence of
+ILK_ALWAYS_INLINE void ilk__slot_check_requests(struct ilk__slot_block *block) ILK_NONBLOCKING {
+    /* Pairs with the heavy fence of whoever is about to sleep (rwlock/reader_slots.c); where that needs a fence of
      * ours, ILK__DRAIN_FENCED is set and the slow path has it. Forbids: we free the slot, or the word, and
-     * miss the wish, while the other makes the wish and misses what is free. */
+     * miss the wake request, while the other makes the wake request and misses what is free. */
     ilk_compiler_fence();
     /* RW14 relaxed: ordered by that fence. In this thread's own block, which is never freed. */
-    if (ILK_UNLIKELY((ilk_atomic_load(&block->drain, memory_order_relaxed) & ILK__DRAIN_WISHES) != 0)) {
+    if (ILK_UNLIKELY((ilk_atomic_load(&block->drain, memory_order_relaxed) & ILK__DRAIN_REQUESTS) != 0)) {
         ilk__slot_wake_slow(block);
     }
 }
@@ -153,7 +150,7 @@ ILK_ALWAYS_INLINE void ilk__slot_free(struct ilk__slot_block *block, size_t numb
      * Carries: that we have finished reading. The lock itself is not touched: it may be gone.
      * If weaker: the writer changes data we are still reading. */
     ilk_atomic_store(&block->slots[number], empty, memory_order_release);
-    ilk__slot_look_for_wishes(block);
+    ilk__slot_check_requests(block);
 }
 
 /* The slots' handshake, its second half: looks whether readers are still admitted in the same way, and leaves
@@ -163,12 +160,12 @@ ILK_ALWAYS_INLINE void ilk__slot_free(struct ilk__slot_block *block, size_t numb
  *       (full fence, or none)           (RW1 is one)  (membarrier, if readers have none)
  *       look at the word                look at the slot
  * Must not happen: both miss the other. */
-ILK_ALWAYS_INLINE bool ilk__rwlock_stay(ilk_rwlock *lock, uint32_t way, const ilk__read_section *section)
+ILK_ALWAYS_INLINE bool ilk__rwlock_stay(ilk_rwlock *lock, uint32_t path, const ilk__read_section *section)
     ILK_NONBLOCKING {
     /* RW11 seq_cst, pairs with RW2 and RW4 (release, giving up). Why sequentially consistent: see RW10.
      * Carries: what the last writer wrote. */
     uint32_t now = ilk_atomic_load(&lock->word, memory_order_seq_cst);
-    if (ILK_UNLIKELY((now & ILK__RWLOCK_WAY_OF_READERS) != way)) {
+    if (ILK_UNLIKELY((now & ILK__RWLOCK_READ_PATH) != path)) {
         ilk__slot_free(section->block, section->number, section->empty);
         return false;
     }
@@ -179,15 +176,15 @@ ILK_ALWAYS_INLINE bool ilk__rwlock_stay(ilk_rwlock *lock, uint32_t way, const il
  * and the others would be moved far away. */
 ILK_ALWAYS_INLINE bool ilk__rwlock_try_read_fast(ilk_rwlock *lock, ilk__read_section *section)
     ILK_NONBLOCKING {
-    uint32_t word = ilk__rwlock_look(lock);
-    uint32_t way = word & ILK__RWLOCK_WAY_OF_READERS;
-    uint64_t note = ilk__slot_note(lock);
-    if (__builtin_expect_with_probability(way == ILK__RWLOCK_REGIME, 1, 0.7)) {
+    uint32_t word = ilk__rwlock_probe(lock);
+    uint32_t path = word & ILK__RWLOCK_READ_PATH;
+    uint64_t announcement = ilk__slot_announcement(lock);
+    if (__builtin_expect_with_probability(path == ILK__RWLOCK_MODE, 1, 0.7)) {
         struct ilk__slot_block *block = ilk__my_slots();
         size_t number = ilk__rwlock_slot_number(lock);
-        const ilk__read_section noted = {block, number, 0};
-        *section = noted;
-        if (ILK_UNLIKELY(!ilk__slot_is_free(ilk__slot_look(block, number)))) {
+        const ilk__read_section announced = {block, number, 0};
+        *section = announced;
+        if (ILK_UNLIKELY(!ilk__slot_is_free(ilk__slot_load(block, number)))) {
             return false;
         }
         /* RW15 release, pairs with RW13 (seq_cst, the look of another lock's writer): that writer learns from
@@ -195,60 +192,60 @@ ILK_ALWAYS_INLINE bool ilk__rwlock_try_read_fast(ilk_rwlock *lock, ilk__read_sec
          * If weaker: it changes data we are still reading.
          * No fence of ours: the writer's membarrier, between its RW1 and its RW13, is one. Uncounted: what
          * one read stores must not depend on what the last one did. */
-        ilk_atomic_store(&block->slots[number], note, memory_order_release);
+        ilk_atomic_store(&block->slots[number], announcement, memory_order_release);
         ilk_compiler_fence();
-        return ilk__rwlock_stay(lock, ILK__RWLOCK_REGIME, section);
+        return ilk__rwlock_stay(lock, ILK__RWLOCK_MODE, section);
     }
-    if (way == ILK__RWLOCK_SLOTS) {
+    if (path == ILK__RWLOCK_SLOTS) {
         struct ilk__slot_block *block = ilk__my_slots();
         size_t number = ilk__rwlock_slot_number(lock);
-        uint64_t seen = ilk__slot_look(block, number);
-        const ilk__read_section noted = {block, number, seen + 1};
-        *section = noted;
+        uint64_t seen = ilk__slot_load(block, number);
+        const ilk__read_section announced = {block, number, seen + 1};
+        *section = announced;
         if (ILK_UNLIKELY(seen >= ILK__SLOT_FULL)) {
             return false;
         }
         /* RW10 seq_cst, pairs with RW1, RW5 and RW13 (seq_cst, the writer's two steps).
          * Forbids: slot = lock; look: no writer  beside  WRITER up; look: slot empty. */
-        (void)ilk_atomic_exchange(&block->slots[number], seen + 1 + note, memory_order_seq_cst);
+        (void)ilk_atomic_exchange(&block->slots[number], seen + 1 + announcement, memory_order_seq_cst);
         return ilk__rwlock_stay(lock, ILK__RWLOCK_SLOTS, section);
     }
     const ilk__read_section counted = {NULL, 0, 0};
     *section = counted;
-    /* A full tally of reads means that slots would pay; a full count is reported: both go slow. */
-    return way == 0 && ILK_LIKELY((word & ILK__RWLOCK_TALLY) != ILK__RWLOCK_TALLY) &&
+    /* A full read samples of reads means that slots would pay; a full count is reported: both go slow. */
+    return path == 0 && ILK_LIKELY((word & ILK__RWLOCK_READ_SAMPLES) != ILK__RWLOCK_READ_SAMPLES) &&
            ILK_LIKELY((word & ILK__RWLOCK_READERS) != ILK__RWLOCK_READERS) &&
-           ilk__rwlock_enter(lock, word, word + ILK__RWLOCK_ONE_READER + ILK__RWLOCK_ONE_TALLIED);
+           ilk__rwlock_enter(lock, word, word + ILK__RWLOCK_ONE_READER + ILK__RWLOCK_ONE_READ_SAMPLE);
 }
 
 /* Out of the word's count. */
 ILK_ALWAYS_INLINE void ilk__rwlock_uncount(ilk_rwlock *lock) {
-    uint32_t word = ilk__rwlock_look(lock);
+    uint32_t word = ilk__rwlock_probe(lock);
     /* Not by decrement alone if someone could be waiting for this reader to be the last. */
     bool plain =
         (word & (ILK__RWLOCK_HAS_WAITERS | ILK__RWLOCK_OBSERVED)) == 0 && (word & ILK__RWLOCK_READERS) != 0;
     if (ILK_UNLIKELY(!plain) || ILK_UNLIKELY(!ilk__rwlock_leave(lock, word, word - ILK__RWLOCK_ONE_READER))) {
-        ilk__rwlock_read_unlock_slow(lock);
+        ilk__rwlock_unlock_slow(lock, ILK__READ);
     }
 }
 
-/* Nobody inside, nobody waiting or watching: regime and tally may be anything. */
+/* Nobody inside, nobody waiting or watching: mode and read samples may be anything. */
 static inline bool ilk__rwlock_is_idle(uint32_t word) ILK_NONBLOCKING {
-    return (word & ~(ILK__RWLOCK_REGIME | ILK__RWLOCK_TALLY)) == 0;
+    return (word & ~(ILK__RWLOCK_MODE | ILK__RWLOCK_READ_SAMPLES)) == 0;
 }
 
 ILK_ALWAYS_INLINE void ilk_rwlock_read_lock(ilk_rwlock *lock) {
     ilk__read_section section;
     /* No hint here, on top of those within: it made clang's hot-cold splitting take the whole for cold. */
     if (!ilk__rwlock_try_read_fast(lock, &section)) {
-        ilk__rwlock_read_lock_slow(lock);
+        ilk__rwlock_lock_slow(lock, ILK__READ);
     }
     ilk__held_more(lock);
 }
 
 static inline bool ilk_rwlock_try_read_lock(ilk_rwlock *lock) ILK_NONBLOCKING {
     ilk__read_section section;
-    if (!ilk__rwlock_try_read_fast(lock, &section) && !ilk__rwlock_try_read_lock_slow(lock)) {
+    if (!ilk__rwlock_try_read_fast(lock, &section) && !ilk__rwlock_try_lock_slow(lock, ILK__READ)) {
         return false;
     }
     ilk__held_more(lock);
@@ -259,7 +256,7 @@ ILK_ALWAYS_INLINE void ilk_rwlock_read_unlock(ilk_rwlock *lock) {
     ilk__held_less(lock, ILK__RWLOCK_READERS, "ilk_rwlock_read_unlock");
     struct ilk__slot_block *block = ilk__my_slots();
     size_t number = ilk__rwlock_slot_number(lock);
-    uint64_t empty = ilk__slot_look(block, number) - ilk__slot_note(lock);
+    uint64_t empty = ilk__slot_load(block, number) - ilk__slot_announcement(lock);
     if (ILK_LIKELY(ilk__slot_is_free(empty))) {
         ilk__slot_free(block, number, empty);
     } else {
@@ -268,10 +265,10 @@ ILK_ALWAYS_INLINE void ilk_rwlock_read_unlock(ilk_rwlock *lock) {
 }
 
 static inline void ilk_rwlock_write_lock(ilk_rwlock *lock) {
-    uint32_t word = ilk__rwlock_look(lock);
+    uint32_t word = ilk__rwlock_probe(lock);
     uint32_t held = word | ILK__RWLOCK_WRITER;
     if (ILK_UNLIKELY(!ilk__rwlock_is_idle(word)) || ILK_UNLIKELY(!ilk__rwlock_enter(lock, word, held))) {
-        ilk__rwlock_write_lock_slow(lock);
+        ilk__rwlock_lock_slow(lock, ILK__WRITE);
     } else if ((word & ILK__RWLOCK_SLOTS) != 0) {
         ilk__rwlock_drain(lock, held);
     }
@@ -279,13 +276,13 @@ static inline void ilk_rwlock_write_lock(ilk_rwlock *lock) {
 }
 
 static inline bool ilk_rwlock_try_write_lock(ilk_rwlock *lock) ILK_NONBLOCKING {
-    uint32_t word = ilk__rwlock_look(lock);
+    uint32_t word = ilk__rwlock_probe(lock);
     if (ILK_LIKELY(ilk__rwlock_is_idle(word) && (word & ILK__RWLOCK_SLOTS) == 0) &&
         ILK_LIKELY(ilk__rwlock_enter(lock, word, word | ILK__RWLOCK_WRITER))) {
         ilk__held_more(lock);
         return true;
     }
-    if (!ilk__rwlock_try_write_lock_slow(lock)) {
+    if (!ilk__rwlock_try_lock_slow(lock, ILK__WRITE)) {
         return false;
     }
     ilk__held_more(lock);
@@ -294,16 +291,16 @@ static inline bool ilk_rwlock_try_write_lock(ilk_rwlock *lock) ILK_NONBLOCKING {
 
 static inline void ilk_rwlock_write_unlock(ilk_rwlock *lock) {
     ilk__held_less(lock, ILK__RWLOCK_WRITER, "ilk_rwlock_write_unlock");
-    uint32_t word = ilk__rwlock_look(lock);
-    bool plain = (word & ~(ILK__RWLOCK_REGIME | ILK__RWLOCK_TALLY)) == ILK__RWLOCK_WRITER;
+    uint32_t word = ilk__rwlock_probe(lock);
+    bool plain = (word & ~(ILK__RWLOCK_MODE | ILK__RWLOCK_READ_SAMPLES)) == ILK__RWLOCK_WRITER;
     if (ILK_UNLIKELY(!plain) || ILK_UNLIKELY(!ilk__rwlock_leave(lock, word, word - ILK__RWLOCK_WRITER))) {
-        ilk__rwlock_write_unlock_slow(lock);
+        ilk__rwlock_unlock_slow(lock, ILK__WRITE);
     }
 }
 
 static inline void ilk_rwlock_downgrade(ilk_rwlock *lock) {
-    uint32_t word = ilk__rwlock_look(lock);
-    bool plain = (word & ~(ILK__RWLOCK_REGIME | ILK__RWLOCK_TALLY)) == ILK__RWLOCK_WRITER;
+    uint32_t word = ilk__rwlock_probe(lock);
+    bool plain = (word & ~(ILK__RWLOCK_MODE | ILK__RWLOCK_READ_SAMPLES)) == ILK__RWLOCK_WRITER;
     uint32_t left = word - ILK__RWLOCK_WRITER + ILK__RWLOCK_ONE_READER;
     if (ILK_UNLIKELY(!plain) || ILK_UNLIKELY(!ilk__rwlock_leave(lock, word, left))) {
         ilk__rwlock_downgrade_slow(lock);
@@ -311,31 +308,32 @@ static inline void ilk_rwlock_downgrade(ilk_rwlock *lock) {
 }
 
 static inline void ilk_rwlock_upgradable_lock(ilk_rwlock *lock) {
-    uint32_t word = ilk__rwlock_look(lock);
+    uint32_t word = ilk__rwlock_probe(lock);
     if (ILK_UNLIKELY(!ilk__rwlock_is_idle(word)) ||
         ILK_UNLIKELY(!ilk__rwlock_enter(lock, word, word | ILK__RWLOCK_UPGRADABLE))) {
-        ilk__rwlock_upgradable_lock_slow(lock);
+        ilk__rwlock_lock_slow(lock, ILK__UPGRADABLE);
     }
     ilk__held_more(lock);
 }
 
 static inline void ilk_rwlock_upgradable_unlock(ilk_rwlock *lock) {
     ilk__held_less(lock, ILK__RWLOCK_UPGRADABLE, "ilk_rwlock_upgradable_unlock");
-    uint32_t word = ilk__rwlock_look(lock);
+    uint32_t word = ilk__rwlock_probe(lock);
     bool plain = (word & (ILK__RWLOCK_HAS_WAITERS | ILK__RWLOCK_OBSERVED)) == 0 &&
                  (word & ILK__RWLOCK_UPGRADABLE) != 0;
     if (ILK_UNLIKELY(!plain) ||
         ILK_UNLIKELY(!ilk__rwlock_leave(lock, word, word & ~ILK__RWLOCK_UPGRADABLE))) {
-        ilk__rwlock_upgradable_unlock_slow(lock);
+        ilk__rwlock_unlock_slow(lock, ILK__UPGRADABLE);
     }
 }
 
 static inline void ilk_rwlock_upgrade(ilk_rwlock *lock) {
-    uint32_t word = ilk__rwlock_look(lock);
+    uint32_t word = ilk__rwlock_probe(lock);
     uint32_t held = word - ILK__RWLOCK_UPGRADABLE + ILK__RWLOCK_WRITER;
-    bool plain = (word & ~ILK__RWLOCK_TALLY) == ILK__RWLOCK_UPGRADABLE; /* with slots there is more to do */
+    bool plain =
+        (word & ~ILK__RWLOCK_READ_SAMPLES) == ILK__RWLOCK_UPGRADABLE; /* with slots there is more to do */
     if (ILK_UNLIKELY(!plain) || ILK_UNLIKELY(!ilk__rwlock_enter(lock, word, held))) {
-        ilk__rwlock_upgrade_slow(lock);
+        ilk__rwlock_lock_slow(lock, ILK__UPGRADE);
     }
 }
 

@@ -6,7 +6,7 @@
  *
  * The word, from the low end:
  *   bit 0   QUEUE_LOCKED     some thread is changing the queue. Set and cleared by slow paths.
- *   bit 1   QUEUE_CONTENDED  someone sleeps for bit 0. Only a hint to wake; see park/queue_lock.h.
+ *   bit 1   QUEUE_CONTENDED  someone sleeps for bit 0. Only a hint to wake; see wait/queue_lock.h.
  *   bit 2   HAS_WAITERS      the queue is not empty. Changes under bit 0. Permits beside it belong to the
  *                            line: the thread that has bit 0 hands them over.
  *   bit 3   OBSERVED         every call takes the slow path, where diagnosis lives.

@@ -2,7 +2,7 @@
  *
  * Reader slots: where a thread notes which reader–writer lock it reads, in memory of its own, so that
  * readers of one lock do not share a cache line. One table for the whole process, one block a thread;
- * rwlock/slots.c keeps the table. A lock's slot has the same number in every block, so that a writer
+ * rwlock/reader_slots.c keeps the table. A lock's slot has the same number in every block, so that a writer
  * looks at one slot a thread.
  *
  * A slot, from the low end:
@@ -34,15 +34,15 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__SLOT_USES UINT64_C(0x7FF)
 #define ILK__SLOT_FULL UINT64_C(0x400)
 
-/* In a block's drain: the wishes, and above them how often they were granted, so that whoever was about to
- * sleep before does not take another's wish for his own. */
-#define ILK__DRAIN_WANTED UINT32_C(1) /* a writer sleeps until a slot is freed */
+/* In a block's drain: the requests, and above them how often they were granted, so that whoever was about to
+ * sleep before does not take another's wake request for his own. */
+#define ILK__DRAIN_WAKE UINT32_C(1) /* a writer sleeps until a slot is freed */
 #define ILK__DRAIN_FENCED                                                                                    \
-    UINT32_C(2) /* without membarrier: the owner needs a fence before it looks for wishes */
-#define ILK__DRAIN_WISHES (ILK__DRAIN_WANTED | ILK__DRAIN_FENCED)
-#define ILK__DRAIN_ONE_GRANTED UINT32_C(4)
+    UINT32_C(2) /* without membarrier: the owner needs a fence before it looks for requests */
+#define ILK__DRAIN_REQUESTS (ILK__DRAIN_WAKE | ILK__DRAIN_FENCED)
+#define ILK__DRAIN_ONE_ACKNOWLEDGED UINT32_C(4)
 
-/* What a thread remembers of a lock it writes, to choose the lock's regime by. */
+/* What a thread remembers of a lock it writes, to choose the lock's mode by. */
 struct ilk__slot_sample {
     uint32_t tag;    /* the lock, cut short: a collision spoils a guess, nothing else */
     uint16_t writes; /* the lock's count of writes then */
@@ -56,7 +56,7 @@ struct ilk__slot_block {
     /* The reader's line: written at every lock and unlock, read by writers. */
     ILK_ATOMIC(uint64_t) slots[ILK__SLOT_COUNT];
     /* The meeting line. */
-    ILK_ATOMIC(uint32_t) drain;                  /* writers' wishes; where they sleep */
+    ILK_ATOMIC(uint32_t) drain;                  /* writers' requests; where they sleep */
     ILK_ATOMIC(uint32_t) taken;                  /* 1: a thread owns the block */
     ILK_ATOMIC(uint32_t) wraps[ILK__SLOT_COUNT]; /* of the slots' counts of uses; hints to others */
     ILK_ATOMIC(uint32_t) owner_fences;           /* 1: FENCED is up and the owner, if any, has seen it */

@@ -14,13 +14,11 @@
 
 #include <interlock/inline/atomic.h>
 #include <interlock/inline/fence.h>
+#include <interlock/inline/ring.h>
 #include <interlock/spsc.h>
 #include <string.h>
 
 ILK_BEGIN_DECLARATIONS
-
-/* Two cache lines: x86 prefetches lines in pairs, and Apple's arm64 has lines of 128 bytes. */
-#define ILK__RING_SEPARATION 128
 
 /* flags. Read by both sides after every publication, written when someone sleeps or closes.
  *   CONSUMER_SLEEPS  set by the consumer before it parks; cleared by whoever wakes it, or by itself.
@@ -57,8 +55,8 @@ ILK_BEGIN_DECLARATIONS
     (ILK__SPSC_PRODUCER_SLEEPS | ILK__SPSC_PRODUCER_ARMING | ILK__SPSC_PRODUCER_ARMED |                      \
      ILK__SPSC_PRODUCER_FENCED)
 
-/* While a reservation is open, head_seen is what it would be in a full ring, and push_lull is RESERVED; while
- * elements are shown, tail_seen is what it would be in an empty ring, and pop_lull is SHOWN. So a push or pop
+/* While a reservation is open, head_seen is what it would be in a full ring, and push_back_off is RESERVED; while
+ * elements are shown, tail_seen is what it would be in an empty ring, and pop_back_off is SHOWN. So a push or pop
  * that must not come now finds no room, or no element, goes to pause, and is reported there: the fast path
  * does not ask. What the two fields held is kept beside them. No back-off is as long as either. */
 #define ILK__SPSC_RESERVED UINT32_MAX
@@ -82,11 +80,11 @@ struct ilk_spsc {
     size_t tail_slot;              /* where element number tail goes; without a mask */
     size_t reserved_count;         /* slots open to the producer */
     ILK_ATOMIC(uint32_t) reserved; /* 1 while a reservation is open */
-    uint32_t pushes_in_vain;       /* see ring/patience.h */
-    uint32_t push_lull;            /* pauses before looking for room again; see ilk__spsc_next_lull */
-    uint32_t push_lull_kept;       /* the two fields above, while a reservation is open */
+    uint32_t push_failed_spins;    /* see wait/spin.h */
+    uint32_t push_back_off;        /* pauses before looking for room again; see ilk__spsc_next_back_off */
+    uint32_t push_back_off_kept;   /* the two fields above, while a reservation is open */
     uint64_t head_seen_kept;
-    uint64_t push_epoch; /* when CONSUMER_FENCED was last up for being cleared; see FENCED_STEPS */
+    uint64_t push_epoch; /* when CONSUMER_FENCED was last up for being cleared; see ring/fenced.h */
     unsigned char separate_consumer[ILK__RING_SEPARATION - 4 * sizeof(uint64_t) - 2 * sizeof(size_t) -
                                     4 * sizeof(uint32_t)];
 
@@ -96,10 +94,10 @@ struct ilk_spsc {
     size_t head_slot;          /* where element number head is; without a mask */
     uint64_t shown;            /* head when all that peek has shown is released */
     uint64_t shown_from;       /* head as peek or release left it: another one means that pops came between */
-    uint32_t pops_in_vain;     /* see ring/patience.h */
-    uint32_t pop_lull;         /* pauses before looking for elements again */
+    uint32_t pop_failed_spins; /* see wait/spin.h */
+    uint32_t pop_back_off;     /* pauses before looking for elements again */
     uint32_t sealed;           /* 1: this side sealed the ring; tail means nothing any more */
-    uint32_t pop_lull_kept;    /* pop_lull and tail_seen, while elements are shown */
+    uint32_t pop_back_off_kept; /* pop_back_off and tail_seen, while elements are shown */
     uint64_t tail_seen_kept;
     uint64_t pop_epoch; /* as push_epoch, for PRODUCER_FENCED */
     unsigned char
@@ -119,9 +117,9 @@ ILK_COLD ilk_status ilk__spsc_push_slow(ilk_spsc *ring, const void *element, siz
 ILK_COLD ilk_status ilk__spsc_pop_slow(ilk_spsc *ring, void *element, size_t element_size,
                                        uint64_t deadline_ns);
 /* Adaptive back-off; see ilk__spsc_pause. Reports the misuse that RESERVED and SHOWN stand for. */
-ILK_COLD void ilk__spsc_pause_slow(const ilk_spsc *ring, uint32_t lull, const char *call) ILK_NONBLOCKING;
-ILK_COLD uint32_t ilk__spsc_next_lull_slow(const ilk_spsc *ring, uint32_t lull, size_t found, size_t wanted)
-    ILK_NONBLOCKING;
+ILK_COLD void ilk__spsc_pause_slow(const ilk_spsc *ring, uint32_t back_off, const char *call) ILK_NONBLOCKING;
+ILK_COLD uint32_t ilk__spsc_next_back_off_slow(const ilk_spsc *ring, uint32_t back_off, size_t found,
+                                               size_t wanted) ILK_NONBLOCKING;
 /* Looks for elements on a closed ring, and seals it if there are none: true if there are. Reports a pop while
  * elements are shown. */
 ILK_COLD bool ilk__spsc_find_last_slow(ilk_spsc *ring, const char *call) ILK_NONBLOCKING;
@@ -160,16 +158,17 @@ static inline uint32_t ilk__spsc_flags(const ilk_spsc *ring) ILK_NONBLOCKING {
  * side that has used up what it knew of pauses before it looks again, as long as longer pauses find more: the
  * other side is at work right now, and gets ahead undisturbed. A look that finds no more than one element for
  * each pause ends it: who waits for single elements never pauses. */
-static inline void ilk__spsc_pause(const ilk_spsc *ring, uint32_t lull, const char *call) ILK_NONBLOCKING {
-    if (ILK_UNLIKELY(lull > 0)) {
-        ilk__spsc_pause_slow(ring, lull, call);
+static inline void ilk__spsc_pause(const ilk_spsc *ring, uint32_t back_off, const char *call)
+    ILK_NONBLOCKING {
+    if (ILK_UNLIKELY(back_off > 0)) {
+        ilk__spsc_pause_slow(ring, back_off, call);
     }
 }
 
-/* The lull after a look that found so many elements, or so much room, where there was none. */
-static inline uint32_t ilk__spsc_next_lull(const ilk_spsc *ring, uint32_t lull, size_t found, size_t wanted)
-    ILK_NONBLOCKING {
-    return found <= lull + 1 ? 0 : ilk__spsc_next_lull_slow(ring, lull, found, wanted);
+/* The back-off after a look that found so many elements, or so much room, where there was none. */
+static inline uint32_t ilk__spsc_next_back_off(const ilk_spsc *ring, uint32_t back_off, size_t found,
+                                               size_t wanted) ILK_NONBLOCKING {
+    return found <= back_off + 1 ? 0 : ilk__spsc_next_back_off_slow(ring, back_off, found, wanted);
 }
 
 /* Free slots as the producer knows them, looked up anew if fewer than `wanted`. `call` is the public call,
@@ -180,7 +179,7 @@ ILK_ALWAYS_INLINE size_t ilk__spsc_room(ilk_spsc *ring, uint64_t tail, size_t wa
     if (ILK_SELDOM(room < wanted)) {
         const bool none = room == 0;
         if (none) {
-            ilk__spsc_pause(ring, ring->push_lull, call);
+            ilk__spsc_pause(ring, ring->push_back_off, call);
         }
         /* SP2 acquire, pairs with SP6 (release, popped).
          * Carries: the consumer has finished reading the slots it gave back.
@@ -188,7 +187,7 @@ ILK_ALWAYS_INLINE size_t ilk__spsc_room(ilk_spsc *ring, uint64_t tail, size_t wa
         ring->head_seen = ilk_atomic_load(&ring->head, memory_order_acquire);
         room = ring->capacity - (size_t)(tail - ring->head_seen);
         if (none) {
-            ring->push_lull = ilk__spsc_next_lull(ring, ring->push_lull, room, wanted);
+            ring->push_back_off = ilk__spsc_next_back_off(ring, ring->push_back_off, room, wanted);
         }
     }
     return room;
@@ -205,7 +204,7 @@ ILK_ALWAYS_INLINE size_t ilk__spsc_ready(ilk_spsc *ring, uint64_t head, size_t w
             }
         } else {
             if (ready == 0) {
-                ilk__spsc_pause(ring, ring->pop_lull, call);
+                ilk__spsc_pause(ring, ring->pop_back_off, call);
             }
             /* SP3 acquire, pairs with SP5 (release, pushed).
              * Carries: the elements in the slots before it.
@@ -215,7 +214,7 @@ ILK_ALWAYS_INLINE size_t ilk__spsc_ready(ilk_spsc *ring, uint64_t head, size_t w
         const bool none = ready == 0;
         ready = (size_t)(ring->tail_seen - head);
         if (none) {
-            ring->pop_lull = ilk__spsc_next_lull(ring, ring->pop_lull, ready, wanted);
+            ring->pop_back_off = ilk__spsc_next_back_off(ring, ring->pop_back_off, ready, wanted);
         }
     }
     return ready;

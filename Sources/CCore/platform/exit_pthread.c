@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Thread exit through the destructor of one pthread key, made before main, and before the constructors of the
+ * program if they are linked together: the first 32 keys of a process cost nothing, and for one that comes
+ * later glibc allocates 512 bytes in each thread that uses it, with calloc. So a copy of the library that is
+ * opened late, in a process with many keys, allocates where a thread first gets its reader slots.
+ */
+#include "platform/exit.h"
+
+#include <interlock/inline/atomic.h>
+#include <pthread.h>
+#include <stddef.h>
+
+typedef void hook_function(void *context);
+
+static pthread_key_t key;
+static bool key_exists;
+static ILK_ATOMIC(hook_function *) hook;
+
+/* pthread has set the key's value back before the call, so that a hook may register anew. */
+static void run(void *context) {
+    /* TE1 relaxed: written by this thread, when it registered, if not by others before: always the same. */
+    ilk_atomic_load(&hook, memory_order_relaxed)(context);
+}
+
+__attribute__((constructor(101))) static void make_key(void) {
+    key_exists = pthread_key_create(&key, run) == 0;
+}
+
+bool ilk__at_thread_exit(void (*function)(void *context), void *context) {
+    ilk_atomic_store(&hook, function, memory_order_relaxed); /* TE1 */
+    return key_exists && pthread_setspecific(key, context) == 0;
+}

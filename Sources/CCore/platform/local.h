@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The one door to thread-local state: one block a thread, zeroed when the thread starts. The explorer
+ * links a model that gives every fiber its own.
+ */
+#ifndef INTERLOCK_PLATFORM_LOCAL_H
+#define INTERLOCK_PLATFORM_LOCAL_H
+
+#include <interlock/inline/attributes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ILK__THREAD_CLAIMS = 8 };
+
+/* Held locks that are remembered: in checked builds only, for this memory is short (local_native.c). */
+#ifdef ILK_CHECKED
+enum { ILK__THREAD_HELD = 16 };
+#else
+enum { ILK__THREAD_HELD = 0 };
+#endif
+
+/* Slots of a many-to-many ring that this thread has open for writing or reading in place. */
+struct ilk__thread_claim {
+    const void *ring; /* NULL: this entry is free */
+    uint64_t position;
+    uint64_t count : 63;
+    uint64_t for_reading : 1;
+};
+
+struct ilk__hook_call; /* see ring/hook.h */
+
+struct ilk__thread_state {
+    struct ilk__thread_claim claims[ILK__THREAD_CLAIMS];
+    const struct ilk__hook_call *hook_calls; /* of rings, that this thread is in; innermost first */
+    const void *held[ILK__THREAD_HELD + 1];  /* the last is never used: an array cannot have none */
+    uint8_t held_count;
+    bool has_ended;              /* its reader slots are given back for good */
+    uint16_t has_names_for_fork; /* forks that it is inside of, each with the mutex of the names */
+    uint32_t id_before_fork;     /* what it was called as its last fork began */
+    uint32_t held_unlisted;      /* locks held beyond those listed */
+};
+
+struct ilk__thread_state *ilk__thread_state(void) ILK_NONBLOCKING;
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Thread-local state in the thread's own block of the executable or library (initial-exec: an offset
+ * from the thread pointer, no call).
+ *
+ * A library that is opened with dlopen gets such memory from a reserve of the C library, and cannot be opened
+ * when that is used up: glibc has about 1,600 bytes for all. Each copy of this library takes MOST, the few words
+ * beside it included, so some half a dozen plugins can have a copy each; more of them link the shared library,
+ * which is one, or the program is run with more (GLIBC_TUNABLES=glibc.rtld.optional_static_tls=4096).
+ */
+#include "platform/local.h"
+
+enum { MOST = 248, BESIDE = 24 };
+_Static_assert(ILK__THREAD_HELD > 0 || sizeof(struct ilk__thread_state) + BESIDE <= MOST,
+               "what is said above holds");
+
+static __thread struct ilk__thread_state state __attribute__((tls_model("initial-exec")));
+
+/* Initial-exec: no allocation on first use, which is what the analysis fears of thread-locals. */
+ILK_TRUSTED_NONBLOCKING_BEGIN
+struct ilk__thread_state *ilk__thread_state(void) ILK_NONBLOCKING {
+    return &state;
+}
+ILK_TRUSTED_NONBLOCKING_END

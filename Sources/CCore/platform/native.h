@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The one door to pthread mutexes and condition variables, for the park layer's fallback and for
+ * cold tables. The explorer puts a file of the same name with a modelled mutex and condition in
+ * front of this one. Locking cannot fail here: an error from pthread is a broken program, and is
+ * reported as such.
+ *
+ * A condition has one waiter at a time, always: glibc before 2.41 can lose a wake-up when several
+ * threads wait on one condition (bug 25847), so nothing here may depend on that working.
+ */
+#ifndef INTERLOCK_PLATFORM_NATIVE_H
+#define INTERLOCK_PLATFORM_NATIVE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef pthread_mutex_t ilk__native_mutex;
+typedef pthread_cond_t ilk__native_condition;
+
+#define ILK__NATIVE_MUTEX_INIT PTHREAD_MUTEX_INITIALIZER
+
+void ilk__native_mutex_lock(ilk__native_mutex *mutex);
+void ilk__native_mutex_unlock(ilk__native_mutex *mutex);
+
+void ilk__native_condition_init(ilk__native_condition *condition);
+void ilk__native_condition_destroy(ilk__native_condition *condition);
+/* Waits with `mutex` held, until a CLOCK_MONOTONIC deadline or for ever; true unless the deadline
+ * passed. May wake spuriously. Not a cancellation point. */
+bool ilk__native_condition_wait(ilk__native_condition *condition, ilk__native_mutex *mutex,
+                                uint64_t deadline_ns);
+void ilk__native_condition_signal(ilk__native_condition *condition);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * mmap(2) behind the port of pages.h.
+ */
+#include "platform/pages.h"
+
+#include <sys/mman.h>
+
+void *ilk__pages_allocate(size_t size) {
+    void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+void ilk__pages_give_back(void *pages, size_t size) {
+    (void)munmap(pages, size); /* fails only for what was never mapped */
+}

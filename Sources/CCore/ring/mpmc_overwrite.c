@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Overwriting, when full: the slot at tail is the slot at head, and full.
+ *     1. move tail past it (from here on our push has happened, also for a close that comes now)
+ *     2. move head past it: ours to evict; take the old element out, put the new one in, publish
+ *        or find head moved: a consumer took the old one; wait until it has given the slot back.
+ *   Between 1 and 2 the ring counts one too many, and a second overwriter waits for 2.
+ *   The other order would open a hole: with head moved first, a close that comes between lets a
+ *   consumer find the ring drained, before a push that will still succeed.
+ */
+#include "ring/mpmc.h"
+
+#include "diagnostics/misuse.h"
+#include <interlock/deadline.h>
+#include <interlock/park.h>
+#include <string.h>
+
+/* Looks at a slot that someone is in the middle of, before giving the core away. */
+enum { PROBES_OF_A_SLOT = 128 };
+
+/* Gives a thread that is in the middle of a slot time to finish: it needs nanoseconds, or if it was
+ * preempted, a core. Sleeping, not yielding: a real-time caller would otherwise keep it off the core. */
+static void give_time_to_finish(unsigned *probe) {
+    if (*probe < PROBES_OF_A_SLOT) {
+        *probe += 1;
+        ilk_cpu_relax();
+        return;
+    }
+    ILK_ATOMIC(uint32_t) nobody_wakes;
+    ilk_atomic_store(&nobody_wakes, 0, memory_order_relaxed); /* MP7 */
+    const uint64_t microseconds = 20;
+    (void)ilk_park_wait(&nobody_wakes, 0, ilk_deadline_in_ns(microseconds * 1000));
+}
+
+/* Moves tail past the slot at head, which is full, and with it the ring: true with the position ours. */
+static bool claim_oldest(ilk_mpmc *ring, uint64_t *position) {
+    uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed); /* MP2 */
+    uint64_t head = ilk_atomic_load(&ring->head, memory_order_relaxed); /* MP2 */
+    if (tail != head + ring->lap_step || ilk__mpmc_stamp(ring, head) != (head | ILK__MPMC_FULL)) {
+        return false;
+    }
+    *position = tail;
+    return ilk_atomic_compare_exchange(&ring->tail, &tail, ilk__mpmc_next(ring, tail), memory_order_relaxed,
+                                       memory_order_relaxed); /* MP2 */
+}
+
+/* The element in `slot` to `evicted`, and `element` into the slot. The two may be the same memory, so that
+ * they go by pieces. */
+static void exchange(unsigned char *slot, const unsigned char *element, unsigned char *evicted, size_t size) {
+    ilk_plain_read(slot, size);
+    ilk_plain_write(slot, size);
+    if (element != evicted) {
+        memcpy(evicted, slot, size);
+        memcpy(slot, element, size);
+        return;
+    }
+    unsigned char old[64];
+    for (size_t at = 0; at < size; at += sizeof old) {
+        const size_t piece = size - at < sizeof old ? size - at : sizeof old;
+        memcpy(old, slot + at, piece);
+        memcpy(slot + at, evicted + at, piece);
+        memcpy(evicted + at, old, piece);
+    }
+}
+
+/* Memory that overlaps and is not the same cannot hold both elements. */
+static void refuse_overlap(const ilk_mpmc *ring, const void *element, const void *evicted, size_t size) {
+    const uintptr_t from = (uintptr_t)element, to = (uintptr_t)evicted;
+    if (ILK_UNLIKELY(from != to && (from < to ? to - from : from - to) < size)) {
+        ilk__misuse("ilk_mpmc_push_overwriting", ring, "element and evicted overlap by a part");
+    }
+}
+
+bool ilk_mpmc_push_overwriting(ilk_mpmc *ring, const void *element, size_t element_size, void *evicted) {
+    mpmc_check_size("ilk_mpmc_push_overwriting", ring, element_size);
+    refuse_overlap(ring, element, evicted, element_size);
+    uint64_t position;
+    for (unsigned probe = 0; !claim_oldest(ring, &position);) {
+        if (ilk_mpmc_try_push(ring, element, element_size)) {
+            return false;
+        }
+        if (ilk_mpmc_is_closed(ring)) {
+            if (evicted != element) {
+                memcpy(evicted, element, element_size);
+            }
+            return true;
+        }
+        ilk__mpmc_refuse_own_slot("ilk_mpmc_push_overwriting", ring, true);
+        give_time_to_finish(&probe);
+    }
+    uint64_t oldest = position - ring->lap_step;
+    unsigned char *slot = ilk__mpmc_element(ring, position, element_size);
+    bool evicts = ilk_atomic_compare_exchange(&ring->head, &oldest, ilk__mpmc_next(ring, oldest),
+                                              memory_order_relaxed, memory_order_relaxed); /* MP2 */
+    if (evicts) {
+        /* MP1 in claim_oldest, in this thread, read the number of the element that is still here. */
+        exchange(slot, element, evicted, element_size);
+    } else {
+        for (unsigned probe = 0; ilk__mpmc_stamp(ring, position) != position;) {
+            give_time_to_finish(&probe);
+        }
+        ilk_plain_write(slot, element_size);
+        memcpy(slot, element, element_size);
+    }
+    ilk__mpmc_publish(ring, position);
+    ilk__mpmc_pushed(ring);
+    return evicts;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of ilk_spsc share: spsc.c moves elements, spsc_wait.c wakes, waits and closes. The layout and the
+ * meaning of every flag are in <interlock/inline/spsc.h>.
+ */
+#ifndef INTERLOCK_RING_SPSC_H
+#define INTERLOCK_RING_SPSC_H
+
+#include <interlock/spsc.h>
+
+/* A side's own counter, which no other thread writes. */
+static inline uint64_t own_tail(const ilk_spsc *ring) ILK_NONBLOCKING {
+    return ilk_atomic_load(&ring->tail, memory_order_relaxed); /* SP4 */
+}
+
+static inline uint64_t own_head(const ilk_spsc *ring) ILK_NONBLOCKING {
+    return ilk_atomic_load(&ring->head, memory_order_relaxed); /* SP7 */
+}
+
+static inline bool is_reserved(const ilk_spsc *ring) ILK_NONBLOCKING {
+    return ring->reserved_count > 0;
+}
+
+static inline bool is_shown(const ilk_spsc *ring) ILK_NONBLOCKING {
+    return ring->pop_back_off == ILK__SPSC_SHOWN;
+}
+
+/* Reports a pop between peek and release. */
+void ilk__spsc_report_pop_while_shown(const ilk_spsc *ring, const char *call) ILK_NONBLOCKING;
+
+/* After the producer has published, or ended a reservation: wakes or notifies a consumer that waits. */
+void ilk__spsc_wake_consumer(ilk_spsc *ring) ILK_NONBLOCKING;
+
+#endif

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The waking, waiting and closing of ilk_spsc, and its hook. The layout and the meaning of every flag are in
+ * <interlock/inline/spsc.h>.
+ *
+ * Sleeping. The sleeper pays, not the other side:
+ *     sleeper                                other side
+ *       raise SLEEPS and FENCED                publish its counter (release store)
+ *       heavy fence                            light fence (nothing at run time with membarrier)
+ *         or, where FENCED was up: fence       look at the flags; none up: done
+ *       look at the counter once more          fence, look at them again; SLEEPS: take it down, wake
+ *       park while the flags are as raised
+ *   Must not happen: the sleeper misses the counter and the other side misses SLEEPS. The fences
+ *   forbid it; raising and parking are one word, so a wake between them makes the park return. A heavy fence
+ *   interrupts the other side wherever it runs, which a side that sleeps often cannot afford: so it leaves
+ *   FENCED behind, which sends the other side through a fence of its own for as long as sleeping goes on.
+ *
+ * Closing. Any thread may close while a push is halfway, and both may be told the truth only once:
+ *     close                                  a push that passed its first look at CLOSED
+ *       raise CLOSED                           write the slot, publish tail
+ *       heavy fence                            light fence
+ *       raise DRAINABLE, wake                  look at the flags: CLOSED up?
+ *   After DRAINABLE is seen, every push that did not see CLOSED after publishing is visible. One push
+ *   at most (there is one producer) can have published late and seen it. The consumer that finds the
+ *   ring empty and DRAINABLE raises SEALED; that push raises LAST_PUSH; both by fetch_or on one word:
+ *     LAST_PUSH first   the push counts; the consumer, who sees LAST_PUSH, looks at tail again
+ *     SEALED first      the consumer never looks at tail again. If it had popped the elements before
+ *                       it sealed, the push counts all the same; otherwise the producer takes tail back.
+ *   A reservation needs no such race: reserve announces itself (`reserved`) before its look at CLOSED,
+ *   and a consumer does not seal while one is open.
+ */
+#include "ring/spsc.h"
+
+#include "diagnostics/misuse.h"
+#include "platform/clock.h"
+#include "ring/fenced.h"
+#include "ring/hook.h"
+#include "wait/spin.h"
+#include <interlock/park.h>
+
+/* ---- Waking and settling with close ---- */
+
+/* The flags of a side that waits, and what its hook is told. */
+struct spsc_side {
+    uint32_t sleeps;
+    uint32_t arming;
+    uint32_t armed;
+    uint32_t fenced;
+    ilk_ring_event event;
+};
+static const struct spsc_side spsc_consumer = {ILK__SPSC_CONSUMER_SLEEPS, ILK__SPSC_CONSUMER_ARMING,
+                                               ILK__SPSC_CONSUMER_ARMED, ILK__SPSC_CONSUMER_FENCED,
+                                               ILK_READABLE};
+static const struct spsc_side spsc_producer = {ILK__SPSC_PRODUCER_SLEEPS, ILK__SPSC_PRODUCER_ARMING,
+                                               ILK__SPSC_PRODUCER_ARMED, ILK__SPSC_PRODUCER_FENCED,
+                                               ILK_WRITABLE};
+
+/* Clears the side's FENCED flag, where nobody of it waits, once in FENCED_STEPS elements of the calling side:
+ * `epoch` is the caller's, and tells when that was last. */
+static void spsc_drop_fenced(ilk_spsc *ring, const struct spsc_side *side, uint32_t flags, uint64_t counter,
+                             uint64_t *epoch) ILK_NONBLOCKING {
+    if (fenced_epoch(counter) != *epoch) {
+        *epoch = fenced_epoch(counter);
+        /* SP21 relaxed: who raises a flag afterwards finds FENCED gone and fences heavily. */
+        (void)ilk_atomic_compare_exchange(&ring->flags, &flags, flags & ~side->fenced, memory_order_relaxed,
+                                          memory_order_relaxed);
+    }
+}
+
+/* Takes the side's arm down, and calls the hook if it was up: not for one that is only going up, whose arm
+ * call then answers false. The hook is foreign code that the contract asks to be quick. */
+ILK_TRUSTED_NONBLOCKING_BEGIN
+static void spsc_notify(ilk_spsc *ring, const struct spsc_side *side) ILK_NONBLOCKING {
+    struct ilk__hook_call call;
+    hook_begin(&ring->hook_calls, ring, &call);
+    /* SP8 acq_rel, pairs with SP24 (release, the arm is up) and with SP25 (acquire, taking the hook away).
+     * Acquires the hook installed before; releases that this call is counted.
+     * If weaker: we call by an old pointer, or set_notify does not wait for us. */
+    const uint32_t flags =
+        ilk_atomic_fetch_and(&ring->flags, ~(side->arming | side->armed), memory_order_acq_rel);
+    if ((flags & side->armed) != 0) {
+        ring->notify(ring->notify_context, side->event);
+    }
+    hook_end(&ring->hook_calls, &call);
+}
+ILK_TRUSTED_NONBLOCKING_END
+
+/* Wakes or notifies a side that waits. Behind SP20, or a change of the flags. */
+static void spsc_wake_flagged(ilk_spsc *ring, const struct spsc_side *side, uint32_t flags) ILK_NONBLOCKING {
+    if ((flags & side->sleeps) != 0) {
+        /* SP26 relaxed: only the one who takes the flag down wakes for it; the data travels by SP5 or SP6. */
+        ilk_atomic_fetch_and(&ring->flags, ~side->sleeps, memory_order_relaxed);
+        ilk_park_wake(&ring->flags, ILK_PARK_ALL);
+    }
+    if ((flags & (side->arming | side->armed)) != 0) {
+        spsc_notify(ring, side);
+    }
+}
+
+/* After the calling side has published: wakes or notifies the other one. */
+static void spsc_wake(ilk_spsc *ring, const struct spsc_side *side, uint64_t counter, uint64_t *epoch)
+    ILK_NONBLOCKING {
+    const uint32_t waits = side->sleeps | side->arming | side->armed;
+    if ((ilk__spsc_flags(ring) & (waits | side->fenced)) == 0) {
+        return;
+    }
+    /* SP20 seq_cst, pairs with itself (raising flags where FENCED was up). Forbids: we publish and find no
+     * flag, while the other side raises it and misses what we published. */
+    ilk_atomic_fence(memory_order_seq_cst);
+    const uint32_t flags = ilk__spsc_flags(ring);
+    if ((flags & waits) == 0) {
+        spsc_drop_fenced(ring, side, flags, counter, epoch);
+        return;
+    }
+    spsc_wake_flagged(ring, side, flags);
+}
+
+void ilk__spsc_wake_consumer(ilk_spsc *ring) ILK_NONBLOCKING {
+    spsc_wake(ring, &spsc_consumer, own_tail(ring), &ring->push_epoch);
+}
+
+size_t ilk__spsc_pushed_slow(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
+    uint32_t flags = ilk__spsc_flags(ring);
+    if ((flags & ILK__SPSC_CLOSED) != 0) {
+        /* SP9 acq_rel, pairs with SP10 (acq_rel, sealing).
+         * Release carries tail to a consumer that comes second; acquire its head to us if we do.
+         * If weaker: the consumer seals over an element, or we take back one that was popped. */
+        flags = ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_LAST_PUSH, memory_order_acq_rel);
+        if ((flags & ILK__SPSC_SEALED) != 0) {
+            uint64_t tail = own_tail(ring);
+            /* SP11 relaxed: SP9 has read SEALED, which the consumer raised after its last head (SP10), and
+             * the slots are never written again. */
+            uint64_t head = ilk_atomic_load(&ring->head, memory_order_relaxed);
+            size_t refused = (size_t)(tail - head);
+            refused = refused < count ? refused : count;
+            ilk__spsc_move(ring, &ring->tail_slot, ring->capacity - refused);
+            /* SP12 relaxed: a sealed consumer never looks; only the count reads it. */
+            ilk_atomic_store(&ring->tail, tail - refused, memory_order_relaxed);
+            count -= refused;
+        }
+    }
+    ilk__spsc_wake_consumer(ring);
+    return count;
+}
+
+void ilk__spsc_popped_slow(ilk_spsc *ring) ILK_NONBLOCKING {
+    spsc_wake(ring, &spsc_producer, own_head(ring), &ring->pop_epoch);
+}
+
+/* Elements the consumer has not popped, as tail says now. */
+static size_t probe_elements(ilk_spsc *ring) ILK_NONBLOCKING {
+    ring->tail_seen = ilk_atomic_load(&ring->tail, memory_order_acquire); /* SP3 */
+    return (size_t)(ring->tail_seen - own_head(ring));
+}
+
+bool ilk__spsc_find_last_slow(ilk_spsc *ring, const char *call) ILK_NONBLOCKING {
+    if (is_shown(ring)) {
+        ilk__spsc_report_pop_while_shown(ring, call);
+    }
+    if (ring->sealed != 0) {
+        return false;
+    }
+    /* SP13 acquire, pairs with SP15 (release, raising DRAINABLE).
+     * Carries: all pushes that did not see CLOSED, and the announcement of every open reservation.
+     * If weaker: we seal over an element that close found in the ring. */
+    (void)ilk_atomic_load(&ring->flags, memory_order_acquire);
+    /* SP14 acquire, pairs with SP16 (release, ending a reservation). Before tail, so that a reservation
+     * that has ended is in the tail we read. */
+    bool reserved = ilk_atomic_load(&ring->reserved, memory_order_acquire) != 0;
+    if (probe_elements(ring) > 0) {
+        return true;
+    }
+    if (reserved) {
+        return false;
+    }
+    /* SP10 acq_rel, pairs with SP9 (acq_rel, the last push). See there. */
+    uint32_t flags = ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_SEALED, memory_order_acq_rel);
+    if ((flags & ILK__SPSC_LAST_PUSH) != 0 && probe_elements(ring) > 0) {
+        return true;
+    }
+    ring->sealed = 1;
+    return false;
+}
+
+void ilk_spsc_close(ilk_spsc *ring) {
+    ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_CLOSED, memory_order_relaxed); /* SP1 */
+    /* Pairs with the light fence of publish and of reserve. Forbids: a push publishes late and misses
+     * CLOSED, while a consumer that saw DRAINABLE misses the push. */
+    ilk__fence_heavy();
+    /* SP15 release, pairs with SP13 (acquire, concluding). See there. */
+    const uint32_t flags = ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_DRAINABLE, memory_order_release);
+    /* A flag that is raised afterwards is raised in a word that says closed. */
+    spsc_wake_flagged(ring, &spsc_consumer, flags);
+    spsc_wake_flagged(ring, &spsc_producer, flags);
+}
+
+bool ilk_spsc_is_closed(const ilk_spsc *ring) ILK_NONBLOCKING {
+    return (ilk_atomic_load(&ring->flags, memory_order_acquire) & ILK__SPSC_DRAINABLE) != 0; /* SP13 */
+}
+
+/* ---- Waiting ---- */
+
+/* Raises a flag for the other side to see: from here on it sees the flag, or has published what we will see.
+ * What the flags were, and are. */
+static uint32_t raise_flag(ilk_spsc *ring, const struct spsc_side *side, uint32_t flag) {
+    /* SP18 relaxed: the fence that follows orders it before the recheck of the counter. */
+    uint32_t before = ilk_atomic_fetch_or(&ring->flags, flag | side->fenced, memory_order_relaxed);
+    if ((before & side->fenced) != 0) {
+        ilk_atomic_fence(memory_order_seq_cst); /* SP20 */
+    } else {
+        ilk__fence_heavy();
+    }
+    return before | flag | side->fenced;
+}
+
+/* Raises SLEEPS, and parks unless `can_go_on` says so after the fence. ILK_TIMEDOUT: time is up. */
+static ilk_status sleep_unless(ilk_spsc *ring, const struct spsc_side *side, bool (*can_go_on)(ilk_spsc *),
+                               uint64_t deadline_ns) {
+    if (deadline_ns != ILK_FOREVER && deadline_ns <= ilk__clock_now_ns()) {
+        return ILK_TIMEDOUT;
+    }
+    uint32_t flags = raise_flag(ring, side, side->sleeps);
+    ilk_status status = ILK_OK;
+    if (!can_go_on(ring)) {
+        status = ilk_park_wait(&ring->flags, flags, deadline_ns);
+    }
+    /* SP22 relaxed: a flag that is found up in vain costs its finder a wake-up, no more. */
+    ilk_atomic_fetch_and(&ring->flags, ~side->sleeps, memory_order_relaxed);
+    return status;
+}
+
+/* What is reserved is room, and what is shown is there. */
+static bool has_room_or_closed(ilk_spsc *ring) {
+    return (ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) != 0 || is_reserved(ring) ||
+           ilk__spsc_room(ring, own_tail(ring), 1, "ilk_spsc_arm_push") > 0;
+}
+
+static bool has_element_or_drained(ilk_spsc *ring) {
+    return is_shown(ring) || ilk__spsc_ready(ring, own_head(ring), 1, "ilk_spsc_arm_pop") > 0 ||
+           ring->sealed != 0;
+}
+
+/* After the wait of a side: its spin failed and it slept, or its spin succeeded. */
+static void record_spin(uint32_t *failed_spins, int probe, int probes) {
+    if (probe > probes) {
+        *failed_spins += 1;
+    } else if (probe > 0) {
+        *failed_spins = ilk__spin_succeeded(*failed_spins);
+    }
+}
+
+ilk_status ilk__spsc_push_slow(ilk_spsc *ring, const void *element, size_t element_size,
+                               uint64_t deadline_ns) {
+    bool late = false;
+    const int probes = ilk__spin_probes(ILK__SPIN_RING, ring->push_failed_spins);
+    int probe = 0; /* probes + 1: it has slept */
+    for (;;) {
+        if (ilk__spsc_push_one(ring, element, element_size, "ilk_spsc_push_until")) {
+            record_spin(&ring->push_failed_spins, probe, probes);
+            return ILK_OK;
+        }
+        if ((ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) != 0) {
+            return ILK_CLOSED;
+        }
+        if (late) {
+            return ILK_TIMEDOUT;
+        }
+        if (probe < probes) {
+            ilk__spin_pause(ILK__SPIN_RING, probe);
+            probe++;
+        } else {
+            late = sleep_unless(ring, &spsc_producer, has_room_or_closed, deadline_ns) == ILK_TIMEDOUT;
+            probe = probes + 1;
+        }
+    }
+}
+
+ilk_status ilk__spsc_pop_slow(ilk_spsc *ring, void *element, size_t element_size, uint64_t deadline_ns) {
+    bool late = false;
+    const int probes = ilk__spin_probes(ILK__SPIN_RING, ring->pop_failed_spins);
+    int probe = 0; /* probes + 1: it has slept */
+    for (;;) {
+        if (ilk__spsc_pop_one(ring, element, element_size, "ilk_spsc_pop_until")) {
+            record_spin(&ring->pop_failed_spins, probe, probes);
+            return ILK_OK;
+        }
+        if (ring->sealed != 0) {
+            return ILK_CLOSED;
+        }
+        if (late) {
+            return ILK_TIMEDOUT;
+        }
+        if (probe < probes) {
+            ilk__spin_pause(ILK__SPIN_RING, probe);
+            probe++;
+        } else {
+            late = sleep_unless(ring, &spsc_consumer, has_element_or_drained, deadline_ns) == ILK_TIMEDOUT;
+            probe = probes + 1;
+        }
+    }
+}
+
+/* ---- The hook ---- */
+
+void ilk_spsc_set_notify(ilk_spsc *ring, ilk_notify function, void *context) {
+    const uint32_t arms = ILK__SPSC_CONSUMER_ARMING | ILK__SPSC_CONSUMER_ARMED | ILK__SPSC_PRODUCER_ARMING |
+                          ILK__SPSC_PRODUCER_ARMED;
+    /* SP25 acquire, pairs with SP8 (acq_rel, taking an arm down): the thread that took one before is counted.
+     * If weaker: a call is under way that we do not wait for. */
+    ilk_atomic_fetch_and(&ring->flags, ~arms, memory_order_acquire);
+    hook_await_calls(&ring->hook_calls, ring);
+    ring->notify = function;
+    ring->notify_context = context;
+}
+
+/* Raises ARMING as a sleeper raises SLEEPS, and probes the ring; if there is nothing, ARMED takes its place
+ * in one step, provided nobody has cleared it since. The last atomic step decides the answer. docs/rings.md
+ * has the states. */
+static bool spsc_arm(ilk_spsc *ring, const struct spsc_side *side, bool (*can_go_on)(ilk_spsc *),
+                     const char *call) {
+    if (ring->notify == NULL) {
+        ilk__misuse(call, ring, "no hook is installed");
+    }
+    uint32_t flags = raise_flag(ring, side, side->arming);
+    if (can_go_on(ring)) {
+        ilk_atomic_fetch_and(&ring->flags, ~side->arming, memory_order_relaxed); /* SP22 */
+        return false;
+    }
+    while ((flags & side->arming) != 0) {
+        /* SP24 release, pairs with SP8 (acq_rel, taking the arm down): carries the hook. See there.
+         * Relaxed where it fails: another bit has changed, or the other side has come, after all. */
+        if (ilk_atomic_compare_exchange(&ring->flags, &flags, (flags & ~side->arming) | side->armed,
+                                        memory_order_release, memory_order_relaxed)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ilk_spsc_arm_pop(ilk_spsc *ring) {
+    return spsc_arm(ring, &spsc_consumer, has_element_or_drained, "ilk_spsc_arm_pop");
+}
+
+bool ilk_spsc_arm_push(ilk_spsc *ring) {
+    return spsc_arm(ring, &spsc_producer, has_room_or_closed, "ilk_spsc_arm_push");
+}

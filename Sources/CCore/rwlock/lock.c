@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The slow paths of ilk_rwlock: entering, waiting, timing out, taking the write side from the readers in slots. The
+ * lock word is drawn in <interlock/inline/rwlock.h>; hand_over.c draws the protocol by which a lock changes hands.
+ */
+#include "diagnostics/misuse.h"
+#include "diagnostics/names.h"
+#include "platform/clock.h"
+#include "rwlock/hand_over.h"
+#include "rwlock/held.h"
+#include "rwlock/mode.h"
+#include "rwlock/queue.h"
+#include "rwlock/reader_slots.h"
+#include "rwlock/report.h"
+#include "rwlock/slot_table_walk.h"
+#include "wait/fence.h"
+#include "wait/queue_lock.h"
+#include "wait/spin.h"
+#include <interlock/inline/read_section.h>
+#include <interlock/rwlock.h>
+#include <stddef.h>
+
+_Static_assert(ILK__RWLOCK_QUEUE_LOCKED == ILK__QUEUE_LOCKED, "the queue lock's bits are fixed");
+_Static_assert(ILK__RWLOCK_QUEUE_CONTENDED == ILK__QUEUE_CONTENDED, "the queue lock's bits are fixed");
+
+/* Probes of a try call for readers that are about to leave again. */
+enum { PROBES_OF_A_TRY = 8 };
+
+static void leave_write(ilk_rwlock *lock, uint32_t change, const char *call) {
+    ilk__rwlock_give_up(lock, ILK__RWLOCK_WRITER, change - ILK__RWLOCK_WRITER, call);
+}
+
+/* What a holder in each mode adds to the word. */
+static uint32_t share_of(enum ilk__rwlock_kind kind) {
+    switch (kind) {
+    case ILK__READ:
+        return ILK__RWLOCK_ONE_READER;
+    case ILK__UPGRADABLE:
+        return ILK__RWLOCK_UPGRADABLE;
+    case ILK__WRITE:
+        return ILK__RWLOCK_WRITER;
+    case ILK__UPGRADE:
+        return ILK__RWLOCK_WRITER - ILK__RWLOCK_UPGRADABLE;
+    }
+    return 0;
+}
+
+/* The word with `kind` inside. A read that found the read samples full, and may not think about it, starts
+ * it anew. */
+static uint32_t with(uint32_t word, enum ilk__rwlock_kind kind) {
+    bool is_full = (word & (ILK__RWLOCK_READ_SAMPLES | ILK__RWLOCK_SLOTS)) == ILK__RWLOCK_READ_SAMPLES;
+    return (kind == ILK__READ && is_full ? word & ~ILK__RWLOCK_READ_SAMPLES : word) + share_of(kind);
+}
+
+/* May `kind` come into a lock in this state without queueing, that is without passing a waiter? */
+static bool admits(uint32_t word, enum ilk__rwlock_kind kind) {
+    const uint32_t holders = ILK__RWLOCK_WRITER | ILK__RWLOCK_UPGRADABLE | ILK__RWLOCK_READERS;
+    switch (kind) {
+    case ILK__READ:
+        return (word & (ILK__RWLOCK_WRITER | ILK__RWLOCK_READERS_HELD)) == 0;
+    case ILK__UPGRADABLE:
+        return (word & (ILK__RWLOCK_WRITER | ILK__RWLOCK_UPGRADABLE | ILK__RWLOCK_HAS_WAITERS)) == 0;
+    case ILK__WRITE:
+        return (word & (holders | ILK__RWLOCK_HAS_WAITERS)) == 0;
+    case ILK__UPGRADE:
+        return (word & ILK__RWLOCK_READERS) == 0;
+    }
+    return false;
+}
+
+/* Comes in if that needs no waiting. Tries again only when the word changed under it. */
+static bool enter_if_admitted(ilk_rwlock *lock, enum ilk__rwlock_kind kind, const char *call) {
+    uint32_t word = ilk__rwlock_probe(lock);
+    while (admits(word, kind)) {
+        if (kind == ILK__READ && (word & ILK__RWLOCK_READERS) == ILK__RWLOCK_READERS) {
+            ilk__rwlock_misuse(call, lock, word, "one reader more than the lock can count");
+        }
+        /* RW5 seq_cst, pairs with RW2, RW4 and RW8 (release), and with RW10. As RW1, from a state with
+         * waiters or diagnosis. */
+        if (ilk_atomic_compare_exchange_weak(&lock->word, &word, with(word, kind), memory_order_seq_cst,
+                                             memory_order_relaxed)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the slot of this lock in the calling thread's block says that it reads under it. */
+static bool is_in_my_slot(const ilk_rwlock *lock) {
+    return ilk__slot_names(ilk__slot_load(ilk__my_slots(), ilk__rwlock_slot_number(lock)), lock);
+}
+
+/* Before a wait without end: it would be one for the calling thread itself. What is held for reading may be
+ * read again as long as nobody waits, so a checked build reports that here, too, and not where it is taken.
+ * An upgrade holds the lock once by rights. */
+static void report_wait_for_self(const ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
+                                 const char *call) {
+    bool reads = kind != ILK__READ && is_in_my_slot(lock);
+    if (deadline_ns == ILK_FOREVER && (reads || (kind != ILK__UPGRADE && ilk__held_by_me(lock)))) {
+        ilk__misuse(call, lock, "the calling thread would wait for itself: it %s the lock already",
+                    reads ? "reads under" : "holds");
+    }
+}
+
+static ilk_status wait_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
+                             const char *call) {
+    for (int probe = 0; probe < ILK__SPIN_RWLOCK.probes; probe++) {
+        if (enter_if_admitted(lock, kind, call)) {
+            return ILK_OK;
+        }
+        ilk__spin_pause(ILK__SPIN_RWLOCK, probe);
+    }
+    report_wait_for_self(lock, kind, deadline_ns, call);
+    struct ilk__rwlock_waiter self = {.waiter = {.kind = (uint8_t)kind}};
+    uint32_t seen;
+    if (ilk__queue_lock_until(&lock->word, deadline_ns, &seen) != ILK_OK) {
+        return ILK_TIMEDOUT;
+    }
+    ilk__rwlock_enqueue(lock, &self);
+    ilk__rwlock_settle(lock, seen, 0, &self.waiter);
+    if (ilk__waiter_sleep(&self.waiter, deadline_ns) == ILK_OK) {
+        return ILK_OK;
+    }
+    ilk__queue_lock(&lock->word, &seen);
+    if (!self.waiter.queued) {
+        /* Late, but let in by a thread that will say so in a moment: taken is taken. */
+        ilk__rwlock_settle(lock, seen, 0, NULL);
+        return ilk__waiter_sleep(&self.waiter, ILK_FOREVER);
+    }
+    ilk__rwlock_dequeue(lock, &self.waiter);
+    ilk__rwlock_settle(lock, seen, 0, NULL); /* the waiters that this one held back */
+    return ILK_TIMEDOUT;
+}
+
+/* ---- Slots and modes ---- */
+
+/* With WRITER up: waits for the readers in slots and thinks about the mode. ILK_TIMEDOUT: WRITER has
+ * been given up again, for `instead`. */
+static ilk_status drain_until(ilk_rwlock *lock, uint32_t word, bool probes, uint32_t instead,
+                              uint64_t deadline_ns, const char *call) {
+    report_wait_for_self(lock, ILK__UPGRADE, deadline_ns, call);
+    uint32_t paid = 0;
+    if ((word & ILK__RWLOCK_FENCE_FREE) != 0) {
+        uint64_t start = ilk__clock_ticks();
+        ilk__fence_heavy();
+        paid = (uint32_t)(ilk__clock_ticks() - start) | 1;
+    }
+    uint64_t start = probes ? ilk__clock_ticks() : 0;
+    if (ilk__slots_wait_empty(lock, deadline_ns) != ILK_OK) {
+        leave_write(lock, instead, call);
+        return ILK_TIMEDOUT;
+    }
+    if (probes) {
+        uint32_t leave = ilk__mode_to_leave(lock, word, paid, (uint32_t)(ilk__clock_ticks() - start));
+        /* RW16 relaxed: only bits that nobody else changes while WRITER is up; RW2 publishes them. */
+        ilk_atomic_fetch_and(&lock->word, ~leave, memory_order_relaxed);
+    }
+    return ILK_OK;
+}
+
+ILK_NOINLINE static void drain(ilk_rwlock *lock, uint32_t word, bool probes) {
+    (void)drain_until(lock, word, probes, 0, ILK_FOREVER, "ilk_rwlock_write_lock");
+}
+
+void ilk__rwlock_drain(ilk_rwlock *lock, uint32_t word) {
+    bool probes = ilk__mode_count_write(lock, word);
+    if (ILK_UNLIKELY(probes) || (word & ILK__RWLOCK_FENCE_FREE) != 0 ||
+        ILK_UNLIKELY(ilk__slots_may_hold(lock))) {
+        drain(lock, word, probes);
+    }
+}
+
+/* The second half of taking the write side, once WRITER is up. ILK_TIMEDOUT: given up for `instead`. */
+static ilk_status finish_write(ilk_rwlock *lock, uint32_t instead, uint64_t deadline_ns, const char *call) {
+    uint32_t word = ilk__rwlock_probe(lock);
+    return (word & ILK__RWLOCK_SLOTS) != 0
+               ? drain_until(lock, word, ilk__mode_count_write(lock, word), instead, deadline_ns, call)
+               : ILK_OK;
+}
+
+/* A system call where the lock is fence-free, or where a writer or reader already sleeps for it. */
+ILK_TRUSTED_NONBLOCKING_BEGIN
+static bool try_write(ilk_rwlock *lock) ILK_NONBLOCKING {
+    if (!enter_if_admitted(lock, ILK__WRITE, "ilk_rwlock_try_write_lock")) {
+        return false;
+    }
+    uint32_t word = ilk__rwlock_probe(lock);
+    if ((word & ILK__RWLOCK_SLOTS) == 0) {
+        return true;
+    }
+    if ((word & ILK__RWLOCK_FENCE_FREE) != 0 && !ilk__fence_everywhere_at_once()) {
+        /* Refused after it was granted: only a call that may wait can lead the lock out of this mode. */
+        leave_write(lock, 0, "ilk_rwlock_try_write_lock");
+        return false;
+    }
+    /* A reader that notes itself at this moment sees WRITER and leaves again at once: look a few times. */
+    for (int probe = 0; probe < PROBES_OF_A_TRY; probe++) {
+        if (!ilk__slots_hold(lock)) {
+            (void)ilk__mode_count_write(lock, word); /* leaves the thinking to those who may be late */
+            return true;
+        }
+        ilk_cpu_relax();
+    }
+    leave_write(lock, 0, "ilk_rwlock_try_write_lock");
+    return false;
+}
+
+ILK_TRUSTED_NONBLOCKING_END
+
+/* ---- The calls ---- */
+
+void ilk_rwlock_init(ilk_rwlock *lock) {
+    /* RW7 relaxed: nobody else uses the lock yet. */
+    ilk_atomic_store(&lock->word, 0, memory_order_relaxed);
+    ilk_atomic_store(&lock->mode_state, 0, memory_order_relaxed); /* RW7 */
+    lock->queue = NULL;
+    ilk__held_forget(lock);
+}
+
+void ilk_rwlock_destroy(ilk_rwlock *lock) {
+    const uint32_t harmless =
+        ILK__RWLOCK_OBSERVED | ILK__QUEUE_BITS | ILK__RWLOCK_MODE | ILK__RWLOCK_READ_SAMPLES;
+    uint32_t word = ilk__rwlock_probe(lock);
+    if ((word & ILK__RWLOCK_FENCE_FREE) != 0) {
+        ilk__fence_heavy();
+    }
+    if ((word & ILK__RWLOCK_SLOTS) != 0 && ilk__slots_hold(lock)) {
+        ilk__misuse("ilk_rwlock_destroy", lock, "destroyed while in use; the lock is held by a reader");
+    }
+    if ((word & ~harmless) != 0) {
+        ilk__rwlock_misuse("ilk_rwlock_destroy", lock, word, "destroyed while in use");
+    }
+    ilk__name_forget(lock);
+}
+
+static void require_share(const ilk_rwlock *lock, uint32_t held, const char *call) {
+    uint32_t word = ilk__rwlock_probe(lock);
+    if ((word & held) == 0) {
+        ilk__rwlock_no_holder(call, lock, word, held);
+    }
+}
+
+/* Off the fast path, which does not come in. */
+static ilk_status read_until(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns,
+                             const char *call) {
+    ilk__mode_decide(lock);
+    if (ilk__rwlock_try_read_fast(lock, section)) {
+        return ILK_OK;
+    }
+    const ilk__read_section counted = {NULL, 0, 0};
+    *section = counted;
+    return wait_until(lock, ILK__READ, deadline_ns, call);
+}
+
+/* Takes the lock in any way, and with WRITER waits for the readers in slots. */
+static ilk_status take_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
+                             const char *call) {
+    ilk__read_section section;
+    switch (kind) {
+    case ILK__READ:
+        return read_until(lock, &section, deadline_ns, call);
+    case ILK__UPGRADABLE:
+        return wait_until(lock, kind, deadline_ns, call);
+    case ILK__UPGRADE:
+        require_share(lock, ILK__RWLOCK_UPGRADABLE, call);
+        break;
+    case ILK__WRITE:
+        break;
+    }
+    if (wait_until(lock, kind, deadline_ns, call) != ILK_OK) {
+        return ILK_TIMEDOUT;
+    }
+    return finish_write(lock, kind == ILK__UPGRADE ? ILK__RWLOCK_UPGRADABLE : 0, deadline_ns, call);
+}
+
+/* As take_until, for a thread that holds the lock afterwards once more than before. */
+static ilk_status lock_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
+                             const char *call) {
+    if (take_until(lock, kind, deadline_ns, call) != ILK_OK) {
+        return ILK_TIMEDOUT;
+    }
+    ilk__held_more(lock);
+    return ILK_OK;
+}
+
+void ilk__rwlock_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
+    static const char *const calls[] = {"ilk_rwlock_read_lock", "ilk_rwlock_write_lock",
+                                        "ilk_rwlock_upgradable_lock", "ilk_rwlock_upgrade"};
+    (void)take_until(lock, kind, ILK_FOREVER, calls[kind]);
+}
+
+ilk_status ilk__read_section_begin_slow(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns) {
+    if (read_until(lock, section, deadline_ns, "ilk_rwlock_read_lock") != ILK_OK) {
+        return ILK_TIMEDOUT;
+    }
+    ilk__held_more(lock);
+    return ILK_OK;
+}
+
+bool ilk__rwlock_try_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK_NONBLOCKING {
+    if (kind == ILK__WRITE) {
+        return try_write(lock);
+    }
+    (void)ilk__slots_reuse(lock);
+    return enter_if_admitted(lock, ILK__READ, "ilk_rwlock_try_read_lock");
+}
+
+ilk_status ilk_rwlock_read_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
+    ilk__read_section section;
+    if (ilk__rwlock_try_read_fast(lock, &section)) {
+        ilk__held_more(lock);
+        return ILK_OK;
+    }
+    return ilk__read_section_begin_slow(lock, &section, deadline_ns);
+}
+
+ilk_status ilk_rwlock_write_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
+    return lock_until(lock, ILK__WRITE, deadline_ns, "ilk_rwlock_write_lock_until");
+}
+
+ilk_status ilk_rwlock_upgradable_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
+    return lock_until(lock, ILK__UPGRADABLE, deadline_ns, "ilk_rwlock_upgradable_lock_until");
+}
+
+ilk_status ilk_rwlock_upgrade_until(ilk_rwlock *lock, uint64_t deadline_ns) {
+    return take_until(lock, ILK__UPGRADE, deadline_ns, "ilk_rwlock_upgrade_until");
+}
+
+void ilk__rwlock_unlock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
+    switch (kind) {
+    case ILK__READ:
+        ilk__rwlock_give_up(lock, ILK__RWLOCK_READERS, 0U - ILK__RWLOCK_ONE_READER, "ilk_rwlock_read_unlock");
+        return;
+    case ILK__UPGRADABLE:
+        ilk__rwlock_give_up(lock, ILK__RWLOCK_UPGRADABLE, 0U - ILK__RWLOCK_UPGRADABLE,
+                            "ilk_rwlock_upgradable_unlock");
+        return;
+    case ILK__WRITE:
+    case ILK__UPGRADE:
+        leave_write(lock, 0, "ilk_rwlock_write_unlock");
+    }
+}
+
+void ilk__rwlock_downgrade_slow(ilk_rwlock *lock) {
+    leave_write(lock, ILK__RWLOCK_ONE_READER, "ilk_rwlock_downgrade");
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The choice of a lock's mode. All figures are clock ticks (the processor's counter) or counts; every
+ * constant says which benchmark chose it.
+ *
+ * Slots are tried rather than foreseen: what they cost a writer shows when it looks at them. A lock whose
+ * trials fail makes them ever more rarely, so that what they cost is a fixed small part of its time.
+ *
+ * lock->mode_state:
+ *   bits 0 to 23    with slots: writes since it took them up, wrapping; without: how many full tallies of
+ *                   reads to let pass before the next trial
+ *   bits 24 to 27   with slots: the doubt in them, which bad looks raise and good ones lower
+ *   bits 28 to 31   how many trials have failed in a row, saturating
+ */
+#include "rwlock/mode.h"
+
+#include "platform/clock.h"
+#include "rwlock/reader_slots.h"
+#include <interlock/inline/fence.h>
+
+#define STATE_COUNT UINT32_C(0x00FFFFFF)
+#define STATE_ONE_PENALTY UINT32_C(0x01000000)
+#define STATE_ONE_FAILURE UINT32_C(0x10000000)
+
+/* Full tallies to sit out after the first failed trial, doubling with each: bench rwlock, 2 threads, 50 %. */
+enum { SAMPLES_TO_SIT_OUT = 32 };
+enum { MOST_FAILURES = 9 };
+/* A bad look outweighs four good ones, and two in a row decide: one may be chance (an interrupt, a reader
+ * that was late), and where readers are in the way a writer still meets none of them often. A trial begins in
+ * doubt, so that its first looks come soon. */
+enum { PENALTY_OF_A_COSTLY_PROBE = 4, PENALTY_TO_LEAVE = 8, INITIAL_PENALTY = 2 };
+/* A drain this short found no other reader's line: bench rwlock, 1 thread. */
+enum { QUIET_DRAIN_TICKS = 160 };
+/* More between two looks of one thread, and the count has begun anew meanwhile, or might have. */
+enum { MOST_WRITES = 1 << 14 };
+/* Where several threads read and there are fewer reads than so many a write, the lines of their slots cost
+ * the writers more than the line of the word costs all: bench rwlock, 2 threads, 50 %. */
+enum { READS_PER_WRITE = 4 };
+/* Ticks that a read in a slot saves over a counted one while others read too: bench rwlock, 2 threads. */
+enum { READ_GAIN_TICKS = 16 };
+/* Ticks that the reader's fence costs: bench rwlock, reads only. */
+enum { FENCE_TICKS = 3 };
+/* A fence-free lock's writes must lie this many membarriers apart. */
+enum { MEMBARRIERS_BETWEEN_WRITES = 16 };
+/* Wraps of a slot's uses between two measurements of the membarrier. */
+enum { WRAPS_PER_MEASUREMENT = 8 };
+/* A membarrier this short found no other thread running: a writer may pay it without being late. */
+enum { CHEAP_MEMBARRIER_TICKS = 4000 };
+/* Reads without a write after which the next writer may be late once. */
+enum { READS_ALONE = 1 << 18 };
+
+/* What a membarrier took lately, in ticks; 0 before the first. */
+static ILK_ATOMIC(uint32_t) membarrier_ticks;
+static ILK_ATOMIC(uint32_t) wraps;
+
+static uint32_t load(ILK_ATOMIC(uint32_t) * figure) {
+    /* RG1 relaxed: guesses; nothing is read on the strength of them. */
+    return ilk_atomic_load(figure, memory_order_relaxed);
+}
+
+static void store(ILK_ATOMIC(uint32_t) * figure, uint32_t value) {
+    ilk_atomic_store(figure, value, memory_order_relaxed); /* RG1 */
+}
+
+static uint32_t failures_of(uint32_t state) {
+    return state / STATE_ONE_FAILURE;
+}
+
+bool ilk__mode_wants_slots(ilk_rwlock *lock) {
+    if ((uint64_t)(uintptr_t)lock >> ILK__SLOT_ADDRESS_BITS != 0) {
+        return false;
+    }
+    uint32_t state = load(&lock->mode_state);
+    if ((state & STATE_COUNT) == 0) {
+        store(&lock->mode_state, (state & ~ILK__MODE_PENALTY) | INITIAL_PENALTY * STATE_ONE_PENALTY);
+        return true;
+    }
+    store(&lock->mode_state, state - 1);
+    return false;
+}
+
+static void take_sample(const ilk_rwlock *lock, struct ilk__slot_sample *sample) {
+    sample->tag = (uint32_t)((uintptr_t)lock >> 3);
+    sample->writes = (uint16_t)ilk_atomic_load(&lock->mode_state, memory_order_relaxed); /* RG1 */
+    sample->mine = (uint16_t)ilk__slots_uses_of(ilk__my_slots(), lock);
+    sample->uses = ilk__slots_uses(lock);
+    sample->ticks = (uint32_t)(ilk__clock_ticks() >> 4);
+}
+
+/* Counts begin anew now and then, so that a later one may be smaller. */
+static uint32_t growth(uint32_t before, uint32_t after) {
+    uint32_t difference = after - before;
+    return difference <= INT32_MAX ? difference : 0;
+}
+
+static void remember_membarrier(uint32_t ticks) {
+    uint32_t before = load(&membarrier_ticks);
+    store(&membarrier_ticks, before == 0 ? ticks : before - before / 4 + ticks / 4);
+}
+
+static bool wants_fence_free(ilk_rwlock *lock, struct ilk__slot_block *block) {
+    if (!ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed)) { /* FN4 */
+        return false;
+    }
+    struct ilk__slot_sample *sample = &block->samples[ilk__rwlock_slot_number(lock)];
+    const struct ilk__slot_sample last = *sample;
+    struct ilk__slot_sample now;
+    take_sample(lock, &now);
+    if (last.tag != now.tag) {
+        *sample = now;
+        return false;
+    }
+    uint32_t writes = (uint16_t)(now.writes - last.writes);
+    uint32_t reads = growth(last.uses, now.uses);
+    if (writes == 0) {
+        return reads >= READS_ALONE;
+    }
+    *sample = now;
+    const uint64_t gain = (uint64_t)reads * FENCE_TICKS;
+    if (writes > gain / 64) {
+        return false; /* not even with the cheapest of membarriers */
+    }
+    uint32_t wrap = load(&wraps);
+    store(&wraps, wrap + 1);
+    if (wrap % WRAPS_PER_MEASUREMENT == 0) {
+        uint64_t start = ilk__clock_ticks();
+        ilk__fence_heavy();
+        remember_membarrier((uint32_t)(ilk__clock_ticks() - start));
+    }
+    uint32_t ticks = load(&membarrier_ticks);
+    return ticks < CHEAP_MEMBARRIER_TICKS && (uint64_t)writes * ticks < gain / 4;
+}
+
+/* RW17 relaxed: opens slots to readers, or lets them leave the fence out; they look at the word again
+ * (RW11) once they are in. Lost to a change of the word: another reader will try. */
+static void change_mode(ilk_rwlock *lock, uint32_t from, uint32_t to) ILK_NONBLOCKING {
+    (void)ilk_atomic_compare_exchange(&lock->word, &from, to, memory_order_relaxed,
+                                      memory_order_relaxed); /* RW17 */
+}
+
+/* How often a full reader slot is used again between two decisions about the fence. */
+enum { FULL_SLOTS_PER_DECISION = 64 };
+
+void ilk__mode_decide(ilk_rwlock *lock) {
+    uint32_t word = ilk__rwlock_probe(lock);
+    if ((word & ILK__RWLOCK_KEEPS_READERS_OUT) != 0) {
+        return;
+    }
+    if (ilk__slots_mine(true) == NULL) {
+        ilk__slots_check_table(lock);
+        return;
+    }
+    uint32_t wraps = ilk__slots_reuse(lock);
+    if (wraps != 0 && wraps % FULL_SLOTS_PER_DECISION == 0 &&
+        (word & ILK__RWLOCK_READ_PATH) == ILK__RWLOCK_SLOTS && wants_fence_free(lock, ilk__my_slots())) {
+        change_mode(lock, word, word | ILK__RWLOCK_FENCE_FREE);
+    }
+    /* Where it does not, the read that follows starts the read samples anew. */
+    if ((word & ILK__RWLOCK_SLOTS) == 0 && (word & ILK__RWLOCK_READ_SAMPLES) == ILK__RWLOCK_READ_SAMPLES &&
+        ilk__mode_wants_slots(lock)) {
+        change_mode(lock, word, (word & ~ILK__RWLOCK_READ_SAMPLES) | ILK__RWLOCK_SLOTS);
+    }
+}
+
+/* Whether several threads read in slots, and all of them too little. */
+static bool is_shared_and_written(const struct ilk__slot_sample *last, const struct ilk__slot_sample *now) {
+    uint32_t writes = (uint16_t)(now->writes - last->writes);
+    uint32_t reads = growth(last->uses, now->uses);
+    uint32_t mine = (uint16_t)(now->mine - last->mine);
+    return reads < writes * READS_PER_WRITE && mine < reads - reads / 8;
+}
+
+/* Whether the reads in slots since the writer's last look were worth what it pays for looking. */
+static bool reads_pay(const struct ilk__slot_sample *last, const struct ilk__slot_sample *now,
+                      uint32_t drained_in) {
+    uint32_t writes = (uint16_t)(now->writes - last->writes);
+    uint32_t reads = growth(last->uses, now->uses);
+    return (uint64_t)reads * READ_GAIN_TICKS >= (uint64_t)writes * drained_in;
+}
+
+/* After a trial that failed. */
+static uint32_t state_after_failure(uint32_t state) {
+    uint32_t failures = failures_of(state);
+    uint32_t more = failures < MOST_FAILURES ? failures + 1 : failures;
+    return more * STATE_ONE_FAILURE + ((uint32_t)SAMPLES_TO_SIT_OUT << failures);
+}
+
+uint32_t ilk__mode_to_leave(ilk_rwlock *lock, uint32_t word, uint32_t paid, uint32_t drained_in) {
+    struct ilk__slot_block *block = ilk__slots_mine(true);
+    if (block == NULL) {
+        return 0;
+    }
+    struct ilk__slot_sample *sample = &block->samples[ilk__rwlock_slot_number(lock)];
+    const struct ilk__slot_sample last = *sample;
+    take_sample(lock, sample);
+    uint32_t writes = (uint16_t)(sample->writes - last.writes);
+    if (last.tag != sample->tag || writes == 0 || writes > MOST_WRITES) {
+        return 0;
+    }
+    if ((word & ILK__RWLOCK_FENCE_FREE) != 0) {
+        remember_membarrier(paid);
+        uint64_t ticks = (uint64_t)(sample->ticks - last.ticks) << 4;
+        return ticks < (uint64_t)writes * paid * MEMBARRIERS_BETWEEN_WRITES ? ILK__RWLOCK_FENCE_FREE : 0;
+    }
+    uint32_t state = load(&lock->mode_state);
+    uint32_t penalty = (state & ILK__MODE_PENALTY) / STATE_ONE_PENALTY;
+    bool bad = is_shared_and_written(&last, sample);
+    if (!bad && reads_pay(&last, sample, drained_in)) {
+        state &= STATE_COUNT;
+    } else if (!bad && drained_in < QUIET_DRAIN_TICKS) {
+        state -= penalty > 0 ? STATE_ONE_PENALTY : 0;
+    } else if (penalty + PENALTY_OF_A_COSTLY_PROBE < PENALTY_TO_LEAVE) {
+        state += PENALTY_OF_A_COSTLY_PROBE * STATE_ONE_PENALTY;
+    } else {
+        store(&lock->mode_state, state_after_failure(state));
+        return ILK__RWLOCK_MODE;
+    }
+    store(&lock->mode_state, state);
+    return 0;
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of slot blocks. Blocks are made as threads first read under a lock that uses slots, are
+ * never freed, and go to another thread when theirs ends: memory is bounded by the largest number of
+ * threads there ever were.
+ *
+ * One table a process: with two copies of this library in one process, a writer in one would not see
+ * the readers in the other. slot_table.h sees to it.
+ *
+ * Who may change what
+ *   slots, wraps, samples         the owner; the child after fork, which has no other threads
+ *   drain                         WANTED: set by whoever is about to sleep, taken back by the owner, who then
+ *                                 wakes all; FENCED, for good: by the owner as it takes the block, or by who
+ *                                 is about to sleep, where membarrier is refused
+ *   owner_fences                  0 -> 1 after FENCED, by the same, once the owner must have seen it
+ *   taken                         0 -> 1 a thread that takes the block (compare-and-swap); 1 -> 0 the
+ *                                 owner as it ends
+ *   the count of blocks           + 1 by a thread that found none free (compare-and-swap from the count it
+ *                                 has walked): a free block at the end, for the first thread that takes it
+ *   the link to the next chunk    NULL -> a chunk, by a thread that is about to raise the count past the one
+ *                                 before (compare-and-swap)
+ * Must not happen: a writer misses a block whose owner has already announced a lock. The owner has read a
+ * count that has its block in it (RS2) before its first announcement (RW10); the writer raises WRITER (RW1)
+ * before it reads the count; all are sequentially consistent, and so is the step that made the count (RS1),
+ * so one sees the other, as in the handshake.
+ *
+ * Each step leaves a table that is whole, so nobody waits for a thread in between: neither fork, nor a signal
+ * handler that has interrupted it. In the child the step that another thread was about to take is not taken;
+ * at worst a chunk that it had just made is nobody's.
+ */
+#include "rwlock/reader_slots.h"
+
+#include "platform/exit.h"
+#include "platform/local.h"
+#include "platform/pages.h"
+#include "platform/signals.h"
+#include "rwlock/slot_table.h"
+#include "rwlock/slot_table_walk.h"
+#include "wait/fence.h"
+#include "wait/spin.h"
+#include <interlock/inline/fence.h>
+#include <interlock/park.h>
+#include <pthread.h>
+
+_Static_assert(sizeof(struct ilk__slot_block) == 256, "a thread's share of the table");
+_Static_assert(_Alignof(ilk_rwlock) == 8, "slots note a lock without its three low bits");
+_Static_assert(offsetof(struct ilk__slot_block, drain) == 64, "writers' requests stay off the readers' line");
+
+/* ---- Handing out ---- */
+
+static void give_back(void *context);
+
+static bool take(struct ilk__slot_block *block) {
+    uint32_t free_block = 0;
+    /* RS3 acquire, pairs with RS4 (release, giving back): the last owner has finished with it. */
+    return ilk_atomic_load(&block->taken, memory_order_relaxed) == 0 && /* RS3 decides */
+           ilk_atomic_compare_exchange(&block->taken, &free_block, 1, memory_order_acquire,
+                                       memory_order_relaxed);
+}
+
+/* The chunk after `chunk`; if there is none yet, a new one, or NULL without memory. Chunks come from the
+ * system and not from malloc, which a signal handler that takes a lock may have interrupted. */
+static struct ilk__slot_chunk *next_chunk(struct ilk__slot_chunk *chunk) {
+    /* RS10 acquire, pairs with RS11 (release, linking a chunk).
+     * Carries: that the chunk is zero.
+     * If weaker: our RS1 publishes blocks that their takers find in a state they never had. */
+    struct ilk__slot_chunk *next = ilk_atomic_load(&chunk->next, memory_order_acquire);
+    if (next != NULL) {
+        return next;
+    }
+    struct ilk__slot_chunk *fresh = ilk__pages_allocate(sizeof *fresh);
+    if (fresh == NULL) {
+        return NULL;
+    }
+    /* RS11 acq_rel, pairs with RS10 (acquire, finding it), and with itself where another has linked its own.
+     * See RS10. */
+    if (ilk_atomic_compare_exchange(&chunk->next, &next, fresh, memory_order_acq_rel, memory_order_acquire)) {
+        return fresh;
+    }
+    ilk__pages_give_back(fresh, sizeof *fresh);
+    return next;
+}
+
+/* To a table of `count` blocks, none of them free, one more, unless somebody else has added one. False: there
+ * is no memory. */
+static bool add_block(uint32_t count) {
+    struct ilk__slot_chunk *chunk = &ilk__slot_table.chunks;
+    for (uint32_t last = ILK__CHUNK_BLOCKS; last <= count; last += ILK__CHUNK_BLOCKS) {
+        chunk = next_chunk(chunk);
+        if (chunk == NULL) {
+            return false;
+        }
+    }
+    /* RS1 seq_cst, pairs with RS2 (seq_cst, a walk). Carries the block and its place too. */
+    (void)ilk_atomic_compare_exchange(&ilk__slot_table.block_count, &count, count + 1, memory_order_seq_cst,
+                                      memory_order_relaxed);
+    return true;
+}
+
+static struct ilk__slot_block *find_block(void) {
+    for (;;) {
+        const uint32_t count = ilk__block_count();
+        struct ilk__walk walk = ilk__walk_chunk(&ilk__slot_table.chunks, count);
+        struct ilk__slot_block *block;
+        while ((block = ilk__next_block(&walk)) != NULL) {
+            if (take(block)) {
+                return block;
+            }
+        }
+        if (!add_block(count)) {
+            return NULL;
+        }
+    }
+}
+
+/* A block for the calling thread, which has none. */
+static struct ilk__slot_block *take_block(void) {
+    struct ilk__slot_block *block = find_block();
+    if (block == NULL) {
+        return NULL;
+    }
+    if (!ilk__at_thread_exit(give_back, block)) {
+        /* RS4 release, pairs with RS3: nothing of ours is in it. */
+        ilk_atomic_store(&block->taken, 0, memory_order_release);
+        return NULL;
+    }
+    if (!ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed)) { /* FN4 */
+        /* RS5 relaxed: our own; its readers rely on what we do after it ourselves. */
+        ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_FENCED, memory_order_relaxed);
+        ilk_atomic_store(&block->owner_fences, 1, memory_order_relaxed); /* RS5 */
+    }
+    ilk__set_my_slots(block);
+    return block;
+}
+
+struct ilk__slot_block *ilk__slots_mine(bool may_allocate) {
+    struct ilk__slot_block *block = ilk__my_slots();
+    if (block != &ilk__no_slots) {
+        return block;
+    }
+    if (!may_allocate || ilk__thread_state()->has_ended || !ilk__table_is_in_charge()) {
+        return NULL;
+    }
+    /* Not in front of a handler: the child of one that forks would find the block taken, and by nobody. */
+    sigset_t before;
+    ilk__signals_hold(&before);
+    block = ilk__my_slots();
+    if (block == &ilk__no_slots) { /* no handler came just before that has taken one */
+        block = take_block();
+    }
+    ilk__signals_release(&before);
+    return block;
+}
+
+/* As the thread ends. Destructors of other thread-local state may still hold or take locks. */
+static void give_back(void *context) {
+    struct ilk__slot_block *block = context;
+    for (size_t number = 0; number < ILK__SLOT_COUNT; number++) {
+        if (!ilk__slot_is_free(ilk__slot_load(block, number))) {
+            /* A lock is held: its unlock must find the note. Once more later; if it is never given up the
+             * block stays taken, as the lock stays held. */
+            (void)ilk__at_thread_exit(give_back, block);
+            return;
+        }
+    }
+    ilk__thread_state()->has_ended = true;
+    ilk__set_my_slots(&ilk__no_slots);
+    ilk_atomic_store(&block->taken, 0, memory_order_release); /* RS4 */
+}
+
+/* ---- Fork ---- */
+
+/* The other threads are gone, and what they read is read by nobody. */
+static void reader_slots_after_fork_in_child(void) {
+    struct ilk__walk walk = ilk__walk_blocks();
+    struct ilk__slot_block *block;
+    while ((block = ilk__next_block(&walk)) != NULL) {
+        if (block != ilk__my_slots()) {
+            for (size_t number = 0; number < ILK__SLOT_COUNT; number++) {
+                ilk_atomic_store(&block->slots[number], 0, memory_order_relaxed); /* RS5: alone */
+            }
+            ilk_atomic_store(&block->taken, 0, memory_order_relaxed); /* RS5 */
+        }
+    }
+}
+
+/* Once a process, however many copies of the library are in it. */
+__attribute__((constructor)) static void reader_slots_watch_fork(void) {
+    if (ilk_atomic_exchange(&ilk__slot_table.watches_fork, 1, memory_order_relaxed) == 0) { /* RS5 */
+        (void)pthread_atfork(NULL, NULL, reader_slots_after_fork_in_child);
+    }
+}
+
+uint32_t ilk__slots_reuse(ilk_rwlock *lock) ILK_NONBLOCKING {
+    struct ilk__slot_block *block = ilk__my_slots();
+    size_t number = ilk__rwlock_slot_number(lock);
+    uint64_t seen = ilk__slot_load(block, number);
+    if (seen < ILK__SLOT_FULL || !ilk__slot_is_free(seen)) {
+        return 0;
+    }
+    /* RW18 relaxed: our own count, a hint to writers. */
+    uint32_t wraps = ilk_atomic_load(&block->wraps[number], memory_order_relaxed) + 1;
+    ilk_atomic_store(&block->wraps[number], wraps, memory_order_relaxed); /* RW18 */
+    ilk__slot_free(block, number, 0);
+    return wraps;
+}
+
+/* ---- The writer's side ---- */
+
+/* The thread that lets a lock use slots has a block in the table: one without any is not the table it uses. */
+void ilk__slots_check_table(const ilk_rwlock *lock) ILK_NONBLOCKING {
+    if (ilk__block_count() == 0 && (ilk__rwlock_probe(lock) & ILK__RWLOCK_SLOTS) != 0) {
+        ilk__table_report_another(lock);
+    }
+}
+
+bool ilk__slots_hold(const ilk_rwlock *lock) {
+    ilk__slots_check_table(lock);
+    const size_t number = ilk__rwlock_slot_number(lock);
+    struct ilk__walk walk = ilk__walk_blocks();
+    const struct ilk__slot_block *block;
+    while ((block = ilk__next_block(&walk)) != NULL) {
+        if (ilk__slot_holds(block, number, lock)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Between the wake request and the recheck behind it: a fence on the owner's side too, between its freeing of
+ * the slot and its load of the requests. Where membarrier is refused after the owner took its block, the owner is told to
+ * fence, and has seen that by the time it could have missed the request. */
+static void fence_against_owner(struct ilk__slot_block *block) {
+    /* RS13 acquire, pairs with RS14 (release, having told it). See there. */
+    if (ilk_atomic_load(&block->owner_fences, memory_order_acquire) != 0) {
+        ilk__fence_heavy();
+        return;
+    }
+    if (ilk__fence_everywhere_at_once()) {
+        return;
+    }
+    ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_FENCED, memory_order_relaxed); /* RS6 */
+    ilk__fence_everywhere();
+    /* RS14 release, pairs with RS13 (acquire, the next who is about to sleep).
+     * Carries: that the owner either has come through or fences.
+     * If weaker: the next relies on a fence that the owner does not make yet. */
+    ilk_atomic_store(&block->owner_fences, 1, memory_order_release);
+}
+
+/* Waits for one reader to leave its slot: spins briefly, then sleeps until the owner frees any slot. */
+static ilk_status wait_for_slot(struct ilk__slot_block *block, size_t number, const ilk_rwlock *lock,
+                                uint64_t deadline_ns) {
+    ilk_status status = ILK_OK;
+    for (int probe = 0; ilk__slot_holds(block, number, lock);) {
+        if (status == ILK_TIMEDOUT) {
+            return ILK_TIMEDOUT;
+        }
+        if (probe < ILK__SPIN_READER_SLOT.probes) {
+            ilk__spin_pause(ILK__SPIN_READER_SLOT, probe++);
+            continue;
+        }
+        /* RS6 relaxed: the heavy fence orders the wake request before the look, against the owner's freeing. */
+        uint32_t requests = ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_WAKE, memory_order_relaxed);
+        fence_against_owner(block);
+        if (ilk__slot_holds(block, number, lock)) {
+            status = ilk_park_wait(&block->drain, requests | ILK__DRAIN_WAKE, deadline_ns);
+        }
+    }
+    return ILK_OK;
+}
+
+/* With WRITER up: readers have announced themselves without a fence, and the caller's membarrier may have been
+ * refused. Waits until their stores can be seen; readers fence from now on. */
+static void leave_fence_free(ilk_rwlock *lock) {
+    ilk__fence_everywhere();
+    ilk_atomic_fetch_and(&lock->word, ~ILK__RWLOCK_FENCE_FREE, memory_order_relaxed); /* RW16 */
+}
+
+ilk_status ilk__slots_wait_empty(ilk_rwlock *lock, uint64_t deadline_ns) {
+    ilk__slots_check_table(lock);
+    if ((ilk__rwlock_probe(lock) & ILK__RWLOCK_FENCE_FREE) != 0 &&
+        !ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed)) { /* FN4: the caller has tried it */
+        leave_fence_free(lock);
+    }
+    const size_t number = ilk__rwlock_slot_number(lock);
+    struct ilk__walk walk = ilk__walk_blocks();
+    struct ilk__slot_block *block;
+    while ((block = ilk__next_block(&walk)) != NULL) {
+        if (ILK_UNLIKELY(ilk__slot_holds(block, number, lock)) &&
+            wait_for_slot(block, number, lock, deadline_ns) == ILK_TIMEDOUT) {
+            return ILK_TIMEDOUT;
+        }
+    }
+    return ILK_OK;
+}
+
+void ilk__slot_wake_slow(struct ilk__slot_block *block) ILK_NONBLOCKING {
+    /* RS7 relaxed: RW12 has freed the slot before. Whoever takes the requests down wakes. */
+    uint32_t requests = ilk_atomic_load(&block->drain, memory_order_relaxed);
+    if ((requests & ILK__DRAIN_FENCED) != 0) {
+        /* RS12 seq_cst, pairs with FN3 (the fence of a writer that is about to sleep).
+         * Forbids: we free the slot and miss the request, while the writer makes it and finds the slot taken. */
+        ilk_atomic_fence(memory_order_seq_cst);
+        requests = ilk_atomic_load(&block->drain, memory_order_relaxed); /* RS7 */
+    }
+    while ((requests & ILK__DRAIN_WAKE) != 0) {
+        if (ilk_atomic_compare_exchange(&block->drain, &requests,
+                                        requests - ILK__DRAIN_WAKE + ILK__DRAIN_ONE_ACKNOWLEDGED,
+                                        memory_order_relaxed, memory_order_relaxed)) { /* RS7 */
+            ilk_park_wake(&block->drain, ILK_PARK_ALL);
+            return;
+        }
+    }
+}
+
+uint32_t ilk__slots_uses_of(const struct ilk__slot_block *block, const ilk_rwlock *lock) {
+    const size_t number = ilk__rwlock_slot_number(lock);
+    /* RS8 relaxed: a hint, and off by a wrap for a moment now and then. */
+    return ilk_atomic_load(&block->wraps[number], memory_order_relaxed) * (uint32_t)ILK__SLOT_FULL +
+           (uint32_t)(ilk__slot_load(block, number) & ILK__SLOT_USES);
+}
+
+uint32_t ilk__slots_uses(const ilk_rwlock *lock) {
+    uint32_t uses = 0;
+    struct ilk__walk walk = ilk__walk_blocks();
+    const struct ilk__slot_block *block;
+    while ((block = ilk__next_block(&walk)) != NULL) {
+        uses += ilk__slots_uses_of(block, lock);
+    }
+    return uses;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Several copies of this library in one process, on ELF systems. Each is found by a note in its object's
+ * program headers (slot_table_elf.S), which no form of linking hides; the note leads to the role of the table that
+ * the copy uses.
+ *
+ * The rule: at most one table of a process is in charge, that is, hands out blocks. The first copy whose
+ * constructor runs puts its table in charge; a copy loaded later that has another table leaves it idle. Its
+ * threads then have no slots, so that its readers are counted in the lock's word, which every copy sees, and
+ * none of its readers moves a lock to slots. A lock that only its copy uses works, in the central mode. A
+ * lock that the copy in charge has moved to slots is the one case in which exclusion would be lost: the idle
+ * copy cannot see the readers. It is known by two facts that the idle copy reads anyway: the word says
+ * SLOTS, and its own table is empty, which the table of the copy that set SLOTS never is. So the fast paths pay
+ * nothing, and the slow ones report it (ilk__table_report_another).
+ *
+ * Rejected: a rendezvous by symbol (hidden ones are what this is about), by a file or socket (sandboxes, and
+ * they survive fork), by a page at a fixed address (sanitizers and layouts differ); and letting the idle copy
+ * walk the other's table (its threads' blocks are named by thread-locals that it cannot reach, so a lock taken in
+ * one copy and given up in the other would still break).
+ *
+ * Copies in different namespaces of dlmopen(3) do not see each other, and their C libraries are not one
+ * either.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dl_iterate_phdr */
+#endif
+#include "rwlock/slot_table.h"
+
+#include "platform/port.h"
+
+#if ILK__PORT_ELF
+
+#include "diagnostics/misuse.h"
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stddef.h>
+#include <string.h>
+
+typedef ILK_ATOMIC(uint32_t) table_role;
+
+/* As in slot_table_elf.S. */
+_Static_assert(offsetof(struct ilk__slot_table, role) == ILK__TABLE_ROLE_OFFSET, "as in the assembly");
+_Static_assert(sizeof(struct ilk__slot_table) <= 8320, "as in the assembly");
+_Static_assert(sizeof(struct ilk__slot_block) == 256, "as in the assembly");
+_Static_assert(sizeof(uintptr_t) == 8, "as in the assembly");
+
+extern table_role *const ilk__role_here __attribute__((visibility("hidden")));
+
+/* Absent from a program that is linked statically, which has nothing to close. dlopen is asked for by name,
+ * because naming it here would make the linker of such a program warn. */
+extern __typeof__(dlsym) dlsym __attribute__((weak));
+
+/* ---- Finding copies ---- */
+
+struct search {
+    const char *in_charge; /* the object whose table is another than ours and in charge, or about to be */
+    const char *self;      /* the object that this copy is in */
+};
+
+static void see_copy(struct search *search, const char *object, table_role *const *role_there) {
+    if (role_there == &ilk__role_here) {
+        search->self = object;
+    } else if (*role_there != ilk__role_here) {
+        /* TC2 seq_cst, pairs with TC1 (seq_cst, becoming a candidate).
+         * Forbids: both candidates, each sees the other undecided. */
+        uint32_t role = ilk_atomic_load(*role_there, memory_order_seq_cst);
+        if (role == ILK__TABLE_CANDIDATE || role == ILK__TABLE_IN_CHARGE) {
+            search->in_charge = object;
+        }
+    }
+}
+
+static size_t padded(size_t size, size_t alignment) {
+    return (size + alignment - 1) & ~(alignment - 1);
+}
+
+static void see_announcements(struct search *search, const char *object, const char *notes, size_t size,
+                              size_t alignment) {
+    static const char name[] = "Interlock";
+    size_t offset = 0;
+    while (size - offset >= sizeof(ElfW(Nhdr))) {
+        ElfW(Nhdr) header;
+        memcpy(&header, notes + offset, sizeof header);
+        const size_t content = padded(offset + sizeof header + header.n_namesz, alignment);
+        const size_t next = padded(content + header.n_descsz, alignment);
+        if (content > size || next < content || content + header.n_descsz > size) {
+            return;
+        }
+        if (header.n_type == ILK__TABLE_NOTE_TYPE && header.n_namesz == sizeof name &&
+            header.n_descsz == sizeof(int64_t) &&
+            memcmp(notes + offset + sizeof header, name, sizeof name) == 0) {
+            int64_t distance;
+            memcpy(&distance, notes + content, sizeof distance);
+            see_copy(search, object,
+                     (table_role *const *)((uintptr_t)(notes + content) + (uintptr_t)distance));
+        }
+        if (next >= size) {
+            return;
+        }
+        offset = next;
+    }
+}
+
+static int see_object(struct dl_phdr_info *object, size_t size, void *context) {
+    (void)size;
+    for (size_t index = 0; index < object->dlpi_phnum; index++) {
+        const ElfW(Phdr) *header = &object->dlpi_phdr[index];
+        if (header->p_type == PT_NOTE) {
+            see_announcements(context, object->dlpi_name, (const char *)(object->dlpi_addr + header->p_vaddr),
+                              header->p_memsz, header->p_align == 8 ? 8 : 4);
+        }
+    }
+    return 0;
+}
+
+static struct search find_copies(void) {
+    struct search search = {NULL, NULL};
+    (void)dl_iterate_phdr(see_object, &search);
+    return search;
+}
+
+/* ---- As the copy is loaded ---- */
+
+/* A thread that read through this copy runs its code once more as it ends, so the copy must stay, also where
+ * it was linked without `-z nodelete`. */
+static void stay_loaded(const char *object) {
+    if (object == NULL || object[0] == '\0' || dlsym == NULL) {
+        return; /* the program itself */
+    }
+    void *(*open_again)(const char *name, int mode);
+    void *symbol = dlsym(RTLD_DEFAULT, "dlopen");
+    memcpy(&open_again, &symbol,
+           sizeof symbol); /* POSIX lets a function's address be one of data, C does not */
+    if (open_again != NULL) {
+        (void)open_again(object, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    }
+}
+
+/* Constructors run one after the other, but for a library that a thread opens while the program's own still
+ * run: so that two tables are in charge in no case, each candidate first says so and then checks. Two at once
+ * leave none in charge, which costs time and nothing else. */
+__attribute__((constructor)) static void choose_table(void) {
+    uint32_t undecided = ILK__TABLE_UNDECIDED;
+    /* TC1 seq_cst, pairs with TC2 (seq_cst, the check of the others). See there. */
+    bool decides = ilk_atomic_compare_exchange(ilk__role_here, &undecided, ILK__TABLE_CANDIDATE,
+                                               memory_order_seq_cst, memory_order_relaxed);
+    const struct search search = find_copies();
+    if (decides) {
+        /* TC3 relaxed: read by those who want a block, and carries nothing. */
+        ilk_atomic_store(ilk__role_here, search.in_charge == NULL ? ILK__TABLE_IN_CHARGE : ILK__TABLE_IDLE,
+                         memory_order_relaxed);
+    }
+    stay_loaded(search.self);
+}
+
+/* ---- Afterwards ---- */
+
+bool ilk__table_is_in_charge(void) {
+    return ilk_atomic_load(ilk__role_here, memory_order_relaxed) == ILK__TABLE_IN_CHARGE; /* TC3 */
+}
+
+static const char *file_of(const char *object) {
+    return object == NULL ? "?" : object[0] == '\0' ? "the program" : object;
+}
+
+ILK_TRUSTED_NONBLOCKING_BEGIN
+void ilk__table_report_another(const ilk_rwlock *lock) ILK_NONBLOCKING {
+    const struct search search = find_copies();
+    ilk__misuse("ilk_rwlock", lock,
+                "two copies of Interlock that do not share their reader slots use this lock; link both as "
+                "pkg-config --static --libs interlock says, or both to libinterlock.so; the copies are in %s "
+                "and in %s",
+                file_of(search.in_charge), file_of(search.self));
+}
+ILK_TRUSTED_NONBLOCKING_END
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The slot table on Linux, and the note by which the copies of this library in a process find each other; see
+ * slot_table.h and slot_table_copies.c. In assembly for two reasons: C has no word for a unique symbol
+ * (STB_GNU_UNIQUE), and an assembled file is machine code whatever the build does. Written as assembly inside
+ * a C file the symbols are unknown to link-time optimisation, and no static archive links. The directives are
+ * the same for every 64-bit processor; slot_table_copies.c compares the sizes with C's.
+ */
+#include "platform/port.h"
+
+#if ILK__PORT_ELF
+
+#if defined(__CET__) && defined(__has_include)
+#if __has_include(<cet.h>)
+#include <cet.h> /* marks this file as fit for control-flow protection, as the compiler marks its own */
+#endif
+#endif
+
+/* Eight occupied slots, the rest zero. */
+        .section .data.ilk__no_slots, "aw", %progbits
+        .balign 128
+        .globl ilk__no_slots
+        .type ilk__no_slots, %gnu_unique_object
+        .size ilk__no_slots, 256
+ilk__no_slots:
+        .quad -1, -1, -1, -1, -1, -1, -1, -1
+        .zero 192
+
+/* All zero bits: an empty table. */
+        .section .bss.ilk__slot_table, "aw", %nobits
+        .balign 128
+        .globl ilk__slot_table
+        .type ilk__slot_table, %gnu_unique_object
+        .size ilk__slot_table, 8320
+ilk__slot_table:
+        .zero 8320
+
+/* A thread starts without a block. */
+        .section .tdata.ilk__my_slots_pointer, "awT", %progbits
+        .balign 8
+        .globl ilk__my_slots_pointer
+        .type ilk__my_slots_pointer, %gnu_unique_object
+        .size ilk__my_slots_pointer, 8
+ilk__my_slots_pointer:
+        .quad ilk__no_slots
+
+/* Where the role of the table that this copy uses stands. The dynamic linker fills it in, so it says what came
+ * of the symbol. */
+        .section .data.rel.ro.ilk__role_here, "aw", %progbits
+        .balign 8
+        .globl ilk__role_here
+        .hidden ilk__role_here
+        .type ilk__role_here, %object
+        .size ilk__role_here, 8
+ilk__role_here:
+        .quad ilk__slot_table + ILK__TABLE_ROLE_OFFSET
+
+/* The note: how far from its last word ilk__role_here lies. Linkers keep notes, strip leaves loaded ones alone,
+ * and no export list or visibility applies to them. */
+        .section .note.interlock, "a", %note
+        .balign 4
+        .long 10                /* the name's length */
+        .long 8                 /* the content's */
+        .long ILK__TABLE_NOTE_TYPE
+        .asciz "Interlock"
+        .balign 4
+1:      .quad ilk__role_here - 1b
+
+#if defined(__aarch64__) && defined(__ARM_FEATURE_BTI_DEFAULT)
+/* No code here that a branch could miss: fit for branch target identification. */
+        .section .note.gnu.property, "a", %note
+        .balign 8
+        .long 4, 16, 5
+        .asciz "GNU"
+        .long 0xc0000000, 4, 1, 0
+#endif
+
+        .section .note.GNU-stack, "", %progbits
+
+#endif

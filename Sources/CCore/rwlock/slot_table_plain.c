@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The slot table as ordinary variables: systems other than Linux, and the explorer. See slot_table.h.
+ */
+#include "rwlock/slot_table.h"
+
+#include "diagnostics/misuse.h"
+#include "platform/port.h"
+
+#if !ILK__PORT_ELF
+
+/* Apple's linker and dyld take one definition of a weak symbol for all images of a process, as they do for
+ * the variables of C++'s inline functions. By the documentation: this file was never run there. */
+#if defined(__APPLE__)
+#define ONE_FOR_ALL_IMAGES __attribute__((weak, visibility("default")))
+#else
+#define ONE_FOR_ALL_IMAGES
+#endif
+
+#define OCCUPIED UINT64_MAX
+ONE_FOR_ALL_IMAGES struct ilk__slot_block ilk__no_slots = {
+    .slots = {OCCUPIED, OCCUPIED, OCCUPIED, OCCUPIED, OCCUPIED, OCCUPIED, OCCUPIED, OCCUPIED},
+};
+
+ONE_FOR_ALL_IMAGES struct ilk__slot_table ilk__slot_table;
+
+ONE_FOR_ALL_IMAGES __thread struct ilk__slot_block *ilk__my_slots_pointer = &ilk__no_slots;
+
+/* Nothing here finds other tables. */
+bool ilk__table_is_in_charge(void) {
+    return true;
+}
+
+void ilk__table_report_another(const ilk_rwlock *lock) {
+    ilk__misuse("ilk_rwlock", lock,
+                "the lock uses reader slots that this copy of Interlock does not see: another copy in the "
+                "process has a table of its own");
+}
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Priority inheritance through FUTEX_LOCK_PI2, whose deadline is on the monotonic clock, or on kernels
+ * before 5.14 FUTEX_LOCK_PI, whose deadline is on the wall clock and is worked out anew for each wait.
+ *
+ * Fork. In the child, a mutex that the forking thread owns names the thread of the parent: the kernel would
+ * lend the parent's thread the priority, and refuse to hand over. So who waits for one of those does not wait
+ * in the kernel's queue of the mutex but for an event of the process (`former_ends`), without inheritance;
+ * its owner sets the word to 0 and raises the event. From then on the mutex is as any other.
+ */
+#include "platform/port.h"
+#include "sync/mutex_inherit.h"
+
+#if ILK__PARK_FUTEX
+
+#include "diagnostics/misuse.h"
+#include "platform/clock.h"
+#include "platform/identity.h"
+#include <errno.h>
+#include <interlock/deadline.h>
+#include <interlock/park.h>
+#include <linux/futex.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+bool ilk__mutex_can_inherit(void) {
+    return true;
+}
+
+/* The same moment on the wall clock, as well as it can be known. */
+static struct timespec wall_clock(uint64_t deadline_ns) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t wall_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+    uint64_t now_ns = ilk__clock_now_ns();
+    return ilk__clock_timespec(wall_ns + (deadline_ns > now_ns ? deadline_ns - now_ns : 0));
+}
+
+static int lock_once(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns) {
+    if (deadline_ns == ILK_FOREVER) {
+        return syscall(SYS_futex, word, FUTEX_LOCK_PI | FUTEX_PRIVATE_FLAG, 0, NULL, NULL, 0) == 0 ? 0
+                                                                                                   : errno;
+    }
+#if defined(FUTEX_LOCK_PI2)
+    struct timespec deadline = ilk__clock_timespec(deadline_ns);
+    if (syscall(SYS_futex, word, FUTEX_LOCK_PI2 | FUTEX_PRIVATE_FLAG, 0, &deadline, NULL, 0) == 0) {
+        return 0;
+    }
+    if (errno != ENOSYS) {
+        return errno;
+    }
+#endif
+    struct timespec wall = wall_clock(deadline_ns);
+    return syscall(SYS_futex, word, FUTEX_LOCK_PI | FUTEX_PRIVATE_FLAG, 0, &wall, NULL, 0) == 0 ? 0 : errno;
+}
+
+/* How many mutexes the first thread of a forked process has given up that it had locked before; wraps. */
+static ILK_ATOMIC(uint32_t) former_ends;
+
+/* Whether a thread owns the mutex that was called so before this process was forked. */
+static bool has_former_owner(ILK_ATOMIC(uint32_t) * word) {
+    /* MX7 relaxed: a former id changes to 0 and never comes back; ordered by MX8. */
+    return ilk__thread_id_is_former(ilk_atomic_load(word, memory_order_relaxed) & FUTEX_TID_MASK);
+}
+
+/* Waits until the mutex is no former owner's. */
+static ilk_status wait_for_former_owner(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns) {
+    for (;;) {
+        /* MX8 acquire, pairs with MX9 (release, giving one up).
+         * Carries: the word at 0.
+         * If weaker: we read the word as it was before, and sleep for an event that has been. */
+        uint32_t ends = ilk_atomic_load(&former_ends, memory_order_acquire);
+        if (!has_former_owner(word)) {
+            return ILK_OK;
+        }
+        if (ilk_park_wait(&former_ends, ends, deadline_ns) == ILK_TIMEDOUT) {
+            return has_former_owner(word) ? ILK_TIMEDOUT : ILK_OK;
+        }
+    }
+}
+
+void ilk__mutex_inherit_former_gone(void) {
+    /* MX9 release, pairs with MX8. See there. */
+    ilk_atomic_fetch_add(&former_ends, 1, memory_order_release);
+    ilk_park_wake(&former_ends, ILK_PARK_ALL);
+}
+
+ilk_status ilk__mutex_inherit_lock(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns) {
+    if (wait_for_former_owner(word, deadline_ns) == ILK_TIMEDOUT) {
+        return ILK_TIMEDOUT;
+    }
+    for (;;) {
+        int error = lock_once(word, deadline_ns);
+        switch (error) {
+        case 0:
+            /* MX5 acquire, pairs with MX6 (release, handing over). The kernel has ordered it already, with
+             * barriers that neither the memory model nor ThreadSanitizer knows of. */
+            (void)ilk_atomic_load(word, memory_order_acquire);
+            return ILK_OK;
+        case ETIMEDOUT:
+            return ILK_TIMEDOUT;
+        case EINTR:
+        case EAGAIN: /* the owner is just ending */
+            break;
+        default:
+            ilk__misuse("ilk_mutex_lock", (const void *)word, "the system refuses to wait for it: %s",
+                        strerror(error));
+        }
+    }
+}
+
+void ilk__mutex_inherit_unlock(ILK_ATOMIC(uint32_t) * word) {
+    /* MX6 release, pairs with MX5 (acquire, having been handed it). Changes nothing; see there. */
+    (void)ilk_atomic_fetch_add(word, 0, memory_order_release);
+    if (syscall(SYS_futex, word, FUTEX_UNLOCK_PI | FUTEX_PRIVATE_FLAG, 0, NULL, NULL, 0) != 0) {
+        ilk__misuse("ilk_mutex_unlock", (const void *)word, "the system refuses to hand it over: %s",
+                    strerror(errno));
+    }
+}
+
+#endif

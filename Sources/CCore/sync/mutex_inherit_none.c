@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Systems and builds without a futex that inherits priority: asked for, it is not given.
+ */
+#include "platform/port.h"
+#include "sync/mutex_inherit.h"
+
+#if !ILK__PARK_FUTEX
+
+#include <stdlib.h>
+
+bool ilk__mutex_can_inherit(void) {
+    return false;
+}
+
+ilk_status ilk__mutex_inherit_lock(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns) {
+    (void)word;
+    (void)deadline_ns;
+    abort(); /* no mutex here ever inherits */
+}
+
+void ilk__mutex_inherit_unlock(ILK_ATOMIC(uint32_t) * word) {
+    (void)word;
+    abort();
+}
+
+void ilk__mutex_inherit_former_gone(void) {
+    abort();
+}
+
+#endif

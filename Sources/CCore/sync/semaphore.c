@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The slow paths of ilk_semaphore: waiting in line and handing permits over. The word is drawn in
+ * <interlock/inline/semaphore.h>.
+ *
+ * The protocol
+ *   - A thread that joins or leaves the queue for itself takes the queue lock, two bits of the word
+ *     (wait/queue_lock.h), and may have to wait for it.
+ *   - HAS_WAITERS is up while the queue is not empty, and changes under the queue lock. While it is up no
+ *     permit is taken from the word: what is there belongs to the line. So every signal comes here.
+ *   - A signal waits for nothing. Where the queue is free it takes it and settles. Where another thread has
+ *     the queue, it adds its permits to the word alone; that thread's release of the queue then fails, and
+ *     it hands them over.
+ *   - settle() hands the permits there are to the first waiters, releases the queue in the same step that
+ *     leaves the other permits, and only then tells the served: they may free the semaphore (guarantee D).
+ * Must not happen
+ *   - A permit added on the fast path beside a waiter that is queueing: the waiter's step that raises
+ *     HAS_WAITERS is a compare-and-swap from a word without permits, and the signal's one from a word
+ *     without HAS_WAITERS; one of them fails and starts anew.
+ *   - A permit lies in the word beside a line and an unlocked queue: the queue is released only by a step
+ *     from a word whose permits have been handed over as far as the line goes.
+ */
+#include "diagnostics/misuse.h"
+#include "diagnostics/names.h"
+#include "wait/queue_lock.h"
+#include "wait/spin.h"
+#include "wait/waiter.h"
+#include <interlock/semaphore.h>
+#include <stddef.h>
+
+_Static_assert(ILK__SEMAPHORE_QUEUE_LOCKED == ILK__QUEUE_LOCKED, "the queue lock's bits are fixed");
+_Static_assert(ILK__SEMAPHORE_QUEUE_CONTENDED == ILK__QUEUE_CONTENDED, "the queue lock's bits are fixed");
+_Static_assert(sizeof(struct ilk__waiter_list) == sizeof(TAILQ_HEAD(, ilk__waiter)), "the list is a TAILQ");
+
+static uint32_t permits_in(uint32_t word) {
+    return word / ILK__SEMAPHORE_ONE_PERMIT;
+}
+
+ILK_COLD ILK_NORETURN static void refuse_permits(const ilk_semaphore *semaphore, uint32_t permits,
+                                                 uint32_t there) {
+    ilk__misuse("ilk_semaphore_signal", semaphore, "%u permits more than the %u there; the most is %u",
+                (unsigned)permits, (unsigned)there, (unsigned)ILK_SEMAPHORE_MAX);
+}
+
+/* Takes a permit that is there and not the line's, also while observed. */
+static bool take_if_there(ilk_semaphore *semaphore) ILK_NONBLOCKING {
+    uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
+    while ((word & ILK__SEMAPHORE_PERMITS) != 0 && (word & ILK__SEMAPHORE_HAS_WAITERS) == 0) {
+        /* SE4 acquire, pairs with SE3, SE8 and QL3 (release, giving permits). As SE2. */
+        if (ilk_atomic_compare_exchange_weak(&semaphore->word, &word, word - ILK__SEMAPHORE_ONE_PERMIT,
+                                             memory_order_acquire, memory_order_relaxed)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_line(const ilk_semaphore *semaphore) {
+    uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
+    return (word & ILK__SEMAPHORE_HAS_WAITERS) != 0;
+}
+
+TAILQ_HEAD(served_list, ilk__waiter);
+
+/* With the queue lock held, and `seen` what the word held then: adds `permits`, hands over what there is,
+ * releases the queue lock, and wakes. `self`, if not NULL, is the caller's own waiter, which needs no
+ * wake-up. */
+static void semaphore_settle(ilk_semaphore *semaphore, uint32_t seen, uint32_t permits,
+                             struct ilk__waiter *self) {
+    struct served_list served = TAILQ_HEAD_INITIALIZER(served);
+    uint32_t served_count = 0;
+    struct ilk__waiter *waiter, *following;
+    uint32_t next;
+    ilk_plain_write(&semaphore->waiters, sizeof semaphore->waiters);
+    do {
+        uint64_t there = (uint64_t)permits_in(seen) + permits;
+        /* Fewer than before only for a first waiter: a permit it saw was taken before its line began. */
+        while (served_count > there) {
+            waiter = TAILQ_LAST(&served, served_list);
+            TAILQ_REMOVE(&served, waiter, link);
+            TAILQ_INSERT_HEAD(&semaphore->waiters, waiter, link);
+            waiter->queued = true;
+            semaphore->waiter_count++;
+            served_count--;
+        }
+        while (served_count < there && semaphore->waiter_count > 0) {
+            waiter = TAILQ_FIRST(&semaphore->waiters);
+            TAILQ_REMOVE(&semaphore->waiters, waiter, link);
+            TAILQ_INSERT_TAIL(&served, waiter, link);
+            waiter->queued = false;
+            semaphore->waiter_count--;
+            served_count++;
+        }
+        if (there - served_count > ILK_SEMAPHORE_MAX) {
+            refuse_permits(semaphore, permits - served_count, permits_in(seen));
+        }
+        next =
+            (seen & ILK__SEMAPHORE_OBSERVED) + (uint32_t)(there - served_count) * ILK__SEMAPHORE_ONE_PERMIT;
+        if (semaphore->waiter_count > 0) {
+            next |= ILK__SEMAPHORE_HAS_WAITERS;
+        }
+    } while (!ilk__queue_unlock(&semaphore->word, &seen, next));
+    TAILQ_FOREACH_SAFE(waiter, &served, link, following) {
+        if (waiter == self) {
+            /* SE7 relaxed: only this thread reads it. */
+            ilk_atomic_store(&waiter->granted, 1, memory_order_relaxed);
+        } else {
+            ilk__waiter_grant(waiter);
+        }
+    }
+}
+
+/* Joins the line, and takes a permit that came meanwhile. ILK_TIMEDOUT: not even in line. */
+static ilk_status enqueue_until(ilk_semaphore *semaphore, struct ilk__waiter *self, uint64_t deadline_ns) {
+    uint32_t seen;
+    if (ilk__queue_lock_until(&semaphore->word, deadline_ns, &seen) != ILK_OK) {
+        return ILK_TIMEDOUT;
+    }
+    ilk_plain_write(&semaphore->waiters, sizeof semaphore->waiters);
+    if ((seen & ILK__SEMAPHORE_HAS_WAITERS) == 0) {
+        TAILQ_INIT(&semaphore->waiters);
+        semaphore->waiter_count = 0;
+    }
+    TAILQ_INSERT_TAIL(&semaphore->waiters, self, link);
+    semaphore->waiter_count++;
+    self->queued = true;
+    semaphore_settle(semaphore, seen, 0, self);
+    return ILK_OK;
+}
+
+/* Leaves the line when time is up: false when a permit has been handed over already. */
+static bool leave_line(ilk_semaphore *semaphore, struct ilk__waiter *self) {
+    uint32_t seen;
+    ilk__queue_lock(&semaphore->word, &seen);
+    ilk_plain_write(&semaphore->waiters, sizeof semaphore->waiters);
+    bool was_queued = self->queued;
+    if (was_queued) {
+        TAILQ_REMOVE(&semaphore->waiters, self, link);
+        semaphore->waiter_count--;
+        self->queued = false;
+    }
+    semaphore_settle(semaphore, seen, 0, NULL);
+    return was_queued;
+}
+
+static ilk_status wait_slow(ilk_semaphore *semaphore, uint64_t deadline_ns) {
+    for (int probe = 0; probe < ILK__SPIN_SEMAPHORE.probes && !has_line(semaphore); probe++) {
+        if (take_if_there(semaphore)) {
+            return ILK_OK;
+        }
+        ilk__spin_pause(ILK__SPIN_SEMAPHORE, probe);
+    }
+    struct ilk__waiter self = {.kind = 0};
+    if (enqueue_until(semaphore, &self, deadline_ns) != ILK_OK) {
+        return ILK_TIMEDOUT;
+    }
+    /* Whoever is next may be on this very core, and runs when we give it away; asleep, each would have to be
+     * woken for its turn. */
+    /* SE6 relaxed: a hint; WT1 decides. */
+    for (int probe = 0; probe < ILK__SPIN_SEMAPHORE_QUEUED.probes &&
+                        ilk_atomic_load(&self.granted, memory_order_relaxed) == 0;
+         probe++) {
+        ilk__spin_pause(ILK__SPIN_SEMAPHORE_QUEUED, probe);
+    }
+    if (ilk__waiter_sleep(&self, deadline_ns) == ILK_OK) {
+        return ILK_OK;
+    }
+    if (leave_line(semaphore, &self)) {
+        return ILK_TIMEDOUT;
+    }
+    /* Late, but a permit is on its way to us: it must not be lost. */
+    return ilk__waiter_sleep(&self, ILK_FOREVER);
+}
+
+void ilk_semaphore_init(ilk_semaphore *semaphore, uint32_t permits) {
+    if (permits > ILK_SEMAPHORE_MAX) {
+        ilk__misuse("ilk_semaphore_init", semaphore, "%u permits; a semaphore holds at most %u",
+                    (unsigned)permits, (unsigned)ILK_SEMAPHORE_MAX);
+    }
+    /* SE5 relaxed: nobody else uses the semaphore yet. */
+    ilk_atomic_store(&semaphore->word, permits * ILK__SEMAPHORE_ONE_PERMIT, memory_order_relaxed);
+    semaphore->waiter_count = 0;
+    TAILQ_INIT(&semaphore->waiters);
+}
+
+void ilk_semaphore_destroy(ilk_semaphore *semaphore) {
+    uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
+    if ((word & ILK__SEMAPHORE_HAS_WAITERS) != 0) {
+        ilk__misuse("ilk_semaphore_destroy", semaphore, "destroyed while %u threads wait for a permit",
+                    (unsigned)semaphore->waiter_count);
+    }
+    ilk__name_forget(semaphore);
+}
+
+void ilk__semaphore_wait_slow(ilk_semaphore *semaphore) {
+    (void)wait_slow(semaphore, ILK_FOREVER);
+}
+
+bool ilk__semaphore_try_wait_slow(ilk_semaphore *semaphore) ILK_NONBLOCKING {
+    return take_if_there(semaphore);
+}
+
+ilk_status ilk_semaphore_wait_until(ilk_semaphore *semaphore, uint64_t deadline_ns) {
+    return ilk_semaphore_try_wait(semaphore) ? ILK_OK : wait_slow(semaphore, deadline_ns);
+}
+
+void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t permits) {
+    if (permits == 0) {
+        return;
+    }
+    uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
+    for (;;) {
+        if ((word & ILK__SEMAPHORE_HAS_WAITERS) == 0 || (word & ILK__QUEUE_LOCKED) != 0) {
+            if (permits > ILK_SEMAPHORE_MAX - permits_in(word)) {
+                refuse_permits(semaphore, permits, permits_in(word));
+            }
+            /* SE8 release, pairs with SE2 and SE4 (acquire, taking) and QL3. As SE3, where there is no line,
+             * or where the thread that has the queue hands the permits over. */
+            if (ilk_atomic_compare_exchange_weak(&semaphore->word, &word,
+                                                 word + permits * ILK__SEMAPHORE_ONE_PERMIT,
+                                                 memory_order_release, memory_order_relaxed)) {
+                return;
+            }
+        } else if (ilk__queue_try_lock(&semaphore->word, &word)) {
+            semaphore_settle(semaphore, word, permits, NULL);
+            return;
+        }
+    }
+}
+
+int64_t ilk_semaphore_value(ilk_semaphore *semaphore) {
+    uint32_t seen;
+    ilk__queue_lock(&semaphore->word, &seen);
+    int64_t waiting = (seen & ILK__SEMAPHORE_HAS_WAITERS) != 0 ? (int64_t)semaphore->waiter_count : 0;
+    int64_t value = (int64_t)permits_in(seen) - waiting;
+    semaphore_settle(semaphore, seen, 0, NULL);
+    return value;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The heavy side of the asymmetric fence, and the choice between its two forms: made before main, and taken
+ * back once if the system refuses later what it granted then (a sandbox that the process enters). See
+ * <interlock/inline/fence.h>.
+ *
+ *   membarrier_works   leaving     light side        heavy side
+ *   true               0           nothing           membarrier; refused: to the next line
+ *   false              1           a fence           waits until those that saw true have come through
+ *   false              0           a fence           a fence
+ * Must not happen: a heavy side relies on the light sides' fences (third line) while one that saw true is on
+ * its way. So `leaving` is raised before membarrier_works goes down, and lowered after the wait. Several may
+ * leave at once; when one has waited, all that saw true have come through. A child of fork has nobody to wait for.
+ */
+#include "wait/fence.h"
+#include "platform/membarrier.h"
+#include "platform/stores.h"
+#include <interlock/inline/fence.h>
+#include <pthread.h>
+#include <stdint.h>
+
+ILK_ATOMIC(bool) ilk__membarrier_works = false;
+static ILK_ATOMIC(uint32_t) leaving;
+
+static void fence_after_fork_in_child(void) {
+    ilk_atomic_store(&leaving, 0, memory_order_relaxed); /* FN4: who was leaving is not here */
+}
+
+__attribute__((constructor)) static void choose(void) {
+    /* FN4 relaxed: no other thread of ours runs yet; one that does reads false and fences (FN1). */
+    ilk_atomic_store(&ilk__membarrier_works, ilk__membarrier_register(), memory_order_relaxed);
+    (void)pthread_atfork(NULL, NULL, fence_after_fork_in_child);
+}
+
+static void stop_relying_on_membarrier(void) {
+    ilk_atomic_store(&leaving, 1, memory_order_relaxed); /* FN4: published by FN6 */
+    /* FN6 release, pairs with FN5 (acquire, a heavy side).
+     * Carries: that we are leaving.
+     * If weaker: a heavy side relies on fences that are not made yet. */
+    ilk_atomic_store(&ilk__membarrier_works, false, memory_order_release);
+    ilk__wait_for_stores();
+    /* FN8 release, pairs with FN7 (acquire, a heavy side).
+     * Carries: that those who had seen true have come through, and what they did.
+     * If weaker: as FN6. */
+    ilk_atomic_store(&leaving, 0, memory_order_release);
+}
+
+void ilk__fence_heavy(void) {
+    /* FN3 seq_cst, pairs with FN2 (the light side where it fences) and RS12 (the owner of a slot where it
+     * does). Executed in both forms, so that a light side which has not yet heard of membarrier is in order
+     * too. See FN2 for the outcome. */
+    ilk_atomic_fence(memory_order_seq_cst);
+    /* FN5 acquire, pairs with FN6 (release, leaving). See there. */
+    if (ilk_atomic_load(&ilk__membarrier_works, memory_order_acquire)) {
+        if (!ilk__membarrier()) {
+            stop_relying_on_membarrier();
+        }
+        /* FN7 acquire, pairs with FN8 (release, having left). See there. */
+    } else if (ilk_atomic_load(&leaving, memory_order_acquire) != 0) {
+        ilk__wait_for_stores();
+    }
+    ilk_atomic_fence(memory_order_seq_cst); /* FN3 */
+}
+
+bool ilk__fence_everywhere_at_once(void) {
+    return ilk__membarrier(); /* a fence on the calling thread too */
+}
+
+void ilk__fence_everywhere(void) {
+    if (!ilk__fence_everywhere_at_once()) {
+        ilk_atomic_fence(memory_order_seq_cst); /* FN3 */
+        ilk__wait_for_stores();
+        ilk_atomic_fence(memory_order_seq_cst); /* FN3 */
+    }
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Fences on every thread that do not count on a light side: for what is made without ilk__fence_light, as the
+ * announcements of readers under a fence-free lock, or by another copy of the library, which has its own choice.
+ */
+#ifndef INTERLOCK_WAIT_FENCE_H
+#define INTERLOCK_WAIT_FENCE_H
+
+#include <stdbool.h>
+
+/* On return every thread of the process has executed a full fence: by membarrier(2), or where that is refused
+ * after ten milliseconds. */
+void ilk__fence_everywhere(void);
+
+/* The same if membarrier(2) is granted: false, and nothing done, if not. */
+bool ilk__fence_everywhere_at_once(void);
+
+#endif

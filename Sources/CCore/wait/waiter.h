@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One waiting thread, in a queue of first come, first served. It lies on the stack of the thread that
+ * waits, and each sleeps on a word of its own, so that exactly the chosen one wakes.
+ *
+ * Life of a waiter
+ *   1. its own thread puts it in the queue, under the queue lock (`queued` true);
+ *   2. a granter takes it out under the queue lock (`queued` false) and, after the step that gives it
+ *      what it waits for has become visible, calls ilk__waiter_grant, the last touch by anyone but
+ *      the owner; or its own thread takes it out, under the queue lock, when its time is up.
+ * Must not happen: the owner returns while a granter will still touch it. So an owner that is late
+ * and finds `queued` false waits for the grant, which is on its way, and takes it.
+ */
+#ifndef INTERLOCK_WAIT_WAITER_H
+#define INTERLOCK_WAIT_WAITER_H
+
+#include "platform/bsd.h"
+#include <interlock/inline/atomic.h>
+#include <interlock/status.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ilk__waiter {
+    TAILQ_ENTRY(ilk__waiter) link; /* guarded by the queue lock; then the granter's alone */
+    ILK_ATOMIC(uint32_t) granted;  /* 0 waiting, 1 granted; the word slept on */
+    bool queued;                   /* guarded by the queue lock */
+    uint8_t kind;                  /* what it waits for, in the primitive's own terms; constant */
+};
+
+/* Sleeps until the grant or the deadline. ILK_OK: granted. ILK_TIMEDOUT: not granted so far. */
+ilk_status ilk__waiter_sleep(struct ilk__waiter *waiter, uint64_t deadline_ns);
+
+/* Grants and wakes. `waiter` may be gone when this returns. */
+void ilk__waiter_grant(struct ilk__waiter *waiter);
+
+#endif

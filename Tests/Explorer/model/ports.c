@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The core's doors to the system, as the model has them: futex, clock, thread identity, membarrier,
+ * thread exit, fork handlers and the end by misuse. They take the place of futex_linux.c and its kin
+ * at link time.
+ */
+#include "../engine/heap.h"
+#include "../engine/state.h"
+#include <diagnostics/misuse.h>
+#include <errno.h>
+#include <interlock/deadline.h>
+#include <platform/clock.h>
+#include <platform/exit.h>
+#include <platform/futex.h>
+#include <platform/identity.h>
+#include <platform/membarrier.h>
+#include <platform/pages.h>
+#include <platform/signals.h>
+#include <platform/stores.h>
+#include <platform/yield.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(EX_NEVER == ILK_FOREVER, "the engine's deadline that never passes is the core's");
+
+/* The kernel compares and goes to sleep in one step, and reads the word as it is: its own barriers see
+ * to that (futex(2), and smp_mb in futex_wait). Nothing else about the waiter's memory is promised. */
+int ilk__futex_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns) {
+    if (!ex.running) {
+        return EAGAIN;
+    }
+    ex_point();
+    ex_check_alive((uintptr_t)word, sizeof *word);
+    uint32_t now = *(const volatile uint32_t *)word;
+    if (now != expected) {
+        if (ex.recording) {
+            ex_trace(NULL, "futex wait %p: it is 0x%x, not 0x%x", (void *)word, now, expected);
+        }
+        return EAGAIN;
+    }
+    if (deadline_ns <= ex.clock_ns) {
+        if (ex.recording) {
+            ex_trace(NULL, "futex wait %p: the deadline has passed", (void *)word);
+        }
+        return ETIMEDOUT;
+    }
+    if (ex.recording) {
+        ex_trace(NULL, "sleeps on %p, which holds 0x%x%s", (void *)word, expected,
+                 deadline_ns == EX_NEVER ? "" : ", with a deadline");
+    }
+    ex_event event = ex_wait(EX_ON_FUTEX, word, expected, deadline_ns);
+    if (ex.recording) {
+        ex_trace(NULL, "%s",
+                 event == EX_WOKEN ? "awake: woken"
+                                   : (event == EX_TIMED_OUT ? "awake: time is out" : "awake: by chance"));
+    }
+    return event == EX_WOKEN ? 0 : event == EX_TIMED_OUT ? ETIMEDOUT : EINTR;
+}
+
+void ilk__futex_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count) {
+    if (!ex.running) {
+        return;
+    }
+    ex_point();
+    if (ex.recording) {
+        ex_trace(NULL, "futex wake %p", (const void *)word);
+    }
+    ex_wake(EX_ON_FUTEX, word, count);
+}
+
+uint64_t ilk__clock_now_ns(void) {
+    return ex.clock_ns;
+}
+
+/* For guesses only, so that any answer will do. Each look is long after the last, so that guesses which
+ * compare times change their mind; the same in every run of a schedule. */
+static uint64_t ticks;
+
+uint64_t ilk__clock_ticks(void) {
+    return ticks += 1000;
+}
+
+void *ilk__pages_allocate(size_t size) {
+    return ex_allocate_zeroed(1, size);
+}
+
+void ilk__pages_give_back(void *pages, size_t size) {
+    (void)size;
+    ex_free(pages);
+}
+
+/* No signals come in the model. */
+void ilk__signals_hold(sigset_t *before) {
+    (void)before;
+}
+
+void ilk__signals_release(const sigset_t *before) {
+    (void)before;
+}
+
+void ilk__thread_yield(void) {
+    ilk_cpu_relax();
+}
+
+uint32_t ilk__thread_id(void) {
+    return ex.current + 1;
+}
+
+uint32_t ilk__thread_id_before_fork(void) {
+    return ilk__thread_id();
+}
+
+/* A thread of the model keeps its id in the child. */
+void ilk__thread_id_forget(void) {}
+
+bool ilk__membarrier_register(void) {
+    return true;
+}
+
+bool ilk__membarrier(void) {
+    if (!ex.running) {
+        return true;
+    }
+    if (ex.scenario->refuse_membarrier) {
+        return false;
+    }
+    ex_point();
+    ex_full_barrier_everywhere();
+    if (ex.recording) {
+        ex_trace(NULL, "membarrier");
+    }
+    return true;
+}
+
+/* What is hoped of time: in the model it is a fence on every thread. */
+void ilk__wait_for_stores(void) {
+    if (ex.running) {
+        ex_point();
+        ex_full_barrier_everywhere();
+    }
+}
+
+bool ilk__at_thread_exit(void (*hook)(void *context), void *context) {
+    ex_thread *me = ex_me();
+    me->hook = hook;
+    me->hook_context = context;
+    return true;
+}
+
+void ilk__misuse(const char *call, const void *object, const char *format, ...) {
+    char sentence[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    if (!ex.running) {
+        fprintf(stderr, "interlock: %s(%p): %s\n", call, object, sentence);
+        abort();
+    }
+    ex_fail(EX_MISUSE, "interlock: %s(%p): %s", call, object, sentence);
+}
+
+/* Handlers registered before main stay; those an execution registers end with it. */
+enum { MOST_HANDLERS = 8 };
+
+static struct { void (*prepare)(void), (*parent)(void), (*child)(void); } handlers[MOST_HANDLERS];
+static unsigned handler_count, lasting_count;
+
+int ex_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void)) {
+    if (handler_count == MOST_HANDLERS) {
+        return ENOMEM;
+    }
+    handlers[handler_count].prepare = prepare;
+    handlers[handler_count].parent = parent;
+    handlers[handler_count].child = child;
+    handler_count++;
+    if (!ex.running) {
+        lasting_count = handler_count;
+    }
+    return 0;
+}
+
+void ex_ports_reset(void) {
+    handler_count = lasting_count;
+    ticks = 0;
+    ex_local_reset();
+}
+
+void ex_fork(void) {
+    for (unsigned i = handler_count; i-- > 0;) {
+        if (handlers[i].prepare != NULL) {
+            handlers[i].prepare();
+        }
+    }
+    ex_point();
+    if (ex.recording) {
+        ex_trace(NULL, "fork: goes on in the child, alone");
+    }
+    ex_keep_only_current();
+    for (unsigned i = 0; i < handler_count; i++) {
+        if (handlers[i].child != NULL) {
+            handlers[i].child();
+        }
+    }
+}
