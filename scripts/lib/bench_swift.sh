@@ -4,7 +4,7 @@
 # scripts/bench swift: builds Benchmarks/Swift and runs it. Packages that cannot be fetched end it: the program
 # is built with all of its contenders or not at all.
 #
-#   scripts/bench swift [--quick] [--only WORDS] [--json FILE]
+#   scripts/bench swift [--quick] [--only WORDS] [--rounds N] [--slice MS] [--json FILE]
 #   scripts/bench swift --instructions    a push and a pop through Swift and from C, counted by callgrind
 set -euo pipefail
 
