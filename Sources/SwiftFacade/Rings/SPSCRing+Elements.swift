@@ -79,8 +79,8 @@ extension SPSCRing where Element: Copyable {
                 if let element = consumer.tryPop() { return element }
                 isWaiting = true
                 defer { isWaiting = false }
-                let popped = await consumer.ends.pop(Element.self, isolation: actor, until: nil)
-                return try consumer.ends.nextOrEnd(popped)
+                let popped = await consumer.waiters.pop(Element.self, isolation: actor, until: nil)
+                return try consumer.waiters.nextOrEnd(popped)
             }
         }
     }
