@@ -53,9 +53,9 @@
 /// lock and must not call the cache; keys and values are released outside it. What a computation did is visible to
 /// everyone it answers.
 public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    private let state: ReadWriteLock<CacheState<Key, Value>>
+    let state: ReadWriteLock<CacheState<Key, Value>>
     /// The time since the cache was made, by its clock.
-    private let age: @Sendable () -> Duration
+    let age: @Sendable () -> Duration
 
     /// How many values are kept at most.
     public let capacity: Int
@@ -158,64 +158,6 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
         let (kept, expired) = state.withWriteLock { $0.value(forKey: key, at: time) }
         withExtendedLifetime(expired) {}
         return kept
-    }
-
-    // MARK: Changing
-
-    /// Keeps `value` for `key`, as if it had just been computed. O(1) and one key's hashing.
-    ///
-    /// A computation under way still answers those who wait for it, but its value is not kept.
-    ///
-    /// - Returns: The value that was kept before.
-    @discardableResult
-    public func updateValue(_ value: Value, forKey key: Key) -> Value? {
-        let time = age()
-        let (old, evicted) = state.withWriteLock { state in
-            state.flights[key] = nil
-            let old = state.remove(key, at: time)
-            return (old, state.insert(value, forKey: key, at: time))
-        }
-        withExtendedLifetime(evicted) {}
-        return old.flatMap { $0.isExpired ? nil : $0.entry.value }
-    }
-
-    /// Forgets the value of `key`. Whoever asks next has it computed anew. O(1) and one key's hashing.
-    ///
-    /// A computation under way still answers those who wait for it, but its value is not kept: it may have
-    /// begun with what has just become wrong.
-    ///
-    /// - Returns: The value that was kept.
-    @discardableResult
-    public func removeValue(forKey key: Key) -> Value? {
-        let time = age()
-        let old = state.withWriteLock { state in
-            state.flights[key] = nil
-            return state.remove(key, at: time)
-        }
-        return old.flatMap { $0.isExpired ? nil : $0.entry.value }
-    }
-
-    /// Forgets every value, as ``removeValue(forKey:)`` does. O(*n*).
-    public func removeAll() {
-        let removed = state.withWriteLock { state in
-            state.flights = [:]
-            return state.removeAll()
-        }
-        withExtendedLifetime(removed) {}
-    }
-
-    /// Forgets the values that are older than ``maximumAge``; those that are just as old stay. O(*n*).
-    ///
-    /// - Returns: How many there were.
-    @discardableResult
-    public func removeExpired() -> Int {
-        let time = age()
-        return state.withWriteLock { $0.removeExpired(at: time) }.count
-    }
-
-    /// The number of values kept, those too old included. It may have changed by the time it is used.
-    public var count: Int {
-        state.withReadLock { $0.count }
     }
 
     // MARK: One question

@@ -88,13 +88,7 @@ extension SafeArray: ChangeSource {
     }
 
     func updateObservers(_ body: (Observers?) -> Observers?) {
-        // Handlers of the caller's hang on them: released after the lock.
-        var before: Observers?
-        storage.write("changes(deliverOn:)") { state in
-            before = state.observers
-            state.observers = body(before)
-        }
-        withExtendedLifetime(before) {}
+        storage.updateObservers(body)
     }
 }
 

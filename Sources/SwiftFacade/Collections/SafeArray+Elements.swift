@@ -9,7 +9,7 @@ extension SafeArray {
     public var count: Int {
         let section = storage.lockForReading("count")
         defer { storage.unlockForReading(section) }
-        return storage.state.elements.count
+        return storage.state.contents.count
     }
 
     /// Whether there are no elements. Prefer ``popFirst()`` or ``popLast()`` to asking first.
@@ -23,7 +23,7 @@ extension SafeArray {
     public var capacity: Int {
         let section = storage.lockForReading("capacity")
         defer { storage.unlockForReading(section) }
-        return storage.state.elements.capacity
+        return storage.state.contents.capacity
     }
 
     /// The element at `index`, or `nil` if there is none. O(1).
@@ -31,9 +31,9 @@ extension SafeArray {
     public func element(at index: Int) -> Element? {
         let section = storage.lockForReading("element(at:)")
         defer { storage.unlockForReading(section) }
-        let count = storage.state.elements.count
+        let count = storage.state.contents.count
         guard index >= 0, index < count else { return nil }
-        return storage.state.elements[index]
+        return storage.state.contents[index]
     }
 
     /// The first element, or `nil` if there is none. O(1).
@@ -47,7 +47,7 @@ extension SafeArray {
     public var last: Element? {
         let section = storage.lockForReading("last")
         defer { storage.unlockForReading(section) }
-        return storage.state.elements.last
+        return storage.state.contents.last
     }
 
     /// The element at `index`.
@@ -64,9 +64,9 @@ extension SafeArray {
         get {
             let section = storage.lockForReading("subscript")
             defer { storage.unlockForReading(section) }
-            let count = storage.state.elements.count
+            let count = storage.state.contents.count
             guard index >= 0, index < count else { outOfRange("subscript", index, count: count) }
-            return storage.state.elements[index]
+            return storage.state.contents[index]
         }
         set {
             // What was there before is released when this returns, after the lock.
@@ -74,14 +74,14 @@ extension SafeArray {
         }
         _modify {
             storage.beginWriting("subscript")
-            let count = storage.state.elements.count
+            let count = storage.state.contents.count
             guard index >= 0, index < count else { outOfRange("subscript", index, count: count) }
             let observers = storage.state.observers
-            let before = observers == nil ? nil : storage.state.elements[index]
+            let before = observers == nil ? nil : storage.state.contents[index]
             defer {
                 if let observers, let before {
                     observers.record(
-                        .replacement(at: index, old: [before], new: [storage.state.elements[index]])
+                        .replacement(at: index, old: [before], new: [storage.state.contents[index]])
                     )
                 }
                 storage.endWriting()
@@ -89,7 +89,7 @@ extension SafeArray {
                 observers?.announce(self)
             }
             let location = storage.location
-            yield &location.pointee.state.elements[index]
+            yield &location.pointee.state.contents[index]
         }
     }
 
@@ -104,7 +104,7 @@ extension SafeArray {
         where predicate: (Element) throws(Failure) -> Bool
     ) throws(Failure) -> Int? {
         try storage.read("firstIndex(where:)") { (state) throws(Failure) -> Int? in
-            for index in state.elements.indices where try predicate(state.elements[index]) {
+            for index in state.contents.indices where try predicate(state.contents[index]) {
                 return index
             }
             return nil
@@ -120,7 +120,7 @@ extension SafeArray {
         // This and contains(where:) rethrow as Sequence's do: forms with a type for the error lose against those, and
         // nobody would get them.
         try storage.read("first(where:)") { state in
-            for element in state.elements where try predicate(element) {
+            for element in state.contents where try predicate(element) {
                 return element
             }
             return nil
@@ -135,7 +135,7 @@ extension SafeArray {
         where predicate: (Element) throws(Failure) -> Bool
     ) throws(Failure) -> Element? {
         try storage.read("last(where:)") { (state) throws(Failure) -> Element? in
-            for element in state.elements.reversed() where try predicate(element) {
+            for element in state.contents.reversed() where try predicate(element) {
                 return element
             }
             return nil
@@ -155,7 +155,7 @@ extension SafeArray {
     @inlinable
     public func randomElement(using generator: inout some RandomNumberGenerator) -> Element? {
         storage.read("randomElement") { state in
-            state.elements.randomElement(using: &generator)
+            state.contents.randomElement(using: &generator)
         }
     }
 
@@ -166,7 +166,7 @@ extension SafeArray {
     @inlinable
     public func contains(where predicate: (Element) throws -> Bool) rethrows -> Bool {
         try storage.read("contains(where:)") { state in
-            try state.elements.contains(where: predicate)
+            try state.contents.contains(where: predicate)
         }
     }
 
@@ -178,7 +178,7 @@ extension SafeArray {
         where predicate: (Element) throws(Failure) -> Bool
     ) throws(Failure) -> Int? {
         try storage.read("lastIndex(where:)") { (state) throws(Failure) -> Int? in
-            for index in state.elements.indices.reversed() where try predicate(state.elements[index]) {
+            for index in state.contents.indices.reversed() where try predicate(state.contents[index]) {
                 return index
             }
             return nil
@@ -193,7 +193,7 @@ extension SafeArray {
     @inlinable
     public func indices(where predicate: (Element) throws -> Bool) rethrows -> RangeSet<Int> {
         try storage.read("indices(where:)") { state in
-            try state.elements.indices(where: predicate)
+            try state.contents.indices(where: predicate)
         }
     }
 }

@@ -70,5 +70,56 @@ import Testing
             exit(EXIT_SUCCESS)
         }
     }
+
+    // C thread      ring                        task
+    //               has no thread to serve
+    //                                           finds nothing, suspends
+    // pushes ────▶  one signal of a semaphore
+    //               a task of its own serves ─▶ has the element
+    @Test func tasksAtASharedRingThatGetsNoThreadAreResumed() async {
+        await #expect(processExitsWith: .success) {
+            // The runtime's timers and workers have their threads from here on.
+            try await Task.sleep(for: .milliseconds(1))
+            alarm(20)
+            refuseThreads()
+            let ring = try MPMCRing<Int>(capacity: 1, resumingOnOwnThread: true)
+            let popping = Task { try await ring.pop() }
+            guard await eventuallySuspending({ ring.waiters.waitingToPop == 1 }) else { exit(1) }
+            guard ring.tryPush(1), try await popping.value == 1 else { exit(2) }
+            _ = ring.tryPush(2)
+            let pushing = Task { await ring.push(3).isPushed }
+            guard await eventuallySuspending({ ring.waiters.waitingToPush == 1 }) else { exit(3) }
+            guard ring.tryPop() == 2, await pushing.value, ring.tryPop() == 3 else { exit(4) }
+            // One that is cancelled leaves the queue, and closing ends the wait of the next.
+            let cancelled = Task { try await ring.pop() }
+            cancelled.cancel()
+            guard case .failure(is CancellationError) = await cancelled.result else { exit(5) }
+            let last = Task { try await ring.pop() }
+            guard await eventuallySuspending({ ring.waiters.waitingToPop == 1 }) else { exit(6) }
+            ring.close()
+            exit(try await last.value == nil ? EXIT_SUCCESS : 7)
+        }
+    }
+
+    @Test func tasksAtASplitRingThatGetsNoThreadAreResumed() async {
+        await #expect(processExitsWith: .success) {
+            try await Task.sleep(for: .milliseconds(1))
+            alarm(20)
+            refuseThreads()
+            let ring = try SPSCRing<Int>(capacity: 1, resumingOnOwnThread: true)
+            try await ring.split { producer, consumer in
+                let elements = consumer.elements()
+                let sum = Task {
+                    var sum = 0
+                    for try await element in elements { sum += element }
+                    return sum
+                }
+                var producer = producer
+                for number in 1...20 { _ = await producer.push(number) }
+                producer.close()
+                exit(try await sum.value == 210 ? EXIT_SUCCESS : EXIT_FAILURE)
+            }
+        }
+    }
 }
 #endif

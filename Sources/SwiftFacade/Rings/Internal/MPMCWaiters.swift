@@ -178,4 +178,12 @@ final class MPMCWaiters<Element: ~Copyable>: RingBacking, @unchecked Sendable {
         } while !port.armPush()
         return false
     }
+
+    // MARK: For tests
+
+    /// How many tasks are in the queue for an element.
+    var waitingToPop: Int { consumers.withWaiters { $0.count } }
+
+    /// How many tasks are in the queue for room.
+    var waitingToPush: Int { producers.withWaiters { $0.count } }
 }

@@ -153,7 +153,13 @@ extension RingBacking {
     func elementOrEnd<Element: ~Copyable>(
         _ popped: consuming sending Popped<Element>
     ) throws -> sending Element? {
-        try resultOrEnd(popped).element()
+        switch consume popped {
+        case .element(let element): return element
+        case .nothing(let why):
+            if why == .cancelled { throw CancellationError() }
+            if why == .closed { try throwClosingError() }
+            return nil
+        }
     }
 
     /// The answer of a loop, which ends with its task.
