@@ -37,7 +37,7 @@ final class Flight<Value: Sendable>: AnyFlight, @unchecked Sendable {
 
     private let result = Promise<Result<Value, any Error>>()
 
-    /// Hands the result to everyone who waits or will. Once.
+    /// Hands the result to everything that waits or will. Once.
     func finish(_ result: Result<Value, any Error>) {
         self.result.fulfil(result)
     }

@@ -6,7 +6,7 @@
 extension SingleFlightCache {
     /// Keeps `value` for `key`, as if it had just been computed. O(1) and one key's hashing.
     ///
-    /// A computation under way still answers those who wait for it, but its value is not kept.
+    /// A computation under way still answers its waiters, but its value is not kept.
     ///
     /// - Returns: The value that was kept before.
     @discardableResult
@@ -21,9 +21,9 @@ extension SingleFlightCache {
         return old.flatMap { $0.isExpired ? nil : $0.entry.value }
     }
 
-    /// Forgets the value of `key`. Whoever asks next has it computed anew. O(1) and one key's hashing.
+    /// Forgets the value of `key`. The next question has it computed anew. O(1) and one key's hashing.
     ///
-    /// A computation under way still answers those who wait for it, but its value is not kept: it may have
+    /// A computation under way still answers its waiters, but its value is not kept: it may have
     /// begun with what has just become wrong.
     ///
     /// - Returns: The value that was kept.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading: one element, and the questions that look at elements without changing them. A read of one
+// Reading: one element, and the questions that read elements without changing them. A read of one
 // element is the lock's read fast path, a comparison and a copy of the element.
 
 extension SafeArray {
@@ -95,7 +95,7 @@ extension SafeArray {
 
     /// The index of the first element that satisfies `predicate`, as it is now. O(*n*).
     ///
-    /// The index may mean another element by the time it is used: look and change in one step with
+    /// The index may mean another element by the time it is used: read and change in one step with
     /// ``removeFirst(where:)`` or ``withWriteLock(_:)``.
     ///
     /// - Precondition: `predicate` does not call this array.
@@ -111,8 +111,8 @@ extension SafeArray {
         }
     }
 
-    /// The first element that satisfies `predicate`, or `nil`. O(*n*). Goes through the elements under the lock, without
-    /// a snapshot that would make the next write copy.
+    /// The first element that satisfies `predicate`, or `nil`. O(*n*). Goes through the elements under the lock,
+    /// without a snapshot that would make the next write copy.
     ///
     /// - Precondition: `predicate` does not call this array.
     @inlinable
@@ -127,7 +127,7 @@ extension SafeArray {
         }
     }
 
-    /// The last element that satisfies `predicate`, or `nil`. O(*n*). Looks under the lock.
+    /// The last element that satisfies `predicate`, or `nil`. O(*n*). Searches under the lock.
     ///
     /// - Precondition: `predicate` does not call this array.
     @inlinable
@@ -217,7 +217,7 @@ extension SafeArray where Element: Equatable {
         lastIndex { $0 == element }
     }
 
-    /// Whether an element equal to `element` is there now. O(*n*). Looks under the lock, without a
+    /// Whether an element equal to `element` is there now. O(*n*). Searches under the lock, without a
     /// snapshot that would make the next write copy.
     @inlinable
     public func contains(_ element: Element) -> Bool {

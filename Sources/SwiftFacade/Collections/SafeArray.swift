@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // SafeArray: storage, lifetime, and access to the whole. One capability per further file:
-// +Elements (one element), +Ranges (several in a row), +Mutation (Array's verbs that add and remove), +Exchange (those that do neither), +Compound (look and
-// change in one step), +Changes (announcements), +Conformances.
+// +Elements (one element), +Ranges (several in a row), +Mutation (Array's verbs that add and remove), +Exchange (those
+// that do neither), +Compound (read and change in one step), +Changes (announcements), +Conformances.
 //
 // Invariants, for all of them:
 //  - `elements` is read under the lock held for reading and changed under the lock held for writing, in
@@ -12,7 +12,7 @@
 //    or in an access entered by closure (CollectionStorage), never in between. Elements that a verb takes
 //    out leave the lock before they are released; the verb holds them until then. Only what a caller's own
 //    closure, or change in place, releases is released where that code stands.
-//  - Whoever changes `elements` records the change with `observers`, if there are any, before it gives up
+//  - A verb that changes `elements` records the change with `observers`, if there are any, before it gives up
 //    the lock, and lets them be announced afterwards.
 
 /// An array that any number of threads may read and change.

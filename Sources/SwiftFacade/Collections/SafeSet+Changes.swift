@@ -32,9 +32,9 @@ extension SafeSet where Element: Sendable {
     /// the last change, when the set is gone; leaving the loop and the sequence ends it too.
     ///
     /// Writers keep each change and wake the consumer. Comparing and delivering are done by the consumer, so that no
-    /// writer works for another. Each change goes to one consumer of a sequence; take a sequence for each who wants
-    /// all of them. Changes are kept until they are asked for: a consumer that is always slower than the writers needs
-    /// more and more memory.
+    /// writer works for another. Each change goes to one consumer of a sequence; take a sequence for each consumer that
+    /// wants all of them. Changes are kept until they are asked for: a consumer that is always slower than the writers
+    /// needs more and more memory.
     public var changesSequence: AsyncStream<Change> {
         makeChangesSequence()
     }

@@ -14,7 +14,7 @@ public struct GroupWaitReport: Sendable, CustomStringConvertible {
     /// entered with a bare `enter()` has no name and is not listed.
     public let running: [RunningJob]
 
-    /// A sentence: finished, or who is still running.
+    /// A sentence: finished, or which jobs are still running.
     public var description: String {
         if isFinished { return "all jobs have finished" }
         if running.isEmpty {

@@ -9,14 +9,14 @@
 //
 // Blocking and suspending forms share their names. In async code the compiler takes the suspending one, awaited or not,
 // and answers a call without `await` by "not marked with 'await'"; the texts of `noasync` it shows only where no
-// suspending form is in sight. Overloads are chosen before `await` is looked at: a disfavoured overload, other default
+// suspending form is in sight. Overloads are chosen before `await` is read: a disfavoured overload, other default
 // arguments, or an extension of a protocol change nothing about it.
 
 import CInterlock
 
 /// A counting semaphore that serves first come, first served: threads and tasks in one order.
 ///
-/// A signal hands its permits to those who have waited longest; a permit handed over cannot be taken by
+/// A signal hands its permits to the waiters that have waited longest; a permit handed over cannot be taken by
 /// a later comer. Permits belong to nobody: any thread may signal.
 ///
 /// ```swift
@@ -32,7 +32,7 @@ import CInterlock
 /// cancelled while it waits leaves the queue, and the permit that would have been its own goes to the
 /// next.
 ///
-/// What a thread did before a signal is visible to whoever gets the permit.
+/// What a thread did before a signal is visible to the thread or task that gets the permit.
 public final class FIFOSemaphore: Sendable {
     private let permits: CObject<ilk_semaphore>
     private let queue = WaitQueue()
@@ -149,7 +149,7 @@ public final class FIFOSemaphore: Sendable {
 
     // MARK: Giving back
 
-    /// Gives `count` permits: to those who wait, in their order; the rest stay. Waits for
+    /// Gives `count` permits: to the waiters, in their order; the rest stay. Waits for
     /// nobody but for the few instructions in which others join or leave the queue.
     ///
     /// - Precondition: `count` is not negative, and the semaphore does not come to hold more than it can.
@@ -173,7 +173,7 @@ public final class FIFOSemaphore: Sendable {
         granted.resumeAll()
     }
 
-    /// The counter as textbooks draw it: the permits there, or minus the number of those who wait. It may
+    /// The counter as textbooks draw it: the permits there, or minus the number of waiters. It may
     /// have changed by the time it is used: for traces and tests, not for decisions.
     public var value: Int {
         queue.withWaiters { waiters in

@@ -8,7 +8,7 @@
 
 import CInterlock
 
-/// A count that goes down to zero once, and everyone who waits for that.
+/// A count that goes down to zero once, and the threads and tasks that wait for that.
 ///
 /// ```swift
 /// let ready = Latch(count: workers.count)

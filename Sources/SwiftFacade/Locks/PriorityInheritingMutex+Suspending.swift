@@ -30,7 +30,7 @@ extension PriorityInheritingMutex where Value: ~Copyable {
     /// runs on when it calls, and by these the holder is raised while it waits. On the cooperative pool these are
     /// ordinary ones, so that a task lends more only on an executor of its own, with threads of real-time priority.
     /// What is not: the `TaskPriority`, which the kernel does not know, and by which nobody is raised; nor what the
-    /// task is escalated to while it waits. A task that runs `body` is raised by those who wait like any holder,
+    /// task is escalated to while it waits. A task that runs `body` is raised by the waiters like any holder,
     /// because `body` is on one thread from its beginning to its end.
     ///
     /// ```swift
@@ -76,7 +76,8 @@ extension PriorityInheritingMutex where Value: ~Copyable {
         return try await suspendToLock(until: { forever }, body)!
     }
 
-    /// Runs `body` as ``withLock(isolation:_:)-(_,(Value)->Output)`` does, waiting for the mutex until `deadline` at most.
+    /// Runs `body` as ``withLock(isolation:_:)-(_,(Value)->Output)`` does, waiting for the mutex until `deadline` at
+    /// most.
     ///
     /// A deadline that has passed still takes a free mutex. The limit is on the wait, not on `body`.
     ///

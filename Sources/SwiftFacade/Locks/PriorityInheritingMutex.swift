@@ -5,7 +5,7 @@
 
 import CInterlock
 
-/// A value behind a mutex that lends its holder the priority of whoever waits.
+/// A value behind a mutex that lends its holder the priority of its waiters.
 ///
 /// While a thread of higher priority waits, the holder runs at that priority, so that no thread in
 /// between can keep both from running. Use it where threads of different real-time priorities share a

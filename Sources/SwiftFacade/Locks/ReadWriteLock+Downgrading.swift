@@ -27,7 +27,8 @@ extension ReadWriteLock where Value: ~Copyable {
         return try readDowngraded(changeThenDowngrade(change), read)
     }
 
-    /// Runs `change` and `read` as ``withWriteLock(_:downgrading:)`` does, waiting for the lock until `deadline` at most.
+    /// Runs `change` and `read` as ``withWriteLock(_:downgrading:)`` does, waiting for the lock until `deadline` at
+    /// most.
     ///
     /// - Returns: What `read` returns, or `nil` if the lock was not to be had in time and neither ran.
     @inlinable
@@ -74,7 +75,8 @@ extension ReadWriteLock where Value: ~Copyable {
         return try readDowngraded(changeThenDowngrade(change), read)
     }
 
-    /// Runs `change` and `read` where they throw errors of different types, waiting for the lock until `deadline` at most.
+    /// Runs `change` and `read` where they throw errors of different types, waiting for the lock until `deadline` at
+    /// most.
     ///
     /// - Returns: What `read` returns, or `nil` if the lock was not to be had in time and neither ran.
     @inlinable

@@ -19,8 +19,8 @@
 /// }
 /// ```
 ///
-/// What any party did before its wait is visible to all after theirs. Rounds do not mix: who comes for the next
-/// one does not count for this.
+/// What any party did before its wait is visible to all after theirs. Rounds do not mix: a party that comes for
+/// the next one does not count for this.
 ///
 /// In `async` code waiting suspends instead of blocking; threads and tasks may meet each other.
 public final class ThreadBarrier: Sendable {

@@ -19,7 +19,7 @@ extension AsyncOperation {
         return recorded.accepted
     }
 
-    /// The outcome is stored and this is the one caller who makes it known.
+    /// The outcome is stored and this is the one call that makes it known.
     func settle(wasExecuting: Bool) {
         if wasExecuting { willChangeValue(for: \.isExecuting) }
         willChangeValue(for: \.isFinished)

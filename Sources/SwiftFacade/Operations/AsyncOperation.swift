@@ -13,7 +13,7 @@
 // - Before `start()`, finishing and cancelling are only recorded: Foundation makes a cancelled
 //   operation ready at once, and its queue calls `start()`, which settles.
 // - `isReady` is Foundation's; dependencies go through gates (`DependencyGate.swift`). It is overridden only to
-//   hear who asks (`Readiness.swift`).
+//   hear which queue asks (`Readiness.swift`).
 //
 // Lock order: graph, then an operation's record. Nothing that users write runs under a record's lock; what
 // runs under the graph's is said in DependencyGraph.swift.
@@ -248,7 +248,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// changes nothing. A dependency that would close a cycle is misuse and reported with the names of
     /// all operations in it (``cycle(byDependingOn:)`` asks first), one added after the start likewise.
     ///
-    /// Takes a lock of the process for as long as it looks for a cycle, and asks operations of other classes for
+    /// Takes a lock of the process for as long as it searches for a cycle, and asks operations of other classes for
     /// `isFinished` and `dependencies` under it: an override of those must not add dependencies.
     ///
     /// - Complexity: O(*f*) in the unfinished operations of other classes that operations of this module wait

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Waiting on the shared ring by blocking the thread. What the verbs do is in Internal/RingPort+Elements.swift.
+// A pop ends before `waiters` is read: what a ring was closed with concerns the slow path only.
 
 import CInterlock
 
@@ -49,7 +50,8 @@ extension MPMCRing where Element: ~Copyable {
     @inlinable
     @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await pop`")
     public func pop() throws -> sending Element? {
-        try waiters.elementOrEnd(port.pop(Element.self, until: forever))
+        let popped = port.pop(Element.self, until: forever)
+        return try waiters.elementOrEnd(popped)
     }
 
     /// Moves the oldest element out, waiting for one until `deadline` at most. Thread-safe; blocks the thread.
@@ -59,7 +61,8 @@ extension MPMCRing where Element: ~Copyable {
     @inlinable
     @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await pop`")
     public func pop(until deadline: ContinuousClock.Instant) throws -> sending PopResult<Element> {
-        try waiters.resultOrEnd(port.pop(Element.self, until: Interlock.deadline(at: deadline)))
+        let popped = port.pop(Element.self, until: Interlock.deadline(at: deadline))
+        return try waiters.resultOrEnd(popped)
     }
 
     /// Moves the oldest element out, waiting for one for `timeout` at most. Thread-safe; blocks the thread.
@@ -69,6 +72,7 @@ extension MPMCRing where Element: ~Copyable {
     @inlinable
     @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await pop`")
     public func pop(timeout: Duration) throws -> sending PopResult<Element> {
-        try waiters.resultOrEnd(port.pop(Element.self, until: Interlock.deadline(in: timeout)))
+        let popped = port.pop(Element.self, until: Interlock.deadline(in: timeout))
+        return try waiters.resultOrEnd(popped)
     }
 }

@@ -24,7 +24,7 @@ import CInterlock
 /// call is in progress both are exact.
 ///
 /// Closing: pushes fail from then on, pops drain what is there and then answer closed, or throw what the ring was
-/// closed with (``close(throwing:)``); everyone waiting wakes. Nothing pushed with success is ever lost.
+/// closed with (``close(throwing:)``); every waiter wakes. Nothing pushed with success is ever lost.
 ///
 /// In `async` code, ``pop()`` and ``push(_:)`` suspend instead of blocking, tasks are served first come,
 /// first served among themselves, and `for try await` takes elements until the ring is closed and drained:
@@ -54,7 +54,7 @@ public final class MPMCRing<Element: ~Copyable> {
     /// - Parameters:
     ///   - capacity: How many elements fit.
     ///   - resumingOnOwnThread: Whether tasks that wait are resumed by a thread of the ring's own. Otherwise
-    ///     whoever pushes or pops resumes them, which is faster, but not for threads that must not run Swift:
+    ///     the thread that pushes or pops resumes them, which is faster, but not for threads that must not run Swift:
     ///     ask for it where C threads with real-time duties push through ``unsafeHandle``.
     /// - Throws: ``RingError`` if the capacity is below 1 or too large, or there is no memory.
     public init(capacity: Int, resumingOnOwnThread: Bool = false) throws(RingError) {

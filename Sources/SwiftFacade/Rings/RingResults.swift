@@ -6,7 +6,7 @@
 // `refused()` stand one by one, as that compiler has no label with two patterns for what cannot be copied.
 //
 // An answer that is not used is a warning of the compiler's. What is taken with `_ =` is released: Swift has no type
-// that must be looked at.
+// that must be used.
 
 import CInterlock
 

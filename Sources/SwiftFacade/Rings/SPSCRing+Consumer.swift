@@ -27,7 +27,8 @@ extension SPSCRing.Consumer where Element: ~Copyable {
             "it would block a thread of the cooperative pool; use `try await pop`, on a consumer that is a `var`"
     )
     public func pop() throws -> sending Element? {
-        try waiters.elementOrEnd(port.pop(Element.self, until: forever))
+        let popped = port.pop(Element.self, until: forever)
+        return try waiters.elementOrEnd(popped)
     }
 
     /// Moves the oldest element out, waiting for one until `deadline` at most. Blocks the thread.
@@ -42,7 +43,8 @@ extension SPSCRing.Consumer where Element: ~Copyable {
             "it would block a thread of the cooperative pool; use `try await pop`, on a consumer that is a `var`"
     )
     public func pop(until deadline: ContinuousClock.Instant) throws -> sending PopResult<Element> {
-        try waiters.resultOrEnd(port.pop(Element.self, until: Interlock.deadline(at: deadline)))
+        let popped = port.pop(Element.self, until: Interlock.deadline(at: deadline))
+        return try waiters.resultOrEnd(popped)
     }
 
     /// Moves the oldest element out, waiting for one for `timeout` at most. Blocks the thread.
@@ -57,7 +59,8 @@ extension SPSCRing.Consumer where Element: ~Copyable {
             "it would block a thread of the cooperative pool; use `try await pop`, on a consumer that is a `var`"
     )
     public func pop(timeout: Duration) throws -> sending PopResult<Element> {
-        try waiters.resultOrEnd(port.pop(Element.self, until: Interlock.deadline(in: timeout)))
+        let popped = port.pop(Element.self, until: Interlock.deadline(in: timeout))
+        return try waiters.resultOrEnd(popped)
     }
 
     /// Shows `body` up to `count` of the oldest elements in place, then releases them.

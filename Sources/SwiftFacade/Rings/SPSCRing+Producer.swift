@@ -115,7 +115,8 @@ extension SPSCRing.Producer where Element: ~Copyable {
     }
 
     /// Closes the ring as ``close()`` does, and leaves `error` for the consumer: what is in the ring is popped first,
-    /// then the pops that wait, and the loop over ``SPSCRing/Consumer/elements()``, throw it. On a closed ring, nothing.
+    /// then the pops that wait, and the loop over ``SPSCRing/Consumer/elements()``, throw it. On a closed ring,
+    /// nothing.
     public func close(throwing error: any Error) {
         waiters.close(throwing: error)
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Waiting at either end of an SPSC ring by suspending the task. All that is done to an end is done in the isolation of
-// its caller (Internal/SPSCWaiters.swift), and the verbs are `mutating`: an actor that holds an end and is re-entered while
-// one of them is suspended does not compile. Take the end out of the actor for as long as it is waited on, or keep it in
-// the task that uses it.
+// its caller (Internal/SPSCWaiters.swift), and the verbs are `mutating`: an actor that holds an end and is re-entered
+// while one of them is suspended does not compile. Take the end out of the actor for as long as it is waited on, or
+// keep it in the task that uses it.
 //
 // As with the shared ring, what does not wait is specialised in the caller.
 

@@ -81,7 +81,7 @@ public struct SPSCRing<Element: ~Copyable>: ~Copyable {
     }
 }
 
-// Before it is split, a ring can do nothing but be split, once, by whoever has it.
+// Before it is split, a ring can do nothing but be split, once, by its owner.
 extension SPSCRing: @unchecked Sendable where Element: ~Copyable {}
 
 /// The end of an ``SPSCRing`` that pushes.

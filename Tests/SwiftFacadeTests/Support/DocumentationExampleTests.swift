@@ -52,7 +52,8 @@ import Testing
     static func examples() throws -> [Example] {
         let facade = Compiler.root.appendingPathComponent("Sources/SwiftFacade")
         var examples: [Example] = []
-        let files = (FileManager.default.enumerator(at: facade, includingPropertiesForKeys: nil)?.allObjects ?? [])
+        let files =
+            (FileManager.default.enumerator(at: facade, includingPropertiesForKeys: nil)?.allObjects ?? [])
             .compactMap { $0 as? URL }
             .filter { !$0.hasDirectoryPath }
             .sorted { $0.path < $1.path }

@@ -57,8 +57,8 @@ extension SafeArray {
         return range.start..<end
     }
 
-    /// What `expression` means of `elements`, if it lies in them; otherwise it is reported. Under the lock: foreign code
-    /// if it is not one of the standard library's.
+    /// What `expression` means of `elements`, if it lies in them; otherwise it is reported. Under the lock: foreign
+    /// code if it is not one of the standard library's.
     @inlinable
     func checked(
         _ call: StaticString,

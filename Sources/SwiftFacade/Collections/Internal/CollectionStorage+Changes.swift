@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How SafeArray, SafeDictionary and SafeSet change what they keep, once for all three: under the lock, recorded with the
-// observers, if there are any, before it is given up, and announced afterwards.
+// How SafeArray, SafeDictionary and SafeSet change what they keep, once for all three: under the lock, recorded with
+// the observers, if there are any, before it is given up, and announced afterwards.
 
 /// What a collection keeps under its lock.
 @frozen @usableFromInline

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A first-come-first-served queue in which threads block and tasks suspend, with a limit and with cancellation: the
-// owner of the race in Waiter.swift. What the queue is for is a closure: `admit` tries to take it without waiting, under
-// the queue's lock, so that nothing is handed out between "there is none" and joining. The last of a group may take the
-// others along: the waiters that `admit` answers are resumed outside the lock.
+// owner of the race in Waiter.swift. What the queue is for is a closure: `admit` tries to take it without waiting,
+// under the queue's lock, so that nothing is handed out between "there is none" and joining. The last of a group may
+// take the others along: the waiters that `admit` answers are resumed outside the lock.
 
 import CInterlock
 

@@ -9,9 +9,10 @@
 //        └────────────────────────────────────────────────────┘
 //          granted as it joins, or given up before it has joined
 //
-//   state     who changes it                                            under
-//   outside   the waiter itself, by joining; whoever gives it up first   the owner's lock
-//   queued    the granter, by takeFirst; the timer or the canceller,     the owner's lock
+//   state     what changes it                                                under
+//   outside   the waiter, by joining; the timer or the canceller, by giving   the owner's lock
+//             up before that
+//   queued    the granter, by takeFirst; the timer or the canceller,          the owner's lock
 //             by remove: the first of them decides
 //   decided   nobody: the decision is final
 //

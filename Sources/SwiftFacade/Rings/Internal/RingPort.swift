@@ -14,7 +14,8 @@ protocol RingPort: Sendable {
     init(_ ring: UnsafeMutablePointer<Ring>)
     var ring: UnsafeMutablePointer<Ring> { get }
 
-    static func create(_ ring: inout UnsafeMutablePointer<Ring>?, capacity: Int, elementSize: Int) -> ilk_status
+    static func create(_ ring: inout UnsafeMutablePointer<Ring>?, capacity: Int, elementSize: Int)
+        -> ilk_status
     func destroy()
 
     func tryPush(_ bytes: UnsafeRawPointer, _ size: Int) -> Bool

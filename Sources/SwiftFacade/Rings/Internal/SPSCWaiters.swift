@@ -17,8 +17,8 @@
 // the ring answers to arming is decided by the ring: either the element is seen there, or the push sees the hook armed
 // and finds the task in the queue.
 //
-// Two tasks wait in one queue only where an actor is re-entered through an object that holds the end, which the compiler
-// does not see. Both are woken, and each tries again on the actor, one after the other.
+// Two tasks wait in one queue only where an actor is re-entered through an object that holds the end, which the
+// compiler does not see. Both are woken, and each tries again on the actor, one after the other.
 //
 // The hook may run inside a call of the task's own, the arming included. So no call of the ring is made under a queue's
 // lock.
