@@ -55,7 +55,8 @@ public final class MPMCRing<Element: ~Copyable> {
     ///   - capacity: How many elements fit.
     ///   - resumingOnOwnThread: Whether tasks that wait are resumed by a thread of the ring's own. Otherwise
     ///     the thread that pushes or pops resumes them, which is faster, but not for threads that must not run Swift:
-    ///     ask for it where C threads with real-time duties push through ``unsafeHandle``.
+    ///     ask for it where C threads with real-time duties push through ``unsafeHandle``. Where the system makes no
+    ///     thread, a task of the global executor resumes them, each millisecond, until there is a thread to be had.
     /// - Throws: ``RingError`` if the capacity is below 1 or too large, or there is no memory.
     public init(capacity: Int, resumingOnOwnThread: Bool = false) throws(RingError) {
         let storage = try RingStorage<MPMCPort, Element>(capacity: capacity)
