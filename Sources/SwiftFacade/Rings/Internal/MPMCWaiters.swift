@@ -58,8 +58,6 @@ private final class PushWaiter<Element: ~Copyable>: TaskWaiter, @unchecked Senda
 @usableFromInline
 final class MPMCWaiters<Element: ~Copyable>: RingBacking, @unchecked Sendable {
     private let port: MPMCPort
-    private let consumers = WaitQueue()
-    private let producers = WaitQueue()
     private let combiner = ServiceCombiner()
 
     init(_ port: MPMCPort, storage: any AnyObject & Sendable, resumingOnOwnThread: Bool) {
@@ -178,12 +176,4 @@ final class MPMCWaiters<Element: ~Copyable>: RingBacking, @unchecked Sendable {
         } while !port.armPush()
         return false
     }
-
-    // MARK: For tests
-
-    /// How many tasks are in the queue for an element.
-    var waitingToPop: Int { consumers.withWaiters { $0.count } }
-
-    /// How many tasks are in the queue for room.
-    var waitingToPush: Int { producers.withWaiters { $0.count } }
 }

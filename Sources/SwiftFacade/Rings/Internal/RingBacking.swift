@@ -32,6 +32,10 @@ class RingBacking: @unchecked Sendable {
         case closed((any Error)?)
     }
 
+    /// The tasks that wait for an element, and those that wait for room.
+    let consumers = WaitQueue()
+    let producers = WaitQueue()
+
     private let port: any RingPort
     // Keeps the memory behind the port.
     private let storage: any AnyObject & Sendable

@@ -35,8 +35,6 @@ private enum PushOutcome {
 @usableFromInline
 final class SPSCWaiters: RingBacking, @unchecked Sendable {
     private let port: SPSCPort
-    private let consumers = WaitQueue()
-    private let producers = WaitQueue()
 
     init(_ port: SPSCPort, storage: any AnyObject & Sendable, resumingOnOwnThread: Bool) {
         self.port = port
