@@ -95,7 +95,7 @@ public final class MPMCRing<Element: ~Copyable> {
         handOver(element) { bytes in
             evicted = takeOver(Element.self) { memory in
                 ilk_mpmc_push_overwriting(ring, bytes, ringElementSize(Element.self), memory)
-                    ? ILK_OK : ILK_BUSY
+                    ? ILK_OK : ILK_TIMEDOUT
             }
             return ILK_OK
         } answer: { _, _ in
