@@ -86,7 +86,7 @@ typedef struct ex_scenario {
     const char *once_failed[4];
 
     unsigned weight; /* multiplies the budgets of random and PCT runs; 0: 1 */
-    bool patient;    /* too long for the quick selection */
+    bool slow;       /* too long for the quick selection */
 } ex_scenario;
 
 /* Enters a scenario into the program's list; goes before its initialiser. */

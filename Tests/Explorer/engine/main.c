@@ -59,7 +59,7 @@ static bool is_asked_for(const ex_scenario *scenario) {
             return true;
         }
     }
-    return options.name_count == 0 && !(options.is_quick && scenario->patient);
+    return options.name_count == 0 && !(options.is_quick && scenario->slow);
 }
 
 static const char *search_label(const ex_search *search, char *text, size_t size) {
