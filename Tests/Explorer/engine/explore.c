@@ -86,7 +86,7 @@ enum { SHORTENING_EXECUTIONS = 200000 };
 
 void ex_shorten(const ex_scenario *scenario, const ex_search *search, ex_finding *finding) {
     leave_choices_out(scenario, search->weak, finding);
-    /* A depth-first search with few preemptions often meets a simpler way to the same end. */
+    /* A depth-first search with few preemptions often finds a simpler schedule with the same verdict. */
     static ex_finding simpler;
     for (int bound = 0; bound <= 3; bound++) {
         ex_search depth_first = {EX_DEPTH_FIRST, search->weak, bound, 0, SHORTENING_EXECUTIONS / 4};

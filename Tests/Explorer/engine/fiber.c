@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fibers over a hand-written switch: the stacks and a new fiber's first frame. The switch itself is
- * in fiber_x86_64.S or fiber_aarch64.S, and both agree with the frame laid out here: the registers a
- * callee keeps, all zero, with the entry's address where the switch will return to.
+ * Fibers over a hand-written switch: the stacks and a new fiber's first frame. The switch itself is in
+ * fiber_x86_64.S or fiber_aarch64.S. Both agree with the frame laid out here: the callee-saved registers, all
+ * zero, and the entry's address where the switch returns to.
  */
 #include "fiber.h"
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The history checker on histories whose answer is known, for every model: the right ones must fit, the
- * wrong ones must not and must be blamed on the operation that is wrong; and a long history with one
- * planted wrong answer must be found out in reasonable time.
+ * The history checker on histories whose verdict is known, for every model: right ones must fit; wrong ones
+ * must not, and the report must blame the wrong operation; and one wrong result planted in a long history
+ * must be found in reasonable time.
  */
 #include "models.h"
 #include <stdlib.h>
@@ -58,8 +58,8 @@ static void registers(void) {
            operation(1, EX_WRITE, 7, 0, 1, 0), operation(2, EX_READ, 0, 7, 5, 6));
     EXPECT("or not", &ex_register, NULL, NULL, operation(1, EX_WRITE, 7, 0, 1, 0),
            operation(2, EX_READ, 0, 0, 5, 6));
-    EXPECT("a value nobody wrote", &ex_register, NULL, "read() = 9", operation(1, EX_WRITE, 7, 0, 1, 2),
-           operation(2, EX_READ, 0, 9, 3, 4));
+    EXPECT("a value that was not written", &ex_register, NULL, "read() = 9",
+           operation(1, EX_WRITE, 7, 0, 1, 2), operation(2, EX_READ, 0, 9, 3, 4));
 }
 
 static void queues(void) {
@@ -139,7 +139,7 @@ static void maps(void) {
            operation(1, EX_GET, KEY(1, 0), 10, 5, 6));
 }
 
-/* Happens-before: order only where one operation knows of the other. */
+/* Happens-before: operations are ordered only where one knows of the other. */
 static void partial_orders(void) {
     ex_operation operations[] = {operation(1, EX_WRITE, 1, 0, 1, 1), operation(2, EX_READ, 0, 0, 2, 1)};
     ex_history history = {operations, 2, true};

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Apart by two cache lines, so that threads do not write side by side. */
+/* Two cache lines apart, so that threads do not write to one line. */
 typedef struct buffer {
     ex_operation *operations;
     size_t count;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Calls that wait for nothing, under the explorer: the try calls, the unlocks and the downgrade of ilk_rwlock
- * (guarantee F of <interlock/rwlock.h>), and ilk_semaphore_signal, beside threads that stand anywhere in a
- * call of their own, the queue lock included. The thread in question must never sleep, and what it gives up
- * must still reach the waiters: one that is left in line ends in deadlock.
+ * (guarantee F of <interlock/rwlock.h>), and ilk_semaphore_signal, beside threads at any point of a call of
+ * their own, the queue lock included. The calling thread must never sleep, and what it releases must still
+ * reach the waiters: a waiter left in the queue ends in deadlock.
  */
 #include "../explorer.h"
 #include <interlock/rwlock.h>
@@ -29,7 +29,7 @@ static void start_in(uint32_t word) {
     ilk__slot_table.block_count = BLOCKS;
 }
 
-/* Locks that the scenario's own thread has taken, for a body to give up. */
+/* Locks that setup() has taken, for a body to unlock. */
 static void free_lock(void) {
     start_in(0);
 }
@@ -53,13 +53,13 @@ static void upgradable_and_read(void) {
 }
 
 static void check(void) {
-    ex_expect(ilk__rwlock_is_idle(s.lock.word), "the lock's word is 0x%x after everyone has left",
+    ex_expect(ilk__rwlock_is_idle(s.lock.word), "the lock's word is 0x%x after every thread has left",
               s.lock.word);
     ex_assert(s.lock.queue == NULL);
     ilk_rwlock_destroy(&s.lock);
 }
 
-/* ---- Those that must not sleep ---- */
+/* ---- Bodies that must not sleep ---- */
 
 static void write_unlock(void) {
     ilk_rwlock_write_unlock(&s.lock);
@@ -91,7 +91,7 @@ static void try_read(void) {
     }
 }
 
-/* ---- Those beside them ---- */
+/* ---- Bodies beside them ---- */
 
 static void read(void) {
     ilk_rwlock_read_lock(&s.lock);

@@ -2,8 +2,8 @@
  *
  * The rings' notify hook, <interlock/notify.h>: after an arm that answered true, the hook is called when an
  * element comes, or room, or the ring closes. The clients loop as the header shows, and sleep on a word that
- * the hook sets, so that a missing call ends in deadlock. The hook reads plain memory that its installer wrote:
- * it must be ordered after the arm.
+ * the hook sets, so that a missing call ends in deadlock. The hook reads plain memory that its installer
+ * wrote: it must be ordered after the arm.
  *
  * A call made before the arm went up counts for nothing. A client therefore takes the number of calls at the
  * moment in which arm answers, and sleeps until there is one more. The arm goes up in arm's last atomic step,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_rwlock in its modes with slots: every pair of calls that can meet, in the fenced and in the
- * fence-free mode, with membarrier and without, and across every change of mode. The lock starts in the
- * mode under test, and every thread has its block of slots already: how a block comes into the table is a
- * scenario of its own (a reader's first look).
+ * ilk_rwlock in its reader modes with slots: every pair of calls that can meet, in the fenced and in the
+ * fence-free mode, with membarrier and without, and across every change of mode. The lock starts in the mode
+ * under test, and every thread already has its block of reader slots; adding a block to the table has
+ * scenarios of its own (read_first).
  */
 #include "../explorer.h"
 #include <interlock/inline/read_section.h>
@@ -15,17 +15,17 @@
 
 enum { BLOCKS = 4 };
 
-/* Among so many locks in a row there is one that has its slot in common with the first. */
+/* Among so many adjacent locks, one has its slot in common with the first. */
 enum { LOCKS = 32 };
 
 static struct {
     ilk_rwlock lock;
     ilk_rwlock others[LOCKS]; /* in the same mode */
-    uint32_t data[2];         /* equal whenever nobody writes */
+    uint32_t data[2];         /* equal whenever no thread writes */
     uint32_t writes;          /* that should have happened */
 } s;
 
-/* The first blocks of the table, which is put back before each execution. */
+/* The first blocks of the table, which is restored before each execution. */
 static struct ilk__slot_block *const blocks = ilk__slot_table.chunks.blocks;
 
 static void start_in(uint32_t word) {
@@ -49,13 +49,13 @@ static void fenced_in_full_table(void) {
     ilk__slot_table.block_count = ILK__CHUNK_BLOCKS;
 }
 
-/* The table has a free block, which two may want. */
+/* The table has one free block, which two threads may claim. */
 static void fenced_with_a_free_block(void) {
     start_in(ILK__RWLOCK_SLOTS);
-    blocks[0].taken = 0; /* the bodies that have one have the others */
+    blocks[0].taken = 0; /* have_block() gives the others */
 }
 
-/* Threads have blocks and do not use them; rwlock.c has the scenarios without. */
+/* Threads have blocks and do not use them; rwlock.c has the scenarios without blocks. */
 static void central(void) {
     start_in(0);
 }
@@ -64,7 +64,7 @@ static void fenced(void) {
     start_in(ILK__RWLOCK_SLOTS);
 }
 
-/* As where the system has no membarrier: decided before main, so the lock never saw it work. */
+/* As on a system without membarrier: decided before main, so the lock never saw it work. */
 static void refuse_membarrier(void) {
     ilk__membarrier_works = false;
     for (unsigned index = 0; index < BLOCKS; index++) {
@@ -87,24 +87,24 @@ static void fence_free(void) {
     start_in(ILK__RWLOCK_SLOTS | ILK__RWLOCK_FENCE_FREE);
 }
 
-/* One counted read more, and readers move to slots. */
+/* After one more counted read, readers move to slots. */
 static void about_to_take_slots(void) {
     start_in(ILK__RWLOCK_READ_SAMPLES);
 }
 
-/* The next use of its slot makes a reader think, and nobody has written: it leaves the fence out. */
+/* The next use of its slot makes a reader decide the mode, and no thread has written: fence-free. */
 static void about_to_be_fence_free(void) {
     start_in(ILK__RWLOCK_SLOTS);
     size_t number = ilk__rwlock_slot_number(&s.lock);
     for (unsigned index = 0; index < BLOCKS; index++) {
         blocks[index].slots[number] = ILK__SLOT_FULL;
-        blocks[index].wraps[number] = 1023; /* reads enough to have been alone, and the time to think */
+        blocks[index].wraps[number] = 1023; /* samples enough without a write, and a decision is due */
         blocks[index].samples[number].tag = (uint32_t)((uintptr_t)&s.lock >> 3);
     }
 }
 
-/* The next writer thinks about the mode, as the one before did, finds that its look at the slots took long
- * and that nobody reads. */
+/* The next writer decides the mode, as the one before did: its probe of the slots took long, and no thread
+ * reads. */
 static void about_to_leave_slots(void) {
     start_in(ILK__RWLOCK_SLOTS);
     s.lock.mode_state = UINT32_C(7) << 24 | 31;
@@ -113,7 +113,7 @@ static void about_to_leave_slots(void) {
     }
 }
 
-/* Writers remember a write a moment ago: too close for a membarrier each. */
+/* The last write was a moment ago: too close for a membarrier per write. */
 static void about_to_need_fences(void) {
     about_to_leave_slots();
     s.lock.word |= ILK__RWLOCK_FENCE_FREE;
@@ -121,7 +121,7 @@ static void about_to_need_fences(void) {
 
 static void check(void) {
     ex_assert(s.data[0] == s.writes && s.data[1] == s.writes);
-    ex_expect(ilk__rwlock_is_idle(s.lock.word), "the lock's word is 0x%x after everyone has left",
+    ex_expect(ilk__rwlock_is_idle(s.lock.word), "the lock's word is 0x%x after every thread has left",
               s.lock.word);
     ex_assert(s.lock.queue == NULL);
     for (unsigned index = 0; index < BLOCKS; index++) {
@@ -136,7 +136,7 @@ static void have_block(void) {
     ilk__set_my_slots(&blocks[ex_thread_index() % BLOCKS]);
 }
 
-static void look(void) {
+static void see(void) {
     ilk_plain_read(s.data, sizeof s.data);
     ex_assert(s.data[0] == s.data[1]);
 }
@@ -151,7 +151,7 @@ static void change(void) {
 static void read(void) {
     have_block();
     ilk_rwlock_read_lock(&s.lock);
-    look();
+    see();
     ilk_rwlock_read_unlock(&s.lock);
 }
 
@@ -178,7 +178,7 @@ static ilk_rwlock *with_another_slot(void) {
     return &s.others[index];
 }
 
-/* A writer that looks at the slot late finds another lock's note there. */
+/* A writer that probes the slot late finds another lock's announcement there. */
 static void read_and_another(void) {
     read();
     ilk_rwlock *other = with_the_same_slot();
@@ -186,12 +186,12 @@ static void read_and_another(void) {
     ilk_rwlock_read_unlock(other);
 }
 
-/* In two slots of one block, for whose freeing two writers may sleep. */
+/* In two slots of one block: two writers may sleep until they are free. */
 static void read_two(void) {
     have_block();
     ilk_rwlock_read_lock(&s.lock);
     ilk_rwlock_read_lock(with_another_slot());
-    look();
+    see();
     ilk_rwlock_read_unlock(&s.lock);
     ilk_rwlock_read_unlock(with_another_slot());
 }
@@ -202,7 +202,7 @@ static void write_other(void) {
     ilk_rwlock_write_unlock(with_another_slot());
 }
 
-/* The slot is taken by another lock: counted in the word. */
+/* Another lock has the slot: the reader is counted in the word. */
 static void read_inside_another(void) {
     have_block();
     ilk_rwlock *other = with_the_same_slot();
@@ -217,15 +217,15 @@ static void begin_section(ilk__read_section *section) {
     }
 }
 
-/* As the Swift facade reads, and once more from inside: beside a writer that waits that would be misuse. */
+/* As the Swift facade reads, and once more inside, which would be misuse beside a waiting writer. */
 static void read_section_and_inside(void) {
     have_block();
     ilk__read_section section, inner;
     begin_section(&section);
     begin_section(&inner);
-    look();
+    see();
     ilk__read_section_end(&s.lock, inner);
-    look();
+    see();
     ilk__read_section_end(&s.lock, section);
 }
 
@@ -233,11 +233,11 @@ static void read_section(void) {
     have_block();
     ilk__read_section section;
     begin_section(&section);
-    look();
+    see();
     ilk__read_section_end(&s.lock, section);
 }
 
-/* The count of its slot is full, and is carried over while a writer looks. */
+/* The count of its slot is full, and overflows into `wraps` while a writer probes. */
 static void read_in_full_slot(void) {
     have_block();
     ilk_atomic_store(&ilk__my_slots()->slots[ilk__rwlock_slot_number(&s.lock)], ILK__SLOT_FULL - 1,
@@ -245,10 +245,10 @@ static void read_in_full_slot(void) {
     read_twice();
 }
 
-/* Its block comes into the table while a writer looks. */
+/* Its block comes into the table while a writer probes. */
 static void read_first(void) {
     ilk_rwlock_read_lock(&s.lock);
-    look();
+    see();
     ilk_rwlock_read_unlock(&s.lock);
 }
 
@@ -259,25 +259,25 @@ static void write(void) {
     ilk_rwlock_write_unlock(&s.lock);
 }
 
-/* The child, which has no other threads, is not kept out by what they read in the parent. */
+/* Readers of the parent do not keep the child out, which has no other threads. */
 static void fork_and_write(void) {
     have_block();
     ex_fork();
     write();
 }
 
-/* Forks while it reads itself: the child still does. */
+/* Forks while it reads itself: the child still reads. */
 static void fork_inside_and_write(void) {
     have_block();
     ilk_rwlock_read_lock(&s.lock);
     ex_fork();
     ex_assert(!ilk_rwlock_try_write_lock(&s.lock));
-    look();
+    see();
     ilk_rwlock_read_unlock(&s.lock);
     write();
 }
 
-/* The child, whose table another thread was adding to, has one to read in. */
+/* Another thread was adding to the table: the child has one to read in. */
 static void fork_and_read_first(void) {
     ex_fork();
     read_first();
@@ -293,7 +293,7 @@ static void write_twice(void) {
 static void try_read(void) {
     have_block();
     if (ilk_rwlock_try_read_lock(&s.lock)) {
-        look();
+        see();
         ilk_rwlock_read_unlock(&s.lock);
     }
 }
@@ -309,7 +309,7 @@ static void try_write(void) {
 static void read_until(void) {
     have_block();
     if (ilk_rwlock_read_lock_until(&s.lock, ilk_deadline_in_ns(1000)) == ILK_OK) {
-        look();
+        see();
         ilk_rwlock_read_unlock(&s.lock);
     }
 }
@@ -327,20 +327,20 @@ static void downgrade(void) {
     ilk_rwlock_write_lock(&s.lock);
     change();
     ilk_rwlock_downgrade(&s.lock);
-    look();
+    see();
     ilk_rwlock_read_unlock(&s.lock);
 }
 
 static void upgrade(void) {
     have_block();
     ilk_rwlock_upgradable_lock(&s.lock);
-    look();
+    see();
     ilk_rwlock_upgrade(&s.lock);
     change();
     ilk_rwlock_write_unlock(&s.lock);
 }
 
-/* The thread ends after it has read: its block goes back while a writer looks at it. */
+/* The thread ends after it has read: its block goes back while a writer probes it. */
 static void read_and_end(void) {
     read_first();
 }
@@ -348,7 +348,7 @@ static void read_and_end(void) {
 #define PAIR(mode, first, second, refuse)                                                                    \
     EX_SCENARIO(mode##_##first##_##second##_##refuse) {                                                      \
         .name = "rwlock-" #mode "-" #first "-" #second "-" #refuse,                                          \
-        .claim = "writers alone, all come to an end", .setup = mode, .threads = {first, second},             \
+        .claim = "a writer is alone, and every call ends", .setup = mode, .threads = {first, second},        \
         .titles = {#first, #second}, .check = check, .spurious_wakeups = 1, .timeouts = 1,                   \
         .weak_failures = 1, .refuse_membarrier = refuse                                                      \
     }
@@ -357,10 +357,10 @@ static void read_and_end(void) {
 #define NAMED_TRIPLE(mode, first, second, third, refuse, suffix)                                             \
     EX_SCENARIO(mode##_##first##_##second##_##third##_##refuse) {                                            \
         .name = "rwlock-" #mode "-" #first "-" #second "-" #third suffix, .refuse_membarrier = refuse,       \
-        .claim = "writers alone, all come to an end", .setup = mode, .threads = {first, second, third},      \
+        .claim = "a writer is alone, and every call ends", .setup = mode, .threads = {first, second, third}, \
         .titles = {#first, #second, #third}, .check = check, .timeouts = 1, .sc_bound = 2,                   \
     }
-/* The words of the names. */
+/* membarrier, as the names of scenarios say it. */
 enum { granted = 0, refused = 1 };
 
 #define IN_EVERY_MODE(mode, refuse)                                                                          \
@@ -404,7 +404,8 @@ PAIR(about_to_be_fence_free, read_twice, try_write, granted);
 PAIR(about_to_leave_slots, read_twice, write, granted);
 PAIR(about_to_need_fences, read_twice, write, granted);
 
-/* membarrier is refused after it was granted: the lock is fence-free, or its readers have blocks, from before. */
+/* membarrier is refused after it was granted: the lock is fence-free, or its readers have blocks, from
+ * before. */
 PAIR(fenced, read, write, refused);
 PAIR(fenced, read_twice, write, refused);
 PAIR(fenced, read_and_another, write, refused);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_rwlock_upgrade_until under the explorer: an upgrade that gives up is still an upgradable reader,
+ * ilk_rwlock_upgrade_until under the explorer: an upgrade that times out is still an upgradable reader,
  * without a gap, and the waiters that it held back go on; with counted readers and with readers in slots.
  */
 #include "../explorer.h"
@@ -12,7 +12,7 @@ enum { SOON = 5000, BLOCKS = 4 };
 
 static struct {
     ilk_rwlock lock;
-    uint32_t data[2]; /* equal whenever nobody writes */
+    uint32_t data[2]; /* equal whenever no thread writes */
 } s;
 
 static void start_in(uint32_t word) {
@@ -31,7 +31,7 @@ static void fenced(void) {
 }
 
 static void check(void) {
-    ex_expect(ilk__rwlock_is_idle(s.lock.word), "the lock's word is 0x%x after everyone has left",
+    ex_expect(ilk__rwlock_is_idle(s.lock.word), "the lock's word is 0x%x after every thread has left",
               s.lock.word);
     ex_assert(s.lock.queue == NULL);
     ilk_rwlock_destroy(&s.lock);
@@ -86,7 +86,7 @@ static void upgradable(void) {
 #define UPGRADE_UNTIL(mode, identifier, ...)                                                                 \
     EX_SCENARIO(mode##_##identifier) {                                                                       \
         .name = "rwlock-upgrade_until-" #mode "-" #identifier,                                               \
-        .claim = "a late upgrade is still upgradable, and holds nobody back", .setup = mode,                 \
+        .claim = "a late upgrade is still upgradable, and holds no thread back", .setup = mode,              \
         .threads = {upgrade_until, __VA_ARGS__}, .check = check, .timeouts = 1, .spurious_wakeups = 1        \
     }
 #define IN_BOTH(identifier, ...)                                                                             \
