@@ -123,7 +123,7 @@ static void latches(void) {
            operation(2, EX_COUNT_DOWN, 0, EX_DONE, 5, 6));
     EXPECT("an open latch is not shut", &ex_latch, &one, "await() = timed out",
            operation(1, EX_COUNT_DOWN, 0, EX_DONE, 1, 2), operation(3, EX_AWAIT, 0, EX_TIMEDOUT, 3, 4));
-    EXPECT("what is left is counted", &ex_latch, &two, "look() = 2",
+    EXPECT("what is left is counted", &ex_latch, &two, "probe() = 2",
            operation(1, EX_COUNT_DOWN, 0, EX_DONE, 1, 2), operation(3, EX_PROBE, 0, 2, 3, 4));
 }
 
