@@ -5,29 +5,10 @@
  * their own, the queue lock included. The calling thread must never sleep, and what it releases must still
  * reach the waiters: a waiter left in the queue ends in deadlock.
  */
-#include "../explorer.h"
-#include <interlock/rwlock.h>
+#include "rwlock_data.h"
 #include <interlock/semaphore.h>
-#include <rwlock/slot_table.h>
-#include <string.h>
 
-enum { SOON = 5000, BLOCKS = 4 };
 enum { FIRST = 1, SECOND = 2 }; /* masks of threads */
-
-static struct {
-    ilk_rwlock lock;
-    ilk_semaphore semaphore;
-    uint32_t data;
-} s;
-
-static void start_in(uint32_t word) {
-    memset(&s, 0, sizeof s);
-    s.lock.word = word;
-    for (unsigned index = 0; index < BLOCKS; index++) {
-        ilk__slot_table.chunks.blocks[index].taken = 1;
-    }
-    ilk__slot_table.block_count = BLOCKS;
-}
 
 /* Locks that setup() has taken, for a body to unlock. */
 static void free_lock(void) {
@@ -52,13 +33,6 @@ static void upgradable_and_read(void) {
     start_in(ILK__RWLOCK_UPGRADABLE + ILK__RWLOCK_ONE_READER);
 }
 
-static void check(void) {
-    ex_expect(ilk__rwlock_is_idle(s.lock.word), "the lock's word is 0x%x after every thread has left",
-              s.lock.word);
-    ex_assert(s.lock.queue == NULL);
-    ilk_rwlock_destroy(&s.lock);
-}
-
 /* ---- Bodies that must not sleep ---- */
 
 static void write_unlock(void) {
@@ -74,10 +48,6 @@ static void downgrade(void) {
     ilk_rwlock_downgrade(&s.lock);
     ilk_rwlock_read_unlock(&s.lock);
 }
-static void change(void) {
-    ilk_plain_write(&s.data, sizeof s.data);
-    s.data++;
-}
 static void try_write(void) {
     if (ilk_rwlock_try_write_lock(&s.lock)) {
         change();
@@ -86,7 +56,7 @@ static void try_write(void) {
 }
 static void try_read(void) {
     if (ilk_rwlock_try_read_lock(&s.lock)) {
-        ilk_plain_read(&s.data, sizeof s.data);
+        value();
         ilk_rwlock_read_unlock(&s.lock);
     }
 }
@@ -95,7 +65,7 @@ static void try_read(void) {
 
 static void read(void) {
     ilk_rwlock_read_lock(&s.lock);
-    ilk_plain_read(&s.data, sizeof s.data);
+    value();
     ilk_rwlock_read_unlock(&s.lock);
 }
 static void write(void) {
@@ -105,7 +75,7 @@ static void write(void) {
 }
 static void read_until(void) {
     if (ilk_rwlock_read_lock_until(&s.lock, SOON) == ILK_OK) {
-        ilk_plain_read(&s.data, sizeof s.data);
+        value();
         ilk_rwlock_read_unlock(&s.lock);
     }
 }
@@ -117,7 +87,7 @@ static void write_until(void) {
 }
 static void be_upgradable(void) {
     ilk_rwlock_upgradable_lock(&s.lock);
-    ilk_plain_read(&s.data, sizeof s.data);
+    value();
     ilk_rwlock_upgradable_unlock(&s.lock);
 }
 static void upgrade(void) {
@@ -152,30 +122,31 @@ NEVER_SLEEPS(try_try_slots, with_slots, FIRST | SECOND, try_read, try_write, rea
 
 /* ---- Semaphore ---- */
 
+static ilk_semaphore semaphore;
+
 static void no_permits(void) {
-    start_in(0);
-    ilk_semaphore_init(&s.semaphore, 0);
+    ilk_semaphore_init(&semaphore, 0);
 }
 static void check_semaphore(void) {
-    ilk_semaphore_destroy(&s.semaphore);
+    ilk_semaphore_destroy(&semaphore);
 }
 static void signal_one(void) {
-    ilk_semaphore_signal(&s.semaphore, 1);
+    ilk_semaphore_signal(&semaphore, 1);
 }
 static void signal_two(void) {
-    ilk_semaphore_signal(&s.semaphore, 2);
+    ilk_semaphore_signal(&semaphore, 2);
 }
 static void wait(void) {
-    ilk_semaphore_wait(&s.semaphore);
+    ilk_semaphore_wait(&semaphore);
 }
 static void wait_until(void) {
-    ex_note("%s", ilk_semaphore_wait_until(&s.semaphore, SOON) == ILK_OK ? "taken" : "late");
+    ex_note("%s", ilk_semaphore_wait_until(&semaphore, SOON) == ILK_OK ? "taken" : "late");
 }
 static void try_wait(void) {
-    ex_note("%s", ilk_semaphore_try_wait(&s.semaphore) ? "taken" : "refused");
+    ex_note("%s", ilk_semaphore_try_wait(&semaphore) ? "taken" : "refused");
 }
-static void value(void) {
-    (void)ilk_semaphore_value(&s.semaphore);
+static void read_value(void) {
+    (void)ilk_semaphore_value(&semaphore);
 }
 
 #define SIGNAL_NEVER_SLEEPS(identifier, mask, ...)                                                           \
@@ -190,4 +161,4 @@ SIGNAL_NEVER_SLEEPS(signal_wait_wait, FIRST, signal_two, wait, wait);
 SIGNAL_NEVER_SLEEPS(signal_wait_until, FIRST, signal_two, wait, wait_until);
 SIGNAL_NEVER_SLEEPS(signal_signal_wait_wait, FIRST | SECOND, signal_one, signal_one, wait, wait);
 SIGNAL_NEVER_SLEEPS(signal_try_wait, FIRST | SECOND, signal_two, try_wait, wait);
-SIGNAL_NEVER_SLEEPS(signal_value_wait, FIRST, signal_one, value, wait);
+SIGNAL_NEVER_SLEEPS(signal_value_wait, FIRST, signal_one, read_value, wait);

@@ -5,44 +5,27 @@
  * under test, and every thread already has its block of reader slots; adding a block to the table has
  * scenarios of its own (read_first).
  */
-#include "../explorer.h"
+#include "rwlock_data.h"
 #include <interlock/inline/read_section.h>
-#include <interlock/rwlock.h>
 #include <platform/exit.h>
 #include <rwlock/reader_slots.h>
-#include <rwlock/slot_table.h>
-#include <string.h>
-
-enum { BLOCKS = 4 };
 
 /* Among so many adjacent locks, one has its slot in common with the first. */
 enum { LOCKS = 32 };
 
-static struct {
-    ilk_rwlock lock;
-    ilk_rwlock others[LOCKS]; /* in the same mode */
-    uint32_t data[2];         /* equal whenever no thread writes */
-    uint32_t writes;          /* that should have happened */
-} s;
+static ilk_rwlock others[LOCKS]; /* in the same mode */
 
-/* The first blocks of the table, which is restored before each execution. */
-static struct ilk__slot_block *const blocks = ilk__slot_table.chunks.blocks;
-
-static void start_in(uint32_t word) {
-    memset(&s, 0, sizeof s);
-    s.lock.word = word;
+static void start_all_in(uint32_t word) {
+    start_in(word);
+    memset(others, 0, sizeof others);
     for (unsigned index = 0; index < LOCKS; index++) {
-        s.others[index].word = word;
+        others[index].word = word;
     }
-    for (unsigned index = 0; index < BLOCKS; index++) {
-        blocks[index].taken = 1;
-    }
-    ilk__slot_table.block_count = BLOCKS;
 }
 
 /* The next thread without a block adds a chunk to the table. */
 static void fenced_in_full_table(void) {
-    start_in(ILK__RWLOCK_SLOTS);
+    start_all_in(ILK__RWLOCK_SLOTS);
     for (unsigned index = 0; index < ILK__CHUNK_BLOCKS; index++) {
         blocks[index].taken = 1;
     }
@@ -51,17 +34,17 @@ static void fenced_in_full_table(void) {
 
 /* The table has one free block, which two threads may claim. */
 static void fenced_with_a_free_block(void) {
-    start_in(ILK__RWLOCK_SLOTS);
+    start_all_in(ILK__RWLOCK_SLOTS);
     blocks[0].taken = 0; /* have_block() gives the others */
 }
 
 /* Threads have blocks and do not use them; rwlock.c has the scenarios without blocks. */
 static void central(void) {
-    start_in(0);
+    start_all_in(0);
 }
 
 static void fenced(void) {
-    start_in(ILK__RWLOCK_SLOTS);
+    start_all_in(ILK__RWLOCK_SLOTS);
 }
 
 /* As on a system without membarrier: decided before main, so the lock never saw it work. */
@@ -84,17 +67,17 @@ static void central_by_both(void) {
 }
 
 static void fence_free(void) {
-    start_in(ILK__RWLOCK_SLOTS | ILK__RWLOCK_FENCE_FREE);
+    start_all_in(ILK__RWLOCK_SLOTS | ILK__RWLOCK_FENCE_FREE);
 }
 
 /* After one more counted read, readers move to slots. */
 static void about_to_take_slots(void) {
-    start_in(ILK__RWLOCK_READ_SAMPLES);
+    start_all_in(ILK__RWLOCK_READ_SAMPLES);
 }
 
 /* The next use of its slot makes a reader decide the mode, and no thread has written: fence-free. */
 static void about_to_be_fence_free(void) {
-    start_in(ILK__RWLOCK_SLOTS);
+    start_all_in(ILK__RWLOCK_SLOTS);
     size_t number = ilk__rwlock_slot_number(&s.lock);
     for (unsigned index = 0; index < BLOCKS; index++) {
         blocks[index].slots[number] = ILK__SLOT_FULL;
@@ -106,7 +89,7 @@ static void about_to_be_fence_free(void) {
 /* The next writer decides the mode, as the one before did: its probe of the slots took long, and no thread
  * reads. */
 static void about_to_leave_slots(void) {
-    start_in(ILK__RWLOCK_SLOTS);
+    start_all_in(ILK__RWLOCK_SLOTS);
     s.lock.mode_state = UINT32_C(7) << 24 | 31;
     for (unsigned index = 0; index < BLOCKS; index++) {
         blocks[index].samples[ilk__rwlock_slot_number(&s.lock)].tag = (uint32_t)((uintptr_t)&s.lock >> 3);
@@ -119,11 +102,8 @@ static void about_to_need_fences(void) {
     s.lock.word |= ILK__RWLOCK_FENCE_FREE;
 }
 
-static void check(void) {
-    ex_assert(s.data[0] == s.writes && s.data[1] == s.writes);
-    ex_expect(ilk__rwlock_is_idle(s.lock.word), "the lock's word is 0x%x after every thread has left",
-              s.lock.word);
-    ex_assert(s.lock.queue == NULL);
+static void check_slots_free(void) {
+    check_idle();
     for (unsigned index = 0; index < BLOCKS; index++) {
         for (unsigned number = 0; number < ILK__SLOT_COUNT; number++) {
             ex_assert(ilk__slot_is_free(blocks[index].slots[number]));
@@ -131,27 +111,10 @@ static void check(void) {
     }
 }
 
-/* A thread's block, as if it had read before. */
-static void have_block(void) {
-    ilk__set_my_slots(&blocks[ex_thread_index() % BLOCKS]);
-}
-
-static void see(void) {
-    ilk_plain_read(s.data, sizeof s.data);
-    ex_assert(s.data[0] == s.data[1]);
-}
-
-static void change(void) {
-    ilk_plain_write(s.data, sizeof s.data);
-    s.data[0]++;
-    s.data[1]++;
-    s.writes++;
-}
-
 static void read(void) {
     have_block();
     ilk_rwlock_read_lock(&s.lock);
-    see();
+    value();
     ilk_rwlock_read_unlock(&s.lock);
 }
 
@@ -162,20 +125,20 @@ static void read_twice(void) {
 
 static ilk_rwlock *with_the_same_slot(void) {
     unsigned index = 0;
-    while (ilk__rwlock_slot_number(&s.others[index]) != ilk__rwlock_slot_number(&s.lock)) {
+    while (ilk__rwlock_slot_number(&others[index]) != ilk__rwlock_slot_number(&s.lock)) {
         index++;
         ex_assert(index < LOCKS);
     }
-    return &s.others[index];
+    return &others[index];
 }
 
 static ilk_rwlock *with_another_slot(void) {
     unsigned index = 0;
-    while (ilk__rwlock_slot_number(&s.others[index]) == ilk__rwlock_slot_number(&s.lock)) {
+    while (ilk__rwlock_slot_number(&others[index]) == ilk__rwlock_slot_number(&s.lock)) {
         index++;
         ex_assert(index < LOCKS);
     }
-    return &s.others[index];
+    return &others[index];
 }
 
 /* A writer that probes the slot late finds another lock's announcement there. */
@@ -191,7 +154,7 @@ static void read_two(void) {
     have_block();
     ilk_rwlock_read_lock(&s.lock);
     ilk_rwlock_read_lock(with_another_slot());
-    see();
+    value();
     ilk_rwlock_read_unlock(&s.lock);
     ilk_rwlock_read_unlock(with_another_slot());
 }
@@ -223,9 +186,9 @@ static void read_section_and_inside(void) {
     ilk__read_section section, inner;
     begin_section(&section);
     begin_section(&inner);
-    see();
+    value();
     ilk__read_section_end(&s.lock, inner);
-    see();
+    value();
     ilk__read_section_end(&s.lock, section);
 }
 
@@ -233,7 +196,7 @@ static void read_section(void) {
     have_block();
     ilk__read_section section;
     begin_section(&section);
-    see();
+    value();
     ilk__read_section_end(&s.lock, section);
 }
 
@@ -248,7 +211,7 @@ static void read_in_full_slot(void) {
 /* Its block comes into the table while a writer probes. */
 static void read_first(void) {
     ilk_rwlock_read_lock(&s.lock);
-    see();
+    value();
     ilk_rwlock_read_unlock(&s.lock);
 }
 
@@ -272,7 +235,7 @@ static void fork_inside_and_write(void) {
     ilk_rwlock_read_lock(&s.lock);
     ex_fork();
     ex_assert(!ilk_rwlock_try_write_lock(&s.lock));
-    see();
+    value();
     ilk_rwlock_read_unlock(&s.lock);
     write();
 }
@@ -293,7 +256,7 @@ static void write_twice(void) {
 static void try_read(void) {
     have_block();
     if (ilk_rwlock_try_read_lock(&s.lock)) {
-        see();
+        value();
         ilk_rwlock_read_unlock(&s.lock);
     }
 }
@@ -309,7 +272,7 @@ static void try_write(void) {
 static void read_until(void) {
     have_block();
     if (ilk_rwlock_read_lock_until(&s.lock, ilk_deadline_in_ns(1000)) == ILK_OK) {
-        see();
+        value();
         ilk_rwlock_read_unlock(&s.lock);
     }
 }
@@ -327,14 +290,14 @@ static void downgrade(void) {
     ilk_rwlock_write_lock(&s.lock);
     change();
     ilk_rwlock_downgrade(&s.lock);
-    see();
+    value();
     ilk_rwlock_read_unlock(&s.lock);
 }
 
 static void upgrade(void) {
     have_block();
     ilk_rwlock_upgradable_lock(&s.lock);
-    see();
+    value();
     ilk_rwlock_upgrade(&s.lock);
     change();
     ilk_rwlock_write_unlock(&s.lock);
@@ -349,7 +312,7 @@ static void read_and_end(void) {
     EX_SCENARIO(mode##_##first##_##second##_##refuse) {                                                      \
         .name = "rwlock-" #mode "-" #first "-" #second "-" #refuse,                                          \
         .claim = "a writer is alone, and every call ends", .setup = mode, .threads = {first, second},        \
-        .titles = {#first, #second}, .check = check, .spurious_wakeups = 1, .timeouts = 1,                   \
+        .titles = {#first, #second}, .check = check_slots_free, .spurious_wakeups = 1, .timeouts = 1,        \
         .weak_failures = 1, .refuse_membarrier = refuse                                                      \
     }
 #define TRIPLE(mode, first, second, third) NAMED_TRIPLE(mode, first, second, third, granted, "")
@@ -358,7 +321,7 @@ static void read_and_end(void) {
     EX_SCENARIO(mode##_##first##_##second##_##third##_##refuse) {                                            \
         .name = "rwlock-" #mode "-" #first "-" #second "-" #third suffix, .refuse_membarrier = refuse,       \
         .claim = "a writer is alone, and every call ends", .setup = mode, .threads = {first, second, third}, \
-        .titles = {#first, #second, #third}, .check = check, .timeouts = 1, .sc_bound = 2,                   \
+        .titles = {#first, #second, #third}, .check = check_slots_free, .timeouts = 1, .sc_bound = 2,        \
     }
 /* membarrier, as the names of scenarios say it. */
 enum { granted = 0, refused = 1 };

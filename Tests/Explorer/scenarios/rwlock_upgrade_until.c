@@ -3,52 +3,13 @@
  * ilk_rwlock_upgrade_until under the explorer: an upgrade that times out is still an upgradable reader,
  * without a gap, and the waiters that it held back go on; with counted readers and with readers in slots.
  */
-#include "../explorer.h"
-#include <interlock/rwlock.h>
-#include <rwlock/slot_table.h>
-#include <string.h>
+#include "rwlock_data.h"
 
-enum { SOON = 5000, BLOCKS = 4 };
-
-static struct {
-    ilk_rwlock lock;
-    uint32_t data[2]; /* equal whenever no thread writes */
-} s;
-
-static void start_in(uint32_t word) {
-    memset(&s, 0, sizeof s);
-    s.lock.word = word;
-    for (unsigned index = 0; index < BLOCKS; index++) {
-        ilk__slot_table.chunks.blocks[index].taken = 1;
-    }
-    ilk__slot_table.block_count = BLOCKS;
-}
 static void central(void) {
     start_in(0);
 }
 static void fenced(void) {
     start_in(ILK__RWLOCK_SLOTS);
-}
-
-static void check(void) {
-    ex_expect(ilk__rwlock_is_idle(s.lock.word), "the lock's word is 0x%x after every thread has left",
-              s.lock.word);
-    ex_assert(s.lock.queue == NULL);
-    ilk_rwlock_destroy(&s.lock);
-}
-
-static void have_block(void) {
-    ilk__set_my_slots(&ilk__slot_table.chunks.blocks[ex_thread_index() % BLOCKS]);
-}
-static uint32_t value(void) {
-    ilk_plain_read(s.data, sizeof s.data);
-    ex_assert(s.data[0] == s.data[1]);
-    return s.data[0];
-}
-static void change(void) {
-    ilk_plain_write(s.data, sizeof s.data);
-    s.data[0]++;
-    s.data[1]++;
 }
 
 static void upgrade_until(void) {
