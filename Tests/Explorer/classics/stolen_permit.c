@@ -64,7 +64,7 @@ static void signal_permit(void) {
 static void latecomer(bool (*try_wait)(void), void (*signal)(void)) {
     bool behind = ilk_atomic_load(&s.queued, memory_order_acquire) == 1;
     if (try_wait()) {
-        ex_expect(!behind, "the permit of a thread in line was taken by one that came later");
+        ex_expect(!behind, "the permit of a queued thread was taken by one that came later");
         signal();
     }
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * ilk_mpmc under the explorer: pushes and pops of two and three threads, waiting, in batches, in place and
- * beside a close. ring_scenarios.h has what spsc.c explores, too; mpmc_overwrite.c has pushes that overwrite.
+ * beside a close. ring_scenarios.h has the scenarios that it shares with spsc.c; mpmc_overwrite.c has pushes
+ * that overwrite.
  */
 #include "mpmc_face.h"
 

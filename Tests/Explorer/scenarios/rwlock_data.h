@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A lock and the plain data that it guards, for the scenarios of ilk_rwlock: a wrong admission is a data race or
- * a broken sum.
+ * A lock and the plain data that it guards, for the scenarios of ilk_rwlock: a wrong admission is a data race
+ * or a broken sum.
  */
 #ifndef EXPLORER_SCENARIOS_RWLOCK_DATA_H
 #define EXPLORER_SCENARIOS_RWLOCK_DATA_H

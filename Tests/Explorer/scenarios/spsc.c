@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * ilk_spsc under the explorer: a producer beside a consumer, and a closer beside both. ring_scenarios.h has
- * what mpmc.c explores, too; here is what only this ring promises or does in another way: reservations that
- * are given up or grow, batches beside waits, and misuse of access in place.
+ * the scenarios that it shares with mpmc.c. Here are its own: reservations given up or grown, batches beside
+ * waits, and misuse of access in place.
  */
 #include "spsc_face.h"
 
@@ -74,7 +74,7 @@ static void push_unrecorded(void) {
 }
 static void pop_unrecorded(void) {
     uint64_t element;
-    (void)ilk_spsc_try_pop(s.ring, &element, sizeof element);
+    (void)!ilk_spsc_try_pop(s.ring, &element, sizeof element);
 }
 static void count(void) {
     size_t count = ilk_spsc_count(s.ring);
