@@ -12,25 +12,25 @@ enum { FIRST = 1, SECOND = 2 }; /* masks of threads */
 
 /* Locks that setup() has taken, for a body to unlock. */
 static void free_lock(void) {
-    start_in(0);
+    start_in(0, false);
 }
 static void with_slots(void) {
-    start_in(ILK__RWLOCK_SLOTS);
+    start_in(ILK__RWLOCK_SLOTS, false);
 }
 static void written(void) {
-    start_in(ILK__RWLOCK_WRITER);
+    start_in(ILK__RWLOCK_WRITER, false);
 }
 static void read_once(void) {
-    start_in(ILK__RWLOCK_ONE_READER);
+    start_in(ILK__RWLOCK_ONE_READER, false);
 }
-static void read_twice(void) {
-    start_in(2 * ILK__RWLOCK_ONE_READER);
+static void read_by_two(void) {
+    start_in(2 * ILK__RWLOCK_ONE_READER, false);
 }
-static void upgradable(void) {
-    start_in(ILK__RWLOCK_UPGRADABLE);
+static void upgradable_taken(void) {
+    start_in(ILK__RWLOCK_UPGRADABLE, false);
 }
 static void upgradable_and_read(void) {
-    start_in(ILK__RWLOCK_UPGRADABLE + ILK__RWLOCK_ONE_READER);
+    start_in(ILK__RWLOCK_UPGRADABLE + ILK__RWLOCK_ONE_READER, false);
 }
 
 /* ---- Bodies that must not sleep ---- */
@@ -48,48 +48,9 @@ static void downgrade(void) {
     ilk_rwlock_downgrade(&s.lock);
     ilk_rwlock_read_unlock(&s.lock);
 }
-static void try_write(void) {
-    if (ilk_rwlock_try_write_lock(&s.lock)) {
-        change();
-        ilk_rwlock_write_unlock(&s.lock);
-    }
-}
-static void try_read(void) {
-    if (ilk_rwlock_try_read_lock(&s.lock)) {
-        value();
-        ilk_rwlock_read_unlock(&s.lock);
-    }
-}
 
 /* ---- Bodies beside them ---- */
 
-static void read(void) {
-    ilk_rwlock_read_lock(&s.lock);
-    value();
-    ilk_rwlock_read_unlock(&s.lock);
-}
-static void write(void) {
-    ilk_rwlock_write_lock(&s.lock);
-    change();
-    ilk_rwlock_write_unlock(&s.lock);
-}
-static void read_until(void) {
-    if (ilk_rwlock_read_lock_until(&s.lock, SOON) == ILK_OK) {
-        value();
-        ilk_rwlock_read_unlock(&s.lock);
-    }
-}
-static void write_until(void) {
-    if (ilk_rwlock_write_lock_until(&s.lock, SOON) == ILK_OK) {
-        change();
-        ilk_rwlock_write_unlock(&s.lock);
-    }
-}
-static void be_upgradable(void) {
-    ilk_rwlock_upgradable_lock(&s.lock);
-    value();
-    ilk_rwlock_upgradable_unlock(&s.lock);
-}
 static void upgrade(void) {
     ilk_rwlock_upgrade(&s.lock);
     change();
@@ -107,10 +68,10 @@ NEVER_SLEEPS(write_unlock_write, written, FIRST, write_unlock, write);
 NEVER_SLEEPS(write_unlock_write_write, written, FIRST, write_unlock, write, write);
 NEVER_SLEEPS(write_unlock_read_write, written, FIRST, write_unlock, read, write);
 NEVER_SLEEPS(write_unlock_read_write_until, written, FIRST, write_unlock, read, write_until);
-NEVER_SLEEPS(write_unlock_upgradable_write, written, FIRST, write_unlock, be_upgradable, write);
+NEVER_SLEEPS(write_unlock_upgradable_write, written, FIRST, write_unlock, upgradable, write);
 NEVER_SLEEPS(read_unlock_write_until, read_once, FIRST, read_unlock, write_until, read);
-NEVER_SLEEPS(read_unlock_twice_write, read_twice, FIRST | SECOND, read_unlock, read_unlock, write);
-NEVER_SLEEPS(upgradable_unlock_writes, upgradable, FIRST, upgradable_unlock, write, write_until);
+NEVER_SLEEPS(read_unlock_twice_write, read_by_two, FIRST | SECOND, read_unlock, read_unlock, write);
+NEVER_SLEEPS(upgradable_unlock_writes, upgradable_taken, FIRST, upgradable_unlock, write, write_until);
 NEVER_SLEEPS(read_unlock_upgrade, upgradable_and_read, FIRST, read_unlock, upgrade, read_until);
 NEVER_SLEEPS(downgrade_write_read, written, FIRST, downgrade, write, read);
 NEVER_SLEEPS(downgrade_write_until, written, FIRST, downgrade, write_until, read_until);

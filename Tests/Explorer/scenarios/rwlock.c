@@ -11,46 +11,6 @@ static void setup(void) {
     ilk_rwlock_init(&s.lock);
 }
 
-static void read(void) {
-    ilk_rwlock_read_lock(&s.lock);
-    value();
-    ilk_rwlock_read_unlock(&s.lock);
-}
-
-static void write(void) {
-    ilk_rwlock_write_lock(&s.lock);
-    change();
-    ilk_rwlock_write_unlock(&s.lock);
-}
-
-static void try_read(void) {
-    if (ilk_rwlock_try_read_lock(&s.lock)) {
-        value();
-        ilk_rwlock_read_unlock(&s.lock);
-    }
-}
-
-static void try_write(void) {
-    if (ilk_rwlock_try_write_lock(&s.lock)) {
-        change();
-        ilk_rwlock_write_unlock(&s.lock);
-    }
-}
-
-static void read_until(void) {
-    if (ilk_rwlock_read_lock_until(&s.lock, SOON) == ILK_OK) {
-        value();
-        ilk_rwlock_read_unlock(&s.lock);
-    }
-}
-
-static void write_until(void) {
-    if (ilk_rwlock_write_lock_until(&s.lock, SOON) == ILK_OK) {
-        change();
-        ilk_rwlock_write_unlock(&s.lock);
-    }
-}
-
 static void write_then_read(void) {
     ilk_rwlock_write_lock(&s.lock);
     change();
@@ -58,12 +18,6 @@ static void write_then_read(void) {
     ilk_rwlock_downgrade(&s.lock);
     ex_expect(value() == mine, "another write came between the write and the downgraded read");
     ilk_rwlock_read_unlock(&s.lock);
-}
-
-static void upgradable(void) {
-    ilk_rwlock_upgradable_lock(&s.lock);
-    value();
-    ilk_rwlock_upgradable_unlock(&s.lock);
 }
 
 static void upgrade(void) {
@@ -94,16 +48,6 @@ static void upgrade_then_downgrade(void) {
     ilk_rwlock_downgrade(&s.lock);
     ex_assert(value() == seen + 1);
     ilk_rwlock_read_unlock(&s.lock);
-}
-
-static void write_twice(void) {
-    write();
-    write();
-}
-
-static void read_twice(void) {
-    read();
-    read();
 }
 
 #define PAIR(identifier, first, second)                                                                      \

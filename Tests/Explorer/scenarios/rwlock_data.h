@@ -18,24 +18,27 @@ static struct {
     ilk_rwlock lock;
     uint32_t data[2]; /* equal whenever no thread writes */
     uint32_t writes;  /* that should have happened */
+    bool have_blocks; /* every thread has its block of reader slots, as if it had read before */
 } s;
 
 /* The first blocks of the table, which is restored before each execution. */
 static struct ilk__slot_block *const blocks = ilk__slot_table.chunks.blocks;
 
-/* The lock's word is `word`, and have_block() has a block of reader slots for every thread. */
-static inline void start_in(uint32_t word) {
+static inline void start_in(uint32_t word, bool have_blocks) {
     memset(&s, 0, sizeof s);
     s.lock.word = word;
+    s.have_blocks = have_blocks;
     for (unsigned index = 0; index < BLOCKS; index++) {
         blocks[index].taken = 1;
     }
     ilk__slot_table.block_count = BLOCKS;
 }
 
-/* The calling thread gets its block, as if it had read before. */
+/* Begins a body. */
 static inline void have_block(void) {
-    ilk__set_my_slots(&blocks[ex_thread_index() % BLOCKS]);
+    if (s.have_blocks) {
+        ilk__set_my_slots(&blocks[ex_thread_index() % BLOCKS]);
+    }
 }
 
 static inline uint32_t value(void) {
@@ -61,6 +64,63 @@ static inline void check_idle(void) {
 static inline void check(void) {
     check_idle();
     ilk_rwlock_destroy(&s.lock);
+}
+
+/* ---- Bodies ---- */
+
+static inline void read(void) {
+    have_block();
+    ilk_rwlock_read_lock(&s.lock);
+    value();
+    ilk_rwlock_read_unlock(&s.lock);
+}
+static inline void try_read(void) {
+    have_block();
+    if (ilk_rwlock_try_read_lock(&s.lock)) {
+        value();
+        ilk_rwlock_read_unlock(&s.lock);
+    }
+}
+static inline void read_until(void) {
+    have_block();
+    if (ilk_rwlock_read_lock_until(&s.lock, SOON) == ILK_OK) {
+        value();
+        ilk_rwlock_read_unlock(&s.lock);
+    }
+}
+static inline void write(void) {
+    have_block();
+    ilk_rwlock_write_lock(&s.lock);
+    change();
+    ilk_rwlock_write_unlock(&s.lock);
+}
+static inline void try_write(void) {
+    have_block();
+    if (ilk_rwlock_try_write_lock(&s.lock)) {
+        change();
+        ilk_rwlock_write_unlock(&s.lock);
+    }
+}
+static inline void write_until(void) {
+    have_block();
+    if (ilk_rwlock_write_lock_until(&s.lock, SOON) == ILK_OK) {
+        change();
+        ilk_rwlock_write_unlock(&s.lock);
+    }
+}
+static inline void upgradable(void) {
+    have_block();
+    ilk_rwlock_upgradable_lock(&s.lock);
+    value();
+    ilk_rwlock_upgradable_unlock(&s.lock);
+}
+static inline void read_twice(void) {
+    read();
+    read();
+}
+static inline void write_twice(void) {
+    write();
+    write();
 }
 
 #endif

@@ -16,7 +16,7 @@ enum { LOCKS = 32 };
 static ilk_rwlock others[LOCKS]; /* in the same mode */
 
 static void start_all_in(uint32_t word) {
-    start_in(word);
+    start_in(word, true);
     memset(others, 0, sizeof others);
     for (unsigned index = 0; index < LOCKS; index++) {
         others[index].word = word;
@@ -111,18 +111,6 @@ static void check_slots_free(void) {
     }
 }
 
-static void read(void) {
-    have_block();
-    ilk_rwlock_read_lock(&s.lock);
-    value();
-    ilk_rwlock_read_unlock(&s.lock);
-}
-
-static void read_twice(void) {
-    read();
-    read();
-}
-
 static ilk_rwlock *with_the_same_slot(void) {
     unsigned index = 0;
     while (ilk__rwlock_slot_number(&others[index]) != ilk__rwlock_slot_number(&s.lock)) {
@@ -215,13 +203,6 @@ static void read_first(void) {
     ilk_rwlock_read_unlock(&s.lock);
 }
 
-static void write(void) {
-    have_block();
-    ilk_rwlock_write_lock(&s.lock);
-    change();
-    ilk_rwlock_write_unlock(&s.lock);
-}
-
 /* Readers of the parent do not keep the child out, which has no other threads. */
 static void fork_and_write(void) {
     have_block();
@@ -246,43 +227,6 @@ static void fork_and_read_first(void) {
     read_first();
     ex_assert(ilk__my_slots() != &ilk__no_slots);
     write();
-}
-
-static void write_twice(void) {
-    write();
-    write();
-}
-
-static void try_read(void) {
-    have_block();
-    if (ilk_rwlock_try_read_lock(&s.lock)) {
-        value();
-        ilk_rwlock_read_unlock(&s.lock);
-    }
-}
-
-static void try_write(void) {
-    have_block();
-    if (ilk_rwlock_try_write_lock(&s.lock)) {
-        change();
-        ilk_rwlock_write_unlock(&s.lock);
-    }
-}
-
-static void read_until(void) {
-    have_block();
-    if (ilk_rwlock_read_lock_until(&s.lock, ilk_deadline_in_ns(1000)) == ILK_OK) {
-        value();
-        ilk_rwlock_read_unlock(&s.lock);
-    }
-}
-
-static void write_until(void) {
-    have_block();
-    if (ilk_rwlock_write_lock_until(&s.lock, ilk_deadline_in_ns(1000)) == ILK_OK) {
-        change();
-        ilk_rwlock_write_unlock(&s.lock);
-    }
 }
 
 static void downgrade(void) {
