@@ -47,7 +47,7 @@ typedef enum ex_verdict {
     EX_ASSERTION,   /* ex_assert, ex_expect, a history without an order */
     EX_RACE,        /* plain memory touched by two threads, one writing, with no happens-before */
     EX_DEADLOCK,    /* every thread waits, and none is left to wake one */
-    EX_LOST_WAKEUP, /* the same, and a sleeper's word no longer holds what it went to sleep on */
+    EX_LOST_WAKEUP, /* the same, and a sleeper's word no longer has the value that it sleeps on */
     EX_LIVELOCK,    /* the step limit was reached: threads run without progress */
     EX_DEAD_MEMORY, /* an access to freed memory or to a stack frame that has returned */
     EX_MISUSE,      /* ilk__misuse was called */
@@ -74,7 +74,7 @@ typedef struct ex_scenario {
      * happens, without limit, when no thread can run. */
     unsigned spurious_wakeups; /* a sleeper wakes without a wake-up */
     unsigned timeouts;         /* a deadline passes though others could run */
-    unsigned weak_failures;    /* compare_exchange_weak fails without cause */
+    unsigned weak_failures;    /* compare_exchange_weak fails spuriously */
     bool refuse_membarrier;
 
     /* Threads that must never sleep, as a mask of body indices (bit 0: the first): a wait of one in the park
@@ -109,8 +109,8 @@ _Noreturn void ex_fail_at(ex_verdict verdict, const char *file, int line, const 
 /* A remark in the running thread's column of the trace; costs nothing when no trace is kept. */
 void ex_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Memory that ends with the execution and is never handed out twice in it, so that a use after free
- * is seen. The core's malloc and free lead here. */
+/* Memory that ends with the execution and is never handed out twice in it, so that a use after free is found.
+ * The core's malloc and free call these. */
 void *ex_allocate(size_t size, size_t alignment);
 void ex_free(void *memory);
 
@@ -124,11 +124,11 @@ void ex_fork(void);
 /* 0 is the thread of setup() and check(), 1 and up the bodies. */
 unsigned ex_thread_index(void);
 
-/* The thread on whose stack an object lies, 0 if on none of the bodies'. */
+/* The thread whose stack has the object, 0 if no body's has. */
 unsigned ex_stack_owner(const void *object);
 
-/* Another thread, by index, has ended or waits (parked, or for a modelled mutex): for scenarios that
- * must reach a certain state. Not a scheduling point. */
+/* Another thread, by index, has ended or waits (parked, or for a modelled mutex): for scenarios that need a
+ * certain state. Not a scheduling point. */
 bool ex_is_waiting(unsigned thread);
 
 #endif

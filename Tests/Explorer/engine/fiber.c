@@ -38,7 +38,7 @@ static _Noreturn void fell_off(void) {
 
 void ex_fiber_start(ex_fiber *fiber, unsigned index, void (*entry)(void)) {
     uintptr_t top = ex_stack_base + (uintptr_t)(index + 1) * EX_STACK_SIZE - 64;
-    /* On entry the stack pointer must be as right after a call: on x86-64 a multiple of 16 less 8. */
+    /* On entry the stack pointer must be as after a call: on x86-64 a multiple of 16 less 8. */
     uintptr_t *frame = (uintptr_t *)(top - FRAME_SIZE_WORDS * sizeof(uintptr_t));
     memset(frame, 0, FRAME_SIZE_WORDS * sizeof *frame);
     frame[RETURN_WORD] = (uintptr_t)entry;

@@ -134,7 +134,7 @@ ex_location *ex_locate(const volatile void *object, unsigned size) {
         ex_fail(EX_BEYOND, "an atomic object of %u bytes is accessed as %u", location->size, size);
     }
     if (newest(location)->value != peek(object, size)) {
-        /* Written plainly since: a new object in the same place, say the next call's stack frame. */
+        /* Written plainly since: a new object at the same address, for example in the next call's frame. */
         begin_location(slot, address, size);
         location = &m.location[m.slot[slot].id];
     }
@@ -167,8 +167,8 @@ static void copy(ex_knowledge *into, const ex_knowledge *from) {
     }
 }
 
-/* How many stores, counted back from the newest, the current thread may read. Coherence: none older
- * than one it knows of. seq_cst: none older than the last seq_cst store, or one a seq_cst fence told. */
+/* How many stores, counted back from the newest, the current thread may read. Coherence: none older than one
+ * it knows of. seq_cst: none older than the last seq_cst store, or than one made known by a seq_cst fence. */
 static unsigned visible(const ex_location *location, int order) {
     unsigned reach = location->newest < EX_STALENESS ? location->newest : EX_STALENESS;
     if (!ex.weak || reach == 0 || location->stale[ex.current] >= EX_STALENESS) {
@@ -189,8 +189,8 @@ static ex_store *back(ex_location *location, unsigned steps) {
     return &location->kept[(location->newest - steps) % EX_KEPT];
 }
 
-/* The effect of reading a store: coherence always; what the store carries at once when acquiring,
- * else with the next acquire fence. */
+/* The effect of reading a store: coherence always; the store's message at once if the load acquires, else
+ * with the next acquire fence. */
 static void read_from(ex_thread *me, const ex_location *location, const ex_store *store, int order) {
     if (ex.weak) {
         ex_view_raise(&me->now.view, location->id, store->number);
@@ -200,7 +200,7 @@ static void read_from(ex_thread *me, const ex_location *location, const ex_store
     }
 }
 
-/* Appends a store; `continues` is the store a read-modify-write read, whose message it passes on. */
+/* Appends a store; `continues` is the store that a read-modify-write read: its message is passed on. */
 static void append(ex_thread *me, ex_location *location, uint64_t value, int order,
                    const ex_store *continues) {
     bool is_news = newest(location)->value != value;

@@ -22,7 +22,7 @@
 #include <stdio.h>
 
 enum {
-    EX_THREADS = EX_BODIES + 2, /* with the one of setup() and check(), rounded up to a vector */
+    EX_THREADS = EX_BODIES + 2, /* with thread 0, rounded up to the length of a vector */
     EX_LOCATIONS = 512,
     EX_STALENESS = 2, /* how many stores back a load may reach, and how often in a row */
     EX_KEPT = 4       /* stores kept per location: a power of two above EX_STALENESS */
@@ -82,7 +82,7 @@ typedef struct ex_thread {
     void (*hook)(void *);
     void *hook_context;
     ex_knowledge now;     /* what it knows */
-    ex_knowledge heard;   /* what relaxed loads read; an acquire fence takes it in */
+    ex_knowledge heard;   /* what relaxed loads read; an acquire fence joins it */
     ex_knowledge offered; /* what the last release fence attaches to later relaxed stores */
 } ex_thread;
 
@@ -177,7 +177,7 @@ void ex_heap_reset(void);
 bool ex_heap_holds(uintptr_t address);
 bool ex_heap_live(uintptr_t address);
 
-/* globals.c: the core's own static data, as it was before main */
+/* globals.c: the core's static data, as it was before main */
 void ex_globals_save(void);
 void ex_globals_restore(void);
 

@@ -138,7 +138,7 @@ static unsigned depth_first(unsigned count) {
 static unsigned replay(unsigned count) {
     if (s.replay_position < s.replayed.length && s.replayed.choices[s.replay_position].at == s.choices) {
         uint32_t taken = s.replayed.choices[s.replay_position++].taken;
-        return taken < count ? taken : 0; /* a shortened schedule may run out of step */
+        return taken < count ? taken : 0; /* after shortening, a choice may have fewer alternatives */
     }
     return 0;
 }

@@ -122,7 +122,7 @@ static void faulty_operation(unsigned thread, uint64_t random, uint64_t number) 
     }
 }
 
-/* Between bursts only: no shared word is touched inside one. */
+/* Between bursts only: inside one, threads share no word but the object. */
 static void begin_together(void) {
     unsigned burst = atomic_load(&s.burst);
     if (atomic_fetch_add(&s.arrived, 1) + 1 == s.threads) {
@@ -247,7 +247,7 @@ static void expect_misfit(const char *what, ex_history *history, const ex_model 
     free(text);
 }
 
-/* A pop answers what another pop answered before. */
+/* A pop returns what another pop returned before. */
 static void change_one_answer(ex_history *history) {
     ex_operation *late = NULL, *early = NULL;
     for (size_t i = history->count / 2; i-- > 0;) {

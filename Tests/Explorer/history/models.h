@@ -13,7 +13,7 @@ extern const ex_model ex_register;
 
 /* A bounded queue, first in first out, that can be closed.
  *   push(element)   EX_DONE, EX_REFUSED (full or closed), EX_CLOSED
- *   pop()           the element, EX_EMPTY (EX_TIMED_OUT counts as that), EX_DRAINED
+ *   pop()           the element, EX_EMPTY (EX_TIMEDOUT counts as that), EX_DRAINED
  *   close()
  *   overwrite(element)   EX_DONE, or the element evicted; itself when closed. Beside a close it may
  *                   complete after the close: it claims its slot first and evicts afterwards */

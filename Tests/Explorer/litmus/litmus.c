@@ -139,7 +139,7 @@ static void iriw_right(void) {
 static const ex_scenario iriw = {
     .name = "IRIW", .setup = setup, .threads = {iriw_x, iriw_y, iriw_left, iriw_right}, .check = collect};
 
-/* WRC: the second passes on what it saw of the first. */
+/* WRC: the second thread passes on what it read from the first. */
 static void wrc_middle(void) {
     s.r[0] = ilk_atomic_load(&s.x, memory_order_relaxed);
     ilk_atomic_store(&s.y, 1, s.order[1]);
@@ -271,7 +271,7 @@ static void message_passing(void) {
 
 static void others(void) {
     no_fences();
-    /* LB: C11 allows 1/1 with relaxed accesses. Never shown here, and said so. */
+    /* LB: C11 allows 1/1 with relaxed accesses; the model never shows it. */
     uint32_t strong =
         bits(3, (unsigned[]){outcome_of(0, 0, 0, 0), outcome_of(0, 1, 0, 0), outcome_of(1, 0, 0, 0)});
     compare(&lb, strong, outcome_of(1, 1, 0, 0), false);
