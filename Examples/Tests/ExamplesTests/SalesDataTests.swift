@@ -28,7 +28,7 @@ import Testing
     ///
     ///     computation │ begin ············ held ············ end
     ///     callers     │        ask × 100, all counted ──┘      all answered
-    @Test func oneComputationServesAllWhoAskTogether() async throws {
+    @Test func oneComputationServesAllCallersAtOnce() async throws {
         let runs = SafeArray<SalesData>()
         let asked = Latch(count: 100)
         let answered = Latch(count: 100)
@@ -60,7 +60,7 @@ import Testing
     ///
     ///     thread 1 │ meet ── lookup: not there ── make it
     ///     thread 2 │ meet ──── lookup: not there ── find it made
-    @Test func twoWhoAskFirstAtTheSameMomentShareOneComputation() async throws {
+    @Test func twoFirstCallersAtTheSameMomentShareOneComputation() async throws {
         let rounds = 40
         let bulk = [Double](repeating: 1, count: 50_000)
         let runs = SafeArray<SalesData>()
