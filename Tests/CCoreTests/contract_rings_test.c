@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sentences of <interlock/spsc.h>, <interlock/mpmc.h> and <interlock/notify.h> that no other test holds: what a
+ * call executes, what it never asks of the kernel, where elements lie, how a batch looks from other threads.
+ * docs/contracts.md says which sentence each test holds.
+ */
+#include "support/test.h"
+#include <interlock/inline/fence.h>
+#include <interlock/mpmc.h>
+#include <interlock/spsc.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+typedef uint64_t item;
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+
+static ilk_spsc *make_spsc(size_t capacity) {
+    ilk_spsc *ring = NULL;
+    check_equal(ilk_spsc_create(&ring, capacity, sizeof(item)), ILK_OK);
+    return ring;
+}
+
+static ilk_mpmc *make_mpmc(size_t capacity) {
+    ilk_mpmc *ring = NULL;
+    check_equal(ilk_mpmc_create(&ring, capacity, sizeof(item)), ILK_OK);
+    return ring;
+}
+
+/* ---- Where elements lie ---- */
+
+static void check_places(const unsigned char *first, const unsigned char *slot, size_t index, size_t size) {
+    enum { BOUNDARY = 128 };
+    check_equal((uintptr_t)first % BOUNDARY, 0);
+    check(slot == first + index * size);
+}
+
+static void elements_lie_at_multiples_of_their_size(void **state) {
+    (void)state;
+    const size_t sizes[] = {1, 3, 8, 24, 200};
+    const size_t capacity = 5;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        ilk_spsc *spsc = NULL;
+        ilk_mpmc *mpmc = NULL;
+        check_equal(ilk_spsc_create(&spsc, capacity, sizes[s]), ILK_OK);
+        check_equal(ilk_mpmc_create(&mpmc, capacity, sizes[s]), ILK_OK);
+        const unsigned char *first_of_spsc = NULL, *first_of_mpmc = NULL;
+        for (size_t index = 0; index < capacity; index++) {
+            size_t count = 1;
+            const unsigned char *slot = ilk_spsc_reserve(spsc, &count);
+            first_of_spsc = index == 0 ? slot : first_of_spsc;
+            check_places(first_of_spsc, slot, index, sizes[s]);
+            ilk_spsc_commit(spsc, 1);
+            count = 1;
+            slot = ilk_mpmc_reserve(mpmc, &count);
+            first_of_mpmc = index == 0 ? slot : first_of_mpmc;
+            check_places(first_of_mpmc, slot, index, sizes[s]);
+            ilk_mpmc_commit(mpmc, 1);
+        }
+        ilk_spsc_destroy(spsc);
+        ilk_mpmc_destroy(mpmc);
+    }
+}
+
+/* ---- What a call executes ---- */
+
+#if defined(__x86_64__) && !defined(SANITIZED)
+
+/* The processor stops after every instruction; the handler reads the next one. */
+static volatile bool stepping, measuring;
+static volatile size_t instructions, locked;
+
+static void step(int signal_number, siginfo_t *info, void *context) {
+    (void)signal_number;
+    (void)info;
+    const long long trap_flag = 0x100;
+    greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+    registers[REG_EFL] = stepping ? registers[REG_EFL] | trap_flag : registers[REG_EFL] & ~trap_flag;
+    if (!measuring) {
+        return;
+    }
+    instructions++;
+    const unsigned char *at = (const unsigned char *)registers[REG_RIP];
+    bool lock = false;
+    for (;; at++) { /* prefixes */
+        lock = lock || *at == 0xF0;
+        if (*at != 0xF0 && *at != 0xF2 && *at != 0xF3 && *at != 0x66 && (*at & 0xF0) != 0x40) {
+            break;
+        }
+    }
+    const bool exchange = (*at & 0xFE) == 0x86 && at[1] < 0xC0; /* xchg with memory is locked */
+    const bool fence = at[0] == 0x0F && at[1] == 0xAE && at[2] == 0xF0;
+    const bool system_call = at[0] == 0x0F && at[1] == 0x05;
+    locked += lock || exchange || fence || system_call;
+}
+
+static void start_stepping(void) {
+    const struct sigaction action = {.sa_sigaction = step, .sa_flags = SA_SIGINFO};
+    check_equal(sigaction(SIGTRAP, &action, NULL), 0);
+    instructions = locked = 0;
+    stepping = true;
+    check_equal(raise(SIGTRAP), 0);
+}
+
+static void stop_stepping(void) {
+    stepping = false;
+}
+
+/* The count sees what it is to see. */
+static void check_stepping(void) {
+    start_stepping();
+    measuring = true;
+    ilk_atomic_fence(memory_order_seq_cst);
+    measuring = false;
+    stop_stepping();
+    check(locked >= 1);
+}
+
+static void ignore_event(void *context, ilk_ring_event event) {
+    (void)context;
+    (void)event;
+}
+
+/* A hook is installed and nothing armed: neither costs anything (notify.h). */
+static void a_push_or_pop_executes_no_locked_instruction(void **state) {
+    (void)state;
+    if (!ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed)) {
+        print_message("skipped: membarrier is refused, so that both sides fence\n");
+        skip();
+    }
+    check_stepping();
+    const size_t capacities[] = {1, 3, 64};
+    for (size_t c = 0; c < sizeof capacities / sizeof *capacities; c++) {
+        ilk_spsc *ring = make_spsc(capacities[c]);
+        ilk_spsc_set_notify(ring, ignore_event, NULL);
+        bool good = true;
+        start_stepping();
+        for (item i = 0; i < 130; i++) {
+            item popped = ~i;
+            measuring = true;
+            good = ilk_spsc_try_push(ring, &i, sizeof i) && good;
+            good = ilk_spsc_try_pop(ring, &popped, sizeof popped) && good;
+            measuring = false;
+            good = good && popped == i;
+        }
+        stop_stepping();
+        check(good);
+        check(instructions > 130);
+        check_equal(locked, 0);
+        ilk_spsc_destroy(ring);
+    }
+}
+
+#else
+
+static void a_push_or_pop_executes_no_locked_instruction(void **state) {
+    (void)state;
+    print_message("skipped: instructions are read on x86-64 without sanitizers only\n");
+    skip();
+}
+
+#endif
+
+/* ---- What a call asks of the kernel ---- */
+
+static void count_event(void *context, ilk_ring_event event) {
+    (void)event;
+    *(int *)context += 1;
+}
+
+/* Every call of guarantee E, one that finds nothing among them; nobody sleeps. `calls` counts the hook's. */
+#define USE(name, ring)                                                                                      \
+    do {                                                                                                     \
+        item values[4] = {1, 2, 3, 4}, out[4];                                                               \
+        size_t count = 4;                                                                                    \
+        good = good && !ilk_##name##_try_pop(ring, out, sizeof *out);                                        \
+        good = good && ilk_##name##_try_push(ring, values, sizeof *values);                                  \
+        good = good && ilk_##name##_try_push_many(ring, values, 4, sizeof *values) == 3;                     \
+        good = good && !ilk_##name##_try_push(ring, values, sizeof *values);                                 \
+        good = good && ilk_##name##_try_pop(ring, out, sizeof *out);                                         \
+        good = good && ilk_##name##_try_pop_many(ring, out, 4, sizeof *out) == 3;                            \
+        count = 3;                                                                                           \
+        good = good && ilk_##name##_reserve(ring, &count) != NULL;                                           \
+        ilk_##name##_commit(ring, count);                                                                    \
+        count = 0;                                                                                           \
+        good = good && ilk_##name##_peek(ring, &count) != NULL;                                              \
+        ilk_##name##_release(ring, count);                                                                   \
+        count = 0;                                                                                           \
+        good = good && ilk_##name##_peek(ring, &count) == NULL;                                              \
+        good = good && ilk_##name##_count(ring) == 0 && ilk_##name##_capacity(ring) == 4;                    \
+        good = good && !ilk_##name##_is_closed(ring);                                                        \
+    } while (0)
+
+/* A process that is killed by its next system call, but for read, write, exit and sigreturn. The last push
+ * before has left FENCED up, and the hook is armed: the push in the process calls it. */
+static _Noreturn void use_rings_without_a_kernel(void) {
+    ilk_spsc *spsc = make_spsc(4);
+    ilk_mpmc *mpmc = make_mpmc(4);
+    int calls = 0;
+    item value = 0;
+    ilk_spsc_set_notify(spsc, count_event, &calls);
+    ilk_mpmc_set_notify(mpmc, count_event, &calls);
+    for (int i = 0; i < 2; i++) {
+        check(ilk_spsc_arm_pop(spsc) && ilk_mpmc_arm_pop(mpmc));
+        check(i == 1 || (ilk_spsc_try_push(spsc, &value, sizeof value) &&
+                         ilk_spsc_try_pop(spsc, &value, sizeof value)));
+        check(i == 1 || (ilk_mpmc_try_push(mpmc, &value, sizeof value) &&
+                         ilk_mpmc_try_pop(mpmc, &value, sizeof value)));
+    }
+    check_equal(calls, 2);
+    check_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT), 0);
+    bool good = true;
+    for (int i = 0; i < 500; i++) { /* past the place where FENCED comes down */
+        USE(spsc, spsc);
+        USE(mpmc, mpmc);
+    }
+    syscall(SYS_exit, good && calls == 4 ? 7 : 1);
+    abort();
+}
+
+static void try_calls_make_no_system_call_where_nobody_sleeps(void **state) {
+    (void)state;
+#ifdef SANITIZED
+    print_message("skipped: a sanitizer makes system calls of its own\n");
+    skip();
+#endif
+    fflush(NULL);
+    const pid_t child = fork();
+    check(child >= 0);
+    if (child == 0) {
+        use_rings_without_a_kernel();
+    }
+    int status;
+    check_equal(waitpid(child, &status, 0), child);
+    check(!WIFSIGNALED(status));
+    check_equal(WEXITSTATUS(status), 7);
+}
+
+/* ---- Cancellation ---- */
+
+struct waiter {
+    ilk_spsc *spsc; /* one of the two */
+    ilk_mpmc *mpmc;
+    bool pushes;
+    ilk_status status;
+    struct thread thread;
+};
+
+/* A cancellation that the wait acts on ends the thread before it has set its status. */
+static void wait_in_ring(void *context) {
+    struct waiter *self = context;
+    item value = 1;
+    if (self->spsc != NULL) {
+        self->status = self->pushes ? ilk_spsc_push_until(self->spsc, &value, sizeof value, ILK_FOREVER)
+                                    : ilk_spsc_pop_until(self->spsc, &value, sizeof value, ILK_FOREVER);
+    } else {
+        self->status = self->pushes ? ilk_mpmc_push_until(self->mpmc, &value, sizeof value, ILK_FOREVER)
+                                    : ilk_mpmc_pop_until(self->mpmc, &value, sizeof value, ILK_FOREVER);
+    }
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+}
+
+static void waits_are_not_cancellation_points(void **state) {
+    (void)state;
+    for (int kind = 0; kind < 4; kind++) {
+        struct waiter waiter = {.pushes = kind % 2 == 1, .status = ILK_INVALID};
+        item value = 9;
+        if (kind < 2) {
+            waiter.spsc = make_spsc(1);
+            check(!waiter.pushes || ilk_spsc_try_push(waiter.spsc, &value, sizeof value));
+        } else {
+            waiter.mpmc = make_mpmc(1);
+            check(!waiter.pushes || ilk_mpmc_try_push(waiter.mpmc, &value, sizeof value));
+        }
+        thread_start(&waiter.thread, wait_in_ring, &waiter);
+        thread_await_sleep(&waiter.thread);
+        check_equal(pthread_cancel(waiter.thread.id), 0);
+        if (kind < 2) {
+            check(waiter.pushes ? ilk_spsc_try_pop(waiter.spsc, &value, sizeof value)
+                                : ilk_spsc_try_push(waiter.spsc, &value, sizeof value));
+        } else {
+            check(waiter.pushes ? ilk_mpmc_try_pop(waiter.mpmc, &value, sizeof value)
+                                : ilk_mpmc_try_push(waiter.mpmc, &value, sizeof value));
+        }
+        thread_join(&waiter.thread);
+        check_equal(waiter.status, ILK_OK);
+        ilk_spsc_destroy(waiter.spsc);
+        ilk_mpmc_destroy(waiter.mpmc);
+    }
+}
+
+/* ---- Batches, seen from other threads ---- */
+
+enum { BATCH = 4 };
+
+struct stream {
+    ilk_spsc *spsc;
+    ilk_mpmc *mpmc;
+    item count; /* of batches, for each producer */
+};
+
+static void push_whole_batches(void *context) {
+    struct stream *stream = context;
+    const size_t capacity = ilk_spsc_capacity(stream->spsc);
+    for (item number = 0; number < stream->count;) {
+        const item batch[BATCH] = {number, number, number, number};
+        if (capacity - ilk_spsc_count(stream->spsc) >= BATCH) { /* only more room by now */
+            check_equal(ilk_spsc_try_push_many(stream->spsc, batch, BATCH, sizeof *batch), BATCH);
+            number++;
+        } else {
+            sched_yield();
+        }
+    }
+    ilk_spsc_close(stream->spsc);
+}
+
+/* One store publishes a batch: a consumer that finds the first finds them all. */
+static void a_batch_of_spsc_is_seen_whole(void **state) {
+    (void)state;
+    const size_t capacities[] = {BATCH, 7, 64};
+    for (size_t c = 0; c < sizeof capacities / sizeof *capacities; c++) {
+        struct stream stream = {.spsc = make_spsc(capacities[c]), .count = (item)stress_rounds(50000)};
+        struct thread producer;
+        thread_start(&producer, push_whole_batches, &stream);
+        item next = 0;
+        while (next < stream.count) {
+            item out[BATCH];
+            const size_t popped = ilk_spsc_try_pop_many(stream.spsc, out, BATCH, sizeof *out);
+            check(popped == 0 || popped == BATCH);
+            if (popped == 0) {
+                sched_yield();
+            }
+            for (size_t i = 0; i < popped; i++) {
+                check_equal(out[i], next);
+            }
+            next += popped / BATCH;
+        }
+        thread_join(&producer);
+        ilk_spsc_destroy(stream.spsc);
+    }
+}
+
+struct batch_producer {
+    struct stream *stream;
+    item tag;
+};
+
+static void push_tagged_batches(void *context) {
+    struct batch_producer *self = context;
+    item number = 0;
+    while (number < self->stream->count) {
+        const item first = self->tag + number * BATCH;
+        const item batch[BATCH] = {first, first + 1, first + 2, first + 3};
+        if (ilk_mpmc_try_push_many(self->stream->mpmc, batch, BATCH, sizeof *batch) > 0) {
+            number++; /* what did not fit of the batch is given up */
+        } else {
+            sched_yield();
+        }
+    }
+    item end = UINT64_MAX;
+    check_equal(ilk_mpmc_push_until(self->stream->mpmc, &end, sizeof end, ILK_FOREVER), ILK_OK);
+}
+
+/* One operation claims a batch's slots: after an element that is not its batch's last, the next in the ring is
+ * its successor or, where the batch was cut short, the first of another batch. */
+static void batches_of_two_producers_do_not_mix(void **state) {
+    (void)state;
+    const size_t capacities[] = {BATCH, 7, 64};
+    for (size_t c = 0; c < sizeof capacities / sizeof *capacities; c++) {
+        struct stream stream = {.mpmc = make_mpmc(capacities[c]), .count = (item)stress_rounds(50000)};
+        struct batch_producer sides[2] = {{&stream, 0}, {&stream, (item)1 << 32}};
+        struct thread producers[2];
+        for (int i = 0; i < 2; i++) {
+            thread_start(&producers[i], push_tagged_batches, &sides[i]);
+        }
+        item previous = BATCH - 1;
+        for (int ended = 0; ended < 2;) {
+            item value;
+            check_equal(ilk_mpmc_pop_until(stream.mpmc, &value, sizeof value, ILK_FOREVER), ILK_OK);
+            if (value == UINT64_MAX) {
+                ended++;
+                continue;
+            }
+            check(value % BATCH == 0 || value == previous + 1);
+            previous = value;
+        }
+        for (int i = 0; i < 2; i++) {
+            thread_join(&producers[i]);
+        }
+        ilk_mpmc_destroy(stream.mpmc);
+    }
+}
+
+static void pop_batches(void *context) {
+    struct stream *stream = context;
+    for (;;) {
+        item out[BATCH];
+        const size_t popped = ilk_mpmc_try_pop_many(stream->mpmc, out, BATCH, sizeof *out);
+        for (size_t i = 1; i < popped; i++) {
+            check_equal(out[i], out[i - 1] + 1);
+        }
+        if (popped == 0 && ilk_mpmc_pop_until(stream->mpmc, out, sizeof *out, ILK_FOREVER) == ILK_CLOSED) {
+            return;
+        }
+    }
+}
+
+static void batches_of_two_consumers_do_not_mix(void **state) {
+    (void)state;
+    struct stream stream = {.mpmc = make_mpmc(7)};
+    struct thread consumers[2];
+    for (int i = 0; i < 2; i++) {
+        thread_start(&consumers[i], pop_batches, &stream);
+    }
+    const item count = (item)stress_rounds(200000);
+    for (item number = 0; number < count; number++) {
+        check_equal(ilk_mpmc_push_until(stream.mpmc, &number, sizeof number, ILK_FOREVER), ILK_OK);
+    }
+    ilk_mpmc_close(stream.mpmc);
+    for (int i = 0; i < 2; i++) {
+        thread_join(&consumers[i]);
+    }
+    ilk_mpmc_destroy(stream.mpmc);
+}
+
+/* ---- Counts ---- */
+
+static void a_count_of_mpmc_has_what_is_reserved_and_not_what_is_shown(void **state) {
+    (void)state;
+    ilk_mpmc *ring = make_mpmc(4);
+    item value = 1;
+    size_t count = 2;
+    check(ilk_mpmc_try_push(ring, &value, sizeof value));
+    item *slots = ilk_mpmc_reserve(ring, &count);
+    check(slots != NULL);
+    check_equal(ilk_mpmc_count(ring), 3);
+    count = 1;
+    check(ilk_mpmc_peek(ring, &count) != NULL);
+    check_equal(ilk_mpmc_count(ring), 2);
+    ilk_mpmc_release(ring, 1);
+    check_equal(ilk_mpmc_count(ring), 2);
+    slots[0] = slots[1] = 2;
+    ilk_mpmc_commit(ring, 2);
+    check_equal(ilk_mpmc_count(ring), 2);
+    ilk_mpmc_destroy(ring);
+}
+
+struct counted {
+    ilk_spsc *spsc;
+    ilk_mpmc *mpmc;
+    ILK_ATOMIC(bool) done;
+};
+
+static void push_and_pop(void *context) {
+    struct counted *counted = context;
+    const int rounds = stress_rounds(2000000);
+    for (int i = 0; i < rounds; i++) {
+        item value = 1;
+        check(ilk_spsc_try_push(counted->spsc, &value, sizeof value));
+        check(ilk_mpmc_try_push(counted->mpmc, &value, sizeof value));
+        check(ilk_spsc_try_pop(counted->spsc, &value, sizeof value));
+        check(ilk_mpmc_try_pop(counted->mpmc, &value, sizeof value));
+    }
+    ilk_atomic_store(&counted->done, true, memory_order_relaxed);
+}
+
+/* Elements come and go between the two loads of a count, which finds more than fit, and says capacity. */
+static void a_count_is_at_most_the_capacity(void **state) {
+    (void)state;
+    struct counted counted = {.spsc = make_spsc(2), .mpmc = make_mpmc(2)};
+    ilk_atomic_store(&counted.done, false, memory_order_relaxed);
+    struct thread thread;
+    thread_start(&thread, push_and_pop, &counted);
+    while (!ilk_atomic_load(&counted.done, memory_order_relaxed)) {
+        check(ilk_spsc_count(counted.spsc) <= 2);
+        check(ilk_mpmc_count(counted.mpmc) <= 2);
+    }
+    thread_join(&thread);
+    check_equal(ilk_spsc_count(counted.spsc), 0);
+    check_equal(ilk_mpmc_count(counted.mpmc), 0);
+    ilk_spsc_destroy(counted.spsc);
+    ilk_mpmc_destroy(counted.mpmc);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(elements_lie_at_multiples_of_their_size),
+    cmocka_unit_test(a_push_or_pop_executes_no_locked_instruction),
+    cmocka_unit_test(try_calls_make_no_system_call_where_nobody_sleeps),
+    cmocka_unit_test(waits_are_not_cancellation_points),
+    cmocka_unit_test(a_batch_of_spsc_is_seen_whole),
+    cmocka_unit_test(batches_of_two_producers_do_not_mix),
+    cmocka_unit_test(batches_of_two_consumers_do_not_mix),
+    cmocka_unit_test(a_count_of_mpmc_has_what_is_reserved_and_not_what_is_shown),
+    cmocka_unit_test(a_count_is_at_most_the_capacity),
+};
+
+TEST_MAIN(tests)
