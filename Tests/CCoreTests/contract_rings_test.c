@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Sentences of <interlock/spsc.h>, <interlock/mpmc.h> and <interlock/notify.h> that no other test holds: what a
- * call executes, what it never asks of the kernel, where elements lie, how a batch looks from other threads.
+ * call executes, what it never asks of the kernel, where elements lie.
  * docs/contracts.md says which sentence each test holds.
  */
 #include "support/test.h"
@@ -9,7 +9,6 @@
 #include <interlock/mpmc.h>
 #include <interlock/spsc.h>
 #include <linux/seccomp.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -304,140 +303,6 @@ static void waits_are_not_cancellation_points(void **state) {
     }
 }
 
-/* ---- Batches, seen from other threads ---- */
-
-enum { BATCH = 4 };
-
-struct stream {
-    ilk_spsc *spsc;
-    ilk_mpmc *mpmc;
-    item count; /* of batches, for each producer */
-};
-
-static void push_whole_batches(void *context) {
-    struct stream *stream = context;
-    const size_t capacity = ilk_spsc_capacity(stream->spsc);
-    for (item number = 0; number < stream->count;) {
-        const item batch[BATCH] = {number, number, number, number};
-        if (capacity - ilk_spsc_count(stream->spsc) >= BATCH) { /* only more room by now */
-            check_equal(ilk_spsc_try_push_many(stream->spsc, batch, BATCH, sizeof *batch), BATCH);
-            number++;
-        } else {
-            sched_yield();
-        }
-    }
-    ilk_spsc_close(stream->spsc);
-}
-
-/* One store publishes a batch: a consumer that finds the first finds them all. */
-static void a_batch_of_spsc_is_seen_whole(void **state) {
-    (void)state;
-    const size_t capacities[] = {BATCH, 7, 64};
-    for (size_t c = 0; c < sizeof capacities / sizeof *capacities; c++) {
-        struct stream stream = {.spsc = make_spsc(capacities[c]), .count = (item)stress_rounds(50000)};
-        struct thread producer;
-        thread_start(&producer, push_whole_batches, &stream);
-        item next = 0;
-        while (next < stream.count) {
-            item out[BATCH];
-            const size_t popped = ilk_spsc_try_pop_many(stream.spsc, out, BATCH, sizeof *out);
-            check(popped == 0 || popped == BATCH);
-            if (popped == 0) {
-                sched_yield();
-            }
-            for (size_t i = 0; i < popped; i++) {
-                check_equal(out[i], next);
-            }
-            next += popped / BATCH;
-        }
-        thread_join(&producer);
-        ilk_spsc_destroy(stream.spsc);
-    }
-}
-
-struct batch_producer {
-    struct stream *stream;
-    item tag;
-};
-
-static void push_tagged_batches(void *context) {
-    struct batch_producer *self = context;
-    item number = 0;
-    while (number < self->stream->count) {
-        const item first = self->tag + number * BATCH;
-        const item batch[BATCH] = {first, first + 1, first + 2, first + 3};
-        if (ilk_mpmc_try_push_many(self->stream->mpmc, batch, BATCH, sizeof *batch) > 0) {
-            number++; /* what did not fit of the batch is given up */
-        } else {
-            sched_yield();
-        }
-    }
-    item end = UINT64_MAX;
-    check_equal(ilk_mpmc_push_until(self->stream->mpmc, &end, sizeof end, ILK_FOREVER), ILK_OK);
-}
-
-/* One operation claims a batch's slots: after an element that is not its batch's last, the next in the ring is
- * its successor or, where the batch was cut short, the first of another batch. */
-static void batches_of_two_producers_do_not_mix(void **state) {
-    (void)state;
-    const size_t capacities[] = {BATCH, 7, 64};
-    for (size_t c = 0; c < sizeof capacities / sizeof *capacities; c++) {
-        struct stream stream = {.mpmc = make_mpmc(capacities[c]), .count = (item)stress_rounds(50000)};
-        struct batch_producer sides[2] = {{&stream, 0}, {&stream, (item)1 << 32}};
-        struct thread producers[2];
-        for (int i = 0; i < 2; i++) {
-            thread_start(&producers[i], push_tagged_batches, &sides[i]);
-        }
-        item previous = BATCH - 1;
-        for (int ended = 0; ended < 2;) {
-            item value;
-            check_equal(ilk_mpmc_pop_until(stream.mpmc, &value, sizeof value, ILK_FOREVER), ILK_OK);
-            if (value == UINT64_MAX) {
-                ended++;
-                continue;
-            }
-            check(value % BATCH == 0 || value == previous + 1);
-            previous = value;
-        }
-        for (int i = 0; i < 2; i++) {
-            thread_join(&producers[i]);
-        }
-        ilk_mpmc_destroy(stream.mpmc);
-    }
-}
-
-static void pop_batches(void *context) {
-    struct stream *stream = context;
-    for (;;) {
-        item out[BATCH];
-        const size_t popped = ilk_mpmc_try_pop_many(stream->mpmc, out, BATCH, sizeof *out);
-        for (size_t i = 1; i < popped; i++) {
-            check_equal(out[i], out[i - 1] + 1);
-        }
-        if (popped == 0 && ilk_mpmc_pop_until(stream->mpmc, out, sizeof *out, ILK_FOREVER) == ILK_CLOSED) {
-            return;
-        }
-    }
-}
-
-static void batches_of_two_consumers_do_not_mix(void **state) {
-    (void)state;
-    struct stream stream = {.mpmc = make_mpmc(7)};
-    struct thread consumers[2];
-    for (int i = 0; i < 2; i++) {
-        thread_start(&consumers[i], pop_batches, &stream);
-    }
-    const item count = (item)stress_rounds(200000);
-    for (item number = 0; number < count; number++) {
-        check_equal(ilk_mpmc_push_until(stream.mpmc, &number, sizeof number, ILK_FOREVER), ILK_OK);
-    }
-    ilk_mpmc_close(stream.mpmc);
-    for (int i = 0; i < 2; i++) {
-        thread_join(&consumers[i]);
-    }
-    ilk_mpmc_destroy(stream.mpmc);
-}
-
 /* ---- Counts ---- */
 
 static void a_count_of_mpmc_has_what_is_reserved_and_not_what_is_shown(void **state) {
@@ -460,53 +325,12 @@ static void a_count_of_mpmc_has_what_is_reserved_and_not_what_is_shown(void **st
     ilk_mpmc_destroy(ring);
 }
 
-struct counted {
-    ilk_spsc *spsc;
-    ilk_mpmc *mpmc;
-    ILK_ATOMIC(bool) done;
-};
-
-static void push_and_pop(void *context) {
-    struct counted *counted = context;
-    const int rounds = stress_rounds(2000000);
-    for (int i = 0; i < rounds; i++) {
-        item value = 1;
-        check(ilk_spsc_try_push(counted->spsc, &value, sizeof value));
-        check(ilk_mpmc_try_push(counted->mpmc, &value, sizeof value));
-        check(ilk_spsc_try_pop(counted->spsc, &value, sizeof value));
-        check(ilk_mpmc_try_pop(counted->mpmc, &value, sizeof value));
-    }
-    ilk_atomic_store(&counted->done, true, memory_order_relaxed);
-}
-
-/* Elements come and go between the two loads of a count, which finds more than fit, and says capacity. */
-static void a_count_is_at_most_the_capacity(void **state) {
-    (void)state;
-    struct counted counted = {.spsc = make_spsc(2), .mpmc = make_mpmc(2)};
-    ilk_atomic_store(&counted.done, false, memory_order_relaxed);
-    struct thread thread;
-    thread_start(&thread, push_and_pop, &counted);
-    while (!ilk_atomic_load(&counted.done, memory_order_relaxed)) {
-        check(ilk_spsc_count(counted.spsc) <= 2);
-        check(ilk_mpmc_count(counted.mpmc) <= 2);
-    }
-    thread_join(&thread);
-    check_equal(ilk_spsc_count(counted.spsc), 0);
-    check_equal(ilk_mpmc_count(counted.mpmc), 0);
-    ilk_spsc_destroy(counted.spsc);
-    ilk_mpmc_destroy(counted.mpmc);
-}
-
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(elements_lie_at_multiples_of_their_size),
     cmocka_unit_test(a_push_or_pop_executes_no_locked_instruction),
     cmocka_unit_test(try_calls_make_no_system_call_where_nobody_sleeps),
     cmocka_unit_test(waits_are_not_cancellation_points),
-    cmocka_unit_test(a_batch_of_spsc_is_seen_whole),
-    cmocka_unit_test(batches_of_two_producers_do_not_mix),
-    cmocka_unit_test(batches_of_two_consumers_do_not_mix),
     cmocka_unit_test(a_count_of_mpmc_has_what_is_reserved_and_not_what_is_shown),
-    cmocka_unit_test(a_count_is_at_most_the_capacity),
 };
 
 TEST_MAIN(tests)
