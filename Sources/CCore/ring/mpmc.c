@@ -109,7 +109,7 @@ void ilk__mpmc_wrong_size(const char *call, const ilk_mpmc *ring, size_t element
 /* A side that finds nothing backs off before it probes once more (ring/backoff.h). A thread that lost its
  * slot to another steps back, longer each time: threads that claim at the same time hand over the cache line
  * of their counter. How far the other side has got is read from a stamp, not from its counter, whose line it
- * needs most. */
+ * needs most. bench rings times the pauses. */
 enum { LONGEST_STEP_BACK = 32 }; /* chosen by bench rings, try */
 
 /* True when a claim may have the slot at `position`. */

@@ -98,7 +98,7 @@ static void wake_one(const struct mpmc_side *side) ILK_NONBLOCKING {
      * that acknowledges; an even one is checked by MP8. */
     uint32_t event_count = ilk_atomic_load(side->event_count, memory_order_relaxed);
     do {
-        if ((event_count & ILK__MPMC_UNDER_WAY) != 0) {
+        if ((event_count & ILK__MPMC_WAKE_PENDING) != 0) {
             return;
         }
         /* MP8 relaxed: MP15, a release fence for it, carries to MP9 the slot or the closed bit that the
@@ -239,7 +239,7 @@ static uint64_t register_waiter(const struct mpmc_side *side, uint64_t arming) {
     return before;
 }
 
-/* Unregisters, and passes a wake-up on to those who still sleep. The hook is not called here: the thread that
+/* Unregisters, and passes a wake-up on to one that still sleeps. The hook is not called here: the thread that
  * published has called it. */
 static void unregister_waiter(ilk_mpmc *ring, const struct mpmc_side *side) {
     uint64_t before = ilk_atomic_fetch_sub(side->waiting, 1, memory_order_relaxed); /* MP6 */
@@ -260,7 +260,7 @@ static uint32_t acknowledge_wake(const struct mpmc_side *side) {
          * that read an older event count would leave it odd, unacknowledged.
          * If weaker: we read the new event count, miss the slot, and park on the new event count. */
         uint32_t event_count = ilk_atomic_fetch_add(side->event_count, 0, memory_order_acquire);
-        if ((event_count & ILK__MPMC_UNDER_WAY) == 0) {
+        if ((event_count & ILK__MPMC_WAKE_PENDING) == 0) {
             return event_count;
         }
         /* MP20 relaxed: passes on what the step before it carried; MP15 orders it before our probe. */

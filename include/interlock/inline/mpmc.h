@@ -50,7 +50,7 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__MPMC_ONE_TAKE UINT64_C(0x8000000)
 #define ILK__MPMC_TAKES (~(ILK__MPMC_ONE_TAKE - 1))
 /* Of an event count. Odd: a wake-up is under way and not yet acknowledged; no other is sent meanwhile. */
-#define ILK__MPMC_UNDER_WAY UINT32_C(1)
+#define ILK__MPMC_WAKE_PENDING UINT32_C(1)
 
 struct ilk_mpmc {
     /* Constant after creation, but for the words of waiters, which change only around sleeping: a cache line
@@ -79,7 +79,7 @@ struct ilk_mpmc {
     unsigned char separate_event_counts[ILK__RING_SEPARATION - 2 * sizeof(uint64_t) - sizeof(uint32_t)];
 
     /* Used by waiters and the threads that wake them. */
-    ILK_ATOMIC(uint32_t) not_empty; /* event counts, which waiters park on; see ILK__MPMC_UNDER_WAY */
+    ILK_ATOMIC(uint32_t) not_empty; /* event counts, which waiters park on; see ILK__MPMC_WAKE_PENDING */
     ILK_ATOMIC(uint32_t) not_full;
     ILK_ATOMIC(uint32_t) consumers_failed_spins; /* see wait/spin.h */
     ILK_ATOMIC(uint32_t) producers_failed_spins;
