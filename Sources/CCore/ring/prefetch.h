@@ -2,12 +2,12 @@
  *
  * The cache lines that a push to ilk_mpmc fetches ahead.
  *
- * A push writes two lines that another core has: that of the slot, which a consumer has read, and that of its
- * stamp, which the consumer has written. It waits for one after the other, at its next compare-and-swap at
- * the latest. So the push that enters a group of slots asks for all lines of the next group, and they arrive
- * side by side while this group is pushed. Asking for one line at a time gains nothing: the compare-and-swap
- * waits for it as well. Elements of several lines gain nothing either: their own stores overlap. Pops do not
- * ask: producers may be at work on what is ahead of them. Chosen by bench rings, try.
+ * A push writes two lines that another core has: that of the slot, which a consumer has read, and that of
+ * its stamp, which the consumer has written; it waits for one after the other. So the push that enters a
+ * group of slots asks for all lines of the next group, and they arrive side by side while this group is
+ * pushed. One line at a time gains nothing, for the next compare-and-swap waits for it; nor do elements of
+ * several lines, whose stores overlap. Pops do not ask: producers may be at work ahead of them. Chosen by
+ * bench rings, try.
  */
 #ifndef INTERLOCK_RING_PREFETCH_H
 #define INTERLOCK_RING_PREFETCH_H

@@ -13,10 +13,8 @@
  *       heavy fence          light fence                         raise SEALED
  *       raise DRAINABLE      CLOSED up? raise LAST_PUSH
  *   Once DRAINABLE is seen, every push that did not find CLOSED is visible. The one producer is in one push
- *   at most that found it. LAST_PUSH and SEALED, raised by fetch_or on one word, decide it:
- *     LAST_PUSH first   the push counts; the consumer finds LAST_PUSH and reads tail again
- *     SEALED first      the consumer does not read tail again. What it popped before counts; the producer
- *                       takes tail back for the rest.
+ *   at most that found it; the first of LAST_PUSH and SEALED decides that one. Where SEALED is first,
+ *   elements popped before count, and the producer takes tail back for the rest.
  *   A reservation has no such race: reserve announces it (`reserved`) before it reads CLOSED, and a consumer
  *   does not seal while one is open.
  */

@@ -25,10 +25,9 @@ ILK_BEGIN_DECLARATIONS
  *                    arm_pop when it ends.
  *   CONSUMER_ARMED   set by arm_pop in place of ARMING, if that is still set; cleared by the producer or
  *                    closer, which then calls the hook.
- *   CONSUMER_FENCED  set by the consumer with SLEEPS or ARMING, before its heavy fence: after that the
- *                    producer cannot act on older flags, and decides behind a fence of its own. While it is
- *                    set, the consumer needs no heavy fence. Cleared by the producer, once in 1,024 elements
- *                    if the consumer does not wait.
+ *   CONSUMER_FENCED  set by the consumer with SLEEPS or ARMING, before its heavy fence. While it is set, the
+ *                    producer decides behind a fence of its own, and the consumer needs no heavy one. Cleared
+ *                    by the producer, once in 1,024 elements if the consumer does not wait.
  *   PRODUCER_…       the same four for the other side.
  *   CLOSED           set by close, first. Pushes that start afterwards fail.
  *   DRAINABLE        set by close after its heavy fence. Pops may now conclude that nothing follows.
@@ -54,8 +53,8 @@ ILK_BEGIN_DECLARATIONS
 
 /* Values of push_back_off while a reservation is open, and of pop_back_off while elements are shown; no
  * back-off is as long. head_seen is then as in a full ring, tail_seen as in an empty one. So a push or pop
- * that is misuse now (F) finds no room, or no element, goes to back off, and is reported there: the fast path
- * has no instruction for it. …_kept has what the two fields held before. */
+ * that is misuse now (F) goes to back off, and is reported there: the fast path has no instruction for it.
+ * …_kept has what the two fields held before. */
 #define ILK__SPSC_RESERVED UINT32_MAX
 #define ILK__SPSC_SHOWN (UINT32_MAX - 1)
 
