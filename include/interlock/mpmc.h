@@ -37,9 +37,10 @@
  *   B  A push that answered true or ILK_OK, and a committed reservation, is popped or handed back by
  *      push_overwriting exactly once, also beside a close. pop_until answers ILK_CLOSED only when nothing
  *      pushed with success is left and nothing can follow.
- *   C  After close: pushes and reserve fail; claims made before it, reservations among them, are
- *      completed; pops drain the ring, then fail. Every waiter wakes. A push that claimed its slot before the
- *      close, an overwriting one too, may answer after close has returned; B holds for its element.
+ *   C  After close: pushes and reserve fail; claims made before it, reservations among them, are completed;
+ *      pops drain the ring, then fail. Waits for room end at once, waits for an element when the ring is
+ *      drained and no push is in progress. A push that claimed its slot before the close, an overwriting one
+ *      too, may answer after close has returned; B holds for its element.
  *   D  full and empty may be answered while a neighbour is halfway: try_pop may find nothing while an
  *      earlier push is in progress and a later one is done, and try_push may find no room while an
  *      earlier pop is in progress and a later one is done. Where no call is in progress, and nothing reserved

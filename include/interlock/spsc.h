@@ -42,9 +42,10 @@
  *   B  A push that answered true or ILK_OK, and a commit, is popped exactly once, also beside a close on
  *      another thread. Pops answer ILK_CLOSED only when nothing pushed with success is left and nothing can
  *      follow.
- *   C  After close: pushes and new reservations fail; pops drain the ring, then fail. Every waiter wakes. A
- *      reservation made before the close may be committed, and reserved again up to its size. A push that
- *      runs beside the close may answer true after close has returned; B holds for its element.
+ *   C  After close: pushes and new reservations fail; pops drain the ring, then fail. Waits for room end at
+ *      once, waits for an element when the ring is drained and no reservation is open. A reservation made
+ *      before the close may be committed, and reserved again up to its size. A push that runs beside the
+ *      close may answer true after close has returned; B holds for its element.
  *   D  full and empty are exact: on an open ring a try_push beside no pop fails only if capacity elements are
  *      in the ring; a try_pop beside no push fails only if none is. A batch may move fewer than fit, or than
  *      there are when it returns: it probes the other side once, at its beginning.
