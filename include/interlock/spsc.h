@@ -156,8 +156,8 @@ bool ilk_spsc_is_closed(const ilk_spsc *ring) ILK_NONBLOCKING;
 /* Installs the ring's hook, or with NULL takes it away (notify.h). May wait for a call of it. */
 void ilk_spsc_set_notify(ilk_spsc *ring, ilk_notify function, void *context);
 
-/* Arms the hook for elements: true when armed (notify.h). Elements that are shown are there. Consumer only.
- * */
+/* Arms the hook for elements: true when armed (notify.h). Elements that are shown are there. Consumer
+ * only. */
 ILK_MUST_USE bool ilk_spsc_arm_pop(ilk_spsc *ring);
 
 /* Arms the hook for room: true when armed (notify.h). Slots that are reserved are room. Producer only. */

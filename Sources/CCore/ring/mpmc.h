@@ -47,8 +47,8 @@ static inline struct claims pops_of(ilk_mpmc *ring) ILK_NONBLOCKING {
 }
 
 /* Claims up to `wanted` slots next to each other: the number claimed, from `*position`. Ready slots stay
- * ready until the counter passes them, so one compare-and-swap claims all. `to_end`: stop at the last slot.
- * */
+ * ready until the counter passes them, so one compare-and-swap claims all. `to_end`: stop at the last
+ * slot. */
 size_t ilk__mpmc_claim_many(ilk_mpmc *ring, const struct claims *claims, size_t wanted, bool to_end,
                             uint64_t *position) ILK_NONBLOCKING;
 

@@ -19,8 +19,8 @@
 enum { PROBES_OF_A_SLOT = 128 };
 
 /* Gives a thread that is in the middle of a slot time to finish: it needs nanoseconds or, if it was
- * preempted, a core. Sleeps instead of yielding: a real-time caller that yields would keep it off the core.
- * */
+ * preempted, a core. Sleeps instead of yielding: a real-time caller that yields would keep it off the
+ * core. */
 static void give_time_to_finish(unsigned *probe) {
     if (*probe < PROBES_OF_A_SLOT) {
         *probe += 1;
