@@ -362,7 +362,7 @@ static void push_beside_count(void) {
 }
 static void pop_beside_count(void) {
     uint64_t element;
-    (void)ilk_spsc_try_pop(s.ring, &element, sizeof element);
+    (void)!ilk_spsc_try_pop(s.ring, &element, sizeof element);
 }
 static void count(void) {
     size_t count = ilk_spsc_count(s.ring);
