@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The calls of a ring's hook that are under way, for both rings. A thread that takes an arm down raises the
- * count of calls first and lowers it when the hook has returned: set_notify waits until no call of the old
- * hook is left. The hook itself may call set_notify, so each thread lists the calls that it is in.
- * docs/rings.md draws the protocol.
+ * The calls of a ring's hook that are under way, for both rings: counted, so that set_notify can wait for
+ * them, and listed by thread, so that a hook may call set_notify itself. docs/rings.md draws the protocol.
  */
 #ifndef INTERLOCK_RING_HOOK_H
 #define INTERLOCK_RING_HOOK_H

@@ -354,9 +354,9 @@ void ilk_mpmc_set_notify(ilk_mpmc *ring, ilk_notify function, void *context) {
     ring->notify_context = context;
 }
 
-/* Registers with ARMING and probes. If there is nothing, the step that unregisters raises ARMED, provided
- * that no thread has taken ARMING down since: that step, the last atomic one, decides the answer. ARMING may
- * stay up: it calls nobody. docs/rings.md has the states. */
+/* Registers with ARMING and probes. If there is nothing, the step that unregisters raises ARMED, unless a
+ * thread has taken ARMING down since: that last step decides the answer. ARMING may stay up: it calls
+ * nothing. docs/rings.md has the states. */
 static bool mpmc_arm(ilk_mpmc *ring, const struct mpmc_side *side, const char *call) {
     if (ring->notify == NULL) {
         ilk__misuse(call, ring, "no hook is installed");

@@ -302,8 +302,8 @@ void ilk_spsc_set_notify(ilk_spsc *ring, ilk_notify function, void *context) {
     ring->notify_context = context;
 }
 
-/* Raises ARMING and probes. If there is nothing, one step puts ARMED in its place, provided that ARMING is
- * still up: that step, the last atomic one, decides the answer. docs/rings.md has the states. */
+/* Raises ARMING and probes. If there is nothing, one step puts ARMED in its place, if ARMING is still up:
+ * that last step decides the answer. docs/rings.md has the states. */
 static bool spsc_arm(ilk_spsc *ring, const struct spsc_side *side, bool (*can_go_on)(ilk_spsc *),
                      const char *call) {
     if (ring->notify == NULL) {

@@ -40,7 +40,7 @@ ILK_BEGIN_DECLARATIONS
  *   ARMED         the hook is armed. Set by arm_pop or arm_push in its last step; cleared by the thread of
  *                 the other side that then calls the hook.
  *   ARMING        a thread is in arm_pop or arm_push, or was. Cleared by the next thread of the other side,
- *                 which calls nobody for it.
+ *                 which calls nothing for it.
  *   TAKES         how often ARMED or ARMING was taken down. An arm that finds the count changed has lost its
  *                 ARMING. It starts at 0 again only while no thread arms, and has 2^37 values. */
 #define ILK__MPMC_THREADS UINT64_C(0x0FFFFFF)

@@ -21,7 +21,7 @@ ILK_BEGIN_DECLARATIONS
 
 /* flags. Both sides read them after every publication; written when a thread sleeps, arms or closes.
  *   CONSUMER_SLEEPS  set by the consumer before it parks; cleared by the thread that wakes it, or by itself.
- *   CONSUMER_ARMING  set by arm_pop when it begins; cleared by the producer, which then calls nobody, or by
+ *   CONSUMER_ARMING  set by arm_pop when it begins; cleared by the producer, which then calls nothing, or by
  *                    arm_pop when it ends.
  *   CONSUMER_ARMED   set by arm_pop in place of ARMING, if that is still set; cleared by the producer or
  *                    closer, which then calls the hook.
