@@ -213,7 +213,7 @@ def architecture(root):
             if not (match.group(1) and any(word.endswith(name) for word in known)) and name not in known:
                 line = text.count("\n", 0, code.start() + match.start()) + 1
                 yield Finding(document, line, f"names {name}, which is nowhere in the sources")
-        for match in re.finditer(r"\b[A-Z]\w*/[\w+]+\.swift", code.group()):
+        for match in re.finditer(r"\b[A-Z]\w*(?:/\w+)*/[\w+]+\.swift", code.group()):
             if "Sources/SwiftFacade/" + match.group() not in names:
                 line = text.count("\n", 0, code.start() + match.start()) + 1
                 yield Finding(document, line, f"names {match.group()}, which is not there")
