@@ -23,8 +23,8 @@ ILK_BEGIN_DECLARATIONS
 
 /* Names `object` (a lock, ring, semaphore … of this library), in place of an earlier name; a longer name is
  * cut. NULL or "" takes the name away. Any thread; may allocate and block briefly; not in signal handlers.
- * O(1) on average. ILK_NOMEM: no memory, and nothing has changed; replacing a name needs none. An object's
- * destroy call takes its name away; an object that has none is unnamed before its memory goes. */
+ * O(1) on average. ILK_NOMEM: no memory, the earlier name stands. An object's destroy call takes its name
+ * away; an object that has none is unnamed before its memory goes. */
 ilk_status ilk_set_name(const void *object, const char *name);
 
 /* Copies the name of `object` into `name`, of `size` bytes: true if it has one, else an empty string. Cuts as

@@ -57,7 +57,8 @@ void ilk_mutex_init(ilk_mutex *mutex, bool priority_inheritance);
  * others, for a mutex that the calling thread owns. */
 void ilk_mutex_lock(ilk_mutex *mutex);
 
-/* Takes the mutex if it is free: true when taken; false also for its owner. Never blocks. */
+/* Takes the mutex if it is free: true when taken; false also for its owner. Never blocks; the first call of a
+ * thread asks the system for its id. */
 ILK_MUST_USE bool ilk_mutex_try_lock(ilk_mutex *mutex) ILK_NONBLOCKING;
 
 /* Takes the mutex, waiting until `deadline_ns` at most (guarantee C). ILK_OK: taken. ILK_TIMEDOUT: not taken.

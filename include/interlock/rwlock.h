@@ -38,7 +38,7 @@
  *   G  A try_ call never fails on a lock that is free and that no other call is at work on. Of two that meet
  *      on a free lock both may fail. One exception: where membarrier(2) is refused late, try_write_lock fails
  *      on a lock whose readers had left the fence out, until a waiting call has taken it for writing.
- *   H  A wait sleeps after at most some tens of microseconds: with real-time priorities, no wait keeps the
+ *   H  A wait sleeps after a spin of about a hundred microseconds at most: with real-time priorities, no wait keeps the
  *      thread that it waits for off the core. The lock does not lend priorities; ilk_mutex can.
  *
  * A lock is given up by the thread that took it, in every mode. An unlock on another thread is misuse: it may
