@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Thread exit through the destructor of one pthread key. The key is made before main, and before the
- * constructors of a program linked with the library. The first 32 keys of a process cost nothing; for a later
- * one glibc's calloc gives each thread that uses it 512 bytes. So a copy of the library that is opened late,
- * in a process with many keys, allocates where a thread first gets its reader slots.
+ * Thread exit through the destructor of one pthread key, made before main and before the constructors of a
+ * program linked with the library. The first 32 keys of a process cost nothing; for a later one glibc's
+ * calloc gives each thread that uses it 512 bytes. So a copy of the library that is opened late, in a process
+ * with many keys, allocates where a thread first gets its reader slots.
  */
 #include "platform/exit.h"
 

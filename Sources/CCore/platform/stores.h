@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is left where membarrier(2) is refused and running threads have left their fences out: time. A store
+ * Where membarrier(2) is refused and running threads have left their fences out, only time helps. A store
  * waits in its processor's buffer before others see it, and a load may have been made as long ahead. No
  * processor names a bound, but none is known to take a millisecond.
  */

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How ownership of an ilk_rwlock changes hands while threads wait. The lock word is drawn in
- * <interlock/inline/rwlock.h>; queue.c decides which waiters are next.
+ * <interlock/inline/rwlock.h>, the queue lock in wait/queue_lock.h; queue.c decides which waiters are next.
  *
  * The protocol
- *   - A thread that joins or leaves the queue for itself takes the queue lock, two bits of the word
- *     (wait/queue_lock.h), and may have to wait for it.
  *   - While the queue is not empty HAS_WAITERS is up, so every unlock that could let a waiter in comes here.
  *     Fast paths then can only add readers, and not even that while a writer is queued (READERS_HELD).
- *   - give_up() waits for nothing. Where the queue is unlocked it locks it and settles. Where another thread
- *     has the queue, it gives the share up in the word alone; that thread's release of the queue then fails,
- *     and it admits the next waiters. It learns from the word whether a write has ended.
+ *   - give_up() settles where it can lock the queue. Where another thread has the queue, that thread settles,
+ *     and learns from the word whether a write has ended.
  *   - settle() is the one place where ownership changes hands. It moves the word from "the leaver is inside"
  *     to "the admitted are inside" in one step, so that no third thread sees a free lock with waiters, and
  *     tells the admitted once it has released the queue.
@@ -18,8 +15,8 @@
  *   - A lost wake-up: a waiter queues while the last holder leaves on its fast path. The leaver's
  *     compare-and-swap either precedes the waiter's settle(), which then sees a free lock and admits it, or
  *     fails on HAS_WAITERS and comes here.
- *   - A lost hand-over: the last holder leaves the rest to the thread that has the queue, and that thread
- *     releases the queue without it. Its release is a compare-and-swap from a word with the share.
+ *   - A lost hand-over: the thread that has the queue releases it without the last holder's share. Its
+ *     release is a compare-and-swap from a word with the share.
  *   - A touch after the end (guarantee E). A settle() that admits no waiter and leaves none queued is one
  *     atomic step. One that admits touches the lock until it releases the queue; the admitted hold the lock
  *     meanwhile, and learn of it later. A leaver that leaves the rest to another thread touches nothing after

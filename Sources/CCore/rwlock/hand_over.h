@@ -9,9 +9,9 @@
 #include <interlock/rwlock.h>
 
 /* With the queue lock held, and `seen` what the word held then or since. Adds `change`, what the caller gives
- * up, to the word; admits the waiters that are next, releases the queue lock, and wakes them. `self`, if not
- * NULL, is the caller's own waiter, which needs no wake-up. Other threads may give up shares meanwhile, so
- * that more waiters fit: only a step that admits none releases the queue. */
+ * up, to the word; admits the waiters that are next, releases the queue lock, and wakes them, but for `self`,
+ * the caller's own waiter or NULL. Shares given up meanwhile may let more waiters in: only a step that admits
+ * none releases the queue. */
 void ilk__rwlock_settle(ilk_rwlock *lock, uint32_t seen, uint32_t change, struct ilk__waiter *self);
 
 /* Gives up a share, by adding `change` to a word with one of the bits of `held`. Waits for nothing. */

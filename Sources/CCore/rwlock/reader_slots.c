@@ -2,7 +2,7 @@
  *
  * The table of slot blocks. A thread gets a block when it first reads under a lock that uses slots; blocks
  * are never freed, and go to another thread when theirs ends. Memory is bounded by the largest number of
- * threads there ever were. The process has one table (slot_table.h): a writer must see all readers.
+ * threads there ever were.
  *
  * Writers of each field
  *   slots, wraps, samples         the owner; the child after fork, which has no other threads
@@ -22,8 +22,8 @@
  * before it reads the count. These, and the step that made the count (RS1), are sequentially consistent, so
  * one sees the other, as in the handshake.
  *
- * Each step leaves the table whole, so neither fork nor a signal handler waits for a thread in between. In
- * the child another thread's next step is not taken; at worst a chunk that it had just made is lost.
+ * Each step leaves the table whole, so neither fork nor a signal handler waits for a thread in between. At
+ * worst a child loses a chunk that another thread had just made.
  */
 #include "rwlock/reader_slots.h"
 
@@ -227,7 +227,7 @@ bool ilk__slots_hold(const ilk_rwlock *lock) {
 
 /* Between the wake request and the recheck: a fence on the owner's side too, between its freeing of the slot
  * and its load of the requests. Where membarrier is refused after the owner took its block, FENCED tells the
- * owner to fence, and has been seen by the time the owner could miss the request. */
+ * owner to fence, before the owner could miss the request. */
 static void fence_against_owner(struct ilk__slot_block *block) {
     /* RS13 acquire, pairs with RS14 (release, having told it). See there. */
     if (ilk_atomic_load(&block->owner_fences, memory_order_acquire) != 0) {

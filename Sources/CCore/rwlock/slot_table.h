@@ -2,13 +2,12 @@
  *
  * The memory of the slot table: three variables that a process must have once, however many copies of this
  * library are in it. slot_table_elf.S defines them as unique symbols, which the dynamic linker of GNU systems
- * folds into one whatever the scope of each copy; slot_table_plain.c as ordinary ones, shared only among
- * objects that see each other's symbols.
+ * folds into one; slot_table_plain.c as ordinary ones, shared only among objects that see each other's
+ * symbols.
  *
  * Folding fails where a link hides the symbols: a program that links the static library without exporting
  * them (interlock.pc and the CMake target export them), --exclude-libs, a version script, or a C library
- * without unique symbols (musl). Such a copy has a table of its own. slot_table_copies.c notices as the copy
- * is loaded, and leaves one table of the process in charge.
+ * without unique symbols (musl). Such a copy has a table of its own: see slot_table_copies.c.
  */
 #ifndef INTERLOCK_RWLOCK_SLOT_TABLE_H
 #define INTERLOCK_RWLOCK_SLOT_TABLE_H

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Several copies of this library in one process, on ELF systems. A note in its object's program headers
- * (slot_table_elf.S) leads to each; no form of linking hides it. The note names the role of the table that
- * the copy uses.
+ * (slot_table_elf.S) leads to the role of each copy's table; no form of linking hides it.
  *
  * The rule: at most one table of a process is in charge, that is, hands out blocks. The first copy whose
  * constructor runs puts its table in charge; a later copy with another table leaves that idle. An idle copy's
- * threads have no slots: its readers are counted in the lock's word, which every copy sees, and none of them
- * moves a lock to slots. A lock that only this copy uses works, in the central mode. Exclusion would be lost
- * in one case: a lock that the copy in charge has moved to slots, whose readers the idle copy cannot see. Two
- * facts that the idle copy reads anyway show it: the word has SLOTS, and its own table is empty, which the
- * table of the copy that set SLOTS never is. So fast paths pay nothing, and slow ones report it
- * (ilk__table_report_another).
+ * readers are counted in the lock's word, which every copy sees, and none of them moves a lock to slots.
+ * Exclusion would be lost in one case: a lock that the copy in charge has moved to slots, whose readers the
+ * idle copy cannot see. Two facts that the idle copy reads anyway show it: the word has SLOTS, and its own
+ * table is empty, which the table of the copy that set SLOTS never is. So fast paths pay nothing, and slow
+ * ones report it (ilk__table_report_another).
  *
  * Rejected: a rendezvous by symbol (a link may hide it), by a file or socket (sandboxes; they survive fork),
  * by a page at a fixed address (sanitizers and layouts differ). Rejected too: letting the idle copy walk the

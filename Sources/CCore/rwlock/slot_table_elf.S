@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The slot table on Linux, and the note by which the copies of this library in a process find each other; see
- * slot_table.h and slot_table_copies.c. In assembly for two reasons. C cannot name a unique symbol
- * (STB_GNU_UNIQUE). And an assembled file is machine code whatever the build does: symbols of assembly inside
- * a C file are unknown to link-time optimisation, and no static archive links. The directives are the same
- * for every 64-bit processor; slot_table_copies.c compares the sizes with C's.
+ * The slot table on Linux, and the note by which copies of this library find each other
+ * (slot_table_copies.c). In assembly for two reasons. C cannot name a unique symbol (STB_GNU_UNIQUE). And
+ * link-time optimisation does not know the symbols of assembly inside a C file: no static archive would link.
+ * The directives are the same for every 64-bit processor; slot_table_copies.c compares the sizes with C's.
  */
 #include "platform/port.h"
 

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The slow paths of ilk_semaphore: queueing and handing permits over. The word is drawn in
- * <interlock/inline/semaphore.h>.
+ * The slow paths of ilk_semaphore. The word is drawn in <interlock/inline/semaphore.h>, the queue lock in
+ * wait/queue_lock.h.
  *
  * The protocol
- *   - A thread that joins or leaves the queue for itself takes the queue lock, two bits of the word
- *     (wait/queue_lock.h), and may have to wait for it.
- *   - HAS_WAITERS is up while the queue is not empty, and changes under the queue lock. While it is up no
- *     permit is taken from the word: what is there belongs to the queue. So every signal comes here.
- *   - A signal waits for nothing. Where the queue is unlocked it locks it and settles. Where another thread
- *     has the queue, it adds its permits to the word alone; that thread's release of the queue then fails,
- *     and it hands them over.
- *   - semaphore_settle() hands the permits there are to the first waiters, releases the queue in the step
- *     that leaves the other permits, and only then tells the served: they may free the semaphore (guarantee
- *     D).
+ *   - HAS_WAITERS is up while the queue is not empty. While it is up no permit is taken from the word: what
+ *     is there belongs to the queue. So every signal comes here.
+ *   - A signal settles where it can lock the queue. Where another thread has the queue, the signal adds its
+ *     permits to the word, and that thread hands them over.
+ *   - semaphore_settle() hands the permits to the first waiters, releases the queue in the step that leaves
+ *     the other permits, and only then tells the served: they may free the semaphore (guarantee D).
  * Must not happen
  *   - A permit is added on the fast path beside a waiter that is queueing. The waiter raises HAS_WAITERS by a
  *     compare-and-swap from a word without permits, and the signal adds by one from a word without
@@ -64,8 +60,7 @@ static bool has_queue(const ilk_semaphore *semaphore) {
 TAILQ_HEAD(served_list, ilk__waiter);
 
 /* With the queue lock held, and `seen` what the word held then: adds `permits`, hands over what there is,
- * releases the queue lock, and wakes. `self`, if not NULL, is the caller's own waiter, which needs no
- * wake-up. */
+ * releases the queue lock, and wakes the served but for `self`, the caller's own waiter or NULL. */
 static void semaphore_settle(ilk_semaphore *semaphore, uint32_t seen, uint32_t permits,
                              struct ilk__waiter *self) {
     struct served_list served = TAILQ_HEAD_INITIALIZER(served);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The heavy side of the asymmetric fence, and the choice between its two forms: made before main, and taken
- * back once if the system refuses later what it granted then. See <interlock/inline/fence.h>.
+ * The heavy side of the asymmetric fence (<interlock/inline/fence.h>), and the choice between its two forms.
  *
  *   membarrier_works   leaving     light side        heavy side
  *   true               0           nothing           membarrier; refused: to the next row

@@ -18,13 +18,12 @@
  * read-modify-write of the whole word and clears both bits).
  *
  * Only a thread that joins or leaves the queue for itself waits for this lock. A thread that gives a share or
- * a permit up never does: while another thread has the queue, it changes the rest of the word alone. The
- * holder's release then fails, and the holder computes the next state anew and hands on what was given up.
+ * a permit up never does: while another thread has the queue, it changes the rest of the word alone.
  *
  *   giver, finds LOCKED              holder
  *                                      next = state without the share
  *     word -= share                    release: word == seen?
- *   first: the release fails, and the holder lets the next waiter in.
+ *   first: the release fails; the holder computes the next state anew and lets the next waiter in.
  *   second: the word has no LOCKED, the giver's step fails, and it takes the queue itself.
  * Must not happen: the share is given up, the queue released, and a waiter that now fits stays queued. Both
  * steps are read-modify-writes of one word.

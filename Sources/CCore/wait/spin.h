@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Spin-then-park: how long a thread probes a word before it sleeps in the kernel. Sleeping and waking cost
- * microseconds on both sides, and the other thread is often halfway through. Every wait of the core that
- * spins takes its limits from the table below; no other file has any.
+ * microseconds on both sides, and the other thread is often halfway through. Every wait of the core takes its
+ * limits from the table below; no other file has any.
  *
  * A policy is three figures: the probes before parking; how many of those are followed by a pause; how long
  * the pauses grow, doubling from one pause instruction. The later probes yield the core: the thread that is
@@ -38,8 +38,8 @@ struct ilk__spin_policy {
 /* A writer that waits for one reader to leave its reader slot. bench rwlock, writer latency. */
 #define ILK__SPIN_READER_SLOT ((struct ilk__spin_policy){ILK__SPIN_PROBES(288), 256, 1})
 /* Before a thread joins a semaphore's queue, while that is empty: about what waking a sleeper takes. With
- * fewer probes a queue forms behind every hand-over, and then every hand-over is a wake-up. With more, or
- * where the core is yielded, a thread could be overtaken for long before it has queued. bench mutex. */
+ * fewer probes a queue forms behind every hand-over, and every hand-over is a wake-up. With more, or with
+ * yields, a thread could be overtaken for long before it has queued. bench mutex. */
 #define ILK__SPIN_SEMAPHORE ((struct ilk__spin_policy){ILK__SPIN_PROBES(40), 40, 32})
 /* In the queue of a semaphore: the next waiter may be on this very core. bench mutex. */
 #define ILK__SPIN_SEMAPHORE_QUEUED ((struct ilk__spin_policy){ILK__SPIN_PROBES(40), 0, 1})
@@ -65,8 +65,8 @@ static inline void ilk__spin_pause(struct ilk__spin_policy policy, int probe) {
 }
 
 /* Adaptive spinning: a ring that is fed slowly would burn its spin for every element. So each side counts its
- * failed spins in a row. After a few its threads park at once, but for one wait in sixteen, which finds out
- * whether spinning pays again. bench rings, blocking. */
+ * failed spins in a row. After a few its threads park at once, but for a trial every sixteenth wait. bench
+ * rings, blocking. */
 enum { ILK__MOST_FAILED_SPINS = 4, ILK__WAITS_BETWEEN_SPINS = 16 };
 
 /* The probes that a wait begins with. */

@@ -5,11 +5,11 @@
  *
  * Life of a waiter
  *   1. Its own thread puts it in the queue, under the queue lock (`queued` true).
- *   2. A granter takes it out, under the queue lock (`queued` false). When the step that gives the waiter
+ *   2. A granter takes it out, under the queue lock (`queued` false). Once the step that gives the waiter
  *      what it waits for is visible, the granter calls ilk__waiter_grant: the last touch by any thread but
  *      the owner. Or the owner takes it out, under the queue lock, when its time is up.
  * Must not happen: the owner returns while a granter will still touch the waiter. So an owner that is late
- * and finds `queued` false waits for the grant, which is on its way, and takes it.
+ * and finds `queued` false waits for the grant, which is on its way.
  */
 #ifndef INTERLOCK_WAIT_WAITER_H
 #define INTERLOCK_WAIT_WAITER_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The compiler attributes of the public headers, one macro each, empty where a compiler does not know them.
- * None changes what a call does: they let the compiler check a promise (ILK_NONBLOCKING, ILK_MUST_USE) or
- * place cold code (ILK_COLD).
+ * None changes what a call does.
  */
 #ifndef INTERLOCK_INLINE_ATTRIBUTES_H
 #define INTERLOCK_INLINE_ATTRIBUTES_H

@@ -3,9 +3,9 @@
  * The asymmetric fence: two threads that each store, fence and load the other's variable must not both miss
  * the other's store. With membarrier(2) the frequent side pays nothing at run time (ilk__fence_light is a
  * compiler fence), and the rare side makes every running thread of the process execute a full fence
- * (ilk__fence_heavy, a system call). Where membarrier is missing or refused, both sides are full fences. The
- * process has one choice: a constructor in wait/fence.c makes it before main, and it changes once at most,
- * when a sandbox that the process enters refuses membarrier later.
+ * (ilk__fence_heavy, a system call). Where membarrier is missing or refused, both sides are full fences. A
+ * constructor in wait/fence.c chooses before main; the choice changes once at most, when a sandbox refuses
+ * membarrier later.
  *
  * Source: Linux membarrier(2), MEMBARRIER_CMD_PRIVATE_EXPEDITED. folly's asymmetric fences and P1202 use
  * these names.
@@ -19,9 +19,9 @@
 
 ILK_BEGIN_DECLARATIONS
 
-/* True: the light side leaves its fence out. Written by a constructor, and once more by a heavy side that
- * finds membarrier refused and then waits for the threads that have read true. A thread that reads false
- * early pays a fence too many, which is safe: the heavy side executes a full fence in either case. */
+/* True: the light side leaves its fence out. Written by the constructor, and by a heavy side that finds
+ * membarrier refused and then waits for the threads that have read true. A thread that reads false early pays
+ * a fence too many, which is safe: the heavy side executes a full fence in either case. */
 extern ILK_ATOMIC(bool) ilk__membarrier_works;
 
 /* The rare side. On return every thread of the process has executed a full fence, or fences in

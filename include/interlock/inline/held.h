@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The list of the locks that the calling thread holds. Only checked builds keep it (ILK_CHECKED, in CMake
- * -DINTERLOCK_CHECKED=ON), for two calls more a lock and unlock. It lets them report a thread that is about
- * to wait for a lock it holds, and an unlock by a thread that does not hold the lock. Other builds report the
- * first where a reader slot shows it, the second where no thread holds the lock.
+ * -DINTERLOCK_CHECKED=ON), for two calls more a lock and unlock. It shows a wait for a lock that the thread
+ * holds, and an unlock by a thread that does not hold the lock.
  *
- * The list has the first sixteen locks that a thread holds at once. While a thread holds more, an unlock of
- * an unlisted lock is taken for one of those, and not reported.
+ * The list has the first sixteen locks that a thread holds at once. While it holds more, its unlock of an
+ * unlisted lock is taken for one of those, and not reported.
  */
 #ifndef INTERLOCK_INLINE_HELD_H
 #define INTERLOCK_INLINE_HELD_H

@@ -2,13 +2,11 @@
  *
  * An ilk_rwlock that knows the thread which holds it for writing or upgradable, for the Swift facade. A
  * thread that takes such a lock again would wait for itself for ever; every build reports that before the
- * wait. It costs a write three instructions and a read none: the owner is read off the fast path only.
+ * wait. It costs a write three instructions and a read none.
  *
  * The holding thread writes the owner after it has taken the lock and before it gives it up. So a thread that
- * reads its own token holds the lock, and any other value says nothing: no order is needed.
- *
- * Decides no other memory order: the lock's accesses are those of <interlock/inline/rwlock.h>. Not installed,
- * like thread_access.h.
+ * reads its own token holds the lock, and any other value says nothing: no order is needed. The lock's
+ * accesses are those of <interlock/inline/rwlock.h>. Not installed, like thread_access.h.
  */
 #ifndef INTERLOCK_INLINE_OWNED_RWLOCK_H
 #define INTERLOCK_INLINE_OWNED_RWLOCK_H

@@ -2,10 +2,8 @@
  *
  * Reading under an ilk_rwlock where lock and unlock stand side by side: the unlock is handed the slot that
  * the lock took. It saves a quarter of the instructions of a read that scales. For the Swift facade's
- * sections only, which are written once; other callers take ilk_rwlock_read_lock and ilk_rwlock_read_unlock,
- * of which this is a shorter way through the same states.
- *
- * Decides no memory order: its accesses are those of <interlock/inline/rwlock.h>, under the same labels.
+ * sections only, which are written once; other callers take ilk_rwlock_read_lock and ilk_rwlock_read_unlock.
+ * Same states, same memory orders, same labels.
  */
 #ifndef INTERLOCK_INLINE_READ_SECTION_H
 #define INTERLOCK_INLINE_READ_SECTION_H

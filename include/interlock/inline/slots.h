@@ -35,9 +35,8 @@ ILK_BEGIN_DECLARATIONS
 
 /* A block's `drain`: writers' requests, and above them how often they were acknowledged, so that a writer
  * that was about to sleep before does not take another's wake request for its own. */
-#define ILK__DRAIN_WAKE UINT32_C(1) /* a writer sleeps until a slot is freed */
-#define ILK__DRAIN_FENCED                                                                                    \
-    UINT32_C(2) /* membarrier is refused: the owner fences before it reads the requests */
+#define ILK__DRAIN_WAKE UINT32_C(1)   /* a writer sleeps until a slot is freed */
+#define ILK__DRAIN_FENCED UINT32_C(2) /* no membarrier: the owner fences before it reads the requests */
 #define ILK__DRAIN_REQUESTS (ILK__DRAIN_WAKE | ILK__DRAIN_FENCED)
 #define ILK__DRAIN_ONE_ACKNOWLEDGED UINT32_C(4)
 
