@@ -5,8 +5,9 @@
  * many locks a checked build lists, what a child of fork finds.
  *
  * Has been seen to fail on: an inheriting mutex that waits without the kernel's inheritance; spins a hundred
- * times as long; a yield in a try call; a latch that wakes without a sleeper; fifteen listed locks; a try call
- * that takes a block of reader slots; a fork handler that empties the table of slots.
+ * times as long; a yield in a try call; a latch that wakes without a sleeper; a heavy fence beside the
+ * membarrier of a try to write; a try call that takes a block of reader slots; fifteen listed locks; a fork
+ * handler that empties the table of slots.
  */
 #include "rwlock/reader_slots.h"
 #include "support/rwlock_mode.h"
@@ -325,6 +326,49 @@ static void what_does_not_wait_makes_no_system_call(void **state) {
     check_equal(WEXITSTATUS(status), 7);
 }
 
+/* ---- membarrier(2) ---- */
+
+bool __real_ilk__membarrier(void);
+bool __wrap_ilk__membarrier(void);
+
+static unsigned membarriers;
+
+bool __wrap_ilk__membarrier(void) {
+    membarriers++;
+    return __real_ilk__membarrier();
+}
+
+/* Its readers leave the fence out, so a try to write must make them fence; no other call that does not wait. */
+static void a_try_to_write_makes_one_membarrier_where_readers_leave_the_fence_out(void **state) {
+    (void)state;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    move_to_slots(&lock);
+    membarriers = 0;
+    use_without_waiting(&lock);
+    check_equal(membarriers, 0);
+    if (!membarrier_works()) {
+        print_message("skipped: membarrier is refused here\n");
+        skip();
+    }
+    move_to_fence_free(&lock);
+    for (unsigned round = 1; round <= 3; round++) { /* the second without a read since the last write */
+        membarriers = 0;
+        check(ilk_rwlock_try_write_lock(&lock));
+        check_equal(membarriers, 1);
+        ilk_rwlock_downgrade(&lock);
+        ilk_rwlock_read_unlock(&lock);
+        check(ilk_rwlock_try_read_lock(&lock));
+        check_equal(membarriers, 1);
+        check(!ilk_rwlock_try_write_lock(&lock)); /* a reader in a slot */
+        check_equal(membarriers, 2);
+        ilk_rwlock_read_unlock(&lock);
+        check(ilk_rwlock_try_write_lock(&lock));
+        ilk_rwlock_write_unlock(&lock);
+        check_equal(membarriers, 3);
+    }
+    check_free_and_destroy(&lock);
+}
+
 /* ---- Reader slots, lists of checked builds, sizes ---- */
 
 static void try_then_wait(void *context) {
@@ -459,6 +503,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_inheriting_mutex_goes_to_the_sleeper_of_highest_priority),
     cmocka_unit_test(a_limit_that_has_passed_ends_a_wait_after_its_spin),
     cmocka_unit_test(what_does_not_wait_makes_no_system_call),
+    cmocka_unit_test(a_try_to_write_makes_one_membarrier_where_readers_leave_the_fence_out),
     cmocka_unit_test(a_thread_that_has_only_tried_is_counted),
     cmocka_unit_test(a_checked_build_lists_sixteen_locks_of_a_thread),
     cmocka_unit_test(a_mutex_has_eight_bytes),

@@ -32,14 +32,14 @@
  *      touches the memory after another thread can have taken the lock.
  *   F  try_ calls, unlocks and downgrade wait for nothing, not even for a thread that is preempted while it
  *      changes the queue: that thread hands on what they give up meanwhile. They never allocate. They make no
- *      system call but to wake sleepers; try_write_lock also makes one membarrier(2) on a lock that has seen
- *      many thousands of reads since its last write. (With the pthread park backend a wake-up takes a mutex
- *      that is held for some instructions.)
+ *      system call but to wake sleepers; try_write_lock also makes one membarrier(2) on a lock whose readers
+ *      leave the fence out, as they do after many thousands of reads with hardly a write. (With the pthread
+ *      park backend a wake-up takes a mutex that is held for some instructions.)
  *   G  A try_ call never fails on a lock that is free and that no other call is at work on. Of two that meet
  *      on a free lock both may fail. One exception: where membarrier(2) is refused late, try_write_lock fails
  *      on a lock whose readers had left the fence out, until a waiting call has taken it for writing.
- *   H  A wait sleeps after a spin of about a hundred microseconds at most: with real-time priorities, no wait keeps the
- *      thread that it waits for off the core. The lock does not lend priorities; ilk_mutex can.
+ *   H  A wait sleeps after a spin of about a hundred microseconds at most: with real-time priorities, no wait
+ *      keeps the thread that it waits for off the core. The lock does not lend priorities; ilk_mutex can.
  *
  * A lock is given up by the thread that took it, in every mode. An unlock on another thread is misuse: it may
  * take the share of a reader that still reads. Every build reports it where nobody holds the lock in that
@@ -106,8 +106,8 @@ void ilk_rwlock_destroy(ilk_rwlock *lock);
 static inline void ilk_rwlock_read_lock(ilk_rwlock *lock);
 
 /* Takes the lock for reading if that needs no waiting: true when taken. A queued writer is a reason to wait
- * (guarantee B). Never blocks (guarantees F, G). O(1). A thread gets its reader slots in a call that waits:
- * one that has only ever tried is counted in the word, and does not scale. */
+ * (guarantee B). Never blocks (guarantees F, G). O(1). A thread gets its reader slots in the calls that may
+ * wait: one that has only ever tried is counted in the word, and does not scale. */
 ILK_MUST_USE static inline bool ilk_rwlock_try_read_lock(ilk_rwlock *lock) ILK_NONBLOCKING;
 
 /* Takes the lock for reading, waiting until `deadline_ns` at most (guarantee D). ILK_OK: taken. ILK_TIMEDOUT:

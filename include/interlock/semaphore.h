@@ -22,8 +22,8 @@
  *      that gave the permit does not touch the memory any more.
  *   E  try_wait and signal wait for nothing, not even for a thread that is preempted while it changes the
  *      queue: that thread hands over the permits that a signal gives meanwhile. They never allocate. signal
- *      makes system calls to wake the threads that it serves. A signal handler may call both, whatever it
- *      interrupted. (Not with the pthread park backend, where a wake-up takes a mutex.)
+ *      makes no system call but to wake sleepers. A signal handler may call both, whatever it interrupted.
+ *      (Not with the pthread park backend, where a wake-up takes a mutex.)
  *
  * Source of the hand-off: Birrell, "An introduction to programming with threads" (1989); Lampson and Redell
  * (1980) on why wake-and-compete loses the order.
