@@ -241,6 +241,10 @@ static void a_limit_that_has_passed_ends_a_wait_after_its_spin(void **state) {
     struct thread thread;
     thread_start(&thread, wait_for_what_is_held, &held);
     thread_join(&thread);
+    ilk_rwlock_write_unlock(&held.written);
+    ilk_rwlock_upgradable_unlock(&held.upgradable);
+    ilk_mutex_unlock(&held.mutexes[0]);
+    ilk_mutex_unlock(&held.mutexes[1]);
 }
 
 /* ---- System calls ---- */
