@@ -25,8 +25,12 @@ interlock_bench_peer(tbb libtbb-dev TBB_FOUND TBB::tbb)
 find_package(absl CONFIG QUIET)
 interlock_bench_peer(absl libabsl-dev absl_FOUND absl::synchronization)
 
+# Boost_FOUND alone is not enough: it is true where another package's own search has found the headers only.
 find_package(Boost 1.70 CONFIG QUIET COMPONENTS thread)
-interlock_bench_peer(boost libboost-thread-dev Boost_FOUND Boost::thread Boost::headers)
+if(TARGET Boost::thread)
+    set(INTERLOCK_BENCH_BOOST_FOUND ON)
+endif()
+interlock_bench_peer(boost libboost-thread-dev INTERLOCK_BENCH_BOOST_FOUND Boost::thread Boost::headers)
 
 # The rest have no CMake files; their headers lie on the default path.
 find_path(INTERLOCK_BENCH_NSYNC_INCLUDE nsync.h)

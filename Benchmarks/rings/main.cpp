@@ -4,6 +4,7 @@
  */
 #include "../runner/suite.h"
 #include "../runner/urgent.h"
+#include "back_off.h"
 #include "summary.h"
 
 #include <cstdio>
@@ -23,6 +24,7 @@ static const std::vector<Options::Flag> flags{
     {"--no-flow", "", "leave the throughput out"},
     {"--no-trips", "", "leave the round trips out"},
     {"--no-idle", "", "leave the cost of waiting out"},
+    {"--no-back-off", "", "leave the time of the longest back-off out"},
     {"--pauses", "N", "looks at a full or empty ring before yielding the core (32)"},
     {"--seed", "N", "seed of the orders (1)"},
     {"--urgent", "", "go before all other processes (root): for machines that are not idle"},
@@ -158,6 +160,13 @@ int main(int count, char **arguments) {
     run(results.trips, times, rounds);
     run(results.idles, idle_times, idle_rounds);
 
+    std::string markdown = to_markdown(results);
+    auto json = to_json(results);
+    if (!options.has("--no-back-off")) {
+        const PauseTime pause = measure_pause();
+        markdown += to_markdown(pause);
+        json.push_back({"longest_back_off", to_json(pause)});
+    }
     return report({"rings", "Rings", "", options, facts, rounds, slice_ms, neighbours, turns},
-                  to_markdown(results) + goals_markdown(results), to_json(results));
+                  markdown + goals_markdown(results), json);
 }

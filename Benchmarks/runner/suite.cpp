@@ -5,8 +5,19 @@
 #include "suite.h"
 
 #include <cstdio>
+#include <ctime>
 
 namespace bench {
+
+/* The day, in UTC: 2026-01-31. */
+static std::string today() {
+    const std::time_t now = std::time(nullptr);
+    std::tm day;
+    char text[16];
+    gmtime_r(&now, &day);
+    std::strftime(text, sizeof text, "%F", &day);
+    return text;
+}
 
 int report(const SuiteRun &run, const std::string &tables,
            std::vector<std::pair<std::string, Json>> members) {
@@ -22,6 +33,7 @@ int report(const SuiteRun &run, const std::string &tables,
     std::printf("%s", tables.c_str());
     if (run.options.has("--json")) {
         members.insert(members.begin(), {{"suite", run.suite},
+                                         {"date", today()},
                                          {"arguments", run.options.command_line()},
                                          {"machine", to_json(run.facts)},
                                          {"rounds", run.rounds},

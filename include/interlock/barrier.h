@@ -3,6 +3,28 @@
  * ilk_barrier: a number of threads meet, round after round; in each round one of them is told that it
  * came last.
  *
+ *     #include <interlock/barrier.h>
+ *     #include <pthread.h>
+ *     #include <stdio.h>
+ *
+ *     static ilk_barrier barrier;
+ *     static int halves[2];
+ *
+ *     static void *compute(void *half) {
+ *         *(int *)half = 21;
+ *         if (ilk_barrier_wait(&barrier)) { // true for the last party of the round
+ *             printf("%d\n", halves[0] + halves[1]); // prints 42
+ *         }
+ *         return NULL;
+ *     }
+ *     int main(void) {
+ *         pthread_t thread;
+ *         ilk_barrier_init(&barrier, 2); // two parties a round
+ *         if (pthread_create(&thread, NULL, compute, &halves[0]) != 0) return 1;
+ *         compute(&halves[1]);
+ *         return pthread_join(thread, NULL);
+ *     }
+ *
  * Concurrency matrix: wait and wait_until may run beside each other, from any threads and any number of
  * them; init beside nothing. There is nothing to destroy. The memory must live until every wait has returned:
  * when one wait has returned, the party that came last may still be waking the others.

@@ -3,6 +3,19 @@
  * Deadlines: points in time, never lengths of time, so that a wait that has to start over does not
  * start its clock over. All are absolute nanoseconds of CLOCK_MONOTONIC, which a change of the
  * system's date does not move. (One exception on old kernels: ilk_mutex_lock_until, see mutex.h.)
+ *
+ *     #include <interlock/deadline.h>
+ *     #include <interlock/semaphore.h>
+ *     #include <stdio.h>
+ *
+ *     int main(void) {
+ *         ilk_semaphore permits = ILK_SEMAPHORE_INIT(1);
+ *         uint64_t deadline = ilk_deadline_in_ns(1000000); // in a millisecond, for both waits together
+ *         ilk_status first = ilk_semaphore_wait_until(&permits, deadline);
+ *         ilk_status second = ilk_semaphore_wait_until(&permits, deadline);
+ *         printf("%s %s\n", ilk_status_name(first), ilk_status_name(second)); // prints ILK_OK ILK_TIMEDOUT
+ *         return ilk_now_ns() >= deadline ? 0 : 1; // a wait does not time out before its deadline
+ *     }
  */
 #ifndef INTERLOCK_DEADLINE_H
 #define INTERLOCK_DEADLINE_H

@@ -2,6 +2,19 @@
  *
  * Names for the objects that can wait, so that a report says "orders" and not only an address.
  *
+ *     #include <interlock/diagnostics.h>
+ *     #include <interlock/rwlock.h>
+ *     #include <stdio.h>
+ *
+ *     int main(void) {
+ *         static ilk_rwlock lock = ILK_RWLOCK_INIT;
+ *         char name[ILK_NAME_SIZE];
+ *         if (ilk_set_name(&lock, "orders") != ILK_OK) return 1;
+ *         if (ilk_get_name(&lock, name, sizeof name)) puts(name); // prints orders
+ *         ilk_rwlock_destroy(&lock); // takes the name away
+ *         return ilk_get_name(&lock, name, sizeof name) ? 1 : 0;
+ *     }
+ *
  * Misuse (an unlock of what is not held, a destroy while held, an element of the wrong size) is
  * reported as one sentence on standard error and ends in abort:
  *     interlock: ilk_rwlock_write_unlock(0x7ffd5a2c "orders"): no writer holds the lock; the lock is free

@@ -5,6 +5,25 @@
  * wait for; spsc.h and mpmc.h are rings that hand data from thread to thread, and notify.h is how an
  * event loop waits for one; diagnostics.h names objects for reports. Each can be included alone.
  *
+ *     #include <interlock/interlock.h>
+ *     #include <stdio.h>
+ *
+ *     int main(void) {
+ *         static ilk_rwlock lock = ILK_RWLOCK_INIT;
+ *         ilk_spsc *ring;
+ *         int total = 0; // guarded by the lock
+ *         if (ilk_spsc_create(&ring, 3, sizeof(int)) != ILK_OK) return 1;
+ *         for (int i = 1; ilk_spsc_try_push(ring, &i, sizeof i); i++) {} // in the producer's thread; 3 fit
+ *         ilk_spsc_close(ring);
+ *         for (int i; ilk_spsc_pop_until(ring, &i, sizeof i, ILK_FOREVER) == ILK_OK;) { // in the consumer's
+ *             ilk_rwlock_write_lock(&lock);
+ *             total += i;
+ *             ilk_rwlock_write_unlock(&lock);
+ *         }
+ *         printf("%d\n", total); // prints 6
+ *         ilk_spsc_destroy(ring);
+ *     }
+ *
  * A child of fork finds an object as it was if no other thread held it, waited for it or was in a call on it.
  * docs/fork.md says what it may do with the others; rwlock.h and mutex.h promise more.
  */

@@ -2,6 +2,26 @@
  *
  * ilk_latch: a count that goes down to zero once, and the threads that wait for that.
  *
+ *     #include <interlock/latch.h>
+ *     #include <pthread.h>
+ *     #include <stdio.h>
+ *
+ *     static ilk_latch done;
+ *     static int result;
+ *
+ *     static void *compute(void *unused) {
+ *         result = 42;
+ *         ilk_latch_count_down(&done);
+ *         return unused;
+ *     }
+ *     int main(void) {
+ *         pthread_t thread;
+ *         ilk_latch_init(&done, 1); // one call of count_down opens it
+ *         if (pthread_create(&thread, NULL, compute, NULL) != 0) return 1;
+ *         if (ilk_latch_wait_until(&done, ILK_FOREVER) == ILK_OK) printf("%d\n", result); // prints 42
+ *         return pthread_join(thread, NULL);
+ *     }
+ *
  * Concurrency matrix: count_down, wait_until, try_wait and count may run beside each other from any
  * thread; init beside nothing. There is nothing to destroy.
  *

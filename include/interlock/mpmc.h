@@ -2,6 +2,24 @@
  *
  * ilk_mpmc: a bounded ring for any number of producer and consumer threads.
  *
+ *     #include <interlock/mpmc.h>
+ *     #include <stdio.h>
+ *
+ *     int main(void) {
+ *         ilk_mpmc *ring;
+ *         if (ilk_mpmc_create(&ring, 3, sizeof(int)) != ILK_OK) return 1;
+ *         for (int i = 1; ilk_mpmc_try_push(ring, &i, sizeof i); i++) {} // any threads push; 3 fit
+ *         int newest = 4, oldest;
+ *         if (ilk_mpmc_push_overwriting(ring, &newest, sizeof newest, &oldest)) {
+ *             printf("%d\n", oldest); // prints 1
+ *         }
+ *         ilk_mpmc_close(ring);
+ *         for (int i; ilk_mpmc_pop_until(ring, &i, sizeof i, ILK_FOREVER) == ILK_OK;) { // any threads pop
+ *             printf("%d\n", i); // prints 2 3 4
+ *         }
+ *         ilk_mpmc_destroy(ring);
+ *     }
+ *
  * Elements are bytes of one size, copied in and out, or written and read in place. Any capacity
  * from 1 up is honoured exactly. Each slot carries a sequence number that says whose turn it is, so
  * that producers and consumers meet only at the slot they share.

@@ -4,6 +4,20 @@
  * asked for: while a thread of higher priority waits, the owner runs at that priority, so that no
  * thread in between can keep both from running.
  *
+ *     #include <interlock/mutex.h>
+ *     #include <stdio.h>
+ *
+ *     int main(void) {
+ *         ilk_mutex mutex;
+ *         ilk_mutex_init(&mutex, true); // with priority inheritance
+ *         ilk_mutex_lock(&mutex);
+ *         puts(ilk_mutex_try_lock(&mutex) ? "taken" : "busy"); // prints busy
+ *         ilk_mutex_unlock(&mutex);
+ *         if (ilk_mutex_lock_until(&mutex, ilk_deadline_in_ns(1000000)) == ILK_OK) { // within a millisecond
+ *             ilk_mutex_unlock(&mutex);
+ *         }
+ *     }
+ *
  * Concurrency matrix: every call but init may run beside every other, from any thread. There is
  * nothing to destroy.
  *

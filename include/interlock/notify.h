@@ -4,10 +4,28 @@
  * async runtime. A ring has one hook; it is armed for one side at a time, as a thread arms itself by
  * going to sleep, and goes off once:
  *
- *     for (;;) {
- *         while (ilk_mpmc_try_pop(ring, &element, sizeof element)) use(&element);
- *         if (ilk_mpmc_arm_pop(ring)) break;      // the hook will call; until then do something else
- *     }                                           // false: something is there, or was: probe again
+ *     #include <interlock/mpmc.h>
+ *     #include <interlock/notify.h>
+ *     #include <stdio.h>
+ *
+ *     static void wake_loop(void *is_readable, ilk_ring_event event) { // the hook
+ *         *(bool *)is_readable = event == ILK_READABLE;
+ *     }
+ *     int main(void) {
+ *         ilk_mpmc *ring;
+ *         int element = 42;
+ *         bool is_readable = false;
+ *         if (ilk_mpmc_create(&ring, 8, sizeof element) != ILK_OK) return 1;
+ *         ilk_mpmc_set_notify(ring, wake_loop, &is_readable);
+ *         do {
+ *             while (ilk_mpmc_try_pop(ring, &element, sizeof element)) {}
+ *         } while (!ilk_mpmc_arm_pop(ring)); // true: the hook will call; false: something came, probe again
+ *         if (!ilk_mpmc_try_push(ring, &element, sizeof element)) return 1; // calls the hook
+ *         if (is_readable && ilk_mpmc_try_pop(ring, &element, sizeof element)) {
+ *             printf("%d\n", element); // prints 42
+ *         }
+ *         ilk_mpmc_destroy(ring);
+ *     }
  *
  * Guarantees
  *   A  Arm answers true: the arm is up, and the first element (or room, or close) that comes from then on

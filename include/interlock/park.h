@@ -7,6 +7,26 @@
  * elsewhere, or when built with the pthread backend, in a table of mutexes and condition variables with the
  * same contract.
  *
+ *     #include <interlock/park.h>
+ *     #include <pthread.h>
+ *     #include <stdatomic.h>
+ *
+ *     static ILK_ATOMIC(uint32_t) opened;
+ *
+ *     static void *open_it(void *unused) {
+ *         atomic_store(&opened, 1); // first the word,
+ *         ilk_park_wake(&opened, ILK_PARK_ALL); // then the wake-up
+ *         return unused;
+ *     }
+ *     int main(void) {
+ *         pthread_t thread;
+ *         if (pthread_create(&thread, NULL, open_it, NULL) != 0) return 1;
+ *         while (atomic_load(&opened) == 0) { // in a loop: a wake-up may be spurious
+ *             ilk_park_wait(&opened, 0, ILK_FOREVER);
+ *         }
+ *         return pthread_join(thread, NULL);
+ *     }
+ *
  * Concurrency matrix: every call may run beside every other, from any thread.
  *
  * Guarantees

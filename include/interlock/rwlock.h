@@ -2,6 +2,20 @@
  *
  * ilk_rwlock: a phase-fair reader–writer lock in 16 bytes that parks its waiters.
  *
+ *     #include <interlock/rwlock.h>
+ *     #include <stdio.h>
+ *
+ *     static ilk_rwlock lock = ILK_RWLOCK_INIT;
+ *     static int rate = 1; // guarded by the lock
+ *
+ *     int main(void) {
+ *         ilk_rwlock_write_lock(&lock); // alone
+ *         rate = 2;
+ *         ilk_rwlock_downgrade(&lock); // beside other readers; no writer comes in between
+ *         printf("%d\n", rate); // prints 2
+ *         ilk_rwlock_read_unlock(&lock);
+ *     }
+ *
  * Many readers or one writer hold the lock. Beside readers one *upgradable* holder reads too, and may become
  * the writer without giving the lock up. The lock never allocates: waiters queue on their own stacks.
  *

@@ -2,6 +2,26 @@
  *
  * ilk_semaphore: a counting semaphore that serves first come, first served.
  *
+ *     #include <interlock/semaphore.h>
+ *     #include <pthread.h>
+ *     #include <stdio.h>
+ *
+ *     static ilk_semaphore ready = ILK_SEMAPHORE_INIT(0);
+ *     static int result;
+ *
+ *     static void *compute(void *unused) {
+ *         result = 42;
+ *         ilk_semaphore_signal(&ready, 1); // the permit goes to the waiter, which then sees the result
+ *         return unused;
+ *     }
+ *     int main(void) {
+ *         pthread_t thread;
+ *         if (pthread_create(&thread, NULL, compute, NULL) != 0) return 1;
+ *         ilk_semaphore_wait(&ready);
+ *         printf("%d\n", result); // prints 42
+ *         return pthread_join(thread, NULL);
+ *     }
+ *
  * A signal hands its permits to the threads that have waited longest; a permit handed over cannot
  * be taken by a thread that comes later. The semaphore never allocates: waiters queue on their own stacks.
  *

@@ -2,6 +2,27 @@
  *
  * ilk_spsc: a bounded ring between one producer thread and one consumer thread.
  *
+ *     #include <interlock/spsc.h>
+ *     #include <pthread.h>
+ *     #include <stdio.h>
+ *
+ *     static void *produce(void *ring) {
+ *         for (int i = 1; i <= 3 && ilk_spsc_push_until(ring, &i, sizeof i, ILK_FOREVER) == ILK_OK; i++) {}
+ *         ilk_spsc_close(ring);
+ *         return NULL;
+ *     }
+ *     int main(void) {
+ *         ilk_spsc *ring;
+ *         pthread_t producer;
+ *         if (ilk_spsc_create(&ring, 2, sizeof(int)) != ILK_OK) return 1; // room for 2 elements
+ *         if (pthread_create(&producer, NULL, produce, ring) != 0) return 1;
+ *         for (int i; ilk_spsc_pop_until(ring, &i, sizeof i, ILK_FOREVER) == ILK_OK;) { // drains it
+ *             printf("%d\n", i); // prints 1 2 3
+ *         }
+ *         pthread_join(producer, NULL);
+ *         ilk_spsc_destroy(ring);
+ *     }
+ *
  * Elements are bytes of one size, copied in and out, or written and read in place. Any capacity
  * from 1 up is honoured exactly. A push with nobody asleep is a copy and one release store: no
  * read-modify-write, no fence, no system call.

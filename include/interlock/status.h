@@ -2,6 +2,21 @@
  *
  * What a call that can end in more than one expected way answers. Misuse is never a status: it is a
  * sentence on standard error and abort (see diagnostics.h).
+ *
+ *     #include <interlock/spsc.h>
+ *     #include <interlock/status.h>
+ *     #include <stdio.h>
+ *
+ *     int main(void) {
+ *         ilk_spsc *ring;
+ *         ilk_status status = ilk_spsc_create(&ring, 0, sizeof(int)); // no room for any element
+ *         if (status != ILK_OK) {
+ *             puts(ilk_status_name(status)); // prints ILK_INVALID
+ *             return 0;
+ *         }
+ *         ilk_spsc_destroy(ring);
+ *         return 1;
+ *     }
  */
 #ifndef INTERLOCK_STATUS_H
 #define INTERLOCK_STATUS_H

@@ -4,7 +4,7 @@
 # scripts/bench swift: builds Benchmarks/Swift and runs it. Packages that cannot be fetched end it: the program
 # is built with all of its contenders or not at all.
 #
-#   scripts/bench swift [--quick] [--only WORDS] [--json FILE]
+#   scripts/bench swift [--quick] [--only WORDS] [--rounds N] [--slice MS] [--json FILE]
 #   scripts/bench swift --instructions    a push and a pop through Swift and from C, counted by callgrind
 set -euo pipefail
 
@@ -67,6 +67,8 @@ if [[ ${1:-} == --instructions ]]; then
     exit
 fi
 
+INTERLOCK_COMPILER=$("$SWIFT_ROOT/bin/swift" --version 2>/dev/null | head -n 1)
+export INTERLOCK_COMPILER
 json=(--json "$results/swift.json")
 for argument in "$@"; do
     if [[ $argument == --json ]]; then json=(); fi

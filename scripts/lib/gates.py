@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The gates that read text: licence lines, memory labels, reasons, links, lists of files.
+"""The gates that read text: licence lines, memory labels, reasons, links, lists of files. Those that compare the tree
+with its plan are in layout.py, the words in words.py.
 
     gates.py GATE [ROOT]     runs one gate over the tracked files of the tree at ROOT; prints every
                              finding as FILE:LINE: TEXT and exits with 1 if there is one
     gates.py labels-table    prints the table of memory labels that docs/memory-model.md holds
+    gates.py words-count     prints the retired words that are left, file by file
 
 Each gate is a function that yields findings. A gate that has nothing to look at fails: an empty list
 of files checks nothing and must not pass for a clean tree. scripts/check runs them all, and shows with
@@ -13,39 +15,16 @@ planted faults that each can fail.
 
 import os
 import re
-import subprocess
 import sys
 from collections import namedtuple
 
-Finding = namedtuple("Finding", "path line text")
+sys.dont_write_bytecode = True  # the gates leave nothing behind
 
-
-def tracked(root, *suffixes, under=""):
-    """The tracked files below `under` that end in one of `suffixes`, without symbolic links."""
-    names = subprocess.run(
-        ["git", "-C", root, "ls-files", "-z", "--", under or "."], check=True, capture_output=True, text=True
-    ).stdout.split("\0")
-    names = [n for n in names if n and (not suffixes or n.endswith(suffixes))]
-    names = [n for n in names if os.path.isfile(os.path.join(root, n)) and not os.path.islink(os.path.join(root, n))]
-    return sorted(names)
-
-
-def require(names, what):
-    """Stops a gate that has nothing to check."""
-    if not names:
-        raise SystemExit(f"error: found no {what} to check")
-    return names
-
-
-def read(root, name):
-    with open(os.path.join(root, name), encoding="utf-8") as file:
-        return file.read()
-
+import layout
+import words
+from tree import SOURCE_SUFFIXES, Finding, is_script, read, require, tracked
 
 # ---- Licence lines ----
-
-SOURCE_SUFFIXES = (".c", ".h", ".S", ".cc", ".cpp", ".swift", ".sh", ".py", ".cmake", ".in", ".map", ".pml", "CMakeLists.txt")
-
 
 def spdx(root):
     """Every source says its licence once, in its first lines."""
@@ -60,14 +39,6 @@ def spdx(root):
             yield Finding(name, found[0] + 1, "the licence line belongs at the top")
 
 
-def is_script(root, name):
-    try:
-        with open(os.path.join(root, name), "rb") as file:
-            return file.read(2) == b"#!"
-    except OSError:
-        return False
-
-
 # ---- Memory labels ----
 
 LABEL = r"[A-Z]{2}[0-9]+"
@@ -75,14 +46,14 @@ ORDERS = "relaxed|acquire|release|acq_rel|seq_cst"
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 DEFINITION = re.compile(rf"^({LABEL}) ({ORDERS})\b(.*)$", re.DOTALL)
 # The two headers that spell the atomics themselves.
-DOORS = ("include/interlock/inline/atomic.h", "include/interlock/inline/atomic_c11.h", "include/interlock/inline/atomic_cxx.h")
+PORTS = ("include/interlock/inline/atomic.h", "include/interlock/inline/atomic_c11.h", "include/interlock/inline/atomic_cxx.h")
 
 Label = namedtuple("Label", "name order partners with_itself text path line")
 
 
 def core_files(root):
     names = tracked(root, ".c", ".h", under="Sources/CCore") + tracked(root, ".h", under="include")
-    return require([n for n in names if n not in DOORS], "C core sources")
+    return require([n for n in names if n not in PORTS], "C core sources")
 
 
 def comment_text(comment):
@@ -357,13 +328,21 @@ def text(root):
                 yield Finding(name, index + 1, "a tab")
 
 
-GATES = {gate.__name__: gate for gate in (spdx, labels, orders, sendable, pointers, links, contracts, sources, text)}
+GATES = {
+    gate.__name__: gate
+    for gate in (
+        spdx, labels, orders, sendable, pointers, links, contracts, sources, text, layout.folders, layout.architecture,
+        layout.includes, layout.length, words.words)
+}
 
 
 def main(arguments):
     root = arguments[2] if len(arguments) > 2 else "."
     if len(arguments) > 1 and arguments[1] == "labels-table":
         sys.stdout.write(labels_table(root))
+        return 0
+    if len(arguments) > 1 and arguments[1] == "words-count":
+        sys.stdout.write(words.counts(root))
         return 0
     if len(arguments) < 2 or arguments[1] not in GATES:
         print(__doc__ + "\nGates: " + " ".join(GATES), file=sys.stderr)

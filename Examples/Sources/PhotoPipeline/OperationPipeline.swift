@@ -10,10 +10,17 @@
 // Two limits hold, and both are semaphores served in order of arrival: how many files are read at once, and
 // how many photos are between reading and writing, so that a folder of any size needs bounded memory.
 //
-// Depth first: the queue has a place for each processor, and a place that falls free goes to a photo that is
-// begun before it goes to a new one, because later steps are more urgent than decoding. Breadth first, with all
-// photos decoded before the first is edited, each step would find its picture gone from the caches, and all
-// pictures would be in memory at once.
+// Depth first: a place in the queue takes a photo from decoding to writing. It starts the photo's operations by hand,
+// each when the one before it has finished. Breadth first, with all photos decoded before the first is edited, each
+// step would find its picture gone from the caches, and all pictures would be in memory at once. Depth first by
+// priorities, each step with a place of its own, costs a hand-over in the queue for each step: 50 µs with cold caches.
+//
+// There is a place for each processor and one more. Writing waits for the disk, and libdispatch adds a thread where
+// its threads wait; without a place for it, a processor would be idle then, and on a busy machine the run took up to
+// 23 % longer than one without the limit.
+//
+// The contact sheet is drawn by the calling thread, which has waited for the photos. On a thread of the queue it took
+// 1.5 ms of 20 longer: that thread's allocator has given the pictures' memory back, and each page is made anew.
 
 import Foundation
 import Interlock
@@ -26,6 +33,9 @@ package struct OperationPipeline: PhotoPipeline {
     package let name = "Interlock"
 
     private let manager: PhotoManager
+    /// How many photos are between decoding and writing at once, at most. Asked once: the answer is read from a file
+    /// of the system's.
+    static let places = ProcessInfo.processInfo.activeProcessorCount + 1
 
     package init(manager: PhotoManager = .shared) {
         self.manager = manager
@@ -44,11 +54,11 @@ package struct OperationPipeline: PhotoPipeline {
         let loads = FIFOSemaphore(permits: options.loads)
         let inFlight = FIFOSemaphore(permits: options.inFlight)
 
-        // Whoever waits for a permit to read keeps a thread: the readers have threads beyond the permits.
+        // An operation that waits for a permit keeps its thread: there are threads beyond the permits.
         let reading = OperationQueue()
         reading.maxConcurrentOperationCount = options.inFlight
         let working = OperationQueue()
-        working.maxConcurrentOperationCount = ProcessInfo.processInfo.activeProcessorCount
+        working.maxConcurrentOperationCount = Self.places
 
         manager.removeAll()
         let announced = Latch(count: files.count)
@@ -63,7 +73,8 @@ package struct OperationPipeline: PhotoPipeline {
             },
         ]
 
-        let writes = files.map { file in
+        let written = Latch(count: files.count)
+        for file in files {
             inFlight.wait()
             let load = AsyncOperation<LoadedPhoto>(name: "load \(file.name)") {
                 try loads.withPermit { () throws(Rejection) in try steps.load(file) }
@@ -84,21 +95,16 @@ package struct OperationPipeline: PhotoPipeline {
                     rejections.append(error as? Rejection ?? Rejection(name: file.name, reason: "\(error)"))
                 }
                 inFlight.signal()
+                written.countDown()
             }
-            for step in edited.dropFirst() { step.queuePriority = .high }
-            write.queuePriority = .veryHigh
+            let chain: [Operation] = edited + [write]
+            load.onFinish { _ in
+                working.addOperation { for step in chain { step.start() } }
+            }
             reading.addOperation(load)
-            working.addOperations(edited + [write], waitUntilFinished: false)
-            return write
         }
-        let sheet = AsyncOperation<Void>(name: "contact sheet") {
-            try steps.writeContactSheet(manager.photos.sorted { $0.file.name < $1.file.name })
-        }
-        for write in writes { sheet.addDependency(write) }
-        working.addOperation(sheet)
-        if case .failure(let error) = sheet.wait() {
-            throw error as? FileError ?? FileError(output.contactSheet, reason: "\(error)")
-        }
+        written.wait()
+        try steps.writeContactSheet(manager.photos.sorted { $0.file.name < $1.file.name })
         let duration = start.duration(to: .now)
 
         announced.wait()

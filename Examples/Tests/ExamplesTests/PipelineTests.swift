@@ -132,7 +132,7 @@ enum PipelineKind: CaseIterable, Sendable {
             )
         }
         let most = Timeline(spans: inProgress).peak(of: "photo")
-        #expect((1...ProcessInfo.processInfo.activeProcessorCount).contains(most))
+        #expect((1...OperationPipeline.places).contains(most))
     }
 
     /// The schedule forced: the first four readers wait inside until there are four, and then as long as a

@@ -110,7 +110,7 @@ void ilk__mpmc_wrong_size(const char *call, const ilk_mpmc *ring, size_t element
  * one side that claim at the same time hand over the line of their counter. Who gets ahead undisturbed for
  * some tens of elements is far faster. So a side that finds nothing pauses before it looks once more, as long
  * as back_off_before_probe says (ring/backoff.h), and who lost its slot to another thread steps back before it tries
- * again, longer each time. Each at most 32 pauses, less than a microsecond. How far the other side has got is
+ * again, longer each time. Each at most 32 pauses, timed by bench rings. How far the other side has got is
  * not asked: its counter's line is what it needs most. */
 enum { LONGEST_STEP_BACK = 32 }; /* chosen by bench rings, try */
 

@@ -4,34 +4,61 @@
  */
 #include "support/test.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-void check_failed(const char *file, int line, const char *condition) {
-    fprintf(stderr, "%s:%d: check failed: %s\n", file, line, condition);
+/* Written by the test's thread before it starts others, or while they do not check. */
+static const char *current_step;
+static uint64_t current_seed;
+
+void check_during(const char *what, uint64_t seed) {
+    current_step = what;
+    current_seed = seed;
+}
+
+static _Noreturn void end_program(void) {
+    if (current_step != NULL) {
+        fprintf(stderr, "during %s, seed %llu\n", current_step, (unsigned long long)current_seed);
+    }
     fflush(NULL);
     abort();
+}
+
+void check_failed(const char *file, int line, const char *condition) {
+    fprintf(stderr, "%s:%d: check failed: %s\n", file, line, condition);
+    end_program();
 }
 
 void check_equal_at(const char *file, int line, const char *text, long long actual, long long expected) {
     if (actual != expected) {
         fprintf(stderr, "%s:%d: check failed: %s, but %lld is not %lld\n", file, line, text, actual,
                 expected);
-        fflush(NULL);
-        abort();
+        end_program();
     }
 }
 
 /* Far more than a test takes: one that waits for ever ends, also where no ctest watches over it. */
 enum { SECONDS_FOR_ONE_TEST = 600, SECONDS_FOR_ALL = 3600 };
 
+static const char *chosen = "*";
+
 void test_filter(int argument_count, char **arguments) {
     alarm(argument_count > 1 ? SECONDS_FOR_ONE_TEST : SECONDS_FOR_ALL);
     if (argument_count > 1) {
-        cmocka_set_test_filter(arguments[1]);
+        chosen = arguments[1];
+        cmocka_set_test_filter(chosen);
     }
+}
+
+size_t tests_chosen(const struct CMUnitTest *tests, size_t count) {
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        found += fnmatch(chosen, tests[i].name, 0) == 0 ? 1 : 0;
+    }
+    return found;
 }
 
 #if defined(__has_feature)
@@ -60,8 +87,13 @@ uint32_t next_random(uint32_t *state) {
     return *state;
 }
 
+enum manner any_manner(uint32_t *random) {
+    static const enum manner choices[] = {TRIES, LIMITED, WAITS, WAITS};
+    return choices[next_random(random) % (sizeof choices / sizeof *choices)];
+}
+
 /* ThreadSanitizer asks for these. Children of expect_misuse start threads; a finding must not be lost in a
- * test that passes otherwise; and the runtime of Swift's toolchain, unlike clang's own, does not look at
+ * test that passes otherwise; and the runtime of Swift's toolchain, unlike clang's own, does not check
  * what memcpy reads and writes unless told to: elements of rings are copied by nothing else. */
 const char *__tsan_default_options(void);
 const char *__tsan_default_options(void) {

@@ -27,8 +27,8 @@ bool membarrier_works(void) {
     return ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed);
 }
 
-/* One thread's undisturbed reads need a quarter of a million in slots and a thought, of which there is one in
- * 65,536 uses. A lock whose slots have not paid many times sits out up to half a million reads first. */
+/* One thread's undisturbed reads need a quarter of a million in slots and a mode decision, of which there is
+ * one in 65,536 uses. After many penalties a lock waits for up to half a million reads first. */
 enum { MORE_READS_THAN_IT_TAKES = 1 << 21 };
 
 static void read_until(ilk_rwlock *lock, uint32_t mode) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Leading an ilk_rwlock from one mode to another by nothing but its public calls, and looking at where
- * its readers are noted. Needs the core's internal headers.
+ * Leading an ilk_rwlock from one mode to another by nothing but its public calls, and telling where
+ * its readers are recorded. Needs the core's internal headers.
  */
 #ifndef INTERLOCK_TESTS_SUPPORT_RWLOCK_MODE_H
 #define INTERLOCK_TESTS_SUPPORT_RWLOCK_MODE_H

@@ -37,6 +37,10 @@
 
 _Noreturn void check_failed(const char *file, int line, const char *condition);
 
+/* What the test does next, by name, and the seed it does it with (0: none). A failure prints both; NULL ends
+ * it. */
+void check_during(const char *what, uint64_t seed);
+
 /* Two integers that must be the same; a failure prints both. */
 #define check_equal(actual, expected)                                                                        \
     check_equal_at(__FILE__, __LINE__, #actual " == " #expected, (long long)(actual), (long long)(expected))
@@ -60,6 +64,10 @@ void stage_reach(struct stage *stage, int value);
 void stage_advance(struct stage *stage); /* to the next number */
 void stage_await(struct stage *stage, int value);
 int stage_now(struct stage *stage);
+
+/* ---- Time ---- */
+
+#define MILLISECONDS(count) ((uint64_t)(count)*1000000)
 
 /* ---- Threads ---- */
 
@@ -113,15 +121,34 @@ int stress_rounds(int count);
 /* A small deterministic generator for stress schedules; never 0 for a seed that is not. */
 uint32_t next_random(uint32_t *state);
 
+/* How a call that may wait is made: the one that tries, with a limit, or for as long as it takes. */
+enum manner { TRIES, LIMITED, WAITS };
+
+/* Half of all calls wait; the others try or have a limit. */
+enum manner any_manner(uint32_t *random);
+
 /* ---- The program ---- */
 
-/* The main function of a test file: all tests, or those whose name is an argument. */
+/* The main function of a test file: all tests, or those whose name is an argument. A name that no test has is
+ * an error. */
 #define TEST_MAIN(tests)                                                                                     \
     int main(int argument_count, char **arguments) {                                                         \
         test_filter(argument_count, arguments);                                                              \
+        check(TESTS_CHOSEN(tests) > 0);                                                                      \
         return cmocka_run_group_tests(tests, NULL, NULL);                                                    \
     }
 
+/* The same for a file that shares `shared_tests` with another file, and has `tests` of its own. */
+#define TEST_MAIN_WITH_SHARED(shared_tests, tests)                                                           \
+    int main(int argument_count, char **arguments) {                                                         \
+        test_filter(argument_count, arguments);                                                              \
+        check(TESTS_CHOSEN(shared_tests) + TESTS_CHOSEN(tests) > 0);                                         \
+        return cmocka_run_group_tests(shared_tests, NULL, NULL) + cmocka_run_group_tests(tests, NULL, NULL); \
+    }
+
+#define TESTS_CHOSEN(tests) tests_chosen(tests, sizeof(tests) / sizeof *(tests))
+
+size_t tests_chosen(const struct CMUnitTest *tests, size_t count);
 void test_filter(int argument_count, char **arguments);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Threads that a test can lead: stages to wait for, and the kernel's word on who sleeps.
+ * Threads that a test can lead: stages to wait for, and the kernel's word on which thread sleeps.
  */
 #include "support/test.h"
 

@@ -77,6 +77,13 @@ struct Goal {
             rings("SPSC", "push and pop, 1 thread"), rings("MPMC", "push and pop, 1 thread"),
             rings("SPSC", "one thread to another"), rings("MPMC", "one thread to another"),
             Goal(
+                claim: "MPMC ring, one thread to another",
+                cell: "MPMC ring, one thread to another",
+                of: "through Swift",
+                by: "pure Swift",
+                limit: .atMost(1)
+            ),
+            Goal(
                 claim: "one task to another",
                 cell: "one task to another",
                 of: "AsyncStream",

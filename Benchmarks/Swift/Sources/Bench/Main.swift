@@ -2,7 +2,7 @@
 //
 // The Swift facade beside what one would write without it: runs the cells in rounds, prints Markdown, and the goals.
 //
-//     bench_swift [--quick] [--only WORDS] [--json FILE]
+//     bench_swift [--quick] [--only WORDS] [--rounds N] [--slice MS] [--json FILE]
 //     bench_swift --count spsc-swift|spsc-c|mpmc-swift|mpmc-c NUMBER    pairs of push and pop, for callgrind
 
 import Foundation
@@ -25,7 +25,14 @@ enum Main {
         }
         let json = value(of: "--json")
         let only = value(of: "--only")
+        func number(of flag: String, otherwise: Int) -> Int {
+            guard let text = value(of: flag) else { return otherwise }
+            guard let number = Int(text), number > 0 else { fail("\(flag) takes a number above 0") }
+            return number
+        }
         let isQuick = arguments.contains("--quick")
+        let rounds = number(of: "--rounds", otherwise: isQuick ? 3 : 9)
+        let time = Duration.milliseconds(number(of: "--slice", otherwise: isQuick ? 15 : 30))
         arguments.removeAll { $0 == "--quick" }
         guard arguments.isEmpty else { fail("unknown: \(arguments.joined(separator: " "))") }
 
@@ -36,13 +43,13 @@ enum Main {
         let cells =
             (arrays.map(\.cell) + RingWork.cells + [SuspendingWork.cell(elements: isQuick ? 50_000 : 200_000)])
             .filter { only == nil || $0.title.contains(only!) }
-        let (rounds, time) = isQuick ? (3, Duration.milliseconds(15)) : (9, Duration.milliseconds(30))
 
         print("## Swift facade\n")
         print(
             "\(rounds) rounds of \(time) a contender; nanoseconds between two operations, whichever thread does them,",
             "as median ± half the range.\n"
         )
+        let neighbours = Neighbours()
         var outcomes: [Outcome] = []
         for cell in cells {
             let outcome = await cell.measure(rounds: rounds, time: time)
@@ -54,7 +61,20 @@ enum Main {
         if let json {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-            try encoder.encode(outcomes).write(to: URL(fileURLWithPath: json))
+            // A slice without one operation, on a busy machine.
+            encoder.nonConformingFloatEncodingStrategy = .convertToString(
+                positiveInfinity: "inf",
+                negativeInfinity: "-inf",
+                nan: "nan"
+            )
+            let run = Run(
+                arguments: Array(CommandLine.arguments.dropFirst()),
+                rounds: rounds,
+                sliceMilliseconds: time / .milliseconds(1),
+                coresUsedByOthers: neighbours.coresUsed,
+                cells: outcomes
+            )
+            try encoder.encode(run).write(to: URL(fileURLWithPath: json))
         }
     }
 

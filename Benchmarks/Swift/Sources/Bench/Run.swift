@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The facts of a run without which its figures mean nothing, as the C suites write them: day, machine, compiler, and
+// what other processes did meanwhile.
+
+import Foundation
+
+/// What --json writes. The names are those of the C suites' results; scripts/lib/bench_table.py reads both.
+struct Run: Encodable {
+    let suite = "swift"
+    let date = String(ISO8601DateFormatter().string(from: Date()).prefix(10))
+    let arguments: String
+    let machine = Machine()
+    let rounds: Int
+    let sliceMilliseconds: Double
+    let coresUsedByOthers: Double
+    /// The loops here check nothing, unlike those of the C suites.
+    let faults = 0
+    let cells: [Outcome]
+
+    init(
+        arguments: [String],
+        rounds: Int,
+        sliceMilliseconds: Double,
+        coresUsedByOthers: Double,
+        cells: [Outcome]
+    ) {
+        self.arguments = arguments.joined(separator: " ")
+        self.rounds = rounds
+        self.sliceMilliseconds = sliceMilliseconds
+        self.coresUsedByOthers = coresUsedByOthers
+        self.cells = cells
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case suite, date, arguments, machine, rounds, faults, cells
+        case sliceMilliseconds = "slice_ms"
+        case coresUsedByOthers = "cores_used_by_others"
+    }
+}
+
+struct Machine: Encodable {
+    let processor = first(of: "/proc/cpuinfo", after: "model name") ?? "unknown"
+    let cores = ProcessInfo.processInfo.activeProcessorCount
+    let kernel = "Linux " + (first(of: "/proc/sys/kernel/osrelease", after: "") ?? "unknown")
+    /// From scripts/bench: a program does not know which compiler made it.
+    let compiler = ProcessInfo.processInfo.environment["INTERLOCK_COMPILER"] ?? "unknown"
+
+    /// What stands on the first line that begins so, behind its colon if it has one.
+    private static func first(of path: String, after prefix: String) -> String? {
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
+        return text.split(separator: "\n").first { $0.hasPrefix(prefix) }
+            .map { line in
+                let value = prefix.isEmpty ? line : line.drop { $0 != ":" }.dropFirst()
+                return value.trimmingCharacters(in: .whitespaces)
+            }
+    }
+}
+
+/// How busy the rest of the machine is while this value lives, as in Benchmarks/runner/report.h.
+struct Neighbours {
+    private let begin = ContinuousClock.now
+    private let usedAtBegin = Self.usedByOthers()
+
+    var coresUsed: Double {
+        max(0, Self.usedByOthers() - usedAtBegin) / ((ContinuousClock.now - begin) / .seconds(1))
+    }
+
+    /// Seconds of CPU time: what all processes have used, less what this one has.
+    private static func usedByOthers() -> Double {
+        guard let stat = try? String(contentsOfFile: "/proc/stat", encoding: .utf8) else { return 0 }
+        let fields = stat.prefix { $0 != "\n" }.split(separator: " ").dropFirst().prefix(8).compactMap {
+            Double($0)
+        }
+        let busy = fields.enumerated().filter { $0.offset != 3 && $0.offset != 4 }.map(\.element).reduce(0, +)
+        var own = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own)
+        return busy / Double(sysconf(Int32(_SC_CLK_TCK))) - Double(own.tv_sec) - Double(own.tv_nsec) / 1e9
+    }
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A thread that was let in may free what let it in, at once. The schedule that breaks a careless release,
+ * forced:
+ *
+ *     releaser                                  the thread let in
+ *       gives up, lets the other in
+ *       (stops here)                              has it; gives it up; unmaps the memory
+ *       goes on: any touch is a fault
+ *
+ * The linker puts the functions below in front of the two that tell a waiter (--wrap), so that a releaser can
+ * be stopped right behind one, or right before the wake-up by address, which may come that late. The object
+ * lies in a page of its own, which is unmapped: a touch ends the program in every build.
+ */
+#include "support/test.h"
+#include <interlock/interlock.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct ilk__waiter;
+void __real_ilk__waiter_grant(struct ilk__waiter *waiter);
+void __wrap_ilk__waiter_grant(struct ilk__waiter *waiter);
+void __real_ilk_park_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count);
+void __wrap_ilk_park_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count);
+
+/* Where the calling thread stops, until the stage is 1; NULL: it does not. */
+static _Thread_local struct stage *behind_grant, *before_wake;
+static _Thread_local int stops;
+
+void __wrap_ilk__waiter_grant(struct ilk__waiter *waiter) {
+    __real_ilk__waiter_grant(waiter);
+    if (behind_grant != NULL) {
+        stops++;
+        stage_await(behind_grant, 1);
+    }
+}
+
+void __wrap_ilk_park_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count) {
+    if (before_wake != NULL) {
+        stops++;
+        stage_await(before_wake, 1);
+    }
+    __real_ilk_park_wake(word, count);
+}
+
+static void *map_page(void) {
+    void *page =
+        mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    check(page != MAP_FAILED);
+    return page;
+}
+
+static void unmap_page(void *page) {
+    check_equal(munmap(page, (size_t)sysconf(_SC_PAGESIZE)), 0);
+}
+
+struct heir {
+    void *object;
+    struct stage *gone;
+    int mode;
+    struct thread thread;
+};
+
+/* ---- rwlock ---- */
+
+enum { READ, WRITE, UPGRADABLE, UPGRADE };
+
+static void inherit_lock(void *context) {
+    struct heir *heir = context;
+    ilk_rwlock *lock = heir->object;
+    if (heir->mode == READ) {
+        ilk_rwlock_read_lock(lock);
+        ilk_rwlock_read_unlock(lock);
+    } else if (heir->mode == WRITE) {
+        ilk_rwlock_write_lock(lock);
+        ilk_rwlock_write_unlock(lock);
+    } else {
+        ilk_rwlock_upgradable_lock(lock);
+        if (heir->mode == UPGRADE) {
+            ilk_rwlock_upgrade(lock);
+            ilk_rwlock_write_unlock(lock);
+        } else {
+            ilk_rwlock_upgradable_unlock(lock);
+        }
+    }
+    ilk_rwlock_destroy(lock);
+    unmap_page(lock);
+    stage_reach(heir->gone, 1);
+}
+
+static void release_lock(ilk_rwlock *lock, int mode) {
+    if (mode == READ) {
+        ilk_rwlock_read_unlock(lock);
+    } else if (mode == WRITE) {
+        ilk_rwlock_write_unlock(lock);
+    } else {
+        ilk_rwlock_upgradable_unlock(lock);
+    }
+}
+
+static void an_unlock_does_not_touch_the_lock_it_handed_over(void **state) {
+    (void)state;
+    /* What this thread holds, and what the heir waits for. */
+    const int pairs[][2] = {{WRITE, WRITE},           {WRITE, READ},        {WRITE, UPGRADABLE},
+                            {WRITE, UPGRADE},         {READ, WRITE},        {UPGRADABLE, WRITE},
+                            {UPGRADABLE, UPGRADABLE}, {UPGRADABLE, UPGRADE}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        ilk_rwlock *lock = map_page();
+        struct stage gone = STAGE_INIT;
+        if (pairs[i][0] == READ) {
+            ilk_rwlock_read_lock(lock);
+        } else if (pairs[i][0] == WRITE) {
+            ilk_rwlock_write_lock(lock);
+        } else {
+            ilk_rwlock_upgradable_lock(lock);
+        }
+        struct heir heir = {.object = lock, .gone = &gone, .mode = pairs[i][1]};
+        thread_start(&heir.thread, inherit_lock, &heir);
+        thread_await_sleep(&heir.thread);
+        behind_grant = &gone;
+        stops = 0;
+        release_lock(lock, pairs[i][0]);
+        behind_grant = NULL;
+        check_equal(stops, 1); /* it was handed over, and we were stopped */
+        thread_join(&heir.thread);
+    }
+}
+
+/*    main reads
+ *                writer queues, with a deadline
+ *                            reader queues behind it
+ *                its time is up: lets the reader in
+ *                (stops here)
+ *    out                     in, out
+ *    unmaps the lock
+ *                goes on                                                                              */
+static void wait_until_late(void *context) {
+    struct heir *heir = context;
+    behind_grant = heir->gone;
+    stops = 0;
+    check_equal(ilk_rwlock_write_lock_until(heir->object, ilk_deadline_in_ns((uint64_t)heir->mode * 1000000)),
+                ILK_TIMEDOUT);
+    heir->mode = stops;
+}
+
+static void read_once(void *context) {
+    struct heir *heir = context;
+    ilk_rwlock_read_lock(heir->object);
+    ilk_rwlock_read_unlock(heir->object);
+}
+
+static void a_time_out_does_not_touch_the_lock_it_handed_over(void **state) {
+    (void)state;
+    bool forced = false;
+    /* If the machine is so busy that the deadline passes before both have queued, more time. */
+    for (int wait_ms = 30; !forced; wait_ms *= 2) {
+        ilk_rwlock *lock = map_page();
+        struct stage unmapped = STAGE_INIT;
+        struct heir writer = {.object = lock, .gone = &unmapped, .mode = wait_ms}, reader = {.object = lock};
+        ilk_rwlock_read_lock(lock);
+        thread_start(&writer.thread, wait_until_late, &writer);
+        while (!thread_sleeps(&writer.thread) && !thread_is_done(&writer.thread)) {
+        }
+        thread_start(&reader.thread, read_once, &reader);
+        while (!forced && !thread_is_done(&reader.thread)) {
+            forced = thread_sleeps(&reader.thread);
+        }
+        thread_join(&reader.thread); /* let in by the writer's time-out, if not before it */
+        ilk_rwlock_read_unlock(lock);
+        if (forced) {
+            unmap_page(lock);
+        }
+        stage_reach(&unmapped, 1);
+        thread_join(&writer.thread);
+        check(!forced || writer.mode == 1);
+        if (!forced) {
+            unmap_page(lock);
+        }
+    }
+}
+
+/* ---- semaphore ---- */
+
+static void inherit_semaphore(void *context) {
+    struct heir *heir = context;
+    ilk_semaphore_wait(heir->object);
+    ilk_semaphore_destroy(heir->object);
+    unmap_page(heir->object);
+    stage_reach(heir->gone, 1);
+}
+
+static void a_signal_does_not_touch_the_semaphore_it_handed_over(void **state) {
+    (void)state;
+    ilk_semaphore *semaphore = map_page();
+    struct stage gone = STAGE_INIT;
+    struct heir heir = {.object = semaphore, .gone = &gone};
+    thread_start(&heir.thread, inherit_semaphore, &heir);
+    thread_await_sleep(&heir.thread);
+    behind_grant = &gone;
+    stops = 0;
+    ilk_semaphore_signal(semaphore, 1);
+    behind_grant = NULL;
+    check_equal(stops, 1);
+    thread_join(&heir.thread);
+}
+
+/* ---- latch and mutex: a spurious wake-up comes before the wake-up ---- */
+
+/* These wait several times for a short while, which is as good as a spurious wake-up. */
+static void inherit_latch(void *context) {
+    struct heir *heir = context;
+    while (ilk_latch_wait_until(heir->object, ilk_deadline_in_ns(2000000)) != ILK_OK) {
+    }
+    unmap_page(heir->object);
+    stage_reach(heir->gone, 1);
+}
+
+static void a_count_down_only_wakes_by_address(void **state) {
+    (void)state;
+    ilk_latch *latch = map_page();
+    ilk_latch_init(latch, 1);
+    struct stage gone = STAGE_INIT;
+    struct heir heir = {.object = latch, .gone = &gone};
+    thread_start(&heir.thread, inherit_latch, &heir);
+    while (ilk_atomic_load(&latch->word, memory_order_relaxed) % 2 == 0) {
+        check(!thread_is_done(&heir.thread)); /* until the bit for sleepers is up */
+    }
+    before_wake = &gone;
+    stops = 0;
+    ilk_latch_count_down(latch);
+    before_wake = NULL;
+    check_equal(stops, 1);
+    thread_join(&heir.thread);
+}
+
+static void inherit_mutex(void *context) {
+    struct heir *heir = context;
+    while (ilk_mutex_lock_until(heir->object, ilk_deadline_in_ns(2000000)) != ILK_OK) {
+    }
+    ilk_mutex_unlock(heir->object);
+    unmap_page(heir->object);
+    stage_reach(heir->gone, 1);
+}
+
+static void a_mutex_unlock_only_wakes_by_address(void **state) {
+    (void)state;
+    ilk_mutex *mutex = map_page();
+    ilk_mutex_init(mutex, false);
+    ilk_mutex_lock(mutex);
+    struct stage gone = STAGE_INIT;
+    struct heir heir = {.object = mutex, .gone = &gone};
+    thread_start(&heir.thread, inherit_mutex, &heir);
+    while (ilk_atomic_load(&mutex->word, memory_order_relaxed) < 0x80000000) {
+        check(!thread_is_done(&heir.thread)); /* until the bit for sleepers is up */
+    }
+    before_wake = &gone;
+    stops = 0;
+    ilk_mutex_unlock(mutex);
+    before_wake = NULL;
+    check_equal(stops, 1);
+    thread_join(&heir.thread);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(an_unlock_does_not_touch_the_lock_it_handed_over),
+    cmocka_unit_test(a_time_out_does_not_touch_the_lock_it_handed_over),
+    cmocka_unit_test(a_signal_does_not_touch_the_semaphore_it_handed_over),
+    cmocka_unit_test(a_count_down_only_wakes_by_address),
+    cmocka_unit_test(a_mutex_unlock_only_wakes_by_address),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The hook of ilk_spsc: that of both rings, and what an open reservation or peek means for it.
+ */
+#include "rings/spsc_face.h"
+
+#include "rings/ring_notify_arm.h"
+
+/* A consumer that waits for the end of a closed ring hears that the last reservation was given up. */
+static void giving_the_last_reservation_up_sets_the_hook_off(void **state) {
+    (void)state;
+    struct calls calls;
+    ilk_spsc *ring = make_with_hook(1, &calls);
+    size_t count = 1;
+    check(ilk_spsc_reserve(ring, &count) != NULL);
+    ilk_spsc_close(ring);
+    uint64_t value;
+    check_equal(ilk_spsc_pop_until(ring, &value, sizeof value, 0), ILK_TIMEDOUT);
+    check(ilk_spsc_arm_pop(ring)); /* one may follow */
+    int before = stage_now(&calls.readable);
+    ilk_spsc_commit(ring, 0);
+    check_equal(stage_now(&calls.readable), before + 1);
+    check(!ilk_spsc_arm_pop(ring));
+    check_equal(ilk_spsc_pop_until(ring, &value, sizeof value, 0), ILK_CLOSED);
+    ilk_spsc_destroy(ring);
+}
+
+/* A side that has slots or elements open in place need not wait for any. */
+static void what_is_reserved_is_room_and_what_is_shown_is_there(void **state) {
+    (void)state;
+    struct calls calls;
+    ilk_spsc *ring = make_with_hook(1, &calls);
+    size_t count = 1;
+    uint64_t *slot = ilk_spsc_reserve(ring, &count);
+    check(slot != NULL);
+    check(!ilk_spsc_arm_push(ring));
+    *slot = 1;
+    ilk_spsc_commit(ring, 1);
+    check(ilk_spsc_arm_push(ring)); /* full */
+    count = 1;
+    check(ilk_spsc_peek(ring, &count) != NULL);
+    check(!ilk_spsc_arm_pop(ring));
+    check_equal(stage_now(&calls.writable), 0);
+    ilk_spsc_release(ring, 1);
+    check_equal(stage_now(&calls.writable), 1);
+    check(ilk_spsc_arm_pop(ring)); /* empty */
+    ilk_spsc_destroy(ring);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(giving_the_last_reservation_up_sets_the_hook_off),
+    cmocka_unit_test(what_is_reserved_is_room_and_what_is_shown_is_there),
+};
+
+TEST_MAIN_WITH_SHARED(shared_tests, tests)

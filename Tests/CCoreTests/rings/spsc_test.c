@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What ilk_spsc promises alone: sides that move between threads, reservations and peeks that may be asked for
+ * again, and the adaptive back-off of each side. What it shares with ilk_mpmc comes from
+ * contract.h.
+ */
+#include "rings/spsc_face.h"
+
+#include "rings/contract.h"
+
+/* The producer may change its thread, and the consumer too; the program orders the change. */
+struct part {
+    ilk_spsc *ring;
+    item next;
+};
+
+static void push_three(void *context) {
+    struct part *part = context;
+    for (int i = 0; i < 3; i++) {
+        check(push(part->ring, part->next++));
+    }
+}
+
+static void pop_three(void *context) {
+    struct part *part = context;
+    for (int i = 0; i < 3; i++) {
+        expect_pop(part->ring, part->next++);
+    }
+}
+
+static void a_part_may_move_to_another_thread(void **state) {
+    (void)state;
+    struct part in = {make(7), 0}, out = {in.ring, 0};
+    for (int round = 0; round < 20; round++) {
+        struct thread producer, consumer;
+        thread_start(&producer, push_three, &in);
+        thread_join(&producer);
+        thread_start(&consumer, pop_three, &out);
+        thread_join(&consumer);
+    }
+    expect_empty(in.ring);
+    ilk_spsc_destroy(in.ring);
+}
+
+/* The next back-off of a side that found nothing, after a probe that found so many. */
+static void back_off_grows_until_it_finds_much(void **state) {
+    (void)state;
+    ilk_spsc *ring = make(1024);
+    check_equal(ilk__spsc_next_back_off(ring, 0, 0, 1), 0);
+    check_equal(ilk__spsc_next_back_off(ring, 0, 1, 1), 0); /* single elements: none */
+    check_equal(ilk__spsc_next_back_off(ring, 0, 2, 1), 1);
+    check_equal(ilk__spsc_next_back_off(ring, 7, 8, 1), 0); /* no more than one element a pause */
+    check_equal(ilk__spsc_next_back_off(ring, 7, 63, 1), 15);
+    check_equal(ilk__spsc_next_back_off(ring, 7, 64, 1), 7); /* much where one is wanted */
+    check_equal(ilk__spsc_next_back_off(ring, 15, 33, 1), 31);
+    check_equal(ilk__spsc_next_back_off(ring, 31, 33, 1), 31); /* the longest */
+    check_equal(ilk__spsc_next_back_off(ring, 7, 127, 32), 15);
+    check_equal(ilk__spsc_next_back_off(ring, 7, 128, 32), 7); /* four batches */
+    check_equal(ilk__spsc_next_back_off(ring, 7, 255, 64), 15);
+    check_equal(ilk__spsc_next_back_off(ring, 7, 256, 64), 7); /* a quarter of the ring */
+    check_equal(ilk__spsc_next_back_off(ring, 7, 200, SIZE_MAX / 2 + 1), 15);
+    check_equal(ilk__spsc_next_back_off(ring, 7, 512, 1), 7);
+    check_equal(ilk__spsc_next_back_off(ring, 7, 513, 1), 3); /* more than half of it */
+    ilk_spsc_destroy(ring);
+}
+
+/* ---- In place ---- */
+
+static void a_commit_may_push_fewer_or_none(void **state) {
+    (void)state;
+    ilk_spsc *ring = make(8);
+    size_t count = 4;
+    item *slots = ilk_spsc_reserve(ring, &count);
+    check(slots != NULL);
+    check_equal(count, 4);
+    slots[0] = 10;
+    slots[1] = 11;
+    ilk_spsc_commit(ring, 2);
+    count = 4;
+    check(ilk_spsc_reserve(ring, &count) == slots + 2);
+    ilk_spsc_commit(ring, 0);
+    check_equal(ilk_spsc_count(ring), 2);
+    expect_pop(ring, 10);
+    expect_pop(ring, 11);
+    expect_empty(ring);
+    ilk_spsc_destroy(ring);
+}
+
+static void reserving_again_answers_the_same_slots(void **state) {
+    (void)state;
+    ilk_spsc *ring = make(8);
+    size_t count = 2;
+    void *slots = ilk_spsc_reserve(ring, &count);
+    count = 5;
+    check(ilk_spsc_reserve(ring, &count) == slots);
+    check_equal(count, 5);
+    ilk_spsc_commit(ring, 5);
+    check_equal(ilk_spsc_count(ring), 5);
+    count = 0;
+    check(ilk_spsc_reserve(ring, &count) == NULL); /* none wanted */
+    check_equal(count, 0);
+    count = 2;
+    check(ilk_spsc_reserve(ring, &count) != NULL);
+    count = 0;
+    check(ilk_spsc_reserve(ring, &count) == NULL); /* gives that up */
+    check(push(ring, 1));
+    ilk_spsc_destroy(ring);
+}
+
+static void a_peek_shows_no_more_than_wanted(void **state) {
+    (void)state;
+    ilk_spsc *ring = make(8);
+    for (item i = 0; i < 6; i++) {
+        check(push(ring, i));
+    }
+    size_t count = 2;
+    const item *shown = ilk_spsc_peek(ring, &count);
+    check_equal(count, 2);
+    check_equal(shown[1], 1);
+    ilk_spsc_release(ring, 1);
+    expect_pop(ring, 1);
+    check_equal(ilk_spsc_count(ring), 4);
+    ilk_spsc_destroy(ring);
+}
+
+/* What a release leaves of what was shown may be released by the next, or popped; not both. */
+static void what_a_release_leaves_may_be_released_or_popped(void **state) {
+    (void)state;
+    ilk_spsc *ring = make(8);
+    for (item i = 0; i < 8; i++) {
+        check(push(ring, i));
+    }
+    size_t count = 3;
+    check(ilk_spsc_peek(ring, &count) != NULL);
+    ilk_spsc_release(ring, 1);
+    ilk_spsc_release(ring, 1);
+    ilk_spsc_release(ring, 1);
+    expect_pop(ring, 3);
+    count = 2;
+    check(ilk_spsc_peek(ring, &count) != NULL);
+    ilk_spsc_release(ring, 0); /* given up: nothing popped */
+    expect_pop(ring, 4);
+    count = 2;
+    check(ilk_spsc_peek(ring, &count) != NULL);
+    ilk_spsc_release(ring, 1);
+    expect_pop(ring, 6);
+    expect_pop(ring, 7);
+    expect_empty(ring);
+    ilk_spsc_destroy(ring);
+}
+
+/* What one side has open in place does not touch the other side, nor what either asks about the ring. */
+static void the_other_side_goes_on_beside_access_in_place(void **state) {
+    (void)state;
+    ilk_spsc *ring = make(4);
+    check(push(ring, 1));
+    check(push(ring, 2));
+    size_t count = 1;
+    item *slot = ilk_spsc_reserve(ring, &count);
+    check(slot != NULL);
+    *slot = 3;
+    expect_pop(ring, 1);
+    count = 0;
+    check(ilk_spsc_peek(ring, &count) != NULL);
+    check_equal(count, 1);
+    ilk_spsc_commit(ring, 1);
+    check(push(ring, 4));
+    check(push(ring, 5));
+    check(!push(ring, 6)); /* what is shown is still in the ring */
+    check_equal(ilk_spsc_count(ring), 4);
+    count = 0;
+    check(ilk_spsc_peek(ring, &count) != NULL); /* anew, up to the end of the ring */
+    check_equal(count, 3);
+    ilk_spsc_release(ring, count);
+    expect_pop(ring, 5);
+    expect_empty(ring);
+    ilk_spsc_destroy(ring);
+}
+
+/* ---- Closing ---- */
+
+/* It is answered anew as before, smaller where less is wanted, and never larger again. */
+static void a_reservation_does_not_grow_after_close(void **state) {
+    (void)state;
+    ilk_spsc *ring = make(8);
+    size_t count = 3;
+    item *slots = ilk_spsc_reserve(ring, &count);
+    check(slots != NULL);
+    ilk_spsc_close(ring);
+    for (size_t wanted = 5; wanted >= 2; wanted--) {
+        count = wanted;
+        check(ilk_spsc_reserve(ring, &count) == slots);
+        check_equal(count, wanted < 3 ? wanted : 3);
+    }
+    count = 5;
+    check(ilk_spsc_reserve(ring, &count) == slots);
+    check_equal(count, 2);
+    slots[0] = 7;
+    slots[1] = 8;
+    ilk_spsc_commit(ring, 2);
+    count = 1;
+    check(ilk_spsc_reserve(ring, &count) == NULL); /* a new one is not to be had */
+    check_equal(count, 0);
+    expect_pop(ring, 7);
+    expect_pop(ring, 8);
+    item value;
+    check_equal(ilk_spsc_pop_until(ring, &value, sizeof value, 0), ILK_CLOSED);
+    ilk_spsc_destroy(ring);
+}
+
+/* How the header says an empty ring is told from a drained one: asked before, and no reservation open. */
+static void closed_and_then_empty_is_drained_but_for_an_open_reservation(void **state) {
+    (void)state;
+    ilk_spsc *ring = make(2);
+    item value;
+    check(!ilk_spsc_is_closed(ring) && !ilk_spsc_try_pop(ring, &value, sizeof value));
+    size_t count = 1;
+    item *slot = ilk_spsc_reserve(ring, &count);
+    check(slot != NULL);
+    *slot = 3;
+    ilk_spsc_close(ring);
+    check(ilk_spsc_is_closed(ring) && !ilk_spsc_try_pop(ring, &value, sizeof value));
+    check_equal(ilk_spsc_pop_until(ring, &value, sizeof value, 0), ILK_TIMEDOUT); /* knows better */
+    ilk_spsc_commit(ring, 1);
+    expect_pop(ring, 3);
+    check(ilk_spsc_is_closed(ring) && !ilk_spsc_try_pop(ring, &value, sizeof value));
+    check_equal(ilk_spsc_pop_until(ring, &value, sizeof value, 0), ILK_CLOSED);
+    ilk_spsc_destroy(ring);
+}
+
+/* A pop that waits while a reservation is open hears of its end, also when nothing was committed. */
+static void a_waiting_pop_hears_that_the_last_reservation_was_given_up(void **state) {
+    (void)state;
+    ilk_spsc *ring = make(1);
+    size_t count = 1;
+    check(ilk_spsc_reserve(ring, &count) != NULL);
+    ilk_spsc_close(ring);
+    struct waiter consumer;
+    start_waiters(&consumer, 1, ring, pop_and_wait);
+    ilk_spsc_commit(ring, 0);
+    expect_answer(&consumer, ILK_CLOSED);
+    ilk_spsc_destroy(ring);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_part_may_move_to_another_thread),
+    cmocka_unit_test(back_off_grows_until_it_finds_much),
+    cmocka_unit_test(a_commit_may_push_fewer_or_none),
+    cmocka_unit_test(reserving_again_answers_the_same_slots),
+    cmocka_unit_test(a_peek_shows_no_more_than_wanted),
+    cmocka_unit_test(what_a_release_leaves_may_be_released_or_popped),
+    cmocka_unit_test(the_other_side_goes_on_beside_access_in_place),
+    cmocka_unit_test(a_reservation_does_not_grow_after_close),
+    cmocka_unit_test(closed_and_then_empty_is_drained_but_for_an_open_reservation),
+    cmocka_unit_test(a_waiting_pop_hears_that_the_last_reservation_was_given_up),
+};
+
+TEST_MAIN_WITH_SHARED(shared_tests, tests)

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How an ilk_rwlock comes to its mode: from readers in the word to readers in slots, to reads without a
+ * fence, and back. The figures are those of rwlock/mode.h. rwlock_refused_test runs this program once more
+ * where the system refuses membarrier(2).
+ */
+#include "rwlock/slots_schedules.h"
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* ---- Into the slots ---- */
+
+static void thirty_one_reads_move_it_to_slots(void **state) {
+    (void)state;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    for (int reads = 0; reads < 31; reads++) {
+        ilk_rwlock_read_lock(&lock);
+        check_equal(counted_readers(&lock), 1);
+        check(!is_in_a_slot(&lock));
+        ilk_rwlock_read_unlock(&lock);
+        check_equal(mode_of(&lock), 0);
+    }
+    ilk_rwlock_read_lock(&lock);
+    check_equal(mode_of(&lock), ILK__RWLOCK_SLOTS);
+    check_equal(counted_readers(&lock), 0);
+    check(is_in_a_slot(&lock));
+    ilk_rwlock_read_unlock(&lock);
+    check_free_and_destroy(&lock);
+}
+
+static void writes_between_them_do_not_hide_reads(void **state) {
+    (void)state;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    for (int reads = 0; reads < 31; reads++) {
+        ilk_rwlock_read_lock(&lock);
+        ilk_rwlock_read_unlock(&lock);
+        if (reads % 2 == 0) {
+            ilk_rwlock_write_lock(&lock);
+            ilk_rwlock_write_unlock(&lock);
+        } else {
+            ilk_rwlock_upgradable_lock(&lock);
+            ilk_rwlock_upgrade(&lock);
+            ilk_rwlock_write_unlock(&lock);
+        }
+        check_equal(mode_of(&lock), 0);
+    }
+    ilk_rwlock_read_lock(&lock);
+    check_equal(mode_of(&lock), ILK__RWLOCK_SLOTS);
+    ilk_rwlock_read_unlock(&lock);
+    check_free_and_destroy(&lock);
+}
+
+/* After a penalty, a writer probes what slots cost it every so many writes (rwlock/mode.h). */
+enum { PROBE = ILK__WRITES_PER_PROBE };
+
+/* Writes through several probes, which all find the slots empty at once; false if the lock left them. */
+static bool writes_stay_in_slots(void) {
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    move_to_slots(&lock);
+    const uint32_t before = lock.mode_state;
+    bool stays = true;
+    for (uint32_t writes = 0; stays && writes < 4 * PROBE; writes++) {
+        check_equal((uint16_t)lock.mode_state, (uint16_t)(before + writes));
+        check_equal(counted_readers(&lock), 0);
+        if (writes % 3 == 0) {
+            check(ilk_rwlock_try_write_lock(&lock));
+        } else {
+            ilk_rwlock_write_lock(&lock);
+        }
+        ilk_rwlock_write_unlock(&lock);
+        stays = mode_of(&lock) != 0;
+    }
+    check_free_and_destroy(&lock);
+    return stays;
+}
+
+/* No other thread reads, so that a probe costs next to nothing. Several attempts, since one may be
+ * interrupted in two of its probes, which the lock takes for readers in the way. */
+static void one_threads_writes_stay_in_slots(void **state) {
+    (void)state;
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+    print_message(
+        "skipped: under ThreadSanitizer a probe of a slot takes as long as one that meets readers\n");
+    skip();
+#endif
+#endif
+    int attempts = 1;
+    while (!writes_stay_in_slots()) {
+        check(attempts++ < 20);
+    }
+}
+
+/* The mode decision of a writer that drained the lock within so many ticks, at the next probe. */
+static uint32_t decision_after(ilk_rwlock *lock, uint32_t drained_in) {
+    lock->mode_state += PROBE;
+    return ilk__mode_to_leave(lock, word_of(lock), 0, drained_in);
+}
+
+static void *read_much(void *lock) {
+    for (int reads = 0; reads < 2 * PROBE; reads++) {
+        ilk_rwlock_read_lock(lock);
+        ilk_rwlock_read_unlock(lock);
+    }
+    return NULL;
+}
+
+static void read_much_elsewhere(ilk_rwlock *lock) {
+    pthread_t thread;
+    check_equal(pthread_create(&thread, NULL, read_much, lock), 0);
+    check_equal(pthread_join(thread, NULL), 0);
+}
+
+enum { QUIET = 30, LOUD = 100000 };
+
+static void short_probes_keep_the_slots(void **state) {
+    (void)state;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    move_to_slots(&lock);
+    for (int probes = 0; probes < 100; probes++) {
+        check_equal(decision_after(&lock, QUIET), 0);
+    }
+    check_free_and_destroy(&lock);
+}
+
+static void two_long_probes_leave_the_slots_and_one_does_not(void **state) {
+    (void)state;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    move_to_slots(&lock);
+    check_equal(decision_after(&lock, QUIET), 0); /* the first probe */
+    for (int times = 0; times < 10; times++) {
+        check_equal(decision_after(&lock, LOUD), 0);
+        for (int probes = 0; probes < 8; probes++) {
+            check_equal(decision_after(&lock, QUIET), 0);
+        }
+    }
+    check_equal(decision_after(&lock, LOUD), 0);
+    check_equal(decision_after(&lock, LOUD), ILK__RWLOCK_MODE);
+    check_free_and_destroy(&lock);
+}
+
+/* Two reads a write, in another thread's slot: not worth its cache line, however quick the probes. */
+static void reads_of_several_threads_must_outnumber_writes(void **state) {
+    (void)state;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    move_to_slots(&lock);
+    check_equal(decision_after(&lock, QUIET), 0); /* the first probe */
+    for (int probes = 0; probes < 20; probes++) {
+        read_much(&lock); /* as many in the writer's own slot keep the slots */
+        check_equal(decision_after(&lock, QUIET), 0);
+    }
+    read_much_elsewhere(&lock);
+    uint32_t first = decision_after(&lock, QUIET);
+    read_much_elsewhere(&lock);
+    check_equal(first | decision_after(&lock, QUIET), ILK__RWLOCK_MODE);
+    check_free_and_destroy(&lock);
+}
+
+/* ---- Between the modes ---- */
+
+static void needs_membarrier(void) {
+    if (!membarrier_works()) {
+        print_message("membarrier(2) is refused here, so that no lock becomes fence-free\n");
+        skip();
+    }
+}
+
+static void many_reads_leave_the_fence_out(void **state) {
+    (void)state;
+    needs_membarrier();
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    for (int reads = 0; reads < 60000; reads++) {
+        ilk_rwlock_read_lock(&lock);
+        ilk_rwlock_read_unlock(&lock);
+    }
+    check_equal(mode_of(&lock), ILK__RWLOCK_SLOTS); /* not after so few */
+    move_to_fence_free(&lock);
+    check_free_and_destroy(&lock);
+}
+
+static void writes_close_together_bring_the_fence_back(void **state) {
+    (void)state;
+    needs_membarrier();
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    move_to_fence_free(&lock);
+    for (int writes = 0; mode_of(&lock) == ILK__RWLOCK_MODE; writes++) {
+        check(writes < 10000);
+        ilk_rwlock_write_lock(&lock);
+        ilk_rwlock_write_unlock(&lock);
+    }
+    check((word_of(&lock) & ILK__RWLOCK_FENCE_FREE) == 0);
+    write_beside_a_reader(&lock);
+    check_free_and_destroy(&lock);
+}
+
+struct alternation {
+    ilk_rwlock lock;
+    ILK_ATOMIC(int) stop;
+};
+
+static void read_on(void *context) {
+    struct alternation *self = context;
+    while (ilk_atomic_load(&self->stop, memory_order_relaxed) == 0) {
+        ilk_rwlock_read_lock(&self->lock);
+        for (int i = 0; i < 100; i++) {
+            ilk_cpu_relax();
+        }
+        ilk_rwlock_read_unlock(&self->lock);
+    }
+}
+
+static void writes_as_frequent_as_reads_bring_it_back_to_the_word(void **state) {
+    (void)state;
+    struct alternation shared = {.lock = ILK_RWLOCK_INIT};
+    move_to_slots(&shared.lock);
+    struct thread reader;
+    thread_start(&reader, read_on, &shared);
+    for (int writes = 0; mode_of(&shared.lock) != 0; writes++) {
+        check(writes < 1000000);
+        ilk_rwlock_write_lock(&shared.lock);
+        ilk_rwlock_write_unlock(&shared.lock);
+        for (int i = 0; i < 100; i++) {
+            ilk_cpu_relax(); /* the reader's turn: it is then met in its slot */
+        }
+    }
+    ilk_atomic_store(&shared.stop, 1, memory_order_relaxed);
+    thread_join(&reader);
+    check_free_and_destroy(&shared.lock);
+}
+
+static void the_fence_is_left_out_only_where_membarrier_is_granted(void **state) {
+    (void)state;
+    /* Asked again, the kernel answers as it did before main. */
+    bool granted = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+    check_equal(membarrier_works(), granted);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(thirty_one_reads_move_it_to_slots),
+    cmocka_unit_test(writes_between_them_do_not_hide_reads),
+    cmocka_unit_test(one_threads_writes_stay_in_slots),
+    cmocka_unit_test(short_probes_keep_the_slots),
+    cmocka_unit_test(two_long_probes_leave_the_slots_and_one_does_not),
+    cmocka_unit_test(reads_of_several_threads_must_outnumber_writes),
+    cmocka_unit_test(many_reads_leave_the_fence_out),
+    cmocka_unit_test(writes_close_together_bring_the_fence_back),
+    cmocka_unit_test(writes_as_frequent_as_reads_bring_it_back_to_the_word),
+    cmocka_unit_test(the_fence_is_left_out_only_where_membarrier_is_granted),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ilk_rwlock with its readers in slots: which thread waits for which. Every schedule is forced; "asleep"
+ * below is the kernel's word. How a lock comes to its mode is in rwlock_mode_test.c; what ends (threads,
+ * fork, signals, misuse) in rwlock_slots_ends_test.c; load in rwlock_slots_stress_test.c.
+ *
+ * Each claim about waiting is made in both modes that use slots. rwlock_refused_test runs this program once
+ * more where the system refuses membarrier(2).
+ */
+#include "rwlock/slots_schedules.h"
+#include <interlock/inline/fence.h>
+#include <stdlib.h>
+#include <time.h>
+
+static void it_is_as_small_as_promised(void **state) {
+    (void)state;
+    check(sizeof(ilk_rwlock) <= 16);
+    check(sizeof(struct ilk__slot_block) <= 256);
+}
+
+static void read_in_a_slot(ilk_rwlock *lock) {
+    const uint32_t before = word_of(lock);
+    struct actor others[3];
+    for (int i = 0; i < 3; i++) {
+        actor_enter(&others[i], lock, READ);
+    }
+    ilk_rwlock_read_lock(lock);
+    check_equal(word_of(lock), before);
+    for (int i = 0; i < 3; i++) {
+        actor_leave(&others[i]);
+        check_equal(word_of(lock), before);
+        check(is_in_a_slot(lock));
+    }
+    ilk_rwlock_read_unlock(lock);
+    check_equal(word_of(lock), before);
+    check(!is_in_a_slot(lock));
+}
+
+static void reads_in_slots_leave_the_word_alone(void **state) {
+    (void)state;
+    in_both_modes(read_in_a_slot);
+}
+
+/* A read inside a read of the same lock finds its slot taken and is counted. Either order of unlocking. */
+static void read_within_a_read(ilk_rwlock *lock) {
+    ilk_rwlock_read_lock(lock);
+    ilk_rwlock_read_lock(lock);
+    check_equal(counted_readers(lock), 1);
+    check(is_in_a_slot(lock));
+    ilk_rwlock_read_unlock(lock);
+    check(!ilk_rwlock_try_write_lock(lock));
+    ilk_rwlock_read_unlock(lock);
+    check(ilk_rwlock_try_write_lock(lock));
+    ilk_rwlock_write_unlock(lock);
+}
+
+static void a_read_within_a_read_holds_it_until_both_have_ended(void **state) {
+    (void)state;
+    in_both_modes(read_within_a_read);
+}
+
+/* ---- Writers wait for slots ---- */
+
+static void a_writer_sleeps_until_the_last_slot_is_free(void **state) {
+    (void)state;
+    in_both_modes(write_beside_a_reader);
+}
+
+/*      first    writer   met      next
+ *      in slot
+ *               asleep for the slot
+ *                        asleep in the queue
+ *                                 asleep in the queue
+ *      leaves
+ *               in, out
+ *                        in, counted
+ *                                 still asleep
+ *                        leaves
+ *                                 in */
+static void meet_the_writer(ilk_rwlock *lock) {
+    struct actor first, writer, met, also_met, next;
+    actor_enter(&first, lock, READ);
+    actor_queue(&writer, lock, WRITE, NULL);
+    actor_queue(&met, lock, READ, NULL);
+    actor_queue(&next, lock, WRITE, NULL);
+    actor_queue(&also_met, lock, READ, NULL); /* behind the next writer, and yet before it */
+    check(!ilk_rwlock_try_read_lock(lock));
+    actor_leave(&first);
+    actor_await_inside(&writer);
+    actor_leave(&writer);
+    actor_await_inside(&met);
+    actor_await_inside(&also_met);
+    check_equal(counted_readers(lock), 2);
+    check(thread_sleeps(&next.thread));
+    check(!actor_is_inside(&next));
+    actor_leave(&met);
+    actor_leave(&also_met);
+    actor_await_inside(&next);
+    actor_leave(&next);
+}
+
+static void readers_that_met_a_writer_come_in_before_the_next(void **state) {
+    (void)state;
+    in_both_modes(meet_the_writer);
+}
+
+static void try_beside_a_reader(ilk_rwlock *lock) {
+    struct actor reader, second, writer;
+    actor_enter(&reader, lock, READ);
+    const uint32_t before = word_of(lock);
+    for (int times = 0; times < 100; times++) {
+        check(!ilk_rwlock_try_write_lock(lock));
+        check_equal(word_of(lock) & ~ILK__RWLOCK_MODE, before & ~ILK__RWLOCK_MODE);
+    }
+    actor_enter(&second, lock, READ);
+    actor_queue(&writer, lock, WRITE, NULL);
+    check(!ilk_rwlock_try_write_lock(lock)); /* nor beside a writer that waits */
+    actor_leave(&reader);
+    actor_leave(&second);
+    actor_await_inside(&writer);
+    actor_leave(&writer);
+}
+
+static void a_try_to_write_beside_a_slot_answers_false_and_changes_nothing(void **state) {
+    (void)state;
+    in_both_modes(try_beside_a_reader);
+}
+
+static void time_out_beside_a_reader(ilk_rwlock *lock) {
+    struct actor reader, late, waiting, next;
+    actor_enter(&reader, lock, READ);
+    check_equal(ilk_rwlock_write_lock_until(lock, 0), ILK_TIMEDOUT);
+    uint64_t deadline = ilk_deadline_in_ns(MILLISECONDS(20));
+    check_equal(ilk_rwlock_write_lock_until(lock, deadline), ILK_TIMEDOUT);
+    check(ilk_now_ns() >= deadline);
+    check(ilk__rwlock_is_idle(word_of(lock)));
+    check(ilk_rwlock_try_read_lock(lock));
+    ilk_rwlock_read_unlock(lock);
+
+    /* Long enough for the others to fall asleep behind it, which is checked. */
+    actor_start_until(&late, lock, WRITE, ilk_deadline_in_ns(MILLISECONDS(1500)));
+    await_drain(&late);
+    actor_queue(&waiting, lock, READ, NULL);
+    actor_queue(&next, lock, WRITE, NULL);
+    actor_join_timed_out(&late);
+    actor_await_inside(&waiting); /* though the first reader has not left and another writer waits */
+    check(!actor_is_inside(&next));
+    actor_leave(&waiting);
+    thread_await_sleep(&next.thread); /* for the slot now */
+    check(!actor_is_inside(&next));
+    actor_leave(&reader);
+    actor_await_inside(&next);
+    actor_leave(&next);
+}
+
+static void a_writer_that_times_out_for_a_slot_lets_those_behind_it_in(void **state) {
+    (void)state;
+    in_both_modes(time_out_beside_a_reader);
+}
+
+static void be_served_in_time(ilk_rwlock *lock) {
+    struct actor reader, writer;
+    actor_enter(&reader, lock, READ);
+    actor_start_until(&writer, lock, WRITE, ilk_deadline_in_ns(MILLISECONDS(100000)));
+    await_drain(&writer);
+    actor_leave(&reader);
+    actor_await_inside(&writer);
+    check_equal(writer.status, ILK_OK);
+    actor_leave(&writer);
+}
+
+static void a_timed_writer_comes_in_when_the_slot_is_freed_in_time(void **state) {
+    (void)state;
+    in_both_modes(be_served_in_time);
+}
+
+/* ---- Upgradable, upgrade, downgrade ---- */
+
+static void hold_upgradable(ilk_rwlock *lock) {
+    struct actor before, upgradable, after;
+    actor_enter(&before, lock, READ);
+    actor_enter(&upgradable, lock, UPGRADABLE);
+    actor_enter(&after, lock, READ);
+    check_equal(counted_readers(lock), 0);
+    check(!ilk_rwlock_try_write_lock(lock));
+    actor_leave(&before);
+    check(!ilk_rwlock_try_write_lock(lock));
+    actor_leave(&upgradable);
+    check(!ilk_rwlock_try_write_lock(lock));
+    actor_leave(&after);
+}
+
+static void an_upgradable_is_beside_readers_in_slots(void **state) {
+    (void)state;
+    in_both_modes(hold_upgradable);
+}
+
+static void upgrade_beside_a_reader(ilk_rwlock *lock) {
+    struct actor reader, upgradable, writer, late;
+    actor_enter(&reader, lock, READ);
+    actor_enter(&upgradable, lock, UPGRADABLE);
+    actor_queue(&writer, lock, WRITE, NULL);
+    actor_begin_upgrade(&upgradable);
+    await_drain(&upgradable);
+    check(stage_now(&upgradable.inside) < 2);
+    actor_queue(&late, lock, READ, NULL); /* held back by the upgrade */
+    actor_leave(&reader);
+    actor_await_upgraded(&upgradable);
+    check(!actor_is_inside(&writer));
+    check(!actor_is_inside(&late));
+    actor_leave(&upgradable);
+    actor_await_inside(&late);
+    check(!actor_is_inside(&writer));
+    actor_leave(&late);
+    actor_await_inside(&writer);
+    actor_leave(&writer);
+}
+
+/* With no thread queued the upgrade takes the fast path, and drains from there. */
+static void upgrade_beside_nothing_but_a_reader(ilk_rwlock *lock) {
+    struct actor reader, upgradable;
+    actor_enter(&reader, lock, READ);
+    actor_enter(&upgradable, lock, UPGRADABLE);
+    actor_begin_upgrade(&upgradable);
+    await_drain(&upgradable);
+    check(stage_now(&upgradable.inside) < 2);
+    actor_leave(&reader);
+    actor_await_upgraded(&upgradable);
+    actor_leave(&upgradable);
+}
+
+static void an_upgrade_sleeps_until_the_slots_are_free(void **state) {
+    (void)state;
+    in_both_modes(upgrade_beside_a_reader);
+    in_both_modes(upgrade_beside_nothing_but_a_reader);
+}
+
+static void downgrade_beside_a_queue(ilk_rwlock *lock) {
+    struct actor waiting, fresh, writer;
+    ilk_rwlock_write_lock(lock);
+    actor_queue(&waiting, lock, READ, NULL);
+    ilk_rwlock_downgrade(lock);
+    actor_await_inside(&waiting);
+    actor_enter(&fresh, lock, READ);
+    check(is_in_a_slot(lock));
+    check_equal(counted_readers(lock), 2); /* this thread and the one that waited */
+    actor_queue(&writer, lock, WRITE, NULL);
+    actor_leave(&waiting);
+    ilk_rwlock_read_unlock(lock);
+    await_drain(&writer); /* handed the lock by the last counted reader, it finds the slot taken */
+    check(!actor_is_inside(&writer));
+    actor_leave(&fresh);
+    actor_await_inside(&writer);
+    actor_leave(&writer);
+}
+
+static void downgrade_beside_nobody(ilk_rwlock *lock) {
+    struct actor reader;
+    ilk_rwlock_write_lock(lock);
+    ilk_rwlock_downgrade(lock);
+    check_equal(counted_readers(lock), 1);
+    actor_enter(&reader, lock, READ);
+    check(is_in_a_slot(lock));
+    ilk_rwlock_read_unlock(lock);
+    check(!ilk_rwlock_try_write_lock(lock));
+    actor_leave(&reader);
+}
+
+static void a_downgraded_lock_has_counted_readers_beside_slots(void **state) {
+    (void)state;
+    in_both_modes(downgrade_beside_a_queue);
+    in_both_modes(downgrade_beside_nobody);
+}
+
+/* ---- Several locks, one thread ---- */
+
+enum { LOCKS = 256 };
+
+/* Locks whose slots have one number: the first read is in the slot, the second counted. */
+static void hold_two_that_collide(ilk_rwlock *first, ilk_rwlock *second, bool in_order) {
+    ilk_rwlock_read_lock(first);
+    ilk_rwlock_read_lock(second);
+    check(is_in_a_slot(first) && !is_in_a_slot(second));
+    check_equal(counted_readers(second), 1);
+    check(!ilk_rwlock_try_write_lock(first) && !ilk_rwlock_try_write_lock(second));
+    ilk_rwlock *left = in_order ? first : second;
+    ilk_rwlock *held = in_order ? second : first;
+    ilk_rwlock_read_unlock(left);
+    check(ilk_rwlock_try_write_lock(left));
+    ilk_rwlock_write_unlock(left);
+    check(!ilk_rwlock_try_write_lock(held));
+    struct actor writer;
+    actor_queue(&writer, held, WRITE, NULL);
+    ilk_rwlock_read_lock(left); /* in the slot, or counted if that is the other's */
+    check_equal(is_in_a_slot(left), in_order);
+    ilk_rwlock_read_unlock(held);
+    actor_await_inside(&writer);
+    actor_leave(&writer);
+    ilk_rwlock_read_unlock(left);
+}
+
+static void two_locks_of_one_slot_are_held_at_once(void **state) {
+    (void)state;
+    ilk_rwlock *locks = calloc(LOCKS, sizeof *locks);
+    check(locks != NULL);
+    ilk_rwlock *first = &locks[0];
+    ilk_rwlock *second = &locks[find_colliding(locks, LOCKS, 1, first)];
+    move_to_slots(first);
+    move_to_slots(second);
+    hold_two_that_collide(first, second, true);
+    hold_two_that_collide(first, second, false);
+    if (membarrier_works()) {
+        move_to_fence_free(first);
+        hold_two_that_collide(first, second, true); /* one of each mode */
+        hold_two_that_collide(second, first, false);
+    }
+    check_free_and_destroy(first);
+    check_free_and_destroy(second);
+    free(locks);
+}
+
+static void more_locks_than_slots_are_held_at_once(void **state) {
+    (void)state;
+    enum { HELD = 3 * ILK__SLOT_COUNT };
+    ilk_rwlock *locks = calloc(HELD, sizeof *locks);
+    check(locks != NULL);
+    int in_slots = 0;
+    for (int i = 0; i < HELD; i++) {
+        move_to_slots(&locks[i]); /* before any is held, so that none is here for want of a slot */
+    }
+    for (int i = 0; i < HELD; i++) {
+        ilk_rwlock_read_lock(&locks[i]);
+        in_slots += is_in_a_slot(&locks[i]) ? 1 : 0;
+        check_equal(counted_readers(&locks[i]), is_in_a_slot(&locks[i]) ? 0 : 1);
+    }
+    check(in_slots > 1 && in_slots <= ILK__SLOT_COUNT);
+    for (int i = 0; i < HELD; i++) {
+        int next = i * 7 % HELD; /* 7 and 24 have no common factor: each once, not in order */
+        for (int other = 0; other < HELD; other++) {
+            bool is_held = true;
+            for (int left = 0; left < i; left++) {
+                is_held = is_held && left * 7 % HELD != other;
+            }
+            check_equal(ilk_rwlock_try_write_lock(&locks[other]), !is_held);
+            if (!is_held) {
+                ilk_rwlock_write_unlock(&locks[other]);
+            }
+        }
+        ilk_rwlock_read_unlock(&locks[next]);
+    }
+    for (int i = 0; i < HELD; i++) {
+        check_free_and_destroy(&locks[i]);
+    }
+    free(locks);
+}
+
+/* ---- Without membarrier ---- */
+
+static void without_membarrier_it_never_leaves_the_fence_out(void **state) {
+    (void)state;
+    ilk_atomic_store(&ilk__membarrier_works, false, memory_order_relaxed); /* no other thread runs yet */
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    for (int reads = 0; reads < 1 << 21; reads++) {
+        ilk_rwlock_read_lock(&lock);
+        check((word_of(&lock) & ILK__RWLOCK_FENCE_FREE) == 0);
+        ilk_rwlock_read_unlock(&lock);
+    }
+    check_equal(mode_of(&lock), ILK__RWLOCK_SLOTS);
+    write_beside_a_reader(&lock);
+    meet_the_writer(&lock);
+    try_beside_a_reader(&lock);
+    upgrade_beside_a_reader(&lock);
+    check_free_and_destroy(&lock);
+}
+
+/* ---- Idle waiting ---- */
+
+static uint64_t processor_time_of(const struct thread *thread) {
+    clockid_t clock;
+    struct timespec time;
+    check_equal(pthread_getcpuclockid(thread->id, &clock), 0);
+    check_equal(clock_gettime(clock, &time), 0);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* The span is what is measured; nothing is hoped to happen in it. */
+static void wait_idly(ilk_rwlock *lock) {
+    struct actor reader, writer, held_back;
+    actor_enter(&reader, lock, READ);
+    actor_queue(&writer, lock, WRITE, NULL);
+    actor_queue(&held_back, lock, READ, NULL);
+    uint64_t before_writer = processor_time_of(&writer.thread);
+    uint64_t before_reader = processor_time_of(&held_back.thread);
+    const struct timespec span = {.tv_nsec = (long)MILLISECONDS(200)};
+    nanosleep(&span, NULL);
+    check(processor_time_of(&writer.thread) - before_writer < MILLISECONDS(3));
+    check(processor_time_of(&held_back.thread) - before_reader < MILLISECONDS(3));
+    actor_leave(&reader);
+    actor_await_inside(&writer);
+    actor_leave(&writer);
+    actor_leave(&held_back);
+}
+
+static void waiting_for_a_slot_burns_no_processor_time(void **state) {
+    (void)state;
+    in_both_modes(wait_idly);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(it_is_as_small_as_promised),
+    cmocka_unit_test(reads_in_slots_leave_the_word_alone),
+    cmocka_unit_test(a_read_within_a_read_holds_it_until_both_have_ended),
+    cmocka_unit_test(a_writer_sleeps_until_the_last_slot_is_free),
+    cmocka_unit_test(readers_that_met_a_writer_come_in_before_the_next),
+    cmocka_unit_test(a_try_to_write_beside_a_slot_answers_false_and_changes_nothing),
+    cmocka_unit_test(a_writer_that_times_out_for_a_slot_lets_those_behind_it_in),
+    cmocka_unit_test(a_timed_writer_comes_in_when_the_slot_is_freed_in_time),
+    cmocka_unit_test(an_upgradable_is_beside_readers_in_slots),
+    cmocka_unit_test(an_upgrade_sleeps_until_the_slots_are_free),
+    cmocka_unit_test(a_downgraded_lock_has_counted_readers_beside_slots),
+    cmocka_unit_test(two_locks_of_one_slot_are_held_at_once),
+    cmocka_unit_test(more_locks_than_slots_are_held_at_once),
+    cmocka_unit_test(without_membarrier_it_never_leaves_the_fence_out),
+    cmocka_unit_test(waiting_for_a_slot_burns_no_processor_time),
+};
+
+TEST_MAIN(tests)

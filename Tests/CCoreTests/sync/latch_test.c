@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ilk_latch: opens once, wakes every waiter, carries what was written before the count went down, and may be
+ * freed by a waiter.
+ */
+#include "support/test.h"
+#include <interlock/latch.h>
+#include <sched.h>
+#include <stdlib.h>
+
+struct latch_waiter {
+    ilk_latch *latch;
+    uint64_t deadline_ns;
+    ilk_status status;
+    const int *work; /* plain; written before counting down */
+    int seen;
+    struct thread thread;
+};
+
+static void wait_for_latch(void *context) {
+    struct latch_waiter *self = context;
+    self->status = ilk_latch_wait_until(self->latch, self->deadline_ns);
+    if (self->status == ILK_OK) {
+        self->seen = *self->work;
+    }
+}
+
+static void a_latch_opens_at_zero_and_stays_open(void **state) {
+    (void)state;
+    ilk_latch latch;
+    ilk_latch_init(&latch, 3);
+    int work = 0;
+    struct latch_waiter waiters[3];
+    for (int i = 0; i < 3; i++) {
+        waiters[i] = (struct latch_waiter){.latch = &latch, .deadline_ns = ILK_FOREVER, .work = &work};
+        thread_start(&waiters[i].thread, wait_for_latch, &waiters[i]);
+        thread_await_sleep(&waiters[i].thread);
+    }
+    for (int left = 3; left > 0; left--) {
+        check_equal(ilk_latch_count(&latch), left);
+        check(!ilk_latch_try_wait(&latch));
+        check_equal(ilk_latch_wait_until(&latch, 0), ILK_TIMEDOUT);
+        for (int i = 0; i < 3; i++) {
+            check(!thread_is_done(&waiters[i].thread));
+        }
+        work++;
+        ilk_latch_count_down(&latch);
+    }
+    for (int i = 0; i < 3; i++) {
+        thread_join(&waiters[i].thread);
+        check_equal(waiters[i].status, ILK_OK);
+        check_equal(waiters[i].seen, 3);
+    }
+    check(ilk_latch_try_wait(&latch));
+    check_equal(ilk_latch_wait_until(&latch, 0), ILK_OK);
+    check_equal(ilk_latch_count(&latch), 0);
+}
+
+static void a_latch_of_zero_is_open_at_once(void **state) {
+    (void)state;
+    ilk_latch latch;
+    ilk_latch_init(&latch, 0);
+    check(ilk_latch_try_wait(&latch));
+    check_equal(ilk_latch_wait_until(&latch, ILK_FOREVER), ILK_OK);
+}
+
+static void zero_bits_are_an_open_latch(void **state) {
+    (void)state;
+    static ilk_latch latch;
+    check(ilk_latch_try_wait(&latch));
+    check_equal(ilk_latch_wait_until(&latch, 0), ILK_OK);
+    check_equal(ilk_latch_count(&latch), 0);
+}
+
+static void a_latch_counts_up_to_its_maximum(void **state) {
+    (void)state;
+    ilk_latch latch;
+    ilk_latch_init(&latch, ILK_LATCH_MAX);
+    ilk_latch_count_down(&latch);
+    check_equal(ilk_latch_count(&latch), ILK_LATCH_MAX - 1);
+}
+
+static void a_latch_wait_is_not_early_and_survives_signals(void **state) {
+    (void)state;
+    thread_allow_interrupts();
+    ilk_latch latch;
+    ilk_latch_init(&latch, 1);
+    int work = 0;
+    struct latch_waiter waiter = {
+        .latch = &latch, .deadline_ns = ilk_deadline_in_ns(MILLISECONDS(30)), .work = &work};
+    thread_start(&waiter.thread, wait_for_latch, &waiter);
+    while (!thread_is_done(&waiter.thread)) {
+        thread_interrupt(&waiter.thread);
+    }
+    thread_join(&waiter.thread);
+    check_equal(waiter.status, ILK_TIMEDOUT);
+    check(ilk_now_ns() >= waiter.deadline_ns);
+    check_equal(ilk_latch_count(&latch), 1);
+}
+
+enum { LATCHES = 64 };
+
+struct latch_round {
+    ilk_latch *latches[LATCHES];
+    ILK_ATOMIC(int) ready;
+    int rounds;
+    int results[LATCHES]; /* plain: carried by the latch */
+};
+
+static void count_latches_down(void *context) {
+    struct latch_round *round = context;
+    for (int i = 0; i < round->rounds; i++) {
+        for (int probe = 0; ilk_atomic_load(&round->ready, memory_order_acquire) <= i; probe++) {
+            if (probe < 100) {
+                ilk_cpu_relax();
+            } else {
+                probe = 0;
+                sched_yield();
+            }
+        }
+        round->results[i % LATCHES] = i;
+        ilk_latch_count_down(round->latches[i % LATCHES]);
+    }
+}
+
+static bool wait_or_time_out(ilk_latch *latch, int round) {
+    return ilk_latch_wait_until(latch, round % 2 == 0 ? ILK_FOREVER : ilk_deadline_in_ns(500)) == ILK_OK;
+}
+
+static bool try_or_yield(ilk_latch *latch, int round) {
+    (void)round;
+    if (ilk_latch_try_wait(latch)) {
+        return true;
+    }
+    sched_yield();
+    return false;
+}
+
+/* Frees each latch as soon as `is_open` finds it open. */
+static void free_each_when_open(int rounds, bool (*is_open)(ilk_latch *latch, int round)) {
+    static struct latch_round round;
+    round.rounds = stress_rounds(rounds);
+    struct thread counter;
+    thread_start(&counter, count_latches_down, &round);
+    for (int i = 0; i < round.rounds; i++) {
+        ilk_latch *latch = malloc(sizeof *latch);
+        check(latch != NULL);
+        ilk_latch_init(latch, 1);
+        round.latches[i % LATCHES] = latch;
+        ilk_atomic_store(&round.ready, i + 1, memory_order_release);
+        while (!is_open(latch, i)) { /* the counter comes, or the test's time limit */
+        }
+        check_equal(round.results[i % LATCHES], i);
+        free(latch);
+    }
+    thread_join(&counter);
+}
+
+/* Guarantees A and B: results are plain. */
+static void a_waiter_may_free_the_latch_at_once(void **state) {
+    (void)state;
+    free_each_when_open(20000, wait_or_time_out);
+}
+
+/* Guarantees A and B where the latch is found open instead of waited for. */
+static void a_thread_that_finds_the_latch_open_may_free_it(void **state) {
+    (void)state;
+    free_each_when_open(5000, try_or_yield);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_latch_opens_at_zero_and_stays_open),
+    cmocka_unit_test(a_latch_of_zero_is_open_at_once),
+    cmocka_unit_test(zero_bits_are_an_open_latch),
+    cmocka_unit_test(a_latch_counts_up_to_its_maximum),
+    cmocka_unit_test(a_latch_wait_is_not_early_and_survives_signals),
+    cmocka_unit_test(a_waiter_may_free_the_latch_at_once),
+    cmocka_unit_test(a_thread_that_finds_the_latch_open_may_free_it),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of figures: what scripts/lib/bench_table.py makes of results, and how it refuses what is none."""
+
+import contextlib
+import copy
+import io
+import json
+import os
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts", "lib"))
+import bench_table
+
+HEAD = {
+    "date": "2026-01-31",
+    "arguments": "--threads 2 --json build/somewhere.json",
+    "machine": {"processor": "A processor", "cores": 2, "kernel": "Linux 6.1", "compiler": "clang 20 (https://a.b/c.git 1f)", "load_before": 0},
+    "rounds": 3,
+    "slice_ms": 40,
+    "cores_used_by_others": 0.01,
+    "line_trips_ns": [100, 100, 100],
+    "faults": 0,
+}
+FACTS = ("A processor, 2 cores; Linux 6.1; clang 20. 3 rounds of 40 ms; other processes used 0.01 cores meanwhile. "
+         "Flags:\n`--threads 2`.")
+
+
+def lock(name, samples, share=1.0, threads=2, writes=1, section=2):
+    return {"lock": name, "threads": threads, "writes_percent": writes, "section_ns": section, "share": share,
+            "samples": samples}
+
+
+def wait(name, p99_9):
+    return {"lock": name, "threads": 3, "waiter": "writer", "p99_9_ns": p99_9}
+
+
+RWLOCK = {
+    "suite": "rwlock", **HEAD,
+    "locks": [{"lock": name, "waiting": waiting} for name, waiting in
+              (("ilk_rwlock", "parks"), ("parker", "parks"), ("starver", "parks"), ("spinner", "spins"))],
+    "throughput_million_per_second": [
+        # Medians of 40 and 20; round by round once, twice and once as much: that is the ratio told.
+        lock("ilk_rwlock", [10, 40, 40]), lock("parker", [10, 20, 40]),
+        lock("starver", [90, 90, 90], share=0.05), lock("spinner", [99, 99, 99]),
+        lock("ilk_rwlock", [5, 5, 5], threads=1), lock("parker", [4, 4, 4], threads=1),
+        lock("ilk_rwlock", [1, 1, 1], section=50), lock("parker", [9, 9, 9], section=50),
+    ],
+    "waits": [wait("ilk_rwlock", 1500), wait("parker", 30), wait("spinner", 10)],
+}
+RWLOCK_TABLE = f"""### rwlock, 2026-01-31
+
+{FACTS}
+
+Reader–writer locks, critical section of about 2.00 ns: million operations a second.
+
+| setting | ours | figure | best peer | figure | ratio |
+|---|---|---:|---|---:|---:|
+| 2 threads, 1 % writes | ilk_rwlock | 40.0 | parker | 20.0 | 1.00× |
+| 1 thread, 1 % writes | ilk_rwlock | 5.00 | parker | 4.00 | 1.25× |
+
+Waits for a lock that the others saturate: p99.9 of all rounds.
+
+| setting | ours | figure | best peer | figure | ratio |
+|---|---|---:|---|---:|---:|
+| writer beside 2 readers | ilk_rwlock | 1.50 µs | parker | 30.0 ns | 0.02× |
+
+"""
+
+
+def flow(name, samples, producers=1, consumers=1, bounded=True, size=8):
+    return {"ring": name, "way": "try", "bounded": bounded, "producers": producers, "consumers": consumers,
+            "element_bytes": size, "capacity": 1024, "samples": samples}
+
+
+RINGS = {
+    "suite": "rings", **HEAD,
+    "throughput_million_per_second": [
+        flow("ilk_spsc", [300, 300, 300]), flow("ilk_mpmc", [100, 100, 100]),
+        flow("single", [200, 200, 200]), flow("many", [25, 25, 25]), flow("unbounded", [150, 150, 150], bounded=False),
+        # In the last round nothing moved; in the second only the peer stood still.
+        flow("ilk_mpmc", [60, 60, 0], 2, 2), flow("many", [20, 0, 0], 2, 2), flow("stuck", [0, 0, 0], 2, 2),
+        flow("unbounded", [90, 90, 90], 2, 2, bounded=False),
+        flow("ilk_spsc", [7, 7, 7], size=64),
+    ],
+    "round_trips": [{"ring": name, "way": "blocking", "p50_ns": p50} for name, p50 in
+                    (("ilk_spsc", 200), ("ilk_mpmc", 400), ("single", 300), ("many", 1000))],
+}
+RINGS_TABLE = f"""### rings, 2026-01-31
+
+{FACTS}
+
+Rings, elements of 8 bytes: million elements a second.
+
+| setting | ours | figure | best peer | figure | ratio |
+|---|---|---:|---|---:|---:|
+| try, 1P1C, capacity 1,024 | ilk_spsc | 300 | single | 200 | 1.50× |
+| try, 1P1C, capacity 1,024 | ilk_mpmc | 100 | many | 25.0 | 4.00× |
+| try, 2P2C, capacity 1,024 | ilk_mpmc | 60.0 | many | 0.00 | ∞× |
+
+Round trip between two threads: p50.
+
+| setting | ours | figure | best peer | figure | ratio |
+|---|---|---:|---|---:|---:|
+| blocking | ilk_spsc | 200 ns | single | 300 ns | 1.50× |
+| blocking | ilk_mpmc | 400 ns | many | 1.00 µs | 2.50× |
+
+"""
+
+MUTEX = {
+    "suite": "mutex", **HEAD,
+    "throughput_million_per_second": [
+        {"lock": "ilk_mutex", "threads": 2, "section_ns": 2, "samples": [30, 30, 30]},
+        {"lock": "pthread_mutex", "threads": 2, "section_ns": 2, "samples": [20, 20, 20]},
+        {"lock": "ilk_semaphore", "threads": 2, "section_ns": 2, "samples": [10, 10, 10]},
+    ],
+    "round_trips": [{"lock": "ilk_semaphore", "p50_ns": 5000}, {"lock": "sem_t", "p50_ns": 4000}],
+}
+MUTEX_TABLE = f"""### mutex, 2026-01-31
+
+{FACTS}
+
+Mutex and semaphore, beside the C library's: million times a second.
+
+| setting | ours | figure | best peer | figure | ratio |
+|---|---|---:|---|---:|---:|
+| 2 threads, section of 2.00 ns | ilk_mutex | 30.0 | pthread_mutex | 20.0 | 1.50× |
+| 2 threads, section of 2.00 ns | ilk_semaphore | 10.0 | – | – | – |
+
+Round trip of a baton: p50.
+
+| setting | ours | figure | best peer | figure | ratio |
+|---|---|---:|---|---:|---:|
+| two threads | ilk_semaphore | 5.00 µs | sem_t | 4.00 µs | 0.80× |
+
+"""
+
+SWIFT = {
+    "suite": "swift", **HEAD,
+    "cells": [
+        {"title": "read, 2 threads", "lines": [
+            {"contender": "SafeArray", "nanoseconds": [10, 10, 10]},
+            {"contender": "Mutex", "nanoseconds": [30, 40, 50]},
+            # Slices without one operation.
+            {"contender": "barrier queue", "nanoseconds": [900, "inf", "inf"]}]},
+        {"title": "append", "lines": [
+            {"contender": "SafeArray", "nanoseconds": ["inf", 10, 10]},
+            {"contender": "Mutex", "nanoseconds": ["inf", "inf", "inf"]}]},
+        {"title": "one task to another", "lines": [
+            {"contender": "MPMCRing of 1,024", "nanoseconds": [50, 50, 50]},
+            {"contender": "AsyncStream", "nanoseconds": [250, 250, 250]}]},
+    ],
+}
+SWIFT_TABLE = f"""### swift, 2026-01-31
+
+{FACTS}
+
+The Swift facade: nanoseconds between two operations.
+
+| setting | ours | figure | best peer | figure | ratio |
+|---|---|---:|---|---:|---:|
+| read, 2 threads | SafeArray | 10.0 | Mutex | 40.0 | 4.00× |
+| append | SafeArray | 10.0 | Mutex | ∞ | ∞× |
+| one task to another | MPMCRing of 1,024 | 50.0 | AsyncStream | 250 | 5.00× |
+
+"""
+
+
+class Tables(unittest.TestCase):
+    maxDiff = None
+
+    def test_each_suite_makes_its_table(self):
+        for result, table in ((RWLOCK, RWLOCK_TABLE), (RINGS, RINGS_TABLE), (MUTEX, MUTEX_TABLE), (SWIFT, SWIFT_TABLE)):
+            with self.subTest(result["suite"]):
+                self.assertEqual(bench_table.section("result.json", json.dumps(result)), table)
+
+    def test_a_suite_of_parts_has_the_tables_of_those_parts(self):
+        result = copy.deepcopy(RWLOCK)
+        result["waits"] = []
+        text = bench_table.section("result.json", json.dumps(result))
+        self.assertIn("| 2 threads, 1 % writes |", text)
+        self.assertNotIn("Waits", text)
+
+    def test_what_stands_between_the_marks_is_replaced_and_nothing_else(self):
+        document = "# Title\n<!-- figures -->\n\nold\n<!-- end of figures -->\n\n## After\n"
+        with tempfile.TemporaryDirectory() as folder:
+            paths = []
+            for name, text in (("document.md", document), ("a.json", json.dumps(RWLOCK)), ("b.json", json.dumps(SWIFT))):
+                paths.append(os.path.join(folder, name))
+                with open(paths[-1], "w", encoding="utf-8") as file:
+                    file.write(text)
+            for _ in range(2):  # twice is as once
+                self.assertEqual(bench_table.main(["--document", *paths]), 0)
+                with open(paths[0], encoding="utf-8") as file:
+                    self.assertEqual(
+                        file.read(),
+                        "# Title\n<!-- figures -->\n\n" + RWLOCK_TABLE + SWIFT_TABLE + "<!-- end of figures -->\n\n## After\n")
+
+
+class Refusals(unittest.TestCase):
+    def refusal(self, text):
+        """What the program says of this result; nothing is written then."""
+        document = "<!-- figures -->\nold\n<!-- end of figures -->\n"
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [os.path.join(folder, "document.md"), os.path.join(folder, "result.json")]
+            for path, content in zip(paths, (document, text)):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(content)
+            said = io.StringIO()
+            with contextlib.redirect_stderr(said):
+                status = bench_table.main(["--document", *paths])
+            with open(paths[0], encoding="utf-8") as file:
+                self.assertEqual(file.read(), document)
+        self.assertEqual(status, 1)
+        return said.getvalue()
+
+    def refusal_of(self, result, change):
+        result = copy.deepcopy(result)
+        change(result)
+        return self.refusal(json.dumps(result))
+
+    def test_what_is_no_json_is_named(self):
+        self.assertIn("error: result.json is not JSON", self.refusal('{"suite": "rwlock", '))
+        self.assertIn("error: result.json is not an object", self.refusal("[]"))
+
+    def test_what_is_missing_is_named(self):
+        for result in (RWLOCK, RINGS, MUTEX, SWIFT):
+            for key in set(result) - {"line_trips_ns"}:
+                with self.subTest(f"{result['suite']}: {key}"):
+                    self.assertIn(f"error: result.json has no '{key}'", self.refusal_of(result, lambda r: r.pop(key)))
+        self.assertIn(
+            "error: 'machine' of result.json has no 'compiler'", self.refusal_of(RWLOCK, lambda r: r["machine"].pop("compiler")))
+        self.assertIn(
+            "error: throughput_million_per_second[1] of result.json has no 'samples'",
+            self.refusal_of(RINGS, lambda r: r["throughput_million_per_second"][1].pop("samples")))
+
+    def test_what_is_of_another_kind_is_named(self):
+        def change(key, value):
+            return lambda result: result.update({key: value})
+
+        self.assertIn("'rounds' of result.json is not a number", self.refusal_of(RWLOCK, change("rounds", "three")))
+        self.assertIn("'machine' of result.json is not an object", self.refusal_of(RWLOCK, change("machine", [])))
+        self.assertIn("'cells' of result.json is not a list", self.refusal_of(SWIFT, change("cells", {})))
+        self.assertIn("'suite' of result.json is 'mutexes'", self.refusal_of(MUTEX, change("suite", "mutexes")))
+        self.assertIn("'date' of result.json is 'yesterday'", self.refusal_of(MUTEX, change("date", "yesterday")))
+
+        def unmeasured(result):
+            result["throughput_million_per_second"][0]["samples"][2] = None
+
+        self.assertIn(
+            "samples[2] of throughput_million_per_second[0] of result.json is not a number of 0 or more",
+            self.refusal_of(RWLOCK, unmeasured))
+
+    def test_a_run_with_faults_does_not_count(self):
+        self.assertIn("result.json is of a run that found 2 faults", self.refusal_of(RINGS, lambda r: r.update(faults=2)))
+
+    def test_a_run_without_ours_is_named(self):
+        def without_ours(result):
+            cells = result["throughput_million_per_second"]
+            result["throughput_million_per_second"] = [cell for cell in cells if cell["lock"] != "ilk_rwlock"]
+
+        self.assertIn("no figures of ilk_rwlock for 2 threads, 1 % writes", self.refusal_of(RWLOCK, without_ours))
+
+    def test_a_document_without_the_marks_is_named(self):
+        with self.assertRaisesRegex(bench_table.Malformed, "no place for the table"):
+            bench_table.insert("# Title\n", "figures")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The dated table of figures in docs/benchmarks.md, from what the benchmarks wrote.
+
+    bench_table.py [--document FILE] RESULT.json...    puts the table between the marks in docs/benchmarks.md
+    bench_table.py --print RESULT.json...              prints it
+
+A result is the JSON of one suite (rwlock, rings, mutex, swift). For each setting the table gives our median, the best
+peer's, and their ratio, more than 1 where ours is better: the median of the rounds' own ratios, since what changes
+about the machine from one round to the next meets both. A peer is the best if it is of our kind: among locks
+one that parks and whose slowest thread gets a tenth of the fastest or more, beside `ilk_mpmc` a bounded ring for many
+threads.
+"""
+
+import json
+import math
+import os
+import re
+import sys
+import textwrap
+from collections import namedtuple
+
+DOCUMENT = "docs/benchmarks.md"
+BEGIN, END = "<!-- figures -->\n", "<!-- end of figures -->"
+FAIR_SHARE = 0.1
+BUSY = 0.05  # cores that other processes use: more, and a figure says little
+
+Row = namedtuple("Row", "setting ours our_figure peer peer_figure ratio")
+
+
+class Malformed(Exception):
+    """A result that is not one; the text says which, and what is wrong."""
+
+
+class Node:
+    """A part of a result that knows where it stands, so that what is missing can be named."""
+
+    def __init__(self, value, place):
+        self.value, self.place = value, place
+
+    def get(self, key, kind):
+        if not isinstance(self.value, dict):
+            raise Malformed(f"{self.place} is not an object")
+        if key not in self.value:
+            raise Malformed(f"{self.place} has no '{key}'")
+        value = self.value[key]
+        if kind is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise Malformed(f"'{key}' of {self.place} is not {KINDS[kind]}")
+        return value
+
+    def child(self, key):
+        return Node(self.get(key, dict), f"'{key}' of {self.place}")
+
+    def children(self, key):
+        return [Node(value, f"{key}[{index}] of {self.place}") for index, value in enumerate(self.get(key, list))]
+
+    def numbers(self, key):
+        # "inf": the time of an operation in a slice that had none.
+        values = [float("inf") if value == "inf" else value for value in self.get(key, list)]
+        for index, value in enumerate(values):
+            if not isinstance(value, (int, float)) or isinstance(value, bool) or value < 0:
+                raise Malformed(f"{key}[{index}] of {self.place} is not a number of 0 or more")
+        if not values:
+            raise Malformed(f"'{key}' of {self.place} is empty")
+        return [float(value) for value in values]
+
+
+KINDS = {str: "a text", float: "a number", dict: "an object", list: "a list", bool: "true or false"}
+
+
+def median(values):
+    """As the benchmarks take it."""
+    values = sorted(values)
+    middle = len(values) // 2
+    return values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
+
+
+def ratio(better, worse):
+    """The median of the rounds' own. A round in which both stood still says nothing."""
+    ratios = [a / b if b else math.inf for a, b in zip(better, worse) if a != b or 0 < a < math.inf]
+    return median(ratios) if ratios else None
+
+
+def digits(value):
+    """Three that count."""
+    if value == float("inf"):
+        return "∞"
+    if value >= 99.95:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
+
+
+def duration(ns):
+    for unit, scale in (("ns", 1), ("µs", 1e3), ("ms", 1e6)):
+        if ns < scale * 1e3 or unit == "ms":
+            return f"{digits(ns / scale)} {unit}"
+
+
+# ---- The suites: each yields tables (title, unit, rows) ----
+
+
+def fastest(candidates):
+    return max(candidates, key=lambda item: median(item[1]), default=None)
+
+
+def quickest(candidates):
+    return min(candidates, key=lambda item: item[1], default=None)
+
+
+def counted(count, noun):
+    return f"{count:g} {noun}" + ("" if count == 1 else "s")
+
+
+def grouped(nodes, *keys):
+    """The nodes of equal values for `keys`, in the order in which the values first stand."""
+    groups = {}
+    for node in nodes:
+        groups.setdefault(tuple(node.get(key, kind) for key, kind in keys), []).append(node)
+    return groups
+
+
+def rwlock(result):
+    waiting = {lock.get("lock", str): lock.get("waiting", str) for lock in result.children("locks")}
+    cells = result.children("throughput_million_per_second")
+    shortest = min((cell.get("section_ns", float) for cell in cells), default=0)
+    rows = []
+    for (threads, writes), group in grouped(
+        [cell for cell in cells if cell.get("section_ns", float) == shortest],
+        ("threads", float), ("writes_percent", float)
+    ).items():
+        samples = {cell.get("lock", str): cell.numbers("samples") for cell in group}
+        fair = [cell.get("lock", str) for cell in group if cell.get("share", float) >= FAIR_SHARE]
+        peers = [(name, samples[name]) for name in fair if name != "ilk_rwlock" and waiting.get(name) == "parks"]
+        rows.append(row(f"{counted(threads, 'thread')}, {writes:g} % writes", samples, "ilk_rwlock", fastest(peers)))
+    yield f"Reader–writer locks, critical section of about {digits(shortest)} ns", "million operations a second", rows
+    waits = []
+    for (threads, waiter), group in grouped(result.children("waits"), ("threads", float), ("waiter", str)).items():
+        times = {cell.get("lock", str): cell.get("p99_9_ns", float) for cell in group}
+        best = quickest([(n, t) for n, t in times.items() if n != "ilk_rwlock" and waiting.get(n) == "parks" and t > 0])
+        others = counted(threads - 1, "reader" if waiter == "writer" else "writer")
+        waits.append(time_row(f"{waiter} beside {others}", times, "ilk_rwlock", best))
+    yield "Waits for a lock that the others saturate", "p99.9 of all rounds", waits
+
+
+def rings(result):
+    flows = [cell for cell in result.children("throughput_million_per_second") if cell.get("element_bytes", float) == 8]
+    for_many = {cell.get("ring", str) for cell in flows
+                if cell.get("producers", float) > 1 or cell.get("consumers", float) > 1}
+    rows = []
+    for (way, producers, consumers, capacity), group in grouped(
+        flows, ("way", str), ("producers", float), ("consumers", float), ("capacity", float)
+    ).items():
+        samples = {cell.get("ring", str): cell.numbers("samples") for cell in group}
+        bounded = {cell.get("ring", str) for cell in group if cell.get("bounded", bool)}
+        setting = f"{way}, {producers:g}P{consumers:g}C, capacity {capacity:,.0f}"
+        for ours in ("ilk_spsc", "ilk_mpmc"):
+            if ours in samples:
+                rows.append(row(setting, samples, ours, fastest(
+                    (name, rates) for name, rates in samples.items() if not name.startswith("ilk_")
+                    and (ours == "ilk_spsc" or (name in for_many and name in bounded)))))
+    yield "Rings, elements of 8 bytes", "million elements a second", rows
+    trips = []
+    for (way,), group in grouped(result.children("round_trips"), ("way", str)).items():
+        times = {cell.get("ring", str): cell.get("p50_ns", float) for cell in group}
+        for ours in ("ilk_spsc", "ilk_mpmc"):
+            if ours in times:
+                best = quickest([(n, t) for n, t in times.items() if not n.startswith("ilk_")
+                                 and (ours == "ilk_spsc" or n in for_many)])
+                trips.append(time_row(f"{way}", times, ours, best))
+    yield "Round trip between two threads", "p50", trips
+
+
+RIVALS = {"ilk_mutex": "pthread_mutex", "ilk_mutex (inheriting)": "pthread_mutex (inheriting)", "ilk_semaphore": "sem_t"}
+
+
+def mutex(result):
+    rows = []
+    for (threads, section), group in grouped(
+        result.children("throughput_million_per_second"), ("threads", float), ("section_ns", float)
+    ).items():
+        samples = {cell.get("lock", str): cell.numbers("samples") for cell in group}
+        for ours, rival in RIVALS.items():
+            if ours in samples:
+                setting = f"{counted(threads, 'thread')}, section of {digits(section)} ns"
+                rows.append(row(setting, samples, ours, (rival, samples[rival]) if rival in samples else None))
+    yield "Mutex and semaphore, beside the C library's", "million times a second", rows
+    times = {cell.get("lock", str): cell.get("p50_ns", float) for cell in result.children("round_trips")}
+    yield "Round trip of a baton", "p50", [time_row("two threads", times, "ilk_semaphore", quickest(
+        (n, t) for n, t in times.items() if n == "sem_t"))] if "ilk_semaphore" in times else []
+
+
+OWN_IN_SWIFT = re.compile(r"^(SafeArray|through Swift|MPMCRing\b.*|SPSCRing\b.*)$")
+
+
+def swift(result):
+    rows = []
+    for cell in result.children("cells"):
+        times = {line.get("contender", str): line.numbers("nanoseconds") for line in cell.children("lines")}
+        ours = next((name for name in times if OWN_IN_SWIFT.match(name)), None)
+        if ours is None:
+            raise Malformed(f"{cell.place} has no contender of ours: {', '.join(times)}")
+        peers = [(name, values) for name, values in times.items() if not OWN_IN_SWIFT.match(name)]
+        best = min(peers, key=lambda item: median(item[1]), default=None)
+        rows.append(Row(cell.get("title", str), ours, digits(median(times[ours])), best[0] if best else "–",
+                        digits(median(best[1])) if best else "–", ratio(best[1], times[ours]) if best else None))
+    yield "The Swift facade", "nanoseconds between two operations", rows
+
+
+def row(setting, samples, ours, best):
+    """Of rates: more is better. `best`: the peer's name and samples."""
+    if ours not in samples:
+        raise Malformed(f"no figures of {ours} for {setting}")
+    mine = samples[ours]
+    return Row(setting, ours, digits(median(mine)), best[0] if best else "–", digits(median(best[1])) if best else "–",
+               ratio(mine, best[1]) if best else None)
+
+
+def time_row(setting, times, ours, best):
+    """Of single figures in nanoseconds: less is better."""
+    if ours not in times:
+        raise Malformed(f"no figures of {ours} for {setting}")
+    return Row(setting, ours, duration(times[ours]), best[0] if best else "–", duration(best[1]) if best else "–",
+               best[1] / times[ours] if best else None)
+
+
+SUITES = {"rwlock": rwlock, "rings": rings, "mutex": mutex, "swift": swift}
+
+
+# ---- Markdown ----
+
+
+def table(rows):
+    lines = ["| setting | ours | figure | best peer | figure | ratio |", "|---|---|---:|---|---:|---:|"]
+    for one in rows:
+        shown = "–" if one.ratio is None else (digits(one.ratio) if one.ratio >= 0.1 else f"{one.ratio:.2g}") + "×"
+        lines.append(f"| {one.setting} | {one.ours} | {one.our_figure} | {one.peer} | {one.peer_figure} | {shown} |")
+    return "\n".join(lines)
+
+
+def section(name, text):
+    """One result as Markdown."""
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise Malformed(f"{name} is not JSON: {error}") from None
+    result = Node(value, name)
+    suite = result.get("suite", str)
+    if suite not in SUITES:
+        raise Malformed(f"'suite' of {name} is '{suite}'; there are {', '.join(SUITES)}")
+    if result.get("faults", float) != 0:
+        raise Malformed(f"{name} is of a run that found {result.get('faults', float):g} faults: its figures do not count")
+    machine = result.child("machine")
+    date = result.get("date", str)
+    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", date):
+        raise Malformed(f"'date' of {name} is '{date}', not a day such as 2026-01-31")
+    flags = re.sub(r" *--json[ =]\S+", "", result.get("arguments", str)).strip()  # where it was written says nothing
+    compiler = re.sub(r" *\(https?:[^)]*\)", "", machine.get("compiler", str))
+    facts = (
+        f"{machine.get('processor', str)}, {machine.get('cores', float):g} cores; {machine.get('kernel', str)}; {compiler}. "
+        f"{result.get('rounds', float):g} rounds of {result.get('slice_ms', float):g} ms; other processes used "
+        f"{digits(result.get('cores_used_by_others', float))} cores meanwhile. " + (f"Flags: `{flags}`." if flags else "All cells."))
+    parts = [f"### {suite}, {date}", "", textwrap.fill(facts, 120, break_long_words=False, break_on_hyphens=False), ""]
+    if result.get("cores_used_by_others", float) > BUSY:
+        print(f"note: beside the run of {name} other processes were at work; take it again on a quiet machine", file=sys.stderr)
+    for title, unit, rows in SUITES[suite](result):
+        if rows:
+            parts += [f"{title}: {unit}.", "", table(rows), ""]
+    return "\n".join(parts) + "\n"
+
+
+def insert(document, figures):
+    begin, end = document.find(BEGIN), document.find(END)
+    if begin < 0 or end < begin:
+        raise Malformed(f"the document has no place for the table: {BEGIN.strip()} … {END}")
+    return document[: begin + len(BEGIN)] + "\n" + figures + document[end:]
+
+
+def main(arguments):
+    document, to_print = DOCUMENT, False
+    if arguments[:1] == ["--print"]:
+        to_print, arguments = True, arguments[1:]
+    elif arguments[:1] == ["--document"]:
+        document, arguments = arguments[1], arguments[2:]
+    if not arguments:
+        print(__doc__, file=sys.stderr)
+        return 2
+    try:
+        figures = ""
+        for path in arguments:
+            with open(path, encoding="utf-8") as file:
+                figures += section(os.path.basename(path), file.read())
+        if to_print:
+            sys.stdout.write(figures)
+            return 0
+        with open(document, encoding="utf-8") as file:
+            text = insert(file.read(), figures)
+        with open(document, "w", encoding="utf-8") as file:
+            file.write(text)
+    except (Malformed, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The gates that compare the tree with the plan of it: which folder may include which, how long a file may be, and
+whether README's table of folders is the tree's.
+
+The layers of the C core, from the lowest: platform, diagnostics, wait, then rwlock, ring and sync, which are the
+primitives. A file includes its own layer and lower ones. A public header belongs to the layer of what it declares.
+"""
+
+import os
+import posixpath
+import re
+
+from tree import Finding, read, require, tracked
+
+# ---- includes ----
+
+CORE = "Sources/CCore/"
+PUBLIC = "include/interlock/"
+# For each layer those it may include beside itself.
+LAYERS = {
+    "platform": (),
+    "diagnostics": ("platform",),
+    "wait": ("platform", "diagnostics"),
+    "rwlock": ("platform", "diagnostics", "wait"),
+    "ring": ("platform", "diagnostics", "wait"),
+    "sync": ("platform", "diagnostics", "wait"),
+}
+# The layers of the public headers. Where one is absent here its layer is that of its name (rwlock.h).
+HEADERS = {
+    "platform": "status deadline park atomic atomic_c11 atomic_cxx attributes thread_access",
+    "diagnostics": "diagnostics",
+    "wait": "fence",
+    "rwlock": "rwlock read_section owned_rwlock slots my_slots held",
+    "ring": "ring spsc mpmc notify",
+    "sync": "semaphore latch barrier mutex",
+}
+# Files of one primitive, told by the first word of their names, include no other primitive of their layer.
+PRIMITIVES = ("spsc", "mpmc", "semaphore", "latch", "barrier", "mutex")
+# What may include another all the same: (file, included, reason).
+EXCEPTIONS = [
+    ("include/interlock/interlock.h", None, "it is all headers at once"),
+]
+# Two headers that include each other, guarded: (one, other, reason).
+PAIRS = [
+    ("include/interlock/inline/slots.h", "include/interlock/inline/my_slots.h",
+     "the explorer's model replaces my_slots.h, which needs the type"),
+]
+
+
+def layer_of(name):
+    """The layer of a file; None where it has none."""
+    if name.startswith(CORE):
+        folder = name[len(CORE):].split("/")[0]
+        return folder if folder in LAYERS else None
+    stem = os.path.splitext(posixpath.basename(name))[0]
+    return next((layer for layer, stems in HEADERS.items() if stem in stems.split()), None)
+
+
+def primitive_of(name):
+    stem = re.split(r"[_.]", posixpath.basename(name))[0]
+    return stem if stem in PRIMITIVES else None
+
+
+def included_files(root, name, files):
+    """The project's files that `name` includes, each with its line; one that does not exist is named as it stands."""
+    text = re.sub(r"/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m.group()), read(root, name), flags=re.DOTALL)
+    for number, line in enumerate(text.splitlines(), 1):
+        match = re.match(r"\s*#\s*include\s+(?:\"([^\"]+)\"|<(interlock/[^>]+)>)", line)
+        if match and match.group(1):
+            beside = posixpath.join(posixpath.dirname(name), match.group(1))
+            yield number, beside if beside in files else CORE + match.group(1)
+        elif match:
+            yield number, "include/" + match.group(2)
+
+
+def includes(root):
+    """Every #include of the C core goes down the layers, to no other primitive, and in no circle."""
+    files = set(require(tracked(root, ".c", ".h", ".S", under="Sources/CCore"), "C core sources"))
+    files |= set(require(tracked(root, ".h", under="include"), "public headers"))
+    excused = {(name, other) for name, other, _ in EXCEPTIONS}
+    edges = {}
+    for name in sorted(files):
+        layer = layer_of(name)
+        anything = (name, None) in excused
+        if layer is None and not anything:
+            yield Finding(name, 1, f"stands in no layer ({', '.join(LAYERS)}): scripts/lib/layout.py")
+        edges[name] = []
+        for line, other in included_files(root, name, files):
+            if other not in files:
+                yield Finding(name, line, f"includes {other}, which does not exist")
+                continue
+            edges[name].append((line, other))
+            if anything or (name, other) in excused:
+                continue
+            below = layer_of(other)
+            if layer and below and below != layer and below not in LAYERS[layer]:
+                yield Finding(name, line, f"{layer} includes {below} ({other}); it may include "
+                              f"{', '.join(LAYERS[layer]) or 'nothing but itself'}")
+            mine, its = primitive_of(name), primitive_of(other)
+            if layer == below and mine and its and mine != its:
+                yield Finding(name, line, f"{mine} includes {its} ({other}): what both need stands in a file of its own")
+    yield from circles(edges)
+
+
+def circles(edges):
+    """One finding for each include that closes a circle."""
+    pairs = {frozenset(pair[:2]) for pair in PAIRS}
+
+    def may_be_mutual(one, other):
+        """A public header ends by including its inline half."""
+        halves = {one.replace("/inline/", "/"), other.replace("/inline/", "/")}
+        return frozenset((one, other)) in pairs or (len(halves) == 1 and one != other)
+
+    state = {}
+
+    def visit(name, trail):
+        state[name] = "open"
+        for line, other in edges[name]:
+            if may_be_mutual(name, other):
+                continue
+            if state.get(other) == "open":
+                circle = trail[trail.index(other):] + [other]
+                yield Finding(name, line, "closes a circle of includes: " + " → ".join(circle))
+            elif other not in state:
+                yield from visit(other, trail + [other])
+        state[name] = "done"
+
+    for name in edges:
+        if name not in state:
+            yield from visit(name, [name])
+
+
+# ---- length ----
+
+MOST_LINES = 400
+
+
+def length(root):
+    """No file of the C core and its headers is longer than a reader keeps in mind."""
+    names = tracked(root, ".c", ".h", ".S", under="Sources/CCore") + tracked(root, ".h", under="include")
+    for name in require(names, "C core sources"):
+        lines = read(root, name).count("\n")
+        if lines > MOST_LINES:
+            yield Finding(name, MOST_LINES + 1, f"{lines} lines; {MOST_LINES} at most: split it by what it does")
+
+
+# ---- folders ----
+
+README = "README.md"
+SECTION = "What is where"
+
+
+def required_entries(root):
+    """What the table has to name: each top-level folder, each folder under Sources, Tests and their children that are
+    modules of the sources, each document and each script."""
+    names = tracked(root)
+    entries = {}
+    for name in names:
+        parts = name.split("/")
+        if len(parts) > 1:
+            entries[parts[0]] = "top"
+        if len(parts) > 2 and parts[0] in ("Sources", "Tests"):
+            entries["/".join(parts[:2])] = "folder"
+        if len(parts) > 3 and parts[0] == "Sources":
+            entries["/".join(parts[:3])] = "folder"
+        if parts[0] == "docs" and len(parts) == 2 and name.endswith(".md"):
+            entries[name] = "file"
+        if parts[0] == "scripts":
+            entries["/".join(parts[:2])] = "file"
+        if len(parts) == 1 and name.endswith(".md") and name != README:
+            entries[name] = "file"
+    return entries, names
+
+
+def folders(root):
+    """README's section of folders links to everything the tree has, and to nothing else."""
+    require([README] if os.path.exists(os.path.join(root, README)) else [], "README")
+    text = read(root, README)
+    section = re.search(rf"^## {SECTION}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    if not section:
+        yield Finding(README, 1, f"has no section '{SECTION}'")
+        return
+    first = text.count("\n", 0, section.start(1)) + 1
+    linked = {}
+    for match in re.finditer(r"\]\(([^)#\s]+)", section.group(1)):
+        if not re.match(r"[a-z]+:", match.group(1)):
+            linked.setdefault(match.group(1).rstrip("/"), first + section.group(1).count("\n", 0, match.start()))
+    entries, names = required_entries(root)
+    for entry, kind in sorted(entries.items()):
+        # A top-level folder may be there by its parts (Sources, Tests).
+        if entry not in linked and not (kind == "top" and any(link.startswith(entry + "/") for link in linked)):
+            yield Finding(README, first, f"'{SECTION}' does not link to {entry}")
+    there = set(names) | {"/".join(name.split("/")[:depth]) for name in names for depth in range(1, name.count("/") + 1)}
+    for link, line in sorted(linked.items()):
+        if link not in there:
+            yield Finding(README, line, f"'{SECTION}' links to {link}, which the tree has not")
+
+
+# ---- architecture ----
+
+
+def architecture(root):
+    """Every function, word and file that ARCHITECTURE.md names is in the sources: a renamed one does not stay behind."""
+    document = "ARCHITECTURE.md"
+    require([document] if os.path.exists(os.path.join(root, document)) else [], document)
+    names = require(tracked(root, ".c", ".h", ".swift", under="Sources") + tracked(root, ".h", under="include"), "sources")
+    known = set(re.findall(r"\w+", "\n".join(read(root, name) for name in names)))
+    text = read(root, document)
+    # What stands as code, alone or in a block: snake_case and camelCase are names; "…_slow" is the end of one.
+    for code in re.finditer(r"```.*?```|`[^`\n]+`", text, re.DOTALL):
+        for match in re.finditer(r"(…)?\b(\w*[a-z](?:_|(?=[A-Z]))\w+|_\w+)\b(?!\.swift|/)", code.group()):
+            name = match.group(2)
+            if not (match.group(1) and any(word.endswith(name) for word in known)) and name not in known:
+                line = text.count("\n", 0, code.start() + match.start()) + 1
+                yield Finding(document, line, f"names {name}, which is nowhere in the sources")
+        for match in re.finditer(r"\b[A-Z]\w*/[\w+]+\.swift", code.group()):
+            if "Sources/SwiftFacade/" + match.group() not in names:
+                line = text.count("\n", 0, code.start() + match.start()) + 1
+                yield Finding(document, line, f"names {match.group()}, which is not there")

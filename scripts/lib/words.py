@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The gate `words`: names, comments, tests and documents use the field's terms (docs/glossary.md), not the ones that
+this project once made up for them.
+
+In a pattern « and » are the ends of a word, inside a name too: neither `push_lull` nor `LULL` hides. A blank stands
+for any white space, a line's end and its comment mark included.
+"""
+
+import re
+from collections import Counter, namedtuple
+
+from tree import SOURCE_SUFFIXES, Finding, is_script, read, require, tracked
+
+Word = namedtuple("Word", "pattern answer under code_only")
+
+
+def word(pattern, answer, under=("",), code_only=False):
+    """A retired word: `under` are the folders in which it is one; `code_only`: not in comments and strings."""
+    pattern = pattern.replace("«", r"(?<![A-Za-z])").replace("»", r"(?![a-z])")
+    pattern = pattern.replace(" ", r"\s+(?:(?:\*|//+|#)\s+)?")
+    return Word(re.compile(pattern), answer, under, code_only)
+
+
+CORE = ("Sources/CCore/", "include/")
+LIBRARY = ("Sources/", "include/", "Tests/", "docs/")
+# In a test of the facade, patience is the time that a test has.
+LIBRARY_CODE = ("Sources/", "include/", "Tests/CCoreTests/", "Tests/Explorer/", "docs/")
+C_SIDE = CORE + ("Tests/CCoreTests/", "Tests/Explorer/")
+RING = ("Sources/CCore/ring/", "include/interlock/mpmc.h", "include/interlock/spsc.h", "include/interlock/inline/mpmc.h",
+        "include/interlock/inline/spsc.h", "include/interlock/inline/ring", "Tests/Explorer/scenarios/mpmc",
+        "Tests/Explorer/scenarios/spsc", "docs/rings.md")
+LOCK = ("Sources/CCore/rwlock/", "include/interlock/rwlock.h", "include/interlock/inline/", "docs/rwlock.md",
+        "Tests/CCoreTests/rwlock", "Tests/Explorer/scenarios/rwlock")
+
+WORDS = [
+    word(r"«(lull|Lull|LULL)(s|ed|S)?»", "adaptive back-off", LIBRARY),
+    word(r"«([Pp]atience|[Ii]mpatience|PATIENCE)»", "spin-then-park policy", LIBRARY_CODE),
+    word(r"«([Vv]ain|VAIN)»", "failed spin, without effect"),
+    word(r"pause_before_look|(?:«|_)looks?_before|«LOOKS_|_looks?\b|_LOOKS?\b|«look_(?!up)|_look_", "probe, recheck"),
+    word(r"«([Ll]ook|[Ll]ooks|[Ll]ooked|[Ll]ooking) (again|once more|anew)»", "recheck, probe again"),
+    word(r"«([Ww]ish|WISH)(es|ed|ES)?»", "wake request"),
+    word(r"«slot_note|regime_note|«NOTE_(?:COUNT|ONE)|«([Nn]otes?|noted|noting) (itself|themselves|the lock|a lock|him|in (a|its|the) slot)»",
+         "announce, announcement", LOCK),
+    word(r"«([Ww]ays? of (the )?readers?|WAY_OF_READERS|reader's way|readers' way)»", "reader mode"),
+    word(r"(?<![\w-])ways?(?![\w-])|_way\b|\bway_|«WAYS?»", "a mode, named by an enum", C_SIDE, True),
+    word(r"«([Tt]all(y|ies|ied)|TALL(Y|IED))»", "read samples", LIBRARY),
+    word(r"«([Tt]hought|[Tt]houghts) about the (regime|mode)»", "mode decision"),
+    word(r"«([Dd]oubt|DOUBT)(s|ful)?»", "penalty", LOCK),
+    word(r"«([Gg]ate|GATE)s?»", "event count", C_SIDE + ("docs/rings.md", "docs/rwlock.md", "docs/memory-model.md")),
+    word(r"«[Cc]om(e|es|ing) round»|«came round»|«comes?_round»|«comeRound»", "acknowledge a wake-up"),
+    word(r"«[Cc]ount(s|ed|ing)? (oneself|itself|themselves|himself) (in|out)»|«count_(in|out)»|«[Cc]ounted (in|out)»(?! (the|a|its|it|one)»)",
+         "register, unregister a waiter"),
+    word(r"«([Rr]ehous(e|es|ed|ing)|REHOUSE)»", "migrate"),
+    word(r"«[Bb]y chance»", "spurious"),
+    word(r"«turn_step|«number_slots|«(slot'?s'?|its|the slots') numbers?»|«[Tt]urns? (of|round) the ring»|«next turn»|«turns? and slots?»",
+         "lap and stamp of a slot", RING),
+    word(r"«([Dd]oor|DOOR)(s|S)?»", "port"),
+    word(r"«([Ss]eam|SEAM)(s|S)?»", "port"),
+    word(r"«([Ww]hoever|[Ww]homever)»", "the waiter, the owner, the producer, the caller …"),
+    # A person may be one; a thread is not. "Who may call what" heads the concurrency matrices.
+    word(r"(?:«(?P<person>(?i:people|persons?|users?|contributors?|developers?|authors?)) )?«[Ww]ho»(?! (?:may|else)»)",
+         "the thread's role: the waiter, the owner, the producer …"),
+]
+
+# Where the words are quoted, are history, or speak of people.
+EXEMPT = ("docs/glossary.md", "CHANGELOG.md", "scripts/lib/words.py", "CONTRIBUTING.md", "SECURITY.md", "LICENSE")
+
+C_COMMENT_OR_STRING = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
+
+
+def found(root):
+    """Each retired word of the tree: (path, line, the word as it stands, its answer)."""
+    names = [n for n in tracked(root) if n.endswith(SOURCE_SUFFIXES + (".md", ".txt")) or is_script(root, n)]
+    for name in require([n for n in names if not n.startswith(EXEMPT)], "texts"):
+        text = read(root, name)
+        code = None
+        for word in WORDS:
+            if not name.startswith(word.under):
+                continue
+            if word.pattern.search(name):
+                yield name, 1, word.pattern.search(name).group() + " in the file's name", word.answer
+            if word.code_only and code is None:
+                code = C_COMMENT_OR_STRING.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
+            for match in word.pattern.finditer(code if word.code_only else text):
+                if match.groupdict().get("person"):
+                    continue
+                line = text.count("\n", 0, match.start()) + 1
+                yield name, line, " ".join(re.sub(r"[\n*/#]+", " ", match.group()).split()), word.answer
+
+
+def words(root):
+    """No retired word is left."""
+    for name, line, word_found, answer in found(root):
+        yield Finding(name, line, f"'{word_found}' is retired; the field says: {answer}")
+
+
+def counts(root):
+    """What is left, file by file, the fullest first."""
+    files, terms = Counter(), {}
+    for name, _, word_found, _ in found(root):
+        files[name] += 1
+        terms.setdefault(name, Counter())[word_found.lower()] += 1
+    lines = []
+    for name, count in sorted(files.items(), key=lambda item: (-item[1], item[0])):
+        rest = ", ".join(f"{term} {n}" if n > 1 else term for term, n in terms[name].most_common())
+        lines.append(f"{count:5}  {name}  ({rest})")
+    lines.append(f"{sum(files.values()):5}  in {len(files)} files")
+    return "\n".join(lines) + "\n"
