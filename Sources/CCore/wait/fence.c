@@ -39,7 +39,7 @@ static void stop_relying_on_membarrier(void) {
     ilk_atomic_store(&ilk__membarrier_works, false, memory_order_release);
     ilk__wait_for_stores();
     /* FN8 release, pairs with FN7 (acquire, a heavy side).
-     * Carries: that those who had seen true have come through, and what they did.
+     * Carries: that the threads that had seen true have come through, and what they did.
      * If weaker: as FN6. */
     ilk_atomic_store(&leaving, 0, memory_order_release);
 }
