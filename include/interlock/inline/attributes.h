@@ -48,9 +48,9 @@
 /* Inlined whatever its size: a fast path, of which an ordinary call would be the larger half. */
 #define ILK_ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* The call never blocks or allocates, and makes no system call unless a thread sleeps on the other side.
- * clang 20 and later check it with -Wfunction-effects and RealtimeSanitizer. The attribute is part of the
- * function's type, so it stands behind the parameter list. */
+/* The call never blocks or allocates, and makes no system call but those that its contract names: as a rule a
+ * wake-up, when a thread sleeps on the other side. clang 20 and later check it with -Wfunction-effects and
+ * RealtimeSanitizer. The attribute is part of the function's type, so it stands behind the parameter list. */
 #if defined(__has_attribute)
 #if __has_attribute(nonblocking)
 #define ILK_NONBLOCKING __attribute__((nonblocking))
