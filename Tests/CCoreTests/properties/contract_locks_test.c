@@ -10,6 +10,7 @@
  * handler that empties the table of slots.
  */
 #include "rwlock/reader_slots.h"
+#include "support/fork.h"
 #include "support/rwlock_mode.h"
 #include "support/test.h"
 #include <fcntl.h>
@@ -306,22 +307,16 @@ static void use_what_does_not_wait(void) {
     syscall(SYS_exit, 7);
 }
 
-static int status_of_child(void (*body)(void)) {
-    fflush(NULL);
-    pid_t child = fork();
-    check(child >= 0);
-    if (child == 0) {
-        body();
-        _exit(9);
-    }
-    int status;
-    check_equal(waitpid(child, &status, 0), child);
-    return status;
-}
-
 static void what_does_not_wait_makes_no_system_call(void **state) {
     (void)state;
-    int status = status_of_child(use_what_does_not_wait);
+    need_children();
+    int status;
+    pid_t child = fork();
+    check(child >= 0);
+    if (is_child(child)) {
+        use_what_does_not_wait();
+    }
+    check_equal(waitpid(child, &status, 0), child);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 8) {
         print_message("skipped: seccomp has no strict mode here\n");
         skip();
@@ -485,6 +480,7 @@ static void use_idle_objects(void) {
 
 static void a_child_finds_idle_objects_as_they_were(void **state) {
     (void)state;
+    need_children();
     const int five = 5, six = 6;
     ilk_semaphore_init(&idle.semaphore, 3);
     ilk_latch_init(&idle.latch, 2);
@@ -495,9 +491,12 @@ static void a_child_finds_idle_objects_as_they_were(void **state) {
     check_equal(ilk_mpmc_create(&idle.mpmc, 2, sizeof six), ILK_OK);
     check(ilk_spsc_try_push(idle.spsc, &five, sizeof five));
     check(ilk_mpmc_try_push(idle.mpmc, &six, sizeof six));
-    int status = status_of_child(use_idle_objects);
-    check(WIFEXITED(status));
-    check_equal(WEXITSTATUS(status), 7);
+    pid_t child = fork();
+    check(child >= 0);
+    if (is_child(child)) {
+        use_idle_objects();
+    }
+    expect_exit(child, 7);
     ilk_spsc_destroy(idle.spsc);
     ilk_mpmc_destroy(idle.mpmc);
 }
