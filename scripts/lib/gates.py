@@ -293,6 +293,44 @@ def contracts(root):
                 yield Finding(table, number, f"names a test that there is not: {name}")
 
 
+def without_comments(text):
+    return re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL)
+
+
+def letters(cell):
+    """The guarantees that a cell names: "A, C to E" is A, C, D and E."""
+    found = set()
+    for first, last in re.findall(r"\b([A-Z])\b(?: to \b([A-Z])\b)?", cell):
+        found |= {chr(code) for code in range(ord(first), ord(last or first) + 1)}
+    return found
+
+
+def promises(root):
+    """Every lettered guarantee and every function of the public headers, and every public Swift type, has a row."""
+    table = "docs/contracts.md"
+    require([table] if os.path.exists(os.path.join(root, table)) else [], "a table of sentences")
+    document = read(root, table)
+    cells = [line.split("|")[1] for line in document.splitlines() if line.count("|") >= 3]
+    headers = [n for n in tracked(root, ".h", under="include/interlock") if "/inline/" not in n]
+    for name in require(headers, "public headers"):
+        text, short = read(root, name), os.path.basename(name)
+        # A name without its directory is enough: rwlock.h; so is a word of the row for a call: try_push_many.
+        own = [cell for cell in cells if re.search(rf"(?<![\w/]){re.escape(short)}\b", cell)]
+        named = set().union(*(letters(cell) for cell in own)) if own else set()
+        for match in re.finditer(r"^ \*   ([A-Z])  \S", text, re.MULTILINE):
+            if match.group(1) not in named:
+                yield Finding(name, text.count("\n", 0, match.start()) + 1, f"guarantee {match.group(1)} of {short} has no row in {table}")
+        words = set(re.findall(r"\w+", " ".join(own)))
+        for call in sorted(set(re.findall(r"\b(ilk_[a-z0-9_]+)\(", without_comments(text)))):
+            if call not in words and re.sub(r"^ilk_[a-z0-9]+_", "", call) not in words and call.removeprefix("ilk_") not in words:
+                yield Finding(name, 1, f"{call} has no row of {short} in {table}")
+    everything = set(re.findall(r"\w+", document))
+    for name in require(tracked(root, ".swift", under="Sources/SwiftFacade"), "sources of the facade"):
+        for match in re.finditer(r"^public (?:final |indirect )*(?:class|struct|enum|protocol|actor) (\w+)", read(root, name), re.MULTILINE):
+            if match.group(1) not in everything:
+                yield Finding(name, 1, f"public type {match.group(1)} has no row in {table}")
+
+
 def headings(path):
     """The anchors GitHub and GitLab make from headings."""
     with open(path, encoding="utf-8") as file:
@@ -331,7 +369,7 @@ def text(root):
 GATES = {
     gate.__name__: gate
     for gate in (
-        spdx, labels, orders, sendable, pointers, links, contracts, sources, text, layout.folders, layout.architecture,
+        spdx, labels, orders, sendable, pointers, links, contracts, promises, sources, text, layout.folders, layout.architecture,
         layout.includes, layout.length, words.words)
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files of ilk_spsc share: spsc.c moves elements, spsc_wait.c wakes, waits and closes. The layout and the
- * meaning of every flag are in <interlock/inline/spsc.h>.
+ * What the files of ilk_spsc share. spsc.c moves elements, spsc_wait.c wakes, waits and closes.
+ * <interlock/inline/spsc.h> has the layout and the meaning of every flag.
  */
 #ifndef INTERLOCK_RING_SPSC_H
 #define INTERLOCK_RING_SPSC_H
 
 #include <interlock/spsc.h>
 
-/* A side's own counter, which no other thread writes. */
+/* A side's own counter. */
 static inline uint64_t own_tail(const ilk_spsc *ring) ILK_NONBLOCKING {
     return ilk_atomic_load(&ring->tail, memory_order_relaxed); /* SP4 */
 }

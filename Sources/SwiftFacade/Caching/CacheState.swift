@@ -55,7 +55,7 @@ struct CacheState<Key: Hashable & Sendable, Value: Sendable> {
     /// Keeps a value for a key that has none; hands back one that had to go, which may be that very one.
     mutating func insert(_ value: Value, forKey key: Key, at time: Duration) -> Entry? {
         guard capacity > 0 else { return Entry(key, value, born: time) }
-        assert(entries[key] == nil, "whoever computes or replaces a value has taken the old one out")
+        assert(entries[key] == nil, "the thread that computes or replaces a value has taken the old one out")
         let evicted = entries.count == capacity ? oldest.flatMap { take($0.key) } : nil
         let entry = Entry(key, value, born: time)
         entries[key] = entry

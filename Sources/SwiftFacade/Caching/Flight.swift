@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A computation under way and those who wait for it, and which computation waits for which.
+// A computation under way, its waiters, and which computation waits for which.
 //
-// The result is stored under the line's lock, by which waiters join and leave: a waiter finds it there, is in the
-// line when it is emptied, or has left it. The cache's lock guards who is counted in.
+// The result is a promise, with its own lock; the cache's lock guards how many wait.
 //
-// Who waits for whom is a graph of its own under one lock of the process, because a circle may lead through
-// several caches. Only questions asked inside a computation touch it.
+// The waits are a graph of its own under one lock of the process, because a circle may lead through several caches.
+// Only questions asked inside a computation touch it.
 
 /// A computation, of whatever type.
 // Its one field is guarded by the lock of FlightWaits.
@@ -29,36 +28,32 @@ class AnyFlight: @unchecked Sendable {
 }
 
 /// A computation of a value.
-// `waiters` and `task` change under the cache's lock, `result` once, under the line's.
+// `waiters` and `task` change under the cache's lock.
 final class Flight<Value: Sendable>: AnyFlight, @unchecked Sendable {
-    /// Whoever waits or computes on a thread. Under the cache's lock.
+    /// How many wait or compute on a thread. Under the cache's lock.
     var waiters = 1
     /// What computes, unless a thread does. Under the cache's lock.
     var task: Task<Void, Never>?
 
-    private let line = WaitingLine()
-    private var result: Result<Value, any Error>?
+    private let result = Promise<Result<Value, any Error>>()
 
-    /// Hands the result to everyone who waits or will. Once.
+    /// Hands the result to everything that waits or will. Once.
     func finish(_ result: Result<Value, any Error>) {
-        line.withQueue { queue in
-            self.result = result
-            return queue.takeFirst(.max)
-        }.resumeAll()
+        self.result.fulfil(result)
     }
 
     /// Suspends until there is a result; `nil` if the task is cancelled first.
     func suspend() async -> Result<Value, any Error>? {
-        switch await line.suspend(admit: { self.result != nil }) {
-        case .granted: result!
+        switch await result.wait() {
+        case .granted: result.value
         case .timedOut, .cancelled: nil
         }
     }
 
     /// Blocks the thread until there is a result.
     func block() -> Result<Value, any Error> {
-        _ = line.block(until: forever) { result != nil }
-        return result!
+        result.block()
+        return result.value!
     }
 }
 
@@ -78,7 +73,7 @@ enum FlightWaits {
 
     /// Runs `body` as a part of a computation; as a part of none where `flight` is nil.
     ///
-    /// The runtime hands ``current`` on to tasks. Whoever hands a closure to another thread and waits for it does so
+    /// The runtime hands ``current`` on to tasks. Code that hands a closure to another thread and waits for it does so
     /// by this.
     static func inside<Result, Failure: Error>(
         _ flight: AnyFlight?,

@@ -2,25 +2,25 @@
 //
 // The cache that computes a missing value once however many ask for it at the same time: what it promises, and
 // the path of one question through it. What is kept and what has to go is CacheState.swift's, a computation
-// under way and its line of waiters Flight.swift's.
+// under way and its waiters Flight.swift's.
 //
 //   asks first                    asks meanwhile                  the computation
 //   finds nothing, leaves a
 //   flight under the lock
 //   starts the computation ──────────────────────────────────▶  runs outside every lock
-//   stands in the flight's line   finds the flight, joins it
+//   waits for the flight          finds the flight, joins it
 //                                                                ends: under the lock the flight goes
 //                                                                and the value is kept
-//   given the result ◀──────────── given the result ◀──────────  hands the result to the line
+//   given the result ◀──────────── given the result ◀──────────  hands the result to the waiters
 //
-// Invariant: a key has at most one flight in `flights`, and whoever finds it there is counted in `waiters`
+// Invariant: a key has at most one flight in `flights`, and a caller that finds it there is counted in `waiters`
 // under the same lock. So the computation of a flight that is found is never cancelled before its result is
-// handed out, unless whoever found it gives up too.
+// handed out, unless the caller that found it gives up too.
 
 /// Values by key, each computed once however many threads and tasks ask for it at the same time.
 ///
-/// The first who asks for a value that is missing has it computed; who asks meanwhile waits for the same
-/// computation, and who asks later finds its value.
+/// The first question for a value that is missing has it computed; one asked meanwhile waits for the same
+/// computation, and one asked later finds its value.
 ///
 /// ```swift
 /// let thumbnails = SingleFlightCache<URL, Image>(capacity: 500, maximumAge: .seconds(600))
@@ -30,10 +30,10 @@
 /// }
 /// ```
 ///
-/// **Errors** go to everyone who waits when the computation fails, and are not kept: whoever asks next has it
+/// **Errors** go to every waiter when the computation fails, and are not kept: the next question has it
 /// computed again.
 ///
-/// **Cancellation** concerns who is cancelled. A task that is cancelled while it waits throws
+/// **Cancellation** concerns the task that is cancelled. A task that is cancelled while it waits throws
 /// `CancellationError`, the others go on waiting; the computation itself is cancelled when the last of those
 /// who waited has been. Its result is dropped then.
 ///
@@ -53,9 +53,9 @@
 /// lock and must not call the cache; keys and values are released outside it. What a computation did is visible to
 /// everyone it answers.
 public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    private let state: ReadWriteLock<CacheState<Key, Value>>
+    let state: ReadWriteLock<CacheState<Key, Value>>
     /// The time since the cache was made, by its clock.
-    private let age: @Sendable () -> Duration
+    let age: @Sendable () -> Duration
 
     /// How many values are kept at most.
     public let capacity: Int
@@ -66,7 +66,7 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
     /// An empty cache.
     ///
     /// - Parameters:
-    ///   - capacity: How many values are kept at most. With 0 none are: only those who ask at the same time
+    ///   - capacity: How many values are kept at most. With 0 none are: only questions at the same time
     ///     share a computation.
     ///   - maximumAge: How long a value counts, from the end of its computation; `nil` for ever.
     ///   - clock: What ages are told by. It is read only where there is a `maximumAge`.
@@ -97,7 +97,7 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
     ///
     /// - Parameters:
     ///   - key: What is asked for.
-    ///   - compute: Computes the value. It runs once for all who ask at the same time, and then it may be
+    ///   - compute: Computes the value. It runs once for all questions at the same time, and then it may be
     ///     another's closure that runs: closures for one key should compute the same.
     /// - Returns: The value kept, or the one computed.
     /// - Throws: What the computation throws; `CancellationError` if this task is cancelled before there is a
@@ -114,7 +114,7 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
         case .join(let flight): return try await wait(for: flight, key)
         case .start(let flight):
             let task = Task { await self.run(flight, key, compute) }
-            // Whoever asked first is counted in until its wait is over, so nobody looks for the task earlier.
+            // The first caller is counted in until its wait is over, so the task is not read earlier.
             state.withWriteLock { _ in flight.task = task }
             return try await wait(for: flight, key)
         }
@@ -158,64 +158,6 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
         let (kept, expired) = state.withWriteLock { $0.value(forKey: key, at: time) }
         withExtendedLifetime(expired) {}
         return kept
-    }
-
-    // MARK: Changing
-
-    /// Keeps `value` for `key`, as if it had just been computed. O(1) and one key's hashing.
-    ///
-    /// A computation under way still answers those who wait for it, but its value is not kept.
-    ///
-    /// - Returns: The value that was kept before.
-    @discardableResult
-    public func updateValue(_ value: Value, forKey key: Key) -> Value? {
-        let time = age()
-        let (old, evicted) = state.withWriteLock { state in
-            state.flights[key] = nil
-            let old = state.remove(key, at: time)
-            return (old, state.insert(value, forKey: key, at: time))
-        }
-        withExtendedLifetime(evicted) {}
-        return old.flatMap { $0.isExpired ? nil : $0.entry.value }
-    }
-
-    /// Forgets the value of `key`. Whoever asks next has it computed anew. O(1) and one key's hashing.
-    ///
-    /// A computation under way still answers those who wait for it, but its value is not kept: it may have
-    /// begun with what has just become wrong.
-    ///
-    /// - Returns: The value that was kept.
-    @discardableResult
-    public func removeValue(forKey key: Key) -> Value? {
-        let time = age()
-        let old = state.withWriteLock { state in
-            state.flights[key] = nil
-            return state.remove(key, at: time)
-        }
-        return old.flatMap { $0.isExpired ? nil : $0.entry.value }
-    }
-
-    /// Forgets every value, as ``removeValue(forKey:)`` does. O(*n*).
-    public func removeAll() {
-        let removed = state.withWriteLock { state in
-            state.flights = [:]
-            return state.removeAll()
-        }
-        withExtendedLifetime(removed) {}
-    }
-
-    /// Forgets the values that are older than ``maximumAge``; those that are just as old stay. O(*n*).
-    ///
-    /// - Returns: How many there were.
-    @discardableResult
-    public func removeExpired() -> Int {
-        let time = age()
-        return state.withWriteLock { $0.removeExpired(at: time) }.count
-    }
-
-    /// The number of values kept, those too old included. It may have changed by the time it is used.
-    public var count: Int {
-        state.withReadLock { $0.count }
     }
 
     // MARK: One question
@@ -279,7 +221,7 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
         finish(flight, key, result)
     }
 
-    /// One who waited has gone without the result; the last one takes the computation along.
+    /// A waiter has gone without the result; the last one takes the computation along.
     private func leave(_ flight: Flight<Value>, _ key: Key) {
         let task = state.withWriteLock { state -> Task<Void, Never>? in
             flight.waiters -= 1

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a caller who asked for announcements holds on to.
+// What a caller that asked for announcements holds on to.
 
 /// A running delivery of announcements. It ends with ``cancel()``, or when the last reference to it goes:
 /// keep it as long as announcements are wanted.

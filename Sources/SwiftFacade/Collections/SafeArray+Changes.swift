@@ -50,7 +50,7 @@ extension SafeArray.Change: Hashable where Element: Hashable {}
 extension SafeArray where Element: Sendable {
     /// Announces every change from now on, in order, by calling `handler` on `queue`.
     ///
-    /// A change is announced outside the lock, and who hears of it sees it: `handler` may read and change
+    /// A change is announced outside the lock, and is visible to `handler`, which may read and change
     /// the array. Handlers of one subscription run one at a time, also on a concurrent queue. What
     /// ``withWriteLock(_:)`` and the verbs with closures did is announced as one replacement; a change
     /// that left everything equal is not announced where elements are `Equatable`.
@@ -74,9 +74,9 @@ extension SafeArray where Element: Sendable {
     /// the last change, when the array is gone; leaving the loop and the sequence ends it too.
     ///
     /// Writers keep each change and wake the consumer. Comparing and delivering are done by the consumer, so that no
-    /// writer works for another. Each change goes to one consumer of a sequence; take a sequence for each who wants
-    /// all of them. Changes are kept until they are asked for: a consumer that is always slower than the writers needs
-    /// more and more memory.
+    /// writer works for another. Each change goes to one consumer of a sequence; take a sequence for each consumer that
+    /// wants all of them. Changes are kept until they are asked for: a consumer that is always slower than the writers
+    /// needs more and more memory.
     public var changesSequence: AsyncStream<Change> {
         makeChangesSequence()
     }
@@ -88,13 +88,7 @@ extension SafeArray: ChangeSource {
     }
 
     func updateObservers(_ body: (Observers?) -> Observers?) {
-        // Handlers of the caller's hang on them: released after the lock.
-        var before: Observers?
-        storage.write("changes(deliverOn:)") { state in
-            before = state.observers
-            state.observers = body(before)
-        }
-        withExtendedLifetime(before) {}
+        storage.updateObservers(body)
     }
 }
 

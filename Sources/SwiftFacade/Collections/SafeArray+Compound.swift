@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ready-made steps that look and change in one: what would be a race if made of two calls.
+// Ready-made steps that read and change in one: what would be a race if made of two calls.
 
 extension SafeArray {
     /// Changes the element at `index` in place, if there is one, and returns what `body` returns.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading: one element, and the questions that look at elements without changing them. A read of one
+// Reading: one element, and the questions that read elements without changing them. A read of one
 // element is the lock's read fast path, a comparison and a copy of the element.
 
 extension SafeArray {
@@ -9,7 +9,7 @@ extension SafeArray {
     public var count: Int {
         let section = storage.lockForReading("count")
         defer { storage.unlockForReading(section) }
-        return storage.state.elements.count
+        return storage.state.contents.count
     }
 
     /// Whether there are no elements. Prefer ``popFirst()`` or ``popLast()`` to asking first.
@@ -23,7 +23,7 @@ extension SafeArray {
     public var capacity: Int {
         let section = storage.lockForReading("capacity")
         defer { storage.unlockForReading(section) }
-        return storage.state.elements.capacity
+        return storage.state.contents.capacity
     }
 
     /// The element at `index`, or `nil` if there is none. O(1).
@@ -31,9 +31,9 @@ extension SafeArray {
     public func element(at index: Int) -> Element? {
         let section = storage.lockForReading("element(at:)")
         defer { storage.unlockForReading(section) }
-        let count = storage.state.elements.count
+        let count = storage.state.contents.count
         guard index >= 0, index < count else { return nil }
-        return storage.state.elements[index]
+        return storage.state.contents[index]
     }
 
     /// The first element, or `nil` if there is none. O(1).
@@ -47,7 +47,7 @@ extension SafeArray {
     public var last: Element? {
         let section = storage.lockForReading("last")
         defer { storage.unlockForReading(section) }
-        return storage.state.elements.last
+        return storage.state.contents.last
     }
 
     /// The element at `index`.
@@ -64,9 +64,9 @@ extension SafeArray {
         get {
             let section = storage.lockForReading("subscript")
             defer { storage.unlockForReading(section) }
-            let count = storage.state.elements.count
+            let count = storage.state.contents.count
             guard index >= 0, index < count else { outOfRange("subscript", index, count: count) }
-            return storage.state.elements[index]
+            return storage.state.contents[index]
         }
         set {
             // What was there before is released when this returns, after the lock.
@@ -74,14 +74,14 @@ extension SafeArray {
         }
         _modify {
             storage.beginWriting("subscript")
-            let count = storage.state.elements.count
+            let count = storage.state.contents.count
             guard index >= 0, index < count else { outOfRange("subscript", index, count: count) }
             let observers = storage.state.observers
-            let before = observers == nil ? nil : storage.state.elements[index]
+            let before = observers == nil ? nil : storage.state.contents[index]
             defer {
                 if let observers, let before {
                     observers.record(
-                        .replacement(at: index, old: [before], new: [storage.state.elements[index]])
+                        .replacement(at: index, old: [before], new: [storage.state.contents[index]])
                     )
                 }
                 storage.endWriting()
@@ -89,13 +89,13 @@ extension SafeArray {
                 observers?.announce(self)
             }
             let location = storage.location
-            yield &location.pointee.state.elements[index]
+            yield &location.pointee.state.contents[index]
         }
     }
 
     /// The index of the first element that satisfies `predicate`, as it is now. O(*n*).
     ///
-    /// The index may mean another element by the time it is used: look and change in one step with
+    /// The index may mean another element by the time it is used: read and change in one step with
     /// ``removeFirst(where:)`` or ``withWriteLock(_:)``.
     ///
     /// - Precondition: `predicate` does not call this array.
@@ -104,15 +104,15 @@ extension SafeArray {
         where predicate: (Element) throws(Failure) -> Bool
     ) throws(Failure) -> Int? {
         try storage.read("firstIndex(where:)") { (state) throws(Failure) -> Int? in
-            for index in state.elements.indices where try predicate(state.elements[index]) {
+            for index in state.contents.indices where try predicate(state.contents[index]) {
                 return index
             }
             return nil
         }
     }
 
-    /// The first element that satisfies `predicate`, or `nil`. O(*n*). Goes through the elements under the lock, without
-    /// a snapshot that would make the next write copy.
+    /// The first element that satisfies `predicate`, or `nil`. O(*n*). Goes through the elements under the lock,
+    /// without a snapshot that would make the next write copy.
     ///
     /// - Precondition: `predicate` does not call this array.
     @inlinable
@@ -120,14 +120,14 @@ extension SafeArray {
         // This and contains(where:) rethrow as Sequence's do: forms with a type for the error lose against those, and
         // nobody would get them.
         try storage.read("first(where:)") { state in
-            for element in state.elements where try predicate(element) {
+            for element in state.contents where try predicate(element) {
                 return element
             }
             return nil
         }
     }
 
-    /// The last element that satisfies `predicate`, or `nil`. O(*n*). Looks under the lock.
+    /// The last element that satisfies `predicate`, or `nil`. O(*n*). Searches under the lock.
     ///
     /// - Precondition: `predicate` does not call this array.
     @inlinable
@@ -135,7 +135,7 @@ extension SafeArray {
         where predicate: (Element) throws(Failure) -> Bool
     ) throws(Failure) -> Element? {
         try storage.read("last(where:)") { (state) throws(Failure) -> Element? in
-            for element in state.elements.reversed() where try predicate(element) {
+            for element in state.contents.reversed() where try predicate(element) {
                 return element
             }
             return nil
@@ -155,7 +155,7 @@ extension SafeArray {
     @inlinable
     public func randomElement(using generator: inout some RandomNumberGenerator) -> Element? {
         storage.read("randomElement") { state in
-            state.elements.randomElement(using: &generator)
+            state.contents.randomElement(using: &generator)
         }
     }
 
@@ -166,7 +166,7 @@ extension SafeArray {
     @inlinable
     public func contains(where predicate: (Element) throws -> Bool) rethrows -> Bool {
         try storage.read("contains(where:)") { state in
-            try state.elements.contains(where: predicate)
+            try state.contents.contains(where: predicate)
         }
     }
 
@@ -178,7 +178,7 @@ extension SafeArray {
         where predicate: (Element) throws(Failure) -> Bool
     ) throws(Failure) -> Int? {
         try storage.read("lastIndex(where:)") { (state) throws(Failure) -> Int? in
-            for index in state.elements.indices.reversed() where try predicate(state.elements[index]) {
+            for index in state.contents.indices.reversed() where try predicate(state.contents[index]) {
                 return index
             }
             return nil
@@ -193,7 +193,7 @@ extension SafeArray {
     @inlinable
     public func indices(where predicate: (Element) throws -> Bool) rethrows -> RangeSet<Int> {
         try storage.read("indices(where:)") { state in
-            try state.elements.indices(where: predicate)
+            try state.contents.indices(where: predicate)
         }
     }
 }
@@ -217,7 +217,7 @@ extension SafeArray where Element: Equatable {
         lastIndex { $0 == element }
     }
 
-    /// Whether an element equal to `element` is there now. O(*n*). Looks under the lock, without a
+    /// Whether an element equal to `element` is there now. O(*n*). Searches under the lock, without a
     /// snapshot that would make the next write copy.
     @inlinable
     public func contains(_ element: Element) -> Bool {

@@ -3,8 +3,8 @@
 // Several elements in a row, and sets of rows. What is read comes as an array of the caller's own, copied under
 // the lock: a slice would share the storage, and the next write would copy all of it.
 //
-// Ranges are checked here and not by the standard library, which traps without a word on what is not there. What a
-// range expression of the caller's own means is asked under the lock, of the elements, in an access by closure.
+// Ranges are checked by AskedRange. What a range expression of the caller's own means is asked under the lock, of the
+// elements, in an access by closure.
 
 extension SafeArray {
     // MARK: Reading
@@ -50,12 +50,12 @@ extension SafeArray {
             storage.beginWriting("subscript")
             let location = storage.location
             let observers = location.pointee.state.observers
-            let range = checked("subscript", expression, of: location.pointee.state.elements)
-            var several = Array(location.pointee.state.elements[range])
+            let range = checked("subscript", expression, of: location.pointee.state.contents)
+            var several = Array(location.pointee.state.contents[range])
             defer {
-                let removed = Self.kept(location.pointee.state.elements[range], observers)
+                let removed = Self.kept(location.pointee.state.contents[range], observers)
                 observers?.record(.replacement(at: range.lowerBound, old: removed, new: several))
-                location.pointee.state.elements.replaceSubrange(range, with: several)
+                location.pointee.state.contents.replaceSubrange(range, with: several)
                 storage.endWriting()
                 withExtendedLifetime(removed) {}
                 observers?.announce(self)
@@ -196,35 +196,13 @@ extension SafeArray {
         }
     }
 
-    // MARK: Checking
-
-    /// `range` as it lies in `count` elements, if it does; otherwise it is reported.
-    @inlinable
-    func checked(_ call: StaticString, _ range: AskedRange, count: Int) -> Range<Int> {
-        let end = range.end ?? count
-        guard range.start >= 0, range.start <= end, end <= count else {
-            outOfRange("\(call)", range, count: count)
-        }
-        return range.start..<end
-    }
-
-    /// What `expression` means of `elements`, if it lies in them; otherwise it is reported. Under the lock: foreign code
-    /// if it is not one of the standard library's.
-    @inlinable
-    func checked(
-        _ call: StaticString,
-        _ expression: some RangeExpression<Int>,
-        of elements: [Element]
-    ) -> Range<Int> {
-        let asked = AskedRange(expression) ?? AskedRange(expression.relative(to: elements))
-        return checked(call, asked, count: elements.count)
-    }
+    // MARK: How
 
     @inlinable
     func copy(_ call: StaticString, expression: some RangeExpression<Int>) -> [Element] {
         if let range = AskedRange(expression) { return copy(call, range) }
         return storage.read(call) { state in
-            Array(state.elements[checked(call, expression, of: state.elements)])
+            Array(state.contents[checked(call, expression, of: state.contents)])
         }
     }
 
@@ -233,7 +211,7 @@ extension SafeArray {
         let section = storage.lockForReading(call)
         defer { storage.unlockForReading(section) }
         return Array(
-            storage.state.elements[checked(call, range, count: storage.state.elements.count)]
+            storage.state.contents[checked(call, range, count: storage.state.contents.count)]
         )
     }
 
@@ -241,8 +219,8 @@ extension SafeArray {
     func copy(_ call: StaticString, _ length: Int, _ part: ([Element]) -> ArraySlice<Element>) -> [Element] {
         let section = storage.lockForReading(call)
         defer { storage.unlockForReading(section) }
-        guard length >= 0 else { impossible("\(call)", length, count: storage.state.elements.count) }
-        return Array(part(storage.state.elements))
+        guard length >= 0 else { impossible("\(call)", length, count: storage.state.contents.count) }
+        return Array(part(storage.state.contents))
     }
 
     @inlinable
@@ -268,49 +246,5 @@ extension SafeArray {
             return removed
         }
         withExtendedLifetime(removed) {}
-    }
-}
-
-/// A range as it was asked for, before it is known what there is. Not a `Range`: `..<(-1)` is none, and making one of
-/// it traps without a word.
-@frozen @usableFromInline
-struct AskedRange: CustomStringConvertible {
-    @usableFromInline let start: Int
-    /// Behind the last index; `nil` for all there is.
-    @usableFromInline let end: Int?
-
-    @inlinable
-    init(start: Int, end: Int?) {
-        self.start = start
-        self.end = end
-    }
-
-    @inlinable
-    init(start: Int, last: Int) {
-        // No array reaches up to Int.max, so that stands for what is behind it as well.
-        self.init(start: start, end: last == .max ? last : last + 1)
-    }
-
-    @inlinable
-    init(_ range: Range<Int>) {
-        self.init(start: range.lowerBound, end: range.upperBound)
-    }
-
-    /// `nil` for an expression of which only its own code knows what it means.
-    @inlinable
-    init?(_ range: some RangeExpression<Int>) {
-        switch range {
-        case let range as Range<Int>: self.init(range)
-        case let range as ClosedRange<Int>: self.init(start: range.lowerBound, last: range.upperBound)
-        case let range as PartialRangeFrom<Int>: self.init(start: range.lowerBound, end: nil)
-        case let range as PartialRangeUpTo<Int>: self.init(start: 0, end: range.upperBound)
-        case let range as PartialRangeThrough<Int>: self.init(start: 0, last: range.upperBound)
-        default: return nil
-        }
-    }
-
-    @usableFromInline
-    var description: String {
-        end.map { "\(start)..<\($0)" } ?? "\(start)..."
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // SafeArray: storage, lifetime, and access to the whole. One capability per further file:
-// +Elements (one element), +Ranges (several in a row), +Mutation (Array's changing verbs), +Compound (look and
-// change in one step), +Changes (announcements), +Conformances.
+// +Elements (one element), +Ranges (several in a row), +Mutation (Array's verbs that add and remove), +Exchange (those
+// that do neither), +Compound (read and change in one step), +Changes (announcements), +Conformances.
 //
 // Invariants, for all of them:
 //  - `elements` is read under the lock held for reading and changed under the lock held for writing, in
@@ -12,7 +12,7 @@
 //    or in an access entered by closure (CollectionStorage), never in between. Elements that a verb takes
 //    out leave the lock before they are released; the verb holds them until then. Only what a caller's own
 //    closure, or change in place, releases is released where that code stands.
-//  - Whoever changes `elements` records the change with `observers`, if there are any, before it gives up
+//  - A verb that changes `elements` records the change with `observers`, if there are any, before it gives up
 //    the lock, and lets them be announced afterwards.
 
 /// An array that any number of threads may read and change.
@@ -50,24 +50,11 @@
 /// The calls block their thread for the few instructions another thread holds the lock, or for as long
 /// as another thread's closure runs.
 public final class SafeArray<Element> {
-    @frozen @usableFromInline
-    struct State {
-        @usableFromInline var elements: [Element]
-        /// Who wants to know; `nil` when nobody does, so that asking costs one comparison.
-        @usableFromInline var observers: Observers?
-
-        @inlinable
-        init(elements: [Element]) {
-            self.elements = elements
-            observers = nil
-        }
-    }
-
     @usableFromInline
     typealias Observers = ChangeObservers<SafeArray, Change>
 
     @usableFromInline
-    let storage: CollectionStorage<SafeArray, State>
+    let storage: CollectionStorage<SafeArray, Observed<SafeArray, [Element], Change>>
 
     /// An empty array.
     @inlinable
@@ -79,7 +66,7 @@ public final class SafeArray<Element> {
     /// change.
     @inlinable
     public init(_ elements: [Element]) {
-        storage = CollectionStorage(State(elements: elements))
+        storage = CollectionStorage(Observed(elements))
     }
 
     /// An array of the elements of a sequence. O(*n*).
@@ -107,7 +94,7 @@ public final class SafeArray<Element> {
     public var snapshot: [Element] {
         let section = storage.lockForReading("snapshot")
         defer { storage.unlockForReading(section) }
-        return storage.state.elements
+        return storage.state.contents
     }
 
     /// Runs `body` with the elements while holding the lock for reading, beside other readers.
@@ -121,7 +108,7 @@ public final class SafeArray<Element> {
         _ body: ([Element]) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try storage.read("withReadLock") { (state) throws(Failure) -> Result in
-            try body(state.elements)
+            try body(state.contents)
         }
     }
 
@@ -159,19 +146,7 @@ public final class SafeArray<Element> {
         _ call: StaticString,
         _ body: (inout [Element], Observers?) -> Result
     ) -> Result {
-        storage.lockForWriting(call)
-        let location = storage.location
-        // A path of its own: to hold the observers is a call to the runtime, also where there are none.
-        if location.pointee.state.observers == nil {
-            let result = body(&location.pointee.state.elements, nil)
-            storage.unlockForWriting()
-            return result
-        }
-        let observers = location.pointee.state.observers
-        let result = body(&location.pointee.state.elements, observers)
-        storage.unlockForWriting()
-        observers?.announce(self)
-        return result
+        storage.change(self, call, body)
     }
 
     /// A change that runs foreign code and records it itself.
@@ -180,12 +155,7 @@ public final class SafeArray<Element> {
         _ call: StaticString,
         _ body: (inout [Element], Observers?) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        var observers: Observers?
-        defer { observers?.announce(self) }
-        return try storage.write(call) { (state) throws(Failure) -> Result in
-            observers = state.observers
-            return try body(&state.elements, observers)
-        }
+        try storage.changeByClosure(self, call, body)
     }
 
     /// A change by foreign code of which only the outcome is known.

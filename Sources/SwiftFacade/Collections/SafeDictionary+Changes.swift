@@ -33,7 +33,7 @@ extension SafeDictionary.Change: Hashable where Value: Hashable {}
 extension SafeDictionary where Key: Sendable, Value: Sendable {
     /// Announces every change from now on, in order, by calling `handler` on `queue`.
     ///
-    /// A change is announced outside the lock, and who hears of it sees it: `handler` may read and change
+    /// A change is announced outside the lock, and is visible to `handler`, which may read and change
     /// the dictionary. Handlers of one subscription run one at a time, also on a concurrent queue. What
     /// ``withWriteLock(_:)`` and other verbs did to several entries is announced one by one, in no given
     /// order; an entry that was set to an equal value is not, where values are `Equatable`.
@@ -53,9 +53,9 @@ extension SafeDictionary where Key: Sendable, Value: Sendable {
     /// the last change, when the dictionary is gone; leaving the loop and the sequence ends it too.
     ///
     /// Writers keep each change and wake the consumer. Comparing and delivering are done by the consumer, so that no
-    /// writer works for another. Each change goes to one consumer of a sequence; take a sequence for each who wants
-    /// all of them. Changes are kept until they are asked for: a consumer that is always slower than the writers needs
-    /// more and more memory.
+    /// writer works for another. Each change goes to one consumer of a sequence; take a sequence for each consumer that
+    /// wants all of them. Changes are kept until they are asked for: a consumer that is always slower than the writers
+    /// needs more and more memory.
     public var changesSequence: AsyncStream<Change> {
         makeChangesSequence()
     }
@@ -68,18 +68,12 @@ extension SafeDictionary: ChangeSource {
     }
 
     func updateObservers(_ body: (Observers?) -> Observers?) {
-        // Handlers of the caller's hang on them: released after the lock.
-        var before: Observers?
-        storage.write("changes(deliverOn:)") { state in
-            before = state.observers
-            state.observers = body(before)
-        }
-        withExtendedLifetime(before) {}
+        storage.updateObservers(body)
     }
 }
 
 extension ChangeObservers {
-    /// Notes what happened to one entry, if anything did.
+    /// Records what happened to one entry, if anything did.
     @usableFromInline
     func record<Key, Value>(from old: Value?, to new: Value?, forKey key: Key)
     where Change == SafeDictionary<Key, Value>.Change {
@@ -91,7 +85,7 @@ extension ChangeObservers {
         }
     }
 
-    /// Notes what happened to each entry.
+    /// Records what happened to each entry.
     @usableFromInline
     func record<Key, Value>(from old: [Key: Value], to new: [Key: Value])
     where Change == SafeDictionary<Key, Value>.Change {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The changing verbs of Dictionary, and ready-made steps that look and change in one.
+// The changing verbs of Dictionary, and ready-made steps that read and change in one.
 
 extension SafeDictionary {
     /// Sets the value for `key`, and returns the one that was there. An equal key that is there stays. O(1) on

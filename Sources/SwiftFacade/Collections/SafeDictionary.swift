@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SafeDictionary: storage, lifetime, access to the whole and to one value. The invariants are those of
+// SafeDictionary: storage, lifetime and access to the whole. The invariants are those of
 // SafeArray.swift, with one addition: keys' == and hash(into:) run under the lock, as lookups cannot do
 // without; they are taken for what they are in every sound program, functions of their values that call
-// nobody back. Further files: +Mutation, +Changes, +Conformances.
+// nobody back. Further files: +Values (one value), +Copies (dictionaries made of the whole), +Mutation, +Changes,
+// +Conformances.
 
 /// A dictionary that any number of threads may read and change.
 ///
@@ -29,24 +30,11 @@
 /// or a change in place, releases itself. Keys and values that the dictionary's own verbs take out are released after
 /// the lock has been given up: their `deinit` may call the dictionary.
 public final class SafeDictionary<Key: Hashable, Value> {
-    @frozen @usableFromInline
-    struct State {
-        @usableFromInline var entries: [Key: Value]
-        /// Who wants to know; `nil` when nobody does.
-        @usableFromInline var observers: Observers?
-
-        @inlinable
-        init(entries: [Key: Value]) {
-            self.entries = entries
-            observers = nil
-        }
-    }
-
     @usableFromInline
     typealias Observers = ChangeObservers<SafeDictionary, Change>
 
     @usableFromInline
-    let storage: CollectionStorage<SafeDictionary, State>
+    let storage: CollectionStorage<SafeDictionary, Observed<SafeDictionary, [Key: Value], Change>>
 
     /// An empty dictionary.
     @inlinable
@@ -57,7 +45,7 @@ public final class SafeDictionary<Key: Hashable, Value> {
     /// A dictionary of the given entries. O(1): the storage is shared until the first change.
     @inlinable
     public init(_ entries: [Key: Value]) {
-        storage = CollectionStorage(State(entries: entries))
+        storage = CollectionStorage(Observed(entries))
     }
 
     /// A dictionary of a sequence of entries. O(*n*).
@@ -114,7 +102,7 @@ public final class SafeDictionary<Key: Hashable, Value> {
     public var snapshot: [Key: Value] {
         let section = storage.lockForReading("snapshot")
         defer { storage.unlockForReading(section) }
-        return storage.state.entries
+        return storage.state.contents
     }
 
     /// Runs `body` with the entries while holding the lock for reading, beside other readers.
@@ -126,7 +114,7 @@ public final class SafeDictionary<Key: Hashable, Value> {
         _ body: ([Key: Value]) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try storage.read("withReadLock") { (state) throws(Failure) -> Result in
-            try body(state.entries)
+            try body(state.contents)
         }
     }
 
@@ -149,7 +137,7 @@ public final class SafeDictionary<Key: Hashable, Value> {
     public var count: Int {
         let section = storage.lockForReading("count")
         defer { storage.unlockForReading(section) }
-        return storage.state.entries.count
+        return storage.state.contents.count
     }
 
     /// Whether there are no entries.
@@ -163,7 +151,7 @@ public final class SafeDictionary<Key: Hashable, Value> {
     public var capacity: Int {
         let section = storage.lockForReading("capacity")
         defer { storage.unlockForReading(section) }
-        return storage.state.entries.capacity
+        return storage.state.contents.capacity
     }
 
     /// Any entry, or `nil` if there is none. O(1) on average.
@@ -171,7 +159,7 @@ public final class SafeDictionary<Key: Hashable, Value> {
     public var first: (key: Key, value: Value)? {
         let section = storage.lockForReading("first")
         defer { storage.unlockForReading(section) }
-        return storage.state.entries.first
+        return storage.state.contents.first
     }
 
     /// An entry chosen at random, or `nil` if there is none. O(*n*).
@@ -198,137 +186,6 @@ public final class SafeDictionary<Key: Hashable, Value> {
         Array(snapshot.values)
     }
 
-    // MARK: Made of the whole
-
-    /// A dictionary of the caller's own with the values that `transform` makes of those here. O(*n*).
-    ///
-    /// This and the three below work on a ``snapshot``, outside the lock: their closures may call this
-    /// dictionary.
-    @inlinable
-    public func mapValues<T>(_ transform: (Value) throws -> T) rethrows -> [Key: T] {
-        try snapshot.mapValues(transform)
-    }
-
-    /// As ``mapValues(_:)``, without the entries for which `transform` gives `nil`. O(*n*).
-    @inlinable
-    public func compactMapValues<T>(_ transform: (Value) throws -> T?) rethrows -> [Key: T] {
-        try snapshot.compactMapValues(transform)
-    }
-
-    /// The entries that satisfy `isIncluded`, as a dictionary of the caller's own. O(*n*).
-    @inlinable
-    public func filter(_ isIncluded: ((key: Key, value: Value)) throws -> Bool) rethrows -> [Key: Value] {
-        try snapshot.filter(isIncluded)
-    }
-
-    /// The entries of this dictionary and of `others`, as a dictionary of the caller's own; where a key is in
-    /// both, `combine` chooses. O(*n* + length of the sequence).
-    @inlinable
-    public func merging(
-        _ others: some Sequence<(Key, Value)>,
-        uniquingKeysWith combine: (Value, Value) throws -> Value
-    ) rethrows -> [Key: Value] {
-        try snapshot.merging(others, uniquingKeysWith: combine)
-    }
-
-    /// The entries of this dictionary and of another, as ``merging(_:uniquingKeysWith:)-(Sequence<(Key,Value)>,_)``.
-    @inlinable
-    public func merging(
-        _ others: [Key: Value],
-        uniquingKeysWith combine: (Value, Value) throws -> Value
-    ) rethrows -> [Key: Value] {
-        try snapshot.merging(others, uniquingKeysWith: combine)
-    }
-
-    // MARK: One value
-
-    /// The value for `key`, or `nil` if there is none. O(1) on average.
-    @inlinable
-    public func value(forKey key: Key) -> Value? {
-        let section = storage.lockForReading("value(forKey:)")
-        defer { storage.unlockForReading(section) }
-        return storage.state.entries[key]
-    }
-
-    /// The value for `key`, or what `fallback` gives if there is none. Nothing is inserted; `fallback` runs
-    /// outside the lock. O(1) on average.
-    @inlinable
-    public func value(forKey key: Key, default fallback: @autoclosure () -> Value) -> Value {
-        value(forKey: key) ?? fallback()
-    }
-
-    /// Whether there is a value for `key` now. O(1) on average.
-    @inlinable
-    public func contains(key: Key) -> Bool {
-        let section = storage.lockForReading("contains(key:)")
-        defer { storage.unlockForReading(section) }
-        return storage.state.entries.index(forKey: key) != nil
-    }
-
-    /// The value for `key`, or `nil`; assigning `nil` removes it.
-    ///
-    /// Changing in place (`dictionary[key]?.count += 1`) holds the lock for writing meanwhile and is one
-    /// step.
-    ///
-    /// - Precondition: A change in place does not call this dictionary, and does not suspend (`await`).
-    /// - Complexity: O(1) on average.
-    @inlinable
-    public subscript(key: Key) -> Value? {
-        get {
-            value(forKey: key)
-        }
-        set {
-            // What was there before is released after the lock.
-            if let newValue {
-                _ = updateValue(newValue, forKey: key)
-            } else {
-                _ = removeValue(forKey: key)
-            }
-        }
-        _modify {
-            storage.beginWriting("subscript")
-            let location = storage.location
-            let observers = location.pointee.state.observers
-            let before = observers == nil ? nil : location.pointee.state.entries[key]
-            defer {
-                if let observers {
-                    observers.record(from: before, to: location.pointee.state.entries[key], forKey: key)
-                }
-                storage.endWriting()
-                withExtendedLifetime(before) {}
-                observers?.announce(self)
-            }
-            yield &location.pointee.state.entries[key]
-        }
-    }
-
-    /// The value for `key`, or what `fallback` gives. Changing in place starts from `fallback` if there is no
-    /// value: `dictionary[key, default: 0] += 1` is one step.
-    ///
-    /// - Precondition: Neither a change in place nor `fallback` calls this dictionary.
-    /// - Complexity: O(1) on average.
-    @inlinable
-    public subscript(key: Key, default fallback: @autoclosure () -> Value) -> Value {
-        get {
-            value(forKey: key, default: fallback())
-        }
-        _modify {
-            storage.beginWriting("subscript")
-            let location = storage.location
-            let observers = location.pointee.state.observers
-            let before = observers == nil ? nil : location.pointee.state.entries[key]
-            defer {
-                if let observers {
-                    observers.record(from: before, to: location.pointee.state.entries[key], forKey: key)
-                }
-                storage.endWriting()
-                withExtendedLifetime(before) {}
-                observers?.announce(self)
-            }
-            yield &location.pointee.state.entries[key, default: fallback()]
-        }
-    }
-
     // MARK: How changes are made
 
     /// A change by the toolkit's own few instructions, which record it. What it takes out is in its answer: that is
@@ -338,19 +195,7 @@ public final class SafeDictionary<Key: Hashable, Value> {
         _ call: StaticString,
         _ body: (inout [Key: Value], Observers?) -> Result
     ) -> Result {
-        storage.lockForWriting(call)
-        let location = storage.location
-        // A path of its own: to hold the observers is a call to the runtime, also where there are none.
-        if location.pointee.state.observers == nil {
-            let result = body(&location.pointee.state.entries, nil)
-            storage.unlockForWriting()
-            return result
-        }
-        let observers = location.pointee.state.observers
-        let result = body(&location.pointee.state.entries, observers)
-        storage.unlockForWriting()
-        observers?.announce(self)
-        return result
+        storage.change(self, call, body)
     }
 
     /// A change that runs foreign code and records it itself.
@@ -359,12 +204,7 @@ public final class SafeDictionary<Key: Hashable, Value> {
         _ call: StaticString,
         _ body: (inout [Key: Value], Observers?) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        var observers: Observers?
-        defer { observers?.announce(self) }
-        return try storage.write(call) { (state) throws(Failure) -> Result in
-            observers = state.observers
-            return try body(&state.entries, observers)
-        }
+        try storage.changeByClosure(self, call, body)
     }
 
     /// A change by foreign code of which only the outcome is known.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Work that starts after a delay and can be called off. `dispatch_after` cannot be cancelled, and a
-// cancelled `DispatchWorkItem` keeps its captures until its deadline; here the work sits in a box that
-// whoever comes first empties, the timer or `cancel()`. What libdispatch keeps until the deadline is
-// that empty box.
+// cancelled `DispatchWorkItem` keeps its captures until its deadline; here the timer and
+// `cancel()` race to claim the work. What libdispatch keeps until the deadline is an empty box.
 
 import Dispatch
 
@@ -12,14 +11,9 @@ import Dispatch
 /// A handle only: dropping it neither cancels the work nor keeps it. All of it may be used from any
 /// thread.
 public final class DelayedTask: Sendable {
-    private let work: PendingWork<Void>
-    private let outcome = VisibleMutex(Outcome())
-
-    private struct Outcome {
-        var ran: Bool?
-        /// Tasks in `finished()`; nil tells one of them that it was cancelled itself.
-        var waiting: [Rendezvous<Bool?>] = []
-    }
+    private let work: PendingWork<@Sendable () -> Void>
+    /// Whether the work ran, or was cancelled before.
+    private let ran = Promise<Bool>()
 
     /// The earliest moment the work starts, on the monotonic clock.
     public let deadline: DispatchTime
@@ -37,8 +31,8 @@ public final class DelayedTask: Sendable {
     ///   had been cancelled before.
     @discardableResult
     public func cancel() -> Bool {
-        guard work.take() != nil else { return false }
-        settle(ran: false)
+        guard work.claim() != nil else { return false }
+        ran.fulfil(false)
         return true
     }
 
@@ -49,38 +43,15 @@ public final class DelayedTask: Sendable {
     ///
     /// - Returns: true once the work has returned, false if it was cancelled before it began.
     public func finished() async throws(CancellationError) -> Bool {
-        let arrival = Rendezvous<Bool?>()
-        let ran: Bool? = outcome.withLock { outcome in
-            if outcome.ran == nil { outcome.waiting.append(arrival) }
-            return outcome.ran
-        }
-        if let ran { return ran }
-        let settled = await withTaskCancellationHandler {
-            await arrival.value()
-        } onCancel: {
-            arrival.settle(nil)
-        }
-        guard let settled else {
-            outcome.withLock { $0.waiting.removeAll { $0 === arrival } }
-            throw CancellationError()
-        }
-        return settled
+        guard await ran.wait() == .granted, let ran = ran.value else { throw CancellationError() }
+        return ran
     }
 
     /// The timer's side.
     func fire() {
-        guard let work = work.take() else { return }
-        try? work()
-        settle(ran: true)
-    }
-
-    private func settle(ran: Bool) {
-        let waiting = outcome.withLock { outcome in
-            outcome.ran = ran
-            defer { outcome.waiting = [] }
-            return outcome.waiting
-        }
-        for arrival in waiting { arrival.settle(ran) }
+        guard let work = work.claim() else { return }
+        work()
+        ran.fulfil(true)
     }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Waiting for a group with a report instead of a bare "timed out", and taking the results of its jobs.
-// Blocking and suspending forms share the names and the answers; the suspending ones are told by
-// `notify`, race it with a timer and with cancellation, and never hold a thread.
+// Blocking and suspending forms share the names and the answers; the suspending ones wait for a promise that `notify`
+// fulfils, and never hold a thread.
 
 import Dispatch
 
@@ -14,7 +14,7 @@ public struct GroupWaitReport: Sendable, CustomStringConvertible {
     /// entered with a bare `enter()` has no name and is not listed.
     public let running: [RunningJob]
 
-    /// A sentence: finished, or who is still running.
+    /// A sentence: finished, or which jobs are still running.
     public var description: String {
         if isFinished { return "all jobs have finished" }
         if running.isEmpty {
@@ -131,20 +131,14 @@ extension DispatchGroup {
         )
     }
 
-    private enum Wake { case empty, timedOut, cancelled }
-
     private func becameEmpty(timeout: Duration?) async throws(CancellationError) -> Bool {
-        let wake = Rendezvous<Wake>()
-        // The closure outlives a wait that gives up, until the group is empty; it holds only the rendezvous.
-        notify(queue: .global()) { wake.settle(.empty) }
-        let timer = timeout.map { GCD.after($0, on: .global()) { wake.settle(.timedOut) } }
-        let settled = await withTaskCancellationHandler {
-            await wake.value()
-        } onCancel: {
-            wake.settle(.cancelled)
+        let isEmpty = Promise<Void>()
+        // The closure outlives a wait that gives up, until the group is empty; it holds only the promise.
+        notify(queue: .global()) { isEmpty.fulfil(()) }
+        switch await isEmpty.wait(until: timeout.map(moment(in:))) {
+        case .granted: return true
+        case .timedOut: return false
+        case .cancelled: throw CancellationError()
         }
-        timer?.cancel()
-        if settled == .cancelled { throw CancellationError() }
-        return settled == .empty
     }
 }

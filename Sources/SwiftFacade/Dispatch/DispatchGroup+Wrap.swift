@@ -119,7 +119,7 @@ extension DispatchGroup {
     }
 }
 
-/// A token that may be dropped: whoever holds the callback may decide not to call it.
+/// A token that may be dropped: the holder of the callback may decide not to call it.
 private final class SilentStay: Sendable {
     private let token: LeaveToken
 

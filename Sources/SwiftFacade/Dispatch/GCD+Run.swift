@@ -91,19 +91,18 @@ extension GCD {
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         let pending = PendingWork(work)
-        let result = Rendezvous<Result<Value, any Error>>()
+        let result = Promise<Result<Value, any Error>>()
         // The work is a part of what this task computes for a SingleFlightCache.
         let computation = FlightWaits.current
         return try await withTaskCancellationHandler {
             _ = QueueTag.of(queue)
             queue.async {
-                // Taking the work is what decides between running and cancelling.
-                guard let work = pending.take() else { return }
-                result.settle(FlightWaits.inside(computation) { Result(catching: work) })
+                guard let work = pending.claim() else { return }
+                result.fulfil(FlightWaits.inside(computation) { Result(catching: work) })
             }
-            return try await result.value().get()
+            return try await result.take().get()
         } onCancel: {
-            if pending.take() != nil { result.settle(.failure(CancellationError())) }
+            if pending.claim() != nil { result.fulfil(.failure(CancellationError())) }
         }
     }
 

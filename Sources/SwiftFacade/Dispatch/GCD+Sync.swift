@@ -2,7 +2,7 @@
 //
 // `sync` that refuses to wait for itself. libdispatch traps without a word when a thread waits for the
 // queue it is on, and hangs when the queue was entered further out (A, then B, then A again), since it
-// looks at the innermost queue only. Two sources are asked here before waiting: the tag of the current
+// reads the innermost queue only. Two sources are asked here before waiting: the tag of the current
 // queue, which also knows work that arrived by plain `async`, and the list of the queues this thread
 // has entered through `GCD.sync`.
 
@@ -42,12 +42,12 @@ extension GCD {
         guard let target = QueueTag.of(queue) else { return try perform(on: queue, body) }
         let entered = enteredQueues()
         if let outermost = entered.firstIndex(where: { $0 === target }) {
-            let way = (entered[outermost...] + [target]).map(\.quoted).joined(separator: " → ")
+            let path = (entered[outermost...] + [target]).map(\.quoted).joined(separator: " → ")
             misuse(
                 "GCD.sync",
                 "on: \(target.quoted)",
                 "would wait for itself: this thread is running on \(entered[entered.count - 1].quoted) and "
-                    + "has entered \(target.quoted) already (\(way)), so the work could never start; "
+                    + "has entered \(target.quoted) already (\(path)), so the work could never start; "
                     + "call it directly or use async"
             )
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a `DispatchGroup` does not remember: who is in it, since where, and what came of them. One ledger
+// What a `DispatchGroup` does not remember: which jobs are in it, since where, and what came of them. One ledger
 // per group, kept beside it in a table because a group has room for nothing: entries appear with the
 // first token, and those of groups that are gone are swept out as the table grows. The table holds
 // groups weakly and compares identity, so a new group at an old address starts with an empty page.
@@ -59,7 +59,7 @@ final class GroupLedger: Sendable {
         }
     }
 
-    /// The result must be there before the group may see the job leave: who waits then collects it.
+    /// The result must be there before the group may see the job leave: the waiter then collects it.
     func store(_ result: any Sendable, for id: UInt64) {
         page.withLock { page in
             guard let index = page.index(of: id) else { return }

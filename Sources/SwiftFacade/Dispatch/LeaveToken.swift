@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `enter` and `leave` made one thing. An unbalanced `leave` traps libdispatch without a word and a
-// missing one hangs whoever waits; a token leaves once, and knows where it was made when it is misused.
+// missing one hangs the waiters; a token leaves once, and knows where it was made when it is misused.
 //
 // Leaving twice is a bug whose harm has not happened yet and cannot be told from a real second job, so
 // it aborts. A token dropped without leaving usually is an early return: aborting there would turn one
@@ -46,7 +46,7 @@ public final class LeaveToken: Sendable {
 
     /// Leaves the group; once.
     ///
-    /// Everything done before is visible to whoever waits for the group.
+    /// Everything done before is visible to the group's waiters.
     public func leave() {
         if !leaveIfInside() {
             misuse(

@@ -5,7 +5,7 @@
 // deinit. That is why it is an allocation at all: the address of a Swift stored property passed with
 // `&` may be that of a temporary copy, and a lock that moves is no lock.
 //
-// Who may touch `value` when is decided one level up, by the types that take closures.
+// Which thread may touch `value` when is decided one level up, by the types that take closures.
 
 /// The cache line of the machines this runs on.
 @inlinable
@@ -26,7 +26,7 @@ struct GuardedStorage<Lock, Value: ~Copyable>: ~Copyable {
 
     // Two guarded values never share a cache line, nor does a guarded value share one with anything else:
     // the threads of one would slow down those of the other. The lock and a small value do share one, so
-    // that an uncontended access touches a single line.
+    // that an uncontended access touches a single cache line.
     @inlinable
     static var alignment: Int {
         max(cacheLine, MemoryLayout<Value>.alignment)
@@ -70,11 +70,11 @@ struct GuardedStorage<Lock, Value: ~Copyable>: ~Copyable {
     }
 }
 
-// The allocation is reached through the lock only; whoever shares the value among threads at the same
+// The allocation is reached through the lock only; a type that shares the value among threads at the same
 // time, as readers do, asks for more than this.
 extension GuardedStorage: @unchecked Sendable where Value: ~Copyable {}
 
-/// A lock and its value with several owners: where somebody may still stand in the lock after whoever made it has let
+/// A lock and its value with several owners: where somebody may still stand in the lock after its maker has let
 /// go of it.
 @usableFromInline
 final class SharedStorage<Lock, Value: ~Copyable>: Sendable {

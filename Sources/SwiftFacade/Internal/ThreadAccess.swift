@@ -6,8 +6,9 @@
 //
 // Invariant: the list's head is in a thread-local word of the C core's and its nodes live exactly as long as
 // the access they describe, innermost first. Only closure calls push a node (two stores and two loads); reads
-// and writes of single elements run no foreign code and only look the list up once they would have to wait. A bare
-// lock's closures are noted in debug builds only, in nodes that are allocated: there the cost would be half the call.
+// and writes of single elements run no foreign code and only search the list once they would have to wait. A bare
+// lock's closures are recorded in debug builds only, in nodes that are allocated: there the cost would be half the
+// call.
 
 import CInterlock
 
@@ -17,7 +18,7 @@ struct ThreadAccess {
     /// The lock that is held: what identifies the object.
     @usableFromInline let lock: UnsafeRawPointer
     /// The call that holds it, for the report: the characters of a literal, which live for ever. A
-    /// `StaticString` would take two words more of the line that collections keep their state in.
+    /// `StaticString` would take two words more of the cache line that collections keep their state in.
     @usableFromInline let call: UnsafePointer<UInt8>
     /// The next outer access of the same thread.
     @usableFromInline var outer: UnsafeMutablePointer<ThreadAccess>?
@@ -55,7 +56,7 @@ struct ThreadAccess {
         ilk__set_thread_access(access.pointee.outer)
     }
 
-    /// Notes that the thread is inside `call` from now on, in memory of its own: for locks, in debug builds only.
+    /// Records that the thread is inside `call` from now on, in memory of its own: for locks, in debug builds only.
     @usableFromInline
     static func enter(_ lock: UnsafeRawPointer, call: StaticString) -> Bool {
         let access = UnsafeMutablePointer<ThreadAccess>.allocate(capacity: 1)

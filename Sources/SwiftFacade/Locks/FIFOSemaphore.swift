@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The counting semaphore: permits in a C semaphore, waiters, threads and tasks alike, in one line.
+// The counting semaphore: permits in a C semaphore, waiters, threads and tasks alike, in one queue.
 //
-// Invariant: while anybody stands in line, the C semaphore holds no permit. A permit is put there under
-// the line's lock and only when the line is empty; a waiter joins the line under the same lock and only
-// after it has found none. Taking a permit without waiting is therefore one atomic operation with no
-// look at the line, and can overtake nobody.
+// Invariant: while the queue has a waiter, the C semaphore holds no permit. A permit is put there under
+// the queue's lock and only when the queue is empty; a waiter joins the queue under the same lock and only
+// after it has found none. Taking a permit without waiting is therefore one atomic operation that does not
+// read the queue, and can overtake nobody.
 //
 // Blocking and suspending forms share their names. In async code the compiler takes the suspending one, awaited or not,
 // and answers a call without `await` by "not marked with 'await'"; the texts of `noasync` it shows only where no
-// suspending form is in sight. Overloads are chosen before `await` is looked at: a disfavoured overload, other default
+// suspending form is in sight. Overloads are chosen before `await` is read: a disfavoured overload, other default
 // arguments, or an extension of a protocol change nothing about it.
 
 import CInterlock
 
 /// A counting semaphore that serves first come, first served: threads and tasks in one order.
 ///
-/// A signal hands its permits to those who have waited longest; a permit handed over cannot be taken by
+/// A signal hands its permits to the waiters that have waited longest; a permit handed over cannot be taken by
 /// a later comer. Permits belong to nobody: any thread may signal.
 ///
 /// ```swift
@@ -29,13 +29,13 @@ import CInterlock
 /// ```
 ///
 /// Every method is thread-safe. In `async` code, waiting suspends instead of blocking; a task that is
-/// cancelled while it waits leaves the line, and the permit that would have been its own goes to the
+/// cancelled while it waits leaves the queue, and the permit that would have been its own goes to the
 /// next.
 ///
-/// What a thread did before a signal is visible to whoever gets the permit.
+/// What a thread did before a signal is visible to the thread or task that gets the permit.
 public final class FIFOSemaphore: Sendable {
     private let permits: CObject<ilk_semaphore>
-    private let line = WaitingLine()
+    private let queue = WaitQueue()
 
     /// A semaphore that holds `permits`. Allocates.
     ///
@@ -71,11 +71,11 @@ public final class FIFOSemaphore: Sendable {
 
     // MARK: Blocking
 
-    /// Takes one permit; waits in line for it as long as it takes. Blocks the thread.
+    /// Takes one permit; waits in the queue for it as long as it takes. Blocks the thread.
     @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await wait()`")
     public func wait() {
         if !tryWait() {
-            _ = line.block(until: forever, admit: tryWait)
+            _ = queue.block(until: forever, admit: tryWait)
         }
     }
 
@@ -86,21 +86,21 @@ public final class FIFOSemaphore: Sendable {
         ilk_semaphore_try_wait(permits.pointer)
     }
 
-    /// Takes one permit, waiting in line until `deadline` at most. Blocks the thread.
+    /// Takes one permit, waiting in the queue until `deadline` at most. Blocks the thread.
     ///
     /// A deadline that has passed still takes a permit that is there.
     ///
-    /// - Returns: Whether it was taken; otherwise the thread has left the line.
+    /// - Returns: Whether it was taken; otherwise the thread has left the queue.
     @available(
         *,
         noasync,
         message: "it would block a thread of the cooperative pool; use `try await wait(until:)`"
     )
     public func wait(until deadline: ContinuousClock.Instant) -> Bool {
-        tryWait() || line.block(until: Interlock.deadline(at: deadline), admit: tryWait)
+        tryWait() || queue.block(until: Interlock.deadline(at: deadline), admit: tryWait)
     }
 
-    /// Takes one permit, waiting in line for `timeout` at most. Blocks the thread.
+    /// Takes one permit, waiting in the queue for `timeout` at most. Blocks the thread.
     ///
     /// - Returns: Whether it was taken.
     @available(
@@ -109,12 +109,12 @@ public final class FIFOSemaphore: Sendable {
         message: "it would block a thread of the cooperative pool; use `try await wait(timeout:)`"
     )
     public func wait(timeout: Duration) -> Bool {
-        tryWait() || line.block(until: Interlock.deadline(in: timeout), admit: tryWait)
+        tryWait() || queue.block(until: Interlock.deadline(in: timeout), admit: tryWait)
     }
 
     // MARK: Suspending
 
-    /// Takes one permit; waits in line for it as long as it takes. Suspends the task.
+    /// Takes one permit; waits in the queue for it as long as it takes. Suspends the task.
     ///
     /// - Throws: `CancellationError` if the task is cancelled before it has been given a permit; it has
     ///   taken none then. A cancelled task still takes a permit that is there.
@@ -122,7 +122,7 @@ public final class FIFOSemaphore: Sendable {
         _ = try await suspend(until: nil)
     }
 
-    /// Takes one permit, waiting in line until `deadline` at most. Suspends the task.
+    /// Takes one permit, waiting in the queue until `deadline` at most. Suspends the task.
     ///
     /// - Returns: Whether it was taken.
     /// - Throws: `CancellationError` if the task is cancelled first.
@@ -130,7 +130,7 @@ public final class FIFOSemaphore: Sendable {
         try await suspend(until: deadline)
     }
 
-    /// Takes one permit, waiting in line for `timeout` at most. Suspends the task.
+    /// Takes one permit, waiting in the queue for `timeout` at most. Suspends the task.
     ///
     /// - Returns: Whether it was taken.
     /// - Throws: `CancellationError` if the task is cancelled first.
@@ -140,7 +140,7 @@ public final class FIFOSemaphore: Sendable {
 
     private func suspend(until deadline: ContinuousClock.Instant?) async throws(CancellationError) -> Bool {
         if tryWait() { return true }
-        switch await line.suspend(until: deadline, admit: { self.tryWait() }) {
+        switch await queue.suspend(until: deadline, admit: { self.tryWait() }) {
         case .granted: return true
         case .timedOut: return false
         case .cancelled: throw CancellationError()
@@ -149,8 +149,8 @@ public final class FIFOSemaphore: Sendable {
 
     // MARK: Giving back
 
-    /// Gives `count` permits: to those who wait, in their order; the rest stay. Waits for
-    /// nobody but for the few instructions in which others take or leave a place in line.
+    /// Gives `count` permits: to the waiters, in their order; the rest stay. Waits for
+    /// nobody but for the few instructions in which others join or leave the queue.
     ///
     /// - Precondition: `count` is not negative, and the semaphore does not come to hold more than it can.
     /// - Complexity: O(permits handed over).
@@ -162,8 +162,8 @@ public final class FIFOSemaphore: Sendable {
                 "\(count) permits; a semaphore holds 0 to \(ILK_SEMAPHORE_LIMIT)"
             )
         }
-        let granted = line.withQueue { queue in
-            let granted = queue.takeFirst(count)
+        let granted = queue.withWaiters { waiters in
+            let granted = waiters.takeFirst(count)
             let rest = count - granted.count
             if rest > 0 {
                 ilk_semaphore_signal(permits.pointer, UInt32(rest))
@@ -173,11 +173,11 @@ public final class FIFOSemaphore: Sendable {
         granted.resumeAll()
     }
 
-    /// The counter as textbooks draw it: the permits there, or minus the number of those who wait. It may
+    /// The counter as textbooks draw it: the permits there, or minus the number of waiters. It may
     /// have changed by the time it is used: for traces and tests, not for decisions.
     public var value: Int {
-        line.withQueue { queue in
-            queue.count > 0 ? -queue.count : Int(ilk_semaphore_value(permits.pointer))
+        queue.withWaiters { waiters in
+            waiters.count > 0 ? -waiters.count : Int(ilk_semaphore_value(permits.pointer))
         }
     }
 

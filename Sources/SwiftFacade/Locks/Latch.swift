@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The latch: the C latch for threads, and a line for tasks beside it.
+// The latch: the C latch for threads, and a queue for tasks beside it.
 //
-// A task joins the line under its lock and only after it has found the latch shut; whoever opens the
-// latch then empties the line under the same lock. So a task either sees the latch open or is in the
-// line when it is emptied.
+// A task joins the queue under its lock and only after it has found the latch closed; the thread that opens the
+// latch then empties the queue under the same lock. So a task either sees the latch open or is in the
+// queue when it is emptied.
 
 import CInterlock
 
-/// A count that goes down to zero once, and everyone who waits for that.
+/// A count that goes down to zero once, and the threads and tasks that wait for that.
 ///
 /// ```swift
 /// let ready = Latch(count: workers.count)
@@ -22,7 +22,7 @@ import CInterlock
 /// succeeded.
 public final class Latch: Sendable {
     private let latch: CObject<ilk_latch>
-    private let line = WaitingLine()
+    private let queue = WaitQueue()
 
     /// A latch that opens after `count` calls of ``countDown()``; with 0 it is open at once. Allocates.
     ///
@@ -49,13 +49,13 @@ public final class Latch: Sendable {
     }
 
     /// Counts one down; at zero opens the latch for good and wakes everyone. Thread-safe. Waits for nobody but, at
-    /// zero, for the few instructions in which a task takes its place in line.
+    /// zero, for the few instructions in which a task joins the queue.
     ///
     /// - Precondition: The latch is not open. One call too many is reported and ends the process.
     public func countDown() {
         ilk_latch_count_down(latch.pointer)
         if isOpen {
-            line.withQueue { $0.takeFirst(.max) }.resumeAll()
+            queue.resumeAll()
         }
     }
 
@@ -124,7 +124,7 @@ public final class Latch: Sendable {
 
     private func suspend(until deadline: ContinuousClock.Instant?) async throws(CancellationError) -> Bool {
         if isOpen { return true }
-        switch await line.suspend(until: deadline, admit: { self.isOpen }) {
+        switch await queue.suspend(until: deadline, admit: { self.isOpen }) {
         case .granted: return true
         case .timedOut: return false
         case .cancelled: throw CancellationError()

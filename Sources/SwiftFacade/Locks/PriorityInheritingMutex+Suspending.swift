@@ -1,19 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waiting for the inheriting mutex by suspending the task. What the kernel lends goes from a waiting thread to a
-// holding one, so somebody must wait in the kernel; where the task's own thread must not, a thread made for the call
-// does, and runs the closure, because a mutex is given up by the thread that took it.
-//
-//   task                          errand                         thread
-//   finds the mutex taken
-//   suspends                 ──▶  waiting                   ──▶  made; waits in the mutex
-//                                 claimed                   ◀──  has it
-//                                                                runs the closure, gives the mutex up
-//   goes on, with the result ◀──  over                      ◀──  ends
-//
-// Cancellation takes the errand from waiting to over: the task goes on and the closure is released at once. The thread
-// cannot be called back from where it waits; it gets the mutex in its turn, finds that nothing is wanted, gives it up
-// and ends. Until then it goes on lending, and keeps the mutex alive.
+// Waiting for the inheriting mutex by suspending the task: a free mutex is taken at once, a taken one by an errand
+// (MutexErrand.swift).
 
 import CInterlock
 
@@ -42,7 +30,7 @@ extension PriorityInheritingMutex where Value: ~Copyable {
     /// runs on when it calls, and by these the holder is raised while it waits. On the cooperative pool these are
     /// ordinary ones, so that a task lends more only on an executor of its own, with threads of real-time priority.
     /// What is not: the `TaskPriority`, which the kernel does not know, and by which nobody is raised; nor what the
-    /// task is escalated to while it waits. A task that runs `body` is raised by those who wait like any holder,
+    /// task is escalated to while it waits. A task that runs `body` is raised by the waiters like any holder,
     /// because `body` is on one thread from its beginning to its end.
     ///
     /// ```swift
@@ -88,7 +76,8 @@ extension PriorityInheritingMutex where Value: ~Copyable {
         return try await suspendToLock(until: { forever }, body)!
     }
 
-    /// Runs `body` as ``withLock(isolation:_:)-(_,(Value)->Output)`` does, waiting for the mutex until `deadline` at most.
+    /// Runs `body` as ``withLock(isolation:_:)-(_,(Value)->Output)`` does, waiting for the mutex until `deadline` at
+    /// most.
     ///
     /// A deadline that has passed still takes a free mutex. The limit is on the wait, not on `body`.
     ///
@@ -159,16 +148,12 @@ extension PriorityInheritingMutex where Value: ~Copyable {
         until deadline: () -> UInt64,
         _ body: sending @escaping (inout sending Value) throws(Failure) -> sending Output
     ) async throws(TaskLockError<Failure>) -> sending Output? {
-        if ilk_mutex_try_lock(storage.lock) {
-            defer { ilk_mutex_unlock(storage.lock) }
-            let value = storage.value
-            do {
-                return try body(&value.pointee)
-            } catch {
-                throw .body(error)
-            }
+        guard ilk_mutex_try_lock(storage.lock) else { return try await errand(body, until: deadline()) }
+        do throws(Failure) {
+            return try unlockAfter(body)
+        } catch {
+            throw .body(error)
         }
-        return try await errand(body, until: deadline())
     }
 
     @usableFromInline
@@ -179,169 +164,5 @@ extension PriorityInheritingMutex where Value: ~Copyable {
     ) async throws(TaskLockError<Failure>) -> sending Output? {
         let errand = MutexErrand(storage, body)
         return try await errand.result(until: deadline)
-    }
-}
-
-/// One closure on its way to a mutex that is taken, and back.
-// The fields change under `state`, or by the one thread that has claimed the errand.
-private final class MutexErrand<Value: ~Copyable, Output: ~Copyable, Failure: Error>: @unchecked Sendable {
-    typealias Body = (inout sending Value) throws(Failure) -> sending Output
-
-    private enum State {
-        case waiting
-        /// The mutex is had: the closure runs, whatever happens.
-        case claimed
-        case over(WaitOutcome)
-    }
-
-    private let storage: SharedStorage<ilk_mutex, Value>
-    private let state = VisibleMutex(State.waiting)
-    private var body: Body?
-    private var continuation: CheckedContinuation<WaitOutcome?, Never>?
-    private var outcome: Swift.Result<Output, Failure>?
-
-    init(_ storage: SharedStorage<ilk_mutex, Value>, _ body: sending @escaping Body) {
-        self.storage = storage
-        self.body = body
-    }
-
-    /// What the closure returns, or `nil` if time ran out first. Once.
-    func result(
-        isolation: isolated (any Actor)? = #isolation,
-        until deadline: UInt64
-    ) async throws(TaskLockError<Failure>) -> sending Output? {
-        var ending = await lockOnThread(until: deadline)
-        while ending == nil {
-            ending = await lockHere(until: deadline)
-            if ending == nil { ending = await lockOnThread(until: deadline) }
-        }
-        switch ending! {
-        case .timedOut: return nil
-        case .cancelled: throw .cancelled
-        case .granted:
-            // Given to this task alone. Under the lock, for the reason given in WaitingLine.
-            nonisolated(unsafe) let outcome = state.withLock { _ in self.outcome.take()! }
-            switch consume outcome {
-            case .success(let output): return output
-            case .failure(let error): throw .body(error)
-            }
-        }
-    }
-
-    /// Has a thread take the mutex and run the closure; `nil` where there is no thread to be had.
-    private func lockOnThread(
-        isolation: isolated (any Actor)? = #isolation,
-        until deadline: UInt64
-    ) async -> WaitOutcome? {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                if let early = begin(continuation) { return continuation.resume(returning: early) }
-                do throws(ThreadUnavailable) {
-                    // The thread takes its scheduling from this one, which is the task's.
-                    try OwnThread.start(named: "interlock.mutex") { self.run(until: deadline) }
-                } catch {
-                    takeContinuation()?.resume(returning: nil)
-                }
-            }
-        } onCancel: {
-            giveUp(.cancelled)
-        }
-    }
-
-    /// Takes the mutex on the task's own thread if it is free by now, and waits a millisecond if it is not.
-    private func lockHere(
-        isolation: isolated (any Actor)? = #isolation,
-        until deadline: UInt64
-    ) async -> WaitOutcome? {
-        if ilk_mutex_try_lock(storage.lock) {
-            let body = claim()
-            if let body { outcome = use(body) }
-            ilk_mutex_unlock(storage.lock)
-            // Otherwise it was cancelled in between, as the next attempt finds.
-            return body == nil ? nil : .granted
-        }
-        // The time it is.
-        if deadline != forever, ilk_deadline_in_ns(0) >= deadline {
-            giveUp(.timedOut)
-            return .timedOut
-        }
-        // Cancelled, it ends at once, and the next attempt finds why.
-        try? await Task.sleep(for: .milliseconds(1))
-        return nil
-    }
-
-    /// Remembers how to wake the task; answers how the wait ended if it has already.
-    private func begin(_ continuation: CheckedContinuation<WaitOutcome?, Never>) -> WaitOutcome? {
-        state.withLock { state in
-            if case .over(let early) = state { return early }
-            self.continuation = continuation
-            return nil
-        }
-    }
-
-    /// The continuation of a wait that has not ended; it may begin anew.
-    private func takeContinuation() -> CheckedContinuation<WaitOutcome?, Never>? {
-        state.withLock { state in
-            guard case .waiting = state else { return nil }
-            return self.continuation.take()
-        }
-    }
-
-    /// The thread's work.
-    private func run(until deadline: UInt64) {
-        guard ilk_mutex_lock_until(storage.lock, deadline) == ILK_OK else {
-            giveUp(.timedOut)
-            return
-        }
-        // Released at the end of its braces, before the task goes on.
-        let isWanted: Bool
-        if let body = claim() {
-            outcome = use(body)
-            isWanted = true
-        } else {
-            isWanted = false
-        }
-        ilk_mutex_unlock(storage.lock)
-        if isWanted { finish() }
-    }
-
-    /// Runs the closure.
-    private func use(_ body: Body) -> Swift.Result<Output, Failure> {
-        let value = storage.value
-        do throws(Failure) {
-            return .success(try body(&value.pointee))
-        } catch {
-            return .failure(error)
-        }
-    }
-
-    private func claim() -> Body? {
-        state.withLock { state in
-            guard case .waiting = state else { return nil }
-            state = .claimed
-            return self.body.take()
-        }
-    }
-
-    /// Lets the task go on.
-    private func finish() {
-        let continuation = state.withLock { state in
-            state = .over(.granted)
-            return self.continuation.take()
-        }
-        continuation?.resume(returning: .granted)
-    }
-
-    /// Ends the wait without the mutex, unless it has ended.
-    private func giveUp(_ outcome: WaitOutcome) {
-        let (continuation, body) = state.withLock {
-            state -> (CheckedContinuation<WaitOutcome?, Never>?, Body?) in
-            guard case .waiting = state else { return (nil, nil) }
-            state = .over(outcome)
-            return (self.continuation.take(), self.body.take())
-        }
-        // What it captured is released before the task goes on.
-        _ = consume body
-        continuation?.resume(returning: outcome)
     }
 }

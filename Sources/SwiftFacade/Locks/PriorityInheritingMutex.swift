@@ -5,7 +5,7 @@
 
 import CInterlock
 
-/// A value behind a mutex that lends its holder the priority of whoever waits.
+/// A value behind a mutex that lends its holder the priority of its waiters.
 ///
 /// While a thread of higher priority waits, the holder runs at that priority, so that no thread in
 /// between can keep both from running. Use it where threads of different real-time priorities share a
@@ -49,9 +49,7 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
         ilk_mutex_lock(storage.lock)
-        defer { ilk_mutex_unlock(storage.lock) }
-        let value = storage.value
-        return try body(&value.pointee)
+        return try unlockAfter(body)
     }
 
     /// Runs `body` as ``withLock(_:)`` does if the mutex is free. Never blocks.
@@ -62,9 +60,7 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
         guard ilk_mutex_try_lock(storage.lock) else { return nil }
-        defer { ilk_mutex_unlock(storage.lock) }
-        let value = storage.value
-        return try body(&value.pointee)
+        return try unlockAfter(body)
     }
 
     /// Runs `body` as ``withLock(_:)`` does, waiting for the mutex until `deadline` at most.
@@ -80,13 +76,8 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
         until deadline: ContinuousClock.Instant,
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
-        guard
-            ilk_mutex_try_lock(storage.lock)
-                || ilk_mutex_lock_until(storage.lock, Interlock.deadline(at: deadline)) == ILK_OK
-        else { return nil }
-        defer { ilk_mutex_unlock(storage.lock) }
-        let value = storage.value
-        return try body(&value.pointee)
+        guard lock(until: Interlock.deadline(at: deadline)) else { return nil }
+        return try unlockAfter(body)
     }
 
     /// Runs `body` as ``withLock(_:)`` does, waiting for the mutex for `timeout` at most.
@@ -102,10 +93,21 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
         timeout: Duration,
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
-        guard
-            ilk_mutex_try_lock(storage.lock)
-                || ilk_mutex_lock_until(storage.lock, Interlock.deadline(in: timeout)) == ILK_OK
-        else { return nil }
+        guard lock(until: Interlock.deadline(in: timeout)) else { return nil }
+        return try unlockAfter(body)
+    }
+
+    /// Whether the mutex was taken; the clock is read only if it is not free.
+    @inlinable
+    borrowing func lock(until deadline: @autoclosure () -> UInt64) -> Bool {
+        ilk_mutex_try_lock(storage.lock) || ilk_mutex_lock_until(storage.lock, deadline()) == ILK_OK
+    }
+
+    /// Runs `body` under the mutex, which the caller has taken, and gives it up.
+    @inlinable
+    borrowing func unlockAfter<Result: ~Copyable, Failure: Error>(
+        _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
         defer { ilk_mutex_unlock(storage.lock) }
         let value = storage.value
         return try body(&value.pointee)

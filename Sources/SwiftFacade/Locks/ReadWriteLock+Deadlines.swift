@@ -20,12 +20,7 @@ extension ReadWriteLock where Value: ~Copyable {
     ) throws(Failure) -> sending Result? {
         var section = ilk__read_section()
         guard takeForReading(&section, waitingUntil: { Interlock.deadline(at: deadline) }) else { return nil }
-        assert(entered("withReadLock"))
-        defer {
-            assert(left())
-            ilk__read_section_end(lock, section)
-        }
-        return try body(storage.value.pointee)
+        return try endReading(section, "withReadLock", after: body)
     }
 
     /// Runs `body` as ``withReadLock(_:)`` does, waiting for the lock for `timeout` at most.
@@ -38,12 +33,7 @@ extension ReadWriteLock where Value: ~Copyable {
     ) throws(Failure) -> sending Result? {
         var section = ilk__read_section()
         guard takeForReading(&section, waitingUntil: { Interlock.deadline(in: timeout) }) else { return nil }
-        assert(entered("withReadLock"))
-        defer {
-            assert(left())
-            ilk__read_section_end(lock, section)
-        }
-        return try body(storage.value.pointee)
+        return try endReading(section, "withReadLock", after: body)
     }
 
     /// Runs `body` as ``withWriteLock(_:)`` does, waiting for the lock until `deadline` at most.
@@ -59,13 +49,7 @@ extension ReadWriteLock where Value: ~Copyable {
         _ body: (inout Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
         guard takeForWriting(waitingUntil: { Interlock.deadline(at: deadline) }) else { return nil }
-        assert(entered("withWriteLock"))
-        defer {
-            assert(left())
-            ilk__owned_write_unlock(storage.lock)
-        }
-        let value = storage.value
-        return try body(&value.pointee)
+        return try endWriting("withWriteLock", after: body)
     }
 
     /// Runs `body` as ``withWriteLock(_:)`` does, waiting for the lock for `timeout` at most.
@@ -77,13 +61,7 @@ extension ReadWriteLock where Value: ~Copyable {
         _ body: (inout Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
         guard takeForWriting(waitingUntil: { Interlock.deadline(in: timeout) }) else { return nil }
-        assert(entered("withWriteLock"))
-        defer {
-            assert(left())
-            ilk__owned_write_unlock(storage.lock)
-        }
-        let value = storage.value
-        return try body(&value.pointee)
+        return try endWriting("withWriteLock", after: body)
     }
 
     // Not by try_read_lock, which never allocates and so never gives the thread the slots by which reads scale.

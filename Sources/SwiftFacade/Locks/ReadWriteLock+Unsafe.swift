@@ -35,7 +35,8 @@ extension ReadWriteLock where Value: ~Copyable {
             self.value = value
         }
 
-        /// Takes the lock for reading; blocks while a writer holds the lock or waits for it. Calls `ilk_rwlock_read_lock`.
+        /// Takes the lock for reading; blocks while a writer holds the lock or waits for it. Calls
+        /// `ilk_rwlock_read_lock`.
         @inlinable
         public func lockForReading() { ilk_rwlock_read_lock(handle) }
 

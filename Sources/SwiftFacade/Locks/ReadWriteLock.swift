@@ -89,12 +89,7 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
     ) throws(Failure) -> sending Result {
         assert(isOutside("withReadLock"))
         let section = ilk__owned_read_lock(storage.lock, "ReadWriteLock.withReadLock")
-        assert(entered("withReadLock"))
-        defer {
-            assert(left())
-            ilk__read_section_end(lock, section)
-        }
-        return try body(storage.value.pointee)
+        return try endReading(section, "withReadLock", after: body)
     }
 
     /// Runs `body` with the value in place while holding the lock for writing, alone.
@@ -113,13 +108,7 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
     ) throws(Failure) -> sending Result {
         assert(isOutside("withWriteLock"))
         ilk__owned_write_lock(storage.lock, "ReadWriteLock.withWriteLock")
-        assert(entered("withWriteLock"))
-        defer {
-            assert(left())
-            ilk__owned_write_unlock(storage.lock)
-        }
-        let value = storage.value
-        return try body(&value.pointee)
+        return try endWriting("withWriteLock", after: body)
     }
 
     /// Runs `body` as ``withReadLock(_:)`` does if the lock can be had without waiting.
@@ -134,12 +123,7 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
     ) throws(Failure) -> sending Result? {
         var section = ilk__read_section()
         guard ilk__read_section_try(lock, &section) else { return nil }
-        assert(entered("withReadLockIfAvailable"))
-        defer {
-            assert(left())
-            ilk__read_section_end(lock, section)
-        }
-        return try body(storage.value.pointee)
+        return try endReading(section, "withReadLockIfAvailable", after: body)
     }
 
     /// Runs `body` as ``withWriteLock(_:)`` does if nobody holds the lock.
@@ -153,7 +137,31 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
     ) throws(Failure) -> sending Result? {
         guard ilk_rwlock_try_write_lock(lock) else { return nil }
         ilk__owned_begin(storage.lock)
-        assert(entered("withWriteLockIfAvailable"))
+        return try endWriting("withWriteLockIfAvailable", after: body)
+    }
+
+    /// Runs `body` with the lock held for reading, and gives it up.
+    @inlinable @inline(__always)
+    borrowing func endReading<Result: ~Copyable, Failure: Error>(
+        _ section: ilk__read_section,
+        _ call: StaticString,
+        after body: (borrowing Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        assert(entered(call))
+        defer {
+            assert(left())
+            ilk__read_section_end(lock, section)
+        }
+        return try body(storage.value.pointee)
+    }
+
+    /// Runs `body` with the lock held for writing, and gives it up.
+    @inlinable @inline(__always)
+    borrowing func endWriting<Result: ~Copyable, Failure: Error>(
+        _ call: StaticString,
+        after body: (inout Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        assert(entered(call))
         defer {
             assert(left())
             ilk__owned_write_unlock(storage.lock)

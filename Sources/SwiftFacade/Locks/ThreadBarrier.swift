@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The barrier: threads and tasks in one line. Not over the C barrier, whose parties are threads and cannot be
-// cancelled; here a party is a waiter in the line, and one whose time runs out, or that is cancelled, takes its
+// The barrier: threads and tasks in one queue. Not over the C barrier, whose parties are threads and cannot be
+// cancelled; here a party is a waiter in the queue, and one whose time runs out, or that is cancelled, takes its
 // arrival along, as a late party of `ilk_barrier_wait_until` does.
 //
-// Invariant: the line holds the parties of the round that have come, fewer than meet. Whoever would be the last
-// takes all of them out under the line's lock, which ends the round.
+// Invariant: the queue holds the parties of the round that have come, fewer than meet. The party that would be the
+// last takes all of them out under the queue's lock, which ends the round.
 
 /// A number of threads and tasks that meet, round after round; in each round one is told that it came last.
 ///
@@ -19,12 +19,12 @@
 /// }
 /// ```
 ///
-/// What any party did before its wait is visible to all after theirs. Rounds do not mix: who comes for the next
-/// one does not count for this.
+/// What any party did before its wait is visible to all after theirs. Rounds do not mix: a party that comes for
+/// the next one does not count for this.
 ///
 /// In `async` code waiting suspends instead of blocking; threads and tasks may meet each other.
 public final class ThreadBarrier: Sendable {
-    private let line = WaitingLine()
+    private let queue = WaitQueue()
 
     /// How many meet in each round.
     public let parties: Int
@@ -111,10 +111,10 @@ public final class ThreadBarrier: Sendable {
 
     private func block(until deadline: UInt64) -> Bool? {
         var isLast = false
-        let met = line.block(
+        let met = queue.block(
             until: deadline,
-            admitWith: { queue in
-                let others = self.completeRound(&queue)
+            admitWith: { waiters in
+                let others = self.completeRound(&waiters)
                 isLast = others != nil
                 return others
             }
@@ -124,11 +124,11 @@ public final class ThreadBarrier: Sendable {
 
     private func suspend(until deadline: ContinuousClock.Instant?) async throws(CancellationError) -> Bool? {
         let party = Party()
-        let outcome = await line.suspend(
+        let outcome = await queue.suspend(
             party,
             until: deadline,
-            admitWith: { queue in
-                let others = self.completeRound(&queue)
+            admitWith: { waiters in
+                let others = self.completeRound(&waiters)
                 party.isLast = others != nil
                 return others
             }
@@ -140,14 +140,14 @@ public final class ThreadBarrier: Sendable {
         }
     }
 
-    /// The others of the round, if the caller is the last of it. Under the line's lock.
-    private func completeRound(_ queue: inout WaiterQueue) -> WaiterQueue? {
-        queue.count + 1 == parties ? queue.takeFirst(.max) : nil
+    /// The others of the round, if the caller is the last of it. Under the queue's lock.
+    private func completeRound(_ waiters: inout WaiterList) -> WaiterList? {
+        waiters.count + 1 == parties ? waiters.takeAll() : nil
     }
 
     /// How many of this round have come, for tests.
     var arrived: Int {
-        line.withQueue { $0.count }
+        queue.withWaiters { $0.count }
     }
 
     /// A task at the barrier.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The side of an operation that others wait on: it keeps their gates and opens them when it has
-// finished. And the question whether an edge may be added, for those who would rather ask than abort.
+// The edges of an operation: the check before one is added, the question whether it may be, for callers that would
+// rather ask than abort, and the side that others wait on, which keeps their gates and opens them when it has finished.
 
 import Foundation
 
@@ -16,6 +16,56 @@ extension AsyncOperation {
     public final func cycle(byDependingOn dependency: Operation) -> [Operation]? {
         var walk = DependencyGraph.Walk()
         return DependencyGraph.path(from: dependency, to: self, &walk).map { [self] + $0 }
+    }
+
+    /// Under the graph's lock: checks the edge and records it. Nil where it is there already.
+    func addEdge(to dependency: Operation) -> DependencyGate? {
+        var walk = DependencyGraph.Walk()
+        let gate: DependencyGate? = DependencyGraph.lock.withLock { graph in
+            let (phase, known, isDependedUpon) = record.withLock { record in
+                (record.phase, record.edges.contains { $0.source === dependency }, record.isDependedUpon)
+            }
+            var name: String { misuseName(dependency.name, of: dependency) }
+            if phase != .waiting {
+                misuse(
+                    "Operation.addDependency",
+                    displayName,
+                    "it has started, too late to wait for \(name); add dependencies before the queue gets it"
+                )
+            }
+            if known { return nil }
+            let path = graph.path(from: dependency, to: self, isDependedUpon: isDependedUpon, &walk)
+            if let path {
+                misuse(
+                    "Operation.addDependency",
+                    displayName,
+                    "waiting for \(name) closes a cycle in which nothing could ever start: "
+                        + DependencyGraph.describe([self] + path)
+                )
+            }
+            let gate = DependencyGate(dependent: self)
+            if let gated = dependency as? any GatedOperation {
+                gated.markDependedUpon()
+            } else {
+                graph.foreign.add(dependency, waitedForBehind: gate)
+            }
+            record.withLock { $0.addEdge(.init(source: dependency, gate: gate)) }
+            return gate
+        }
+        // What the walk met is not freed under the lock.
+        withExtendedLifetime(walk) {}
+        return gate
+    }
+
+    /// The path an edge to `dependency` would close to a cycle, as ``addDependency(_:)`` finds it; for tests.
+    func pathClosed(by dependency: Operation) -> [Operation]? {
+        var walk = DependencyGraph.Walk()
+        let path = DependencyGraph.lock.withLock { graph in
+            let isDependedUpon = record.withLock { $0.isDependedUpon }
+            return graph.path(from: dependency, to: self, isDependedUpon: isDependedUpon, &walk)
+        }
+        withExtendedLifetime(walk) {}
+        return path
     }
 
     var unfinishedDependencyNames: String {

@@ -38,7 +38,7 @@ extension AsyncOperation {
 
     /// The result; nil until there is one. Never blocks: ``value`` and `wait` are the ways to wait for it.
     ///
-    /// May be read from any thread. Set before `isFinished` turns true; what the work did is visible to whoever
+    /// May be read from any thread. Set before `isFinished` turns true; what the work did is visible to the thread that
     /// reads a result.
     public final var result: Outcome? { record.withLock { $0.outcome } }
 

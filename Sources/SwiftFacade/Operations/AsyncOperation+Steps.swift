@@ -2,7 +2,7 @@
 //
 // Typed data from operation to operation. A step is an operation that depends on the one above and is
 // given its output; when the one above failed or was cancelled, the step's closure is not called and
-// its error passes on unchanged, so that whoever takes the last result learns where the chain broke.
+// its error passes on unchanged, so that the taker of the last result learns where the chain broke.
 //
 // A step holds the operation above until it has run, then lets it go with all it produced. Steps are
 // ordinary operations: each is added to a queue, the same or another.

@@ -89,8 +89,8 @@ extension AsyncOperation {
     ///   operation's own error is in the result.
     @discardableResult
     public final func wait() async throws(CancellationError) -> Outcome {
-        guard let outcome = await suspendingWait(timeout: nil) else { throw CancellationError() }
-        return outcome
+        // Without a limit it never is out of time.
+        try await suspendingWait(until: nil)!
     }
 
     /// Suspends until the operation has finished or `timeout` is over.
@@ -99,9 +99,7 @@ extension AsyncOperation {
     /// - Throws: `CancellationError` if the awaiting task is cancelled, at once; the operation goes on.
     @discardableResult
     public final func wait(timeout: Duration) async throws(CancellationError) -> Outcome? {
-        let outcome = await suspendingWait(timeout: timeout)
-        if outcome == nil, Task.isCancelled { throw CancellationError() }
-        return outcome
+        try await suspendingWait(until: moment(in: timeout))
     }
 
     /// Suspends until the operation has finished or `deadline` is reached.
@@ -112,22 +110,20 @@ extension AsyncOperation {
     public final func wait(
         until deadline: ContinuousClock.Instant
     ) async throws(CancellationError) -> Outcome? {
-        try await wait(timeout: timeLeft(until: deadline))
+        try await suspendingWait(until: deadline)
     }
 
-    /// Nil where the time was over or the task was cancelled.
-    private func suspendingWait(timeout: Duration?) async -> Outcome? {
-        let arrival = Rendezvous<Outcome?>()
-        guard let hook = addHook({ arrival.settle($0) }) else { return settledOutcome }
-        let timer = timeout.map { GCD.after($0, on: .global()) { arrival.settle(nil) } }
-        let outcome = await withTaskCancellationHandler {
-            await arrival.value()
-        } onCancel: {
-            arrival.settle(nil)
-        }
-        timer?.cancel()
-        if outcome == nil { record.withLock { $0.removeFinishHook(hook) } }
-        return outcome
+    /// Nil where the time was over.
+    private func suspendingWait(
+        until deadline: ContinuousClock.Instant?
+    ) async throws(CancellationError) -> Outcome? {
+        let finished = Promise<Void>()
+        guard let hook = addHook({ _ in finished.fulfil(()) }) else { return settledOutcome }
+        let ending = await finished.wait(until: deadline)
+        if ending == .granted { return settledOutcome }
+        record.withLock { $0.removeFinishHook(hook) }
+        if ending == .cancelled { throw CancellationError() }
+        return nil
     }
 
     // MARK: The hook underneath

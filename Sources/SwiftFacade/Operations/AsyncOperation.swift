@@ -13,7 +13,7 @@
 // - Before `start()`, finishing and cancelling are only recorded: Foundation makes a cancelled
 //   operation ready at once, and its queue calls `start()`, which settles.
 // - `isReady` is Foundation's; dependencies go through gates (`DependencyGate.swift`). It is overridden only to
-//   hear who asks (`Readiness.swift`).
+//   hear which queue asks (`Readiness.swift`).
 //
 // Lock order: graph, then an operation's record. Nothing that users write runs under a record's lock; what
 // runs under the graph's is said in DependencyGraph.swift.
@@ -240,37 +240,6 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         if !record.withLock({ $0.windsDown }) { finish(.failure(cancellationError)) }
     }
 
-    // MARK: Finishing
-
-    /// Ends the operation with `outcome`.
-    ///
-    /// May be called from any thread, any number of times: the first call decides. Before the operation
-    /// has started the outcome is only recorded, and the work will not run. Blocks only as long as the
-    /// handlers that run here: ``onFinish(_:)`` and ``onChange(_:)`` of this operation, and `onChange` of
-    /// those that become ready by it.
-    ///
-    /// - Returns: whether this call was the first.
-    @discardableResult
-    public final func finish(_ outcome: Outcome) -> Bool {
-        let recorded = record.withLock { $0.record(outcome) }
-        if recorded.mustSettle { settle(wasExecuting: true) }
-        return recorded.accepted
-    }
-
-    /// The outcome is stored and this is the one caller who makes it known.
-    private func settle(wasExecuting: Bool) {
-        if wasExecuting { willChangeValue(for: \.isExecuting) }
-        willChangeValue(for: \.isFinished)
-        let remains = record.withLock { $0.settle() }
-        // Before Foundation's queue gives the place away: a dependent that is more urgent than the rest takes it, so
-        // that a queue of chains can finish what has begun before it begins anew.
-        for gate in remains.gates { gate.open() }
-        if wasExecuting { didChangeValue(for: \.isExecuting) }
-        didChangeValue(for: \.isFinished)
-        for hook in remains.stateHooks { hook(.finished) }
-        for hook in remains.finishHooks { hook.body(remains.outcome) }
-    }
-
     // MARK: Dependencies
 
     /// Makes this operation wait until `dependency` has finished, in whatever queue either is.
@@ -279,7 +248,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// changes nothing. A dependency that would close a cycle is misuse and reported with the names of
     /// all operations in it (``cycle(byDependingOn:)`` asks first), one added after the start likewise.
     ///
-    /// Takes a lock of the process for as long as it looks for a cycle, and asks operations of other classes for
+    /// Takes a lock of the process for as long as it searches for a cycle, and asks operations of other classes for
     /// `isFinished` and `dependencies` under it: an override of those must not add dependencies.
     ///
     /// - Complexity: O(*f*) in the unfinished operations of other classes that operations of this module wait
@@ -303,55 +272,5 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
             return record.edges.remove(at: index).gate
         }
         gate?.open()
-    }
-
-    /// Under the graph's lock: checks the edge and records it. Nil where it is there already.
-    private func addEdge(to dependency: Operation) -> DependencyGate? {
-        var walk = DependencyGraph.Walk()
-        let gate: DependencyGate? = DependencyGraph.lock.withLock { graph in
-            let (phase, known, isDependedUpon) = record.withLock { record in
-                (record.phase, record.edges.contains { $0.source === dependency }, record.isDependedUpon)
-            }
-            var name: String { misuseName(dependency.name, of: dependency) }
-            if phase != .waiting {
-                misuse(
-                    "Operation.addDependency",
-                    displayName,
-                    "it has started, too late to wait for \(name); add dependencies before the queue gets it"
-                )
-            }
-            if known { return nil }
-            let path = graph.path(from: dependency, to: self, isDependedUpon: isDependedUpon, &walk)
-            if let path {
-                misuse(
-                    "Operation.addDependency",
-                    displayName,
-                    "waiting for \(name) closes a cycle in which nothing could ever start: "
-                        + DependencyGraph.describe([self] + path)
-                )
-            }
-            let gate = DependencyGate(dependent: self)
-            if let gated = dependency as? any GatedOperation {
-                gated.markDependedUpon()
-            } else {
-                graph.foreign.add(dependency, waitedForBehind: gate)
-            }
-            record.withLock { $0.addEdge(.init(source: dependency, gate: gate)) }
-            return gate
-        }
-        // What the walk met is not freed under the lock.
-        withExtendedLifetime(walk) {}
-        return gate
-    }
-
-    /// The path an edge to `dependency` would close to a cycle, as ``addDependency(_:)`` finds it; for tests.
-    func pathClosed(by dependency: Operation) -> [Operation]? {
-        var walk = DependencyGraph.Walk()
-        let path = DependencyGraph.lock.withLock { graph in
-            let isDependedUpon = record.withLock { $0.isDependedUpon }
-            return graph.path(from: dependency, to: self, isDependedUpon: isDependedUpon, &walk)
-        }
-        withExtendedLifetime(walk) {}
-        return path
     }
 }

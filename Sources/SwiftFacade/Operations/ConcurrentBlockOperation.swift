@@ -16,7 +16,7 @@ import Foundation
 ///
 /// The result is the closures' values in the order they were added, or the error of the first in that
 /// order that threw; the others are not stopped by it. Cancelling while closures run lets them return
-/// (they may look at `isCancelled`) and starts no further one; the operation then ends with
+/// (they may read `isCancelled`) and starts no further one; the operation then ends with
 /// ``OperationCancelled``. All of it may be used from any thread.
 ///
 /// Each closure may wait for another that is in progress, so the threads are made before the first begins. If the

@@ -35,7 +35,7 @@ final class DependencyGate: Operation, @unchecked Sendable {
 
     override var isFinished: Bool { state.withLock { $0.open } }
 
-    /// The operation that waits behind the gate; nil where it has passed or is gone. Whoever holds a lock keeps
+    /// The operation that waits behind the gate; nil where it has passed or is gone. A caller that holds a lock keeps
     /// the answer until the lock is given up: it may have become the last reference to the operation, whose end
     /// runs what users write.
     var waitingDependent: (any GatedOperation)? { isFinished ? nil : dependent }

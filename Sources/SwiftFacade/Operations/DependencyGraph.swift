@@ -6,7 +6,7 @@
 // another kind of operation ("foreign") are added behind our back; they are walked when met, but a cycle
 // whose last edge is of that kind is not seen.
 //
-// The search is a depth-first walk up from the new dependency, looking for the dependent. It is skipped
+// The search is a depth-first walk up from the new dependency, searching for the dependent. It is skipped
 // where no path can end there. The last edge of a path starts at an operation of this module, and then the
 // dependent is marked as depended upon; or at a foreign one, which is reached by foreign edges alone from
 // the new dependency or from a foreign operation that some unfinished operation of this module waits for.

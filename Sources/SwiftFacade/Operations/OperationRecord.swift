@@ -7,7 +7,7 @@
 //
 // `AsyncOperation` owns one behind its lock and calls every method here under it; what a method answers
 // is what the caller does after unlocking. Three rules make "exactly once" hold:
-// - the outcome is set once, by whoever `record`s first;
+// - the outcome is set once, by the first call of `record`;
 // - exactly one caller is told to settle: the recorder if work is executing, otherwise `begin` or
 //   `launch`, which find the outcome there;
 // - cancellation is delivered once: by `requestCancel` if work is executing, otherwise by `launch`.

@@ -7,7 +7,7 @@
 // the step does nothing but wait.
 //
 // One circle remains: what the closure made waits for an operation behind the step in the same serial queue,
-// or for the step. It is looked for before waiting, and fails the step.
+// or for the step. It is searched for before waiting, and fails the step.
 
 import Foundation
 

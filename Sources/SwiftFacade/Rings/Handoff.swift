@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The way of a value that is not Sendable into a closure that is. `Thread` and `DispatchQueue` take
+// A value that is not Sendable, taken into a closure that is. `Thread` and `DispatchQueue` take
 // `@Sendable` closures, which can run any number of times and so can never own what they are given; a
 // task's closure runs once and can. Here a value is put down on one side and picked up once on the other.
 
-/// A value on its way to another thread: put in by whoever owns it, taken out once.
+/// A value on its way to another thread: put in by its owner, taken out once.
 ///
 /// ```swift
 /// ring.split { producer, consumer in
@@ -19,7 +19,7 @@
 public final class Handoff<Value: ~Copyable>: Sendable {
     private let value: PriorityInheritingMutex<Value?>
 
-    /// Puts `value` down, for good: it belongs to whoever takes it.
+    /// Puts `value` down, for good: it belongs to the thread that takes it.
     public init(_ value: consuming sending Value) {
         self.value = PriorityInheritingMutex(value)
     }

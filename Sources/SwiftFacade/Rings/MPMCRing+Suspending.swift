@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Waiting on the shared ring by suspending the task. A thread of the cooperative pool is never held: the
-// task stands in one of the ring's lines (Internal/RingLines.swift) until whoever pushes or pops serves it.
+// task waits in one of the ring's queues (Internal/MPMCWaiters.swift) until a thread that pushes or pops serves it.
+//
+// What does not wait is specialised in the caller: resolving a generic element at run time takes ten times as long as a
+// push. Only a task that has to suspend goes on unspecialised, in MPMCWaiters.
 
 import CInterlock
 
@@ -15,7 +18,7 @@ extension MPMCRing where Element: ~Copyable {
     @inlinable
     public func pop() async throws -> sending Element? {
         if let element = tryPopSpinning() { return element }
-        return try await suspendToPop()
+        return try waiters.elementOrEnd(await waiters.pop(until: nil))
     }
 
     /// Moves the oldest element out, waiting for one until `deadline` at most. Thread-safe; suspends the
@@ -26,7 +29,7 @@ extension MPMCRing where Element: ~Copyable {
     @inlinable
     public func pop(until deadline: ContinuousClock.Instant) async throws -> sending PopResult<Element> {
         if let element = tryPop() { return .popped(element) }
-        return try await suspendToPop(until: deadline)
+        return try waiters.resultOrEnd(await waiters.pop(until: deadline))
     }
 
     /// Moves the oldest element out, waiting for one for `timeout` at most. Thread-safe; suspends the task.
@@ -36,7 +39,7 @@ extension MPMCRing where Element: ~Copyable {
     @inlinable
     public func pop(timeout: Duration) async throws -> sending PopResult<Element> {
         if let element = tryPop() { return .popped(element) }
-        return try await suspendToPop(until: moment(in: timeout))
+        return try waiters.resultOrEnd(await waiters.pop(until: moment(in: timeout)))
     }
 
     /// Moves `element` into the ring, waiting for room as long as it takes. Thread-safe; suspends the task.
@@ -73,19 +76,16 @@ extension MPMCRing where Element: ~Copyable {
         await give(element, until: moment(in: timeout))
     }
 
-    // What looks and does not wait is specialised in the caller: resolving a generic element at run time takes ten
-    // times as long as a push. Only a task that has to suspend comes here unspecialised.
-
-    /// How often a task looks again before it suspends. Suspending and being resumed costs some microseconds; a
+    /// How often a task probes the ring before it suspends. Suspending and being resumed costs some microseconds; a
     /// partner that is at work on another core takes a tenth of that. Tuned with a push and `for try await` loop over
     /// 64 and 1,024 slots on two cores.
     @inlinable
-    static var looksBeforeSuspending: Int { 200 }
+    static var probesBeforeSuspending: Int { 200 }
 
-    /// As ``tryPop()``, looking again for about a microsecond.
+    /// As ``tryPop()``, probing for about a microsecond.
     @inlinable
     func tryPopSpinning() -> sending Element? {
-        for _ in 0..<MPMCRing.looksBeforeSuspending {
+        for _ in 0..<MPMCRing.probesBeforeSuspending {
             if let element = tryPop() { return element }
             if isClosed { return nil }
             ilk_cpu_relax()
@@ -99,9 +99,9 @@ extension MPMCRing where Element: ~Copyable {
         until deadline: ContinuousClock.Instant?
     ) async -> sending TimedTaskPushResult<Element> {
         // As tryPopSpinning.
-        var looks = MPMCRing.looksBeforeSuspending
-        while isFull, looks > 0, !isClosed {
-            looks -= 1
+        var probes = MPMCRing.probesBeforeSuspending
+        while isFull, probes > 0, !isClosed {
+            probes -= 1
             ilk_cpu_relax()
         }
         let offered = offer(element)
@@ -110,35 +110,8 @@ extension MPMCRing where Element: ~Copyable {
         case .closed(let element): return .closed(element)
         case .full(let element):
             nonisolated(unsafe) let element = element
-            return await suspendToPush(element, until: deadline)
+            return await waiters.push(element, until: deadline)
         }
-    }
-
-    @usableFromInline
-    func suspendToPop() async throws -> sending Element? {
-        let popped = await lines.pop(until: nil)
-        return try lines.elementOrEnd(popped)
-    }
-
-    @usableFromInline
-    func suspendToPop(until deadline: ContinuousClock.Instant) async throws -> sending PopResult<Element> {
-        let popped = await lines.pop(until: deadline)
-        return try lines.resultOrEnd(popped)
-    }
-
-    /// As ``suspendToPop()``; a task that is cancelled is answered `nil`.
-    @usableFromInline
-    func suspendForNext() async throws -> sending Element? {
-        let popped = await lines.pop(until: nil)
-        return try lines.nextOrEnd(popped)
-    }
-
-    @usableFromInline
-    func suspendToPush(
-        _ element: consuming sending Element,
-        until deadline: ContinuousClock.Instant?
-    ) async -> sending TimedTaskPushResult<Element> {
-        await lines.push(element, until: deadline)
     }
 }
 
@@ -165,14 +138,14 @@ extension MPMCRing: AsyncSequence {
         @inlinable
         public func next() async throws -> Element? {
             if let element = ring.tryPopSpinning() { return element }
-            return try await ring.suspendForNext()
+            return try ring.waiters.nextOrEnd(await ring.waiters.pop(until: nil))
         }
 
         /// As ``next()``, in the isolation of the caller.
         @inlinable
         public func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
             if let element = ring.tryPopSpinning() { return element }
-            return try await ring.suspendForNext()
+            return try ring.waiters.nextOrEnd(await ring.waiters.pop(until: nil))
         }
     }
 }

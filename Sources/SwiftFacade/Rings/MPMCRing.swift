@@ -24,7 +24,7 @@ import CInterlock
 /// call is in progress both are exact.
 ///
 /// Closing: pushes fail from then on, pops drain what is there and then answer closed, or throw what the ring was
-/// closed with (``close(throwing:)``); everyone waiting wakes. Nothing pushed with success is ever lost.
+/// closed with (``close(throwing:)``); every waiter wakes. Nothing pushed with success is ever lost.
 ///
 /// In `async` code, ``pop()`` and ``push(_:)`` suspend instead of blocking, tasks are served first come,
 /// first served among themselves, and `for try await` takes elements until the ring is closed and drained:
@@ -41,24 +41,27 @@ public final class MPMCRing<Element: ~Copyable> {
     @usableFromInline
     let ring: UnsafeMutablePointer<ilk_mpmc>
 
-    let lines: RingLines<Element>
+    @usableFromInline
+    let waiters: MPMCWaiters<Element>
+
+    @inlinable
+    var port: MPMCPort {
+        @inline(__always) get { MPMCPort(ring) }
+    }
 
     /// An empty ring for `capacity` elements. Allocates all the memory elements will ever use.
     ///
     /// - Parameters:
     ///   - capacity: How many elements fit.
     ///   - resumingOnOwnThread: Whether tasks that wait are resumed by a thread of the ring's own. Otherwise
-    ///     whoever pushes or pops resumes them, which is faster, but not for threads that must not run Swift:
-    ///     ask for it where C threads with real-time duties push through ``unsafeHandle``.
+    ///     the thread that pushes or pops resumes them, which is faster, but not for threads that must not run Swift:
+    ///     ask for it where C threads with real-time duties push through ``unsafeHandle``. Where the system makes no
+    ///     thread, a task of the global executor resumes them, each millisecond, until there is a thread to be had.
     /// - Throws: ``RingError`` if the capacity is below 1 or too large, or there is no memory.
     public init(capacity: Int, resumingOnOwnThread: Bool = false) throws(RingError) {
-        let storage = try MPMCStorage<Element>(capacity: capacity)
-        ring = storage.ring
-        lines = RingLines(
-            MPMCPort(ring: storage.ring),
-            storage: storage,
-            resumingOnOwnThread: resumingOnOwnThread
-        )
+        let storage = try RingStorage<MPMCPort, Element>(capacity: capacity)
+        ring = storage.port.ring
+        waiters = MPMCWaiters(storage.port, storage: storage, resumingOnOwnThread: resumingOnOwnThread)
     }
 
     /// Moves `element` into the ring if there is room. Thread-safe; never blocks or allocates.
@@ -67,12 +70,7 @@ public final class MPMCRing<Element: ~Copyable> {
     /// - Complexity: O(1). Calls `ilk_mpmc_try_push`.
     @inlinable
     public func offer(_ element: consuming sending Element) -> sending OfferResult<Element> {
-        handOver(element) { bytes in
-            if ilk_mpmc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
-            return ilk_mpmc_is_closed(ring) ? ILK_CLOSED : ILK_TIMEDOUT
-        } answer: {
-            OfferResult($0, $1)
-        }
+        port.offer(element)
     }
 
     /// Moves the oldest element out, or answers `nil` if there is none. Thread-safe; never blocks or
@@ -81,9 +79,7 @@ public final class MPMCRing<Element: ~Copyable> {
     /// - Complexity: O(1). Calls `ilk_mpmc_try_pop`.
     @inlinable
     public func tryPop() -> sending Element? {
-        takeOver(Element.self) { bytes in
-            ilk_mpmc_try_pop(ring, bytes, ringElementSize(Element.self)) ? ILK_OK : ILK_TIMEDOUT
-        }.element()
+        port.tryPop(Element.self)
     }
 
     /// Moves `element` into the ring, in place of the oldest if there is no room. Thread-safe; waits for
@@ -94,7 +90,7 @@ public final class MPMCRing<Element: ~Copyable> {
     /// - Complexity: O(1). Calls `ilk_mpmc_push_overwriting`.
     @inlinable
     public func pushOverwriting(_ element: consuming sending Element) -> sending Element? {
-        var evicted = Taken<Element>.none(ILK_TIMEDOUT)
+        var evicted = Popped<Element>.nothing(.timedOut)
         // The ring takes every element, and gives this one back by itself.
         handOver(element) { bytes in
             evicted = takeOver(Element.self) { memory in
@@ -117,25 +113,23 @@ public final class MPMCRing<Element: ~Copyable> {
     @inlinable
     @discardableResult
     public func tryPop(into span: inout OutputSpan<Element>) -> Int {
-        moveOver(into: &span) { memory, room in
-            ilk_mpmc_try_pop_many(ring, memory, room, ringElementSize(Element.self))
-        }
+        port.tryPop(into: &span)
     }
 
     /// Closes the ring. Thread-safe; on a closed ring, nothing.
     public func close() {
-        lines.close()
+        waiters.close()
     }
 
     /// Closes the ring and leaves `error` for the consumers: what is in the ring is popped first; then the pops that
     /// wait, and the loops over the ring, throw it, each of them. Thread-safe; on a closed ring, nothing.
     public func close(throwing error: any Error) {
-        lines.close(throwing: error)
+        waiters.close(throwing: error)
     }
 
     /// What the ring was closed with, if with an error. Elements may still be in it. Thread-safe.
     public var closingError: (any Error)? {
-        lines.closingError
+        waiters.closingError
     }
 
     /// Whether the ring is closed: no push that starts now can succeed. Elements may still be in it.
@@ -190,18 +184,7 @@ extension MPMCRing {
     /// - Returns: The number pushed, from the front.
     @inlinable
     public func tryPush(contentsOf elements: Span<Element>) -> Int where Element: Sendable {
-        var pushed = 0
-        while pushed < elements.count {
-            var slots = elements.count - pushed
-            guard let memory = ilk_mpmc_reserve(ring, &slots) else { break }
-            let target = memory.bindMemory(to: Element.self, capacity: slots)
-            for index in 0..<slots {
-                (target + index).initialize(to: elements[pushed + index])
-            }
-            ilk_mpmc_commit(ring, slots)
-            pushed += slots
-        }
-        return pushed
+        port.tryPush(contentsOf: elements)
     }
 
     /// Puts as many of the elements as fit into the ring, as ``tryPush(contentsOf:)-(Span<Element>)``.
@@ -216,13 +199,6 @@ extension MPMCRing {
     /// - Returns: The elements; empty if there are none.
     @inlinable
     public func tryPop(atMost count: Int) -> sending [Element] {
-        let wanted = Swift.min(Swift.max(count, 0), ilk_mpmc_count(ring))
-        nonisolated(unsafe) let popped = [Element](unsafeUninitializedCapacity: wanted) {
-            buffer,
-            initialized in
-            guard let memory = buffer.baseAddress, wanted > 0 else { return }
-            initialized = ilk_mpmc_try_pop_many(ring, memory, wanted, ringElementSize(Element.self))
-        }
-        return popped
+        port.tryPop(Element.self, atMost: count)
     }
 }

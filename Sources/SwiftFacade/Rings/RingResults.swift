@@ -2,10 +2,11 @@
 //
 // What the rings answer, and why a ring could not be made. A refused element comes back in the answer: an element that
 // cannot be copied would otherwise be lost. Each verb answers in a type that has only the cases the verb can give, and
-// each case has the element and nothing besides: of a generic noncopyable pair the compiler (6.3) crashes.
+// each case has the element and nothing besides: of a generic noncopyable pair the compiler (6.3) crashes. The cases of
+// `refused()` stand one by one, as that compiler has no label with two patterns for what cannot be copied.
 //
 // An answer that is not used is a warning of the compiler's. What is taken with `_ =` is released: Swift has no type
-// that must be looked at.
+// that must be used.
 
 import CInterlock
 
@@ -26,8 +27,7 @@ public enum OfferResult<Element: ~Copyable>: ~Copyable {
     public var isPushed: Bool {
         switch self {
         case .pushed: true
-        case .full(_): false
-        case .closed(_): false
+        default: false
         }
     }
 
@@ -71,7 +71,7 @@ public enum PushResult<Element: ~Copyable>: ~Copyable {
     public var isPushed: Bool {
         switch self {
         case .pushed: true
-        case .closed(_): false
+        default: false
         }
     }
 
@@ -115,8 +115,7 @@ public enum TimedPushResult<Element: ~Copyable>: ~Copyable {
     public var isPushed: Bool {
         switch self {
         case .pushed: true
-        case .timedOut(_): false
-        case .closed(_): false
+        default: false
         }
     }
 
@@ -162,8 +161,7 @@ public enum TaskPushResult<Element: ~Copyable>: ~Copyable {
     public var isPushed: Bool {
         switch self {
         case .pushed: true
-        case .cancelled(_): false
-        case .closed(_): false
+        default: false
         }
     }
 
@@ -212,9 +210,7 @@ public enum TimedTaskPushResult<Element: ~Copyable>: ~Copyable {
     public var isPushed: Bool {
         switch self {
         case .pushed: true
-        case .timedOut(_): false
-        case .cancelled(_): false
-        case .closed(_): false
+        default: false
         }
     }
 

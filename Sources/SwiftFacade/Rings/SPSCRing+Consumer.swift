@@ -10,9 +10,7 @@ extension SPSCRing.Consumer where Element: ~Copyable {
     /// - Complexity: O(1). Calls `ilk_spsc_try_pop`.
     @inlinable
     public func tryPop() -> sending Element? {
-        takeOver(Element.self) { bytes in
-            ilk_spsc_try_pop(ring, bytes, ringElementSize(Element.self)) ? ILK_OK : ILK_TIMEDOUT
-        }.element()
+        port.tryPop(Element.self)
     }
 
     /// Moves the oldest element out, waiting for one as long as it takes. Blocks the thread.
@@ -29,11 +27,8 @@ extension SPSCRing.Consumer where Element: ~Copyable {
             "it would block a thread of the cooperative pool; use `try await pop`, on a consumer that is a `var`"
     )
     public func pop() throws -> sending Element? {
-        let taken = takeOver(Element.self) { bytes in
-            if ilk_spsc_try_pop(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
-            return ilk_spsc_pop_until(ring, bytes, ringElementSize(Element.self), forever)
-        }
-        return try elementOrEnd(taken)
+        let popped = port.pop(Element.self, until: forever)
+        return try waiters.elementOrEnd(popped)
     }
 
     /// Moves the oldest element out, waiting for one until `deadline` at most. Blocks the thread.
@@ -48,16 +43,8 @@ extension SPSCRing.Consumer where Element: ~Copyable {
             "it would block a thread of the cooperative pool; use `try await pop`, on a consumer that is a `var`"
     )
     public func pop(until deadline: ContinuousClock.Instant) throws -> sending PopResult<Element> {
-        let taken = takeOver(Element.self) { bytes in
-            if ilk_spsc_try_pop(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
-            return ilk_spsc_pop_until(
-                ring,
-                bytes,
-                ringElementSize(Element.self),
-                Interlock.deadline(at: deadline)
-            )
-        }
-        return try resultOrEnd(taken)
+        let popped = port.pop(Element.self, until: Interlock.deadline(at: deadline))
+        return try waiters.resultOrEnd(popped)
     }
 
     /// Moves the oldest element out, waiting for one for `timeout` at most. Blocks the thread.
@@ -72,44 +59,8 @@ extension SPSCRing.Consumer where Element: ~Copyable {
             "it would block a thread of the cooperative pool; use `try await pop`, on a consumer that is a `var`"
     )
     public func pop(timeout: Duration) throws -> sending PopResult<Element> {
-        let taken = takeOver(Element.self) { bytes in
-            if ilk_spsc_try_pop(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
-            return ilk_spsc_pop_until(
-                ring,
-                bytes,
-                ringElementSize(Element.self),
-                Interlock.deadline(in: timeout)
-            )
-        }
-        return try resultOrEnd(taken)
-    }
-
-    /// The element; or, on a ring that is closed and drained, what it was closed with, thrown, or `nil`.
-    @inlinable
-    func elementOrEnd(_ taken: consuming sending Taken<Element>) throws -> sending Element? {
-        switch consume taken {
-        case .element(let element): return element
-        case .none(_):
-            try throwClosingError()
-            return nil
-        }
-    }
-
-    /// As ``elementOrEnd(_:)``, for a wait with a limit.
-    @inlinable
-    func resultOrEnd(_ taken: consuming sending Taken<Element>) throws -> sending PopResult<Element> {
-        switch consume taken {
-        case .element(let element): return .popped(element)
-        case .none(let status):
-            if status == ILK_TIMEDOUT { return .timedOut }
-            try throwClosingError()
-            return .closed
-        }
-    }
-
-    @usableFromInline
-    func throwClosingError() throws {
-        try ends.throwClosingError()
+        let popped = port.pop(Element.self, until: Interlock.deadline(in: timeout))
+        return try waiters.resultOrEnd(popped)
     }
 
     /// Shows `body` up to `count` of the oldest elements in place, then releases them.
@@ -145,20 +96,18 @@ extension SPSCRing.Consumer where Element: ~Copyable {
     @inlinable
     @discardableResult
     public func tryPop(into span: inout OutputSpan<Element>) -> Int {
-        moveOver(into: &span) { memory, room in
-            ilk_spsc_try_pop_many(ring, memory, room, ringElementSize(Element.self))
-        }
+        port.tryPop(into: &span)
     }
 
     /// Closes the ring: pushes fail from now on, pops drain what is there, everyone waiting wakes. On a closed ring,
     /// nothing.
     public func close() {
-        ends.close()
+        waiters.close()
     }
 
     /// What the producer closed the ring with, if with an error. Elements may still be in the ring.
     public var closingError: (any Error)? {
-        ends.closingError
+        waiters.closingError
     }
 
     /// Whether the ring is closed. Elements may still be in it.
@@ -190,10 +139,6 @@ extension SPSCRing.Consumer {
     /// - Returns: The elements; empty if there are none.
     @inlinable
     public func tryPop(atMost count: Int) -> [Element] {
-        let wanted = min(max(count, 0), ilk_spsc_count(ring))
-        return Array(unsafeUninitializedCapacity: wanted) { buffer, initialized in
-            guard let memory = buffer.baseAddress, wanted > 0 else { return }
-            initialized = ilk_spsc_try_pop_many(ring, memory, wanted, ringElementSize(Element.self))
-        }
+        port.tryPop(Element.self, atMost: count)
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A split ring's elements as an asynchronous sequence. A ring of this kind has one consumer, and a sequence may be asked
-// for iterators again and again, so the consumer goes from the sequence into the first iterator, for good.
+// A split ring's elements as an asynchronous sequence. A ring of this kind has one consumer, and a sequence may be
+// asked for iterators again and again, so the consumer goes from the sequence into the first iterator, for good.
 
 extension SPSCRing.Consumer {
     /// The elements as an asynchronous sequence, for one loop:
@@ -79,8 +79,8 @@ extension SPSCRing where Element: Copyable {
                 if let element = consumer.tryPop() { return element }
                 isWaiting = true
                 defer { isWaiting = false }
-                let popped = await consumer.ends.pop(Element.self, isolation: actor, until: nil)
-                return try consumer.ends.nextOrEnd(popped)
+                let popped = await consumer.waiters.pop(Element.self, isolation: actor, until: nil)
+                return try consumer.waiters.nextOrEnd(popped)
             }
         }
     }

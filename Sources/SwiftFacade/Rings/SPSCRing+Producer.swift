@@ -11,12 +11,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
     /// - Complexity: O(1). Calls `ilk_spsc_try_push`.
     @inlinable
     public func offer(_ element: consuming sending Element) -> sending OfferResult<Element> {
-        handOver(element) { bytes in
-            if ilk_spsc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
-            return ilk_spsc_is_closed(ring) ? ILK_CLOSED : ILK_TIMEDOUT
-        } answer: {
-            OfferResult($0, $1)
-        }
+        port.offer(element)
     }
 
     /// Moves `element` into the ring, waiting for room as long as it takes. Blocks the thread.
@@ -32,12 +27,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
             "it would block a thread of the cooperative pool; use `await push`, on a producer that is a `var`"
     )
     public func push(_ element: consuming sending Element) -> sending PushResult<Element> {
-        handOver(element) { bytes in
-            if ilk_spsc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
-            return ilk_spsc_push_until(ring, bytes, ringElementSize(Element.self), forever)
-        } answer: {
-            PushResult($0, $1)
-        }
+        port.push(element, until: forever, answer: PushResult.init)
     }
 
     /// Moves `element` into the ring, waiting for room until `deadline` at most. Blocks the thread.
@@ -54,17 +44,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant
     ) -> sending TimedPushResult<Element> {
-        handOver(element) { bytes in
-            if ilk_spsc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
-            return ilk_spsc_push_until(
-                ring,
-                bytes,
-                ringElementSize(Element.self),
-                Interlock.deadline(at: deadline)
-            )
-        } answer: {
-            TimedPushResult($0, $1)
-        }
+        port.push(element, until: Interlock.deadline(at: deadline), answer: TimedPushResult.init)
     }
 
     /// Moves `element` into the ring, waiting for room for `timeout` at most. Blocks the thread.
@@ -81,17 +61,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
         _ element: consuming sending Element,
         timeout: Duration
     ) -> sending TimedPushResult<Element> {
-        handOver(element) { bytes in
-            if ilk_spsc_try_push(ring, bytes, ringElementSize(Element.self)) { return ILK_OK }
-            return ilk_spsc_push_until(
-                ring,
-                bytes,
-                ringElementSize(Element.self),
-                Interlock.deadline(in: timeout)
-            )
-        } answer: {
-            TimedPushResult($0, $1)
-        }
+        port.push(element, until: Interlock.deadline(in: timeout), answer: TimedPushResult.init)
     }
 
     /// Lets `body` write up to `count` elements in place, and pushes what it wrote by one store.
@@ -141,13 +111,14 @@ extension SPSCRing.Producer where Element: ~Copyable {
     /// Closes the ring: pushes fail from now on, pops drain what is there, everyone waiting wakes. On a closed ring,
     /// nothing.
     public func close() {
-        ends.close()
+        waiters.close()
     }
 
     /// Closes the ring as ``close()`` does, and leaves `error` for the consumer: what is in the ring is popped first,
-    /// then the pops that wait, and the loop over ``SPSCRing/Consumer/elements()``, throw it. On a closed ring, nothing.
+    /// then the pops that wait, and the loop over ``SPSCRing/Consumer/elements()``, throw it. On a closed ring,
+    /// nothing.
     public func close(throwing error: any Error) {
-        ends.close(throwing: error)
+        waiters.close(throwing: error)
     }
 
     /// Whether the ring is closed: no push that starts now can succeed.
@@ -192,18 +163,7 @@ extension SPSCRing.Producer {
     /// - Returns: The number pushed, from the front.
     @inlinable
     public func tryPush(contentsOf elements: Span<Element>) -> Int where Element: Sendable {
-        var pushed = 0
-        while pushed < elements.count {
-            var slots = elements.count - pushed
-            guard let memory = ilk_spsc_reserve(ring, &slots) else { break }
-            let target = memory.bindMemory(to: Element.self, capacity: slots)
-            for index in 0..<slots {
-                (target + index).initialize(to: elements[pushed + index])
-            }
-            ilk_spsc_commit(ring, slots)
-            pushed += slots
-        }
-        return pushed
+        port.tryPush(contentsOf: elements)
     }
 
     /// Puts as many of the elements as fit into the ring, as ``tryPush(contentsOf:)-(Span<Element>)``.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Waiting at either end of an SPSC ring by suspending the task. All that is done to an end is done in the isolation of
-// its caller (Internal/RingEnds.swift), and the verbs are `mutating`: an actor that holds an end and is re-entered while
-// one of them is suspended does not compile. Take the end out of the actor for as long as it is waited on, or keep it in
-// the task that uses it.
+// its caller (Internal/SPSCWaiters.swift), and the verbs are `mutating`: an actor that holds an end and is re-entered
+// while one of them is suspended does not compile. Take the end out of the actor for as long as it is waited on, or
+// keep it in the task that uses it.
 //
 // As with the shared ring, what does not wait is specialised in the caller.
 
@@ -55,7 +55,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
         case .closed(let element): return .closed(element)
         case .full(let element):
             nonisolated(unsafe) let element = element
-            return await ends.suspendToPush(element, isolation: isolation, until: deadline)
+            return await waiters.push(element, isolation: isolation, until: deadline)
         }
     }
 }
@@ -76,7 +76,7 @@ extension SPSCRing.Consumer where Element: ~Copyable {
         isolation: isolated (any Actor)? = #isolation
     ) async throws -> sending Element? {
         if let element = tryPop() { return element }
-        return try await ends.suspendToPop(Element.self, isolation: isolation)
+        return try waiters.elementOrEnd(await waiters.pop(Element.self, isolation: isolation, until: nil))
     }
 
     /// Moves the oldest element out, waiting for one until `deadline` at most. Suspends the task.
@@ -89,7 +89,7 @@ extension SPSCRing.Consumer where Element: ~Copyable {
         until deadline: ContinuousClock.Instant
     ) async throws -> sending PopResult<Element> {
         if let element = tryPop() { return .popped(element) }
-        return try await ends.suspendToPop(Element.self, isolation: isolation, until: deadline)
+        return try waiters.resultOrEnd(await waiters.pop(Element.self, isolation: isolation, until: deadline))
     }
 
     /// Moves the oldest element out, waiting for one for `timeout` at most. Suspends the task.
@@ -102,36 +102,8 @@ extension SPSCRing.Consumer where Element: ~Copyable {
         timeout: Duration
     ) async throws -> sending PopResult<Element> {
         if let element = tryPop() { return .popped(element) }
-        return try await ends.suspendToPop(Element.self, isolation: isolation, until: moment(in: timeout))
-    }
-}
-
-extension RingEnds {
-    @usableFromInline
-    func suspendToPush<Element: ~Copyable>(
-        _ element: consuming sending Element,
-        isolation: isolated (any Actor)?,
-        until deadline: ContinuousClock.Instant?
-    ) async -> sending TimedTaskPushResult<Element> {
-        await push(element, isolation: isolation, until: deadline)
-    }
-
-    @usableFromInline
-    func suspendToPop<Element: ~Copyable>(
-        _: Element.Type,
-        isolation: isolated (any Actor)?
-    ) async throws -> sending Element? {
-        let popped = await pop(Element.self, isolation: isolation, until: nil)
-        return try elementOrEnd(popped)
-    }
-
-    @usableFromInline
-    func suspendToPop<Element: ~Copyable>(
-        _: Element.Type,
-        isolation: isolated (any Actor)?,
-        until deadline: ContinuousClock.Instant
-    ) async throws -> sending PopResult<Element> {
-        let popped = await pop(Element.self, isolation: isolation, until: deadline)
-        return try resultOrEnd(popped)
+        return try waiters.resultOrEnd(
+            await waiters.pop(Element.self, isolation: isolation, until: moment(in: timeout))
+        )
     }
 }

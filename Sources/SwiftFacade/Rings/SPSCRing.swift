@@ -8,7 +8,7 @@
 //  - verbs that suspend are `mutating`, so that nothing else uses the end in between: an actor that is re-entered
 //    while one of its properties pushes or pops does not compile. Where the compiler does not see it (an end in an
 //    object), the end is still used in the isolation of its caller only.
-// An endpoint that goes out of existence closes the ring: nobody waits for a partner that is gone.
+// An endpoint that goes out of existence closes the ring: nothing waits for a partner that is gone.
 
 import CInterlock
 
@@ -36,7 +36,7 @@ import CInterlock
 @safe
 public struct SPSCRing<Element: ~Copyable>: ~Copyable {
     @usableFromInline
-    let ends: RingEnds
+    let waiters: SPSCWaiters
 
     @usableFromInline
     let ring: UnsafeMutablePointer<ilk_spsc>
@@ -49,13 +49,9 @@ public struct SPSCRing<Element: ~Copyable>: ~Copyable {
     ///     threads at the other end that must not run Swift; see ``MPMCRing``.
     /// - Throws: ``RingError`` if the capacity is below 1 or too large, or there is no memory.
     public init(capacity: Int, resumingOnOwnThread: Bool = false) throws(RingError) {
-        let storage = try SPSCStorage<Element>(capacity: capacity)
-        ring = storage.ring
-        ends = RingEnds(
-            SPSCPort(ring: storage.ring),
-            storage: storage,
-            resumingOnOwnThread: resumingOnOwnThread
-        )
+        let storage = try RingStorage<SPSCPort, Element>(capacity: capacity)
+        ring = storage.port.ring
+        waiters = SPSCWaiters(storage.port, storage: storage, resumingOnOwnThread: resumingOnOwnThread)
     }
 
     /// Takes the ring apart into its two ends and hands them to `body`, which may pass each on to where it
@@ -67,8 +63,8 @@ public struct SPSCRing<Element: ~Copyable>: ~Copyable {
         _ body: (consuming sending Producer, consuming sending Consumer) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
         // Two ends of one storage, which keeps them apart by itself: each is its own region.
-        nonisolated(unsafe) let producer = Producer(ring, ends)
-        nonisolated(unsafe) let consumer = Consumer(ring, ends)
+        nonisolated(unsafe) let producer = Producer(ring, waiters)
+        nonisolated(unsafe) let consumer = Consumer(ring, waiters)
         return try body(producer, consumer)
     }
 
@@ -79,13 +75,13 @@ public struct SPSCRing<Element: ~Copyable>: ~Copyable {
         _ body: (consuming sending Producer, consuming sending Consumer) async throws(Failure) ->
             sending Result
     ) async throws(Failure) -> sending Result {
-        nonisolated(unsafe) let producer = Producer(ring, ends)
-        nonisolated(unsafe) let consumer = Consumer(ring, ends)
+        nonisolated(unsafe) let producer = Producer(ring, waiters)
+        nonisolated(unsafe) let consumer = Consumer(ring, waiters)
         return try await body(producer, consumer)
     }
 }
 
-// Before it is split, a ring can do nothing but be split, once, by whoever has it.
+// Before it is split, a ring can do nothing but be split, once, by its owner.
 extension SPSCRing: @unchecked Sendable where Element: ~Copyable {}
 
 /// The end of an ``SPSCRing`` that pushes.
@@ -100,16 +96,21 @@ extension SPSCRing where Element: ~Copyable {
     public struct Producer: ~Copyable {
         // Beside the owner, so that a push need not go through it.
         @usableFromInline let ring: UnsafeMutablePointer<ilk_spsc>
-        @usableFromInline let ends: RingEnds
+        @usableFromInline let waiters: SPSCWaiters
 
         @usableFromInline
-        init(_ ring: UnsafeMutablePointer<ilk_spsc>, _ ends: RingEnds) {
+        init(_ ring: UnsafeMutablePointer<ilk_spsc>, _ waiters: SPSCWaiters) {
             self.ring = ring
-            self.ends = ends
+            self.waiters = waiters
+        }
+
+        @inlinable
+        var port: SPSCPort {
+            @inline(__always) get { SPSCPort(ring) }
         }
 
         deinit {
-            ends.close()
+            waiters.close()
         }
     }
 
@@ -122,16 +123,21 @@ extension SPSCRing where Element: ~Copyable {
     @safe
     public struct Consumer: ~Copyable {
         @usableFromInline let ring: UnsafeMutablePointer<ilk_spsc>
-        @usableFromInline let ends: RingEnds
+        @usableFromInline let waiters: SPSCWaiters
 
         @usableFromInline
-        init(_ ring: UnsafeMutablePointer<ilk_spsc>, _ ends: RingEnds) {
+        init(_ ring: UnsafeMutablePointer<ilk_spsc>, _ waiters: SPSCWaiters) {
             self.ring = ring
-            self.ends = ends
+            self.waiters = waiters
+        }
+
+        @inlinable
+        var port: SPSCPort {
+            @inline(__always) get { SPSCPort(ring) }
         }
 
         deinit {
-            ends.close()
+            waiters.close()
         }
     }
 }

@@ -52,12 +52,12 @@ private func sync<Value, Failure: Error>(
 
     @Test func workStartedInsideIsNotInside() async {
         let queue = GCD.serialQueue(label: "inside")
-        let arrival = Rendezvous<Int>()
+        let arrival = Promise<Int>()
         sync(on: queue) {
-            DispatchQueue.global().async { arrival.settle(sync(on: queue) { 7 }) }
+            DispatchQueue.global().async { arrival.fulfil(sync(on: queue) { 7 }) }
             Task { sync(on: queue) {} }
         }
-        #expect(await arrival.value() == 7)
+        #expect(await arrival.take() == 7)
     }
 
     @Test func globalQueuesMayBeEnteredFromThemselves() async throws {
@@ -68,9 +68,9 @@ private func sync<Value, Failure: Error>(
     @Test func aConcurrentTargetMayBeEnteredFromTheQueueOnIt() async throws {
         let target = GCD.concurrentQueue(label: "target")
         let queue = DispatchQueue(label: "on target", target: target)
-        let arrival = Rendezvous<Int>()
-        queue.async { arrival.settle(sync(on: target) { 5 }) }
-        #expect(await arrival.value() == 5)
+        let arrival = Promise<Int>()
+        queue.async { arrival.fulfil(sync(on: target) { 5 }) }
+        #expect(await arrival.take() == 5)
     }
 
     @Test func syncOntoTheCurrentQueueIsReported() async {

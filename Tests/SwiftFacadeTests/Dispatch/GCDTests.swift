@@ -69,47 +69,47 @@ import Testing
     @Test func anExpressionIsEvaluatedOnItsQueueAndDeliveredOnTheOther() async {
         let (work, delivery) = (named("work"), named("delivery"))
         let key = key
-        let arrival = Rendezvous<(ran: String?, delivered: String?)>()
+        let arrival = Promise<(ran: String?, delivered: String?)>()
         GCD.run(on: work, deliverOn: delivery, DispatchQueue.getSpecific(key: key)) { ran in
-            arrival.settle((ran, DispatchQueue.getSpecific(key: key)))
+            arrival.fulfil((ran, DispatchQueue.getSpecific(key: key)))
         }
-        #expect(await arrival.value() == ("work", "delivery"))
+        #expect(await arrival.take() == ("work", "delivery"))
     }
 
     @Test func aClosureIsRunAndItsValueDelivered() async {
         let (work, delivery) = (named("work"), named("delivery"))
-        let arrival = Rendezvous<Int>()
+        let arrival = Promise<Int>()
         GCD.run(on: work, deliverOn: delivery) {
             let base = 20
             return Self.fibonacci(base)
         } completion: { (value: Int) in
-            arrival.settle(value)
+            arrival.fulfil(value)
         }
-        #expect(await arrival.value() == 6765)
+        #expect(await arrival.take() == 6765)
     }
 
     @Test func theDefaultDeliveryIsTheMainQueue() async {
         let key = key
         GCD.main.setSpecific(key: key, value: "main")
-        let arrival = Rendezvous<(Int, String?)>()
-        GCD.run(Self.fibonacci(20)) { value in arrival.settle((value, DispatchQueue.getSpecific(key: key))) }
-        #expect(await arrival.value() == (6765, "main"))
+        let arrival = Promise<(Int, String?)>()
+        GCD.run(Self.fibonacci(20)) { value in arrival.fulfil((value, DispatchQueue.getSpecific(key: key))) }
+        #expect(await arrival.take() == (6765, "main"))
     }
 
     @Test func errorsAreDeliveredAsResults() async {
         let queue = named("work")
-        let expression = Rendezvous<Result<Int, any Error>>()
+        let expression = Promise<Result<Int, any Error>>()
         GCD.run(on: queue, deliverOn: queue, try Self.broken()) { (result: Result<Int, any Error>) in
-            expression.settle(result)
+            expression.fulfil(result)
         }
-        let closure = Rendezvous<Result<Int, any Error>>()
+        let closure = Promise<Result<Int, any Error>>()
         GCD.run(on: queue, deliverOn: queue) {
             try Self.broken()
         } completion: { result in
-            closure.settle(result)
+            closure.fulfil(result)
         }
         for arrival in [expression, closure] {
-            let result = await arrival.value()
+            let result = await arrival.take()
             #expect(throws: JobFailure()) { try result.get() }
         }
     }

@@ -44,9 +44,9 @@ func blocking<Value: Sendable>(
     named name: String = "test",
     _ body: @escaping @Sendable () throws -> Value
 ) async rethrows -> Value {
-    let arrival = Rendezvous<Result<Value, any Error>>()
-    OwnThread.run(named: name) { arrival.settle(Result(catching: body)) }
-    switch await arrival.value() {
+    let arrival = Promise<Result<Value, any Error>>()
+    try! OwnThread.start(named: name) { arrival.fulfil(Result(catching: body)) }
+    switch await arrival.take() {
     case .success(let value): return value
     case .failure(let error): return try { throw error }()
     }

@@ -70,5 +70,86 @@ import Testing
             exit(EXIT_SUCCESS)
         }
     }
+
+    // C thread      ring                        task
+    //               has no thread to serve
+    //                                           finds nothing, suspends
+    // pushes ────▶  one signal of a semaphore
+    //               a task of its own serves ─▶ has the element
+    @Test func tasksAtASharedRingThatGetsNoThreadAreResumed() async {
+        await #expect(processExitsWith: .success) {
+            await haveThreadsOfTheRuntime()
+            alarm(20)
+            refuseThreads()
+            let ring = try MPMCRing<Int>(capacity: 1, resumingOnOwnThread: true)
+            let popping = Task { try await ring.pop() }
+            guard await eventuallySuspending({ waiting(ring.waiters.consumers) == 1 }) else { exit(1) }
+            guard ring.tryPush(1), try await popping.value == 1 else { exit(2) }
+            _ = ring.tryPush(2)
+            let pushing = Task { await ring.push(3).isPushed }
+            guard await eventuallySuspending({ waiting(ring.waiters.producers) == 1 }) else { exit(3) }
+            guard ring.tryPop() == 2, await pushing.value, ring.tryPop() == 3 else { exit(4) }
+            // One that is cancelled leaves the queue, and closing ends the wait of the next.
+            let cancelled = Task { try await ring.pop() }
+            cancelled.cancel()
+            guard case .failure(is CancellationError) = await cancelled.result else { exit(5) }
+            let last = Task { try await ring.pop() }
+            guard await eventuallySuspending({ waiting(ring.waiters.consumers) == 1 }) else { exit(6) }
+            ring.close()
+            exit(try await last.value == nil ? EXIT_SUCCESS : 7)
+        }
+    }
+
+    @Test func tasksAtASplitRingThatGetsNoThreadAreResumed() async {
+        await #expect(processExitsWith: .success) {
+            await haveThreadsOfTheRuntime()
+            alarm(20)
+            refuseThreads()
+            try await SPSCRing<Int>(capacity: 4, resumingOnOwnThread: true).split { producer, consumer in
+                let waiters = producer.waiters
+                let elements = consumer.elements()
+                let sum = Task {
+                    var sum = 0
+                    for try await element in elements { sum += element }
+                    return sum
+                }
+                guard await eventuallySuspending({ waiting(waiters.consumers) == 1 }) else { exit(1) }
+                for number in 1...3 where !producer.tryPush(number) { exit(2) }
+                producer.close()
+                guard try await sum.value == 6 else { exit(3) }
+            }
+            try await SPSCRing<Int>(capacity: 1, resumingOnOwnThread: true).split { producer, consumer in
+                let waiters = consumer.waiters
+                guard producer.tryPush(1) else { exit(4) }
+                let handoff = Handoff(producer)
+                let pushing = Task {
+                    var producer = handoff.take()
+                    return await producer.push(2).isPushed
+                }
+                guard await eventuallySuspending({ waiting(waiters.producers) == 1 }) else { exit(5) }
+                guard consumer.tryPop() == 1, await pushing.value, consumer.tryPop() == 2 else { exit(6) }
+            }
+            exit(EXIT_SUCCESS)
+        }
+    }
+}
+
+/// How many tasks are in the queue.
+private func waiting(_ queue: WaitQueue) -> Int { queue.withWaiters { $0.count } }
+
+/// Has the runtime make its timer's and all its workers' threads: one that it lacks later it would wait for.
+private func haveThreadsOfTheRuntime() async {
+    let workers = ProcessInfo.processInfo.activeProcessorCount
+    let inside = Counter()
+    await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<workers {
+            group.addTask {
+                inside.increment()
+                let limit = ContinuousClock.now + .seconds(10)
+                while inside.value < workers, ContinuousClock.now < limit { sched_yield() }
+            }
+        }
+    }
+    try? await Task.sleep(for: .milliseconds(1))
 }
 #endif

@@ -52,34 +52,31 @@ import Testing
     static func examples() throws -> [Example] {
         let facade = Compiler.root.appendingPathComponent("Sources/SwiftFacade")
         var examples: [Example] = []
-        for folder in try FileManager.default.contentsOfDirectory(at: facade, includingPropertiesForKeys: nil)
-            .sorted(by: { $0.path < $1.path })
-        {
-            let files = try FileManager.default.contentsOfDirectory(
-                at: folder,
-                includingPropertiesForKeys: nil
-            )
-            for file in files.sorted(by: { $0.path < $1.path }) {
-                var block: Example?
-                for (number, line) in try String(contentsOf: file, encoding: .utf8)
-                    .components(separatedBy: "\n").enumerated()
-                {
-                    var text = Substring(line)
-                    if file.pathExtension == "swift" {
-                        text = text.drop { $0 == " " }
-                        guard text.hasPrefix("///") else { continue }
-                        text = text.dropFirst(text.hasPrefix("/// ") ? 4 : 3)
+        let files =
+            (FileManager.default.enumerator(at: facade, includingPropertiesForKeys: nil)?.allObjects ?? [])
+            .compactMap { $0 as? URL }
+            .filter { !$0.hasDirectoryPath }
+            .sorted { $0.path < $1.path }
+        for file in files {
+            var block: Example?
+            for (number, line) in try String(contentsOf: file, encoding: .utf8)
+                .components(separatedBy: "\n").enumerated()
+            {
+                var text = Substring(line)
+                if file.pathExtension == "swift" {
+                    text = text.drop { $0 == " " }
+                    guard text.hasPrefix("///") else { continue }
+                    text = text.dropFirst(text.hasPrefix("/// ") ? 4 : 3)
+                }
+                if let open = block {
+                    if text.hasPrefix("```") {
+                        examples.append(open)
+                        block = nil
+                    } else {
+                        block = Example(place: open.place, lines: open.lines + [String(text)])
                     }
-                    if let open = block {
-                        if text.hasPrefix("```") {
-                            examples.append(open)
-                            block = nil
-                        } else {
-                            block = Example(place: open.place, lines: open.lines + [String(text)])
-                        }
-                    } else if text.hasPrefix("```swift") {
-                        block = Example(place: "\(file.lastPathComponent):\(number + 1)", lines: [])
-                    }
+                } else if text.hasPrefix("```swift") {
+                    block = Example(place: "\(file.lastPathComponent):\(number + 1)", lines: [])
                 }
             }
         }

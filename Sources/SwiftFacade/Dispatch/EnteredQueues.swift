@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queues a thread is inside of: a list in thread-specific data, for `GCD.sync` to look at before it waits for
+// The queues a thread is inside of: a list in thread-specific data, for `GCD.sync` to read before it waits for
 // one of them.
 //
 // The list belongs to the thread that runs the work and not to the task: a task-local would be

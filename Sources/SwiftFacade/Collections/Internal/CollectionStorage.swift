@@ -31,7 +31,7 @@ struct ReadSection {
 struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
     @frozen @usableFromInline
     struct Guarded {
-        // The entry of whoever writes by closure: there is one at most, so it can live here, where its
+        // The entry of the thread that writes by closure: there is one at most, so it can live here, where its
         // address is stable also across the `yield` of a coroutine accessor. It comes first, so that its
         // address is that of the whole.
         @usableFromInline var writer: ThreadAccess
@@ -125,12 +125,12 @@ struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
     @inlinable @inline(__always)
     func requireOutside(_ call: StaticString) {
         if ThreadAccess.innermost != nil {
-            lookForReentry(call)
+            searchForReentry(call)
         }
     }
 
     @inline(never) @usableFromInline
-    func lookForReentry(_ call: StaticString) {
+    func searchForReentry(_ call: StaticString) {
         ThreadAccess.requireOutside(identity, call: call, type: Owner.self)
     }
 

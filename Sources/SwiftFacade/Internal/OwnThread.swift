@@ -6,7 +6,7 @@
 // ends with its closure: work that is worth blocking for is worth the ten microseconds.
 //
 // Made with pthread_create and not with Foundation's `Thread`, which on Linux does not tell that the system
-// made none: whoever then waited for the closure would wait for ever.
+// made none: a waiter for the closure would then wait for ever.
 
 import Foundation
 

@@ -5,12 +5,12 @@
 //   writer                        feed                          consumer
 //   changes under the lock
 //   post(change)          ──▶     pending += change
-//   gives up the lock                                           next(): none there, joins the line
-//   announce()            ──▶     empties the line         ──▶  resumed: takes one, compares, returns it
+//   gives up the lock                                           next(): none there, joins the queue
+//   announce()            ──▶     empties the queue        ──▶  resumed: takes one, compares, returns it
 //
 // A writer does no more than that, whatever others announce: taking, comparing and returning are the consumer's.
-// Order and visibility are as in ChangeMailbox. No wake-up is lost: a consumer joins the line under the line's lock
-// and only after it has found nothing there; a writer posts before it empties the line under the same lock.
+// Order and visibility are as in ChangeMailbox. No wake-up is lost: a consumer joins the queue under the queue's lock
+// and only after it has found nothing there; a writer posts before it empties the queue under the same lock.
 
 /// The announcements that the consumers of one sequence have not asked for yet.
 final class ChangeFeed<Change: Sendable>: ChangeListener {
@@ -39,7 +39,7 @@ final class ChangeFeed<Change: Sendable>: ChangeListener {
     }
 
     private let state = ReadWriteLock(State())
-    private let line = WaitingLine()
+    private let queue = WaitQueue()
     /// The change as it is worth announcing, or `nil` if it is not.
     private let select: @Sendable (Change) -> Change?
 
@@ -60,7 +60,7 @@ final class ChangeFeed<Change: Sendable>: ChangeListener {
     }
 
     func announce() {
-        line.withQueue { $0.takeFirst(.max) }.resumeAll()
+        queue.resumeAll()
     }
 
     func cancel() {
@@ -92,7 +92,7 @@ final class ChangeFeed<Change: Sendable>: ChangeListener {
                 if let worth = select(change) { return worth }
             } else if isOver {
                 return nil
-            } else if await line.suspend(admit: { self.hasNews }) == .cancelled {
+            } else if await queue.suspend(admit: { self.hasNews }) == .cancelled {
                 return nil
             }
         }

@@ -2,8 +2,8 @@
 //
 // The lock of operations, groups and queues: the toolkit's own mutex and the value it guards. Not
 // `Synchronization.Mutex`, which on Linux takes its contended path inside the standard library: that is
-// not built for ThreadSanitizer, so every section that had to wait would be reported as a race in the
-// programs of those who look for their own.
+// not built for ThreadSanitizer, so every section that had to wait would be reported as a race in
+// programs that search for their own.
 
 import CInterlock
 

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tasks that wait on a shared ring: a line of those that want an element and a line of those that bring one.
+// The tasks that wait on a shared ring: a queue of those that want an element and a queue of those that bring one.
 //
-//   task                              ring                            whoever pushes
-//   finds nothing, under the line's lock
+//   task                              ring                            the thread that pushes
+//   finds nothing, under the queue's lock
 //   arms the hook ──────────────────▶ armed
-//   joins the line, suspends                                          pushes an element
-//                                     goes off ─────────────────────▶ hook: serves the line
-//                                                                     pops it for the first in line
+//   joins the queue, suspends                                         pushes an element
+//                                     goes off ─────────────────────▶ hook: serves the queue
+//                                                                     pops it for the first in the queue
 //   resumed, with the element ◀──────────────────────────────────────
 //
-// An element goes to a task under the line's lock, by which cancellation and time-outs also go: a task has
-// either been given its element or has left the line with nothing, never both. For an element that is
-// brought the same holds the other way round.
+// An element goes to a task under the queue's lock, which guards the race of Waiter.swift: a task has either been given
+// its element or has left the queue with nothing, never both. For an element that is brought the same holds the other
+// way round.
 
 import CInterlock
 
 /// A task that waits for an element.
-// What it holds changes under its line's lock only, or by the one thread that took it out of the line.
+// What it holds changes under its queue's lock only, or by the one thread that took it out of the queue.
 private final class PopWaiter<Element: ~Copyable>: TaskWaiter, @unchecked Sendable {
     // Adds fields under the rule of Waiter.
     var element: Element?
@@ -25,7 +25,7 @@ private final class PopWaiter<Element: ~Copyable>: TaskWaiter, @unchecked Sendab
 }
 
 /// A task that waits for room.
-// What it holds changes under its line's lock only, or by the one thread that took it out of the line.
+// What it holds changes under its queue's lock only, or by the one thread that took it out of the queue.
 private final class PushWaiter<Element: ~Copyable>: TaskWaiter, @unchecked Sendable {
     // Adds fields under the rule of Waiter.
     /// The element's bytes, as the ring takes them.
@@ -53,13 +53,12 @@ private final class PushWaiter<Element: ~Copyable>: TaskWaiter, @unchecked Senda
     }
 }
 
-/// The lines of tasks at a shared ring.
+/// The tasks that wait on a shared ring.
 // Adds immutable fields, each Sendable.
-final class RingLines<Element: ~Copyable>: RingBacking, @unchecked Sendable {
+@usableFromInline
+final class MPMCWaiters<Element: ~Copyable>: RingBacking, @unchecked Sendable {
     private let port: MPMCPort
-    private let consumers = WaitingLine()
-    private let producers = WaitingLine()
-    private let gate = ServiceGate()
+    private let combiner = ServiceCombiner()
 
     init(_ port: MPMCPort, storage: any AnyObject & Sendable, resumingOnOwnThread: Bool) {
         self.port = port
@@ -73,7 +72,8 @@ final class RingLines<Element: ~Copyable>: RingBacking, @unchecked Sendable {
     // MARK: Waiting
 
     /// Suspends until there is an element.
-    func pop(until deadline: ContinuousClock.Instant?) async -> sending TaskPopped<Element> {
+    @usableFromInline
+    func pop(until deadline: ContinuousClock.Instant?) async -> sending Popped<Element> {
         let waiter = PopWaiter<Element>()
         switch await consumers.suspend(
             waiter,
@@ -81,17 +81,18 @@ final class RingLines<Element: ~Copyable>: RingBacking, @unchecked Sendable {
             in: { body in self.section(body) },
             admit: { self.serve(waiter) }
         ) {
-        case .timedOut: return .timedOut
-        case .cancelled: return .cancelled
+        case .timedOut: return .nothing(.timedOut)
+        case .cancelled: return .nothing(.cancelled)
         case .granted:
-            guard !waiter.foundClosed else { return .closed }
+            guard !waiter.foundClosed else { return .nothing(.closed) }
             // Given to this waiter alone.
             nonisolated(unsafe) let element = waiter.element.take()!
-            return .popped(element)
+            return .element(element)
         }
     }
 
     /// Suspends until there is room.
+    @usableFromInline
     func push(
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant?
@@ -115,30 +116,30 @@ final class RingLines<Element: ~Copyable>: RingBacking, @unchecked Sendable {
 
     // MARK: Serving
 
-    /// Runs `body`, which uses the ring under a line's lock, and serves what that set off.
+    /// Runs `body`, which uses the ring under a queue's lock, and serves what that set off.
     private func section(_ body: () -> Void) {
-        gate.enter()
+        combiner.begin()
         body()
-        serveWhatIsWanted()
+        servePosted()
     }
 
     /// What the hook does.
     override func serve(_ events: UInt32) {
-        if gate.leaveWord(events) {
-            serveWhatIsWanted()
+        if combiner.post(events) {
+            servePosted()
         }
     }
 
-    private func serveWhatIsWanted() {
-        while let wanted = gate.leave() {
-            if wanted & ILK_READABLE.rawValue != 0 {
-                consumers.withQueue { queue in
-                    queue.takeFirst { self.serve(unsafeDowncast($0, to: PopWaiter<Element>.self)) }
+    private func servePosted() {
+        while let events = combiner.takeOrEnd() {
+            if events & ILK_READABLE.rawValue != 0 {
+                consumers.withWaiters { waiters in
+                    waiters.takeFirst { self.serve(unsafeDowncast($0, to: PopWaiter<Element>.self)) }
                 }.resumeAll()
             }
-            if wanted & ILK_WRITABLE.rawValue != 0 {
-                producers.withQueue { queue in
-                    queue.takeFirst { self.serve(unsafeDowncast($0, to: PushWaiter<Element>.self)) }
+            if events & ILK_WRITABLE.rawValue != 0 {
+                producers.withWaiters { waiters in
+                    waiters.takeFirst { self.serve(unsafeDowncast($0, to: PushWaiter<Element>.self)) }
                 }.resumeAll()
             }
         }
@@ -147,13 +148,13 @@ final class RingLines<Element: ~Copyable>: RingBacking, @unchecked Sendable {
     /// Gets the waiter an element. False if there is none; then the hook is armed.
     private func serve(_ waiter: PopWaiter<Element>) -> Bool {
         repeat {
-            let taken = takeOver(Element.self) { port.pop($0, ringElementSize(Element.self)) }
-            switch consume taken {
+            let popped = port.popOnce(Element.self)
+            switch consume popped {
             case .element(let element):
                 waiter.element = consume element
                 return true
-            case .none(let status):
-                if status == ILK_CLOSED {
+            case .nothing(let why):
+                if why == .closed {
                     waiter.foundClosed = true
                     return true
                 }
@@ -165,7 +166,7 @@ final class RingLines<Element: ~Copyable>: RingBacking, @unchecked Sendable {
     /// Gets the waiter's element into the ring. False if there is no room; then the hook is armed.
     private func serve(_ waiter: PushWaiter<Element>) -> Bool {
         repeat {
-            let status = port.push(waiter.bytes, ringElementSize(Element.self))
+            let status = port.pushOnce(waiter.bytes, ringElementSize(Element.self))
             if status == ILK_OK {
                 // The ring owns it: the bytes are left without being deinitialised.
                 waiter.holdsElement = false

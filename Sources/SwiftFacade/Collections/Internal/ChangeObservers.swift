@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who is told of a collection's changes, and the collection's side of telling them. How an announcement
+// The subscribers to a collection's changes, and the collection's side of telling them. How an announcement
 // travels, and why it is in order and visible, stands in ChangeMailbox.swift and ChangeFeed.swift.
 //
 // A subscription ends with its listener alone; the collection's list, which its lock guards, is put right by the next
@@ -9,7 +9,7 @@
 import Dispatch
 
 /// A collection that announces what happens to it.
-// Sendability is asked of those who subscribe, not here: a conformance cannot depend on that of an element.
+// Sendability is asked of the subscribers, not here: a conformance cannot depend on that of an element.
 protocol ChangeSource: AnyObject {
     associatedtype Change
 
@@ -17,7 +17,7 @@ protocol ChangeSource: AnyObject {
     /// elements.
     static func announcement(of change: Change) -> Change?
 
-    /// Changes who is told, under the lock. Who was told before is released after it.
+    /// Changes the list of subscribers, under the lock. The one before is released after it.
     func updateObservers(_ body: (ChangeObservers<Self, Change>?) -> ChangeObservers<Self, Change>?)
 }
 
@@ -35,7 +35,7 @@ protocol ChangeListener<Change>: AnyObject, Sendable {
     func cancel()
 }
 
-/// Who is told of changes of an `Owner`. Immutable, so that it can be taken under the lock and used after
+/// The subscribers to changes of an `Owner`. Immutable, so that it can be taken under the lock and used after
 /// it; subscribing makes a new one.
 @usableFromInline
 final class ChangeObservers<Owner: AnyObject, Change> {

@@ -44,19 +44,35 @@ func handOver<Element: ~Copyable, Answer: ~Copyable>(
 
 /// What came out of a ring, or why nothing did.
 @frozen @usableFromInline
-enum Taken<Element: ~Copyable>: ~Copyable {
+enum Popped<Element: ~Copyable>: ~Copyable {
     /// The oldest element.
     case element(Element)
-    /// None: what the C call answered.
-    case none(ilk_status)
+    case nothing(WhyNothing)
 
     /// The element, if there is one.
     @inlinable @inline(__always)
     consuming func element() -> Element? {
         switch consume self {
         case .element(let element): element
-        case .none(_): nil
+        case .nothing(_): nil
         }
+    }
+}
+
+/// Why nothing came out of a ring.
+@frozen @usableFromInline
+enum WhyNothing {
+    /// Nothing was there, or came in time.
+    case timedOut
+    /// The task was cancelled first; nothing was taken.
+    case cancelled
+    /// The ring is closed and drained.
+    case closed
+
+    /// What the C call answered.
+    @inlinable @inline(__always)
+    init(_ status: ilk_status) {
+        self = status == ILK_CLOSED ? .closed : .timedOut
     }
 }
 
@@ -66,31 +82,14 @@ enum Taken<Element: ~Copyable>: ~Copyable {
 func takeOver<Element: ~Copyable>(
     _: Element.Type,
     _ take: (UnsafeMutableRawPointer) -> ilk_status
-) -> sending Taken<Element> {
+) -> sending Popped<Element> {
     nonisolated(unsafe) let result = withUnsafeTemporaryAllocation(
         byteCount: ringElementSize(Element.self),
         alignment: MemoryLayout<Element>.alignment
-    ) { memory -> Taken<Element> in
+    ) { memory -> Popped<Element> in
         let slot = memory.baseAddress!.bindMemory(to: Element.self, capacity: 1)
         let status = take(slot)
-        return status == ILK_OK ? .element(slot.move()) : .none(status)
+        return status == ILK_OK ? .element(slot.move()) : .nothing(WhyNothing(status))
     }
     return result
-}
-
-/// Lets `take` get the bytes of up to so many elements out of a ring and into what is left of `span`; it answers how
-/// many they are.
-@inlinable @inline(__always)
-@unsafe
-func moveOver<Element: ~Copyable>(
-    into span: inout OutputSpan<Element>,
-    _ take: (UnsafeMutableRawPointer, Int) -> Int
-) -> Int {
-    span.withUnsafeMutableBufferPointer { buffer, initialized in
-        let room = buffer.count - initialized
-        guard room > 0, let memory = buffer.baseAddress else { return 0 }
-        let moved = take(memory + initialized, room)
-        initialized += moved
-        return moved
-    }
 }

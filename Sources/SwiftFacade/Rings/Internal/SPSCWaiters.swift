@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The tasks that wait at the two ends of a split ring. An end of the C ring is for one thread at a time, so nobody but
-// the task that waits ever uses the end for it: whoever makes room or brings an element only wakes it.
+// the task that waits ever uses the end for it: the thread that makes room or brings an element only wakes it.
 //
 //   task, in the isolation of its caller      ring                 the other end
 //   finds nothing
-//   joins the line
+//   joins the queue
 //   arms the hook ──────────────────────────▶ armed
 //   (what came in between makes the arming
-//    fail: leaves the line and tries again)                        pushes an element
-//                                             goes off ──────────▶ hook: empties the line
+//    fail: leaves the queue and tries again)                       pushes an element
+//                                             goes off ──────────▶ hook: empties the queue
 //   resumed ◀──────────────────────────────────────────────────────
 //   tries again, in the isolation of its caller
 //
 // Forbidden: the element is pushed, the hook is not called and the task sleeps. Joining comes before arming, and what
 // the ring answers to arming is decided by the ring: either the element is seen there, or the push sees the hook armed
-// and finds the task in line.
+// and finds the task in the queue.
 //
-// Two tasks stand in one line only where an actor is re-entered through an object that holds the end, which the compiler
-// does not see. Both are woken, and each tries again on the actor, one after the other.
+// Two tasks wait in one queue only where an actor is re-entered through an object that holds the end, which the
+// compiler does not see. Both are woken, and each tries again on the actor, one after the other.
 //
-// The hook may run inside a call of the task's own, the arming included. So no call of the ring is made under a line's
+// The hook may run inside a call of the task's own, the arming included. So no call of the ring is made under a queue's
 // lock.
 
 import CInterlock
@@ -30,13 +30,11 @@ private enum PushOutcome {
     case pushed, timedOut, cancelled, closed
 }
 
-/// What the two ends of a split ring have in common.
+/// The tasks at the two ends of a split ring, and what the ends have in common.
 // Adds immutable fields, each Sendable.
 @usableFromInline
-final class RingEnds: RingBacking, @unchecked Sendable {
+final class SPSCWaiters: RingBacking, @unchecked Sendable {
     private let port: SPSCPort
-    private let consumers = WaitingLine()
-    private let producers = WaitingLine()
 
     init(_ port: SPSCPort, storage: any AnyObject & Sendable, resumingOnOwnThread: Bool) {
         self.port = port
@@ -50,36 +48,38 @@ final class RingEnds: RingBacking, @unchecked Sendable {
     /// What the hook does.
     override func serve(_ events: UInt32) {
         if events & ILK_READABLE.rawValue != 0 {
-            consumers.withQueue { $0.takeFirst(while: { _ in true }) }.resumeAll()
+            consumers.resumeAll()
         }
         if events & ILK_WRITABLE.rawValue != 0 {
-            producers.withQueue { $0.takeFirst(while: { _ in true }) }.resumeAll()
+            producers.resumeAll()
         }
     }
 
     /// Pops, suspending until there is an element. In the isolation of the consumer, throughout.
+    @usableFromInline
     func pop<Element: ~Copyable>(
         _: Element.Type,
         isolation: isolated (any Actor)?,
         until deadline: ContinuousClock.Instant?
-    ) async -> sending TaskPopped<Element> {
+    ) async -> sending Popped<Element> {
         var outcome = WaitOutcome.granted
         while true {
             // A task that was cancelled takes nothing; one whose time is up takes what is there.
-            if outcome == .cancelled { return .cancelled }
-            let taken = takeOver(Element.self) { port.pop($0, ringElementSize(Element.self)) }
-            switch consume taken {
+            if outcome == .cancelled { return .nothing(.cancelled) }
+            let popped = port.popOnce(Element.self)
+            switch consume popped {
             case .element(let element):
                 nonisolated(unsafe) let element = element
-                return .popped(element)
-            case .none(let status): if status == ILK_CLOSED { return .closed }
+                return .element(element)
+            case .nothing(let why): if why == .closed { return .nothing(.closed) }
             }
-            if outcome == .timedOut { return .timedOut }
+            if outcome == .timedOut { return .nothing(.timedOut) }
             outcome = await consumers.suspend(isolation: isolation, until: deadline) { port.armPop() }
         }
     }
 
     /// Pushes, suspending until there is room. In the isolation of the producer, throughout.
+    @usableFromInline
     func push<Element: ~Copyable>(
         _ element: consuming sending Element,
         isolation: isolated (any Actor)?,
@@ -115,7 +115,7 @@ final class RingEnds: RingBacking, @unchecked Sendable {
         while true {
             // As in pop.
             if outcome == .cancelled { return .cancelled }
-            let status = port.push(bytes, size)
+            let status = port.pushOnce(bytes, size)
             if status == ILK_OK { return .pushed }
             if status == ILK_CLOSED { return .closed }
             if outcome == .timedOut { return .timedOut }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How SafeArray, SafeDictionary and SafeSet change what they keep, once for all three: under the lock, recorded with
+// the observers, if there are any, before it is given up, and announced afterwards.
+
+/// What a collection keeps under its lock.
+@frozen @usableFromInline
+struct Observed<Owner: AnyObject, Contents, Change> {
+    @usableFromInline var contents: Contents
+    /// The subscribers; `nil` when there are none.
+    @usableFromInline var observers: ChangeObservers<Owner, Change>?
+
+    @inlinable
+    init(_ contents: Contents) {
+        self.contents = contents
+        observers = nil
+    }
+}
+
+extension CollectionStorage {
+    /// A change by the toolkit's own few instructions, which record it. What it takes out is in its answer: that is
+    /// released by the caller, after the lock.
+    @inlinable @inline(__always)
+    func change<Contents, Change, Result>(
+        _ owner: Owner,
+        _ call: StaticString,
+        _ body: (inout Contents, ChangeObservers<Owner, Change>?) -> Result
+    ) -> Result where State == Observed<Owner, Contents, Change> {
+        lockForWriting(call)
+        let location = location
+        // A path of its own: to hold the observers is a call to the runtime, also where there are none.
+        if location.pointee.state.observers == nil {
+            let result = body(&location.pointee.state.contents, nil)
+            unlockForWriting()
+            return result
+        }
+        let observers = location.pointee.state.observers
+        let result = body(&location.pointee.state.contents, observers)
+        unlockForWriting()
+        observers?.announce(owner)
+        return result
+    }
+
+    /// A change that runs foreign code and records it itself.
+    @inlinable
+    func changeByClosure<Contents, Change, Result: ~Copyable, Failure: Error>(
+        _ owner: Owner,
+        _ call: StaticString,
+        _ body: (inout Contents, ChangeObservers<Owner, Change>?) throws(Failure) -> Result
+    ) throws(Failure) -> Result where State == Observed<Owner, Contents, Change> {
+        var observers: ChangeObservers<Owner, Change>?
+        defer { observers?.announce(owner) }
+        return try write(call) { (state) throws(Failure) -> Result in
+            observers = state.observers
+            return try body(&state.contents, observers)
+        }
+    }
+
+    /// Replaces the observers by those that `body` answers.
+    func updateObservers<Contents, Change>(
+        _ body: (ChangeObservers<Owner, Change>?) -> ChangeObservers<Owner, Change>?
+    ) where State == Observed<Owner, Contents, Change> {
+        // Handlers of the caller's hang on them: released after the lock.
+        var before: ChangeObservers<Owner, Change>?
+        write("changes(deliverOn:)") { state in
+            before = state.observers
+            state.observers = body(before)
+        }
+        withExtendedLifetime(before) {}
+    }
+}

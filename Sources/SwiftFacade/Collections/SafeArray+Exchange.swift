@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Elements that give their places to others: replacing, swapping, sorting, each one atomic step, in place.
+
+extension SafeArray {
+    /// Puts `element` in the place of the one at `index`, which is returned. O(1).
+    ///
+    /// - Precondition: `index` is at least 0 and less than the count.
+    @inlinable
+    @discardableResult
+    public func replace(at index: Int, with element: consuming Element) -> Element {
+        let element = element
+        return change("replace(at:with:)") { elements, observers in
+            guard index >= 0, index < elements.count else {
+                outOfRange("subscript", index, count: elements.count)
+            }
+            var exchanged = element
+            swap(&elements[index], &exchanged)
+            observers?.record(.replacement(at: index, old: [exchanged], new: [element]))
+            return exchanged
+        }
+    }
+
+    /// Puts all of `newElements` in the place of everything there is, and returns what was there. O(1).
+    @inlinable
+    @discardableResult
+    public func replaceAll(with newElements: [Element]) -> [Element] {
+        change("replaceAll(with:)") { elements, observers in
+            var exchanged = newElements
+            swap(&elements, &exchanged)
+            observers?.record(.replacement(at: 0, old: exchanged, new: newElements))
+            return exchanged
+        }
+    }
+
+    /// Exchanges the elements at two indices. O(1).
+    ///
+    /// - Precondition: Both are at least 0 and less than the count.
+    @inlinable
+    public func swapAt(_ i: Int, _ j: Int) {
+        change("swapAt") { elements, observers in
+            let count = elements.count
+            guard i >= 0, i < count else { outOfRange("swapAt", i, count: count) }
+            guard j >= 0, j < count else { outOfRange("swapAt", j, count: count) }
+            guard i != j else { return }
+            elements.swapAt(i, j)
+            if let observers {
+                observers.record(.replacement(at: i, old: [elements[j]], new: [elements[i]]))
+                observers.record(.replacement(at: j, old: [elements[i]], new: [elements[j]]))
+            }
+        }
+    }
+
+    /// Sorts in place, in one step, by an order that the caller gives. O(*n* log *n*). Stable.
+    ///
+    /// - Precondition: `areInIncreasingOrder` does not call this array.
+    @inlinable
+    public func sort(by areInIncreasingOrder: (Element, Element) throws -> Bool) rethrows {
+        try changeWhole("sort(by:)") { elements in
+            try elements.sort(by: areInIncreasingOrder)
+        }
+    }
+
+    /// Turns the order round, in one step. O(*n*).
+    @inlinable
+    public func reverse() {
+        changeWhole("reverse") { $0.reverse() }
+    }
+
+    /// Puts the elements in random order, in one step. O(*n*).
+    @inlinable
+    public func shuffle() {
+        changeWhole("shuffle") { $0.shuffle() }
+    }
+
+    /// Puts the elements in an order that `generator` chooses, in one step. O(*n*).
+    ///
+    /// - Precondition: `generator` does not call this array.
+    @inlinable
+    public func shuffle(using generator: inout some RandomNumberGenerator) {
+        changeWhole("shuffle(using:)") { $0.shuffle(using: &generator) }
+    }
+
+    /// Puts the elements that satisfy `belongsInSecondPartition` behind the others, in one step, and
+    /// returns the index of the first of them. O(*n*). Not stable.
+    ///
+    /// - Precondition: The closure does not call this array.
+    @inlinable
+    @discardableResult
+    public func partition(by belongsInSecondPartition: (Element) throws -> Bool) rethrows -> Int {
+        try changeWhole("partition(by:)") { elements in
+            try elements.partition(by: belongsInSecondPartition)
+        }
+    }
+}
+
+extension SafeArray where Element: Comparable {
+    /// Sorts in place, in one step. O(*n* log *n*). Stable.
+    @inlinable
+    public func sort() {
+        changeWhole("sort") { $0.sort() }
+    }
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A first-come-first-served queue in which threads block and tasks suspend, with a limit and with cancellation: the
+// owner of the race in Waiter.swift. What the queue is for is a closure: `admit` tries to take it without waiting,
+// under the queue's lock, so that nothing is handed out between "there is none" and joining. The last of a group may
+// take the others along: the waiters that `admit` answers are resumed outside the lock.
+
+import CInterlock
+import Dispatch
+
+/// A lock and the waiters behind it.
+final class WaitQueue: Sendable {
+    private let list = ReadWriteLock(WaiterList())
+
+    /// Runs `body` with the waiters, under the queue's lock.
+    func withWaiters<Result>(_ body: (inout WaiterList) -> sending Result) -> sending Result {
+        list.withWriteLock(body)
+    }
+
+    /// Resumes all waiters: what they wait for is there.
+    func resumeAll() {
+        list.withWriteLock { $0.takeAll() }.resumeAll()
+    }
+
+    // MARK: Threads
+
+    /// Blocks the thread until `admit` succeeds or what it tries for is handed over; false if `deadline` passed first.
+    func block(until deadline: UInt64, admit: () -> Bool) -> Bool {
+        block(until: deadline, admitWith: { _ in admit() ? WaiterList() : nil })
+    }
+
+    /// Blocks the thread as ``block(until:admit:)``; `admit` answers the waiters to resume, or `nil` to wait.
+    func block(until deadline: UInt64, admitWith admit: (inout WaiterList) -> WaiterList?) -> Bool {
+        let waiter = ThreadWaiter()
+        let others = list.withWriteLock { list in
+            let others = admit(&list)
+            if others == nil {
+                list.append(waiter)
+            }
+            return others
+        }
+        if let others {
+            others.resumeAll()
+            return true
+        }
+        if waiter.park(until: deadline) { return true }
+        // Out of time, unless a granter was first.
+        return list.withWriteLock { list in !list.remove(waiter, .timedOut) }
+    }
+
+    // MARK: Tasks
+
+    /// Suspends the task until `admit` succeeds or what it tries for is handed over, the task is cancelled, or
+    /// `deadline` passes.
+    ///
+    /// - Parameters:
+    ///   - waiter: What waits in the queue for the task; it may carry what is handed over.
+    ///   - section: Runs its argument, which takes the queue's lock and calls `admit`, at once.
+    func suspend(
+        _ waiter: TaskWaiter = TaskWaiter(),
+        until deadline: ContinuousClock.Instant? = nil,
+        in section: @escaping @Sendable (() -> Void) -> Void = { $0() },
+        admit: @escaping @Sendable () -> Bool
+    ) async -> WaitOutcome {
+        await suspend(
+            waiter,
+            until: deadline,
+            in: section,
+            admitWith: { _ in admit() ? WaiterList() : nil }
+        )
+    }
+
+    /// Suspends the task as ``suspend(_:until:in:admit:)``; `admit` answers the waiters to resume, or `nil` to wait.
+    func suspend(
+        _ waiter: TaskWaiter,
+        until deadline: ContinuousClock.Instant?,
+        in section: @escaping @Sendable (() -> Void) -> Void = { $0() },
+        admitWith admit: @escaping @Sendable (inout WaiterList) -> WaiterList?
+    ) async -> WaitOutcome {
+        await race(waiter, isolation: nil, until: deadline) { continuation in
+            section { _ = self.join(waiter, continuation, admit) }
+        }
+    }
+
+    /// Suspends the task until it is taken out of the queue and resumed, is cancelled, or `deadline` passes.
+    ///
+    /// In the isolation of the caller, throughout: other tasks of an actor run only while this one is suspended.
+    ///
+    /// - Parameter arm: Called at once, outside the queue's lock, with the task in the queue: sees to it that somebody
+    ///   will resume it. False if there is nothing to wait for.
+    func suspend(
+        isolation: isolated (any Actor)?,
+        until deadline: ContinuousClock.Instant?,
+        arm: () -> Bool
+    ) async -> WaitOutcome {
+        let waiter = TaskWaiter()
+        return await race(waiter, isolation: isolation, until: deadline) { continuation in
+            if join(waiter, continuation, { _ in nil }), !arm() {
+                decide(waiter, .granted)
+            }
+        }
+    }
+
+    /// Suspends the task until `admit` succeeds or what it tries for is handed over, whether it is cancelled or not.
+    func suspendUncancelled(admit: () -> Bool) async {
+        let waiter = TaskWaiter()
+        _ = await withCheckedContinuation { continuation in
+            _ = join(waiter, continuation) { _ in admit() ? WaiterList() : nil }
+        }
+        seeWhatWasHandedOver()
+    }
+
+    // MARK: The race
+
+    /// Suspends the task for as long as the race of `waiter` is open; `begin` joins the queue.
+    private func race(
+        _ waiter: TaskWaiter,
+        isolation: isolated (any Actor)?,
+        until deadline: ContinuousClock.Instant?,
+        begin: (CheckedContinuation<WaitOutcome, Never>) -> Void
+    ) async -> WaitOutcome {
+        let timer = timer(for: waiter, at: deadline)
+        defer {
+            timer?.cancel()
+            seeWhatWasHandedOver()
+        }
+        return await withTaskCancellationHandler(
+            operation: { await withCheckedContinuation(isolation: isolation, begin) },
+            onCancel: { decide(waiter, .cancelled) },
+            isolation: isolation
+        )
+    }
+
+    /// Appends the waiter unless it is admitted or its race is decided; then it goes on at once.
+    ///
+    /// - Returns: Whether it is in the queue.
+    private func join(
+        _ waiter: TaskWaiter,
+        _ continuation: CheckedContinuation<WaitOutcome, Never>,
+        _ admit: (inout WaiterList) -> WaiterList?
+    ) -> Bool {
+        let (outcome, others): (WaitOutcome?, WaiterList?) = list.withWriteLock { list in
+            if let others = admit(&list) {
+                waiter.decide(.granted)
+                return (.granted, others)
+            }
+            if case .decided(let outcome) = waiter.state { return (outcome, nil) }
+            waiter.suspend(continuation)
+            list.append(waiter)
+            return (nil, nil)
+        }
+        others?.resumeAll()
+        if let outcome {
+            continuation.resume(returning: outcome)
+        }
+        return outcome == nil
+    }
+
+    /// Decides the race of `waiter`, unless it is decided, and resumes it if it is in the queue.
+    private func decide(_ waiter: TaskWaiter, _ outcome: WaitOutcome) {
+        let wasQueued = list.withWriteLock { list in
+            let wasQueued = list.remove(waiter, outcome)
+            waiter.decide(outcome)
+            return wasQueued
+        }
+        if wasQueued {
+            waiter.resume()
+        }
+    }
+
+    /// Ends the wait at `deadline`, unless it is cancelled first or the moment never comes.
+    ///
+    /// A timer of libdispatch, not `Task.sleep`: that would need a thread of the cooperative pool to begin, and a limit
+    /// is to be decided also while all of those are blocked.
+    private func timer(
+        for waiter: TaskWaiter,
+        at deadline: ContinuousClock.Instant?
+    ) -> (any DispatchSourceTimer)? {
+        guard let deadline, isReached(deadline) else { return nil }
+        let timer = DispatchSource.makeTimerSource(queue: .global())
+        timer.setEventHandler { self.decide(waiter, .timedOut) }
+        timer.schedule(deadline: .after(max(.zero, ContinuousClock.now.duration(to: deadline))))
+        timer.resume()
+        return timer
+    }
+
+    /// What was handed over was so under the lock. The runtime orders a resumed task after the thread that resumed it,
+    /// but ThreadSanitizer does not hear of a task that is resumed before it has quite suspended.
+    private func seeWhatWasHandedOver() {
+        list.withReadLock { _ in }
+    }
+}

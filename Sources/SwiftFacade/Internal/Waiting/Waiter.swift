@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The race of event, time-out and cancellation, for every wait of the facade. A waiter is one wait of one thread or
+// task; the race decides how it ends, and is decided once.
+//
+//                 append             takeFirst, remove                 resume
+//     outside ──────────────▶ queued ──────────────────▶ decided(how) ───────────▶ the waiter goes on
+//        │                                                    ▲
+//        └────────────────────────────────────────────────────┘
+//          granted as it joins, or given up before it has joined
+//
+//   state     what changes it                                                under
+//   outside   the waiter, by joining; the timer or the canceller, by giving   the owner's lock
+//             up before that
+//   queued    the granter, by takeFirst; the timer or the canceller,          the owner's lock
+//             by remove: the first of them decides
+//   decided   nobody: the decision is final
+//
+// The owner is the WaitQueue in which the waiter waits. The thread that takes a waiter out of the list, and no other,
+// resumes it, after the lock has been given up, because that runs the scheduler.
+//
+// What must not happen, and what rules it out:
+//   - a waiter is told that time ran out, or that it was cancelled, and has been given what it waited for: one lock
+//     guards the list and what is given;
+//   - a waiter is resumed twice, or never: `decided` is entered once, by one thread, which resumes;
+//   - a cancellation that comes before the task has joined is lost: it leaves `decided` behind, which joining finds;
+//   - something is given to a waiter that has gone: only queued waiters are in the list.
+//
+// Lifetime: the list holds the waiters in it, and a thread or task that waits holds its waiter until it goes on. A
+// waiter taken out of the list belongs to the thread that took it out until it is resumed.
+
+import CInterlock
+
+/// How a wait ended.
+enum WaitOutcome {
+    /// What was waited for was handed over.
+    case granted
+    /// The limit passed first; nothing was handed over.
+    case timedOut
+    /// The task was cancelled first; nothing was handed over.
+    case cancelled
+}
+
+/// One wait of one thread or task.
+// Touched under its owner's lock only, or by the one thread that took it out of the list.
+class Waiter: @unchecked Sendable {
+    enum State {
+        case outside
+        case queued
+        case decided(WaitOutcome)
+    }
+
+    /// Where the race stands; changed by ``WaiterList`` and ``decide(_:)`` only.
+    var state = State.outside
+    /// The neighbours, for ``WaiterList`` only. The list holds its waiters by `next`, so `previous` need not.
+    var next: Waiter?
+    unowned(unsafe) var previous: Waiter?
+
+    /// Decides the race of a waiter that is in no list, unless it is decided. Under the owner's lock.
+    func decide(_ outcome: WaitOutcome) {
+        guard case .outside = state else { return }
+        state = .decided(outcome)
+    }
+
+    /// Lets the waiter go on. Once, outside the owner's lock, by the thread that took it out of the list.
+    func resume() {}
+}
+
+/// A thread that waits: it sleeps on a semaphore of its own.
+// Adds a C semaphore, made for any number of threads.
+final class ThreadWaiter: Waiter, @unchecked Sendable {
+    private let parker = CObject<ilk_semaphore> { ilk_semaphore_init($0, 0) }
+
+    override func resume() {
+        ilk_semaphore_signal(parker.pointer, 1)
+    }
+
+    /// Sleeps until resumed; false if `deadline` passed first.
+    func park(until deadline: UInt64) -> Bool {
+        ilk_semaphore_wait_until(parker.pointer, deadline) == ILK_OK
+    }
+}
+
+/// A task that waits: it is suspended. A subclass may carry what is handed over.
+// Adds a field under the rule of Waiter.
+class TaskWaiter: Waiter, @unchecked Sendable {
+    private var continuation: CheckedContinuation<WaitOutcome, Never>?
+
+    /// Keeps what resumes the task. Under the owner's lock, before the waiter is appended.
+    func suspend(_ continuation: CheckedContinuation<WaitOutcome, Never>) {
+        self.continuation = continuation
+    }
+
+    override func resume() {
+        guard case .decided(let outcome) = state else {
+            preconditionFailure("a waiter is resumed after its race has been decided")
+        }
+        continuation.take()?.resume(returning: outcome)
+    }
+}

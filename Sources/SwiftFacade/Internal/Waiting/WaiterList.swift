@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The waiters of one queue, threads and tasks alike, first come first. The C primitives queue threads; a task must not
+// hold one while it waits, and yet keeps its place in the same order: so where tasks may wait, the facade has the list.
+//
+// Intrusive and doubly linked, so that a time-out or a cancellation removes its waiter in O(1) and nothing is
+// allocated. It has no lock: its owner guards it.
+
+/// Waiters, first come first.
+struct WaiterList {
+    private var first: Waiter?
+    private var last: Waiter?
+    private(set) var count = 0
+
+    /// Appends a waiter whose race is open.
+    mutating func append(_ waiter: Waiter) {
+        waiter.state = .queued
+        link(waiter)
+    }
+
+    /// Takes out waiters from the front as long as `serve` answers that it has given one what it waits for, as a
+    /// list of the caller's own.
+    mutating func takeFirst(while serve: (Waiter) -> Bool) -> WaiterList {
+        var taken = WaiterList()
+        while let waiter = first, serve(waiter) {
+            remove(waiter, .granted)
+            taken.link(waiter)
+        }
+        return taken
+    }
+
+    /// Takes out the first `limit` waiters, or all if there are fewer, as a list of the caller's own: what they wait
+    /// for is now theirs.
+    mutating func takeFirst(_ limit: Int) -> WaiterList {
+        var taken = WaiterList()
+        while taken.count < limit, let waiter = first {
+            remove(waiter, .granted)
+            taken.link(waiter)
+        }
+        return taken
+    }
+
+    /// Takes out all waiters: what they wait for is there for all of them.
+    mutating func takeAll() -> WaiterList {
+        takeFirst(.max)
+    }
+
+    /// Takes `waiter` out and decides its race; false if it is not in the list, because its race is decided.
+    @discardableResult
+    mutating func remove(_ waiter: Waiter, _ outcome: WaitOutcome) -> Bool {
+        guard case .queued = waiter.state else { return false }
+        waiter.state = .decided(outcome)
+        unlink(waiter)
+        return true
+    }
+
+    /// Resumes every waiter of a list that `takeFirst` made. Outside the owner's lock.
+    consuming func resumeAll() {
+        while let waiter = first {
+            // Unlinked before it is resumed: its thread may be gone right after.
+            unlink(waiter)
+            waiter.resume()
+        }
+    }
+
+    private mutating func link(_ waiter: Waiter) {
+        waiter.previous = last
+        if let last {
+            last.next = waiter
+        } else {
+            first = waiter
+        }
+        last = waiter
+        count += 1
+    }
+
+    private mutating func unlink(_ waiter: Waiter) {
+        let next = waiter.next
+        if let previous = waiter.previous {
+            previous.next = next
+        } else {
+            first = next
+        }
+        if let next {
+            next.previous = waiter.previous
+        } else {
+            last = waiter.previous
+        }
+        waiter.next = nil
+        waiter.previous = nil
+        count -= 1
+    }
+}
+
+// Touched under its owner's lock only, or by the one thread that made it.
+extension WaiterList: @unchecked Sendable {}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writing that turns into reading, without a gap: no other writer comes between the change and its reader. The other
+// way round is in ReadWriteLock+Upgrading.swift.
+
+import CInterlock
+
+extension ReadWriteLock where Value: ~Copyable {
+    /// Runs `change` while holding the lock for writing, then `read` while still holding it for reading.
+    ///
+    /// No writer comes between the two, so `read` sees exactly what `change` left; other readers are
+    /// let in as soon as `change` is done. Use it where telling what was written takes longer than
+    /// writing it.
+    ///
+    /// - Parameters:
+    ///   - change: Changes the value in place. If it throws, `read` does not run.
+    ///   - read: Borrows the value; it is given what `change` returned.
+    /// - Returns: What `read` returns.
+    /// - Complexity: O(1) without contention. Calls `ilk_rwlock_downgrade`.
+    @inlinable
+    public borrowing func withWriteLock<Change: ~Copyable, Result: ~Copyable, Failure: Error>(
+        _ change: (inout Value) throws(Failure) -> Change,
+        downgrading read: (borrowing Value, consuming Change) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        assert(isOutside("withWriteLock"))
+        ilk__owned_write_lock(storage.lock, "ReadWriteLock.withWriteLock")
+        return try readDowngraded(changeThenDowngrade(change), read)
+    }
+
+    /// Runs `change` and `read` as ``withWriteLock(_:downgrading:)`` does, waiting for the lock until `deadline` at
+    /// most.
+    ///
+    /// - Returns: What `read` returns, or `nil` if the lock was not to be had in time and neither ran.
+    @inlinable
+    public borrowing func withWriteLock<Change: ~Copyable, Result: ~Copyable, Failure: Error>(
+        until deadline: ContinuousClock.Instant,
+        _ change: (inout Value) throws(Failure) -> Change,
+        downgrading read: (borrowing Value, consuming Change) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result? {
+        guard takeForWriting(waitingUntil: { Interlock.deadline(at: deadline) }) else { return nil }
+        return try readDowngraded(changeThenDowngrade(change), read)
+    }
+
+    /// Runs `change` and `read` as ``withWriteLock(_:downgrading:)`` does, waiting for the lock for `timeout` at most.
+    ///
+    /// - Returns: What `read` returns, or `nil` if the lock was not to be had in time and neither ran.
+    @inlinable
+    public borrowing func withWriteLock<Change: ~Copyable, Result: ~Copyable, Failure: Error>(
+        timeout: Duration,
+        _ change: (inout Value) throws(Failure) -> Change,
+        downgrading read: (borrowing Value, consuming Change) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result? {
+        guard takeForWriting(waitingUntil: { Interlock.deadline(in: timeout) }) else { return nil }
+        return try readDowngraded(changeThenDowngrade(change), read)
+    }
+
+    // MARK: with errors of two types
+
+    // A function that throws one type of two closures has no third to name for unlike ones: these throw any.
+
+    /// Runs `change` and `read` as the form with one type of error does, where they throw errors of different types.
+    @inlinable
+    @_disfavoredOverload
+    public borrowing func withWriteLock<
+        Change: ~Copyable,
+        Result: ~Copyable,
+        ChangeFailure: Error,
+        ReadFailure: Error
+    >(
+        _ change: (inout Value) throws(ChangeFailure) -> Change,
+        downgrading read: (borrowing Value, consuming Change) throws(ReadFailure) -> sending Result
+    ) throws -> sending Result {
+        assert(isOutside("withWriteLock"))
+        ilk__owned_write_lock(storage.lock, "ReadWriteLock.withWriteLock")
+        return try readDowngraded(changeThenDowngrade(change), read)
+    }
+
+    /// Runs `change` and `read` where they throw errors of different types, waiting for the lock until `deadline` at
+    /// most.
+    ///
+    /// - Returns: What `read` returns, or `nil` if the lock was not to be had in time and neither ran.
+    @inlinable
+    @_disfavoredOverload
+    public borrowing func withWriteLock<
+        Change: ~Copyable,
+        Result: ~Copyable,
+        ChangeFailure: Error,
+        ReadFailure: Error
+    >(
+        until deadline: ContinuousClock.Instant,
+        _ change: (inout Value) throws(ChangeFailure) -> Change,
+        downgrading read: (borrowing Value, consuming Change) throws(ReadFailure) -> sending Result
+    ) throws -> sending Result? {
+        guard takeForWriting(waitingUntil: { Interlock.deadline(at: deadline) }) else { return nil }
+        return try readDowngraded(changeThenDowngrade(change), read)
+    }
+
+    /// Runs `change` and `read` where they throw errors of different types, waiting for the lock for `timeout` at most.
+    ///
+    /// - Returns: What `read` returns, or `nil` if the lock was not to be had in time and neither ran.
+    @inlinable
+    @_disfavoredOverload
+    public borrowing func withWriteLock<
+        Change: ~Copyable,
+        Result: ~Copyable,
+        ChangeFailure: Error,
+        ReadFailure: Error
+    >(
+        timeout: Duration,
+        _ change: (inout Value) throws(ChangeFailure) -> Change,
+        downgrading read: (borrowing Value, consuming Change) throws(ReadFailure) -> sending Result
+    ) throws -> sending Result? {
+        guard takeForWriting(waitingUntil: { Interlock.deadline(in: timeout) }) else { return nil }
+        return try readDowngraded(changeThenDowngrade(change), read)
+    }
+
+    /// With the lock held for writing: holds it for reading afterwards, or, if `change` throws, not at all.
+    @inlinable @inline(__always)
+    borrowing func changeThenDowngrade<Change: ~Copyable, Failure: Error>(
+        _ change: (inout Value) throws(Failure) -> Change
+    ) throws(Failure) -> Change {
+        assert(entered("withWriteLock"))
+        let value = storage.value
+        let made: Change
+        do {
+            made = try change(&value.pointee)
+        } catch {
+            assert(left())
+            ilk__owned_write_unlock(storage.lock)
+            throw error
+        }
+        ilk__owned_downgrade(storage.lock)
+        return made
+    }
+
+    /// With the lock held for reading by the above, which it gives up.
+    @inlinable @inline(__always)
+    borrowing func readDowngraded<Change: ~Copyable, Result: ~Copyable, Failure: Error>(
+        _ made: consuming Change,
+        _ read: (borrowing Value, consuming Change) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        defer {
+            assert(left())
+            ilk__read_section_end(lock, ilk__read_section_downgraded())
+        }
+        return try read(storage.value.pointee, made)
+    }
+}
