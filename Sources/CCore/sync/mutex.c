@@ -70,7 +70,7 @@ static ilk_status wait_for_free(ilk_mutex *mutex, uint32_t self, uint64_t deadli
     }
 }
 
-static ilk_status lock_until(ilk_mutex *mutex, uint64_t deadline_ns, const char *call) {
+static ilk_status lock_by(ilk_mutex *mutex, uint64_t deadline_ns, const char *call) {
     uint32_t self = ilk__thread_id();
     uint32_t seen = take_free(mutex, self);
     for (int probe = 0; seen != 0; probe++) {
@@ -88,7 +88,7 @@ static ilk_status lock_until(ilk_mutex *mutex, uint64_t deadline_ns, const char 
 }
 
 void ilk_mutex_lock(ilk_mutex *mutex) {
-    (void)lock_until(mutex, ILK_FOREVER, "ilk_mutex_lock");
+    (void)lock_by(mutex, ILK_FOREVER, "ilk_mutex_lock");
 }
 
 bool ilk_mutex_try_lock(ilk_mutex *mutex) ILK_NONBLOCKING {
@@ -96,7 +96,7 @@ bool ilk_mutex_try_lock(ilk_mutex *mutex) ILK_NONBLOCKING {
 }
 
 ilk_status ilk_mutex_lock_until(ilk_mutex *mutex, uint64_t deadline_ns) {
-    return lock_until(mutex, deadline_ns, "ilk_mutex_lock_until");
+    return lock_by(mutex, deadline_ns, "ilk_mutex_lock_until");
 }
 
 void ilk_mutex_unlock(ilk_mutex *mutex) {
