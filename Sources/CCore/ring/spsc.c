@@ -209,7 +209,7 @@ void *ilk_spsc_reserve(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
     if (*count == 0) {
         end_reservation(ring);
         ilk__fence_light();
-        ilk__spsc_wake_consumer(ring); /* it may wait for the end of this reservation */
+        spsc_wake_flagged_consumer(ring); /* it may wait for the end of this reservation */
         return NULL;
     }
     ring->reserved_count = *count;
@@ -230,7 +230,7 @@ void ilk_spsc_commit(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
     ilk_atomic_store(&ring->tail, tail + count, memory_order_release); /* SP5 */
     end_reservation(ring);
     ilk__fence_light();
-    ilk__spsc_wake_consumer(ring);
+    spsc_wake_flagged_consumer(ring);
 }
 
 const void *ilk_spsc_peek(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {

@@ -31,4 +31,11 @@ void ilk__spsc_report_pop_while_shown(const ilk_spsc *ring, const char *call) IL
 /* After the producer has published, or ended a reservation: wakes or notifies a consumer that waits. */
 void ilk__spsc_wake_consumer(ilk_spsc *ring) ILK_NONBLOCKING;
 
+/* The same, behind a light fence: a call only where a flag is up. */
+static inline void spsc_wake_flagged_consumer(ilk_spsc *ring) ILK_NONBLOCKING {
+    if (ILK_UNLIKELY((ilk__spsc_flags(ring) & ~ILK__SPSC_PRODUCER_WAITS) != 0)) {
+        ilk__spsc_wake_consumer(ring);
+    }
+}
+
 #endif
