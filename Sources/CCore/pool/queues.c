@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Submission from outside: an inbox, which is a stack that any thread pushes to and that is taken whole, and a backlog,
+ * which is the inbox turned round: a list, oldest first, under a lock that is tried and never waited for.
+ *
+ * Source of the inbox: Treiber, "Systems programming: coping with parallelism" (1986); taken whole, it has no ABA.
+ */
+#include "pool/pool.h"
+
+/* How many NORMAL jobs go from a backlog to a worker's deque at once, the one it runs not counted. */
+enum { REFILL = 15 };
+
+/* `newest` to `oldest` are linked already, each to the one before it. */
+bool ilk__pool_push(ilk_pool *pool, uint32_t priority, ilk_job *newest, ilk_job *oldest, bool promised)
+    ILK_NONBLOCKING {
+    ILK_ATOMIC(uintptr_t) *inbox = &pool->queues[priority].inbox;
+    /* PL1 relaxed: a guess; PL2 decides. */
+    uintptr_t head = ilk_atomic_load(inbox, memory_order_relaxed);
+    do {
+        if ((head & POOL_CLOSED) != 0 && !promised) {
+            return false;
+        }
+        ilk_plain_write(&oldest->next, sizeof oldest->next);
+        oldest->next = (ilk_job *)(head & ~POOL_CLOSED);
+        /* PL2 release, pairs with PL3 (acquire, taking the inbox).
+         * Carries: the job, and what the submitter did before.
+         * If weaker: a worker runs a job that is not there yet. */
+    } while (!ilk_atomic_compare_exchange_weak(inbox, &head, (uintptr_t)newest | (head & POOL_CLOSED),
+                                               memory_order_release, memory_order_relaxed));
+    return true;
+}
+
+bool ilk__pool_queue_has_jobs(const ilk_pool *pool, uint32_t priority) ILK_NONBLOCKING {
+    const struct pool_queue *queue = &pool->queues[priority];
+    return (ilk_atomic_load(&queue->inbox, memory_order_relaxed) & ~POOL_CLOSED) != 0 || /* PL1 */
+           ilk_atomic_load(&queue->backlog, memory_order_relaxed) != NULL;               /* PL4 */
+}
+
+static ilk_job *next_of(const ilk_job *job) ILK_NONBLOCKING {
+    ilk_plain_read(&job->next, sizeof job->next);
+    return job->next;
+}
+
+/* Takes the inbox over, oldest first. */
+static ilk_job *turn_round(struct pool_queue *queue) ILK_NONBLOCKING {
+    /* PL3 acquire, pairs with PL2 (release, pushing). See there. */
+    ilk_job *newest =
+        (ilk_job *)(ilk_atomic_fetch_and(&queue->inbox, POOL_CLOSED, memory_order_acquire) & ~POOL_CLOSED);
+    ilk_job *oldest = NULL;
+    queue->last = newest;
+    while (newest != NULL) {
+        ilk_job *older = next_of(newest);
+        ilk_plain_write(&newest->next, sizeof newest->next);
+        newest->next = oldest;
+        oldest = newest;
+        newest = older;
+    }
+    return oldest;
+}
+
+ilk_job *ilk__pool_take(ilk_pool *pool, uint32_t priority, struct pool_worker *refilled) ILK_NONBLOCKING {
+    struct pool_queue *queue = &pool->queues[priority];
+    if (!ilk__pool_queue_has_jobs(pool, priority)) {
+        return NULL;
+    }
+    /* PL5 acquire, pairs with PL6 (release, unlocking).
+     * Carries: the backlog as the last holder left it, and through it what the submitters did.
+     * If weaker: two workers take one job. */
+    if (ilk_atomic_exchange(&queue->locked, 1, memory_order_acquire) != 0) {
+        return NULL;
+    }
+    /* PL4 relaxed: changed under the lock; other threads only ask whether it is empty. */
+    ilk_job *first = ilk_atomic_load(&queue->backlog, memory_order_relaxed);
+    if (first == NULL) {
+        first = turn_round(queue);
+    }
+    ilk_job *more[REFILL];
+    size_t count = 0;
+    ilk_job *rest = first == NULL ? NULL : next_of(first);
+    while (refilled != NULL && rest != NULL && count < REFILL) {
+        more[count++] = rest;
+        rest = next_of(rest);
+    }
+    ilk_atomic_store(&queue->backlog, rest, memory_order_relaxed); /* PL4 */
+    /* PL6 release, pairs with PL5. See there. */
+    ilk_atomic_store(&queue->locked, 0, memory_order_release);
+    /* The last first, so that the worker, which takes what it pushed last, goes on in their order. The deque is nearly
+     * empty, or this was the worker's turn for a job from outside: what does not fit goes back as promised work. */
+    while (count > 0) {
+        ilk_job *job = more[--count];
+        if (!deque_push(&refilled->deque, job)) {
+            (void)ilk__pool_push(pool, priority, job, job, true);
+        }
+    }
+    return first;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How many threads a pool has: started, blocked, spare, ended. All of it is under the pool's mutex and off the path of
+ * jobs; docs/pool.md has the table of states.
+ */
+#include "pool/pool.h"
+
+#include "platform/local.h"
+#include <interlock/park.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A sleeping submission hears of work that finds no idle worker while there is a thread to be had. */
+void ilk__pool_update_calls(ilk_pool *pool) {
+    const bool calls = pool->running < pool->target && (pool->spares != NULL || pool->started < pool->most);
+    ilk__event_call(&pool->idle, calls);
+    const uint32_t excess = pool->running > pool->target ? pool->running - pool->target : 0;
+    /* PL13 relaxed: a hint; ilk__pool_stay decides under the mutex. */
+    ilk_atomic_store(&pool->excess, excess, memory_order_relaxed);
+}
+
+/* A place whose worker has ended, or a new one; NULL without memory. */
+static struct pool_worker *free_worker(ilk_pool *pool) {
+    const uint32_t places = ilk_atomic_load(&pool->places, memory_order_relaxed); /* PL8: under the mutex */
+    for (uint32_t place = 0; place < places; place++) {
+        struct pool_worker *worker = ilk_atomic_load(&pool->workers[place], memory_order_relaxed); /* PL9 */
+        if (worker->has_ended) {
+            if (worker->is_started) {
+                ilk__thread_join(&worker->thread); /* it is in its last instructions */
+            }
+            return worker;
+        }
+    }
+    struct pool_worker *worker = aligned_alloc(POOL_SEPARATION, (sizeof *worker + POOL_SEPARATION - 1) /
+                                                                    POOL_SEPARATION * POOL_SEPARATION);
+    if (worker == NULL) {
+        return NULL;
+    }
+    memset(worker, 0, sizeof *worker);
+    worker->pool = pool;
+    worker->index = places;
+    worker->random = places * UINT32_C(0x9E3779B9) + 1;
+    ilk_atomic_store(&pool->workers[places], worker, memory_order_relaxed); /* PL9 */
+    /* PL8 release, pairs with PL7 (acquire, looking for a victim). See there. */
+    ilk_atomic_store(&pool->places, places + 1, memory_order_release);
+    return worker;
+}
+
+bool ilk__pool_start_thread(ilk_pool *pool) {
+    struct pool_worker *worker = free_worker(pool);
+    if (worker == NULL) {
+        pool->refused++;
+        return false;
+    }
+    struct ilk__thread_options options = pool->thread_options;
+    char name[24];
+    snprintf(name, sizeof name, "%.11s-%u", pool->name, (unsigned)worker->index);
+    options.name = name;
+    worker->has_ended = false;
+    worker->is_spare = false;
+    worker->is_started = ilk__thread_start(&worker->thread, &options, ilk__pool_work, worker);
+    if (!worker->is_started) {
+        worker->has_ended = true;
+        pool->refused++;
+        return false;
+    }
+    pool->started++;
+    pool->running++;
+    return true;
+}
+
+static void wake_spare(ilk_pool *pool) {
+    struct pool_worker *worker = pool->spares;
+    pool->spares = worker->next_spare;
+    worker->is_spare = false;
+    pool->running++;
+    /* PL14 release, pairs with PL15 (acquire, a spare worker). A count: a worker that is about to park sees it move. */
+    ilk_atomic_fetch_add(&worker->wakes, 1, memory_order_release);
+    ilk_park_wake(&worker->wakes, 1);
+}
+
+void ilk__pool_wake_spares(ilk_pool *pool) {
+    while (pool->spares != NULL) {
+        wake_spare(pool);
+    }
+}
+
+void ilk__pool_need_thread(ilk_pool *pool) {
+    ilk_mutex_lock(&pool->mutex);
+    bool refused = false;
+    if (pool->running < pool->target) {
+        if (pool->spares != NULL) {
+            wake_spare(pool);
+        } else if (pool->started < pool->most) {
+            refused = !ilk__pool_start_thread(pool);
+        }
+    }
+    ilk__pool_update_calls(pool);
+    if (refused) {
+        ilk__event_call(&pool->idle, false); /* until the next change: not again for every submission */
+    }
+    ilk_mutex_unlock(&pool->mutex);
+}
+
+/* Takes the worker off the list of the spare ones. */
+static void remove_spare(ilk_pool *pool, const struct pool_worker *worker) {
+    struct pool_worker **link = &pool->spares;
+    while (*link != worker) {
+        link = &(*link)->next_spare;
+    }
+    *link = worker->next_spare;
+}
+
+bool ilk__pool_stay(struct pool_worker *worker) {
+    ilk_pool *pool = worker->pool;
+    ilk_mutex_lock(&pool->mutex);
+    if (pool->running <= pool->target || deque_has_jobs(&worker->deque) || ilk__pool_is_drained(pool)) {
+        ilk__pool_update_calls(pool);
+        ilk_mutex_unlock(&pool->mutex);
+        return true;
+    }
+    pool->running--;
+    worker->is_spare = true;
+    worker->next_spare = pool->spares;
+    pool->spares = worker;
+    const uint32_t wakes = ilk_atomic_load(&worker->wakes, memory_order_relaxed); /* PL14: under the mutex */
+    ilk__pool_update_calls(pool);
+    ilk_mutex_unlock(&pool->mutex);
+    /* The work that this worker was perhaps woken for is another's. */
+    if (ilk__pool_has_jobs(pool)) {
+        ilk__pool_publish(pool);
+    }
+    const uint64_t deadline_ns = ilk_deadline_in_ns(pool->idle_ns);
+    /* PL15 acquire, pairs with PL14 (release, waking a spare worker). */
+    while (ilk_atomic_load(&worker->wakes, memory_order_acquire) == wakes) {
+        if (ilk_park_wait(&worker->wakes, wakes, deadline_ns) == ILK_TIMEDOUT) {
+            break;
+        }
+    }
+    ilk_mutex_lock(&pool->mutex);
+    bool stays = true;
+    if (worker->is_spare && pool->started > pool->kept) {
+        remove_spare(pool, worker);
+        worker->is_spare = false;
+        stays = false;
+        pool->running++; /* ilk__pool_end_thread takes it down again */
+    } else if (worker->is_spare) {
+        remove_spare(pool, worker);
+        worker->is_spare = false;
+        pool->running++; /* and spare again at once, if there are still too many */
+    }
+    ilk__pool_update_calls(pool);
+    ilk_mutex_unlock(&pool->mutex);
+    return stays;
+}
+
+bool ilk__pool_may_end(struct pool_worker *worker) {
+    ilk_pool *pool = worker->pool;
+    ilk_mutex_lock(&pool->mutex);
+    const bool may = pool->started > pool->kept && !deque_has_jobs(&worker->deque);
+    ilk_mutex_unlock(&pool->mutex);
+    return may;
+}
+
+void ilk__pool_end_thread(struct pool_worker *worker) {
+    ilk_pool *pool = worker->pool;
+    ilk_mutex_lock(&pool->mutex);
+    worker->has_ended = true;
+    pool->started--;
+    pool->running--;
+    const bool last = pool->started == 0;
+    ilk__pool_update_calls(pool);
+    if (last) {
+        /* PL16 release, pairs with PL17 (acquire, waiting for the pool). Carries: what all jobs did. */
+        ilk_atomic_store(&pool->done, 1, memory_order_release);
+        ilk_park_wake(&pool->done, ILK_PARK_ALL);
+    }
+    ilk_mutex_unlock(&pool->mutex);
+}
+
+/* ---- Blocking ---- */
+
+void ilk_pool_will_block(void) {
+    struct pool_worker *worker = ilk__pool_worker();
+    if (worker == NULL || worker->blocked++ > 0) {
+        return;
+    }
+    ilk_pool *pool = worker->pool;
+    ilk_mutex_lock(&pool->mutex);
+    pool->running--;
+    pool->blocked++;
+    ilk__pool_update_calls(pool);
+    ilk_mutex_unlock(&pool->mutex);
+    /* Behind the fence of raising CALLS: a submission that we do not see sees CALLS. */
+    if (ilk__pool_has_jobs(pool)) {
+        ilk__pool_publish(pool);
+    }
+}
+
+void ilk_pool_did_block(void) {
+    struct pool_worker *worker = ilk__pool_worker();
+    if (worker == NULL || --worker->blocked > 0) {
+        return;
+    }
+    ilk_pool *pool = worker->pool;
+    ilk_mutex_lock(&pool->mutex);
+    pool->blocked--;
+    pool->running++;
+    ilk__pool_update_calls(pool);
+    ilk_mutex_unlock(&pool->mutex);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a worker does: it finds a job, runs it, and where there is none spins for a while, then sleeps on the pool's
+ * event count. docs/pool.md has the order of the search and the protocol of sleeping.
+ */
+#include "pool/pool.h"
+
+#include "diagnostics/misuse.h"
+#include "platform/clock.h"
+#include "platform/local.h"
+#include "wait/spin.h"
+
+/* One of so many jobs is the oldest LOW one, or the oldest NORMAL one from outside: guarantee D. */
+enum { LOW_TURN = 64, NORMAL_TURN = 16 };
+
+struct pool_worker *ilk__pool_worker(void) ILK_NONBLOCKING {
+    return ilk__thread_state()->worker;
+}
+
+/* ---- Finding ---- */
+
+static uint32_t next_random(struct pool_worker *worker) ILK_NONBLOCKING {
+    /* Marsaglia, "Xorshift RNGs" (2003). */
+    uint32_t x = worker->random;
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    return worker->random = x;
+}
+
+static ilk_job *steal(struct pool_worker *worker) ILK_NONBLOCKING {
+    ilk_pool *pool = worker->pool;
+    /* PL7 acquire, pairs with PL8 (release, adding a worker): its deque is made. */
+    const uint32_t places = ilk_atomic_load(&pool->places, memory_order_acquire);
+    const uint32_t first = next_random(worker) % places;
+    bool lost;
+    do {
+        lost = false;
+        for (uint32_t count = 0; count < places; count++) {
+            /* PL9 relaxed: written before PL8, and then constant. */
+            struct pool_worker *victim =
+                ilk_atomic_load(&pool->workers[(first + count) % places], memory_order_relaxed);
+            if (victim != worker) {
+                ilk_job *job = deque_steal(&victim->deque, &lost);
+                if (job != NULL) {
+                    return job;
+                }
+            }
+        }
+    } while (lost); /* each loss is another thread's gain */
+    return NULL;
+}
+
+static ilk_job *find(struct pool_worker *worker) ILK_NONBLOCKING {
+    ilk_pool *pool = worker->pool;
+    ilk_job *job = NULL;
+    if (worker->ran % LOW_TURN == LOW_TURN - 1) {
+        job = ilk__pool_take(pool, ILK_PRIORITY_LOW, NULL);
+    }
+    if (job == NULL && worker->ran % NORMAL_TURN == NORMAL_TURN - 1) {
+        job = ilk__pool_take(pool, ILK_PRIORITY_NORMAL, NULL);
+    }
+    if (job == NULL) {
+        job = ilk__pool_take(pool, ILK_PRIORITY_HIGH, NULL);
+    }
+    if (job == NULL) {
+        job = deque_take(&worker->deque);
+    }
+    if (job == NULL) {
+        job = ilk__pool_take(pool, ILK_PRIORITY_NORMAL, worker);
+    }
+    if (job == NULL) {
+        job = steal(worker);
+    }
+    if (job == NULL) {
+        job = ilk__pool_take(pool, ILK_PRIORITY_LOW, NULL);
+    }
+    return job;
+}
+
+bool ilk__pool_has_jobs(ilk_pool *pool) ILK_NONBLOCKING {
+    for (uint32_t priority = 0; priority < POOL_PRIORITIES; priority++) {
+        if (ilk__pool_queue_has_jobs(pool, priority)) {
+            return true;
+        }
+    }
+    const uint32_t places = ilk_atomic_load(&pool->places, memory_order_acquire); /* PL7 */
+    for (uint32_t place = 0; place < places; place++) {
+        struct pool_worker *worker = ilk_atomic_load(&pool->workers[place], memory_order_relaxed); /* PL9 */
+        if (deque_has_jobs(&worker->deque)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Starting a thread is a submission's only where the header says so. */
+ILK_TRUSTED_NONBLOCKING_BEGIN
+void ilk__pool_publish(ilk_pool *pool) ILK_NONBLOCKING {
+    if (ilk__event_has_waiters(&pool->idle) && ilk__event_publish_slow(&pool->idle)) {
+        ilk__pool_need_thread(pool);
+    }
+}
+ILK_TRUSTED_NONBLOCKING_END
+
+/* ---- Running ---- */
+
+void ilk__pool_hand_back(ilk_pool *pool, ilk_job *job) {
+    ilk_group *group = job->group;
+    pool->hand_back(pool->hand_back_context, job);
+    if (group != NULL) {
+        ilk__group_leave(group, pool);
+    }
+}
+
+void ilk__pool_run(struct pool_worker *worker, ilk_job *job) {
+    ilk_pool *pool = worker->pool;
+    worker->ran++;
+    worker->depth++;
+    /* PL10 relaxed: constant while the job is queued, but for a join, which never meets a job that runs. */
+    if (ilk_atomic_load(&job->state, memory_order_relaxed) != JOB_PLAIN) {
+        job->function(job->context);
+        ilk__pool_fork_done(pool, job);
+        /* PL11 acquire, pairs with PL12 (release, close_now): the function to hand back to. */
+    } else if (ILK_UNLIKELY(ilk_atomic_load(&pool->hands_back, memory_order_acquire))) {
+        ilk__pool_hand_back(pool, job);
+    } else {
+        ilk_group *group = job->group; /* the job may be gone when its function returns */
+        job->function(job->context);
+        if (group != NULL) {
+            ilk__group_leave(group, pool);
+        }
+    }
+    worker->depth--;
+    if (ILK_UNLIKELY(worker->blocked != 0)) {
+        ilk__misuse("ilk_pool_did_block", pool, "a job has ended between will_block and did_block");
+    }
+}
+
+/* ---- Sleeping ---- */
+
+/* One sleep: registered, unless there is something to do. ILK_TIMEDOUT: the deadline has passed. */
+static ilk_status sleep_once(ilk_pool *pool, bool (*is_over)(void *context), void *context,
+                             uint64_t deadline_ns) {
+    ilk_status status = ILK_OK;
+    ilk__event_register(&pool->idle);
+    const uint32_t epoch = ilk__event_prepare(&pool->idle);
+    if (!is_over(context) && !ilk__pool_has_jobs(pool)) {
+        status = ilk__event_park(&pool->idle, epoch, deadline_ns);
+        /* The wake-up may have been for this thread: the next publisher need not wait for its acknowledgement. */
+        (void)ilk__event_prepare(&pool->idle);
+    }
+    ilk__event_unregister(&pool->idle);
+    return status;
+}
+
+ilk_status ilk__pool_help(struct pool_worker *worker, bool (*is_over)(void *context),
+                          void (*will_sleep)(void *context), void *context, struct pool_limit limit) {
+    ilk_pool *pool = worker->pool;
+    bool has_slept = false;
+    uint64_t deadline_ns = limit.deadline_ns;
+    for (int probe = 0; !is_over(context);) {
+        ilk_job *job = find(worker);
+        if (job != NULL) {
+            if (has_slept) {
+                /* One wake-up at a time: the woken worker wakes the next, if there is more to do. */
+                has_slept = false;
+                if (ilk__pool_has_jobs(pool)) {
+                    ilk__pool_publish(pool);
+                }
+            }
+            ilk__pool_run(worker, job);
+            probe = 0;
+        } else if (probe < ILK__SPIN_POOL.probes) {
+            ilk__spin_pause(ILK__SPIN_POOL, probe++);
+        } else if (probe == ILK__SPIN_POOL.probes) {
+            probe++; /* idle from here on */
+            deadline_ns = limit.idle_ns == 0 ? limit.deadline_ns : ilk_deadline_in_ns(limit.idle_ns);
+        } else if (deadline_ns != ILK_FOREVER && ilk__clock_now_ns() >= deadline_ns) {
+            return ILK_TIMEDOUT;
+        } else {
+            will_sleep(context);
+            (void)sleep_once(pool, is_over, context, deadline_ns);
+            has_slept = true;
+        }
+    }
+    /* Left for another reason than a job: what the wake-up was for, another worker does. */
+    if (has_slept && ilk__pool_has_jobs(pool)) {
+        ilk__pool_publish(pool);
+    }
+    return ILK_OK;
+}
+
+/* ---- A worker's life ---- */
+
+static bool must_look_up(void *context) {
+    struct pool_worker *worker = context;
+    return ilk_atomic_load(&worker->pool->excess, memory_order_relaxed) != 0 || /* PL13 */
+           (ilk__pool_is_drained(worker->pool) && !deque_has_jobs(&worker->deque));
+}
+
+static void nothing(void *context) {
+    (void)context;
+}
+
+void ilk__pool_work(void *context) {
+    struct pool_worker *worker = context;
+    ilk_pool *pool = worker->pool;
+    ilk__thread_state()->worker = worker;
+    struct pool_limit limit = {.deadline_ns = ILK_FOREVER, .idle_ns = pool->idle_ns};
+    for (;;) {
+        if (ilk__pool_help(worker, must_look_up, nothing, worker, limit) == ILK_TIMEDOUT) {
+            if (ilk__pool_may_end(worker)) {
+                break;
+            }
+            limit.idle_ns = 0; /* one of those that are kept: it sleeps for good */
+        } else if (ilk__pool_is_drained(pool) && !deque_has_jobs(&worker->deque)) {
+            ilk__event_wake_all(&pool->idle); /* the others: drained */
+            break;
+        } else if (!ilk__pool_stay(worker)) {
+            break;
+        }
+    }
+    ilk__thread_state()->worker = NULL;
+    ilk__pool_end_thread(worker);
+}
