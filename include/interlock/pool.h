@@ -36,8 +36,8 @@
  *      group, to the job that follows the group, to the join of a forked job, and to a wait for the pool.
  *   C  Order. Jobs of one priority that are submitted from outside begin in the order of their submission, as far as
  *      one worker sees; several workers run side by side. A job submitted by a job may begin before older ones.
- *   D  No priority starves. Of every 64 jobs that a worker runs, one is the oldest LOW job, if there is any; of every
- *      16, one the oldest NORMAL job from outside: a LOW job with k others before it begins after at most 64 (k + 1)
+ *   D  No priority starves. Of every 64 jobs that a worker runs, one is the oldest LOW job and three are the oldest
+ *      NORMAL jobs from outside, where there are any: a LOW job with k others before it begins after at most 64 (k + 1)
  *      jobs of any one worker.
  *   E  A submission that wakes no worker makes no system call, takes no lock and allocates nothing; one that does makes
  *      one system call. Where not all threads run (blocked jobs, threads that could not be started, max_threads above

@@ -14,6 +14,8 @@ struct ilk__thread_options {
     const char *name;  /* cut to what the system keeps */
     size_t stack_size; /* in bytes; 0: the system's */
     int nice;          /* added to the process's */
+    /* Called on a thread that ends before its function returns: pthread_exit, pthread_cancel. */
+    void (*ended_early)(void *context);
 };
 
 typedef struct ilk__thread {

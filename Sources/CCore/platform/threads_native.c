@@ -20,6 +20,7 @@ enum { NAME_SIZE = 16 };
 struct start {
     void (*function)(void *context);
     void *context;
+    void (*ended_early)(void *context);
     int nice;
     char name[NAME_SIZE];
 };
@@ -42,7 +43,9 @@ static void *run_thread(void *memory) {
     const struct start start = *(struct start *)memory;
     free(memory);
     describe_thread(&start);
+    pthread_cleanup_push(start.ended_early, start.context);
     start.function(start.context);
+    pthread_cleanup_pop(0);
     return NULL;
 }
 
@@ -54,7 +57,7 @@ bool ilk__thread_start(ilk__thread *thread, const struct ilk__thread_options *op
         free(start);
         return false;
     }
-    *start = (struct start){.function = function, .context = context, .nice = options->nice};
+    *start = (struct start){.function = function, .context = context, .ended_early = options->ended_early, .nice = options->nice};
     snprintf(start->name, sizeof start->name, "%s", options->name);
     const size_t least = (size_t)PTHREAD_STACK_MIN;
     if (options->stack_size != 0) {

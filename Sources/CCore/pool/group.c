@@ -90,6 +90,9 @@ bool ilk_group_follow(ilk_group *group, ilk_pool *pool, ilk_job *job) {
     if (!ilk__pool_promise(pool)) {
         return false;
     }
+    if (job->group != NULL) {
+        ilk__group_enter(job->group, pool, 1);
+    }
     /* Counts as a job, so that the group does not come to its end between the next steps. */
     uint32_t word = ilk_atomic_fetch_add(&group->word, GROUP_ONE, memory_order_relaxed); /* GR3 */
     if ((word & GROUP_FOLLOWER) != 0) {

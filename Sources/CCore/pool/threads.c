@@ -5,6 +5,7 @@
  */
 #include "pool/pool.h"
 
+#include "diagnostics/misuse.h"
 #include "platform/local.h"
 #include <interlock/park.h>
 #include <stdio.h>
@@ -47,6 +48,11 @@ static struct pool_worker *free_worker(ilk_pool *pool) {
     return worker;
 }
 
+static void ended_early(void *context) {
+    const struct pool_worker *worker = context;
+    ilk__misuse("ilk_pool_submit", worker->pool, "a job has ended its thread");
+}
+
 bool ilk__pool_start_thread(ilk_pool *pool) {
     struct pool_worker *worker = free_worker(pool);
     if (worker == NULL) {
@@ -57,6 +63,7 @@ bool ilk__pool_start_thread(ilk_pool *pool) {
     char name[24];
     snprintf(name, sizeof name, "%.11s-%u", pool->name, (unsigned)worker->index);
     options.name = name;
+    options.ended_early = ended_early;
     worker->has_ended = false;
     worker->is_spare = false;
     worker->is_started = ilk__thread_start(&worker->thread, &options, ilk__pool_work, worker);

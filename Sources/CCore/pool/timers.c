@@ -124,6 +124,11 @@ static void keep_time(void *context) {
     ilk_mutex_unlock(&timers->mutex);
 }
 
+/* No code but ours runs on the thread, but for hand_back, which is asked to return. */
+static void never_called(void *context) {
+    ilk__misuse("ilk_pool_close_now", context, "the function that jobs are handed back to has ended its thread");
+}
+
 /* The pool's timers, made with the first one; NULL where the system refuses. */
 static struct pool_timers *timers_of(ilk_pool *pool) {
     ilk_mutex_lock(&pool->mutex);
@@ -135,6 +140,7 @@ static struct pool_timers *timers_of(ilk_pool *pool) {
         snprintf(name, sizeof name, "%.8s-timers", pool->name);
         struct ilk__thread_options options = pool->thread_options;
         options.name = name;
+        options.ended_early = never_called;
         if (!ilk__thread_start(&timers->thread, &options, keep_time, pool)) {
             pool->timers = NULL;
             free(timers);
