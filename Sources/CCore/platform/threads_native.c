@@ -29,8 +29,9 @@ struct start {
 static void describe_thread(const struct start *start) {
     (void)pthread_setname_np(pthread_self(), start->name);
     if (start->nice != 0) {
-        /* Of the thread: Linux keeps a value for each. Refused below 0 without privilege: the pool goes on. */
-        (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + start->nice);
+        /* Of the thread: Linux keeps a value for each, and a thread begins with that of the one that started it. The
+         * process's is that of its first thread. Refused below what it is without privilege: the pool goes on. */
+        (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, (id_t)getpid()) + start->nice);
     }
 }
 #else
@@ -57,7 +58,8 @@ bool ilk__thread_start(ilk__thread *thread, const struct ilk__thread_options *op
         free(start);
         return false;
     }
-    *start = (struct start){.function = function, .context = context, .ended_early = options->ended_early, .nice = options->nice};
+    *start = (struct start){
+        .function = function, .context = context, .ended_early = options->ended_early, .nice = options->nice};
     snprintf(start->name, sizeof start->name, "%s", options->name);
     const size_t least = (size_t)PTHREAD_STACK_MIN;
     if (options->stack_size != 0) {

@@ -52,7 +52,7 @@ void ilk__pool_fork_done(ilk_pool *pool, ilk_job *job) {
 
 static bool is_done(void *context) {
     const ilk_job *job = context;
-    /* FJ2 acquire, pairs with FJ1. See there. */
+    /* FJ2 acquire, pairs with FJ1 (acq_rel, the job has run). See there. */
     return ilk_atomic_load(&job->state, memory_order_acquire) == JOB_DONE;
 }
 
@@ -84,14 +84,20 @@ void ilk_pool_join(ilk_pool *pool, ilk_job *job) {
     if (ILK_UNLIKELY(worker == NULL)) {
         ilk__misuse("ilk_pool_join", pool, "job %p was forked by another thread", (const void *)job);
     }
-    ilk_job *mine;
-    /* What was pushed after it and not joined comes first. */
-    while ((mine = deque_take(&worker->deque)) != NULL) {
+    while (!is_done(job)) {
+        ilk_job *mine = deque_take(&worker->deque);
         if (mine == job) {
             job->function(job->context);
             return;
         }
-        ilk__pool_run(worker, mine);
+        if (mine != NULL && worker->depth < ILK_POOL_HELP_DEPTH) {
+            ilk__pool_run(worker, mine); /* pushed after it, and not joined */
+        } else if (mine != NULL) {
+            (void)deque_push(&worker->deque, mine); /* there is room: it was here just now */
+            break;
+        } else {
+            break;
+        }
     }
     if (worker->depth >= ILK_POOL_HELP_DEPTH) {
         sleep_on_state(job);
@@ -156,12 +162,12 @@ bool ilk_pool_for(ilk_pool *pool, size_t begin, size_t end, size_t grain,
         run_range(&range);
         return true;
     }
-    ilk_group group = {0};
+    /* Like a forked job it is never handed back: this call has promised that the body runs. */
     ilk_job_init(&range.job, run_range, &range);
-    ilk_job_set_group(&range.job, &group);
+    ilk_atomic_store(&range.job.state, JOB_FORKED, memory_order_relaxed); /* PL10 */
     if (!ilk_pool_submit(pool, &range.job)) {
         return false;
     }
-    (void)ilk_group_wait_until(&group, ILK_FOREVER);
+    sleep_on_state(&range.job);
     return true;
 }

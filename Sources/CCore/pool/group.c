@@ -46,8 +46,7 @@ void ilk__group_enter(ilk_group *group, ilk_pool *pool, uint32_t count) ILK_NONB
 /* Submits the follower that was taken out of a group; its place was promised. */
 static void submit_follower(ilk_pool *pool, ilk_job *job) {
     if (job != NULL) {
-        (void)ilk__pool_push(pool, job->priority, job, job, true);
-        ilk__pool_promise_kept(pool);
+        ilk__pool_push_promised(pool, job);
     }
 }
 
@@ -142,8 +141,9 @@ ilk_status ilk_group_wait_until(ilk_group *group, uint64_t deadline_ns) {
         return ILK_OK;
     }
     struct pool_worker *worker = ilk__pool_worker();
+    /* A worker between will_block and did_block sleeps: another thread has its place. */
     if (worker != NULL && worker->pool == ilk_atomic_load(&group->pool, memory_order_relaxed) && /* GR2 */
-        worker->depth < ILK_POOL_HELP_DEPTH) {
+        worker->depth < ILK_POOL_HELP_DEPTH && worker->blocked == 0) {
         const struct pool_limit limit = {.deadline_ns = deadline_ns};
         return ilk__pool_help(worker, is_over, will_sleep, group, limit);
     }

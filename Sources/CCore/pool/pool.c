@@ -107,14 +107,33 @@ bool ilk__pool_promise(ilk_pool *pool) ILK_NONBLOCKING {
 }
 
 void ilk__pool_promise_kept(ilk_pool *pool) {
-    ilk__pool_publish(pool);
-    /* PL20 release, pairs with PL19 (acquire, asking whether the pool is drained).
-     * Carries: the job in its inbox.
-     * If weaker: the last worker leaves before a job that was promised. */
-    const uint32_t before = ilk_atomic_fetch_sub(&pool->promised, 1, memory_order_release);
-    if (before == (POOL_PROMISES_CLOSED | 1)) {
+    if (pool->is_childs) {
+        return;
+    }
+    uint32_t promised = ilk_atomic_load(&pool->promised, memory_order_relaxed); /* PL18 */
+    while ((promised & POOL_PROMISES_CLOSED) == 0) {
+        /* PL20 release, pairs with PL19 (acquire, asking whether the pool is drained).
+         * Carries: the job in its inbox.
+         * If weaker: the last worker leaves before a job that was promised. */
+        if (ilk_atomic_compare_exchange_weak(&pool->promised, &promised, promised - 1, memory_order_release,
+                                             memory_order_relaxed)) {
+            return;
+        }
+    }
+    /* The last promise lets a closed pool end, and be destroyed, while this thread may be another pool's, for which
+     * nobody waits. The last worker ends under the mutex, and so after our last touch. */
+    ilk_mutex_lock(&pool->mutex);
+    if (ilk_atomic_fetch_sub(&pool->promised, 1, memory_order_release) ==
+        (POOL_PROMISES_CLOSED | 1)) {     /* PL20 */
         ilk__event_wake_all(&pool->idle); /* drained, perhaps */
     }
+    ilk_mutex_unlock(&pool->mutex);
+}
+
+void ilk__pool_push_promised(ilk_pool *pool, ilk_job *job) {
+    (void)ilk__pool_push(pool, job->priority, job, job, true);
+    ilk__pool_publish(pool);
+    ilk__pool_promise_kept(pool);
 }
 
 bool ilk__pool_is_drained(ilk_pool *pool) ILK_NONBLOCKING {
@@ -123,12 +142,7 @@ bool ilk__pool_is_drained(ilk_pool *pool) ILK_NONBLOCKING {
     if (ilk_atomic_load(&pool->promised, memory_order_acquire) != POOL_PROMISES_CLOSED) {
         return false;
     }
-    for (uint32_t priority = 0; priority < POOL_PRIORITIES; priority++) {
-        if (ilk__pool_queue_has_jobs(pool, priority)) {
-            return false;
-        }
-    }
-    return true;
+    return !ilk__pool_has_jobs(pool);
 }
 
 /* ---- Closing ---- */
@@ -148,15 +162,19 @@ void ilk_pool_close(ilk_pool *pool) {
 }
 
 void ilk_pool_close_now(ilk_pool *pool, void (*hand_back)(void *context, ilk_job *job), void *context) {
-    pool->hand_back = hand_back;
-    pool->hand_back_context = context;
-    /* PL12 release, pairs with PL11 (acquire, before a job is run). Carries: the function. */
-    ilk_atomic_store(&pool->hands_back, true, memory_order_release);
+    ilk_mutex_lock(&pool->mutex);
+    if (!ilk_atomic_load(&pool->hands_back, memory_order_relaxed)) { /* PL12: the first call's function */
+        pool->hand_back = hand_back;
+        pool->hand_back_context = context;
+        /* PL12 release, pairs with PL11 (acquire, before a job is run). Carries: the function. */
+        ilk_atomic_store(&pool->hands_back, true, memory_order_release);
+    }
+    ilk_mutex_unlock(&pool->mutex);
     ilk_pool_close(pool);
     ilk__pool_timers_hand_back(pool);
     for (uint32_t priority = 0; priority < POOL_PRIORITIES; priority++) {
         ilk_job *job;
-        while ((job = ilk__pool_take(pool, priority, NULL)) != NULL) {
+        while ((job = ilk__pool_take_back(pool, priority)) != NULL) {
             ilk__pool_hand_back(pool, job);
         }
     }
@@ -182,8 +200,9 @@ ilk_status ilk_pool_wait_until(ilk_pool *pool, uint64_t deadline_ns) {
 }
 
 ilk_pool_info ilk_pool_get_info(ilk_pool *pool) {
+    const uint32_t timers = ilk__pool_timers_count(pool);
     ilk_mutex_lock(&pool->mutex);
-    const ilk_pool_info info = {pool->started, pool->blocked, pool->refused, ilk__pool_timers_count(pool)};
+    const ilk_pool_info info = {pool->started, pool->blocked, pool->refused, timers};
     ilk_mutex_unlock(&pool->mutex);
     return info;
 }
@@ -219,15 +238,27 @@ static void pools_after_fork_in_child(void) {
     ilk_pool *pool;
     LIST_FOREACH(pool, &pools, link) {
         for (uint32_t priority = 0; priority < POOL_PRIORITIES; priority++) {
-            ilk_atomic_store(&pool->queues[priority].inbox, POOL_CLOSED, memory_order_relaxed); /* PL1 */
+            struct pool_queue *queue = &pool->queues[priority];
+            ilk_atomic_store(&queue->inbox, POOL_CLOSED, memory_order_relaxed); /* PL1 */
+            ilk_atomic_store(&queue->backlog, NULL, memory_order_relaxed);      /* PL4 */
+            ilk_atomic_store(&queue->locked, 0, memory_order_relaxed);          /* PL6 */
+        }
+        for (uint32_t place = 0; place < ilk_atomic_load(&pool->places, memory_order_relaxed);
+             place++) { /* PL8 */
+            struct deque *deque =
+                &ilk_atomic_load(&pool->workers[place], memory_order_relaxed)->deque; /* PL9 */
+            ilk_atomic_store(&deque->top, 0, memory_order_relaxed);                   /* DQ8 */
+            ilk_atomic_store(&deque->bottom, 0, memory_order_relaxed);                /* DQ1 */
         }
         ilk_atomic_store(&pool->promised, POOL_PROMISES_CLOSED, memory_order_relaxed); /* PL18 */
         ilk_atomic_store(&pool->idle.waiting, 0, memory_order_relaxed);                /* EC1 */
         ilk_atomic_store(&pool->idle.epoch, 0, memory_order_relaxed);                  /* EC1 */
         ilk_atomic_store(&pool->done, 1, memory_order_relaxed);                        /* PL17 */
         ilk_mutex_init(&pool->mutex, false);
+        ilk__pool_timers_forget(pool);
         pool->started = pool->running = pool->blocked = 0;
         pool->spares = NULL;
+        pool->has_last_thread = false;
         pool->is_childs = true;
     }
 }
@@ -246,14 +277,17 @@ static void free_pool(ilk_pool *pool) {
     free(pool);
 }
 
+static uint32_t at_most(uint32_t threads) {
+    return threads < ILK_POOL_MAX_THREADS ? threads : ILK_POOL_MAX_THREADS;
+}
+
 ilk_status ilk_pool_create(ilk_pool **out, const ilk_pool_options *options) {
     static const ilk_pool_options defaults;
     options = options == NULL ? &defaults : options;
-    const uint32_t threads = options->threads != 0 ? options->threads : ilk__thread_processors();
-    const uint32_t most = options->max_threads != 0 ? options->max_threads : threads + 64;
+    const uint32_t threads = options->threads != 0 ? options->threads : at_most(ilk__thread_processors());
+    const uint32_t most = options->max_threads != 0 ? options->max_threads : at_most(threads + 64);
     const uint32_t kept = options->kept_threads != 0 ? options->kept_threads : threads;
-    if (threads > ILK_POOL_MAX_THREADS || (options->max_threads != 0 && most > ILK_POOL_MAX_THREADS) ||
-        most < threads || kept > most) {
+    if (threads > ILK_POOL_MAX_THREADS || most > ILK_POOL_MAX_THREADS || most < threads || kept > most) {
         return ILK_INVALID;
     }
     const size_t size = sizeof(ilk_pool) + most * sizeof(ILK_ATOMIC(struct pool_worker *));
@@ -302,7 +336,11 @@ static void require_drained(ilk_pool *pool) {
         ilk__misuse("ilk_pool_destroy", pool,
                     "%u timers are set or jobs follow a group; wait, or close it now", (unsigned)promised);
     }
-    if (ilk_atomic_load(&pool->done, memory_order_acquire) == 0 && ilk__pool_has_jobs(pool)) { /* PL17 */
+    bool has_jobs = ilk__pool_deques_have_jobs(pool);
+    for (uint32_t priority = 0; priority < POOL_PRIORITIES; priority++) {
+        has_jobs = has_jobs || ilk__pool_queue_is_filled(pool, priority);
+    }
+    if (ilk_atomic_load(&pool->done, memory_order_acquire) == 0 && has_jobs) { /* PL17 */
         ilk__misuse("ilk_pool_destroy", pool,
                     "jobs that it has accepted have not begun; wait, or close it now");
     }
@@ -321,14 +359,9 @@ void ilk_pool_destroy(ilk_pool *pool) {
     if (!pool->is_childs) {
         ilk_pool_close(pool);
         (void)ilk_pool_wait_until(pool, ILK_FOREVER);
-        for (uint32_t place = 0; place < ilk_atomic_load(&pool->places, memory_order_relaxed);
-             place++) { /* PL8 */
-            struct pool_worker *worker =
-                ilk_atomic_load(&pool->workers[place], memory_order_relaxed); /* PL9 */
-            if (worker->is_started) {
-                ilk__thread_join(&worker->thread);
-            }
-        }
+        ilk_mutex_lock(&pool->mutex); /* the last thread is in its last touch */
+        ilk_mutex_unlock(&pool->mutex);
+        ilk__thread_join(&pool->last_thread); /* it has joined the others */
     }
     ilk__pool_timers_end(pool, !pool->is_childs);
     ilk__name_forget(pool);

@@ -33,8 +33,7 @@ struct pool_queue {
     unsigned char separate_backlog[POOL_SEPARATION - sizeof(uintptr_t)];
     ILK_ATOMIC(uint32_t) locked;   /* 1: a thread has the backlog */
     ILK_ATOMIC(ilk_job *) backlog; /* the oldest job; changed under the lock */
-    ilk_job *last;                 /* the newest of the backlog; under the lock */
-    unsigned char separate_next[POOL_SEPARATION - 3 * sizeof(void *)];
+    unsigned char separate_next[POOL_SEPARATION - 2 * sizeof(void *)];
 };
 
 struct pool_worker {
@@ -46,10 +45,10 @@ struct pool_worker {
     uint32_t ran;     /* jobs, for the order of the search */
     uint32_t depth;   /* jobs on top of each other */
     uint32_t blocked; /* nested calls of will_block */
+    bool was_woken;   /* for one job of perhaps several: with a job in hand it wakes the next worker */
     /* Under the pool's mutex. */
     ilk__thread thread;
-    bool is_started; /* `thread` is to be joined */
-    bool has_ended;
+    bool has_ended; /* the place is free for another thread */
     bool is_spare;
     struct pool_worker *next_spare;
     ILK_ATOMIC(uint32_t) wakes; /* a spare worker parks on it */
@@ -78,6 +77,9 @@ struct ilk_pool {
     ilk_mutex mutex;
     uint32_t started, running, blocked, refused;
     struct pool_worker *spares;
+    uint64_t retry_ns;       /* the system has refused a thread: not again before; 0: it has not */
+    ilk__thread last_thread; /* that has ended; it joins the one before it as its last step */
+    bool has_last_thread;
 
     struct pool_timers *timers; /* made with the first timer, under the mutex; then constant */
     bool is_childs;             /* of a child of fork: it has no threads */
@@ -89,6 +91,11 @@ struct ilk_pool {
 bool ilk__pool_push(ilk_pool *pool, uint32_t priority, ilk_job *first, ilk_job *last, bool promised)
     ILK_NONBLOCKING;
 ilk_job *ilk__pool_take(ilk_pool *pool, uint32_t priority, struct pool_worker *refilled) ILK_NONBLOCKING;
+/* The oldest job that may be handed back: a loop's own job stays. */
+ilk_job *ilk__pool_take_back(ilk_pool *pool, uint32_t priority) ILK_NONBLOCKING;
+/* Whether jobs are seen: a hint. */
+bool ilk__pool_queue_is_filled(const ilk_pool *pool, uint32_t priority) ILK_NONBLOCKING;
+/* The same, and true while a thread takes jobs out: jobs that go from one place to another are not missed. */
 bool ilk__pool_queue_has_jobs(const ilk_pool *pool, uint32_t priority) ILK_NONBLOCKING;
 
 /* worker.c */
@@ -97,6 +104,7 @@ struct pool_worker *ilk__pool_worker(void) ILK_NONBLOCKING;
 /* After publishing a job: wakes an idle worker, or has one started. */
 void ilk__pool_publish(ilk_pool *pool) ILK_NONBLOCKING;
 bool ilk__pool_has_jobs(ilk_pool *pool) ILK_NONBLOCKING;
+bool ilk__pool_deques_have_jobs(ilk_pool *pool) ILK_NONBLOCKING;
 struct pool_limit {
     uint64_t deadline_ns; /* of the whole wait */
     uint64_t idle_ns;     /* not 0: instead of that, how long the thread may be without a job */
@@ -117,11 +125,18 @@ bool ilk__pool_start_thread(ilk_pool *pool);
 void ilk__pool_update_calls(ilk_pool *pool);
 /* A job waits, and no worker is idle. */
 void ilk__pool_need_thread(ilk_pool *pool);
+/* A thread that has ended, to be joined by the one that ends after it. The worker's place may be another thread's by
+ * then: the ending thread touches it no more. */
+struct pool_former {
+    ilk__thread thread;
+    bool is_there;
+};
 /* Between two jobs: parks the worker while there are too many. False: it has ended. */
-bool ilk__pool_stay(struct pool_worker *worker);
-/* An idle worker's time is up: true if it may end. */
-bool ilk__pool_may_end(struct pool_worker *worker);
-void ilk__pool_end_thread(struct pool_worker *worker);
+bool ilk__pool_stay(struct pool_worker *worker, struct pool_former *former);
+/* An idle worker's time is up. False: it is one of those that are kept. */
+bool ilk__pool_end_idle(struct pool_worker *worker, struct pool_former *former);
+/* The pool is drained. */
+void ilk__pool_end_drained(struct pool_worker *worker, struct pool_former *former);
 void ilk__pool_wake_spares(ilk_pool *pool);
 
 /* group.c */
@@ -133,10 +148,12 @@ void ilk__group_leave(ilk_group *group, ilk_pool *pool);
 void ilk__pool_fork_done(ilk_pool *pool, ilk_job *job);
 enum { JOB_PLAIN, JOB_FORKED, JOB_DONE, JOB_AWAITED, JOB_SLEPT_ON };
 
-/* pool.c: a promise is kept, after its job was pushed. */
+/* pool.c: a promise is kept, after its job was pushed and published, or given up. The pool may be gone afterwards. */
 bool ilk__pool_promise(ilk_pool *pool) ILK_NONBLOCKING;
 void ilk__pool_promise_kept(ilk_pool *pool);
-/* Closed, and nothing is left but what workers have in hand. */
+/* Pushes a job that was promised, and keeps the promise. */
+void ilk__pool_push_promised(ilk_pool *pool, ilk_job *job);
+/* Closed, and nothing is left but what workers have begun. */
 bool ilk__pool_is_drained(ilk_pool *pool) ILK_NONBLOCKING;
 
 #endif

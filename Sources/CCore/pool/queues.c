@@ -30,10 +30,26 @@ bool ilk__pool_push(ilk_pool *pool, uint32_t priority, ilk_job *newest, ilk_job 
     return true;
 }
 
-bool ilk__pool_queue_has_jobs(const ilk_pool *pool, uint32_t priority) ILK_NONBLOCKING {
+bool ilk__pool_queue_is_filled(const ilk_pool *pool, uint32_t priority) ILK_NONBLOCKING {
     const struct pool_queue *queue = &pool->queues[priority];
     return (ilk_atomic_load(&queue->inbox, memory_order_relaxed) & ~POOL_CLOSED) != 0 || /* PL1 */
            ilk_atomic_load(&queue->backlog, memory_order_relaxed) != NULL;               /* PL4 */
+}
+
+bool ilk__pool_queue_has_jobs(const ilk_pool *pool, uint32_t priority) ILK_NONBLOCKING {
+    const struct pool_queue *queue = &pool->queues[priority];
+    /* PL22 acquire, pairs with PL3 (acq_rel, taking the inbox).
+     * Carries: the lock of the thread that has emptied the inbox.
+     * If weaker: its jobs are in neither list, we believe that there are none, and sleep while they wait. */
+    if ((ilk_atomic_load(&queue->inbox, memory_order_acquire) & ~POOL_CLOSED) != 0) {
+        return true;
+    }
+    /* PL23 acquire, pairs with PL6 (release, unlocking). Carries: the backlog, and what went from it to a deque. */
+    if (ilk_atomic_load(&queue->locked, memory_order_acquire) != 0) {
+        return true; /* perhaps: jobs are on their way from one place to another */
+    }
+    /* PL24 acquire, pairs with PL25 (release, shortening the backlog). Carries: what went from it to a deque. */
+    return ilk_atomic_load(&queue->backlog, memory_order_acquire) != NULL;
 }
 
 static ilk_job *next_of(const ilk_job *job) ILK_NONBLOCKING {
@@ -43,11 +59,10 @@ static ilk_job *next_of(const ilk_job *job) ILK_NONBLOCKING {
 
 /* Takes the inbox over, oldest first. */
 static ilk_job *turn_round(struct pool_queue *queue) ILK_NONBLOCKING {
-    /* PL3 acquire, pairs with PL2 (release, pushing). See there. */
+    /* PL3 acq_rel, pairs with PL2 (release, pushing) and PL22 (acquire, probing). See there. */
     ilk_job *newest =
-        (ilk_job *)(ilk_atomic_fetch_and(&queue->inbox, POOL_CLOSED, memory_order_acquire) & ~POOL_CLOSED);
+        (ilk_job *)(ilk_atomic_fetch_and(&queue->inbox, POOL_CLOSED, memory_order_acq_rel) & ~POOL_CLOSED);
     ilk_job *oldest = NULL;
-    queue->last = newest;
     while (newest != NULL) {
         ilk_job *older = next_of(newest);
         ilk_plain_write(&newest->next, sizeof newest->next);
@@ -58,21 +73,37 @@ static ilk_job *turn_round(struct pool_queue *queue) ILK_NONBLOCKING {
     return oldest;
 }
 
-ilk_job *ilk__pool_take(ilk_pool *pool, uint32_t priority, struct pool_worker *refilled) ILK_NONBLOCKING {
+/* The lock and the backlog, or the inbox if that is empty. False: nothing is there, or another thread has the lock. */
+static bool lock_backlog(ilk_pool *pool, uint32_t priority, ilk_job **oldest) ILK_NONBLOCKING {
     struct pool_queue *queue = &pool->queues[priority];
-    if (!ilk__pool_queue_has_jobs(pool, priority)) {
-        return NULL;
+    if (!ilk__pool_queue_is_filled(pool, priority)) {
+        return false;
     }
     /* PL5 acquire, pairs with PL6 (release, unlocking).
      * Carries: the backlog as the last holder left it, and through it what the submitters did.
      * If weaker: two workers take one job. */
     if (ilk_atomic_exchange(&queue->locked, 1, memory_order_acquire) != 0) {
-        return NULL;
+        return false;
     }
     /* PL4 relaxed: changed under the lock; other threads only ask whether it is empty. */
-    ilk_job *first = ilk_atomic_load(&queue->backlog, memory_order_relaxed);
-    if (first == NULL) {
-        first = turn_round(queue);
+    *oldest = ilk_atomic_load(&queue->backlog, memory_order_relaxed);
+    if (*oldest == NULL) {
+        *oldest = turn_round(queue);
+    }
+    return true;
+}
+
+static void unlock_backlog(struct pool_queue *queue, ilk_job *oldest) ILK_NONBLOCKING {
+    /* PL25 release, pairs with PL24 (acquire, probing). See there. */
+    ilk_atomic_store(&queue->backlog, oldest, memory_order_release);
+    /* PL6 release, pairs with PL5 and PL23. See there. */
+    ilk_atomic_store(&queue->locked, 0, memory_order_release);
+}
+
+ilk_job *ilk__pool_take(ilk_pool *pool, uint32_t priority, struct pool_worker *refilled) ILK_NONBLOCKING {
+    ilk_job *first;
+    if (!lock_backlog(pool, priority, &first)) {
+        return NULL;
     }
     ilk_job *more[REFILL];
     size_t count = 0;
@@ -81,16 +112,31 @@ ilk_job *ilk__pool_take(ilk_pool *pool, uint32_t priority, struct pool_worker *r
         more[count++] = rest;
         rest = next_of(rest);
     }
-    ilk_atomic_store(&queue->backlog, rest, memory_order_relaxed); /* PL4 */
-    /* PL6 release, pairs with PL5. See there. */
-    ilk_atomic_store(&queue->locked, 0, memory_order_release);
-    /* The last first, so that the worker, which takes what it pushed last, goes on in their order. The deque is nearly
-     * empty, or this was the worker's turn for a job from outside: what does not fit goes back as promised work. */
+    /* The last first, so that the worker, which takes what it pushed last, goes on in their order. The deque is empty,
+     * and has room. Before the backlog is without them: a thread that probes finds them in one place or the other. */
     while (count > 0) {
-        ilk_job *job = more[--count];
-        if (!deque_push(&refilled->deque, job)) {
-            (void)ilk__pool_push(pool, priority, job, job, true);
-        }
+        (void)deque_push(&refilled->deque, more[--count]);
     }
+    unlock_backlog(&pool->queues[priority], rest);
     return first;
+}
+
+ilk_job *ilk__pool_take_back(ilk_pool *pool, uint32_t priority) ILK_NONBLOCKING {
+    ilk_job *oldest;
+    if (!lock_backlog(pool, priority, &oldest)) {
+        return NULL;
+    }
+    ilk_job *before = NULL, *job = oldest;
+    while (job != NULL && ilk_atomic_load(&job->state, memory_order_relaxed) != JOB_PLAIN) { /* PL10 */
+        before = job;
+        job = next_of(job);
+    }
+    if (job != NULL && before != NULL) {
+        ilk_plain_write(&before->next, sizeof before->next);
+        before->next = next_of(job);
+    } else if (job != NULL) {
+        oldest = next_of(job);
+    }
+    unlock_backlog(&pool->queues[priority], oldest);
+    return job;
 }

@@ -6,11 +6,15 @@
 #include "pool/pool.h"
 
 #include "diagnostics/misuse.h"
+#include "platform/clock.h"
 #include "platform/local.h"
 #include <interlock/park.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* How long a system that has refused a thread is not asked again. */
+enum { RETRY_NS = 10000000 };
 
 /* A sleeping submission hears of work that finds no idle worker while there is a thread to be had. */
 void ilk__pool_update_calls(ilk_pool *pool) {
@@ -27,9 +31,6 @@ static struct pool_worker *free_worker(ilk_pool *pool) {
     for (uint32_t place = 0; place < places; place++) {
         struct pool_worker *worker = ilk_atomic_load(&pool->workers[place], memory_order_relaxed); /* PL9 */
         if (worker->has_ended) {
-            if (worker->is_started) {
-                ilk__thread_join(&worker->thread); /* it is in its last instructions */
-            }
             return worker;
         }
     }
@@ -64,11 +65,8 @@ bool ilk__pool_start_thread(ilk_pool *pool) {
     snprintf(name, sizeof name, "%.11s-%u", pool->name, (unsigned)worker->index);
     options.name = name;
     options.ended_early = ended_early;
-    worker->has_ended = false;
-    worker->is_spare = false;
-    worker->is_started = ilk__thread_start(&worker->thread, &options, ilk__pool_work, worker);
-    if (!worker->is_started) {
-        worker->has_ended = true;
+    worker->has_ended = !ilk__thread_start(&worker->thread, &options, ilk__pool_work, worker);
+    if (worker->has_ended) {
         pool->refused++;
         return false;
     }
@@ -93,21 +91,49 @@ void ilk__pool_wake_spares(ilk_pool *pool) {
     }
 }
 
-void ilk__pool_need_thread(ilk_pool *pool) {
-    ilk_mutex_lock(&pool->mutex);
-    bool refused = false;
-    if (pool->running < pool->target) {
-        if (pool->spares != NULL) {
-            wake_spare(pool);
-        } else if (pool->started < pool->most) {
-            refused = !ilk__pool_start_thread(pool);
-        }
+/* The same with the mutex held. A system that has refused a thread is not asked again for every job while others run:
+ * that would cost each submission as much as starting one. Where none runs, a job may wait for good: each one asks. */
+static void have_thread(ilk_pool *pool) {
+    if (pool->running >= pool->target) {
+        return;
+    }
+    if (pool->spares != NULL) {
+        wake_spare(pool);
+    } else if (pool->started < pool->most &&
+               (pool->retry_ns == 0 || pool->running == 0 || ilk__clock_now_ns() >= pool->retry_ns)) {
+        pool->retry_ns = ilk__pool_start_thread(pool) ? 0 : ilk_deadline_in_ns(RETRY_NS);
     }
     ilk__pool_update_calls(pool);
-    if (refused) {
-        ilk__event_call(&pool->idle, false); /* until the next change: not again for every submission */
-    }
+}
+
+void ilk__pool_need_thread(ilk_pool *pool) {
+    ilk_mutex_lock(&pool->mutex);
+    have_thread(pool);
     ilk_mutex_unlock(&pool->mutex);
+}
+
+/* With the mutex held: the thread is no longer the pool's, and touches neither pool nor worker after the unlocking that
+ * follows, but for joining the one that ended before it. So no thread is joined under the mutex, for which a destructor
+ * of the thread's locals may wait; and when the last one has been joined, all have ended. */
+static void leave(struct pool_worker *worker, struct pool_former *former) {
+    ilk_pool *pool = worker->pool;
+    pool->started--;
+    pool->running--;
+    ilk__pool_update_calls(pool);
+    if (pool->started == 0) {
+        /* PL16 release, pairs with PL17 (acquire, waiting for the pool). Carries: what all jobs did. */
+        ilk_atomic_store(&pool->done, 1, memory_order_release);
+        ilk_park_wake(&pool->done, ILK_PARK_ALL);
+    } else if (ilk__pool_is_drained(pool)) {
+        ilk__pool_wake_spares(pool);
+    } else if (ilk__pool_has_jobs(pool)) {
+        have_thread(pool); /* submitted after our last probe, and before CALLS was up */
+    }
+    former->is_there = pool->has_last_thread;
+    former->thread = pool->last_thread;
+    pool->last_thread = worker->thread;
+    pool->has_last_thread = true;
+    worker->has_ended = true;
 }
 
 /* Takes the worker off the list of the spare ones. */
@@ -119,7 +145,7 @@ static void remove_spare(ilk_pool *pool, const struct pool_worker *worker) {
     *link = worker->next_spare;
 }
 
-bool ilk__pool_stay(struct pool_worker *worker) {
+bool ilk__pool_stay(struct pool_worker *worker, struct pool_former *former) {
     ilk_pool *pool = worker->pool;
     ilk_mutex_lock(&pool->mutex);
     if (pool->running <= pool->target || deque_has_jobs(&worker->deque) || ilk__pool_is_drained(pool)) {
@@ -138,51 +164,45 @@ bool ilk__pool_stay(struct pool_worker *worker) {
     if (ilk__pool_has_jobs(pool)) {
         ilk__pool_publish(pool);
     }
-    const uint64_t deadline_ns = ilk_deadline_in_ns(pool->idle_ns);
+    uint64_t deadline_ns = ilk_deadline_in_ns(pool->idle_ns);
     /* PL15 acquire, pairs with PL14 (release, waking a spare worker). */
     while (ilk_atomic_load(&worker->wakes, memory_order_acquire) == wakes) {
         if (ilk_park_wait(&worker->wakes, wakes, deadline_ns) == ILK_TIMEDOUT) {
-            break;
+            ilk_mutex_lock(&pool->mutex);
+            if (worker->is_spare && pool->started > pool->kept) {
+                remove_spare(pool, worker);
+                worker->is_spare = false;
+                pool->running++; /* leave() takes it down again */
+                leave(worker, former);
+                ilk_mutex_unlock(&pool->mutex);
+                return false;
+            }
+            ilk_mutex_unlock(&pool->mutex);
+            deadline_ns = ILK_FOREVER; /* one of those that are kept */
         }
     }
-    ilk_mutex_lock(&pool->mutex);
-    bool stays = true;
-    if (worker->is_spare && pool->started > pool->kept) {
-        remove_spare(pool, worker);
-        worker->is_spare = false;
-        stays = false;
-        pool->running++; /* ilk__pool_end_thread takes it down again */
-    } else if (worker->is_spare) {
-        remove_spare(pool, worker);
-        worker->is_spare = false;
-        pool->running++; /* and spare again at once, if there are still too many */
-    }
-    ilk__pool_update_calls(pool);
-    ilk_mutex_unlock(&pool->mutex);
-    return stays;
+    worker->was_woken = true;
+    return true;
 }
 
-bool ilk__pool_may_end(struct pool_worker *worker) {
+bool ilk__pool_end_idle(struct pool_worker *worker, struct pool_former *former) {
     ilk_pool *pool = worker->pool;
     ilk_mutex_lock(&pool->mutex);
-    const bool may = pool->started > pool->kept && !deque_has_jobs(&worker->deque);
+    const bool ends = pool->started > pool->kept && !deque_has_jobs(&worker->deque);
+    if (ends) {
+        leave(worker, former);
+    }
     ilk_mutex_unlock(&pool->mutex);
-    return may;
+    return ends;
 }
 
-void ilk__pool_end_thread(struct pool_worker *worker) {
+void ilk__pool_end_drained(struct pool_worker *worker, struct pool_former *former) {
     ilk_pool *pool = worker->pool;
-    ilk_mutex_lock(&pool->mutex);
-    worker->has_ended = true;
-    pool->started--;
-    pool->running--;
-    const bool last = pool->started == 0;
-    ilk__pool_update_calls(pool);
-    if (last) {
-        /* PL16 release, pairs with PL17 (acquire, waiting for the pool). Carries: what all jobs did. */
-        ilk_atomic_store(&pool->done, 1, memory_order_release);
-        ilk_park_wake(&pool->done, ILK_PARK_ALL);
+    if (pool->is_childs) {
+        return; /* its job has forked and returned in the child */
     }
+    ilk_mutex_lock(&pool->mutex);
+    leave(worker, former);
     ilk_mutex_unlock(&pool->mutex);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The timers of a pool: a pairing heap of the callers' nodes, the soonest first, and a thread that sleeps until that
- * one is due and submits its job. All under one mutex.
+ * one is due and submits its job. All under one mutex, which is taken before the pool's, never after it.
  *
  * Source: Fredman, Sedgewick, Sleator, Tarjan, "The pairing heap: a new form of self-adjusting heap" (1986).
  */
@@ -104,8 +104,7 @@ static void hand_over_due(ilk_pool *pool, struct pool_timers *timers, bool all) 
     while (timers->soonest != NULL && (all || timers->soonest->deadline_ns <= now_ns)) {
         ilk_timer *timer = timers->soonest;
         take_out(timers, timer);
-        (void)ilk__pool_push(pool, timer->job.priority, &timer->job, &timer->job, true);
-        ilk__pool_promise_kept(pool);
+        ilk__pool_push_promised(pool, &timer->job);
     }
 }
 
@@ -126,7 +125,8 @@ static void keep_time(void *context) {
 
 /* No code but ours runs on the thread, but for hand_back, which is asked to return. */
 static void never_called(void *context) {
-    ilk__misuse("ilk_pool_close_now", context, "the function that jobs are handed back to has ended its thread");
+    ilk__misuse("ilk_pool_close_now", context,
+                "the function that jobs are handed back to has ended its thread");
 }
 
 /* The pool's timers, made with the first one; NULL where the system refuses. */
@@ -147,6 +147,13 @@ static struct pool_timers *timers_of(ilk_pool *pool) {
             timers = NULL;
         }
     }
+    ilk_mutex_unlock(&pool->mutex);
+    return timers;
+}
+
+static struct pool_timers *existing_timers(ilk_pool *pool) {
+    ilk_mutex_lock(&pool->mutex);
+    struct pool_timers *timers = pool->timers;
     ilk_mutex_unlock(&pool->mutex);
     return timers;
 }
@@ -181,7 +188,9 @@ ilk_status ilk_pool_submit_at(ilk_pool *pool, ilk_timer *timer, uint64_t deadlin
     timer->deadline_ns = deadline_ns;
     timers->soonest = meld(timers->soonest, timer);
     timers->count++;
-    if (timers->soonest == timer) {
+    if (ilk_atomic_load(&pool->hands_back, memory_order_acquire)) { /* PL11 */
+        hand_over_due(pool, timers, true); /* close_now was here between the promise and the mutex */
+    } else if (timers->soonest == timer) {
         changed(timers);
     }
     ilk_mutex_unlock(&timers->mutex);
@@ -189,15 +198,15 @@ ilk_status ilk_pool_submit_at(ilk_pool *pool, ilk_timer *timer, uint64_t deadlin
 }
 
 bool ilk_pool_cancel(ilk_pool *pool, ilk_timer *timer) {
-    ilk_mutex_lock(&pool->mutex);
-    struct pool_timers *timers = pool->timers;
-    ilk_mutex_unlock(&pool->mutex);
+    struct pool_timers *timers = existing_timers(pool);
     if (timers == NULL) {
         return false;
     }
     ilk_mutex_lock(&timers->mutex);
     const bool was_set = timer->pool == pool;
-    if (was_set) {
+    if (was_set && pool->is_childs) {
+        timer->pool = NULL; /* the heap is the parent's, as another thread may have left it */
+    } else if (was_set) {
         take_out(timers, timer);
     }
     ilk_mutex_unlock(&timers->mutex);
@@ -211,19 +220,27 @@ bool ilk_pool_cancel(ilk_pool *pool, ilk_timer *timer) {
 }
 
 uint32_t ilk__pool_timers_count(ilk_pool *pool) {
-    if (pool->timers == NULL) {
+    struct pool_timers *timers = existing_timers(pool);
+    if (timers == NULL) {
         return 0;
     }
-    ilk_mutex_lock(&pool->timers->mutex);
-    const uint32_t count = pool->timers->count;
-    ilk_mutex_unlock(&pool->timers->mutex);
+    ilk_mutex_lock(&timers->mutex);
+    const uint32_t count = timers->count;
+    ilk_mutex_unlock(&timers->mutex);
     return count;
 }
 
-void ilk__pool_timers_hand_back(ilk_pool *pool) {
-    ilk_mutex_lock(&pool->mutex);
+void ilk__pool_timers_forget(ilk_pool *pool) {
     struct pool_timers *timers = pool->timers;
-    ilk_mutex_unlock(&pool->mutex);
+    if (timers != NULL) {
+        ilk_mutex_init(&timers->mutex, false);
+        timers->soonest = NULL;
+        timers->count = 0;
+    }
+}
+
+void ilk__pool_timers_hand_back(ilk_pool *pool) {
+    struct pool_timers *timers = existing_timers(pool);
     if (timers != NULL) {
         ilk_mutex_lock(&timers->mutex);
         hand_over_due(pool, timers, true);

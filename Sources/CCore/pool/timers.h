@@ -7,8 +7,10 @@
 
 #include "pool/pool.h"
 
-/* How many are set; with the pool's mutex held. */
+/* How many are set. */
 uint32_t ilk__pool_timers_count(ilk_pool *pool);
+/* In a child of fork, where the thread and what it held are gone. */
+void ilk__pool_timers_forget(ilk_pool *pool);
 /* Submits what is set to the pool, which hands it back. */
 void ilk__pool_timers_hand_back(ilk_pool *pool);
 /* Ends the thread, if it is there (it is not in a child of fork), and frees the timers. */

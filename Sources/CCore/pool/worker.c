@@ -84,6 +84,10 @@ bool ilk__pool_has_jobs(ilk_pool *pool) ILK_NONBLOCKING {
             return true;
         }
     }
+    return ilk__pool_deques_have_jobs(pool); /* after the queues: jobs go from those to deques */
+}
+
+bool ilk__pool_deques_have_jobs(ilk_pool *pool) ILK_NONBLOCKING {
     const uint32_t places = ilk_atomic_load(&pool->places, memory_order_acquire); /* PL7 */
     for (uint32_t place = 0; place < places; place++) {
         struct pool_worker *worker = ilk_atomic_load(&pool->workers[place], memory_order_relaxed); /* PL9 */
@@ -115,6 +119,7 @@ void ilk__pool_hand_back(ilk_pool *pool, ilk_job *job) {
 
 void ilk__pool_run(struct pool_worker *worker, ilk_job *job) {
     ilk_pool *pool = worker->pool;
+    const uint32_t blocked = worker->blocked;
     worker->ran++;
     worker->depth++;
     /* PL10 relaxed: constant while the job is queued, but for a join, which never meets a job that runs. */
@@ -132,42 +137,46 @@ void ilk__pool_run(struct pool_worker *worker, ilk_job *job) {
         }
     }
     worker->depth--;
-    if (ILK_UNLIKELY(worker->blocked != 0)) {
+    if (ILK_UNLIKELY(worker->blocked != blocked)) {
         ilk__misuse("ilk_pool_did_block", pool, "a job has ended between will_block and did_block");
     }
 }
 
 /* ---- Sleeping ---- */
 
-/* One sleep: registered, unless there is something to do. ILK_TIMEDOUT: the deadline has passed. */
-static ilk_status sleep_once(ilk_pool *pool, bool (*is_over)(void *context), void *context,
-                             uint64_t deadline_ns) {
-    ilk_status status = ILK_OK;
+/* One sleep: registered, unless there is something to do. */
+static void sleep_once(struct pool_worker *worker, bool (*is_over)(void *context), void *context,
+                       uint64_t deadline_ns) {
+    ilk_pool *pool = worker->pool;
     ilk__event_register(&pool->idle);
     const uint32_t epoch = ilk__event_prepare(&pool->idle);
     if (!is_over(context) && !ilk__pool_has_jobs(pool)) {
-        status = ilk__event_park(&pool->idle, epoch, deadline_ns);
+        (void)ilk__event_park(&pool->idle, epoch, deadline_ns);
         /* The wake-up may have been for this thread: the next publisher need not wait for its acknowledgement. */
         (void)ilk__event_prepare(&pool->idle);
     }
     ilk__event_unregister(&pool->idle);
-    return status;
+    worker->was_woken = true;
+}
+
+/* One wake-up at a time: the woken worker wakes the next, if there is more to do than what it has in hand, or if it
+ * leaves for another reason than a job. */
+static void pass_wake_up_on(struct pool_worker *worker) {
+    worker->was_woken = false;
+    if (ilk__pool_has_jobs(worker->pool)) {
+        ilk__pool_publish(worker->pool);
+    }
 }
 
 ilk_status ilk__pool_help(struct pool_worker *worker, bool (*is_over)(void *context),
                           void (*will_sleep)(void *context), void *context, struct pool_limit limit) {
-    ilk_pool *pool = worker->pool;
-    bool has_slept = false;
+    ilk_status status = ILK_OK;
     uint64_t deadline_ns = limit.deadline_ns;
     for (int probe = 0; !is_over(context);) {
         ilk_job *job = find(worker);
         if (job != NULL) {
-            if (has_slept) {
-                /* One wake-up at a time: the woken worker wakes the next, if there is more to do. */
-                has_slept = false;
-                if (ilk__pool_has_jobs(pool)) {
-                    ilk__pool_publish(pool);
-                }
+            if (ILK_UNLIKELY(worker->was_woken)) {
+                pass_wake_up_on(worker);
             }
             ilk__pool_run(worker, job);
             probe = 0;
@@ -177,26 +186,26 @@ ilk_status ilk__pool_help(struct pool_worker *worker, bool (*is_over)(void *cont
             probe++; /* idle from here on */
             deadline_ns = limit.idle_ns == 0 ? limit.deadline_ns : ilk_deadline_in_ns(limit.idle_ns);
         } else if (deadline_ns != ILK_FOREVER && ilk__clock_now_ns() >= deadline_ns) {
-            return ILK_TIMEDOUT;
+            status = ILK_TIMEDOUT;
+            break;
         } else {
             will_sleep(context);
-            (void)sleep_once(pool, is_over, context, deadline_ns);
-            has_slept = true;
+            sleep_once(worker, is_over, context, deadline_ns);
         }
     }
-    /* Left for another reason than a job: what the wake-up was for, another worker does. */
-    if (has_slept && ilk__pool_has_jobs(pool)) {
-        ilk__pool_publish(pool);
+    if (worker->was_woken) {
+        pass_wake_up_on(worker);
     }
-    return ILK_OK;
+    return status;
 }
 
 /* ---- A worker's life ---- */
 
 static bool must_look_up(void *context) {
     struct pool_worker *worker = context;
-    return ilk_atomic_load(&worker->pool->excess, memory_order_relaxed) != 0 || /* PL13 */
-           (ilk__pool_is_drained(worker->pool) && !deque_has_jobs(&worker->deque));
+    return (ilk_atomic_load(&worker->pool->excess, memory_order_relaxed) != 0 && /* PL13 */
+            !deque_has_jobs(&worker->deque)) ||
+           ilk__pool_is_drained(worker->pool);
 }
 
 static void nothing(void *context) {
@@ -208,19 +217,24 @@ void ilk__pool_work(void *context) {
     ilk_pool *pool = worker->pool;
     ilk__thread_state()->worker = worker;
     struct pool_limit limit = {.deadline_ns = ILK_FOREVER, .idle_ns = pool->idle_ns};
+    struct pool_former former = {.is_there = false};
+    worker->was_woken = true; /* there was a job for it, and there may be more */
     for (;;) {
         if (ilk__pool_help(worker, must_look_up, nothing, worker, limit) == ILK_TIMEDOUT) {
-            if (ilk__pool_may_end(worker)) {
+            if (ilk__pool_end_idle(worker, &former)) {
                 break;
             }
             limit.idle_ns = 0; /* one of those that are kept: it sleeps for good */
-        } else if (ilk__pool_is_drained(pool) && !deque_has_jobs(&worker->deque)) {
+        } else if (ilk__pool_is_drained(pool)) {
             ilk__event_wake_all(&pool->idle); /* the others: drained */
+            ilk__pool_end_drained(worker, &former);
             break;
-        } else if (!ilk__pool_stay(worker)) {
+        } else if (!ilk__pool_stay(worker, &former)) {
             break;
         }
     }
     ilk__thread_state()->worker = NULL;
-    ilk__pool_end_thread(worker);
+    if (former.is_there) {
+        ilk__thread_join(&former.thread);
+    }
 }

@@ -37,6 +37,9 @@ void ilk__event_call(struct ilk__event_count *event, bool calls) {
 
 void ilk__event_unregister(struct ilk__event_count *event) {
     ilk_atomic_fetch_sub(&event->waiting, 1, memory_order_relaxed); /* EC1 */
+    /* A publisher that still found us registered may have woken no thread: the probe that follows sees what it
+     * published. */
+    ilk_atomic_fence(memory_order_seq_cst); /* EC2 */
 }
 
 uint32_t ilk__event_prepare(struct ilk__event_count *event) {

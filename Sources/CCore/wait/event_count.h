@@ -63,6 +63,7 @@ void ilk__event_wake_all(struct ilk__event_count *event) ILK_NONBLOCKING;
 
 /* From here on the calling thread is found by every publisher whose publication it may miss. */
 void ilk__event_register(struct ilk__event_count *event);
+/* A wake-up may have been for the calling thread: it probes once more, and wakes another one if there is work. */
 void ilk__event_unregister(struct ilk__event_count *event);
 
 /* Raises or clears CALLS. Raised: a publisher whose publication the caller then misses sees it. */
