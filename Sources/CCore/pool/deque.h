@@ -17,7 +17,11 @@
 #include <interlock/inline/attributes.h>
 #include <interlock/pool.h>
 
-enum { DEQUE_PLACES = 256, DEQUE_SEPARATION = 128 };
+/* The explorer makes it small: it is soon full, and soon wraps. */
+#ifndef ILK__DEQUE_PLACES
+#define ILK__DEQUE_PLACES 256
+#endif
+enum { DEQUE_PLACES = ILK__DEQUE_PLACES, DEQUE_SEPARATION = 128 };
 
 struct deque {
     ILK_ATOMIC(int64_t) top; /* the next to steal; only grows */
@@ -57,7 +61,8 @@ static inline ilk_job *deque_take(struct deque *deque) ILK_NONBLOCKING {
         ilk_atomic_load(&deque->top, memory_order_relaxed)) { /* DQ8: it only grows: empty is empty */
         return NULL;
     }
-    ilk_atomic_store(&deque->bottom, bottom, memory_order_relaxed); /* DQ1 */
+    /* DQ4: a thief that reads this index takes an older job, which it must see as well. */
+    ilk_atomic_store(&deque->bottom, bottom, memory_order_release);
     /* DQ6 seq_cst, pairs with itself (a thief). Forbids: we lower bottom and read the old top, while the thief reads
      * the old bottom and moves top past ours. */
     ilk_atomic_fence(memory_order_seq_cst);
@@ -76,7 +81,8 @@ static inline ilk_job *deque_take(struct deque *deque) ILK_NONBLOCKING {
             job = NULL;
         }
     }
-    ilk_atomic_store(&deque->bottom, bottom + 1, memory_order_relaxed); /* DQ1 */
+    /* DQ4: empty, unless a thief has only just moved top; what it took it must see. */
+    ilk_atomic_store(&deque->bottom, bottom + 1, memory_order_release);
     return job;
 }
 

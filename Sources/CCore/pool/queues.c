@@ -8,7 +8,7 @@
 #include "pool/pool.h"
 
 /* How many NORMAL jobs go from a backlog to a worker's deque at once, the one it runs not counted. */
-enum { REFILL = 15 };
+enum { REFILL = DEQUE_PLACES < 15 ? DEQUE_PLACES : 15 };
 
 /* `newest` to `oldest` are linked already, each to the one before it. */
 bool ilk__pool_push(ilk_pool *pool, uint32_t priority, ilk_job *newest, ilk_job *oldest, bool promised)
