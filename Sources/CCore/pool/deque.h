@@ -106,8 +106,9 @@ static inline ilk_job *deque_steal(struct deque *deque, bool *lost) ILK_NONBLOCK
 
 /* Whether there is a job: a hint from any thread, exact for the owner when it says no. */
 static inline bool deque_has_jobs(struct deque *deque) ILK_NONBLOCKING {
-    return ilk_atomic_load(&deque->bottom, memory_order_relaxed) > /* DQ1 */
-           ilk_atomic_load(&deque->top, memory_order_relaxed);     /* DQ8 */
+    /* DQ7 acquire, DQ2 acquire: a thread that finds no job knows of those that have taken the last ones. */
+    return ilk_atomic_load(&deque->bottom, memory_order_acquire) > /* DQ7 */
+           ilk_atomic_load(&deque->top, memory_order_acquire);     /* DQ2 */
 }
 
 #endif

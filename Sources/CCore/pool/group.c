@@ -33,14 +33,18 @@ void ilk__group_enter(ilk_group *group, ilk_pool *pool, uint32_t count) ILK_NONB
     /* GR2 relaxed: constant while the group has jobs, all of one pool; a thread that waits reads it after the submission
      * that it waits for. */
     if (ilk_atomic_load(&group->pool, memory_order_relaxed) != pool) {
-        if (ilk_atomic_load(&group->word, memory_order_relaxed) >= GROUP_ONE) { /* GR3 */
+        /* GR8 acquire, pairs with GR3 (release, entering).
+         * Carries: the pool that the first job of another thread has given the group.
+         * If weaker: two threads that submit its first jobs at once are reported. */
+        if (ilk_atomic_load(&group->word, memory_order_acquire) >= GROUP_ONE &&
+            ilk_atomic_load(&group->pool, memory_order_relaxed) != pool) { /* GR2 */
             ilk__misuse("ilk_pool_submit", pool, "a job of group %p, whose other jobs are another pool's",
                         (const void *)group);
         }
         ilk_atomic_store(&group->pool, pool, memory_order_relaxed); /* GR2 */
     }
-    /* GR3 relaxed: the submission that follows releases; the count is read back by GR4. */
-    ilk_atomic_fetch_add(&group->word, count * GROUP_ONE, memory_order_relaxed);
+    /* GR3 release, pairs with GR8 (acquire, entering). See there. */
+    ilk_atomic_fetch_add(&group->word, count * GROUP_ONE, memory_order_release);
 }
 
 /* Submits the follower that was taken out of a group; its place was promised. */
@@ -93,7 +97,8 @@ bool ilk_group_follow(ilk_group *group, ilk_pool *pool, ilk_job *job) {
         ilk__group_enter(job->group, pool, 1);
     }
     /* Counts as a job, so that the group does not come to its end between the next steps. */
-    uint32_t word = ilk_atomic_fetch_add(&group->word, GROUP_ONE, memory_order_relaxed); /* GR3 */
+    /* GR9 relaxed: steps of one word, all read-modify-writes; what they announce is read back by GR4. */
+    uint32_t word = ilk_atomic_fetch_add(&group->word, GROUP_ONE, memory_order_relaxed);
     if ((word & GROUP_FOLLOWER) != 0) {
         ilk__misuse("ilk_group_follow", group, "it has a job that follows already");
     }
@@ -116,7 +121,7 @@ static bool is_over(void *context) {
 
 static void will_sleep(void *context) {
     ilk_group *group = context;
-    ilk_atomic_fetch_or(&group->word, GROUP_WORKERS, memory_order_relaxed); /* GR3 */
+    ilk_atomic_fetch_or(&group->word, GROUP_WORKERS, memory_order_relaxed); /* GR9 */
 }
 
 static ilk_status sleep_on_word(ilk_group *group, uint64_t deadline_ns) {
@@ -127,7 +132,7 @@ static ilk_status sleep_on_word(ilk_group *group, uint64_t deadline_ns) {
         }
         if ((word & GROUP_SLEEPERS) == 0 &&
             !ilk_atomic_compare_exchange(&group->word, &word, word | GROUP_SLEEPERS, memory_order_relaxed,
-                                         memory_order_relaxed)) { /* GR3 */
+                                         memory_order_relaxed)) { /* GR9 */
             continue;
         }
         if (ilk_park_wait(&group->word, word | GROUP_SLEEPERS, deadline_ns) == ILK_TIMEDOUT) {

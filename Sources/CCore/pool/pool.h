@@ -45,6 +45,7 @@ struct pool_worker {
     uint32_t ran;     /* jobs, for the order of the search */
     uint32_t depth;   /* jobs on top of each other */
     uint32_t blocked; /* nested calls of will_block */
+    bool is_busy;     /* counted in the pool's `busy` */
     bool was_woken;   /* for one job of perhaps several: with a job in hand it wakes the next worker */
     /* Under the pool's mutex. */
     ilk__thread thread;
@@ -61,6 +62,7 @@ struct ilk_pool {
 
     ILK_ATOMIC(uint32_t) promised; /* timers and followers to come; POOL_PROMISES_CLOSED */
     ILK_ATOMIC(uint32_t) excess;   /* workers beyond the target; a hint */
+    ILK_ATOMIC(uint32_t) busy;     /* workers that are in a job, or look for one before they sleep */
     ILK_ATOMIC(uint32_t) done;     /* 1: closed, and everything accepted has ended; slept on */
     ILK_ATOMIC(uint32_t) places;   /* workers[0 to places - 1] have been used */
     ILK_ATOMIC(bool) hands_back;
@@ -115,6 +117,8 @@ ilk_status ilk__pool_help(struct pool_worker *worker, bool (*is_over)(void *cont
                           void (*will_sleep)(void *context), void *context, struct pool_limit limit);
 /* Runs a job that the worker has taken or stolen. */
 void ilk__pool_run(struct pool_worker *worker, ilk_job *job);
+/* The worker is at the end of what it had, or has something again. Between two jobs only. */
+void ilk__pool_set_busy(struct pool_worker *worker, bool is_busy);
 /* A worker's life. */
 void ilk__pool_work(void *worker);
 /* A job that will not run: to the function given to close_now. */
@@ -133,10 +137,9 @@ struct pool_former {
 };
 /* Between two jobs: parks the worker while there are too many. False: it has ended. */
 bool ilk__pool_stay(struct pool_worker *worker, struct pool_former *former);
-/* An idle worker's time is up. False: it is one of those that are kept. */
-bool ilk__pool_end_idle(struct pool_worker *worker, struct pool_former *former);
-/* The pool is drained. */
-void ilk__pool_end_drained(struct pool_worker *worker, struct pool_former *former);
+enum pool_end { POOL_ENDED, POOL_HAS_JOBS, POOL_KEPT };
+/* An idle worker's time is up, or the pool is finished. HAS_JOBS: there is work again. KEPT: one of those that stay. */
+enum pool_end ilk__pool_end(struct pool_worker *worker, bool is_finished, struct pool_former *former);
 void ilk__pool_wake_spares(ilk_pool *pool);
 
 /* group.c */
@@ -153,7 +156,7 @@ bool ilk__pool_promise(ilk_pool *pool) ILK_NONBLOCKING;
 void ilk__pool_promise_kept(ilk_pool *pool);
 /* Pushes a job that was promised, and keeps the promise. */
 void ilk__pool_push_promised(ilk_pool *pool, ilk_job *job);
-/* Closed, and nothing is left but what workers have begun. */
+/* Closed, and nothing is left but what workers have begun, which may fork more. */
 bool ilk__pool_is_drained(ilk_pool *pool) ILK_NONBLOCKING;
 
 #endif

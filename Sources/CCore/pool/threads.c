@@ -94,7 +94,9 @@ void ilk__pool_wake_spares(ilk_pool *pool) {
 /* The same with the mutex held. A system that has refused a thread is not asked again for every job while others run:
  * that would cost each submission as much as starting one. Where none runs, a job may wait for good: each one asks. */
 static void have_thread(ilk_pool *pool) {
-    if (pool->running >= pool->target) {
+    /* The job may have begun meanwhile, and have been the last one: no thread is started in a pool that is done. */
+    if (pool->running >= pool->target || ilk_atomic_load(&pool->done, memory_order_relaxed) != 0 || /* PL17 */
+        !ilk__pool_has_jobs(pool)) {
         return;
     }
     if (pool->spares != NULL) {
@@ -118,17 +120,14 @@ void ilk__pool_need_thread(ilk_pool *pool) {
 static void leave(struct pool_worker *worker, struct pool_former *former) {
     ilk_pool *pool = worker->pool;
     pool->started--;
-    pool->running--;
-    ilk__pool_update_calls(pool);
     if (pool->started == 0) {
         /* PL16 release, pairs with PL17 (acquire, waiting for the pool). Carries: what all jobs did. */
         ilk_atomic_store(&pool->done, 1, memory_order_release);
         ilk_park_wake(&pool->done, ILK_PARK_ALL);
     } else if (ilk__pool_is_drained(pool)) {
         ilk__pool_wake_spares(pool);
-    } else if (ilk__pool_has_jobs(pool)) {
-        have_thread(pool); /* submitted after our last probe, and before CALLS was up */
     }
+    ilk__pool_update_calls(pool);
     former->is_there = pool->has_last_thread;
     former->thread = pool->last_thread;
     pool->last_thread = worker->thread;
@@ -148,15 +147,17 @@ static void remove_spare(ilk_pool *pool, const struct pool_worker *worker) {
 bool ilk__pool_stay(struct pool_worker *worker, struct pool_former *former) {
     ilk_pool *pool = worker->pool;
     ilk_mutex_lock(&pool->mutex);
-    if (pool->running <= pool->target || deque_has_jobs(&worker->deque) || ilk__pool_is_drained(pool)) {
+    if (pool->running <= pool->target || deque_has_jobs(&worker->deque)) {
         ilk__pool_update_calls(pool);
         ilk_mutex_unlock(&pool->mutex);
         return true;
     }
+    /* Others run: the last of them to leave a pool that is closed wakes us. */
     pool->running--;
     worker->is_spare = true;
     worker->next_spare = pool->spares;
     pool->spares = worker;
+    ilk__pool_set_busy(worker, false);
     const uint32_t wakes = ilk_atomic_load(&worker->wakes, memory_order_relaxed); /* PL14: under the mutex */
     ilk__pool_update_calls(pool);
     ilk_mutex_unlock(&pool->mutex);
@@ -169,15 +170,16 @@ bool ilk__pool_stay(struct pool_worker *worker, struct pool_former *former) {
     while (ilk_atomic_load(&worker->wakes, memory_order_acquire) == wakes) {
         if (ilk_park_wait(&worker->wakes, wakes, deadline_ns) == ILK_TIMEDOUT) {
             ilk_mutex_lock(&pool->mutex);
-            if (worker->is_spare && pool->started > pool->kept) {
+            const bool ends = worker->is_spare && pool->started > pool->kept;
+            if (ends) {
                 remove_spare(pool, worker);
                 worker->is_spare = false;
-                pool->running++; /* leave() takes it down again */
                 leave(worker, former);
-                ilk_mutex_unlock(&pool->mutex);
-                return false;
             }
             ilk_mutex_unlock(&pool->mutex);
+            if (ends) {
+                return false;
+            }
             deadline_ns = ILK_FOREVER; /* one of those that are kept */
         }
     }
@@ -185,25 +187,29 @@ bool ilk__pool_stay(struct pool_worker *worker, struct pool_former *former) {
     return true;
 }
 
-bool ilk__pool_end_idle(struct pool_worker *worker, struct pool_former *former) {
-    ilk_pool *pool = worker->pool;
-    ilk_mutex_lock(&pool->mutex);
-    const bool ends = pool->started > pool->kept && !deque_has_jobs(&worker->deque);
-    if (ends) {
-        leave(worker, former);
-    }
-    ilk_mutex_unlock(&pool->mutex);
-    return ends;
-}
-
-void ilk__pool_end_drained(struct pool_worker *worker, struct pool_former *former) {
+enum pool_end ilk__pool_end(struct pool_worker *worker, bool is_finished, struct pool_former *former) {
     ilk_pool *pool = worker->pool;
     if (pool->is_childs) {
-        return; /* its job has forked and returned in the child */
+        return POOL_ENDED; /* its job has forked and returned in the child */
     }
+    ilk__pool_set_busy(worker, false); /* wakes the others, which end as well */
+    enum pool_end end = POOL_ENDED;
     ilk_mutex_lock(&pool->mutex);
-    leave(worker, former);
+    pool->running--;
+    ilk__pool_update_calls(pool);
+    if (!is_finished && pool->started <= pool->kept) {
+        end = POOL_KEPT;
+    } else if (ilk__pool_has_jobs(pool)) {
+        end = POOL_HAS_JOBS; /* submitted after our last probe, and before CALLS was up */
+    }
+    if (end == POOL_ENDED) {
+        leave(worker, former);
+    } else {
+        pool->running++;
+        ilk__pool_update_calls(pool);
+    }
     ilk_mutex_unlock(&pool->mutex);
+    return end;
 }
 
 /* ---- Blocking ---- */

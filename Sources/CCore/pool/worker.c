@@ -150,7 +150,10 @@ static void sleep_once(struct pool_worker *worker, bool (*is_over)(void *context
     ilk_pool *pool = worker->pool;
     ilk__event_register(&pool->idle);
     const uint32_t epoch = ilk__event_prepare(&pool->idle);
-    if (!is_over(context) && !ilk__pool_has_jobs(pool)) {
+    const bool over = is_over(context);
+    if (!over && ilk__pool_has_jobs(pool)) {
+        ilk__thread_yield(); /* another thread has them in hand, and may need this core to go on */
+    } else if (!over) {
         (void)ilk__event_park(&pool->idle, epoch, deadline_ns);
         /* The wake-up may have been for this thread: the next publisher need not wait for its acknowledgement. */
         (void)ilk__event_prepare(&pool->idle);
@@ -173,6 +176,9 @@ ilk_status ilk__pool_help(struct pool_worker *worker, bool (*is_over)(void *cont
     ilk_status status = ILK_OK;
     uint64_t deadline_ns = limit.deadline_ns;
     for (int probe = 0; !is_over(context);) {
+        if (worker->depth == 0 && ILK_UNLIKELY(!worker->is_busy)) {
+            ilk__pool_set_busy(worker, true); /* before it takes a job */
+        }
         ilk_job *job = find(worker);
         if (job != NULL) {
             if (ILK_UNLIKELY(worker->was_woken)) {
@@ -201,15 +207,35 @@ ilk_status ilk__pool_help(struct pool_worker *worker, bool (*is_over)(void *cont
 
 /* ---- A worker's life ---- */
 
+void ilk__pool_set_busy(struct pool_worker *worker, bool is_busy) {
+    if (worker->is_busy == is_busy) {
+        return;
+    }
+    ilk_pool *pool = worker->pool;
+    worker->is_busy = is_busy;
+    /* PL26 relaxed: steps of one word. A worker that is mistaken about the others leaves too early, or sleeps until it is
+     * woken here; the one that has the jobs is never mistaken about itself. */
+    const uint32_t before = ilk_atomic_fetch_add(&pool->busy, is_busy ? 1 : UINT32_MAX, memory_order_relaxed);
+    if (!is_busy && before == 1 && ilk__pool_is_drained(pool)) {
+        ilk__event_wake_all(&pool->idle); /* finished: those that slept while this worker was in a job */
+    }
+}
+
+/* Drained, and no other worker is in a job that may fork more. The last one to become idle finds it so. */
+static bool is_finished(struct pool_worker *worker) {
+    return ilk__pool_is_drained(worker->pool) &&
+           ilk_atomic_load(&worker->pool->busy, memory_order_relaxed) == worker->is_busy; /* PL26 */
+}
+
 static bool must_look_up(void *context) {
     struct pool_worker *worker = context;
     return (ilk_atomic_load(&worker->pool->excess, memory_order_relaxed) != 0 && /* PL13 */
             !deque_has_jobs(&worker->deque)) ||
-           ilk__pool_is_drained(worker->pool);
+           is_finished(worker);
 }
 
-static void nothing(void *context) {
-    (void)context;
+static void will_sleep(void *context) {
+    ilk__pool_set_busy(context, false);
 }
 
 void ilk__pool_work(void *context) {
@@ -220,15 +246,16 @@ void ilk__pool_work(void *context) {
     struct pool_former former = {.is_there = false};
     worker->was_woken = true; /* there was a job for it, and there may be more */
     for (;;) {
-        if (ilk__pool_help(worker, must_look_up, nothing, worker, limit) == ILK_TIMEDOUT) {
-            if (ilk__pool_end_idle(worker, &former)) {
+        const bool time_is_up =
+            ilk__pool_help(worker, must_look_up, will_sleep, worker, limit) == ILK_TIMEDOUT;
+        const bool finished = is_finished(worker);
+        if (finished || time_is_up) {
+            const enum pool_end end = ilk__pool_end(worker, finished, &former);
+            if (end == POOL_ENDED) {
                 break;
+            } else if (end == POOL_KEPT) {
+                limit.idle_ns = 0; /* sleeps for good */
             }
-            limit.idle_ns = 0; /* one of those that are kept: it sleeps for good */
-        } else if (ilk__pool_is_drained(pool)) {
-            ilk__event_wake_all(&pool->idle); /* the others: drained */
-            ilk__pool_end_drained(worker, &former);
-            break;
         } else if (!ilk__pool_stay(worker, &former)) {
             break;
         }
