@@ -124,8 +124,9 @@ void ilk__pool_promise_kept(ilk_pool *pool) {
      * nobody waits. The last worker ends under the mutex, and so after our last touch. */
     ilk_mutex_lock(&pool->mutex);
     if (ilk_atomic_fetch_sub(&pool->promised, 1, memory_order_release) ==
-        (POOL_PROMISES_CLOSED | 1)) {     /* PL20 */
-        ilk__event_wake_all(&pool->idle); /* drained, perhaps */
+        (POOL_PROMISES_CLOSED | 1)) { /* PL20 */
+        ilk__pool_wake_spares(pool);  /* drained, perhaps; there may be no other worker */
+        ilk__event_wake_all(&pool->idle);
     }
     ilk_mutex_unlock(&pool->mutex);
 }

@@ -192,7 +192,10 @@ enum pool_end ilk__pool_end(struct pool_worker *worker, bool is_finished, struct
     if (pool->is_childs) {
         return POOL_ENDED; /* its job has forked and returned in the child */
     }
-    ilk__pool_set_busy(worker, false); /* wakes the others, which end as well */
+    ilk__pool_set_busy(worker, false);
+    if (is_finished) {
+        ilk__event_wake_all(&pool->idle); /* the others, which end as well */
+    }
     enum pool_end end = POOL_ENDED;
     ilk_mutex_lock(&pool->mutex);
     pool->running--;

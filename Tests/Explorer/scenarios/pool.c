@@ -26,7 +26,8 @@ static struct {
 } s;
 
 static ilk_pool *make(uint32_t threads, uint32_t most, uint32_t kept) {
-    const ilk_pool_options options = {.threads = threads, .max_threads = most, .kept_threads = kept, .idle_ns = IDLE};
+    const ilk_pool_options options = {
+        .threads = threads, .max_threads = most, .kept_threads = kept, .idle_ns = IDLE};
     ilk_pool *pool = NULL;
     ex_assert(ilk_pool_create(&pool, &options) == ILK_OK);
     return pool;
@@ -554,7 +555,8 @@ static void follow_elsewhere(void) {
 }
 EX_SCENARIO(follow_other){
     .name = "pool-follow-to-another-pool-destroy",
-    .claim = "the thread that submits a follower to another pool touches that pool no more when it may have ended",
+    .claim =
+        "the thread that submits a follower to another pool touches that pool no more when it may have ended",
     .setup = setup_two_pools,
     .threads = {follow_elsewhere, thread_0, thread_1},
     .check = check_accepted,
@@ -625,7 +627,8 @@ static void submit_forking(void) {
 }
 EX_SCENARIO(forks){
     .name = "pool-fork-join-twice-beside-a-thief",
-    .claim = "a forked job runs once, and its join sees what it did, asleep or not; its memory may be forked again",
+    .claim = "a forked job runs once, and its join sees what it did, asleep or not; its memory may be forked "
+             "again",
     .setup = setup_two,
     .threads = {submit_forking, thread_0, thread_1},
     .check = check_accepted,
