@@ -38,9 +38,12 @@ void ilk_job_set_group(ilk_job *job, ilk_group *group) {
 /* A worker's NORMAL job, in its own deque, if there is room and the pool is open. */
 static bool push_own(ilk_pool *pool, ilk_job *job) ILK_NONBLOCKING {
     struct pool_worker *worker = ilk__pool_worker();
-    return worker != NULL && worker->pool == pool && job->priority == ILK_PRIORITY_NORMAL &&
-           (ilk_atomic_load(&pool->queues[ILK_PRIORITY_NORMAL].inbox, memory_order_relaxed) & POOL_CLOSED) ==
-               0 && /* PL1 */
+    if (worker == NULL || worker->pool != pool || job->priority != ILK_PRIORITY_NORMAL) {
+        return false;
+    }
+    ILK_ATOMIC(uintptr_t) *inbox = &pool->queues[ILK_PRIORITY_NORMAL].inbox;
+    /* PL1 relaxed: beside close either answer is right; the worker itself sees to its deque before it ends. */
+    return (ilk_atomic_load(inbox, memory_order_relaxed) & POOL_CLOSED) == 0 &&
            deque_push(&worker->deque, job);
 }
 
