@@ -642,6 +642,10 @@ static void write_and_exit(void *context) {
     _exit(99); /* in the child: a job that had not begun */
 }
 
+static void exit_as_last_thread(void) {
+    _exit(5);
+}
+
 static void fork_in_a_job(void *context) {
     struct forking *forking = context;
     const pid_t parent = getpid();
@@ -660,6 +664,7 @@ static void fork_in_a_job(void *context) {
             ilk_pool_destroy(forking->pool);
             _exit(7);
         }
+        check_equal(atexit(exit_as_last_thread), 0);
     }
 }
 
@@ -678,7 +683,7 @@ static void a_job_that_forks_ends_its_child(void **state) {
         ilk_pool_close(pool);
         await_end(pool);
         /* Where the job returns, the child's only thread ends, and the child with it: it runs nothing more. */
-        expect_exit(forking.child, returns == 1 ? 0 : 7);
+        expect_exit(forking.child, returns == 1 ? 5 : 7);
         check_equal(ran(&forking.child_job), 1);
         ilk_pool_destroy(pool);
     }

@@ -97,7 +97,7 @@ bool ilk__event_publish_slow(struct ilk__event_count *event) ILK_NONBLOCKING {
     return false;
 }
 
-void ilk__event_wake_all(struct ilk__event_count *event) ILK_NONBLOCKING {
+void ilk__event_wake_all(struct ilk__event_count *event) {
     ilk_atomic_fence(memory_order_seq_cst); /* EC2 */
     /* By two: odd or even as it was. */
     ilk_atomic_fetch_add(&event->epoch, 2, memory_order_relaxed); /* EC10 */

@@ -59,7 +59,7 @@ static inline bool ilk__event_has_waiters(const struct ilk__event_count *event) 
 bool ilk__event_publish_slow(struct ilk__event_count *event) ILK_NONBLOCKING;
 
 /* Wakes every registered thread: each probes again. */
-void ilk__event_wake_all(struct ilk__event_count *event) ILK_NONBLOCKING;
+void ilk__event_wake_all(struct ilk__event_count *event);
 
 /* From here on the calling thread is found by every publisher whose publication it may miss. */
 void ilk__event_register(struct ilk__event_count *event);
