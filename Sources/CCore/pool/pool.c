@@ -237,7 +237,7 @@ static void pools_after_fork_in_parent(void) {
 
 /* The threads are gone with what they held: the pool is closed and done, and destroy frees it. */
 static void pools_after_fork_in_child(void) {
-    ilk_mutex_unlock(&pools_mutex);
+    ilk_mutex_init(&pools_mutex, false); /* not unlocked: this thread has another id than the one that locked it */
     ilk__thread_state()->worker = NULL;
     ilk_pool *pool;
     LIST_FOREACH(pool, &pools, link) {
