@@ -22,8 +22,8 @@ static void end(ilk_pool *pool) {
     ilk_pool_destroy(pool);
 }
 
-static void submit(ilk_pool *pool, ilk_job *job, void (*function)(void *), void *context, ilk_priority priority,
-                   ilk_group *group) {
+static void submit(ilk_pool *pool, ilk_job *job, void (*function)(void *), void *context,
+                   ilk_priority priority, ilk_group *group) {
     ilk_job_init(job, function, context);
     ilk_job_set_priority(job, priority);
     ilk_job_set_group(job, group);
@@ -39,8 +39,8 @@ static void await(ilk_group *group) {
 struct counted {
     ilk_job job;
     ilk_pool *pool;
-    ILK_ATOMIC(uint32_t) *runs; /* of this job */
-    struct counted *children;   /* that it submits */
+    ILK_ATOMIC(uint32_t) * runs; /* of this job */
+    struct counted *children;    /* that it submits */
     int child_count;
     ilk_group *group;
 };
@@ -123,7 +123,8 @@ struct swarm {
 static void submit_swarm(void *context) {
     struct swarm *swarm = context;
     for (int i = 0; i < swarm->count; i++) {
-        submit(swarm->pool, &swarm->jobs[i].job, run_counted, &swarm->jobs[i], ILK_PRIORITY_NORMAL, swarm->group);
+        submit(swarm->pool, &swarm->jobs[i].job, run_counted, &swarm->jobs[i], ILK_PRIORITY_NORMAL,
+               swarm->group);
     }
 }
 
@@ -300,7 +301,8 @@ static void no_priority_starves(void **state) {
             check(i <= 64 * (low + 1));
             low++;
         } else if (order->log[i] < LOW + NORMAL) {
-            check(i <= 16 * (normal + 1) + 16 * (normal + 1) / 3 + 16); /* one in sixteen, but where that is LOW's */
+            check(i <= 16 * (normal + 1) + 16 * (normal + 1) / 3 +
+                           16); /* one in sixteen, but where that is LOW's */
             normal++;
         }
     }
@@ -382,7 +384,7 @@ struct waiter {
     ilk_job job;
     ilk_pool *pool;
     int depth_left;
-    ILK_ATOMIC(int) *deepest;
+    ILK_ATOMIC(int) * deepest;
     struct waiter *next;
 };
 
@@ -392,13 +394,14 @@ static void submit_next_and_wait(void *context) {
     struct waiter *waiter = context;
     nested++;
     int deepest = ilk_atomic_load(waiter->deepest, memory_order_relaxed);
-    while (nested > deepest && !ilk_atomic_compare_exchange(waiter->deepest, &deepest, nested, memory_order_relaxed,
-                                                            memory_order_relaxed)) {
+    while (nested > deepest && !ilk_atomic_compare_exchange(waiter->deepest, &deepest, nested,
+                                                            memory_order_relaxed, memory_order_relaxed)) {
     }
     if (waiter->depth_left > 0) {
         ilk_group group = {0};
         waiter->next->depth_left = waiter->depth_left - 1;
-        submit(waiter->pool, &waiter->next->job, submit_next_and_wait, waiter->next, ILK_PRIORITY_NORMAL, &group);
+        submit(waiter->pool, &waiter->next->job, submit_next_and_wait, waiter->next, ILK_PRIORITY_NORMAL,
+               &group);
         await(&group);
     }
     nested--;
@@ -412,7 +415,8 @@ static void a_worker_that_waits_runs_other_jobs_to_a_bound(void **state) {
     static struct waiter waiters[DEPTH + 1];
     ILK_ATOMIC(int) deepest = 0;
     for (int i = 0; i <= DEPTH; i++) {
-        waiters[i] = (struct waiter){.pool = pool, .deepest = &deepest, .next = &waiters[(i + 1) % (DEPTH + 1)]};
+        waiters[i] =
+            (struct waiter){.pool = pool, .deepest = &deepest, .next = &waiters[(i + 1) % (DEPTH + 1)]};
     }
     waiters[0].depth_left = DEPTH;
     ilk_group group = {0};
@@ -465,7 +469,7 @@ static void forked_jobs_are_joined_with_their_results(void **state) {
 /* ---- Loops ---- */
 
 struct loop {
-    ILK_ATOMIC(uint8_t) *visits;
+    ILK_ATOMIC(uint8_t) * visits;
     size_t longest;
     ILK_ATOMIC(size_t) longest_seen;
 };

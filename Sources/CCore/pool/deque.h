@@ -37,7 +37,7 @@ static inline ILK_ATOMIC(ilk_job *) * deque_place(struct deque *deque, int64_t i
 /* The owner's. False: full. */
 static inline bool deque_push(struct deque *deque, ilk_job *job) ILK_NONBLOCKING {
     const int64_t bottom = ilk_atomic_load(&deque->bottom, memory_order_relaxed); /* DQ1 */
-    /* DQ2 acquire, pairs with DQ5 (seq_cst, a steal).
+    /* DQ2 acquire, pairs with DQ5 (seq_cst, moving top).
      * Carries: that the thief has read the place.
      * If weaker: we overwrite a place whose thief reads it afterwards and succeeds. */
     const int64_t top = ilk_atomic_load(&deque->top, memory_order_acquire);
@@ -81,24 +81,24 @@ static inline ilk_job *deque_take(struct deque *deque) ILK_NONBLOCKING {
             job = NULL;
         }
     }
-    /* DQ4: empty, unless a thief has only just moved top; what it took it must see. */
-    ilk_atomic_store(&deque->bottom, bottom + 1, memory_order_release);
+    ilk_atomic_store(&deque->bottom, bottom + 1,
+                     memory_order_relaxed); /* DQ1: top is here, nothing to carry */
     return job;
 }
 
 /* Any other thread's: the job pushed first, or NULL; `*lost`: another thread was faster, and there may be more. */
 static inline ilk_job *deque_steal(struct deque *deque, bool *lost) ILK_NONBLOCKING {
-    /* DQ9 acquire, pairs with DQ5 (seq_cst, the last steal): the index is no older than what we read next. */
-    int64_t top = ilk_atomic_load(&deque->top, memory_order_acquire);
-    ilk_atomic_fence(memory_order_seq_cst); /* DQ6 */
+    int64_t top = ilk_atomic_load(&deque->top, memory_order_acquire); /* DQ2 */
+    ilk_atomic_fence(memory_order_seq_cst);                           /* DQ6 */
     /* DQ7 acquire, pairs with DQ4 (release, pushing). See there. */
     if (top >= ilk_atomic_load(&deque->bottom, memory_order_acquire)) {
         return NULL;
     }
-    ilk_job *job = ilk_atomic_load(deque_place(deque, top), memory_order_relaxed); /* DQ3 */
-    if (!ilk_atomic_compare_exchange(&deque->top, &top, top + 1, memory_order_seq_cst,
-                                     memory_order_relaxed)) {
-        *lost = true; /* DQ5 */
+    ilk_job *job = ilk_atomic_load(deque_place(deque, top), memory_order_relaxed);                  /* DQ3 */
+    const bool ours = ilk_atomic_compare_exchange(&deque->top, &top, top + 1, memory_order_seq_cst, /* DQ5 */
+                                                  memory_order_relaxed);
+    if (!ours) {
+        *lost = true;
         return NULL;
     }
     return job;
@@ -106,9 +106,9 @@ static inline ilk_job *deque_steal(struct deque *deque, bool *lost) ILK_NONBLOCK
 
 /* Whether there is a job: a hint from any thread, exact for the owner when it says no. */
 static inline bool deque_has_jobs(struct deque *deque) ILK_NONBLOCKING {
-    /* DQ7 acquire, DQ2 acquire: a thread that finds no job knows of those that have taken the last ones. */
-    return ilk_atomic_load(&deque->bottom, memory_order_acquire) > /* DQ7 */
-           ilk_atomic_load(&deque->top, memory_order_acquire);     /* DQ2 */
+    const int64_t bottom = ilk_atomic_load(&deque->bottom, memory_order_acquire); /* DQ7 */
+    /* DQ2: a thread that finds no job knows of those that have taken the last ones. */
+    return bottom > ilk_atomic_load(&deque->top, memory_order_acquire);
 }
 
 #endif

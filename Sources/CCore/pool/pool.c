@@ -42,7 +42,8 @@ static bool push_own(ilk_pool *pool, ilk_job *job) ILK_NONBLOCKING {
         return false;
     }
     ILK_ATOMIC(uintptr_t) *inbox = &pool->queues[ILK_PRIORITY_NORMAL].inbox;
-    /* PL1 relaxed: beside close either answer is right; the worker itself sees to its deque before it ends. */
+    /* PL1 relaxed: a guess, beside close either answer is right: PL2 decides, or the worker, which sees to its own deque
+     * before it ends. */
     return (ilk_atomic_load(inbox, memory_order_relaxed) & POOL_CLOSED) == 0 &&
            deque_push(&worker->deque, job);
 }
@@ -167,7 +168,8 @@ void ilk_pool_close(ilk_pool *pool) {
 
 void ilk_pool_close_now(ilk_pool *pool, void (*hand_back)(void *context, ilk_job *job), void *context) {
     ilk_mutex_lock(&pool->mutex);
-    if (!ilk_atomic_load(&pool->hands_back, memory_order_relaxed)) { /* PL12: the first call's function */
+    /* PL27 relaxed: under the mutex. The first call's function stays. */
+    if (!ilk_atomic_load(&pool->hands_back, memory_order_relaxed)) {
         pool->hand_back = hand_back;
         pool->hand_back_context = context;
         /* PL12 release, pairs with PL11 (acquire, before a job is run). Carries: the function. */
@@ -237,27 +239,29 @@ static void pools_after_fork_in_parent(void) {
 
 /* The threads are gone with what they held: the pool is closed and done, and destroy frees it. */
 static void pools_after_fork_in_child(void) {
-    ilk_mutex_init(&pools_mutex, false); /* not unlocked: this thread has another id than the one that locked it */
+    ilk_mutex_init(&pools_mutex,
+                   false); /* not unlocked: this thread has another id than the one that locked it */
     ilk__thread_state()->worker = NULL;
     ilk_pool *pool;
+    /* PL28 relaxed: the child has one thread. */
     LIST_FOREACH(pool, &pools, link) {
         for (uint32_t priority = 0; priority < POOL_PRIORITIES; priority++) {
             struct pool_queue *queue = &pool->queues[priority];
-            ilk_atomic_store(&queue->inbox, POOL_CLOSED, memory_order_relaxed); /* PL1 */
-            ilk_atomic_store(&queue->backlog, NULL, memory_order_relaxed);      /* PL4 */
-            ilk_atomic_store(&queue->locked, 0, memory_order_relaxed);          /* PL6 */
+            ilk_atomic_store(&queue->inbox, POOL_CLOSED, memory_order_relaxed); /* PL28 */
+            ilk_atomic_store(&queue->backlog, NULL, memory_order_relaxed);      /* PL28 */
+            ilk_atomic_store(&queue->locked, 0, memory_order_relaxed);          /* PL28 */
         }
-        for (uint32_t place = 0; place < ilk_atomic_load(&pool->places, memory_order_relaxed);
-             place++) { /* PL8 */
+        const uint32_t places = ilk_atomic_load(&pool->places, memory_order_relaxed); /* PL28 */
+        for (uint32_t place = 0; place < places; place++) {
             struct deque *deque =
                 &ilk_atomic_load(&pool->workers[place], memory_order_relaxed)->deque; /* PL9 */
-            ilk_atomic_store(&deque->top, 0, memory_order_relaxed);                   /* DQ8 */
-            ilk_atomic_store(&deque->bottom, 0, memory_order_relaxed);                /* DQ1 */
+            ilk_atomic_store(&deque->top, 0, memory_order_relaxed);                   /* PL28 */
+            ilk_atomic_store(&deque->bottom, 0, memory_order_relaxed);                /* PL28 */
         }
-        ilk_atomic_store(&pool->promised, POOL_PROMISES_CLOSED, memory_order_relaxed); /* PL18 */
+        ilk_atomic_store(&pool->promised, POOL_PROMISES_CLOSED, memory_order_relaxed); /* PL28 */
         ilk_atomic_store(&pool->idle.waiting, 0, memory_order_relaxed);                /* EC1 */
         ilk_atomic_store(&pool->idle.epoch, 0, memory_order_relaxed);                  /* EC1 */
-        ilk_atomic_store(&pool->done, 1, memory_order_relaxed);                        /* PL17 */
+        ilk_atomic_store(&pool->done, 1, memory_order_relaxed);                        /* PL28 */
         ilk_mutex_init(&pool->mutex, false);
         ilk__pool_timers_forget(pool);
         pool->started = pool->running = pool->blocked = 0;
@@ -274,8 +278,9 @@ __attribute__((constructor)) static void pools_watch_fork(void) {
 /* ---- Making and ending ---- */
 
 static void free_pool(ilk_pool *pool) {
-    for (uint32_t place = 0; place < ilk_atomic_load(&pool->places, memory_order_relaxed);
-         place++) {                                                         /* PL8 */
+    /* PL29 relaxed: no other thread changes it: the caller has the pool alone, or has its mutex. */
+    const uint32_t places = ilk_atomic_load(&pool->places, memory_order_relaxed);
+    for (uint32_t place = 0; place < places; place++) {
         free(ilk_atomic_load(&pool->workers[place], memory_order_relaxed)); /* PL9 */
     }
     free(pool);

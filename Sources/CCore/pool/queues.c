@@ -14,8 +14,7 @@ enum { REFILL = DEQUE_PLACES < 15 ? DEQUE_PLACES : 15 };
 bool ilk__pool_push(ilk_pool *pool, uint32_t priority, ilk_job *newest, ilk_job *oldest, bool promised)
     ILK_NONBLOCKING {
     ILK_ATOMIC(uintptr_t) *inbox = &pool->queues[priority].inbox;
-    /* PL1 relaxed: a guess; PL2 decides. */
-    uintptr_t head = ilk_atomic_load(inbox, memory_order_relaxed);
+    uintptr_t head = ilk_atomic_load(inbox, memory_order_relaxed); /* PL1: a guess; PL2 decides */
     do {
         if ((head & POOL_CLOSED) != 0 && !promised) {
             return false;

@@ -27,7 +27,7 @@ void ilk__pool_update_calls(ilk_pool *pool) {
 
 /* A place whose worker has ended, or a new one; NULL without memory. */
 static struct pool_worker *free_worker(ilk_pool *pool) {
-    const uint32_t places = ilk_atomic_load(&pool->places, memory_order_relaxed); /* PL8: under the mutex */
+    const uint32_t places = ilk_atomic_load(&pool->places, memory_order_relaxed); /* PL29 */
     for (uint32_t place = 0; place < places; place++) {
         struct pool_worker *worker = ilk_atomic_load(&pool->workers[place], memory_order_relaxed); /* PL9 */
         if (worker->has_ended) {
@@ -95,7 +95,7 @@ void ilk__pool_wake_spares(ilk_pool *pool) {
  * that would cost each submission as much as starting one. Where none runs, a job may wait for good: each one asks. */
 static void have_thread(ilk_pool *pool) {
     /* The job may have begun meanwhile, and have been the last one: no thread is started in a pool that is done. */
-    if (pool->running >= pool->target || ilk_atomic_load(&pool->done, memory_order_relaxed) != 0 || /* PL17 */
+    if (pool->running >= pool->target || ilk_atomic_load(&pool->done, memory_order_relaxed) != 0 || /* PL27 */
         !ilk__pool_has_jobs(pool)) {
         return;
     }
@@ -158,7 +158,7 @@ bool ilk__pool_stay(struct pool_worker *worker, struct pool_former *former) {
     worker->next_spare = pool->spares;
     pool->spares = worker;
     ilk__pool_set_busy(worker, false);
-    const uint32_t wakes = ilk_atomic_load(&worker->wakes, memory_order_relaxed); /* PL14: under the mutex */
+    const uint32_t wakes = ilk_atomic_load(&worker->wakes, memory_order_relaxed); /* PL27 */
     ilk__pool_update_calls(pool);
     ilk_mutex_unlock(&pool->mutex);
     /* The work that this worker was perhaps woken for is another's. */

@@ -122,7 +122,7 @@ void ilk__pool_run(struct pool_worker *worker, ilk_job *job) {
     const uint32_t blocked = worker->blocked;
     worker->ran++;
     worker->depth++;
-    /* PL10 relaxed: constant while the job is queued, but for a join, which never meets a job that runs. */
+    /* PL10: constant from PLAIN or not while the job is queued; a join moves it between the other states. */
     if (ilk_atomic_load(&job->state, memory_order_relaxed) != JOB_PLAIN) {
         job->function(job->context);
         ilk__pool_fork_done(pool, job);
