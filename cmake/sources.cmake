@@ -6,16 +6,17 @@
 set(interlock_platform
     access clock condition_darwin condition_pthread deadline exit_pthread former futex_linux identity_darwin
     identity_linux local_native membarrier_linux membarrier_none native_pthread pages_native park_futex park_table
-    signals_native stores_native yield_native)
+    signals_native stores_native threads_native yield_native)
 set(interlock_diagnostics misuse names status)
-set(interlock_wait fence queue_lock waiter)
+set(interlock_wait event_count fence queue_lock waiter)
 set(interlock_rwlock
     hand_over held lock mode owned queue reader_slots report slot_table_copies slot_table_elf.S slot_table_plain)
 set(interlock_ring allocate mpmc mpmc_in_place mpmc_overwrite mpmc_wait spsc spsc_wait)
+set(interlock_pool fork group pool queues threads timers worker)
 set(interlock_sync barrier latch mutex mutex_inherit_linux mutex_inherit_none semaphore)
 
 set(INTERLOCK_SOURCES)
-foreach(folder platform diagnostics wait rwlock ring sync)
+foreach(folder platform diagnostics wait rwlock ring sync pool)
     foreach(name IN LISTS interlock_${folder})
         if(NOT name MATCHES "\\.S$") # assembly is marked as such, C is not
             string(APPEND name ".c")

@@ -121,6 +121,14 @@ void ex_time_passes(uint64_t nanoseconds);
  * what they hold stays held. Handlers given to pthread_atfork run as POSIX says. */
 void ex_fork(void);
 
+/* A thread that the core starts has no fiber of its own: a body lends it one. This runs the index-th started thread, and
+ * waits until it is started. False: ex_no_more_threads was called first. */
+bool ex_run_started_thread(unsigned index);
+void ex_no_more_threads(void);
+
+/* The system refuses the next threads that the core asks for. */
+void ex_refuse_threads(unsigned count);
+
 /* 0 is the thread of setup() and check(), 1 and up the bodies. */
 unsigned ex_thread_index(void);
 

@@ -29,6 +29,7 @@ struct ilk__thread_claim {
 };
 
 struct ilk__hook_call; /* see ring/hook.h */
+struct pool_worker;    /* see pool/pool.h */
 
 struct ilk__thread_state {
     struct ilk__thread_claim claims[ILK__THREAD_CLAIMS];
@@ -38,6 +39,7 @@ struct ilk__thread_state {
     bool has_ended;              /* its reader slots are given back for good */
     uint16_t has_names_for_fork; /* forks that it is inside of, each with the mutex of the names */
     uint32_t id_before_fork;     /* its id as its last fork began */
+    struct pool_worker *worker;  /* the calling thread is one of a pool's; see pool/pool.h */
     uint32_t held_unlisted;      /* locks held beyond those listed */
 };
 

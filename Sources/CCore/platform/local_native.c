@@ -9,7 +9,7 @@
  */
 #include "platform/local.h"
 
-enum { MOST = 248, BESIDE = 24 };
+enum { MOST = 256, BESIDE = 24 };
 _Static_assert(ILK__THREAD_HELD > 0 || sizeof(struct ilk__thread_state) + BESIDE <= MOST,
                "what is said above holds");
 

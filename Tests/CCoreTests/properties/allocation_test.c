@@ -6,6 +6,7 @@
  */
 #include "support/test.h"
 #include <interlock/interlock.h>
+#include <interlock/pool.h>
 #include <stdlib.h>
 
 void *__real_malloc(size_t size);
@@ -156,6 +157,20 @@ static void sizes_at_the_limit_are_told_from_those_above_it(void **state) {
     }
 }
 
+static ilk_status make_pool(void) {
+    ilk_pool *const untouched = (ilk_pool *)&calls;
+    ilk_pool *pool = untouched;
+    const ilk_pool_options options = {.threads = 1};
+    ilk_status status = ilk_pool_create(&pool, &options);
+    if (status == ILK_OK) {
+        live -= 1; /* what starting a thread needs is freed by that thread, which has a count of its own */
+        ilk_pool_destroy(pool);
+    } else {
+        check(pool == untouched);
+    }
+    return status;
+}
+
 static ilk_status name_something(void) {
     static int object;
     char name[ILK_NAME_SIZE];
@@ -169,6 +184,7 @@ static void every_failing_allocation_answers_no_memory(void **state) {
     (void)state;
     fail_every_allocation(make_spsc);
     fail_every_allocation(make_mpmc);
+    fail_every_allocation(make_pool);
     fail_every_allocation(name_something);
 }
 
@@ -279,7 +295,85 @@ static void rings_allocate_at_creation_only(void **state) {
     ilk_mpmc_destroy(mpmc);
 }
 
+/* ---- The pool ---- */
+
+struct allocating {
+    ilk_pool *pool;
+    ilk_group group;
+    ilk_job jobs[400];
+    long of_worker; /* allocations on the worker's thread */
+};
+
+static void do_nothing(void *context) {
+    (void)context;
+}
+
+static void visit_nothing(void *context, size_t first, size_t end) {
+    (void)context;
+    (void)first;
+    (void)end;
+}
+
+/* Everything a job does with its pool; more jobs than a deque holds. */
+static void use_pool(void *context) {
+    struct allocating *allocating = context;
+    ilk_group group = {0};
+    calls = 0;
+    for (int i = 0; i < 300; i++) {
+        ilk_job_init(&allocating->jobs[i], do_nothing, NULL);
+        ilk_job_set_group(&allocating->jobs[i], &group);
+        check(ilk_pool_submit(allocating->pool, &allocating->jobs[i]));
+    }
+    ilk_job forked;
+    ilk_pool_fork(allocating->pool, &forked, do_nothing, NULL);
+    ilk_pool_join(allocating->pool, &forked);
+    check(ilk_pool_for(allocating->pool, 0, 1000, 1, visit_nothing, NULL));
+    check_equal(ilk_group_wait_until(&group, ILK_FOREVER), ILK_OK);
+    ilk_pool_will_block(); /* nothing waits: no thread is started */
+    ilk_pool_did_block();
+    allocating->of_worker = calls;
+}
+
+static void a_pool_allocates_for_threads_only(void **state) {
+    (void)state;
+    static struct allocating allocating;
+    const ilk_pool_options options = {.threads = 1};
+    check_equal(ilk_pool_create(&allocating.pool, &options), ILK_OK);
+    ilk_timer timers[100];
+    ilk_timer_init(&timers[0], do_nothing, NULL);
+    check_equal(ilk_pool_submit_at(allocating.pool, &timers[0], ILK_FOREVER),
+                ILK_OK); /* the first starts a thread */
+    calls = 0;
+    ilk_job job, follower, *many[50];
+    ilk_job_init(&job, use_pool, &allocating);
+    ilk_job_set_group(&job, &allocating.group);
+    check(ilk_pool_submit(allocating.pool, &job));
+    ilk_job_init(&follower, do_nothing, NULL);
+    check(ilk_group_follow(&allocating.group, allocating.pool, &follower));
+    for (int i = 1; i < 100; i++) {
+        ilk_timer_init(&timers[i], do_nothing, NULL);
+        ilk_job_set_group(ilk_timer_job(&timers[i]), &allocating.group);
+        check_equal(ilk_pool_submit_at(allocating.pool, &timers[i], ilk_deadline_in_ns(1000)), ILK_OK);
+        (void)ilk_pool_cancel(allocating.pool, &timers[i]);
+    }
+    for (int i = 0; i < 50; i++) {
+        many[i] = &allocating.jobs[300 + i];
+        ilk_job_init(many[i], do_nothing, NULL);
+        ilk_job_set_group(many[i], &allocating.group);
+    }
+    check(ilk_pool_submit_many(allocating.pool, many, 50));
+    check(ilk_pool_for(allocating.pool, 0, 1000, 1, visit_nothing, NULL));
+    check_equal(ilk_group_wait_until(&allocating.group, ILK_FOREVER), ILK_OK);
+    check(ilk_pool_cancel(allocating.pool, &timers[0]));
+    ilk_pool_close(allocating.pool);
+    check_equal(ilk_pool_wait_until(allocating.pool, ILK_FOREVER), ILK_OK);
+    check_equal(calls, 0);
+    check_equal(allocating.of_worker, 0);
+    ilk_pool_destroy(allocating.pool);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_pool_allocates_for_threads_only),
     cmocka_unit_test(every_failing_allocation_answers_no_memory),
     cmocka_unit_test(sizes_at_the_limit_are_told_from_those_above_it),
     cmocka_unit_test(an_earlier_name_outlives_a_failure),

@@ -6,6 +6,7 @@
  */
 #include "support/test.h"
 #include <interlock/interlock.h>
+#include <interlock/pool.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -194,7 +195,99 @@ static void rings_do_not_block(void **state) {
     }
 }
 
+/* ---- The pool ---- */
+
+enum { POOL_JOBS = 64 };
+
+static bool submit_all(ilk_pool *pool, ilk_job *jobs, ilk_job *const *many) ILK_NONBLOCKING {
+    bool good = true;
+    for (int i = 0; i < POOL_JOBS; i++) {
+        good = good && ilk_pool_submit(pool, &jobs[i]);
+    }
+    return good && ilk_pool_submit_many(pool, many, POOL_JOBS);
+}
+
+static void fork_all(ilk_pool *pool, ilk_job *jobs, void (*function)(void *)) ILK_NONBLOCKING {
+    for (int i = 0; i < POOL_JOBS; i++) {
+        ilk_pool_fork(pool, &jobs[i], function, NULL);
+    }
+}
+
+static void do_nothing(void *context) {
+    (void)context;
+}
+
+struct busy {
+    ilk_pool *pool;
+    struct stage stage; /* 1: the worker is in a job; 2: it may end */
+};
+
+/* A thread's first use of a mutex: see locks_do_not_block. */
+static void use_a_mutex(void) {
+    ilk_mutex mutex;
+    ilk_mutex_init(&mutex, false);
+    __rtsan_disable();
+    ilk_mutex_lock(&mutex);
+    ilk_mutex_unlock(&mutex);
+    __rtsan_enable();
+}
+
+/* On the pool's own thread: into its deque, and past its end. */
+static void submit_and_fork(void *context) {
+    struct busy *busy = context;
+    static ilk_job own[POOL_JOBS], more[POOL_JOBS], forked[POOL_JOBS], *many[POOL_JOBS];
+    for (int i = 0; i < POOL_JOBS; i++) {
+        ilk_job_init(&own[i], do_nothing, NULL);
+        ilk_job_init(&more[i], do_nothing, NULL);
+        many[i] = &more[i];
+    }
+    use_a_mutex();
+    stage_reach(&busy->stage, 1);
+    stage_await(&busy->stage, 2);
+    check(submit_all(busy->pool, own, many));
+    for (int round = 0; round < 6; round++) {
+        fork_all(busy->pool, forked, do_nothing);
+        for (int i = POOL_JOBS - 1; i >= 0; i--) {
+            ilk_pool_join(busy->pool, &forked[i]);
+        }
+    }
+    __rtsan_disable(); /* what the thread does from here on, it may: it wakes those that wait */
+}
+
+/* The only worker is in a job: a submission wakes nobody. */
+static void a_submission_that_wakes_nobody_does_not_block(void **state) {
+    (void)state;
+    static struct busy busy;
+    busy = (struct busy){.stage = STAGE_INIT};
+    const ilk_pool_options options = {.threads = 1};
+    use_a_mutex();
+    check_equal(ilk_pool_create(&busy.pool, &options), ILK_OK);
+    static ilk_job first, jobs[POOL_JOBS], more[POOL_JOBS], *many[POOL_JOBS];
+    ilk_group group = {0};
+    ilk_job_init(&first, submit_and_fork, &busy);
+    check(ilk_pool_submit(busy.pool, &first));
+    stage_await(&busy.stage, 1);
+    for (int i = 0; i < POOL_JOBS; i++) {
+        ilk_job_init(&jobs[i], do_nothing, NULL);
+        ilk_job_init(&more[i], do_nothing, NULL);
+        ilk_job_set_group(&jobs[i], &group);
+        ilk_job_set_priority(&jobs[i], (ilk_priority)(i % 3));
+        many[i] = &more[i];
+    }
+    check(submit_all(busy.pool, jobs, many));
+    static ilk_job forked[POOL_JOBS];
+    fork_all(busy.pool, forked, do_nothing); /* not the pool's thread: join would run them */
+    __rtsan_disable();
+    stage_reach(&busy.stage, 2);
+    check_equal(ilk_group_wait_until(&group, ILK_FOREVER), ILK_OK);
+    ilk_pool_close(busy.pool);
+    check_equal(ilk_pool_wait_until(busy.pool, ILK_FOREVER), ILK_OK);
+    ilk_pool_destroy(busy.pool);
+    __rtsan_enable();
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_submission_that_wakes_nobody_does_not_block),
     cmocka_unit_test(the_sanitizer_finds_an_allocation),
     cmocka_unit_test(locks_do_not_block),
     cmocka_unit_test(rings_do_not_block),

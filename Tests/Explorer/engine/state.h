@@ -169,7 +169,8 @@ void ex_check_initialised(const ex_location *location);
 
 /* model/ports.c */
 void ex_ports_reset(void);
-void ex_local_reset(void); /* model/core_local.c */
+void ex_local_reset(void);   /* model/core_local.c */
+void ex_threads_reset(void); /* model/threads.c */
 
 /* heap.c */
 void ex_heap_open(void);

@@ -23,4 +23,7 @@ int ex_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
 /* wait/spin.h: every spin before parking is one probe long. */
 #define ILK__SPIN_PROBES(count) 1
 
+/* pool/deque.h: full after two jobs. */
+#define ILK__DEQUE_PLACES 2
+
 #endif

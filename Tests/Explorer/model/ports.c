@@ -186,6 +186,7 @@ void ex_ports_reset(void) {
     handler_count = lasting_count;
     ticks = 0;
     ex_local_reset();
+    ex_threads_reset();
 }
 
 void ex_fork(void) {

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Threads by pthread. What a thread is to be called, and its nice value, the thread itself tells the system, which
+ * takes both for the calling thread only on some systems.
+ */
+#include "platform/threads.h"
+
+#include "platform/signals.h"
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { NAME_SIZE = 16 };
+
+struct start {
+    void (*function)(void *context);
+    void *context;
+    void (*ended_early)(void *context);
+    int nice;
+    char name[NAME_SIZE];
+};
+
+#if defined(__linux__)
+static void describe_thread(const struct start *start) {
+    (void)pthread_setname_np(pthread_self(), start->name);
+    if (start->nice != 0) {
+        /* Of the thread: Linux keeps a value for each, and a thread begins with that of the one that started it. The
+         * process's is that of its first thread. Refused below what it is without privilege: the pool goes on. */
+        (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, (id_t)getpid()) + start->nice);
+    }
+}
+#else
+static void describe_thread(const struct start *start) {
+    (void)pthread_setname_np(start->name);
+}
+#endif
+
+static void *run_thread(void *memory) {
+    const struct start start = *(struct start *)memory;
+    free(memory);
+    describe_thread(&start);
+    pthread_cleanup_push(start.ended_early, start.context);
+    start.function(start.context);
+    pthread_cleanup_pop(0);
+    return NULL;
+}
+
+bool ilk__thread_start(ilk__thread *thread, const struct ilk__thread_options *options,
+                       void (*function)(void *context), void *context) {
+    struct start *start = malloc(sizeof *start);
+    pthread_attr_t attributes;
+    if (start == NULL || pthread_attr_init(&attributes) != 0) {
+        free(start);
+        return false;
+    }
+    *start = (struct start){
+        .function = function, .context = context, .ended_early = options->ended_early, .nice = options->nice};
+    snprintf(start->name, sizeof start->name, "%s", options->name);
+    const size_t least = (size_t)PTHREAD_STACK_MIN;
+    if (options->stack_size != 0) {
+        const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+        const size_t wanted = options->stack_size < least ? least : options->stack_size;
+        (void)pthread_attr_setstacksize(&attributes, (wanted + page - 1) / page * page);
+    }
+    sigset_t before;
+    ilk__signals_hold(&before); /* a new thread inherits the mask */
+    const bool started = pthread_create(&thread->handle, &attributes, run_thread, start) == 0;
+    ilk__signals_release(&before);
+    (void)pthread_attr_destroy(&attributes);
+    if (!started) {
+        free(start);
+    }
+    return started;
+}
+
+void ilk__thread_join(ilk__thread *thread) {
+    (void)pthread_join(thread->handle, NULL);
+}
+
+#if defined(__linux__)
+uint32_t ilk__thread_processors(void) {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) {
+        return (uint32_t)CPU_COUNT(&set);
+    }
+    const long online = sysconf(_SC_NPROCESSORS_ONLN); /* more processors than the set has room for */
+    return online > 0 ? (uint32_t)online : 1;
+}
+#else
+uint32_t ilk__thread_processors(void) {
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (uint32_t)online : 1;
+}
+#endif

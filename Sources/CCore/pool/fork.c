@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Fork and join, and loops on top of them. A forked job lies in its owner's deque; the owner that joins finds it at the
+ * bottom, if no thief has it, and runs it as a call.
+ *
+ * The state of a forked job
+ *   FORKED    in a deque, or with a thief that runs it
+ *   AWAITED   the same, and its owner sleeps for it
+ *   SLEPT_ON  the same, and its owner sleeps on this word: it is too deep in other jobs to run more
+ *   DONE      it has run; set by the thief, its last touch
+ * The thief exchanges DONE for the state, and wakes if that was AWAITED. Must not happen: the owner sleeps and the thief
+ * does not know. The owner goes from FORKED to AWAITED by compare-and-swap, registers, and asks again before it parks.
+ */
+#include "pool/pool.h"
+
+#include "diagnostics/misuse.h"
+#include "platform/local.h"
+#include <interlock/park.h>
+#include <stddef.h>
+
+/* The calling thread's worker, if it is one of this pool's. */
+static struct pool_worker *worker_of(const ilk_pool *pool) ILK_NONBLOCKING {
+    struct pool_worker *worker = ilk__pool_worker();
+    return worker != NULL && worker->pool == pool ? worker : NULL;
+}
+
+void ilk_pool_fork(ilk_pool *pool, ilk_job *job, void (*function)(void *context), void *context)
+    ILK_NONBLOCKING {
+    job->function = function;
+    job->context = context;
+    /* PL10 relaxed: the deque's release publishes it. */
+    ilk_atomic_store(&job->state, JOB_FORKED, memory_order_relaxed);
+    struct pool_worker *worker = worker_of(pool);
+    if (worker == NULL || !deque_push(&worker->deque, job)) {
+        ilk_atomic_store(&job->state, JOB_PLAIN, memory_order_relaxed); /* PL10: join runs it */
+        return;
+    }
+    ilk__pool_publish(pool);
+}
+
+void ilk__pool_fork_done(ilk_pool *pool, ilk_job *job) {
+    /* FJ1 acq_rel, pairs with FJ2 (acquire, joining).
+     * Carries: what the job did.
+     * If weaker: the owner misses it, or frees the job under us. */
+    const uint32_t before = ilk_atomic_exchange(&job->state, JOB_DONE, memory_order_acq_rel);
+    if (before == JOB_AWAITED) {
+        ilk__event_wake_all(&pool->idle);
+    } else if (before == JOB_SLEPT_ON) {
+        ilk_park_wake(&job->state, 1);
+    }
+}
+
+static bool is_done(void *context) {
+    const ilk_job *job = context;
+    /* FJ2 acquire, pairs with FJ1 (acq_rel, the job has run). See there. */
+    return ilk_atomic_load(&job->state, memory_order_acquire) == JOB_DONE;
+}
+
+static void will_sleep(void *context) {
+    ilk_job *job = context;
+    uint32_t forked = JOB_FORKED;
+    /* FJ3 relaxed: FJ1 reads it, both being read-modify-writes of one word. */
+    (void)ilk_atomic_compare_exchange(&job->state, &forked, JOB_AWAITED, memory_order_relaxed,
+                                      memory_order_relaxed);
+}
+
+static void sleep_on_state(ilk_job *job) {
+    uint32_t forked = JOB_FORKED;
+    (void)ilk_atomic_compare_exchange(&job->state, &forked, JOB_SLEPT_ON, memory_order_relaxed, /* FJ3 */
+                                      memory_order_relaxed);
+    ilk_pool_will_block();
+    while (!is_done(job)) {
+        (void)ilk_park_wait(&job->state, JOB_SLEPT_ON, ILK_FOREVER);
+    }
+    ilk_pool_did_block();
+}
+
+void ilk_pool_join(ilk_pool *pool, ilk_job *job) {
+    if (ilk_atomic_load(&job->state, memory_order_relaxed) == JOB_PLAIN) { /* PL10 */
+        job->function(job->context);
+        return;
+    }
+    struct pool_worker *worker = worker_of(pool);
+    if (ILK_UNLIKELY(worker == NULL)) {
+        ilk__misuse("ilk_pool_join", pool, "job %p was forked by another thread", (const void *)job);
+    }
+    while (!is_done(job)) {
+        ilk_job *mine = deque_take(&worker->deque);
+        if (mine == job) {
+            job->function(job->context);
+            return;
+        }
+        if (mine != NULL && worker->depth < ILK_POOL_HELP_DEPTH) {
+            ilk__pool_run(worker, mine); /* pushed after it, and not joined */
+        } else if (mine != NULL) {
+            (void)deque_push(&worker->deque, mine); /* there is room: it was here just now */
+            break;
+        } else {
+            break;
+        }
+    }
+    if (worker->depth >= ILK_POOL_HELP_DEPTH) {
+        sleep_on_state(job);
+        return;
+    }
+    const struct pool_limit limit = {.deadline_ns = ILK_FOREVER};
+    (void)ilk__pool_help(worker, is_done, will_sleep, job, limit);
+}
+
+/* ---- Loops ---- */
+
+/* Parts of a loop for each thread, where the caller does not choose: few enough to cost nothing, and many enough to
+ * even out. bench pool, loops. */
+enum { PARTS_PER_THREAD = 256 };
+
+struct loop {
+    ilk_pool *pool;
+    size_t grain;
+    void (*body)(void *context, size_t first, size_t end);
+    void *context;
+};
+
+struct range {
+    ilk_job job;
+    const struct loop *loop;
+    size_t first, end;
+};
+
+static void run_range(void *context) {
+    struct range *range = context;
+    const struct loop *loop = range->loop;
+    struct pool_worker *worker = worker_of(loop->pool);
+    size_t first = range->first;
+    while (range->end - first > loop->grain) {
+        if (worker != NULL && !deque_has_jobs(&worker->deque)) {
+            /* Thieves have taken all, or this is the beginning: half of what is left is for them. */
+            struct range half = {.loop = loop, .first = first + (range->end - first) / 2, .end = range->end};
+            struct range rest = {.loop = loop, .first = first, .end = half.first};
+            ilk_pool_fork(loop->pool, &half.job, run_range, &half);
+            run_range(&rest);
+            ilk_pool_join(loop->pool, &half.job);
+            return;
+        }
+        loop->body(loop->context, first, first + loop->grain);
+        first += loop->grain;
+    }
+    loop->body(loop->context, first, range->end);
+}
+
+bool ilk_pool_for(ilk_pool *pool, size_t begin, size_t end, size_t grain,
+                  void (*body)(void *context, size_t first, size_t end), void *context) {
+    if (begin >= end) {
+        return true;
+    }
+    if (grain == 0) {
+        grain = (end - begin) / ((size_t)pool->target * PARTS_PER_THREAD);
+        grain = grain == 0 ? 1 : grain;
+    }
+    const struct loop loop = {pool, grain, body, context};
+    struct range range = {.loop = &loop, .first = begin, .end = end};
+    if (worker_of(pool) != NULL) {
+        run_range(&range);
+        return true;
+    }
+    /* Like a forked job it is never handed back: this call has promised that the body runs. */
+    ilk_job_init(&range.job, run_range, &range);
+    ilk_atomic_store(&range.job.state, JOB_FORKED, memory_order_relaxed); /* PL10 */
+    if (!ilk_pool_submit(pool, &range.job)) {
+        return false;
+    }
+    sleep_on_state(&range.job);
+    return true;
+}

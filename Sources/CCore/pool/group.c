@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Groups: how many jobs have not ended, who waits for that, and the job that follows.
+ *
+ * The word, from the low end:
+ *   SLEEPERS   a thread sleeps on the word; stays up
+ *   WORKERS    a worker of the pool sleeps on the pool's event count for the group; stays up
+ *   FOLLOWER   follower and follower_pool are set
+ *   the rest   jobs submitted and not ended, and calls of follow that are under way
+ * The subtraction that makes the count 0 is the last touch: a waiter may free the group. A follower is taken out while
+ * the count is still 1, by the thread that is about to make it 0, and submitted afterwards.
+ */
+#include "pool/pool.h"
+
+#include "diagnostics/misuse.h"
+#include <interlock/park.h>
+#include <stddef.h>
+
+#define GROUP_SLEEPERS UINT32_C(1)
+#define GROUP_WORKERS UINT32_C(2)
+#define GROUP_FOLLOWER UINT32_C(4)
+#define GROUP_ONE UINT32_C(8)
+
+void ilk_group_init(ilk_group *group) {
+    /* GR1 relaxed: no other thread uses the group yet. */
+    ilk_atomic_store(&group->word, 0, memory_order_relaxed);
+    ilk_atomic_store(&group->pool, NULL, memory_order_relaxed); /* GR1 */
+    group->follower_pool = NULL;
+    group->follower = NULL;
+}
+
+void ilk__group_enter(ilk_group *group, ilk_pool *pool, uint32_t count) ILK_NONBLOCKING {
+    /* GR2 relaxed: constant while the group has jobs, all of one pool; a thread that waits reads it after the submission
+     * that it waits for. */
+    if (ilk_atomic_load(&group->pool, memory_order_relaxed) != pool) {
+        /* GR8 acquire, pairs with GR3 (release, entering).
+         * Carries: the pool that the first job of another thread has given the group.
+         * If weaker: two threads that submit its first jobs at once are reported. */
+        if (ilk_atomic_load(&group->word, memory_order_acquire) >= GROUP_ONE &&
+            ilk_atomic_load(&group->pool, memory_order_relaxed) != pool) { /* GR2 */
+            ilk__misuse("ilk_pool_submit", pool, "a job of group %p, whose other jobs are another pool's",
+                        (const void *)group);
+        }
+        ilk_atomic_store(&group->pool, pool, memory_order_relaxed); /* GR2 */
+    }
+    /* GR3 release, pairs with GR8 (acquire, entering). See there. */
+    ilk_atomic_fetch_add(&group->word, count * GROUP_ONE, memory_order_release);
+}
+
+/* Submits the follower that was taken out of a group; its place was promised. */
+static void submit_follower(ilk_pool *pool, ilk_job *job) {
+    if (job != NULL) {
+        ilk__pool_push_promised(pool, job);
+    }
+}
+
+void ilk__group_leave(ilk_group *group, ilk_pool *pool) {
+    ilk_job *follower = NULL;
+    ilk_pool *follower_pool = NULL;
+    /* GR5 acquire, pairs with GR6 (release, setting a follower).
+     * Carries: the follower. If weaker: we submit a pointer that is not written yet. */
+    uint32_t word = ilk_atomic_load(&group->word, memory_order_acquire);
+    for (;;) {
+        const bool is_last = word / GROUP_ONE == 1;
+        uint32_t next = word - GROUP_ONE;
+        if (is_last && (word & GROUP_FOLLOWER) != 0) {
+            follower = group->follower;
+            follower_pool = group->follower_pool;
+            next -= GROUP_FOLLOWER;
+        }
+        /* GR4 acq_rel, pairs with GR7 (acquire, waiting) and with itself.
+         * Carries: what every job did, along the chain of subtractions, to the waiters and to the follower.
+         * If weaker: a waiter misses the work of a job. */
+        if (ilk_atomic_compare_exchange_weak(&group->word, &word, next, memory_order_acq_rel,
+                                             memory_order_acquire)) {
+            break;
+        }
+        follower = NULL;
+    }
+    /* The group may be gone. */
+    if (word / GROUP_ONE == 1) {
+        if ((word & GROUP_SLEEPERS) != 0) {
+            ilk_park_wake(&group->word, ILK_PARK_ALL);
+        }
+        if ((word & GROUP_WORKERS) != 0) {
+            ilk__event_wake_all(&pool->idle);
+        }
+        submit_follower(follower_pool, follower);
+    }
+}
+
+bool ilk_group_follow(ilk_group *group, ilk_pool *pool, ilk_job *job) {
+    if (!ilk__pool_promise(pool)) {
+        return false;
+    }
+    if (job->group != NULL) {
+        ilk__group_enter(job->group, pool, 1);
+    }
+    /* Counts as a job, so that the group does not come to its end between the next steps. */
+    /* GR9 relaxed: steps of one word, all read-modify-writes; what they announce is read back by GR4. */
+    uint32_t word = ilk_atomic_fetch_add(&group->word, GROUP_ONE, memory_order_relaxed);
+    if ((word & GROUP_FOLLOWER) != 0) {
+        ilk__misuse("ilk_group_follow", group, "it has a job that follows already");
+    }
+    group->follower_pool = pool;
+    group->follower = job;
+    /* GR6 release, pairs with GR5 (acquire, leaving). See there. */
+    ilk_atomic_fetch_or(&group->word, GROUP_FOLLOWER, memory_order_release);
+    ilk_pool *jobs_pool = ilk_atomic_load(&group->pool, memory_order_relaxed); /* GR2 */
+    ilk__group_leave(group, jobs_pool == NULL ? pool : jobs_pool);
+    return true;
+}
+
+/* ---- Waiting ---- */
+
+static bool is_over(void *context) {
+    const ilk_group *group = context;
+    /* GR7 acquire, pairs with GR4 (acq_rel, leaving). See there. */
+    return ilk_atomic_load(&group->word, memory_order_acquire) < GROUP_ONE;
+}
+
+static void will_sleep(void *context) {
+    ilk_group *group = context;
+    ilk_atomic_fetch_or(&group->word, GROUP_WORKERS, memory_order_relaxed); /* GR9 */
+}
+
+static ilk_status sleep_on_word(ilk_group *group, uint64_t deadline_ns) {
+    for (;;) {
+        uint32_t word = ilk_atomic_load(&group->word, memory_order_acquire); /* GR7 */
+        if (word < GROUP_ONE) {
+            return ILK_OK;
+        }
+        if ((word & GROUP_SLEEPERS) == 0 &&
+            !ilk_atomic_compare_exchange(&group->word, &word, word | GROUP_SLEEPERS, memory_order_relaxed,
+                                         memory_order_relaxed)) { /* GR9 */
+            continue;
+        }
+        if (ilk_park_wait(&group->word, word | GROUP_SLEEPERS, deadline_ns) == ILK_TIMEDOUT) {
+            return is_over(group) ? ILK_OK : ILK_TIMEDOUT;
+        }
+    }
+}
+
+ilk_status ilk_group_wait_until(ilk_group *group, uint64_t deadline_ns) {
+    if (is_over(group)) {
+        return ILK_OK;
+    }
+    struct pool_worker *worker = ilk__pool_worker();
+    /* A worker between will_block and did_block sleeps: another thread has its place. */
+    if (worker != NULL && worker->pool == ilk_atomic_load(&group->pool, memory_order_relaxed) && /* GR2 */
+        worker->depth < ILK_POOL_HELP_DEPTH && worker->blocked == 0) {
+        const struct pool_limit limit = {.deadline_ns = deadline_ns};
+        return ilk__pool_help(worker, is_over, will_sleep, group, limit);
+    }
+    ilk_pool_will_block();
+    const ilk_status status = sleep_on_word(group, deadline_ns);
+    ilk_pool_did_block();
+    return status;
+}

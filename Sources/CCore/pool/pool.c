@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Making, submitting to, closing and ending a pool, and what fork(2) does to it. The contract is in
+ * <interlock/pool.h>, the protocols in docs/pool.md.
+ */
+#include "pool/pool.h"
+
+#include "diagnostics/misuse.h"
+#include "diagnostics/names.h"
+#include "platform/local.h"
+#include "platform/signals.h"
+#include "pool/timers.h"
+#include <interlock/park.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Jobs ---- */
+
+void ilk_job_init(ilk_job *job, void (*function)(void *context), void *context) {
+    *job = (ilk_job){.function = function, .context = context, .priority = ILK_PRIORITY_NORMAL};
+}
+
+void ilk_job_set_priority(ilk_job *job, ilk_priority priority) {
+    if ((uint32_t)priority >= POOL_PRIORITIES) {
+        ilk__misuse("ilk_job_set_priority", job, "%u is no priority", (unsigned)priority);
+    }
+    job->priority = (uint32_t)priority;
+}
+
+void ilk_job_set_group(ilk_job *job, ilk_group *group) {
+    job->group = group;
+}
+
+/* ---- Submitting ---- */
+
+/* A worker's NORMAL job, in its own deque, if there is room and the pool is open. */
+static bool push_own(ilk_pool *pool, ilk_job *job) ILK_NONBLOCKING {
+    struct pool_worker *worker = ilk__pool_worker();
+    if (worker == NULL || worker->pool != pool || job->priority != ILK_PRIORITY_NORMAL) {
+        return false;
+    }
+    ILK_ATOMIC(uintptr_t) *inbox = &pool->queues[ILK_PRIORITY_NORMAL].inbox;
+    /* PL1 relaxed: a guess, beside close either answer is right: PL2 decides, or the worker, which sees to its own deque
+     * before it ends. */
+    return (ilk_atomic_load(inbox, memory_order_relaxed) & POOL_CLOSED) == 0 &&
+           deque_push(&worker->deque, job);
+}
+
+/* The group's end may wake sleepers and submit a follower. */
+ILK_TRUSTED_NONBLOCKING_BEGIN
+static void leave_refused(ilk_group *group, ilk_pool *pool, size_t count) ILK_NONBLOCKING {
+    for (; group != NULL && count > 0; count--) {
+        ilk__group_leave(group, pool);
+    }
+}
+ILK_TRUSTED_NONBLOCKING_END
+
+bool ilk_pool_submit(ilk_pool *pool, ilk_job *job) ILK_NONBLOCKING {
+    ilk_group *group = job->group;
+    if (group != NULL) {
+        ilk__group_enter(group, pool, 1);
+    }
+    if (!push_own(pool, job) && !ilk__pool_push(pool, job->priority, job, job, false)) {
+        leave_refused(group, pool, 1);
+        return false;
+    }
+    ilk__pool_publish(pool);
+    return true;
+}
+
+bool ilk_pool_submit_many(ilk_pool *pool, ilk_job *const *jobs, size_t count) ILK_NONBLOCKING {
+    if (count == 0) {
+        return true;
+    }
+    const uint32_t priority = jobs[0]->priority;
+    for (size_t index = 0; index < count; index++) {
+        ilk_job *job = jobs[index];
+        if (job->priority != priority) {
+            ilk__misuse("ilk_pool_submit_many", pool, "jobs of unlike priorities");
+        }
+        if (job->group != NULL) {
+            ilk__group_enter(job->group, pool, 1);
+        }
+        ilk_plain_write(&job->next, sizeof job->next);
+        job->next = index == 0 ? NULL : jobs[index - 1];
+    }
+    if (!ilk__pool_push(pool, priority, jobs[count - 1], jobs[0], false)) {
+        for (size_t index = 0; index < count; index++) {
+            leave_refused(jobs[index]->group, pool, 1);
+        }
+        return false;
+    }
+    ilk__pool_publish(pool);
+    return true;
+}
+
+/* ---- Promises ---- */
+
+bool ilk__pool_promise(ilk_pool *pool) ILK_NONBLOCKING {
+    uint32_t promised = ilk_atomic_load(&pool->promised, memory_order_relaxed); /* PL18 */
+    do {
+        if ((promised & POOL_PROMISES_CLOSED) != 0) {
+            return false;
+        }
+        /* PL18 relaxed: workers that ask whether anything is promised ask by PL19. */
+    } while (!ilk_atomic_compare_exchange_weak(&pool->promised, &promised, promised + 1, memory_order_relaxed,
+                                               memory_order_relaxed));
+    return true;
+}
+
+void ilk__pool_promise_kept(ilk_pool *pool) {
+    if (pool->is_childs) {
+        return;
+    }
+    uint32_t promised = ilk_atomic_load(&pool->promised, memory_order_relaxed); /* PL18 */
+    while ((promised & POOL_PROMISES_CLOSED) == 0) {
+        /* PL20 release, pairs with PL19 (acquire, asking whether the pool is drained).
+         * Carries: the job in its inbox.
+         * If weaker: the last worker leaves before a job that was promised. */
+        if (ilk_atomic_compare_exchange_weak(&pool->promised, &promised, promised - 1, memory_order_release,
+                                             memory_order_relaxed)) {
+            return;
+        }
+    }
+    /* The last promise lets a closed pool end, and be destroyed, while this thread may be another pool's, for which
+     * nobody waits. The last worker ends under the mutex, and so after our last touch. */
+    ilk_mutex_lock(&pool->mutex);
+    if (ilk_atomic_fetch_sub(&pool->promised, 1, memory_order_release) ==
+        (POOL_PROMISES_CLOSED | 1)) { /* PL20 */
+        ilk__pool_wake_spares(pool);  /* drained, perhaps; there may be no other worker */
+        ilk__event_wake_all(&pool->idle);
+    }
+    ilk_mutex_unlock(&pool->mutex);
+}
+
+void ilk__pool_push_promised(ilk_pool *pool, ilk_job *job) {
+    (void)ilk__pool_push(pool, job->priority, job, job, true);
+    ilk__pool_publish(pool);
+    ilk__pool_promise_kept(pool);
+}
+
+bool ilk__pool_is_drained(ilk_pool *pool) ILK_NONBLOCKING {
+    /* PL19 acquire, pairs with PL20 (release, a promise kept) and PL21 (release, closing). First, so that a job whose
+     * promise is gone is in the inbox that we read. */
+    if (ilk_atomic_load(&pool->promised, memory_order_acquire) != POOL_PROMISES_CLOSED) {
+        return false;
+    }
+    return !ilk__pool_has_jobs(pool);
+}
+
+/* ---- Closing ---- */
+
+void ilk_pool_close(ilk_pool *pool) {
+    for (uint32_t priority = 0; priority < POOL_PRIORITIES; priority++) {
+        ilk_atomic_fetch_or(&pool->queues[priority].inbox, POOL_CLOSED,
+                            memory_order_relaxed); /* PL2 decides */
+    }
+    /* PL21 release, pairs with PL19 (acquire): a worker that finds promises closed finds the inboxes closed. */
+    ilk_atomic_fetch_or(&pool->promised, POOL_PROMISES_CLOSED, memory_order_release);
+    ilk_mutex_lock(&pool->mutex);
+    ilk__pool_wake_spares(pool);
+    ilk__pool_update_calls(pool);
+    ilk_mutex_unlock(&pool->mutex);
+    ilk__event_wake_all(&pool->idle);
+}
+
+void ilk_pool_close_now(ilk_pool *pool, void (*hand_back)(void *context, ilk_job *job), void *context) {
+    ilk_mutex_lock(&pool->mutex);
+    /* PL27 relaxed: under the mutex. The first call's function stays. */
+    if (!ilk_atomic_load(&pool->hands_back, memory_order_relaxed)) {
+        pool->hand_back = hand_back;
+        pool->hand_back_context = context;
+        /* PL12 release, pairs with PL11 (acquire, before a job is run). Carries: the function. */
+        ilk_atomic_store(&pool->hands_back, true, memory_order_release);
+    }
+    ilk_mutex_unlock(&pool->mutex);
+    ilk_pool_close(pool);
+    ilk__pool_timers_hand_back(pool);
+    for (uint32_t priority = 0; priority < POOL_PRIORITIES; priority++) {
+        ilk_job *job;
+        while ((job = ilk__pool_take_back(pool, priority)) != NULL) {
+            ilk__pool_hand_back(pool, job);
+        }
+    }
+    ilk__event_wake_all(&pool->idle);
+}
+
+static void require_outside(const char *call, const ilk_pool *pool) {
+    const struct pool_worker *worker = ilk__pool_worker();
+    if (worker != NULL && worker->pool == pool) {
+        ilk__misuse(call, pool, "called by one of the pool's own jobs, which it would wait for");
+    }
+}
+
+ilk_status ilk_pool_wait_until(ilk_pool *pool, uint64_t deadline_ns) {
+    require_outside("ilk_pool_wait_until", pool);
+    /* PL17 acquire, pairs with PL16 (release, the last thread has ended). See there. */
+    while (ilk_atomic_load(&pool->done, memory_order_acquire) == 0) {
+        if (ilk_park_wait(&pool->done, 0, deadline_ns) == ILK_TIMEDOUT) {
+            return ilk_atomic_load(&pool->done, memory_order_acquire) != 0 ? ILK_OK : ILK_TIMEDOUT; /* PL17 */
+        }
+    }
+    return ILK_OK;
+}
+
+ilk_pool_info ilk_pool_get_info(ilk_pool *pool) {
+    const uint32_t timers = ilk__pool_timers_count(pool);
+    ilk_mutex_lock(&pool->mutex);
+    const ilk_pool_info info = {pool->started, pool->blocked, pool->refused, timers};
+    ilk_mutex_unlock(&pool->mutex);
+    return info;
+}
+
+/* ---- Fork ---- */
+
+/* All pools of the process. The mutex is held over a fork, so that the child finds the list whole. */
+static ilk_mutex pools_mutex;
+static LIST_HEAD(, ilk_pool) pools = LIST_HEAD_INITIALIZER(pools);
+
+static void lock_pools(sigset_t *before) {
+    ilk__signals_hold(before); /* a handler may fork */
+    ilk_mutex_lock(&pools_mutex);
+}
+
+static void unlock_pools(const sigset_t *before) {
+    ilk_mutex_unlock(&pools_mutex);
+    ilk__signals_release(before);
+}
+
+static void pools_before_fork(void) {
+    ilk_mutex_lock(&pools_mutex);
+}
+
+static void pools_after_fork_in_parent(void) {
+    ilk_mutex_unlock(&pools_mutex);
+}
+
+/* The threads are gone with what they held: the pool is closed and done, and destroy frees it. */
+static void pools_after_fork_in_child(void) {
+    ilk_mutex_init(&pools_mutex,
+                   false); /* not unlocked: this thread has another id than the one that locked it */
+    ilk__thread_state()->worker = NULL;
+    ilk_pool *pool;
+    /* PL28 relaxed: the child has one thread. */
+    LIST_FOREACH(pool, &pools, link) {
+        for (uint32_t priority = 0; priority < POOL_PRIORITIES; priority++) {
+            struct pool_queue *queue = &pool->queues[priority];
+            ilk_atomic_store(&queue->inbox, POOL_CLOSED, memory_order_relaxed); /* PL28 */
+            ilk_atomic_store(&queue->backlog, NULL, memory_order_relaxed);      /* PL28 */
+            ilk_atomic_store(&queue->locked, 0, memory_order_relaxed);          /* PL28 */
+        }
+        const uint32_t places = ilk_atomic_load(&pool->places, memory_order_relaxed); /* PL28 */
+        for (uint32_t place = 0; place < places; place++) {
+            struct deque *deque =
+                &ilk_atomic_load(&pool->workers[place], memory_order_relaxed)->deque; /* PL9 */
+            ilk_atomic_store(&deque->top, 0, memory_order_relaxed);                   /* PL28 */
+            ilk_atomic_store(&deque->bottom, 0, memory_order_relaxed);                /* PL28 */
+        }
+        ilk_atomic_store(&pool->promised, POOL_PROMISES_CLOSED, memory_order_relaxed); /* PL28 */
+        ilk_atomic_store(&pool->idle.waiting, 0, memory_order_relaxed);                /* EC1 */
+        ilk_atomic_store(&pool->idle.epoch, 0, memory_order_relaxed);                  /* EC1 */
+        ilk_atomic_store(&pool->done, 1, memory_order_relaxed);                        /* PL28 */
+        ilk_mutex_init(&pool->mutex, false);
+        ilk__pool_timers_forget(pool);
+        pool->started = pool->running = pool->blocked = 0;
+        pool->spares = NULL;
+        pool->has_last_thread = false;
+        pool->is_childs = true;
+    }
+}
+
+__attribute__((constructor)) static void pools_watch_fork(void) {
+    (void)pthread_atfork(pools_before_fork, pools_after_fork_in_parent, pools_after_fork_in_child);
+}
+
+/* ---- Making and ending ---- */
+
+static void free_pool(ilk_pool *pool) {
+    /* PL29 relaxed: no other thread changes it: the caller has the pool alone, or has its mutex. */
+    const uint32_t places = ilk_atomic_load(&pool->places, memory_order_relaxed);
+    for (uint32_t place = 0; place < places; place++) {
+        free(ilk_atomic_load(&pool->workers[place], memory_order_relaxed)); /* PL9 */
+    }
+    free(pool);
+}
+
+static uint32_t at_most(uint32_t threads) {
+    return threads < ILK_POOL_MAX_THREADS ? threads : ILK_POOL_MAX_THREADS;
+}
+
+ilk_status ilk_pool_create(ilk_pool **out, const ilk_pool_options *options) {
+    static const ilk_pool_options defaults;
+    options = options == NULL ? &defaults : options;
+    const uint32_t threads = options->threads != 0 ? options->threads : at_most(ilk__thread_processors());
+    const uint32_t most = options->max_threads != 0 ? options->max_threads : at_most(threads + 64);
+    const uint32_t kept = options->kept_threads != 0 ? options->kept_threads : threads;
+    if (threads > ILK_POOL_MAX_THREADS || most > ILK_POOL_MAX_THREADS || most < threads || kept > most) {
+        return ILK_INVALID;
+    }
+    const size_t size = sizeof(ilk_pool) + most * sizeof(ILK_ATOMIC(struct pool_worker *));
+    ilk_pool *pool =
+        aligned_alloc(POOL_SEPARATION, (size + POOL_SEPARATION - 1) / POOL_SEPARATION * POOL_SEPARATION);
+    if (pool == NULL) {
+        return ILK_NOMEM;
+    }
+    memset(pool, 0, size);
+    pool->target = threads;
+    pool->most = most;
+    pool->kept = kept;
+    pool->idle_ns = options->idle_ns != 0 ? options->idle_ns : UINT64_C(10000000000);
+    pool->thread_options.stack_size = options->stack_size;
+    pool->thread_options.nice = options->nice;
+    snprintf(pool->name, sizeof pool->name, "%s", options->name == NULL ? "pool" : options->name);
+    ilk_mutex_init(&pool->mutex, false);
+    ilk_mutex_lock(&pool->mutex);
+    bool starts = true;
+    while (starts && pool->started < kept) {
+        starts = ilk__pool_start_thread(pool);
+    }
+    ilk__pool_update_calls(pool);
+    const bool has_thread = pool->started > 0;
+    ilk_mutex_unlock(&pool->mutex);
+    if (!has_thread) {
+        free_pool(pool);
+        return ILK_NOMEM;
+    }
+    sigset_t before;
+    lock_pools(&before);
+    LIST_INSERT_HEAD(&pools, pool, link);
+    unlock_pools(&before);
+    *out = pool;
+    return ILK_OK;
+}
+
+/* Misuse where something accepted has not begun. */
+static void require_drained(ilk_pool *pool) {
+    if (pool->is_childs) {
+        return;
+    }
+    const uint32_t promised =
+        ilk_atomic_load(&pool->promised, memory_order_relaxed) & ~POOL_PROMISES_CLOSED; /* PL18 */
+    if (promised != 0) {
+        ilk__misuse("ilk_pool_destroy", pool,
+                    "%u timers are set or jobs follow a group; wait, or close it now", (unsigned)promised);
+    }
+    bool has_jobs = ilk__pool_deques_have_jobs(pool);
+    for (uint32_t priority = 0; priority < POOL_PRIORITIES; priority++) {
+        has_jobs = has_jobs || ilk__pool_queue_is_filled(pool, priority);
+    }
+    if (ilk_atomic_load(&pool->done, memory_order_acquire) == 0 && has_jobs) { /* PL17 */
+        ilk__misuse("ilk_pool_destroy", pool,
+                    "jobs that it has accepted have not begun; wait, or close it now");
+    }
+}
+
+void ilk_pool_destroy(ilk_pool *pool) {
+    if (pool == NULL) {
+        return;
+    }
+    require_outside("ilk_pool_destroy", pool);
+    require_drained(pool);
+    sigset_t before;
+    lock_pools(&before);
+    LIST_REMOVE(pool, link);
+    unlock_pools(&before);
+    if (!pool->is_childs) {
+        ilk_pool_close(pool);
+        (void)ilk_pool_wait_until(pool, ILK_FOREVER);
+        ilk_mutex_lock(&pool->mutex); /* the last thread is in its last touch */
+        ilk_mutex_unlock(&pool->mutex);
+        ilk__thread_join(&pool->last_thread); /* it has joined the others */
+    }
+    ilk__pool_timers_end(pool, !pool->is_childs);
+    ilk__name_forget(pool);
+    free_pool(pool);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Submission from outside: an inbox, which is a stack that any thread pushes to and that is taken whole, and a backlog,
+ * which is the inbox turned round: a list, oldest first, under a lock that is tried and never waited for.
+ *
+ * Source of the inbox: Treiber, "Systems programming: coping with parallelism" (1986); taken whole, it has no ABA.
+ */
+#include "pool/pool.h"
+
+/* How many NORMAL jobs go from a backlog to a worker's deque at once, the one it runs not counted. */
+enum { REFILL = DEQUE_PLACES < 15 ? DEQUE_PLACES : 15 };
+
+/* `newest` to `oldest` are linked already, each to the one before it. */
+bool ilk__pool_push(ilk_pool *pool, uint32_t priority, ilk_job *newest, ilk_job *oldest, bool promised)
+    ILK_NONBLOCKING {
+    ILK_ATOMIC(uintptr_t) *inbox = &pool->queues[priority].inbox;
+    uintptr_t head = ilk_atomic_load(inbox, memory_order_relaxed); /* PL1: a guess; PL2 decides */
+    do {
+        if ((head & POOL_CLOSED) != 0 && !promised) {
+            return false;
+        }
+        ilk_plain_write(&oldest->next, sizeof oldest->next);
+        oldest->next = (ilk_job *)(head & ~POOL_CLOSED);
+        /* PL2 release, pairs with PL3 (acquire, taking the inbox).
+         * Carries: the job, and what the submitter did before.
+         * If weaker: a worker runs a job that is not there yet. */
+    } while (!ilk_atomic_compare_exchange_weak(inbox, &head, (uintptr_t)newest | (head & POOL_CLOSED),
+                                               memory_order_release, memory_order_relaxed));
+    return true;
+}
+
+bool ilk__pool_queue_is_filled(const ilk_pool *pool, uint32_t priority) ILK_NONBLOCKING {
+    const struct pool_queue *queue = &pool->queues[priority];
+    return (ilk_atomic_load(&queue->inbox, memory_order_relaxed) & ~POOL_CLOSED) != 0 || /* PL1 */
+           ilk_atomic_load(&queue->backlog, memory_order_relaxed) != NULL;               /* PL4 */
+}
+
+bool ilk__pool_queue_has_jobs(const ilk_pool *pool, uint32_t priority) ILK_NONBLOCKING {
+    const struct pool_queue *queue = &pool->queues[priority];
+    /* PL22 acquire, pairs with PL3 (acq_rel, taking the inbox).
+     * Carries: the lock of the thread that has emptied the inbox.
+     * If weaker: its jobs are in neither list, we believe that there are none, and sleep while they wait. */
+    if ((ilk_atomic_load(&queue->inbox, memory_order_acquire) & ~POOL_CLOSED) != 0) {
+        return true;
+    }
+    /* PL23 acquire, pairs with PL6 (release, unlocking). Carries: the backlog, and what went from it to a deque. */
+    if (ilk_atomic_load(&queue->locked, memory_order_acquire) != 0) {
+        return true; /* perhaps: jobs are on their way from one place to another */
+    }
+    /* PL24 acquire, pairs with PL25 (release, shortening the backlog). Carries: what went from it to a deque. */
+    return ilk_atomic_load(&queue->backlog, memory_order_acquire) != NULL;
+}
+
+static ilk_job *next_of(const ilk_job *job) ILK_NONBLOCKING {
+    ilk_plain_read(&job->next, sizeof job->next);
+    return job->next;
+}
+
+/* Takes the inbox over, oldest first. */
+static ilk_job *turn_round(struct pool_queue *queue) ILK_NONBLOCKING {
+    /* PL3 acq_rel, pairs with PL2 (release, pushing) and PL22 (acquire, probing). See there. */
+    ilk_job *newest =
+        (ilk_job *)(ilk_atomic_fetch_and(&queue->inbox, POOL_CLOSED, memory_order_acq_rel) & ~POOL_CLOSED);
+    ilk_job *oldest = NULL;
+    while (newest != NULL) {
+        ilk_job *older = next_of(newest);
+        ilk_plain_write(&newest->next, sizeof newest->next);
+        newest->next = oldest;
+        oldest = newest;
+        newest = older;
+    }
+    return oldest;
+}
+
+/* The lock and the backlog, or the inbox if that is empty. False: nothing is there, or another thread has the lock. */
+static bool lock_backlog(ilk_pool *pool, uint32_t priority, ilk_job **oldest) ILK_NONBLOCKING {
+    struct pool_queue *queue = &pool->queues[priority];
+    if (!ilk__pool_queue_is_filled(pool, priority)) {
+        return false;
+    }
+    /* PL5 acquire, pairs with PL6 (release, unlocking).
+     * Carries: the backlog as the last holder left it, and through it what the submitters did.
+     * If weaker: two workers take one job. */
+    if (ilk_atomic_exchange(&queue->locked, 1, memory_order_acquire) != 0) {
+        return false;
+    }
+    /* PL4 relaxed: changed under the lock; other threads only ask whether it is empty. */
+    *oldest = ilk_atomic_load(&queue->backlog, memory_order_relaxed);
+    if (*oldest == NULL) {
+        *oldest = turn_round(queue);
+    }
+    return true;
+}
+
+static void unlock_backlog(struct pool_queue *queue, ilk_job *oldest) ILK_NONBLOCKING {
+    /* PL25 release, pairs with PL24 (acquire, probing). See there. */
+    ilk_atomic_store(&queue->backlog, oldest, memory_order_release);
+    /* PL6 release, pairs with PL5 and PL23. See there. */
+    ilk_atomic_store(&queue->locked, 0, memory_order_release);
+}
+
+ilk_job *ilk__pool_take(ilk_pool *pool, uint32_t priority, struct pool_worker *refilled) ILK_NONBLOCKING {
+    ilk_job *first;
+    if (!lock_backlog(pool, priority, &first)) {
+        return NULL;
+    }
+    ilk_job *more[REFILL];
+    size_t count = 0;
+    ilk_job *rest = first == NULL ? NULL : next_of(first);
+    while (refilled != NULL && rest != NULL && count < REFILL) {
+        more[count++] = rest;
+        rest = next_of(rest);
+    }
+    /* The last first, so that the worker, which takes what it pushed last, goes on in their order. The deque is empty,
+     * and has room. Before the backlog is without them: a thread that probes finds them in one place or the other. */
+    while (count > 0) {
+        (void)deque_push(&refilled->deque, more[--count]);
+    }
+    unlock_backlog(&pool->queues[priority], rest);
+    return first;
+}
+
+ilk_job *ilk__pool_take_back(ilk_pool *pool, uint32_t priority) ILK_NONBLOCKING {
+    ilk_job *oldest;
+    if (!lock_backlog(pool, priority, &oldest)) {
+        return NULL;
+    }
+    ilk_job *before = NULL, *job = oldest;
+    while (job != NULL && ilk_atomic_load(&job->state, memory_order_relaxed) != JOB_PLAIN) { /* PL10 */
+        before = job;
+        job = next_of(job);
+    }
+    if (job != NULL && before != NULL) {
+        ilk_plain_write(&before->next, sizeof before->next);
+        before->next = next_of(job);
+    } else if (job != NULL) {
+        oldest = next_of(job);
+    }
+    unlock_backlog(&pool->queues[priority], oldest);
+    return job;
+}

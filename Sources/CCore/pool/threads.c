@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How many threads a pool has: started, blocked, spare, ended. All of it is under the pool's mutex and off the path of
+ * jobs; docs/pool.md has the table of states.
+ */
+#include "pool/pool.h"
+
+#include "diagnostics/misuse.h"
+#include "platform/clock.h"
+#include "platform/local.h"
+#include <interlock/park.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How long a system that has refused a thread is not asked again. */
+enum { RETRY_NS = 10000000 };
+
+/* A sleeping submission hears of work that finds no idle worker while there is a thread to be had. */
+void ilk__pool_update_calls(ilk_pool *pool) {
+    const bool calls = pool->running < pool->target && (pool->spares != NULL || pool->started < pool->most);
+    ilk__event_call(&pool->idle, calls);
+    const uint32_t excess = pool->running > pool->target ? pool->running - pool->target : 0;
+    /* PL13 relaxed: a hint; ilk__pool_stay decides under the mutex. */
+    ilk_atomic_store(&pool->excess, excess, memory_order_relaxed);
+}
+
+/* A place whose worker has ended, or a new one; NULL without memory. */
+static struct pool_worker *free_worker(ilk_pool *pool) {
+    const uint32_t places = ilk_atomic_load(&pool->places, memory_order_relaxed); /* PL29 */
+    for (uint32_t place = 0; place < places; place++) {
+        struct pool_worker *worker = ilk_atomic_load(&pool->workers[place], memory_order_relaxed); /* PL9 */
+        if (worker->has_ended) {
+            return worker;
+        }
+    }
+    struct pool_worker *worker = aligned_alloc(POOL_SEPARATION, (sizeof *worker + POOL_SEPARATION - 1) /
+                                                                    POOL_SEPARATION * POOL_SEPARATION);
+    if (worker == NULL) {
+        return NULL;
+    }
+    memset(worker, 0, sizeof *worker);
+    worker->pool = pool;
+    worker->index = places;
+    worker->random = places * UINT32_C(0x9E3779B9) + 1;
+    ilk_atomic_store(&pool->workers[places], worker, memory_order_relaxed); /* PL9 */
+    /* PL8 release, pairs with PL7 (acquire, looking for a victim). See there. */
+    ilk_atomic_store(&pool->places, places + 1, memory_order_release);
+    return worker;
+}
+
+static void ended_early(void *context) {
+    const struct pool_worker *worker = context;
+    ilk__misuse("ilk_pool_submit", worker->pool, "a job has ended its thread");
+}
+
+bool ilk__pool_start_thread(ilk_pool *pool) {
+    struct pool_worker *worker = free_worker(pool);
+    if (worker == NULL) {
+        pool->refused++;
+        return false;
+    }
+    struct ilk__thread_options options = pool->thread_options;
+    char name[24];
+    snprintf(name, sizeof name, "%.11s-%u", pool->name, (unsigned)worker->index);
+    options.name = name;
+    options.ended_early = ended_early;
+    worker->has_ended = !ilk__thread_start(&worker->thread, &options, ilk__pool_work, worker);
+    if (worker->has_ended) {
+        pool->refused++;
+        return false;
+    }
+    pool->started++;
+    pool->running++;
+    return true;
+}
+
+static void wake_spare(ilk_pool *pool) {
+    struct pool_worker *worker = pool->spares;
+    pool->spares = worker->next_spare;
+    worker->is_spare = false;
+    pool->running++;
+    /* PL14 release, pairs with PL15 (acquire, a spare worker). A count: a worker that is about to park sees it move. */
+    ilk_atomic_fetch_add(&worker->wakes, 1, memory_order_release);
+    ilk_park_wake(&worker->wakes, 1);
+}
+
+void ilk__pool_wake_spares(ilk_pool *pool) {
+    while (pool->spares != NULL) {
+        wake_spare(pool);
+    }
+}
+
+/* The same with the mutex held. A system that has refused a thread is not asked again for every job while others run:
+ * that would cost each submission as much as starting one. Where none runs, a job may wait for good: each one asks. */
+static void have_thread(ilk_pool *pool) {
+    /* The job may have begun meanwhile, and have been the last one: no thread is started in a pool that is done. */
+    if (pool->running >= pool->target || ilk_atomic_load(&pool->done, memory_order_relaxed) != 0 || /* PL27 */
+        !ilk__pool_has_jobs(pool)) {
+        return;
+    }
+    if (pool->spares != NULL) {
+        wake_spare(pool);
+    } else if (pool->started < pool->most &&
+               (pool->retry_ns == 0 || pool->running == 0 || ilk__clock_now_ns() >= pool->retry_ns)) {
+        pool->retry_ns = ilk__pool_start_thread(pool) ? 0 : ilk_deadline_in_ns(RETRY_NS);
+    }
+    ilk__pool_update_calls(pool);
+}
+
+void ilk__pool_need_thread(ilk_pool *pool) {
+    ilk_mutex_lock(&pool->mutex);
+    have_thread(pool);
+    ilk_mutex_unlock(&pool->mutex);
+}
+
+/* With the mutex held: the thread is no longer the pool's, and touches neither pool nor worker after the unlocking that
+ * follows, but for joining the one that ended before it. So no thread is joined under the mutex, for which a destructor
+ * of the thread's locals may wait; and when the last one has been joined, all have ended. */
+static void leave(struct pool_worker *worker, struct pool_former *former) {
+    ilk_pool *pool = worker->pool;
+    pool->started--;
+    if (pool->started == 0) {
+        /* PL16 release, pairs with PL17 (acquire, waiting for the pool). Carries: what all jobs did. */
+        ilk_atomic_store(&pool->done, 1, memory_order_release);
+        ilk_park_wake(&pool->done, ILK_PARK_ALL);
+    } else if (ilk__pool_is_drained(pool)) {
+        ilk__pool_wake_spares(pool);
+    }
+    ilk__pool_update_calls(pool);
+    former->is_there = pool->has_last_thread;
+    former->thread = pool->last_thread;
+    pool->last_thread = worker->thread;
+    pool->has_last_thread = true;
+    worker->has_ended = true;
+}
+
+/* Takes the worker off the list of the spare ones. */
+static void remove_spare(ilk_pool *pool, const struct pool_worker *worker) {
+    struct pool_worker **link = &pool->spares;
+    while (*link != worker) {
+        link = &(*link)->next_spare;
+    }
+    *link = worker->next_spare;
+}
+
+bool ilk__pool_stay(struct pool_worker *worker, struct pool_former *former) {
+    ilk_pool *pool = worker->pool;
+    ilk_mutex_lock(&pool->mutex);
+    if (pool->running <= pool->target || deque_has_jobs(&worker->deque)) {
+        ilk__pool_update_calls(pool);
+        ilk_mutex_unlock(&pool->mutex);
+        return true;
+    }
+    /* Others run: the last of them to leave a pool that is closed wakes us. */
+    pool->running--;
+    worker->is_spare = true;
+    worker->next_spare = pool->spares;
+    pool->spares = worker;
+    ilk__pool_set_busy(worker, false);
+    const uint32_t wakes = ilk_atomic_load(&worker->wakes, memory_order_relaxed); /* PL27 */
+    ilk__pool_update_calls(pool);
+    ilk_mutex_unlock(&pool->mutex);
+    /* The work that this worker was perhaps woken for is another's. */
+    if (ilk__pool_has_jobs(pool)) {
+        ilk__pool_publish(pool);
+    }
+    uint64_t deadline_ns = ilk_deadline_in_ns(pool->idle_ns);
+    /* PL15 acquire, pairs with PL14 (release, waking a spare worker). */
+    while (ilk_atomic_load(&worker->wakes, memory_order_acquire) == wakes) {
+        if (ilk_park_wait(&worker->wakes, wakes, deadline_ns) == ILK_TIMEDOUT) {
+            ilk_mutex_lock(&pool->mutex);
+            const bool ends = worker->is_spare && pool->started > pool->kept;
+            if (ends) {
+                remove_spare(pool, worker);
+                worker->is_spare = false;
+                leave(worker, former);
+            }
+            ilk_mutex_unlock(&pool->mutex);
+            if (ends) {
+                return false;
+            }
+            deadline_ns = ILK_FOREVER; /* one of those that are kept */
+        }
+    }
+    worker->was_woken = true;
+    return true;
+}
+
+enum pool_end ilk__pool_end(struct pool_worker *worker, bool is_finished, struct pool_former *former) {
+    ilk_pool *pool = worker->pool;
+    if (pool->is_childs) {
+        return POOL_ENDED; /* its job has forked and returned in the child */
+    }
+    ilk__pool_set_busy(worker, false);
+    if (is_finished) {
+        ilk__event_wake_all(&pool->idle); /* the others, which end as well */
+    }
+    enum pool_end end = POOL_ENDED;
+    ilk_mutex_lock(&pool->mutex);
+    pool->running--;
+    ilk__pool_update_calls(pool);
+    if (!is_finished && pool->started <= pool->kept) {
+        end = POOL_KEPT;
+    } else if (ilk__pool_has_jobs(pool)) {
+        end = POOL_HAS_JOBS; /* submitted after our last probe, and before CALLS was up */
+    }
+    if (end == POOL_ENDED) {
+        leave(worker, former);
+    } else {
+        pool->running++;
+        ilk__pool_update_calls(pool);
+    }
+    ilk_mutex_unlock(&pool->mutex);
+    return end;
+}
+
+/* ---- Blocking ---- */
+
+void ilk_pool_will_block(void) {
+    struct pool_worker *worker = ilk__pool_worker();
+    if (worker == NULL || worker->blocked++ > 0) {
+        return;
+    }
+    ilk_pool *pool = worker->pool;
+    ilk_mutex_lock(&pool->mutex);
+    pool->running--;
+    pool->blocked++;
+    ilk__pool_update_calls(pool);
+    ilk_mutex_unlock(&pool->mutex);
+    /* Behind the fence of raising CALLS: a submission that we do not see sees CALLS. */
+    if (ilk__pool_has_jobs(pool)) {
+        ilk__pool_publish(pool);
+    }
+}
+
+void ilk_pool_did_block(void) {
+    struct pool_worker *worker = ilk__pool_worker();
+    if (worker == NULL || --worker->blocked > 0) {
+        return;
+    }
+    ilk_pool *pool = worker->pool;
+    ilk_mutex_lock(&pool->mutex);
+    pool->blocked--;
+    pool->running++;
+    ilk__pool_update_calls(pool);
+    ilk_mutex_unlock(&pool->mutex);
+}

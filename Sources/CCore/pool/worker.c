@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a worker does: it finds a job, runs it, and where there is none spins for a while, then sleeps on the pool's
+ * event count. docs/pool.md has the order of the search and the protocol of sleeping.
+ */
+#include "pool/pool.h"
+
+#include "diagnostics/misuse.h"
+#include "platform/clock.h"
+#include "platform/local.h"
+#include "wait/spin.h"
+
+/* One of so many jobs is the oldest LOW one, or the oldest NORMAL one from outside: guarantee D. */
+enum { LOW_TURN = 64, NORMAL_TURN = 16 };
+
+struct pool_worker *ilk__pool_worker(void) ILK_NONBLOCKING {
+    return ilk__thread_state()->worker;
+}
+
+/* ---- Finding ---- */
+
+static uint32_t next_random(struct pool_worker *worker) ILK_NONBLOCKING {
+    /* Marsaglia, "Xorshift RNGs" (2003). */
+    uint32_t x = worker->random;
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    return worker->random = x;
+}
+
+static ilk_job *steal(struct pool_worker *worker) ILK_NONBLOCKING {
+    ilk_pool *pool = worker->pool;
+    /* PL7 acquire, pairs with PL8 (release, adding a worker): its deque is made. */
+    const uint32_t places = ilk_atomic_load(&pool->places, memory_order_acquire);
+    const uint32_t first = next_random(worker) % places;
+    bool lost;
+    do {
+        lost = false;
+        for (uint32_t count = 0; count < places; count++) {
+            /* PL9 relaxed: written before PL8, and then constant. */
+            struct pool_worker *victim =
+                ilk_atomic_load(&pool->workers[(first + count) % places], memory_order_relaxed);
+            if (victim != worker) {
+                ilk_job *job = deque_steal(&victim->deque, &lost);
+                if (job != NULL) {
+                    return job;
+                }
+            }
+        }
+    } while (lost); /* each loss is another thread's gain */
+    return NULL;
+}
+
+static ilk_job *find(struct pool_worker *worker) ILK_NONBLOCKING {
+    ilk_pool *pool = worker->pool;
+    ilk_job *job = NULL;
+    if (worker->ran % LOW_TURN == LOW_TURN - 1) {
+        job = ilk__pool_take(pool, ILK_PRIORITY_LOW, NULL);
+    }
+    if (job == NULL && worker->ran % NORMAL_TURN == NORMAL_TURN - 1) {
+        job = ilk__pool_take(pool, ILK_PRIORITY_NORMAL, NULL);
+    }
+    if (job == NULL) {
+        job = ilk__pool_take(pool, ILK_PRIORITY_HIGH, NULL);
+    }
+    if (job == NULL) {
+        job = deque_take(&worker->deque);
+    }
+    if (job == NULL) {
+        job = ilk__pool_take(pool, ILK_PRIORITY_NORMAL, worker);
+    }
+    if (job == NULL) {
+        job = steal(worker);
+    }
+    if (job == NULL) {
+        job = ilk__pool_take(pool, ILK_PRIORITY_LOW, NULL);
+    }
+    return job;
+}
+
+bool ilk__pool_has_jobs(ilk_pool *pool) ILK_NONBLOCKING {
+    for (uint32_t priority = 0; priority < POOL_PRIORITIES; priority++) {
+        if (ilk__pool_queue_has_jobs(pool, priority)) {
+            return true;
+        }
+    }
+    return ilk__pool_deques_have_jobs(pool); /* after the queues: jobs go from those to deques */
+}
+
+bool ilk__pool_deques_have_jobs(ilk_pool *pool) ILK_NONBLOCKING {
+    const uint32_t places = ilk_atomic_load(&pool->places, memory_order_acquire); /* PL7 */
+    for (uint32_t place = 0; place < places; place++) {
+        struct pool_worker *worker = ilk_atomic_load(&pool->workers[place], memory_order_relaxed); /* PL9 */
+        if (deque_has_jobs(&worker->deque)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Starting a thread is a submission's only where the header says so. */
+ILK_TRUSTED_NONBLOCKING_BEGIN
+void ilk__pool_publish(ilk_pool *pool) ILK_NONBLOCKING {
+    if (ilk__event_has_waiters(&pool->idle) && ilk__event_publish_slow(&pool->idle)) {
+        ilk__pool_need_thread(pool);
+    }
+}
+ILK_TRUSTED_NONBLOCKING_END
+
+/* ---- Running ---- */
+
+void ilk__pool_hand_back(ilk_pool *pool, ilk_job *job) {
+    ilk_group *group = job->group;
+    pool->hand_back(pool->hand_back_context, job);
+    if (group != NULL) {
+        ilk__group_leave(group, pool);
+    }
+}
+
+void ilk__pool_run(struct pool_worker *worker, ilk_job *job) {
+    ilk_pool *pool = worker->pool;
+    const uint32_t blocked = worker->blocked;
+    worker->ran++;
+    worker->depth++;
+    /* PL10: constant from PLAIN or not while the job is queued; a join moves it between the other states. */
+    if (ilk_atomic_load(&job->state, memory_order_relaxed) != JOB_PLAIN) {
+        job->function(job->context);
+        ilk__pool_fork_done(pool, job);
+        /* PL11 acquire, pairs with PL12 (release, close_now): the function to hand back to. */
+    } else if (ILK_UNLIKELY(ilk_atomic_load(&pool->hands_back, memory_order_acquire))) {
+        ilk__pool_hand_back(pool, job);
+    } else {
+        ilk_group *group = job->group; /* the job may be gone when its function returns */
+        job->function(job->context);
+        if (group != NULL) {
+            ilk__group_leave(group, pool);
+        }
+    }
+    worker->depth--;
+    if (ILK_UNLIKELY(worker->blocked != blocked)) {
+        ilk__misuse("ilk_pool_did_block", pool, "a job has ended between will_block and did_block");
+    }
+}
+
+/* ---- Sleeping ---- */
+
+/* One sleep: registered, unless there is something to do. */
+static void sleep_once(struct pool_worker *worker, bool (*is_over)(void *context), void *context,
+                       uint64_t deadline_ns) {
+    ilk_pool *pool = worker->pool;
+    ilk__event_register(&pool->idle);
+    const uint32_t epoch = ilk__event_prepare(&pool->idle);
+    const bool over = is_over(context);
+    if (!over && ilk__pool_has_jobs(pool)) {
+        ilk__thread_yield(); /* another thread has them in hand, and may need this core to go on */
+    } else if (!over) {
+        (void)ilk__event_park(&pool->idle, epoch, deadline_ns);
+        /* The wake-up may have been for this thread: the next publisher need not wait for its acknowledgement. */
+        (void)ilk__event_prepare(&pool->idle);
+    }
+    ilk__event_unregister(&pool->idle);
+    worker->was_woken = true;
+}
+
+/* One wake-up at a time: the woken worker wakes the next, if there is more to do than what it has in hand, or if it
+ * leaves for another reason than a job. */
+static void pass_wake_up_on(struct pool_worker *worker) {
+    worker->was_woken = false;
+    if (ilk__pool_has_jobs(worker->pool)) {
+        ilk__pool_publish(worker->pool);
+    }
+}
+
+ilk_status ilk__pool_help(struct pool_worker *worker, bool (*is_over)(void *context),
+                          void (*will_sleep)(void *context), void *context, struct pool_limit limit) {
+    ilk_status status = ILK_OK;
+    uint64_t deadline_ns = limit.deadline_ns;
+    for (int probe = 0; !is_over(context);) {
+        if (worker->depth == 0 && ILK_UNLIKELY(!worker->is_busy)) {
+            ilk__pool_set_busy(worker, true); /* before it takes a job */
+        }
+        ilk_job *job = find(worker);
+        if (job != NULL) {
+            if (ILK_UNLIKELY(worker->was_woken)) {
+                pass_wake_up_on(worker);
+            }
+            ilk__pool_run(worker, job);
+            probe = 0;
+        } else if (probe < ILK__SPIN_POOL.probes) {
+            ilk__spin_pause(ILK__SPIN_POOL, probe++);
+        } else if (probe == ILK__SPIN_POOL.probes) {
+            probe++; /* idle from here on */
+            deadline_ns = limit.idle_ns == 0 ? limit.deadline_ns : ilk_deadline_in_ns(limit.idle_ns);
+        } else if (deadline_ns != ILK_FOREVER && ilk__clock_now_ns() >= deadline_ns) {
+            status = ILK_TIMEDOUT;
+            break;
+        } else {
+            will_sleep(context);
+            sleep_once(worker, is_over, context, deadline_ns);
+        }
+    }
+    if (worker->was_woken) {
+        pass_wake_up_on(worker);
+    }
+    return status;
+}
+
+/* ---- A worker's life ---- */
+
+void ilk__pool_set_busy(struct pool_worker *worker, bool is_busy) {
+    if (worker->is_busy == is_busy) {
+        return;
+    }
+    ilk_pool *pool = worker->pool;
+    worker->is_busy = is_busy;
+    /* PL26 relaxed: steps of one word. A worker that is mistaken about the others leaves too early, or sleeps until it is
+     * woken here; the one that has the jobs is never mistaken about itself. */
+    const uint32_t before = ilk_atomic_fetch_add(&pool->busy, is_busy ? 1 : UINT32_MAX, memory_order_relaxed);
+    if (!is_busy && before == 1 && ilk__pool_is_drained(pool)) {
+        ilk__event_wake_all(&pool->idle); /* finished: those that slept while this worker was in a job */
+    }
+}
+
+/* Drained, and no other worker is in a job that may fork more. The last one to become idle finds it so. */
+static bool is_finished(struct pool_worker *worker) {
+    return ilk__pool_is_drained(worker->pool) &&
+           ilk_atomic_load(&worker->pool->busy, memory_order_relaxed) == worker->is_busy; /* PL26 */
+}
+
+static bool must_look_up(void *context) {
+    struct pool_worker *worker = context;
+    return (ilk_atomic_load(&worker->pool->excess, memory_order_relaxed) != 0 && /* PL13 */
+            !deque_has_jobs(&worker->deque)) ||
+           is_finished(worker);
+}
+
+static void will_sleep(void *context) {
+    ilk__pool_set_busy(context, false);
+}
+
+void ilk__pool_work(void *context) {
+    struct pool_worker *worker = context;
+    ilk_pool *pool = worker->pool;
+    ilk__thread_state()->worker = worker;
+    struct pool_limit limit = {.deadline_ns = ILK_FOREVER, .idle_ns = pool->idle_ns};
+    struct pool_former former = {.is_there = false};
+    worker->was_woken = true; /* there was a job for it, and there may be more */
+    for (;;) {
+        const bool time_is_up =
+            ilk__pool_help(worker, must_look_up, will_sleep, worker, limit) == ILK_TIMEDOUT;
+        const bool finished = is_finished(worker);
+        if (finished || time_is_up) {
+            const enum pool_end end = ilk__pool_end(worker, finished, &former);
+            if (end == POOL_ENDED) {
+                break;
+            } else if (end == POOL_KEPT) {
+                limit.idle_ns = 0; /* sleeps for good */
+            }
+        } else if (!ilk__pool_stay(worker, &former)) {
+            break;
+        }
+    }
+    ilk__thread_state()->worker = NULL;
+    if (former.is_there) {
+        ilk__thread_join(&former.thread);
+    }
+}

@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ilk_pool: that each job runs once and sees what came before it, order and priorities, groups and followers, fork and
+ * join, loops, timers. Closing, threads and fork(2) are in pool_ending_test.c and pool_threads_test.c.
+ */
+#include "support/test.h"
+#include <interlock/pool.h>
+#include <stdlib.h>
+
+enum { SECOND = 1000000000 };
+
+static ilk_pool *make(uint32_t threads) {
+    ilk_pool *pool = NULL;
+    const ilk_pool_options options = {.threads = threads};
+    check_equal(ilk_pool_create(&pool, &options), ILK_OK);
+    return pool;
+}
+
+static void end(ilk_pool *pool) {
+    ilk_pool_close(pool);
+    check_equal(ilk_pool_wait_until(pool, ilk_deadline_in_ns(UINT64_C(120) * SECOND)), ILK_OK);
+    ilk_pool_destroy(pool);
+}
+
+static void submit(ilk_pool *pool, ilk_job *job, void (*function)(void *), void *context,
+                   ilk_priority priority, ilk_group *group) {
+    ilk_job_init(job, function, context);
+    ilk_job_set_priority(job, priority);
+    ilk_job_set_group(job, group);
+    check(ilk_pool_submit(pool, job));
+}
+
+static void await(ilk_group *group) {
+    check_equal(ilk_group_wait_until(group, ilk_deadline_in_ns(UINT64_C(120) * SECOND)), ILK_OK);
+}
+
+/* ---- Each job once ---- */
+
+struct counted {
+    ilk_job job;
+    ilk_pool *pool;
+    ILK_ATOMIC(uint32_t) * runs; /* of this job */
+    struct counted *children;    /* that it submits */
+    int child_count;
+    ilk_group *group;
+};
+
+static void run_counted(void *context) {
+    struct counted *counted = context;
+    ilk_atomic_fetch_add(counted->runs, 1, memory_order_relaxed);
+    for (int i = 0; i < counted->child_count; i++) {
+        submit(counted->pool, &counted->children[i].job, run_counted, &counted->children[i],
+               (ilk_priority)(i % 3), counted->group);
+    }
+}
+
+enum { SUBMITTERS = 3, CHILDREN = 4 };
+
+struct submitter {
+    ilk_pool *pool;
+    struct counted *jobs;
+    int count;
+    ilk_group *group;
+};
+
+static void submit_all(void *context) {
+    struct submitter *submitter = context;
+    for (int i = 0; i < submitter->count; i++) {
+        submit(submitter->pool, &submitter->jobs[i].job, run_counted, &submitter->jobs[i],
+               (ilk_priority)(i % 3), submitter->group);
+    }
+}
+
+/* From several threads and from jobs, with stealing and overflowing deques: more children at once than fit. */
+static void every_job_runs_once(void **state) {
+    (void)state;
+    const int count = stress_rounds(20000);
+    ilk_pool *pool = make(3);
+    ilk_group group = {0};
+    struct submitter submitters[SUBMITTERS];
+    const size_t all = (size_t)count * (1 + CHILDREN) * SUBMITTERS;
+    ILK_ATOMIC(uint32_t) *runs = calloc(all, sizeof *runs);
+    struct counted *jobs = calloc(all, sizeof *jobs);
+    check(runs != NULL && jobs != NULL);
+    for (size_t i = 0; i < all; i++) {
+        jobs[i] = (struct counted){.pool = pool, .runs = &runs[i], .group = &group};
+    }
+    for (int s = 0; s < SUBMITTERS; s++) {
+        struct counted *first = jobs + (size_t)s * (size_t)count * (1 + CHILDREN);
+        submitters[s] = (struct submitter){pool, first, count, &group};
+        for (int i = 0; i < count; i++) {
+            /* The last one has all the children of its submitter that are left: they overflow its deque. */
+            const bool is_last = i == count - 1;
+            const bool has_children = is_last || i % 2 == 0;
+            first[i].children = first + count + (size_t)i * CHILDREN;
+            first[i].child_count = has_children ? CHILDREN : 0;
+        }
+    }
+    threads_run(SUBMITTERS, submit_all, submitters, sizeof *submitters);
+    await(&group);
+    for (int s = 0; s < SUBMITTERS; s++) {
+        for (int i = 0; i < count; i++) {
+            const struct counted *job = &submitters[s].jobs[i];
+            check_equal(ilk_atomic_load(job->runs, memory_order_relaxed), 1);
+            for (int child = 0; child < job->child_count; child++) {
+                check_equal(ilk_atomic_load(job->children[child].runs, memory_order_relaxed), 1);
+            }
+        }
+    }
+    end(pool);
+    free(jobs);
+    free(runs);
+}
+
+struct swarm {
+    ilk_job job;
+    ilk_pool *pool;
+    struct counted *jobs;
+    int count;
+    ilk_group *group;
+};
+
+static void submit_swarm(void *context) {
+    struct swarm *swarm = context;
+    for (int i = 0; i < swarm->count; i++) {
+        submit(swarm->pool, &swarm->jobs[i].job, run_counted, &swarm->jobs[i], ILK_PRIORITY_NORMAL,
+               swarm->group);
+    }
+}
+
+static void a_job_may_submit_more_than_a_deque_holds(void **state) {
+    (void)state;
+    enum { COUNT = 5000 };
+    ilk_pool *pool = make(2);
+    ilk_group group = {0};
+    static struct counted jobs[COUNT];
+    static ILK_ATOMIC(uint32_t) runs[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        jobs[i] = (struct counted){.pool = pool, .runs = &runs[i]};
+    }
+    struct swarm swarm = {.pool = pool, .jobs = jobs, .count = COUNT, .group = &group};
+    submit(pool, &swarm.job, submit_swarm, &swarm, ILK_PRIORITY_NORMAL, &group);
+    await(&group);
+    for (int i = 0; i < COUNT; i++) {
+        check_equal(ilk_atomic_load(&runs[i], memory_order_relaxed), 1);
+    }
+    end(pool);
+}
+
+struct plain {
+    ilk_job job;
+    int given, found;
+};
+
+static void read_given(void *context) {
+    struct plain *plain = context;
+    plain->found = plain->given; /* ThreadSanitizer looks at both */
+}
+
+static void a_job_sees_what_was_done_before_and_its_waiter_what_it_did(void **state) {
+    (void)state;
+    enum { COUNT = 64 };
+    ilk_pool *pool = make(2);
+    for (int round = 0; round < stress_rounds(300); round++) {
+        ilk_group group = {0};
+        struct plain plain[COUNT];
+        for (int i = 0; i < COUNT; i++) {
+            plain[i].given = round + i;
+            submit(pool, &plain[i].job, read_given, &plain[i], (ilk_priority)(i % 3), &group);
+        }
+        await(&group);
+        for (int i = 0; i < COUNT; i++) {
+            check_equal(plain[i].found, round + i);
+        }
+    }
+    end(pool);
+}
+
+static void free_own_memory(void *context) {
+    free(context);
+}
+
+static void a_job_may_free_itself(void **state) {
+    (void)state;
+    ilk_pool *pool = make(2);
+    for (int i = 0; i < stress_rounds(2000); i++) {
+        ilk_job *job = malloc(sizeof *job);
+        check(job != NULL);
+        submit(pool, job, free_own_memory, job, ILK_PRIORITY_NORMAL, NULL);
+    }
+    end(pool);
+}
+
+/* ---- Order ---- */
+
+/* A one-thread pool whose worker is held until the test has submitted what it wants to see the order of. */
+struct order {
+    ilk_pool *pool;
+    ilk_job holder;
+    struct stage held; /* 1: the worker is held; 2: it may go on */
+    int log[4096];     /* numbers of jobs in the order in which they ran */
+    int logged;
+    struct numbered {
+        ilk_job job;
+        struct order *order;
+        int number;
+    } jobs[4096];
+};
+
+static void hold(void *context) {
+    struct order *order = context;
+    stage_reach(&order->held, 1);
+    stage_await(&order->held, 2);
+}
+
+static void log_number(void *context) {
+    struct numbered *numbered = context;
+    numbered->order->log[numbered->order->logged++] = numbered->number; /* one worker */
+}
+
+static struct order *begin_order(void) {
+    struct order *order = calloc(1, sizeof *order);
+    check(order != NULL);
+    order->held = (struct stage)STAGE_INIT;
+    order->pool = make(1);
+    submit(order->pool, &order->holder, hold, order, ILK_PRIORITY_HIGH, NULL);
+    stage_await(&order->held, 1);
+    return order;
+}
+
+static void add(struct order *order, int number, ilk_priority priority) {
+    order->jobs[number] = (struct numbered){.order = order, .number = number};
+    submit(order->pool, &order->jobs[number].job, log_number, &order->jobs[number], priority, NULL);
+}
+
+static void finish_order(struct order *order) {
+    stage_reach(&order->held, 2);
+    end(order->pool);
+}
+
+static void jobs_of_one_priority_begin_in_order(void **state) {
+    (void)state;
+    struct order *order = begin_order();
+    for (int i = 0; i < 1000; i++) {
+        add(order, i, ILK_PRIORITY_NORMAL);
+    }
+    ilk_job *many[1000];
+    for (int i = 1000; i < 2000; i++) {
+        order->jobs[i] = (struct numbered){.order = order, .number = i};
+        ilk_job_init(&order->jobs[i].job, log_number, &order->jobs[i]);
+        many[i - 1000] = &order->jobs[i].job;
+    }
+    check(ilk_pool_submit_many(order->pool, many, 1000));
+    check(ilk_pool_submit_many(order->pool, many, 0));
+    finish_order(order);
+    check_equal(order->logged, 2000);
+    bool seen[2000] = {false};
+    for (int i = 0; i < 2000; i++) {
+        check(!seen[order->log[i]]);
+        seen[order->log[i]] = true;
+        /* One job in sixteen comes from the front of the queue, past those that a refill moved to the deque. */
+        check(abs(order->log[i] - i) <= 16);
+    }
+    free(order);
+}
+
+static void high_goes_before_normal_and_normal_before_low(void **state) {
+    (void)state;
+    struct order *order = begin_order();
+    add(order, 0, ILK_PRIORITY_LOW);
+    add(order, 1, ILK_PRIORITY_NORMAL);
+    add(order, 2, ILK_PRIORITY_HIGH);
+    finish_order(order);
+    check_equal(order->logged, 3);
+    check_equal(order->log[0], 2);
+    check_equal(order->log[1], 1);
+    check_equal(order->log[2], 0);
+    free(order);
+}
+
+/* Guarantee D: behind 3,000 HIGH jobs, LOW job k begins after at most 64 (k + 1) jobs, and NORMAL jobs come too. */
+static void no_priority_starves(void **state) {
+    (void)state;
+    enum { HIGH = 3000, LOW = 20, NORMAL = 100 };
+    struct order *order = begin_order();
+    for (int i = 0; i < LOW; i++) {
+        add(order, i, ILK_PRIORITY_LOW);
+    }
+    for (int i = 0; i < NORMAL; i++) {
+        add(order, LOW + i, ILK_PRIORITY_NORMAL);
+    }
+    for (int i = 0; i < HIGH; i++) {
+        add(order, LOW + NORMAL + i, ILK_PRIORITY_HIGH);
+    }
+    finish_order(order);
+    check_equal(order->logged, HIGH + LOW + NORMAL);
+    int low = 0, normal = 0;
+    for (int i = 0; i < order->logged; i++) {
+        if (order->log[i] < LOW) {
+            check_equal(order->log[i], low);
+            check(i <= 64 * (low + 1));
+            low++;
+        } else if (order->log[i] < LOW + NORMAL) {
+            check(i <= 16 * (normal + 1) + 16 * (normal + 1) / 3 +
+                           16); /* one in sixteen, but where that is LOW's */
+            normal++;
+        }
+    }
+    free(order);
+}
+
+/* ---- Groups ---- */
+
+static void a_waiter_may_free_the_group_at_once(void **state) {
+    (void)state;
+    ilk_pool *pool = make(2);
+    for (int round = 0; round < stress_rounds(3000); round++) {
+        ilk_group *group = calloc(1, sizeof *group);
+        struct plain plain[3];
+        for (int i = 0; i < 3; i++) {
+            submit(pool, &plain[i].job, read_given, &plain[i], ILK_PRIORITY_NORMAL, group);
+        }
+        await(group);
+        free(group);
+    }
+    end(pool);
+}
+
+static void a_wait_for_a_group_times_out_not_early(void **state) {
+    (void)state;
+    ilk_group group = {0};
+    check_equal(ilk_group_wait_until(&group, 0), ILK_OK); /* no jobs */
+    struct order *order = begin_order();
+    struct plain plain;
+    submit(order->pool, &plain.job, read_given, &plain, ILK_PRIORITY_NORMAL, &group);
+    check_equal(ilk_group_wait_until(&group, 0), ILK_TIMEDOUT);
+    const uint64_t deadline = ilk_deadline_in_ns(20 * 1000000);
+    check_equal(ilk_group_wait_until(&group, deadline), ILK_TIMEDOUT);
+    check(ilk_now_ns() >= deadline);
+    finish_order(order);
+    check_equal(ilk_group_wait_until(&group, 0), ILK_OK);
+    free(order);
+}
+
+struct follower {
+    ilk_job job;
+    ilk_group done;
+    struct plain *plain;
+    int count, sum;
+};
+
+static void sum_up(void *context) {
+    struct follower *follower = context;
+    for (int i = 0; i < follower->count; i++) {
+        follower->sum += follower->plain[i].found;
+    }
+}
+
+static void a_follower_runs_after_the_last_job_and_sees_all(void **state) {
+    (void)state;
+    enum { COUNT = 20 };
+    ilk_pool *pool = make(2);
+    for (int round = 0; round < stress_rounds(1000); round++) {
+        ilk_group group = {0};
+        struct plain plain[COUNT];
+        struct follower follower = {.plain = plain, .count = round % COUNT};
+        for (int i = 0; i < follower.count; i++) {
+            plain[i].given = 1;
+            submit(pool, &plain[i].job, read_given, &plain[i], ILK_PRIORITY_NORMAL, &group);
+        }
+        ilk_job_init(&follower.job, sum_up, &follower);
+        ilk_job_set_group(&follower.job, &follower.done);
+        check(ilk_group_follow(&group, pool, &follower.job));
+        await(&follower.done);
+        check_equal(follower.sum, follower.count);
+        check_equal(ilk_group_wait_until(&group, 0), ILK_OK);
+    }
+    end(pool);
+}
+
+/* ---- Waiting workers ---- */
+
+struct waiter {
+    ilk_job job;
+    ilk_pool *pool;
+    int depth_left;
+    ILK_ATOMIC(int) * deepest;
+    struct waiter *next;
+};
+
+static _Thread_local int nested;
+
+static void submit_next_and_wait(void *context) {
+    struct waiter *waiter = context;
+    nested++;
+    int deepest = ilk_atomic_load(waiter->deepest, memory_order_relaxed);
+    while (nested > deepest && !ilk_atomic_compare_exchange(waiter->deepest, &deepest, nested,
+                                                            memory_order_relaxed, memory_order_relaxed)) {
+    }
+    if (waiter->depth_left > 0) {
+        ilk_group group = {0};
+        waiter->next->depth_left = waiter->depth_left - 1;
+        submit(waiter->pool, &waiter->next->job, submit_next_and_wait, waiter->next, ILK_PRIORITY_NORMAL,
+               &group);
+        await(&group);
+    }
+    nested--;
+}
+
+/* One thread, and jobs that wait for jobs: 300 deep, while one stack holds ILK_POOL_HELP_DEPTH. */
+static void a_worker_that_waits_runs_other_jobs_to_a_bound(void **state) {
+    (void)state;
+    enum { DEPTH = 300 };
+    ilk_pool *pool = make(1);
+    static struct waiter waiters[DEPTH + 1];
+    ILK_ATOMIC(int) deepest = 0;
+    for (int i = 0; i <= DEPTH; i++) {
+        waiters[i] =
+            (struct waiter){.pool = pool, .deepest = &deepest, .next = &waiters[(i + 1) % (DEPTH + 1)]};
+    }
+    waiters[0].depth_left = DEPTH;
+    ilk_group group = {0};
+    submit(pool, &waiters[0].job, submit_next_and_wait, &waiters[0], ILK_PRIORITY_NORMAL, &group);
+    await(&group);
+    check_equal(ilk_atomic_load(&deepest, memory_order_relaxed), ILK_POOL_HELP_DEPTH);
+    check(ilk_pool_get_info(pool).threads > 1);
+    end(pool);
+}
+
+/* ---- Fork and join ---- */
+
+struct fibonacci {
+    ilk_job job;
+    ilk_pool *pool;
+    int n;
+    long result;
+};
+
+static void fibonacci(void *context) {
+    struct fibonacci *self = context;
+    if (self->n < 2) {
+        self->result = self->n;
+        return;
+    }
+    struct fibonacci one = {.pool = self->pool, .n = self->n - 1};
+    struct fibonacci two = {.pool = self->pool, .n = self->n - 2};
+    ilk_pool_fork(self->pool, &two.job, fibonacci, &two);
+    fibonacci(&one);
+    ilk_pool_join(self->pool, &two.job);
+    self->result = one.result + two.result;
+}
+
+static void forked_jobs_are_joined_with_their_results(void **state) {
+    (void)state;
+    ilk_pool *pool = make(3);
+    for (int round = 0; round < stress_rounds(20); round++) {
+        struct fibonacci root = {.pool = pool, .n = 18};
+        ilk_group group = {0};
+        submit(pool, &root.job, fibonacci, &root, ILK_PRIORITY_NORMAL, &group);
+        await(&group);
+        check_equal(root.result, 2584);
+    }
+    struct fibonacci outside = {.pool = pool, .n = 12};
+    fibonacci(&outside); /* not the pool's thread: it runs all itself */
+    check_equal(outside.result, 144);
+    end(pool);
+}
+
+/* ---- Loops ---- */
+
+struct loop {
+    ILK_ATOMIC(uint8_t) * visits;
+    size_t longest;
+    ILK_ATOMIC(size_t) longest_seen;
+};
+
+static void visit(void *context, size_t first, size_t end) {
+    struct loop *loop = context;
+    check(first < end);
+    if (end - first > ilk_atomic_load(&loop->longest_seen, memory_order_relaxed)) {
+        ilk_atomic_store(&loop->longest_seen, end - first, memory_order_relaxed);
+    }
+    for (size_t i = first; i < end; i++) {
+        ilk_atomic_fetch_add(&loop->visits[i], 1, memory_order_relaxed);
+        for (volatile size_t work = 0; work < i % 97 * (i % 1000 == 0 ? 1000 : 1); work++) { /* uneven */
+        }
+    }
+}
+
+static void a_loop_visits_each_number_once(void **state) {
+    (void)state;
+    enum { MOST = 20000 };
+    static ILK_ATOMIC(uint8_t) visits[MOST];
+    ilk_pool *pool = make(3);
+    const size_t grains[] = {0, 1, 7, MOST};
+    for (size_t g = 0; g < sizeof grains / sizeof *grains; g++) {
+        for (size_t count = 0; count <= MOST; count = count * 3 + 1) {
+            struct loop loop = {.visits = visits};
+            for (size_t i = 0; i < MOST; i++) {
+                ilk_atomic_store(&visits[i], 0, memory_order_relaxed);
+            }
+            check(ilk_pool_for(pool, 0, count, grains[g], visit, &loop));
+            for (size_t i = 0; i < MOST; i++) {
+                check_equal(ilk_atomic_load(&visits[i], memory_order_relaxed), i < count);
+            }
+            check(grains[g] == 0 || ilk_atomic_load(&loop.longest_seen, memory_order_relaxed) <= grains[g]);
+        }
+    }
+    end(pool);
+}
+
+/* ---- Timers ---- */
+
+struct timed {
+    ilk_timer timer;
+    uint64_t deadline_ns, ran_ns;
+    ILK_ATOMIC(int) runs;
+};
+
+static void note_time(void *context) {
+    struct timed *timed = context;
+    timed->ran_ns = ilk_now_ns();
+    ilk_atomic_fetch_add(&timed->runs, 1, memory_order_release);
+}
+
+static void set(ilk_pool *pool, struct timed *timed, uint64_t nanoseconds, ilk_group *group) {
+    ilk_timer_init(&timed->timer, note_time, timed);
+    ilk_job_set_group(ilk_timer_job(&timed->timer), group);
+    timed->deadline_ns = ilk_deadline_in_ns(nanoseconds);
+    check_equal(ilk_pool_submit_at(pool, &timed->timer, timed->deadline_ns), ILK_OK);
+}
+
+/* A thousand in a random order, every third taken back: the others run once, none early. */
+static void timers_run_once_and_not_early(void **state) {
+    (void)state;
+    enum { COUNT = 1000 };
+    static struct timed timed[COUNT];
+    ilk_pool *pool = make(2);
+    ilk_group group = {0};
+    uint32_t random = 7;
+    bool cancelled[COUNT] = {false};
+    for (int i = 0; i < COUNT; i++) {
+        set(pool, &timed[i], next_random(&random) % 60000000, &group);
+    }
+    for (int i = 0; i < COUNT; i += 3) {
+        cancelled[i] = ilk_pool_cancel(pool, &timed[i].timer);
+        check(!ilk_pool_cancel(pool, &timed[i].timer));
+    }
+    await(&group);
+    for (int i = 0; i < COUNT; i++) {
+        check_equal(ilk_atomic_load(&timed[i].runs, memory_order_acquire), cancelled[i] ? 0 : 1);
+        check(cancelled[i] || timed[i].ran_ns >= timed[i].deadline_ns);
+        check(!ilk_pool_cancel(pool, &timed[i].timer));
+    }
+    check_equal(ilk_pool_get_info(pool).timers, 0);
+    end(pool);
+}
+
+static void a_sooner_timer_moves_the_alarm(void **state) {
+    (void)state;
+    ilk_pool *pool = make(1);
+    ilk_group soon = {0};
+    static struct timed late, sooner;
+    set(pool, &late, UINT64_C(3600) * SECOND, NULL);
+    set(pool, &sooner, 1000000, &soon);
+    await(&soon);
+    check_equal(ilk_atomic_load(&late.runs, memory_order_acquire), 0);
+    check_equal(ilk_pool_get_info(pool).timers, 1);
+    check(ilk_pool_cancel(pool, &late.timer));
+    end(pool);
+}
+
+static void a_timer_may_be_set_again(void **state) {
+    (void)state;
+    ilk_pool *pool = make(1);
+    static struct timed timed;
+    set(pool, &timed, UINT64_C(3600) * SECOND, NULL);
+    check(ilk_pool_cancel(pool, &timed.timer));
+    ilk_group group = {0};
+    set(pool, &timed, 0, &group);
+    await(&group);
+    set(pool, &timed, 0, &group);
+    await(&group);
+    check_equal(ilk_atomic_load(&timed.runs, memory_order_acquire), 2);
+    end(pool);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(every_job_runs_once),
+    cmocka_unit_test(a_job_may_submit_more_than_a_deque_holds),
+    cmocka_unit_test(a_job_sees_what_was_done_before_and_its_waiter_what_it_did),
+    cmocka_unit_test(a_job_may_free_itself),
+    cmocka_unit_test(jobs_of_one_priority_begin_in_order),
+    cmocka_unit_test(high_goes_before_normal_and_normal_before_low),
+    cmocka_unit_test(no_priority_starves),
+    cmocka_unit_test(a_waiter_may_free_the_group_at_once),
+    cmocka_unit_test(a_wait_for_a_group_times_out_not_early),
+    cmocka_unit_test(a_follower_runs_after_the_last_job_and_sees_all),
+    cmocka_unit_test(a_worker_that_waits_runs_other_jobs_to_a_bound),
+    cmocka_unit_test(forked_jobs_are_joined_with_their_results),
+    cmocka_unit_test(a_loop_visits_each_number_once),
+    cmocka_unit_test(timers_run_once_and_not_early),
+    cmocka_unit_test(a_sooner_timer_moves_the_alarm),
+    cmocka_unit_test(a_timer_may_be_set_again),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The threads of an ilk_pool: another one takes over while a job blocks, spare ones come back and end, they are as asked,
+ * sleep when idle, and may be refused by the system: the linker puts this file in front of ilk__thread_start (--wrap).
+ */
+#include "platform/threads.h"
+#include "support/test.h"
+#include <interlock/interlock.h>
+#include <interlock/pool.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SECOND = 1000000000, MILLISECOND = 1000000 };
+
+/* ---- Refusing ---- */
+
+static ILK_ATOMIC(int) allowed = INT32_MAX; /* so many threads more */
+
+bool __real_ilk__thread_start(ilk__thread *thread, const struct ilk__thread_options *options,
+                              void (*function)(void *context), void *context);
+bool __wrap_ilk__thread_start(ilk__thread *thread, const struct ilk__thread_options *options,
+                              void (*function)(void *context), void *context);
+
+bool __wrap_ilk__thread_start(ilk__thread *thread, const struct ilk__thread_options *options,
+                              void (*function)(void *context), void *context) {
+    if (ilk_atomic_load(&allowed, memory_order_relaxed) == 0) {
+        return false;
+    }
+    ilk_atomic_fetch_sub(&allowed, 1, memory_order_relaxed);
+    return __real_ilk__thread_start(thread, options, function, context);
+}
+
+static void allow(int threads) {
+    ilk_atomic_store(&allowed, threads, memory_order_relaxed);
+}
+
+/* ---- Pools and jobs ---- */
+
+static ilk_pool *make(ilk_pool_options options) {
+    ilk_pool *pool = NULL;
+    check_equal(ilk_pool_create(&pool, &options), ILK_OK);
+    return pool;
+}
+
+static uint64_t limit(void) {
+    return ilk_deadline_in_ns(UINT64_C(120) * SECOND);
+}
+
+static void end(ilk_pool *pool) {
+    ilk_pool_close(pool);
+    check_equal(ilk_pool_wait_until(pool, limit()), ILK_OK);
+    ilk_pool_destroy(pool);
+}
+
+static void await(ilk_group *group) {
+    check_equal(ilk_group_wait_until(group, limit()), ILK_OK);
+}
+
+static void submit(ilk_pool *pool, ilk_job *job, void (*function)(void *), void *context, ilk_group *group) {
+    ilk_job_init(job, function, context);
+    ilk_job_set_group(job, group);
+    check(ilk_pool_submit(pool, job));
+}
+
+/* Until the pool has so many threads; the system ends them when it likes. */
+static void await_threads(ilk_pool *pool, uint32_t threads) {
+    const uint64_t deadline = limit();
+    while (ilk_pool_get_info(pool).threads != threads) {
+        check(ilk_pool_get_info(pool).threads >= 1);
+        check(ilk_now_ns() < deadline);
+        sched_yield();
+    }
+}
+
+static void meet(void *context) {
+    check_equal(ilk_barrier_wait_until(context, limit(), NULL), ILK_OK);
+}
+
+static void block_and_meet(void *context) {
+    ilk_pool_will_block();
+    ilk_pool_will_block(); /* may be nested */
+    meet(context);
+    ilk_pool_did_block();
+    ilk_pool_did_block();
+}
+
+static void nothing(void *context) {
+    (void)context;
+}
+
+enum { MOST_JOBS = 8 };
+
+struct meeting {
+    ilk_barrier barrier;
+    ilk_group group;
+    ilk_job jobs[MOST_JOBS];
+};
+
+/* `count` jobs that end when all have begun. */
+static void run_meeting(ilk_pool *pool, struct meeting *meeting, uint32_t count, void (*function)(void *)) {
+    memset(meeting, 0, sizeof *meeting);
+    ilk_barrier_init(&meeting->barrier, count);
+    for (uint32_t i = 0; i < count; i++) {
+        submit(pool, &meeting->jobs[i], function, &meeting->barrier, &meeting->group);
+    }
+    await(&meeting->group);
+}
+
+/* ---- Blocking ---- */
+
+static void blocking_jobs_run_at_once_on_fewer_threads(void **state) {
+    (void)state;
+    ilk_pool *pool = make((ilk_pool_options){.threads = 2});
+    struct meeting meeting;
+    for (int round = 0; round < stress_rounds(200); round++) {
+        run_meeting(pool, &meeting, 4, block_and_meet);
+    }
+    check(ilk_pool_get_info(pool).threads >= 4);
+    check_equal(ilk_pool_get_info(pool).blocked, 0);
+    end(pool);
+}
+
+static void spare_threads_end_down_to_those_that_are_kept(void **state) {
+    (void)state;
+    ilk_pool *pool = make((ilk_pool_options){.threads = 2, .idle_ns = MILLISECOND});
+    struct meeting meeting;
+    for (int round = 0; round < stress_rounds(20); round++) {
+        run_meeting(pool, &meeting, 6, block_and_meet);
+        await_threads(pool, 2);
+    }
+    run_meeting(pool, &meeting, 2, meet); /* those two run jobs */
+    end(pool);
+}
+
+/* All are idle for the same time: one stays, and the pool goes on. */
+static void threads_whose_time_is_up_together_leave_one(void **state) {
+    (void)state;
+    ilk_pool *pool = make((ilk_pool_options){.threads = 4, .kept_threads = 1, .idle_ns = MILLISECOND});
+    struct meeting meeting;
+    for (int round = 0; round < stress_rounds(50); round++) {
+        run_meeting(pool, &meeting, 4, meet);
+        await_threads(pool, 1);
+        check_equal(ilk_pool_wait_until(pool, 0), ILK_TIMEDOUT);
+    }
+    end(pool);
+}
+
+static void one_submission_of_many_jobs_starts_as_many_threads(void **state) {
+    (void)state;
+    ilk_pool *pool = make((ilk_pool_options){.threads = 4, .kept_threads = 1});
+    struct meeting meeting = {.group = {0}};
+    ilk_barrier_init(&meeting.barrier, 4);
+    ilk_job *jobs[4];
+    for (int i = 0; i < 4; i++) {
+        ilk_job_init(&meeting.jobs[i], meet, &meeting.barrier);
+        ilk_job_set_group(&meeting.jobs[i], &meeting.group);
+        jobs[i] = &meeting.jobs[i];
+    }
+    check(ilk_pool_submit_many(pool, jobs, 4));
+    await(&meeting.group);
+    check_equal(ilk_pool_get_info(pool).threads, 4);
+    end(pool);
+}
+
+static void there_are_never_more_threads_than_the_most(void **state) {
+    (void)state;
+    ilk_pool *pool = make((ilk_pool_options){.threads = 2, .max_threads = 3});
+    struct meeting meeting = {.group = {0}};
+    ilk_group late = {0};
+    ilk_job job;
+    ilk_barrier_init(&meeting.barrier, 4); /* three jobs and this thread */
+    for (int i = 0; i < 3; i++) {
+        submit(pool, &meeting.jobs[i], block_and_meet, &meeting.barrier, &meeting.group);
+    }
+    const uint64_t deadline = limit();
+    while (ilk_pool_get_info(pool).blocked != 3) {
+        check(ilk_now_ns() < deadline);
+        sched_yield();
+    }
+    submit(pool, &job, nothing, NULL, &late);
+    check_equal(ilk_pool_get_info(pool).threads, 3);
+    check_equal(ilk_group_wait_until(&late, ilk_deadline_in_ns(5 * MILLISECOND)), ILK_TIMEDOUT);
+    check_equal(ilk_pool_get_info(pool).threads, 3);
+    meet(&meeting.barrier);
+    await(&late);
+    await(&meeting.group);
+    end(pool);
+}
+
+struct waiting {
+    ilk_pool *pool;
+    ilk_job job;
+    ilk_group group;
+};
+
+static void block_for_a_group(void *context) {
+    struct waiting *waiting = context;
+    submit(waiting->pool, &waiting->job, nothing, NULL, &waiting->group);
+    ilk_pool_will_block();
+    await(&waiting->group); /* sleeps: another thread runs the job */
+    ilk_pool_did_block();
+}
+
+static void a_job_may_wait_for_a_group_between_will_and_did_block(void **state) {
+    (void)state;
+    ilk_pool *pool = make((ilk_pool_options){.threads = 1});
+    for (int round = 0; round < stress_rounds(200); round++) {
+        struct waiting waiting = {.pool = pool};
+        ilk_group group = {0};
+        ilk_job job;
+        submit(pool, &job, block_for_a_group, &waiting, &group);
+        await(&group);
+    }
+    end(pool);
+}
+
+/* ---- Joining beyond the depth ---- */
+
+struct level {
+    ilk_pool *pool;
+    ilk_job forked, plain;
+    struct level *next;
+    ILK_ATOMIC(int) * deepest;
+};
+
+static _Thread_local int nested;
+
+/* Forks, submits a job that does the same, and joins: the submitted job lies above the forked one in the deque. */
+static void fork_submit_join(void *context) {
+    struct level *level = context;
+    nested++;
+    if (nested > ilk_atomic_load(level->deepest, memory_order_relaxed)) {
+        ilk_atomic_store(level->deepest, nested, memory_order_relaxed);
+    }
+    ilk_pool_fork(level->pool, &level->forked, nothing, NULL);
+    if (level->next != NULL) {
+        check(ilk_pool_submit(level->pool, &level->next->plain));
+    }
+    ilk_pool_join(level->pool, &level->forked);
+    nested--;
+}
+
+static void a_join_runs_other_jobs_to_a_bound(void **state) {
+    (void)state;
+    enum { LEVELS = 200 };
+    static struct level levels[LEVELS];
+    ILK_ATOMIC(int) deepest = 0;
+    ilk_group group = {0};
+    ilk_pool *pool = make((ilk_pool_options){.threads = 1});
+    for (int i = 0; i < LEVELS; i++) {
+        levels[i] =
+            (struct level){.pool = pool, .next = i + 1 < LEVELS ? &levels[i + 1] : NULL, .deepest = &deepest};
+        ilk_job_init(&levels[i].plain, fork_submit_join, &levels[i]);
+        ilk_job_set_group(&levels[i].plain, &group);
+    }
+    check(ilk_pool_submit(pool, &levels[0].plain));
+    await(&group);
+    check(ilk_atomic_load(&deepest, memory_order_relaxed) <= ILK_POOL_HELP_DEPTH);
+    end(pool);
+}
+
+/* ---- As asked ---- */
+
+struct seen {
+    char name[32];
+    int nice;
+    size_t stack_size;
+    bool holds_signals;
+    ilk_barrier *barrier;
+};
+
+static void look(void *context) {
+    struct seen *seen = context;
+    ilk_pool_will_block(); /* the later threads are started by workers */
+    check_equal(pthread_getname_np(pthread_self(), seen->name, sizeof seen->name), 0);
+    seen->nice = getpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid));
+    pthread_attr_t attributes;
+    check_equal(pthread_getattr_np(pthread_self(), &attributes), 0);
+    check_equal(pthread_attr_getstacksize(&attributes, &seen->stack_size), 0);
+    check_equal(pthread_attr_destroy(&attributes), 0);
+    sigset_t mask;
+    check_equal(pthread_sigmask(SIG_SETMASK, NULL, &mask), 0);
+    seen->holds_signals = sigismember(&mask, SIGUSR1) == 1 && sigismember(&mask, SIGTERM) == 1;
+    meet(seen->barrier);
+    ilk_pool_did_block();
+}
+
+static void threads_are_as_asked(void **state) {
+    (void)state;
+    enum { COUNT = 5 };
+    const int own = getpriority(PRIO_PROCESS, 0);
+    const int more = own <= 16 ? 3 : 0;
+    ilk_pool *pool = make((ilk_pool_options){
+        .name = "a long name of a pool", .threads = 1, .stack_size = 300001, .nice = more});
+    struct seen seen[COUNT];
+    ilk_barrier barrier;
+    ilk_group group = {0};
+    ilk_job jobs[COUNT];
+    memset(seen, 0, sizeof seen);
+    ilk_barrier_init(&barrier, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        seen[i].barrier = &barrier;
+        submit(pool, &jobs[i], look, &seen[i], &group);
+    }
+    await(&group);
+    for (int i = 0; i < COUNT; i++) {
+        check(strncmp(seen[i].name, "a long name", 11) == 0);
+        check_equal(seen[i].nice, own + more);
+        check(seen[i].stack_size >= 300001 && seen[i].stack_size < 2 * 1048576);
+        check(seen[i].holds_signals);
+        for (int other = 0; other < i; other++) {
+            check(strcmp(seen[i].name, seen[other].name) != 0);
+        }
+    }
+    end(pool);
+}
+
+static void options_that_cannot_be_are_refused(void **state) {
+    (void)state;
+    ilk_pool *const untouched = (ilk_pool *)state;
+    ilk_pool *pool = untouched;
+    const ilk_pool_options wrong[] = {
+        {.threads = ILK_POOL_MAX_THREADS + 1},
+        {.max_threads = ILK_POOL_MAX_THREADS + 1},
+        {.threads = 3, .max_threads = 2},
+        {.threads = 1, .max_threads = 2, .kept_threads = 3},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        check_equal(ilk_pool_create(&pool, &wrong[i]), ILK_INVALID);
+        check(pool == untouched);
+    }
+    pool = make((ilk_pool_options){.threads = ILK_POOL_MAX_THREADS, .kept_threads = 1});
+    end(pool);
+}
+
+/* ---- Idle ---- */
+
+static uint64_t cpu_time(clockid_t clock) {
+    struct timespec time;
+    check_equal(clock_gettime(clock, &time), 0);
+    return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
+}
+
+/* What all other threads of the process use while this one computes for a while. */
+static uint64_t others_use(void) {
+    const uint64_t before = cpu_time(CLOCK_PROCESS_CPUTIME_ID) - cpu_time(CLOCK_THREAD_CPUTIME_ID);
+    const uint64_t until = cpu_time(CLOCK_THREAD_CPUTIME_ID) + 40 * MILLISECOND;
+    while (cpu_time(CLOCK_THREAD_CPUTIME_ID) < until) {
+    }
+    return cpu_time(CLOCK_PROCESS_CPUTIME_ID) - cpu_time(CLOCK_THREAD_CPUTIME_ID) - before;
+}
+
+/* Also those beyond the target that are kept, however short their idle time. */
+static void idle_threads_use_no_processor(void **state) {
+    (void)state;
+    ilk_pool *pool = make((ilk_pool_options){.threads = 2, .kept_threads = 4, .idle_ns = 1});
+    struct meeting meeting;
+    run_meeting(pool, &meeting, 4, block_and_meet);
+    const uint64_t deadline = limit();
+    while (others_use() > 2 * MILLISECOND) {
+        check(ilk_now_ns() < deadline); /* until they sleep */
+    }
+    check(others_use() < 4 * MILLISECOND);
+    end(pool);
+}
+
+/* ---- Refused ---- */
+
+static void a_pool_goes_on_with_the_threads_there_are(void **state) {
+    (void)state;
+    allow(1);
+    ilk_pool *pool = make((ilk_pool_options){.threads = 3});
+    check_equal(ilk_pool_get_info(pool).threads, 1);
+    check_equal(ilk_pool_get_info(pool).refused, 1);
+    ilk_group group = {0};
+    ilk_job jobs[100];
+    for (int i = 0; i < 100; i++) {
+        submit(pool, &jobs[i], nothing, NULL, &group);
+    }
+    await(&group);
+    ilk_timer timer;
+    ilk_timer_init(&timer, nothing, NULL);
+    check_equal(ilk_pool_submit_at(pool, &timer, 0), ILK_NOMEM);
+    /* Its worker is held, and jobs come: the pool asks again, after a while. */
+    allow(INT32_MAX);
+    struct meeting meeting = {.group = {0}};
+    ilk_barrier_init(&meeting.barrier, 4); /* three workers and this thread */
+    for (int i = 0; i < 3; i++) {
+        submit(pool, &meeting.jobs[i], meet, &meeting.barrier, &meeting.group);
+    }
+    static ilk_job more[100000];
+    for (int i = 0; ilk_pool_get_info(pool).threads != 3; i++) {
+        check(i < 100000);
+        submit(pool, &more[i], nothing, NULL, &meeting.group);
+        const uint64_t next = ilk_deadline_in_ns(MILLISECOND);
+        while (ilk_now_ns() < next) {
+            sched_yield();
+        }
+    }
+    meet(&meeting.barrier);
+    await(&meeting.group);
+    end(pool);
+}
+
+static void a_pool_without_any_thread_is_no_memory(void **state) {
+    (void)state;
+    allow(0);
+    ilk_pool *const untouched = (ilk_pool *)state;
+    ilk_pool *pool = untouched;
+    check_equal(ilk_pool_create(&pool, NULL), ILK_NOMEM);
+    check(pool == untouched);
+    allow(INT32_MAX);
+}
+
+/* The only thread blocks for a job while the system refuses another: the next submission asks again. */
+static void a_refused_thread_is_asked_for_again(void **state) {
+    (void)state;
+    for (int round = 0; round < stress_rounds(50); round++) {
+        ilk_pool *pool = make((ilk_pool_options){.threads = 1});
+        struct meeting meeting = {.group = {0}};
+        ilk_job job;
+        ilk_barrier_init(&meeting.barrier, 2);
+        allow(0);
+        submit(pool, &meeting.jobs[0], block_and_meet, &meeting.barrier, &meeting.group);
+        while (ilk_pool_get_info(pool).blocked == 0) {
+            sched_yield();
+        }
+        submit(pool, &meeting.jobs[1], meet, &meeting.barrier, &meeting.group);
+        check_equal(ilk_pool_get_info(pool).refused, 1);
+        check_equal(ilk_pool_get_info(pool).threads, 1);
+        allow(INT32_MAX);
+        submit(pool, &job, nothing, NULL, &meeting.group);
+        await(&meeting.group);
+        end(pool);
+    }
+}
+
+/* ---- Misuse ---- */
+
+static void exit_thread(void *context) {
+    pthread_exit(context);
+}
+static void forget(void *context) {
+    (void)context;
+    ilk_pool_will_block();
+}
+static void run_one(void (*function)(void *)) {
+    ilk_pool *pool = make((ilk_pool_options){.threads = 1});
+    ilk_group group = {0};
+    ilk_job job;
+    submit(pool, &job, function, NULL, &group);
+    await(&group);
+    end(pool);
+}
+static void end_thread(void *context) {
+    (void)context;
+    run_one(exit_thread);
+}
+static void forget_did_block(void *context) {
+    (void)context;
+    run_one(forget);
+}
+static void did_block_alone(void *context) {
+    (void)context;
+    ilk_pool_did_block();
+}
+static void did_without_will(void *context) {
+    (void)context;
+    ilk_pool_will_block(); /* not a thread of a pool: nothing */
+    ilk_pool_did_block();
+    run_one(did_block_alone);
+}
+struct forked {
+    ilk_pool *pool;
+    ilk_job job;
+};
+static void fork_only(void *context) {
+    struct forked *forked = context;
+    ilk_pool_fork(forked->pool, &forked->job, nothing, NULL);
+}
+static void join_elsewhere(void *context) {
+    (void)context;
+    struct forked forked = {.pool = make((ilk_pool_options){.threads = 1})};
+    ilk_group group = {0};
+    ilk_job job;
+    submit(forked.pool, &job, fork_only, &forked, &group);
+    await(&group);
+    ilk_pool_join(forked.pool, &forked.job);
+}
+
+static void misuse_is_reported(void **state) {
+    (void)state;
+    expect_misuse(end_thread, NULL, "ilk_pool_submit", "ended its thread");
+    expect_misuse(forget_did_block, NULL, "ilk_pool_did_block", "between will_block and did_block");
+    expect_misuse(did_without_will, NULL, "ilk_pool_did_block", "between will_block and did_block");
+    expect_misuse(join_elsewhere, NULL, "ilk_pool_join", "another thread");
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(blocking_jobs_run_at_once_on_fewer_threads),
+    cmocka_unit_test(spare_threads_end_down_to_those_that_are_kept),
+    cmocka_unit_test(threads_whose_time_is_up_together_leave_one),
+    cmocka_unit_test(one_submission_of_many_jobs_starts_as_many_threads),
+    cmocka_unit_test(there_are_never_more_threads_than_the_most),
+    cmocka_unit_test(a_job_may_wait_for_a_group_between_will_and_did_block),
+    cmocka_unit_test(a_join_runs_other_jobs_to_a_bound),
+    cmocka_unit_test(threads_are_as_asked),
+    cmocka_unit_test(options_that_cannot_be_are_refused),
+    cmocka_unit_test(idle_threads_use_no_processor),
+    cmocka_unit_test(a_pool_goes_on_with_the_threads_there_are),
+    cmocka_unit_test(a_pool_without_any_thread_is_no_memory),
+    cmocka_unit_test(a_refused_thread_is_asked_for_again),
+    cmocka_unit_test(misuse_is_reported),
+};
+
+TEST_MAIN(tests)
