@@ -3,7 +3,7 @@
  * Everything at once. status.h says what calls answer and deadline.h how time is given; park.h is the
  * layer all waiting rests on; rwlock.h, semaphore.h, latch.h, barrier.h and mutex.h are what threads
  * wait for; spsc.h and mpmc.h are rings that hand data from thread to thread, and notify.h is how an
- * event loop waits for one; diagnostics.h names objects for reports. Each can be included alone.
+ * event loop waits for one; pool.h runs jobs on threads of its own; diagnostics.h names objects for reports. Each can be included alone.
  *
  *     #include <interlock/interlock.h>
  *     #include <stdio.h>
@@ -38,6 +38,7 @@
 #include <interlock/mutex.h>
 #include <interlock/notify.h>
 #include <interlock/park.h>
+#include <interlock/pool.h>
 #include <interlock/rwlock.h>
 #include <interlock/semaphore.h>
 #include <interlock/spsc.h>

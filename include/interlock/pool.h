@@ -6,7 +6,7 @@
  *     #include <stdio.h>
  *
  *     static void say(void *text) {
- *         puts(text);
+ *         puts(text); // prints a job has run
  *     }
  *     int main(void) {
  *         ilk_pool *pool;

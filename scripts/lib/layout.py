@@ -24,6 +24,7 @@ LAYERS = {
     "rwlock": ("platform", "diagnostics", "wait"),
     "ring": ("platform", "diagnostics", "wait"),
     "sync": ("platform", "diagnostics", "wait"),
+    "pool": ("platform", "diagnostics", "wait", "sync"),
 }
 # The layers of the public headers. A header that is absent here has the layer of its name (rwlock.h).
 HEADERS = {
@@ -33,6 +34,7 @@ HEADERS = {
     "rwlock": "rwlock read_section owned_rwlock slots my_slots held",
     "ring": "ring spsc mpmc notify",
     "sync": "semaphore latch barrier mutex",
+    "pool": "pool",
 }
 # A file of one primitive, recognised by the first word of its name, includes no other primitive of its layer.
 PRIMITIVES = ("spsc", "mpmc", "semaphore", "latch", "barrier", "mutex")

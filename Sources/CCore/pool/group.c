@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Groups: how many jobs have not ended, who waits for that, and the job that follows.
+ * Groups: how many jobs have not ended, the waiters, and the job that follows.
  *
  * The word, from the low end:
  *   SLEEPERS   a thread sleeps on the word; stays up

@@ -227,7 +227,7 @@ static bool is_finished(struct pool_worker *worker) {
            ilk_atomic_load(&worker->pool->busy, memory_order_relaxed) == worker->is_busy; /* PL26 */
 }
 
-static bool must_look_up(void *context) {
+static bool must_leave_jobs(void *context) {
     struct pool_worker *worker = context;
     return (ilk_atomic_load(&worker->pool->excess, memory_order_relaxed) != 0 && /* PL13 */
             !deque_has_jobs(&worker->deque)) ||
@@ -247,7 +247,7 @@ void ilk__pool_work(void *context) {
     worker->was_woken = true; /* there was a job for it, and there may be more */
     for (;;) {
         const bool time_is_up =
-            ilk__pool_help(worker, must_look_up, will_sleep, worker, limit) == ILK_TIMEDOUT;
+            ilk__pool_help(worker, must_leave_jobs, will_sleep, worker, limit) == ILK_TIMEDOUT;
         const bool finished = is_finished(worker);
         if (finished || time_is_up) {
             const enum pool_end end = ilk__pool_end(worker, finished, &former);
