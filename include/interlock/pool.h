@@ -45,9 +45,11 @@
  *      threads are running and none is blocked.
  *   F  Workers without a job use no processor time: they spin for some microseconds, then sleep.
  *   G  A worker that waits for a group or joins runs other jobs meanwhile, ILK_POOL_HELP_DEPTH of them on top of each
- *      other at most; beyond that it sleeps, and counts as blocked.
+ *      other at most; beyond that it sleeps, and counts as blocked. A worker between will_block and did_block sleeps. Where
+ *      max_threads threads sleep so and wait for each other's jobs, they wait for ever.
  *   H  fork: in the child a pool has no threads and is closed; destroy frees it. Jobs that had not begun are not run
- *      there, and waits for them have no end.
+ *      there, and waits for groups have no end. A job that forks ends its child itself (exec, _exit). Where it returns
+ *      there, the child's only thread ends, and the child with it: the pool must not have been destroyed by then.
  *   I  Workers hold all signals back, so handlers run on other threads. A job that ends its thread (pthread_exit), or
  *      throws through its function, is misuse and ends the process; where the system cannot tell us (exit of the
  *      thread by a raw system call), the job's group never ends.
@@ -125,7 +127,8 @@ typedef struct ilk_pool_info {
 } ilk_pool_info;
 
 /* Makes a pool in `*out` and starts its kept threads. Allocates. ILK_OK: at least one thread runs; where the system
- * refuses others the pool goes on with those there are, tries again when a job waits, and says so in its info.
+ * refuses others the pool goes on with those there are, asks again with later submissions (after 10 ms, or at once where
+ * all others are blocked), and says so in its info.
  * ILK_INVALID: more than ILK_POOL_MAX_THREADS, or fewer at most than at a time. ILK_NOMEM: no memory, or no thread. */
 ILK_MUST_USE ilk_status ilk_pool_create(ilk_pool **out, const ilk_pool_options *options);
 
@@ -208,7 +211,7 @@ void ilk_pool_close(ilk_pool *pool);
 
 /* The same, and what has not begun is given to `hand_back(context, job)` instead of run, each job once: by this call,
  * by the pool's threads, or by the thread of the timers, several at a time. A job that is handed back has left its
- * group. Forked jobs run: their joins wait for them. */
+ * group. Forked jobs and loops run: their joins and callers wait for them. The first call's function is used. */
 void ilk_pool_close_now(ilk_pool *pool, void (*hand_back)(void *context, ilk_job *job), void *context);
 
 /* Waits until `pool` is closed and all it had accepted has run or was handed back, until `deadline_ns` at most.

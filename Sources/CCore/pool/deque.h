@@ -88,15 +88,16 @@ static inline ilk_job *deque_take(struct deque *deque) ILK_NONBLOCKING {
 
 /* Any other thread's: the job pushed first, or NULL; `*lost`: another thread was faster, and there may be more. */
 static inline ilk_job *deque_steal(struct deque *deque, bool *lost) ILK_NONBLOCKING {
-    int64_t top = ilk_atomic_load(&deque->top, memory_order_acquire); /* DQ2 */
-    ilk_atomic_fence(memory_order_seq_cst);                           /* DQ6 */
+    const int64_t top = ilk_atomic_load(&deque->top, memory_order_acquire); /* DQ2 */
+    ilk_atomic_fence(memory_order_seq_cst);                                 /* DQ6 */
     /* DQ7 acquire, pairs with DQ4 (release, pushing). See there. */
     if (top >= ilk_atomic_load(&deque->bottom, memory_order_acquire)) {
         return NULL;
     }
-    ilk_job *job = ilk_atomic_load(deque_place(deque, top), memory_order_relaxed);                  /* DQ3 */
-    const bool ours = ilk_atomic_compare_exchange(&deque->top, &top, top + 1, memory_order_seq_cst, /* DQ5 */
-                                                  memory_order_relaxed);
+    ilk_job *job = ilk_atomic_load(deque_place(deque, top), memory_order_relaxed); /* DQ3 */
+    int64_t stolen = top;
+    const bool ours = ilk_atomic_compare_exchange(&deque->top, &stolen, top + 1, memory_order_seq_cst,
+                                                  memory_order_relaxed); /* DQ5 */
     if (!ours) {
         *lost = true;
         return NULL;
@@ -107,8 +108,8 @@ static inline ilk_job *deque_steal(struct deque *deque, bool *lost) ILK_NONBLOCK
 /* Whether there is a job: a hint from any thread, exact for the owner when it says no. */
 static inline bool deque_has_jobs(struct deque *deque) ILK_NONBLOCKING {
     const int64_t bottom = ilk_atomic_load(&deque->bottom, memory_order_acquire); /* DQ7 */
-    /* DQ2: a thread that finds no job knows of those that have taken the last ones. */
-    return bottom > ilk_atomic_load(&deque->top, memory_order_acquire);
+    /* A thread that finds no job knows of those that have taken the last ones. */
+    return bottom > ilk_atomic_load(&deque->top, memory_order_acquire); /* DQ2 */
 }
 
 #endif

@@ -194,8 +194,7 @@ static void require_outside(const char *call, const ilk_pool *pool) {
     }
 }
 
-ilk_status ilk_pool_wait_until(ilk_pool *pool, uint64_t deadline_ns) {
-    require_outside("ilk_pool_wait_until", pool);
+static ilk_status wait_until_done(ilk_pool *pool, uint64_t deadline_ns) {
     /* PL17 acquire, pairs with PL16 (release, the last thread has ended). See there. */
     while (ilk_atomic_load(&pool->done, memory_order_acquire) == 0) {
         if (ilk_park_wait(&pool->done, 0, deadline_ns) == ILK_TIMEDOUT) {
@@ -203,6 +202,11 @@ ilk_status ilk_pool_wait_until(ilk_pool *pool, uint64_t deadline_ns) {
         }
     }
     return ILK_OK;
+}
+
+ilk_status ilk_pool_wait_until(ilk_pool *pool, uint64_t deadline_ns) {
+    require_outside("ilk_pool_wait_until", pool);
+    return wait_until_done(pool, deadline_ns);
 }
 
 ilk_pool_info ilk_pool_get_info(ilk_pool *pool) {
@@ -367,7 +371,7 @@ void ilk_pool_destroy(ilk_pool *pool) {
     unlock_pools(&before);
     if (!pool->is_childs) {
         ilk_pool_close(pool);
-        (void)ilk_pool_wait_until(pool, ILK_FOREVER);
+        (void)wait_until_done(pool, ILK_FOREVER);
         ilk_mutex_lock(&pool->mutex); /* the last thread is in its last touch */
         ilk_mutex_unlock(&pool->mutex);
         ilk__thread_join(&pool->last_thread); /* it has joined the others */

@@ -485,7 +485,7 @@ static void destroy_with_timers(void *context) {
 }
 
 static void wait_for_own_pool(void *context) {
-    (void)ilk_pool_wait_until(*(ilk_pool **)context, ILK_FOREVER);
+    check_equal(ilk_pool_wait_until(*(ilk_pool **)context, ILK_FOREVER), ILK_OK);
 }
 static void destroy_own_pool(void *context) {
     ilk_pool_destroy(*(ilk_pool **)context);
@@ -514,7 +514,7 @@ static void set_twice(void *context) {
     ilk_timer timer;
     ilk_timer_init(&timer, run_single, NULL);
     check_equal(ilk_pool_submit_at(pool, &timer, ILK_FOREVER), ILK_OK);
-    (void)ilk_pool_submit_at(pool, &timer, ILK_FOREVER);
+    check_equal(ilk_pool_submit_at(pool, &timer, ILK_FOREVER), ILK_OK);
 }
 static void submit_unlike(void *context) {
     (void)context;
@@ -524,7 +524,7 @@ static void submit_unlike(void *context) {
     prepare(&two, NULL);
     ilk_job_set_priority(&two.job, ILK_PRIORITY_LOW);
     ilk_job *const jobs[] = {&one.job, &two.job};
-    (void)ilk_pool_submit_many(pool, jobs, 2);
+    check(ilk_pool_submit_many(pool, jobs, 2));
 }
 static void follow_twice(void *context) {
     (void)context;
@@ -538,7 +538,7 @@ static void follow_twice(void *context) {
     prepare(&two, NULL);
     check(ilk_pool_submit(pool, &first.job));
     check(ilk_group_follow(&group, pool, &one.job));
-    (void)ilk_group_follow(&group, pool, &two.job);
+    check(ilk_group_follow(&group, pool, &two.job));
 }
 static void share_group(void *context) {
     (void)context;
@@ -550,7 +550,7 @@ static void share_group(void *context) {
     prepare(&one, &group);
     prepare(&two, &group);
     check(ilk_pool_submit(pool, &one.job));
-    (void)ilk_pool_submit(make(1), &two.job);
+    check(ilk_pool_submit(make(1), &two.job));
 }
 
 static void misuse_is_reported(void **state) {
