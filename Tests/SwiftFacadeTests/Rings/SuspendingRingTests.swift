@@ -70,7 +70,7 @@ import Testing
                     if let element = try await ring.pop() { order.append([task, element]) }
                 }
             )
-            // In the queue, or about to be: there is no permit it could have taken.
+            // In the queue, or about to be: there is no element it could have taken.
             #expect(await eventuallySuspending { started.count == task + 1 })
             for _ in 0..<100 { await Task.yield() }
         }
