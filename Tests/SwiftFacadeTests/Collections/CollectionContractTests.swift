@@ -2,6 +2,7 @@
 //
 // Sentences of the collections' documentation that no other test holds; docs/contracts.md says which.
 
+import Foundation
 import Interlock
 import Synchronization
 import Testing
@@ -92,78 +93,99 @@ import Testing
         }
     }
 
-    /// One thread changes by threes; what another sees is whole at every moment.
+    /// Lets two threads begin each round together, so that what they do in it collides.
+    private final class Rounds: Sendable {
+        private let arrivals = Atomic<Int>(0)
+
+        func meet(_ round: Int) {
+            arrivals.add(1, ordering: .relaxed)
+            var probes = 0
+            while arrivals.load(ordering: .relaxed) < 2 * (round + 1) {
+                probes += 1
+                if probes > 200 { sched_yield() }
+            }
+        }
+    }
+
+    /// One thread changes by batches, and the other looks on: what it sees is whole at every moment.
     @Test func verbsForSeveralElementsAreOneStep() {
+        let batch = 200
         let array = SafeArray<Int>()
         let dictionary = SafeDictionary<Int, Int>()
         let set = SafeSet<Int>()
+        let probes = Atomic<Int>(0)
         let ended = Atomic<Bool>(false)
         onThreads(2) { thread in
             guard thread == 0 else {
                 while !ended.load(ordering: .relaxed) {
                     let counts = (array.count, dictionary.count, set.count)
-                    guard counts.0 % 3 == 0, counts.1 % 3 == 0, counts.2 % 3 == 0 else {
+                    if [counts.0, counts.1, counts.2].contains(where: { $0 % batch != 0 }) {
                         Issue.record("in the middle of a step: \(counts)")
-                        return
+                        break
                     }
+                    probes.add(1, ordering: .relaxed)
                 }
+                probes.store(.max / 2, ordering: .relaxed)
                 return
             }
-            for round in 0..<2_000 {
-                let three = [3 * round, 3 * round + 1, 3 * round + 2]
-                array.append(contentsOf: three)
-                array.insert(contentsOf: three, at: 0)
-                array.replaceSubrange(0..<0, with: three)
-                array.removeSubrange(3..<6)
-                array.removeFirst(3)
-                dictionary.merge(three.map { ($0, $0) }) { old, _ in old }
-                set.formUnion(three)
-                set.formSymmetricDifference(three.map { $0 + 1_000_000 })
-                set.subtract(three)
-                if round % 8 == 7 {
-                    array.removeAll { _ in true }
-                    dictionary.removeAll { _, _ in true }
-                    set.formIntersection([])
-                }
+            for round in 0..<250 {
+                // The other thread is at work, and not about to be started.
+                let seen = probes.load(ordering: .relaxed)
+                while probes.load(ordering: .relaxed) == seen, seen < .max / 2 { sched_yield() }
+                let values = Array(batch * round..<batch * (round + 1))
+                array.append(contentsOf: values)
+                array.insert(contentsOf: values, at: 0)
+                array.replaceSubrange(0..<0, with: values)
+                array.removeSubrange(batch..<2 * batch)
+                array.removeFirst(batch)
+                array.removeAll { $0 >= batch * round }
+                dictionary.merge(values.map { ($0, $0) }) { old, _ in old }
+                dictionary.removeAll { key, _ in key < batch * (round - 1) }
+                set.formUnion(values)
+                set.formSymmetricDifference(values.map { $0 + 1_000_000 })
+                set.subtract(values)
+                set.formIntersection([])
             }
-            array.removeAll()
-            dictionary.removeAll()
-            set.removeAll()
             ended.store(true, ordering: .relaxed)
         }
     }
 
-    /// Four threads at one collection: what reads and changes in one is not torn apart.
+    /// Two threads do the same at the same moment: one of them comes first, and the other finds it done.
     @Test func compoundVerbsAreOneStep() {
-        let each = 1_000
+        let each = 2_000
         let counters: SafeArray = [0, 0]
         let appended = SafeArray<Int>()
         let pool = SafeArray(0..<each)
-        let drained = Atomic<Int>(0)
-        let stream = SafeArray<Int>()
         let entries: SafeDictionary = ["a": 0]
         let members = SafeSet(0..<each)
-        let won = (0..<6).map { _ in SafeArray<Int>() }
-        onThreads(4) { _ in
+        let won = (0..<4).map { _ in SafeArray<Int>() }
+        let stream = SafeArray<Int>()
+        let drained = Atomic<Int>(0)
+        let rounds = (0..<5).map { _ in Rounds() }
+        onThreads(2) { thread in
             for step in 0..<each {
-                counters.update(at: 0) { $0 += 1 }
-                counters.updateFirst(where: { _ in true }) { $0 += 1 }
+                rounds[0].meet(step)
                 if appended.append(step, unless: { $0 == step }) { won[0].append(step) }
-                if pool.removeFirst(where: { $0 == step }) != nil { won[1].append(step) }
-                if entries.insertIfAbsent(step, forKey: "\(step)") { won[2].append(step) }
-                entries.update(forKey: "a") { $0 += 1 }
+                rounds[1].meet(step)
+                if entries.insertIfAbsent(thread, forKey: "\(step)") { won[1].append(step) }
+                rounds[2].meet(step)
+                if pool.removeFirst(where: { $0 == step }) != nil { won[2].append(step) }
                 if members.remove(step) != nil { won[3].append(step) }
-                if entries.removeValue(forKey: "\(step - 50)") != nil { won[4].append(step) }
-                stream.append(step)
-                if step % 16 == 0 { drained.add(stream.drain().count, ordering: .relaxed) }
+                rounds[3].meet(step)
+                counters.update(at: 0) { $0 += 1 }
+                counters.updateFirst(where: { $0 >= 0 }) { $0 += 1 }
+                entries.update(forKey: "a") { $0 += 1 }
+                rounds[4].meet(step)
+                if thread == 0 {
+                    for value in 0..<8 { stream.append(value) }
+                } else {
+                    for _ in 0..<8 { drained.add(stream.drain().count, ordering: .relaxed) }
+                }
             }
         }
-        #expect(counters[0] == 8 * each && counters[1] == 0)
-        #expect(entries["a"] == 4 * each)
-        for exactlyOnce in [won[0], won[1], won[3]] { #expect(exactlyOnce.sorted() == Array(0..<each)) }
-        // Taken out and put in again by threads at different steps: each removal was of one insertion.
-        #expect(won[2].count - won[4].count == entries.count - 1)
-        #expect(drained.load(ordering: .relaxed) + stream.count == 4 * each)
+        for exactlyOnce in won { #expect(exactlyOnce.sorted() == Array(0..<each)) }
+        #expect(counters.snapshot == [4 * each, 0] && entries["a"] == 2 * each)
+        #expect(drained.load(ordering: .relaxed) + stream.count == 8 * each)
     }
 
     /// Closures that are documented to run outside the lock may call the dictionary; one under it would be reported.
