@@ -3,11 +3,11 @@
 
 import PackageDescription
 
-// The root package depends on nothing but the toolchain and libbsd: whatever needs another package
-// (benchmarks, the documentation plugin, the examples' command lines) is a nested package.
+// The root package depends on the toolchain and libbsd only. What needs another package (benchmarks, the
+// documentation plugin, the examples' command lines) is a nested package.
 
-// Warnings are errors in the project's own builds only: scripts/ sets the variable, a consumer never
-// does. A flag of this kind in a manifest would also keep the package from being depended on.
+// Warnings are errors in the project's own builds only: scripts/ sets the variable, a consumer does not. An
+// unconditional flag of this kind would keep other packages from depending on this one.
 let strict = Context.environment["INTERLOCK_STRICT"] != nil
 let strictC: [CSetting] =
     strict
@@ -67,8 +67,8 @@ let package = Package(
     cxxLanguageStandard: .cxx17
 )
 
-// The comparison means something in release builds only, where the other tests, which look inside the
-// module, do not build: INTERLOCK_COMPARE=1 swift test -c release --filter ThroughputComparison
+// The comparison needs a release build, in which the other tests, which are @testable, do not
+// build: INTERLOCK_COMPARE=1 swift test -c release --filter ThroughputComparison
 if Context.environment["INTERLOCK_COMPARE"] != nil {
     package.targets.removeAll { $0.name == "InterlockTests" }
 }

@@ -3,8 +3,8 @@
 
 import PackageDescription
 
-// A package of its own, so that whoever depends on Interlock gets neither the examples nor the argument
-// parser. `Demo` is the program; everything else is a library that the tests reach.
+// A package of its own: a package that depends on Interlock gets neither the examples nor the argument parser.
+// `Demo` is the program; the rest are libraries, which the tests import.
 
 // Warnings are errors in the project's own builds only, as in the root package.
 let strict = Context.environment["INTERLOCK_STRICT"] != nil
@@ -12,8 +12,7 @@ let strictC: [CSetting] =
     strict ? [.unsafeFlags(["-Wall", "-Wextra", "-Wpedantic", "-Wfunction-effects", "-Werror"])] : []
 let strictSwift: [SwiftSetting] = strict ? [.unsafeFlags(["-warnings-as-errors"])] : []
 
-// The loops over pixels are optimised also where the rest is built for debugging: the tests go through
-// hundreds of millions of them.
+// The loops over pixels are optimised in debug builds, too: the tests go through hundreds of millions of pixels.
 let optimised: [SwiftSetting] = [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
 let interlock: Target.Dependency = .product(name: "Interlock", package: "interlock")

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Finds libbsd, the one library the C core needs beside the system's: by pkg-config where that is
-# installed, else by name. Defines LibBSD::LibBSD. Installed too, for programs that link the static
-# library.
+# Finds libbsd, the one library that the C core needs beside the system's: by pkg-config where that is installed,
+# else by name. Defines LibBSD::LibBSD. Installed too, for programs that link the static library.
 find_package(PkgConfig QUIET)
 if(PKG_CONFIG_FOUND)
     pkg_check_modules(PC_LibBSD QUIET libbsd)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What `cmake --install` puts where: headers, both libraries, the package files for
-# find_package(interlock) (targets interlock::shared and interlock::static, and interlock::interlock for the
-# one that BUILD_SHARED_LIBS chose) and interlock.pc. The two libraries are exported apart, because only the
-# static one needs libbsd where it is used.
+# What `cmake --install` installs: headers, both libraries, interlock.pc, and the package files for
+# find_package(interlock), which define interlock::shared, interlock::static, and interlock::interlock for the
+# one that BUILD_SHARED_LIBS chose. The two libraries are exported separately, because only users of the static
+# one need libbsd.
 include(CMakePackageConfigHelpers)
 set(interlock_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/interlock")
 
@@ -29,8 +29,8 @@ install(FILES
     "${PROJECT_SOURCE_DIR}/cmake/FindLibBSD.cmake"
     DESTINATION "${interlock_package_folder}")
 
-# In interlock.pc folders below the prefix are relative to the file's own place, so that an installation can be
-# moved; folders that were given as absolute paths stay what they are.
+# In interlock.pc, folders below the prefix are relative to the file itself, so that an installation can be moved;
+# folders given as absolute paths stay absolute.
 foreach(folder INCLUDEDIR LIBDIR)
     if(IS_ABSOLUTE "${CMAKE_INSTALL_${folder}}")
         set(interlock_pc_${folder} "${CMAKE_INSTALL_${folder}}")

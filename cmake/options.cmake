@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# How the project compiles its own code: one interface target, interlock_options, linked privately by
-# everything built here and exported to nobody.
+# How the project compiles its own code: one interface target, interlock_options, which every target here links
+# privately and no package exports.
 add_library(interlock_options INTERFACE)
 target_compile_options(interlock_options INTERFACE -Wall -Wextra -Wpedantic)
 if(INTERLOCK_WERROR)
@@ -9,7 +9,7 @@ if(INTERLOCK_WERROR)
 endif()
 
 include(CheckCCompilerFlag)
-# ILK_NONBLOCKING is a promise that clang 20 and later can check.
+# clang 20 and later check ILK_NONBLOCKING.
 check_c_compiler_flag(-Wfunction-effects INTERLOCK_HAVE_FUNCTION_EFFECTS)
 if(INTERLOCK_HAVE_FUNCTION_EFFECTS)
     target_compile_options(interlock_options INTERFACE $<$<COMPILE_LANGUAGE:C>:-Wfunction-effects>)
@@ -25,7 +25,7 @@ if(INTERLOCK_SANITIZE)
     endforeach()
     set(interlock_sanitize_flags "-fsanitize=${INTERLOCK_SANITIZE}" -fno-omit-frame-pointer)
     if("undefined" IN_LIST interlock_sanitizers)
-        # A finding ends the program: a test that prints one and passes would hide it.
+        # A finding ends the program: a test that prints it and passes would hide it.
         list(APPEND interlock_sanitize_flags -fno-sanitize-recover=undefined)
     endif()
     target_compile_options(interlock_options INTERFACE ${interlock_sanitize_flags})

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The files of the C core, folder by folder, from what depends on nothing to what depends on the rest.
-# Written out, not globbed: a new file is a decision, and scripts/check fails on one that is missing
-# here. Where several files do the same for different systems all are listed: each is empty unless
-# platform/port.h chooses it.
+# The files of the C core, folder by folder, in the order of their dependencies. Written out, not globbed: a new file
+# is a decision, and scripts/check fails on a file that is missing here. All ports to all systems are listed:
+# each file is empty unless platform/port.h chooses it.
 set(interlock_platform
     access clock condition_darwin condition_pthread deadline exit_pthread former futex_linux identity_darwin
     identity_linux local_native membarrier_linux membarrier_none native_pthread pages_native park_futex park_table
@@ -18,7 +17,7 @@ set(interlock_sync barrier latch mutex mutex_inherit_linux mutex_inherit_none se
 set(INTERLOCK_SOURCES)
 foreach(folder platform diagnostics wait rwlock ring sync)
     foreach(name IN LISTS interlock_${folder})
-        if(NOT name MATCHES "\\.S$") # assembly says so, C does not
+        if(NOT name MATCHES "\\.S$") # assembly is marked as such, C is not
             string(APPEND name ".c")
         endif()
         list(APPEND INTERLOCK_SOURCES "${PROJECT_SOURCE_DIR}/Sources/CCore/${folder}/${name}")

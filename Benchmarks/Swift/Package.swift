@@ -3,7 +3,7 @@
 
 import PackageDescription
 
-// A package of its own, so that whoever depends on Interlock gets none of the libraries it is compared with.
+// A package of its own: a package that depends on Interlock gets none of the libraries it is compared with.
 
 let package = Package(
     name: "interlock-swift-benchmarks",
@@ -14,7 +14,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
     ],
     targets: [
-        // The loops that Swift's are compared with, and what Swift cannot ask the system for.
+        // The loops of the rings from C, and the system calls that Swift has no declarations for.
         .target(name: "CBench", dependencies: [.product(name: "CInterlock", package: "interlock")]),
         // A symbolic link to Tests/PureSwift: a target's folder must lie in its package.
         .target(name: "PureSwift"),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Looks for the peers' C and C++ libraries: a target bench_peer_NAME for each that is there, and a line
-# in INTERLOCK_BENCH_MISSING for each that is not.
+# Searches for the peers' C and C++ libraries: a target bench_peer_NAME for each library found, and a line in
+# INTERLOCK_BENCH_MISSING for each that is missing.
 set(INTERLOCK_BENCH_MISSING "")
 
 macro(interlock_bench_missing name package)
@@ -32,7 +32,7 @@ if(TARGET Boost::thread)
 endif()
 interlock_bench_peer(boost libboost-thread-dev INTERLOCK_BENCH_BOOST_FOUND Boost::thread Boost::headers)
 
-# The rest have no CMake files; their headers lie on the default path.
+# The rest have no CMake files; their headers are on the default path.
 find_path(INTERLOCK_BENCH_NSYNC_INCLUDE nsync.h)
 find_library(INTERLOCK_BENCH_NSYNC nsync_cpp)
 if(INTERLOCK_BENCH_NSYNC AND INTERLOCK_BENCH_NSYNC_INCLUDE)
@@ -40,7 +40,7 @@ if(INTERLOCK_BENCH_NSYNC AND INTERLOCK_BENCH_NSYNC_INCLUDE)
 endif()
 interlock_bench_peer(nsync libnsync-dev INTERLOCK_BENCH_NSYNC_FOUND ${INTERLOCK_BENCH_NSYNC})
 
-# What is used of Concurrency Kit is inline.
+# The parts of Concurrency Kit in use are inline.
 find_path(INTERLOCK_BENCH_CK_INCLUDE ck_brlock.h)
 interlock_bench_peer(ck libck-dev INTERLOCK_BENCH_CK_INCLUDE)
 
@@ -50,7 +50,7 @@ interlock_bench_peer(readerwriterqueue libreaderwriterqueue-dev INTERLOCK_BENCH_
 find_path(INTERLOCK_BENCH_CONCURRENTQUEUE_INCLUDE concurrentqueue/concurrentqueue.h)
 interlock_bench_peer(concurrentqueue libconcurrentqueue-dev INTERLOCK_BENCH_CONCURRENTQUEUE_INCLUDE)
 
-# Of DPDK only the ring is linked: the whole would bring drivers and their constructors.
+# Of DPDK only the ring is linked: the whole library would bring drivers and their constructors.
 find_package(PkgConfig QUIET)
 if(PKG_CONFIG_FOUND)
     pkg_check_modules(INTERLOCK_BENCH_DPDK QUIET libdpdk)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Handing over: two threads wake each other in turn through two semaphores, and each turn is timed.
+ * Hand-over: two threads wake each other in turn through two semaphores, and each turn is timed.
  */
 #ifndef INTERLOCK_BENCHMARKS_MUTEX_BATON_H
 #define INTERLOCK_BENCHMARKS_MUTEX_BATON_H
@@ -15,8 +15,8 @@
 
 namespace bench {
 
-/* A semaphore in the comparison. One slice: the trips of the one thread, and an empty answer, or what
- * went wrong. */
+/* A semaphore in the comparison. One slice: the trips of one thread, and an empty answer, or the fault that
+ * was found. */
 struct Baton {
     std::string name;
     std::string (*measure)(SliceTimes times, Histogram *trips, SliceResult *result);

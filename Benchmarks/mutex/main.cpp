@@ -12,7 +12,7 @@
 using namespace bench;
 
 static const std::vector<Options::Flag> flags{
-    {"--quick", "", "a coarse look: fewer cells, rounds and milliseconds"},
+    {"--quick", "", "a coarse run: fewer cells, rounds and milliseconds"},
     {"--threads", "N,...", "numbers of threads (1,2,4,8)"},
     {"--section", "NS,...", "lengths of the critical section (2,50)"},
     {"--only", "NAME,...", "only contenders with one of these in their names"},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From samples to what is printed: tables, goals, JSON.
+ * From samples to output: tables, goals, JSON.
  */
 #ifndef INTERLOCK_BENCHMARKS_MUTEX_SUMMARY_H
 #define INTERLOCK_BENCHMARKS_MUTEX_SUMMARY_H

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A ring in the comparison, and the loops that all of them run. As with the locks, an adapter is a
- * class template with inline calls, and whole loops are made of it.
+ * A ring in the comparison, and the loops that all rings run. As with the locks, an adapter is a class
+ * template with inline calls, and whole loops are made of it.
  *
  * An adapter Ring<T> has:
  *     static constexpr const char *name;
  *     static constexpr Sides sides;      how many threads a side
  *     static constexpr bool bounded;     holds no more than about its capacity
- *     static constexpr unsigned ways;    what it can do: trying, blocking, batches (see Way)
+ *     static constexpr unsigned ways;    how it passes elements: trying, blocking, batches (see Way)
  *     Ring(size_t capacity, unsigned producers, unsigned consumers)
  *     static bool takes(size_t capacity, size_t batch)
- *     struct Producer, Consumer          what a thread keeps; made from the ring
+ *     struct Producer, Consumer          a thread's own state; made from the ring
  * and of these calls, BENCH_INLINE, those its ways need:
  *     bool try_push(Producer &, const T &)             bool try_pop(Consumer &, T &)
  *     void push(Producer &, const T &)                 void pop(Consumer &, T &)
  *     size_t try_push_many(Producer &, T *, size_t)    size_t try_pop_many(Consumer &, T *, size_t)
- * try_pop is always there: what a slice leaves in the ring is counted with it. A ring whose batches
+ * Every adapter has try_pop: it counts the elements that a slice leaves in the ring. A ring whose batches
  * are written and read in place has, with `static constexpr bool in_place = true`,
  *     T *reserve(Producer &, size_t &count), void commit(Producer &, size_t count),
  *     const T *peek(Consumer &, size_t &count), void release(Consumer &, size_t count).
@@ -61,10 +61,10 @@ struct RingLoops {
     /* Push, or pop, until the phase ends; a blocking consumer until the end stamp if that is first. */
     void (*produce)(void *ring, void *member, const uint32_t *phase, uint32_t during, ProducerBooks *);
     void (*consume)(void *ring, void *member, const uint32_t *phase, uint32_t during, ConsumerBooks *);
-    /* Pops what is left; nobody else is there. */
+    /* Pops what is left; no other thread runs. */
     void (*drain)(void *ring, void *member, ConsumerBooks *);
-    /* One element to and fro between two threads: the one measures until the phase ends and then
-     * sends the end stamp, the other answers until that comes. Ways trying and blocking. */
+    /* One element to and fro between two threads. The one measures until the phase ends, then sends the end
+     * stamp; the other answers until it comes. Ways trying and blocking. */
     void (*ping)(void *there, void *back, void *producer, void *consumer, const uint32_t *phase,
                  uint32_t during, Histogram *trips);
     void (*pong)(void *there, void *back, void *producer, void *consumer);
@@ -88,8 +88,8 @@ struct RingContender {
     RingLoops loops[element_size_count];
 };
 
-/* Adds contenders to the list; used by objects with static storage in the adapters' files. One whose
- * loops are not C++ gives a function to pass pauses_before_yield on with. */
+/* Adds contenders to the list; used by objects with static storage in the adapters' files. A contender whose
+ * loops are not C++ gives a function that takes pauses_before_yield. */
 struct EnlistedRings {
     EnlistedRings(int position, const std::vector<RingContender> &contenders,
                   void (*set_pauses)(uint32_t) = nullptr);
@@ -97,9 +97,9 @@ struct EnlistedRings {
 std::vector<RingContender> ring_contenders();
 void set_pauses(uint32_t pauses);
 
-/* How often a thread that found the ring full or empty looks again, with a pause before each look,
- * before it lets others have the core each time: as a program that may not sleep would. Between 8 and
- * 128 it makes no difference beyond that of the rounds. */
+/* How often a thread that found the ring full or empty probes again after a pause, before it yields the core
+ * each time: as in a program that may not sleep. Between 8 and 128 the figures differ by no more than the
+ * rounds. */
 inline uint32_t pauses_before_yield = 32;
 
 class Backoff {
@@ -174,7 +174,7 @@ template <template <class> class Adapter, class T, Way way> struct Loops {
         }
     }
 
-    /* Pops up to `batch` elements and notes them; the number popped. */
+    /* Pops up to `batch` elements into the books; the number popped. */
     BENCH_INLINE static size_t pop_some(Ring &ring, Consumer &me, T *elements, ConsumerBooks &books) {
         if constexpr (way == blocking) {
             ring.pop(me, elements[0]);
@@ -387,7 +387,7 @@ template <template <class> class Adapter> std::vector<RingContender> make_ring_c
     return contenders;
 }
 
-/* For adapters whose threads keep nothing. */
+/* For adapters without state of a thread. */
 struct Anonymous {
     template <class Ring> explicit Anonymous(Ring &) {}
 };

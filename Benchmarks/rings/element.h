@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What goes through the rings, and the books kept of it. Every element carries a stamp: its producer in
- * the upper 16 bits, and a number that grows by one with each push below. Consumers add the stamps up,
- * and check that each is whole and newer than the last one from its producer; at the end of a slice
- * count and sum must be those of what was pushed.
+ * The elements that go through the rings, and the books kept of them. Every element carries a stamp: its
+ * producer in the upper 16 bits; below, a number that grows by one with each push. Consumers add the stamps
+ * up, and check that each element is whole and newer than the last one of its producer. At the end of a
+ * slice count and sum must be those of the pushed elements.
  *
  * The Rust crate mirrors the structures (rust/src/rings.rs).
  */
@@ -36,7 +36,7 @@ constexpr uint64_t first_stamp(unsigned producer) {
 }
 
 struct ProducerBooks {
-    uint64_t next; /* the stamp of the element to push next; what came before was pushed */
+    uint64_t next; /* the stamp of the element to push next; all before it are pushed */
 };
 
 struct ConsumerBooks {
@@ -53,14 +53,15 @@ struct ConsumerBooks {
         sum += element.words[0];
         faults += element.words[0] != element.words[T::last];
     }
-    /* One element: newer than what came before from its producer? */
+    /* One element: newer than the last one of its producer? */
     template <class T> void record_order(const T &element) {
         uint64_t &before = latest[(element.words[0] >> 48) & max_producers];
         faults += element.words[0] <= before;
         before = element.words[0];
     }
-    /* A batch: of several producers only its ends, so that the check does not drown what batches save;
-     * of one all, in the same sweep as the sum, and in operations that every x86-64 does two at a time. */
+    /* A batch. With several producers only its ends, so that the check does not cost more than batches save;
+     * with one producer all elements, in the loop of the sum, by operations that every x86-64 does two at a
+     * time. */
     template <class T> void record_batch(const T *elements, size_t size) {
         const uint64_t first = elements[0].words[0];
         uint64_t total = 0, torn = 0, gaps = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The goals of the rings, for two cores and elements of 8 bytes: ours over a peer's, or over our own in
- * another way of passing, all of one run.
+ * The goals of the rings, for two cores and elements of 8 bytes: the ratio of our figure to a peer's, or to
+ * our own with another way of passing elements, all of one run.
  */
 #include "../runner/statistics.h"
 #include "summary.h"
@@ -134,7 +134,7 @@ void many_goals(Goals &goals) {
     }
 }
 
-/* At any setting: the worst one is told. */
+/* At every setting: the worst one is reported. */
 void mutex_goal(Goals &goals, const RingResults &results) {
     const std::string mutex_ring = "mutex and condition";
     double worst = INFINITY;
@@ -179,7 +179,7 @@ void trip_goals(Goals &goals, const RingResults &results) {
             auto trip = [](const TripOutcome *outcome) {
                 return duration(median(outcome->medians) / ticks_per_ns());
             };
-            /* The histogram's buckets are 6 % wide: one bucket is level. */
+            /* The histogram's buckets are 6 % wide: a difference of one bucket is level. */
             goals.add(own_name + ", round trip, " + to_text(cell.setting.way) + ", p50", trip(ours),
                       best_name, trip(best), digits(ratio) + "×", "≤ 1.06×", ratio <= 1.065);
         }

@@ -13,7 +13,7 @@
 using namespace bench;
 
 static const std::vector<Options::Flag> flags{
-    {"--quick", "", "a coarse look in half a minute: fewer cells, rounds and milliseconds"},
+    {"--quick", "", "a coarse run of half a minute: fewer cells, rounds and milliseconds"},
     {"--shape", "SHAPE,...", "producers and consumers (1P1C,2P2C,4P4C,8P1C,1P8C)"},
     {"--way", "WAY,...", "try, blocking, batch8, batch64 (all)"},
     {"--size", "BYTES,...", "sizes of an element (8,64,256)"},
@@ -25,7 +25,7 @@ static const std::vector<Options::Flag> flags{
     {"--no-trips", "", "leave the round trips out"},
     {"--no-idle", "", "leave the cost of waiting out"},
     {"--no-back-off", "", "leave the time of the longest back-off out"},
-    {"--pauses", "N", "looks at a full or empty ring before yielding the core (32)"},
+    {"--pauses", "N", "probes of a full or empty ring before yielding the core (32)"},
     {"--seed", "N", "seed of the orders (1)"},
     {"--urgent", "", "go before all other processes (root): for machines that are not idle"},
     {"--json", "FILE", "write everything there as JSON"},

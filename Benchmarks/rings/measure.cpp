@@ -2,9 +2,9 @@
  *
  * Slices of rings; see measure.h.
  *
- * How a slice ends. Where nobody blocks, everyone leaves when the phase does, and what is left in the
- * ring is popped afterwards. Where they do, the last producer to leave pushes an end stamp for each
- * consumer, behind everything else, and consumers go on until theirs comes.
+ * How a slice ends. Threads that do not block leave when the phase ends; the elements left in the ring are
+ * popped afterwards. Where threads block, the last producer to leave pushes an end stamp for each consumer,
+ * behind all other elements, and a consumer goes on until its end stamp comes.
  */
 #include "measure.h"
 
@@ -16,7 +16,7 @@ namespace bench {
 
 namespace {
 
-/* One thread's books, on lines of their own. */
+/* One thread's books, on cache lines of their own. */
 struct alignas(128) Part {
     ProducerBooks pushed{0};
     ConsumerBooks popped;

@@ -39,7 +39,7 @@ struct TripOutcome {
     std::vector<double> rates;
 };
 
-/* What the side that waits costs, while the other does nothing or is slow. */
+/* The cost of the waiting side, while the other does nothing or is slow. */
 enum class Wait { for_nothing, slow_producer, slow_consumer };
 const char *to_text(Wait wait);
 struct Idleness {
@@ -56,7 +56,7 @@ bool runs(const RingContender &contender, const Flow &flow);
 bool runs(const RingContender &contender, const Trip &trip);
 bool runs(const RingContender &contender, const Idleness &idleness);
 
-/* Adds a round's sample to `outcome`. The answer is empty, or says what the ring did wrong. */
+/* Adds a round's sample to `outcome`. The answer is empty, or names the ring's fault. */
 std::string measure(const RingContender &, const Flow &, SliceTimes, FlowOutcome &);
 std::string measure(const RingContender &, const Trip &, SliceTimes, TripOutcome &);
 std::string measure(const RingContender &, const Idleness &, SliceTimes, IdleOutcome &);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the suites print: Markdown tables for people, JSON for everything else, and the facts about
- * machine and build without which a figure means nothing.
+ * What the suites print: Markdown tables for people, JSON for programs, and the facts about machine
+ * and build without which a figure means nothing.
  */
 #ifndef INTERLOCK_BENCHMARKS_REPORT_H
 #define INTERLOCK_BENCHMARKS_REPORT_H
@@ -64,8 +64,8 @@ Machine machine();
 Json to_json(const Machine &machine);
 std::string to_text(const Machine &machine);
 
-/* How busy the rest of the machine was while this object lived: figures taken beside neighbours that
- * used more than a few hundredths of a core are to be taken again. */
+/* How busy the rest of the machine was while this object lived: repeat figures taken while other
+ * processes used more than a few hundredths of a core. */
 class Neighbours {
   public:
     Neighbours();

@@ -94,7 +94,7 @@ void Worker::end_measuring() {
 }
 
 SliceResult run_slice(unsigned threads, SliceTimes times, const std::function<void(Worker &)> &body) {
-    /* A line of its own: read by every worker in every iteration, written three times. */
+    /* A cache line of its own: read by every worker in every iteration, written three times. */
     struct alignas(128) Control {
         std::atomic<uint32_t> phase{gathering};
         alignas(128) std::atomic<unsigned> gathered{0};

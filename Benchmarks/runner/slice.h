@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * One slice: a few threads, each pinned to a core, do the same thing for some tens of milliseconds.
- * The unit that contenders take turns in, so that whatever changes about the machine in the course of
- * minutes (frequency, neighbours, temperature) meets all of them.
+ * Contenders take turns slice by slice, so that a change of the machine in the course of minutes (frequency,
+ * neighbours, temperature) meets all of them.
  *
- * A slice goes through phases that the coordinating thread sets and the workers look at:
+ * A slice goes through phases, which the coordinating thread sets and the workers read:
  *
  *     gathering   workers start, pin themselves, register with the contender
  *     warming     they work; nothing counts yet (adaptive contenders settle)
  *     measuring   they work, and count
  *     stopping    they finish what they are in and go
  *
- * Threads are new in every slice: a contender that keeps something per thread meets exactly as many
- * threads as the slice has.
+ * Every slice has new threads: a contender with state per thread sees exactly as many threads as the slice
+ * has.
  */
 #ifndef INTERLOCK_BENCHMARKS_SLICE_H
 #define INTERLOCK_BENCHMARKS_SLICE_H
@@ -56,7 +56,7 @@ class Worker {
     /* Says that this thread is ready, and waits until the slice has reached `phase`. */
     void gather(Phase phase = warming);
 
-    /* Around what counts. */
+    /* Around the measured part. */
     void begin_measuring();
     void end_measuring();
 
@@ -73,12 +73,12 @@ struct SliceTimes {
     uint64_t measuring_ns;
 };
 
-/* Long enough for that many threads: where several share a core, each must have a few turns on it, or
- * the slowest thread's share tells of the scheduler and not of the contender. */
+/* Long enough for that many threads: where several share a core, each must have a few turns on it. Otherwise
+ * the slowest thread's share shows the scheduler, not the contender. */
 SliceTimes stretched(SliceTimes times, unsigned threads);
 
 struct SliceResult {
-    double seconds = 0; /* of the measuring phase, as it really was */
+    double seconds = 0; /* of the measuring phase, measured */
     std::vector<Usage> usage;
 };
 
@@ -86,7 +86,7 @@ struct SliceResult {
  * call gather. Returns when all have ended. */
 SliceResult run_slice(unsigned threads, SliceTimes times, const std::function<void(Worker &)> &body);
 
-/* The median time, in nanoseconds, in which a line that two cores write in turn goes there and back; 0
+/* The median time, in nanoseconds, in which a cache line that two cores write in turn goes there and back; 0
  * on one core. Takes some 2 ms. */
 double line_trip_ns();
 

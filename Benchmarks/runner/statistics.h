@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is told of a handful of samples: the median, which one disturbed round does not move, and how
- * far the rounds lie apart.
+ * Statistics of a few samples: the median, which one disturbed round does not move, and the spread of the
+ * rounds.
  */
 #ifndef INTERLOCK_BENCHMARKS_STATISTICS_H
 #define INTERLOCK_BENCHMARKS_STATISTICS_H

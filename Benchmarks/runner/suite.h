@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What every suite says of its run, around its own tables.
+ * The parts of the output that all suites share, around their own tables.
  */
 #ifndef INTERLOCK_BENCHMARKS_SUITE_H
 #define INTERLOCK_BENCHMARKS_SUITE_H
@@ -28,7 +28,7 @@ struct SuiteRun {
 };
 
 /* Prints the head, the peers that are missing and `tables`; writes the JSON, with `members` behind the same
- * facts, where --json says so. The program's exit status: 1 if a slice had something wrong. */
+ * facts, where --json says so. Returns the program's exit status: 1 if a slice had a fault. */
 int report(const SuiteRun &run, const std::string &tables, std::vector<std::pair<std::string, Json>> members);
 
 } // namespace bench

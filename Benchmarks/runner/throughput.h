@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How much was done in the slices of one contender in one cell, and at what price: what locks and rings tell
- * alike.
+ * The throughput of one contender in one cell, and its price: common to locks and rings.
  */
 #ifndef INTERLOCK_BENCHMARKS_THROUGHPUT_H
 #define INTERLOCK_BENCHMARKS_THROUGHPUT_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Linux shares the processor among sessions first and among a session's threads second (autogroup): a
- * nice value counts within the session only. So this makes a session, and gives that the nice value
- * too. A real-time class would do it with less, but lets a spinning thread keep the lock's holder off
- * the core for good, and would measure another scheduler than the one that programs meet.
+ * Linux shares the processor among sessions first, and among a session's threads second (autogroup): a nice
+ * value counts within the session only. So this makes a session, and gives the session the nice value, too. A
+ * real-time class would be simpler, but would let a spinning thread keep the lock's owner off the core for
+ * good, and would measure another scheduler than programs use.
  */
 #include "urgent.h"
 

@@ -7,9 +7,9 @@
 
 namespace bench {
 
-/* Goes on in a process of its own that comes before all ordinary processes; the one that called waits
- * for it and ends as it ends. The threads of a slice still share the cores evenly among themselves.
- * To be called before any thread is started. Exits with a message where it may not. */
+/* Continues in a process of its own, which comes before all ordinary processes; the calling process waits for
+ * it and ends with its status. The threads of a slice still share the cores evenly. Call it before any thread
+ * starts. Exits with a message where it lacks the right. */
 void become_urgent();
 
 } // namespace bench

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A lock in the comparison, and the loops that all of them run.
+ * A lock in the comparison, and the loops that all locks run.
  *
- * An adapter is a small class with inline calls; the template below makes a whole measured loop of it,
- * so that the only indirect call is one per thread and slice and nobody pays for being compared. A
- * lock of another language brings loops of its own, compiled there from the same recipe.
+ * An adapter is a small class with inline calls; the template below makes a whole measured loop of it, so
+ * that there is one indirect call per thread and slice, and none per operation. A lock in another language
+ * brings loops of its own, with the same steps.
  *
  * An adapter has:
  *     static constexpr const char *name;
  *     static constexpr Waiting waiting;
  *     static constexpr size_t thread_bytes;   memory per thread beside the lock, unknown_bytes
- *     struct Member                           what a thread keeps; made by enter, ended by leave
+ *     struct Member                           a thread's own state; made by enter, ended by leave
  *     void enter(Member &), leave(Member &)
  * and, BENCH_INLINE,
  *     void read_lock(Member &), read_unlock(Member &), write_lock(Member &), write_unlock(Member &)
@@ -29,8 +29,8 @@
 
 namespace bench {
 
-/* What a thread does that has to wait long. Only parking locks are rivals for the first place: the
- * others buy their figures with the cores of those who wait. */
+/* How a thread waits. Only parking locks count as the best peer: the others pay with the cores of their
+ * waiters. */
 enum class Waiting { parks, yields, spins };
 const char *to_text(Waiting waiting);
 
@@ -58,7 +58,7 @@ struct Enlisted {
 };
 std::vector<Contender> contenders();
 
-/* The lock and what it guards lie on lines of their own: nothing but the lock decides. */
+/* The lock and its data are on cache lines of their own, so that only the lock makes a difference. */
 template <class Lock> struct alignas(128) Guarded {
     Lock lock;
     alignas(128) Words words{0, 0};
@@ -158,7 +158,7 @@ template <class Lock> Contender make_contender() {
             wait_loop<Lock>};
 }
 
-/* For the many adapters that keep nothing per thread. */
+/* For adapters without state of a thread. */
 struct Memberless {
     struct Member {};
     void enter(Member &) {}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The goals of ilk_rwlock, for two cores and the shortest critical section: how many times the best
- * parking peer of the same run. A peer whose slowest thread gets under a tenth of what its fastest
- * gets has bought its figure with starvation and is not the best. Against ck_brlock, which spins,
- * starves and must be registered by hand, level will do.
+ * The goals of ilk_rwlock, for two cores and the shortest critical section: its rate as a multiple of the
+ * best parking peer's of the same run. A peer whose slowest thread gets under a tenth of its fastest starves
+ * threads, and does not count as the best. Against ck_brlock, which spins, starves and must be registered by
+ * hand, the goal is to be level.
  */
 #include "../runner/statistics.h"
 #include "summary.h"

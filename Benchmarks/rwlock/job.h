@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a measured loop is given and gives back. Plain data, because one loop is not C++: the Rust
- * crate mirrors these structures (rust/src/rwlock.rs).
+ * The input and output of a measured loop. Plain data, because one loop is not C++: the Rust crate mirrors
+ * these structures (rust/src/rwlock.rs).
  */
 #ifndef INTERLOCK_BENCHMARKS_RWLOCK_JOB_H
 #define INTERLOCK_BENCHMARKS_RWLOCK_JOB_H

@@ -12,7 +12,7 @@
 using namespace bench;
 
 static const std::vector<Options::Flag> flags{
-    {"--quick", "", "a coarse look in half a minute: fewer cells, rounds and milliseconds"},
+    {"--quick", "", "a coarse run of half a minute: fewer cells, rounds and milliseconds"},
     {"--threads", "N,...", "numbers of threads (1,2,4,8)"},
     {"--writes", "PERCENT,...", "shares of writes (0,0.01,0.1,1,10,50,100)"},
     {"--section", "NS,...", "lengths of the critical section (2,50,500); 2 is two words and nothing else"},

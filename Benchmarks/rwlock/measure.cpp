@@ -10,7 +10,7 @@
 
 namespace bench {
 
-/* One thread's part of a slice, on lines of its own. */
+/* One thread's part of a slice, on cache lines of its own. */
 struct alignas(128) Part {
     Tally warm{0, 0, 0};
     Tally measured{0, 0, 0};
@@ -29,7 +29,7 @@ class Lock {
         return shared_;
     }
 
-    /* What every write incremented must have arrived, once. */
+    /* Every write must have incremented the words once. */
     std::string fault(const std::vector<Part> &parts) const {
         uint64_t written = 0, torn = 0;
         for (const Part &part : parts) {
@@ -122,8 +122,8 @@ std::string measure(const Contender &contender, const Siege &siege, SliceTimes t
         Part &part = parts[worker.index];
         Job job{worker.phase_word(), warming, section, 0, 0, seed_of(seed, worker.index)};
         if (worker.index == 0) {
-            /* Comes when the siege stands. Its last wait counts even if it outlasts the slice: a lock
-             * that lets nobody in has one wait, and that a long one. */
+            /* Starts when the other threads run. Its last wait counts even if it outlasts the slice: a lock
+             * that starves this thread shows one long wait. */
             job.during = measuring;
             job.threshold = siege.writer_waits ? always : 0;
             job.pause = work_steps(siege.pause_ns);

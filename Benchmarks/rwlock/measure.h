@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * One slice of one lock: throughput of a mix of reads and writes, or how long one side waits while the
- * other saturates the lock. Every slice checks what the lock is for: no write is lost and no read
- * sees half of one, or the slice is void and the run fails.
+ * other saturates the lock. Every slice checks the lock: if a write is lost or a read
+ * sees half of a write, the slice is void and the run fails.
  */
 #ifndef INTERLOCK_BENCHMARKS_RWLOCK_MEASURE_H
 #define INTERLOCK_BENCHMARKS_RWLOCK_MEASURE_H
@@ -41,7 +41,7 @@ struct SiegeOutcome {
     std::vector<double> besieging; /* of all the others */
 };
 
-/* Adds a round's sample to `outcome`. The answer is empty, or says what the lock did wrong. */
+/* Adds a round's sample to `outcome`. The answer is empty, or names the lock's fault. */
 std::string measure(const Contender &contender, const Mix &mix, SliceTimes times, uint64_t seed,
                     MixOutcome &outcome);
 std::string measure(const Contender &contender, const Siege &siege, SliceTimes times, uint64_t seed,

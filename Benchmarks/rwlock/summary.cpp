@@ -158,7 +158,7 @@ std::vector<std::pair<std::string, Json>> to_json(const Results &results) {
             {{"lock", contender.name},
              {"waiting", to_text(contender.waiting)},
              {"bytes", contender.lock_bytes},
-             /* null where the library keeps it to itself */
+             /* null where it is private to the library */
              {"bytes_per_thread",
               contender.thread_bytes == unknown_bytes ? Json(NAN) : Json(contender.thread_bytes)}}));
         for (const MixCell &cell : results.mixes) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From samples to what is printed: tables, the goals this library has set itself, JSON.
+ * From samples to output: tables, the goals that this library has set itself, JSON.
  */
 #ifndef INTERLOCK_BENCHMARKS_RWLOCK_SUMMARY_H
 #define INTERLOCK_BENCHMARKS_RWLOCK_SUMMARY_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The capture example without Swift: the same C thread pushes, the main thread pops and measures. Ends with 1
- * if a block is unaccounted for or the tone is not as loud as it must be.
+ * The capture example without Swift: the same C thread pushes, the main thread pops and measures. Exits with
+ * 1 if a block is unaccounted for, or the tone does not have its loudness.
  */
 #include "capture.h"
 

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What the consumers' scripts share: counting what must succeed. Sourced, never run.
+# The common part of the consumers' scripts: counting what must succeed. Sourced, not run.
 
 : "${work:?the script that sources this sets the folder it works in}"
 passed=0 failed=0
@@ -20,13 +20,13 @@ attempt() {
     fi
 }
 
-# totals: the line that scripts/test reads; fails if anything did.
+# totals: the line that scripts/test reads; fails if an attempt failed.
 totals() {
     echo "$passed passed, $failed failed"
     [[ $failed -eq 0 && $passed -gt 0 ]]
 }
 
-# The consumer's program runs and prints what it must.
+# The consumer's program runs and prints the sum.
 prints_the_sum() {
     [[ $("$@") == "relayed 10000 numbers, sum 50005000" ]]
 }

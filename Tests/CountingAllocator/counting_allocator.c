@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program's own malloc comes before the library's for everything it links, the Swift runtime too. glibc's
- * stays reachable under the names with which it calls itself.
+ * A program's own malloc takes the place of the C library's for everything that it links, the Swift runtime
+ * too. glibc's malloc stays reachable by its internal names.
  */
 #include "counting_allocator.h"
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The schedule explorer, as the author of a scenario sees it. A scenario is a few threads of at most
- * a dozen operations each; the explorer runs it again and again as fibers on one thread, decides at
- * every atomic operation, park and wake who goes on (and in the weak mode which store a load
- * returns), and reports the first schedule that breaks a claim, as columns, with a line that replays
- * it. docs/verification.md tells the method and what a clean run does not prove.
+ * The schedule explorer's interface for scenarios. A scenario is a few threads of at most a dozen operations
+ * each. The explorer runs it again and again as fibers on one OS thread. At every atomic operation, park and
+ * wake it chooses the next thread, and in the weak mode the store that a load returns. It reports the first
+ * schedule that breaks a claim, as columns, with a line that replays it. docs/verification.md has the method
+ * and what a clean run does not prove.
  *
  * A scenario in full:
  *
@@ -22,7 +22,7 @@
  *         }
  *     }
  *     EX_SCENARIO(passes) {
- *         .name = "message-passing", .claim = "who sees the flag sees the data",
+ *         .name = "message-passing", .claim = "a thread that sees the flag sees the data",
  *         .setup = setup, .threads = { writer, reader },
  *     };
  *
@@ -46,9 +46,9 @@ typedef enum ex_verdict {
     EX_CLEAN,
     EX_ASSERTION,   /* ex_assert, ex_expect, a history without an order */
     EX_RACE,        /* plain memory touched by two threads, one writing, with no happens-before */
-    EX_DEADLOCK,    /* everyone waits, nobody will wake anyone */
-    EX_LOST_WAKEUP, /* the same, and a sleeper's word no longer holds what it went to sleep on */
-    EX_LIVELOCK,    /* the step limit was reached: threads run, nothing comes of it */
+    EX_DEADLOCK,    /* every thread waits, and none is left to wake one */
+    EX_LOST_WAKEUP, /* the same, and a sleeper's word no longer has the value that it sleeps on */
+    EX_LIVELOCK,    /* the step limit was reached: threads run without progress */
     EX_DEAD_MEMORY, /* an access to freed memory or to a stack frame that has returned */
     EX_MISUSE,      /* ilk__misuse was called */
     EX_BEYOND       /* the scenario asks for something the model does not have */
@@ -70,23 +70,22 @@ typedef struct ex_scenario {
     int sc_bound, weak_bound; /* preemption bounds of the depth-first search; 0: 3 and 2 */
     unsigned step_limit;      /* 0: 2,000 */
 
-    /* Events the explorer may place anywhere, at most so many in one execution. A time-out also
-     * happens, without limit, when nothing else can. */
+    /* Events that the explorer may place anywhere, at most so many in one execution. A time-out also
+     * happens, without limit, when no thread can run. */
     unsigned spurious_wakeups; /* a sleeper wakes without a wake-up */
     unsigned timeouts;         /* a deadline passes though others could run */
-    unsigned weak_failures;    /* compare_exchange_weak fails without cause */
+    unsigned weak_failures;    /* compare_exchange_weak fails spuriously */
     bool refuse_membarrier;
 
-    /* Threads that must never sleep, as a mask of body indices (bit 0: the first): it is a finding when one
-     * waits in the park layer, also where it would be woken. A mutex of the modelled park table is not meant.
-     */
+    /* Threads that must never sleep, as a mask of body indices (bit 0: the first): a wait of one in the park
+     * layer is a finding, also where it would be woken. Mutexes of the modelled park table do not count. */
     unsigned never_sleep;
 
     /* Schedules that once failed, as replay lines have them ("weak 3:1,17:2"): tried first. */
     const char *once_failed[4];
 
     unsigned weight; /* multiplies the budgets of random and PCT runs; 0: 1 */
-    bool patient;    /* too long for the quick selection */
+    bool slow;       /* too long for the quick selection */
 } ex_scenario;
 
 /* Enters a scenario into the program's list; goes before its initialiser. */
@@ -107,29 +106,29 @@ void ex_enter(const ex_scenario *scenario);
 _Noreturn void ex_fail_at(ex_verdict verdict, const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* A remark in the running thread's column of the trace; free when no trace is wanted. */
+/* A remark in the running thread's column of the trace; costs nothing when no trace is kept. */
 void ex_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Memory that ends with the execution and is never handed out twice in it, so that a use after free
- * is seen. The core's malloc and free lead here. */
+/* Memory that ends with the execution and is never handed out twice in it, so that a use after free is found.
+ * The core's malloc and free call these. */
 void *ex_allocate(size_t size, size_t alignment);
 void ex_free(void *memory);
 
-/* The model's clock moves by time-outs, and by this. */
+/* The model's clock advances by time-outs, and by this. */
 void ex_time_passes(uint64_t nanoseconds);
 
-/* The calling thread goes on as the only thread of a forked child: the others vanish where they
- * stand, holding what they hold. Handlers given to pthread_atfork run as POSIX says. */
+/* The calling thread goes on as the only thread of a forked child: the others stop where they stand, and
+ * what they hold stays held. Handlers given to pthread_atfork run as POSIX says. */
 void ex_fork(void);
 
 /* 0 is the thread of setup() and check(), 1 and up the bodies. */
 unsigned ex_thread_index(void);
 
-/* The thread on whose stack an object lies, 0 if on none of the bodies'. */
+/* The thread whose stack has the object, 0 if no body's has. */
 unsigned ex_stack_owner(const void *object);
 
-/* Another thread, by index, has ended or waits (parked, or for a modelled mutex): for scenarios that
- * must reach a certain state. Not a scheduling point. */
+/* Another thread, by index, has ended or waits (parked, or for a modelled mutex): for scenarios that need a
+ * certain state. Not a scheduling point. */
 bool ex_is_waiting(unsigned thread);
 
 #endif

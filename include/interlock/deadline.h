@@ -31,8 +31,8 @@ ILK_BEGIN_DECLARATIONS
 /* Now, in nanoseconds of CLOCK_MONOTONIC. Thread-safe, never blocks, safe in signal handlers. */
 uint64_t ilk_now_ns(void);
 
-/* The deadline `from_now` nanoseconds after now. Saturates at ILK_FOREVER instead of wrapping into
- * the past, so that ilk_deadline_in_ns(UINT64_MAX) waits for ever. Thread-safe, never blocks. */
+/* The deadline `from_now` nanoseconds after now. Saturates at ILK_FOREVER instead of wrapping into the past:
+ * ilk_deadline_in_ns(UINT64_MAX) waits for ever. Thread-safe, never blocks, safe in signal handlers. */
 uint64_t ilk_deadline_in_ns(uint64_t from_now);
 
 ILK_END_DECLARATIONS

@@ -18,6 +18,8 @@
  * Misuse (an unlock of what is not held, a destroy while held, an element of the wrong size) is
  * reported as one sentence on standard error and ends in abort:
  *     interlock: ilk_rwlock_write_unlock(0x7ffd5a2c "orders"): no writer holds the lock; the lock is free
+ *
+ * A child of fork has all names, and can give and ask for them, whatever other threads were doing.
  */
 #ifndef INTERLOCK_DIAGNOSTICS_H
 #define INTERLOCK_DIAGNOSTICS_H
@@ -29,19 +31,17 @@
 
 ILK_BEGIN_DECLARATIONS
 
-/* A child of fork has all names, and can give and ask for them, whatever other threads were doing. */
-
 /* The longest name kept, with its final zero. */
 #define ILK_NAME_SIZE 64
 
-/* Names `object` (a lock, ring, semaphore … of this library), in place of an earlier name; a longer
- * name is cut. NULL or "" takes the name away. Any thread; may allocate and block briefly; not in
- * signal handlers. ILK_NOMEM: no memory, the earlier name stands. An object's destroy call takes its
- * name away; an object that is dropped without one should be unnamed first. O(1) on average. */
+/* Names `object` (a lock, ring, semaphore … of this library), in place of an earlier name; a longer name is
+ * cut. NULL or "" takes the name away. Any thread; may allocate and block briefly; not in signal handlers.
+ * O(1) on average. ILK_NOMEM: no memory, the earlier name stands. An object's destroy call takes its name
+ * away; an object that has none is unnamed before its memory goes. */
 ilk_status ilk_set_name(const void *object, const char *name);
 
-/* Copies the name of `object` into `name`, of `size` bytes: true if it has one, else an empty string.
- * Cut to fit as strlcpy does. Any thread; may block briefly; not in signal handlers. */
+/* Copies the name of `object` into `name`, of `size` bytes: true if it has one, else an empty string. Cuts as
+ * strlcpy does. Any thread; may block briefly; not in signal handlers. */
 bool ilk_get_name(const void *object, char *name, size_t size);
 
 ILK_END_DECLARATIONS

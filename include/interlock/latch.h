@@ -30,7 +30,7 @@
  *   B  A thread whose wait has succeeded may free the latch at once when no other thread is in a call on it
  *      but the count_down that opened it, which does not touch the memory any more.
  *   C  A wait that timed out leaves nothing behind but the mark of a sleeper: the count_down that opens the
- *      latch makes a system call which may wake nobody.
+ *      latch then makes a system call which may wake no thread.
  */
 #ifndef INTERLOCK_LATCH_H
 #define INTERLOCK_LATCH_H
@@ -44,10 +44,10 @@
 
 ILK_BEGIN_DECLARATIONS
 
-/* The most a latch counts: its word keeps one bit for itself. */
+/* The largest count: the word keeps one bit for itself. */
 #define ILK_LATCH_MAX UINT32_C(0x7FFFFFFF)
 
-/* Private: twice the count, plus 1 while someone sleeps. All zero bits are an open latch. */
+/* Private: twice the count, plus 1 while a waiter sleeps. All zero bits are an open latch. */
 typedef struct ilk_latch {
     ILK_ATOMIC(uint32_t) word;
 } ilk_latch;
@@ -56,20 +56,20 @@ typedef struct ilk_latch {
  * Misuse: above ILK_LATCH_MAX. */
 void ilk_latch_init(ilk_latch *latch, uint32_t count);
 
-/* Counts one down; at zero opens the latch for good and wakes everyone. Thread-safe. Does not block or
- * allocate; makes a system call where it opens a latch that a thread sleeps at.
- * Misuse: the latch is open already. O(1), O(sleepers) at zero. */
+/* Counts one down; at zero opens the latch for good and wakes every waiter. Thread-safe. Does not block or
+ * allocate; makes a system call where it opens a latch that a waiter sleeps at. O(1), O(sleepers) at zero.
+ * Misuse: the latch is open already. */
 void ilk_latch_count_down(ilk_latch *latch) ILK_NONBLOCKING;
 
-/* Waits until the latch is open, until `deadline_ns` at most. Thread-safe. Blocks; does not allocate; not a
- * cancellation point. ILK_OK: open, with guarantee A. ILK_TIMEDOUT: not. A deadline that has passed still
- * finds an open latch. */
+/* Waits until the latch is open, or until `deadline_ns`. Thread-safe. Blocks; does not allocate; not a
+ * cancellation point. ILK_OK: open, with guarantee A. ILK_TIMEDOUT: not open. A deadline that has passed
+ * still finds an open latch. */
 ILK_MUST_USE ilk_status ilk_latch_wait_until(ilk_latch *latch, uint64_t deadline_ns);
 
 /* True if the latch is open, with guarantee A as after a wait. Never blocks. */
 ILK_MUST_USE bool ilk_latch_try_wait(ilk_latch *latch) ILK_NONBLOCKING;
 
-/* What is left to count down: a snapshot that may be old. */
+/* The count that is left: a snapshot that may be old. */
 uint32_t ilk_latch_count(const ilk_latch *latch) ILK_NONBLOCKING;
 
 ILK_END_DECLARATIONS

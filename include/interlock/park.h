@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The park layer: a thread sleeps on a 32-bit word while it holds an expected value, and is woken
- * by address. What waits in the C core sleeps here, but for mutexes with priority inheritance, which the
- * kernel queues itself; it is public for those who build their own primitive. Linux parks in futex(2);
+ * by address. Every wait of the C core sleeps here, but for mutexes with priority inheritance, which the
+ * kernel queues itself. It is public for programs that build a primitive of their own. Linux parks in
+ * futex(2);
  * elsewhere, or when built with the pthread backend, in a table of mutexes and condition variables with the
  * same contract.
  *
@@ -29,15 +30,15 @@
  * Concurrency matrix: every call may run beside every other, from any thread.
  *
  * Guarantees
- *   A  The comparison and going to sleep are one step against ilk_park_wake of the same address:
- *      a thread that changes the word and then wakes either is seen by the comparison or wakes
- *      the sleeper. No wake-up is lost between the two.
- *   B  A wait may return ILK_OK without a wake-up (interrupted, or spuriously): the caller checks
- *      its own condition in a loop.
- *   C  ilk_park_wake uses the address only and never reads memory through it, so the word may
- *      already be freed; a sleeper on reused memory then sees a spurious wake-up (guarantee B).
+ *   A  The comparison and going to sleep are one step against ilk_park_wake of the same address. A thread
+ *      that changes the word and then wakes is either seen by the comparison or wakes the sleeper: no wake-up
+ *      is lost between the two.
+ *   B  A wait may return ILK_OK without a wake-up (interrupted, or spuriously): the caller rechecks its own
+ *      condition in a loop.
+ *   C  ilk_park_wake uses the address only and never reads memory through it, so the word may already be
+ *      freed. A sleeper on reused memory then sees a spurious wake-up (guarantee B).
  *   D  Waiting changes no memory order: the caller's own atomic accesses carry the data.
- *   E  Nobody sleeps in a child of fork, and its threads may. Fork waits for no sleeper and no waker.
+ *   E  No thread sleeps in a child of fork; its threads may. Fork waits for no sleeper and no waker.
  *
  * Source: Franke, Russell, Kirkwood, "Fuss, Futexes and Furwocks" (2002).
  */
@@ -57,16 +58,14 @@ ILK_BEGIN_DECLARATIONS
 
 /* Sleeps while `*word` holds `expected`, at most until `deadline_ns`.
  *
- * Blocks; not a cancellation point; does not allocate. `word` must stay mapped while a thread waits.
- * Answers ILK_OK when woken, when the word did not hold `expected`, or spuriously (guarantee B);
- * ILK_TIMEDOUT once the deadline has passed, and not before; either where both hold. A signal handler that
- * runs meanwhile may end the wait as a spurious wake-up does, and never moves the deadline. */
+ * Blocks; not a cancellation point; does not allocate. `word` must stay mapped while a thread waits. ILK_OK:
+ * woken, the word did not hold `expected`, or spuriously (guarantee B). ILK_TIMEDOUT: the deadline has
+ * passed, and not before. Either where both hold. A signal handler that runs meanwhile may end the wait as a
+ * spurious wake-up does, and never moves the deadline. */
 ilk_status ilk_park_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns);
 
-/* Wakes up to `count` threads that sleep on `word`.
- *
- * Does not allocate. Does not wait (with the pthread backend: but for a mutex that is held for some
- * instructions). Nobody sleeping is not an error. */
+/* Wakes up to `count` threads that sleep on `word`; none sleeping is no error. Does not allocate. Does not
+ * wait (with the pthread backend: but for a mutex that is held for some instructions). */
 void ilk_park_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count) ILK_NONBLOCKING;
 
 ILK_END_DECLARATIONS

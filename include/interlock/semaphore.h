@@ -23,31 +23,30 @@
  *     }
  *
  * A signal hands its permits to the threads that have waited longest; a permit handed over cannot
- * be taken by a thread that comes later. The semaphore never allocates: waiters queue on their own
- * stacks.
+ * be taken by a thread that comes later. The semaphore never allocates: waiters queue on their own stacks.
  *
- * Concurrency matrix: wait, try_wait, wait_until, signal and value may run beside each other from
- * any thread; init and destroy beside nothing.
+ * Concurrency matrix: wait, try_wait, wait_until, signal and value may run beside each other from any thread;
+ * init and destroy beside nothing.
  *
  * Guarantees
- *   A  Hand-off in order of arrival. signal(n) wakes exactly the n threads that came first, or all
- *      if fewer wait; the rest of the permits stay. A thread has arrived when it stands in line: where
- *      there is no line it may look for a permit for some thirty microseconds first, and the first of
- *      those who look to see one takes it. Nobody overtakes a line.
- *   B  What a thread did before signal is visible to the thread its permit goes to.
- *   C  A wait that timed out has taken no permit and has left the queue. It ends at its limit, but for one
- *      thing: it leaves the line, or takes a permit that has been handed to it, behind any thread that is
- *      changing the queue or handing permits over. That takes some tens of instructions; a thread that the
- *      system keeps off its core in the middle of them adds that time.
- *   D  A thread that has got a permit may destroy the semaphore when nobody else will use it: the
- *      signal that gave it does not touch the memory any more.
+ *   A  Hand-off in order of arrival. signal(n) serves the n threads that came first, or all if fewer wait;
+ *      the rest of the permits stay. A thread has arrived once it has queued. While the queue is empty, a
+ *      caller spins for a permit for some tens of microseconds first, and the first spinner that sees one
+ *      takes it. No thread overtakes the queue.
+ *   B  What a thread did before signal is visible to the thread that its permit goes to.
+ *   C  A wait that timed out has taken no permit and has left the queue. It ends at its limit, or at the end
+ *      of its spin if that is later, with one exception: it leaves the queue, or takes a permit that has been
+ *      handed to it, behind any thread that is changing the queue or handing permits over. That is tens of
+ *      instructions, and the time that the system keeps that thread off its core.
+ *   D  A thread that has got a permit may destroy the semaphore when no other thread will use it: the signal
+ *      that gave the permit does not touch the memory any more.
  *   E  try_wait and signal wait for nothing, not even for a thread that is preempted while it changes the
- *      queue: the permits that a signal gives in that moment, that thread hands over. They never allocate;
- *      signal makes system calls to wake the threads that it serves. Both may be called in a signal
- *      handler, whatever it interrupted. (Not with the pthread park backend, where a wake-up takes a mutex.)
+ *      queue: that thread hands over the permits that a signal gives meanwhile. They never allocate. signal
+ *      makes no system call but to wake sleepers. A signal handler may call both, whatever it interrupted.
+ *      (Not with the pthread park backend, where a wake-up takes a mutex.)
  *
- * Source of the hand-off: Birrell, "An introduction to programming with threads" (1989); Lampson
- * and Redell on why wake-and-compete loses the order.
+ * Source of the hand-off: Birrell, "An introduction to programming with threads" (1989); Lampson and Redell
+ * (1980) on why wake-and-compete loses the order.
  */
 #ifndef INTERLOCK_SEMAPHORE_H
 #define INTERLOCK_SEMAPHORE_H
@@ -64,8 +63,7 @@ ILK_BEGIN_DECLARATIONS
 /* The most permits a semaphore holds: its word keeps four bits for itself. */
 #define ILK_SEMAPHORE_MAX UINT32_C(0x0FFFFFFF)
 
-/* What libbsd's TAILQ_HEAD(ilk__waiter_list, ilk__waiter) expands to, spelled out so that this header
- * needs no other. */
+/* What libbsd's TAILQ_HEAD(ilk__waiter_list, ilk__waiter) expands to: this header needs no other. */
 struct ilk__waiter_list {
     struct ilk__waiter *tqh_first;
     struct ilk__waiter **tqh_last;
@@ -78,8 +76,7 @@ typedef struct ilk_semaphore {
     struct ilk__waiter_list waiters; /* oldest first; guarded likewise */
 } ilk_semaphore;
 
-/* A semaphore with `count` permits (at most ILK_SEMAPHORE_MAX), for initialisation where it is
- * defined. */
+/* A semaphore with `count` permits (at most ILK_SEMAPHORE_MAX), for initialisation where it is defined. */
 #define ILK_SEMAPHORE_INIT(count)                                                                            \
     {                                                                                                        \
         (uint32_t)(count) << 4, 0, {                                                                         \
@@ -91,27 +88,28 @@ typedef struct ilk_semaphore {
  * Misuse: permits above ILK_SEMAPHORE_MAX. */
 void ilk_semaphore_init(ilk_semaphore *semaphore, uint32_t permits);
 
-/* Ends the use of `semaphore`, and drops its name if it has one. Not thread-safe. Permits out or
- * in are nobody's business. Misuse: a thread is waiting. */
+/* Ends the use of `semaphore`, and drops its name if it has one. Not thread-safe. Any number of permits may
+ * be out. Misuse: a thread is waiting. */
 void ilk_semaphore_destroy(ilk_semaphore *semaphore);
 
-/* Takes one permit; waits in line for it as long as it takes. Blocks; not a cancellation point. */
+/* Takes one permit; queues for it as long as it takes. Blocks; does not allocate; not a cancellation
+ * point. */
 static inline void ilk_semaphore_wait(ilk_semaphore *semaphore);
 
-/* Takes one permit if one is there that nobody waits for: true when taken. Never blocks. */
+/* Takes one permit if there is one that no thread is queued for: true when taken. Never blocks (guarantee
+ * E). */
 ILK_MUST_USE static inline bool ilk_semaphore_try_wait(ilk_semaphore *semaphore) ILK_NONBLOCKING;
 
-/* Takes one permit, waiting until `deadline_ns` at most. ILK_OK: taken. ILK_TIMEDOUT: not taken
- * (guarantee C); a deadline that has passed still takes a permit that is there. */
+/* Takes one permit, waiting until `deadline_ns` at most. ILK_OK: taken. ILK_TIMEDOUT: not taken (guarantee
+ * C). A deadline that has passed still takes a permit that is there. */
 ILK_MUST_USE ilk_status ilk_semaphore_wait_until(ilk_semaphore *semaphore, uint64_t deadline_ns);
 
-/* Adds `permits`; 0 does nothing. Does not block (guarantee E).
- * O(permits handed over). Misuse: more than ILK_SEMAPHORE_MAX permits in all. */
+/* Adds `permits`; 0 does nothing. Does not block (guarantee E). O(permits handed over).
+ * Misuse: more than ILK_SEMAPHORE_MAX permits in all. */
 static inline void ilk_semaphore_signal(ilk_semaphore *semaphore, uint32_t permits);
 
-/* The counter as textbooks draw it: the permits there, or minus the number of threads waiting. A
- * snapshot that may be old when read: for traces and tests, not for decisions. Blocks only for the
- * queue's own short lock. */
+/* The textbook's counter: the permits there, or minus the number of queued threads. A snapshot that may be
+ * old when read: for traces and tests, not for decisions. Blocks only for the queue's own short lock. */
 int64_t ilk_semaphore_value(ilk_semaphore *semaphore);
 
 ILK_END_DECLARATIONS

@@ -24,8 +24,8 @@
  *     }
  *
  * Elements are bytes of one size, copied in and out, or written and read in place. Any capacity
- * from 1 up is honoured exactly. A push with nobody asleep is a copy and one release store: no
- * read-modify-write, no fence, no system call.
+ * from 1 up is honoured exactly. Where membarrier(2) works and no thread has slept or armed the hook lately,
+ * a push or a pop is a copy and ordinary loads and stores: no read-modify-write, no fence, no system call.
  *
  * Concurrency matrix
  *   producer's calls  try_push, try_push_many, push_until, reserve, commit, arm_push: one thread at a time
@@ -39,25 +39,25 @@
  * Guarantees
  *   A  First in, first out. What the producer did before a push is visible to the consumer of
  *      that element.
- *   B  A push that answered true or ILK_OK, and a commit, is popped exactly once, also when close
- *      comes from any thread at the same moment: pops answer ILK_CLOSED only when nothing pushed
- *      with success is left and nothing can follow.
- *   C  After close: pushes fail, and so does reserve, but for a reservation made before, which may be asked
- *      for again, not made larger, and committed; pops drain what is there, then fail. Every waiter wakes. A
- *      push that runs beside the close may answer true after close has returned; its element is popped like
- *      any other (B).
- *   D  full and empty are exact: a try_push beside no pop fails only if capacity elements are in
- *      the ring, a try_pop beside no push only if none is. A batch beside the other side may move fewer
- *      than were there or fitted when it returns: it looks once, at its beginning.
- *   E  try_ calls, reserve, commit, peek and release never block or allocate, and make a system
- *      call only to wake a sleeper; where the hook is armed they call it. One that finds nothing while the
- *      other side is at full speed may pause first, for at most 31 of the processor's pause instructions:
- *      some hundred nanoseconds, on some processors more than a microsecond.
- *   F  Between reserve and commit the producer pushes nothing else, between peek and release the consumer
- *      pops nothing else: a call that would is misuse, reported in every build, also on a closed ring.
- *      Everything else goes on: the other side, close, and reserve and peek again.
+ *   B  A push that answered true or ILK_OK, and a commit, is popped exactly once, also beside a close on
+ *      another thread. Pops answer ILK_CLOSED only when nothing pushed with success is left and nothing can
+ *      follow.
+ *   C  After close: pushes and new reservations fail; pops drain the ring, then fail. Waits for room end at
+ *      once, waits for an element when the ring is drained and no reservation is open. A reservation made
+ *      before the close may be committed, and reserved again up to its size. A push that runs beside the
+ *      close may answer true after close has returned; B holds for its element.
+ *   D  full and empty are exact: on an open ring a try_push beside no pop fails only if capacity elements are
+ *      in the ring; a try_pop beside no push fails only if none is. A batch may move fewer than fit, or than
+ *      there are when it returns: it probes the other side once, at its beginning.
+ *   E  try_ calls, reserve, commit, peek and release never block or allocate, and make a system call only to
+ *      wake a sleeper. Where the hook is armed they call it. A call that finds nothing while the other side
+ *      runs at full speed may back off first, for at most 31 of the processor's pause instructions: some
+ *      hundred nanoseconds, on some processors more than a microsecond.
+ *   F  Between reserve and commit the producer must not push; between peek and release the consumer must not
+ *      pop. Such a call is misuse, reported in every build, also on a closed ring. The other side, close,
+ *      another reserve and another peek go on as usual.
  *
- * Every call but create, and the waiting ones, is O(1), or O(count) for its copies. Waits are not
+ * Calls other than create and the waiting ones are O(1), or O(count) for their copies. Waits are not
  * cancellation points.
  *
  * docs/rings.md draws the protocol.
@@ -87,25 +87,25 @@ typedef struct ilk_spsc ilk_spsc;
  * ILK_NOMEM: no memory. `*out` is written on ILK_OK only. */
 ILK_MUST_USE ilk_status ilk_spsc_create(ilk_spsc **out, size_t capacity, size_t element_size);
 
-/* Frees `ring` and the elements left in it; NULL does nothing. Nobody else may be using it.
+/* Frees `ring` and the elements left in it; NULL does nothing. No other call may use it any more.
  * Misuse: a thread waits in it, a reservation is open, or elements are shown and not released. */
 void ilk_spsc_destroy(ilk_spsc *ring);
 
 /* Copies one element in: true when pushed, false when full or closed. Producer only. `element_size`
  * must be the ring's (misuse otherwise): a constant lets the compiler turn the copy into a move.
- * Misuse of this and the other pushes: a reservation is open (F). */
+ * Misuse of every push: a reservation is open (F). */
 ILK_MUST_USE static inline bool ilk_spsc_try_push(ilk_spsc *ring, const void *element, size_t element_size)
     ILK_NONBLOCKING;
 
-/* Moves the oldest element out into `element`: true when popped, false when there is none. Consumer
- * only. False does not tell an empty ring from a drained one: pop_until with deadline 0 does, and, where no
- * reservation is open, is_closed asked *before* a try_pop that fails.
- * Misuse of this and the other pops: elements are shown and not released (F). */
+/* Moves the oldest element out into `element`: true when popped, false when there is none, `element` then
+ * untouched. Consumer only. False does not tell an empty ring from a drained one. pop_until with deadline 0
+ * does; so does, where no reservation is open, is_closed asked *before* a try_pop that fails.
+ * Misuse of every pop: elements are shown and not released (F). */
 ILK_MUST_USE static inline bool ilk_spsc_try_pop(ilk_spsc *ring, void *element, size_t element_size)
     ILK_NONBLOCKING;
 
-/* Copies in as many of the `count` elements as fit, in order, published by one store. The number
- * pushed, from the front. Producer only. */
+/* Copies in as many of the `count` elements as fit, in order. The number pushed, from the front. One store
+ * publishes them: a consumer that finds the first finds them all. Producer only. */
 ILK_MUST_USE size_t ilk_spsc_try_push_many(ilk_spsc *ring, const void *elements, size_t count,
                                            size_t element_size) ILK_NONBLOCKING;
 
@@ -113,22 +113,21 @@ ILK_MUST_USE size_t ilk_spsc_try_push_many(ilk_spsc *ring, const void *elements,
 ILK_MUST_USE size_t ilk_spsc_try_pop_many(ilk_spsc *ring, void *elements, size_t count, size_t element_size)
     ILK_NONBLOCKING;
 
-/* Pushes one element, waiting for room until `deadline_ns` at most. ILK_OK: pushed. ILK_TIMEDOUT or
+/* Pushes one element; waits for room until `deadline_ns` at most. ILK_OK: pushed. ILK_TIMEDOUT or
  * ILK_CLOSED: not pushed. A deadline that has passed still pushes where there is room. */
 ILK_MUST_USE static inline ilk_status ilk_spsc_push_until(ilk_spsc *ring, const void *element,
                                                           size_t element_size, uint64_t deadline_ns);
 
-/* Pops one element, waiting for one until `deadline_ns` at most. ILK_OK: popped. ILK_TIMEDOUT: none
+/* Pops one element; waits for one until `deadline_ns` at most. ILK_OK: popped. ILK_TIMEDOUT: none
  * came. ILK_CLOSED: none will ever come. A deadline that has passed still pops what is there. */
 ILK_MUST_USE static inline ilk_status ilk_spsc_pop_until(ilk_spsc *ring, void *element, size_t element_size,
                                                          uint64_t deadline_ns);
 
 /* Opens free slots for writing in place. In: `*count` slots are wanted; out: that many or fewer,
- * contiguous, at the address returned; NULL and 0 when full or closed, or when 0 were wanted. Where
- * the free slots run across the end of the ring the answer stops there; the call after the commit
- * gives the rest. Slots hold whatever was there before. Reserving again before commit answers the
- * same slots anew, as many as now are wanted and free (after close no more than before); 0 wanted gives the
- * reservation up. Producer only. */
+ * contiguous, at the address returned; NULL and 0 when full or closed, or when 0 were wanted. The answer
+ * stops at the end of the ring; the call after the commit gives the rest. Slots hold whatever was there
+ * before. Reserving again before commit answers the same slots anew, as many as now are wanted and free;
+ * after close no more than before; 0 wanted gives the reservation up. Producer only. */
 ILK_MUST_USE void *ilk_spsc_reserve(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING;
 
 /* Pushes the first `count` reserved slots and ends the reservation; 0 gives it up. Producer only.
@@ -136,43 +135,37 @@ ILK_MUST_USE void *ilk_spsc_reserve(ilk_spsc *ring, size_t *count) ILK_NONBLOCKI
 void ilk_spsc_commit(ilk_spsc *ring, size_t count) ILK_NONBLOCKING;
 
 /* Shows the oldest elements in place. In: at most `*count` elements are wanted, 0 for as many as
- * there are; out: how many stand at the address returned, contiguous; NULL and 0 when empty. Stops
- * at the end of the ring as reserve does. They stay in the ring until release. Peeking again before release
+ * there are; out: how many stand at the address returned, contiguous; NULL and 0 when empty. The answer
+ * stops at the end of the ring. The elements stay in the ring until release. Peeking again before release
  * shows them anew, as many as now are wanted and there. Consumer only. */
 ILK_MUST_USE const void *ilk_spsc_peek(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING;
 
 /* Pops the `count` oldest elements without copying them: their slots may be overwritten from now
- * on. Pops may follow; 0 pops nothing and allows them. What the last peek showed beyond `count` may still be
- * released by further calls until something else is popped. Consumer only. Misuse: fewer are left of what the
- * last peek showed. */
+ * on. 0 pops nothing. Pops may follow. What the last peek showed beyond `count` may be released by further
+ * calls until another call pops. Consumer only. Misuse: fewer are left of what the last peek showed. */
 void ilk_spsc_release(ilk_spsc *ring, size_t count) ILK_NONBLOCKING;
 
 /* Closes the ring (guarantee C). Any thread; twice does nothing more. Makes system calls. */
 void ilk_spsc_close(ilk_spsc *ring);
 
-/* True once a close has taken effect: no push that starts now can succeed, and none that is under way will
- * be seen later than a try_pop that starts now, but for a reservation that is open. Beside a close that is
- * still running it may be false when a push has already answered ILK_CLOSED. Any thread. */
+/* True once a close has taken effect: no push that starts now succeeds, and the elements of all others that
+ * succeed are in the ring already, but for a reservation that is open. What the closer did before is visible
+ * then. While close runs, it may be false when a push has already answered ILK_CLOSED. Any thread. */
 bool ilk_spsc_is_closed(const ilk_spsc *ring) ILK_NONBLOCKING;
 
-/* Installs the ring's hook (see notify.h), in place of an earlier one; NULL takes it away. One thread at a
- * time, and beside no arm call and no destroy; any other call may run beside it. Disarms both sides, then
- * waits for a call of the earlier hook that another thread is in, so the caller must not hold a lock that the
- * hook takes. The hook itself may call it, and is not waited for. */
+/* Installs the ring's hook, or with NULL takes it away (notify.h). May wait for a call of it. */
 void ilk_spsc_set_notify(ilk_spsc *ring, ilk_notify function, void *context);
 
-/* Arms the hook for elements: true when armed (guarantees A to C of notify.h); false when an element is
- * there, or came meanwhile, or none will ever come: probe again, do not wait. Arming what is armed is
- * harmless. Does not block; makes system calls. Consumer only; elements that are shown
- * are there. Misuse: no hook is installed. */
+/* Arms the hook for elements: true when armed (notify.h). Elements that are shown are there. Consumer
+ * only. */
 ILK_MUST_USE bool ilk_spsc_arm_pop(ilk_spsc *ring);
 
-/* Arms the hook for room: true when armed; false when there is room, or was meanwhile, or the ring is closed.
- * Producer only; slots that are reserved are room. As arm_pop. */
+/* Arms the hook for room: true when armed (notify.h). Slots that are reserved are room. Producer only. */
 ILK_MUST_USE bool ilk_spsc_arm_push(ilk_spsc *ring);
 
-/* The number of elements in the ring: exact for the two sides while the other rests, a snapshot
- * that may be old for others. Never above capacity. Any thread. */
+/* The number of elements in the ring, at most capacity. Exact for a side while the other rests. Beside calls
+ * of both sides an estimate, and possibly too high: elements popped during the call may be counted. Any
+ * thread. */
 size_t ilk_spsc_count(const ilk_spsc *ring) ILK_NONBLOCKING;
 
 /* The capacity it was made with. Any thread. */

@@ -27,10 +27,10 @@ ILK_BEGIN_DECLARATIONS
 
 typedef enum {
     ILK_OK,       /* done */
-    ILK_TIMEDOUT, /* the deadline passed first: as if not called, but that a later wake-up may find nobody */
-    ILK_CLOSED,   /* the ring is closed: no more pushes, or closed and drained: no more pops */
-    ILK_INVALID,  /* an argument is outside what the call accepts; nothing was changed */
-    ILK_NOMEM     /* memory could not be had; nothing was changed */
+    ILK_TIMEDOUT, /* the deadline passed first: as if not called, but that a later wake-up may find no sleeper */
+    ILK_CLOSED,  /* the ring is closed: no more pushes, or closed and drained: no more pops */
+    ILK_INVALID, /* an argument is outside what the call accepts; nothing was changed */
+    ILK_NOMEM    /* memory could not be had; nothing was changed */
 } ilk_status;
 
 /* The name of `status` as it stands above ("ILK_OK"), or "ILK_STATUS_UNKNOWN" for any other value.

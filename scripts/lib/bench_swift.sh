@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# scripts/bench swift: builds Benchmarks/Swift and runs it. Packages that cannot be fetched end it: the program
+# scripts/bench swift: builds Benchmarks/Swift and runs it. It ends where a package cannot be fetched: the program
 # is built with all of its contenders or not at all.
 #
 #   scripts/bench swift [--quick] [--only WORDS] [--rounds N] [--slice MS] [--json FILE]
@@ -32,8 +32,8 @@ program=$("${build[@]}" --show-bin-path)/bench_swift
 results=$root/build/bench/results
 mkdir -p "$results"
 
-# Instructions of one push and one pop: the difference of two runs, so that what surrounds the loop counts nothing.
-# Of a stripped copy: valgrind 3.19 gives up on the debugging information of newer compilers.
+# Instructions of one push and one pop: the difference of two runs, which leaves out everything but the loop. It
+# runs a stripped copy: valgrind 3.19 gives up on the debugging information of newer compilers.
 instructions() {
     local few=100000 many=300000 count counts=()
     for count in "$few" "$many"; do

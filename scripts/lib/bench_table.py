@@ -28,11 +28,11 @@ Row = namedtuple("Row", "setting ours our_figure peer peer_figure ratio")
 
 
 class Malformed(Exception):
-    """A result that is not one; the text says which, and what is wrong."""
+    """An invalid result; the text names it and the fault."""
 
 
 class Node:
-    """A part of a result that knows where it stands, so that what is missing can be named."""
+    """A part of a result with its path, so that a missing key can be named."""
 
     def __init__(self, value, place):
         self.value, self.place = value, place
@@ -70,20 +70,20 @@ KINDS = {str: "a text", float: "a number", dict: "an object", list: "a list", bo
 
 
 def median(values):
-    """As the benchmarks take it."""
+    """The median as the benchmarks compute it."""
     values = sorted(values)
     middle = len(values) // 2
     return values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
 
 
 def ratio(better, worse):
-    """The median of the rounds' own. A round in which both stood still says nothing."""
+    """The median of the rounds' own ratios, without rounds in which both made no progress."""
     ratios = [a / b if b else math.inf for a, b in zip(better, worse) if a != b or 0 < a < math.inf]
     return median(ratios) if ratios else None
 
 
 def digits(value):
-    """Three that count."""
+    """Three significant digits."""
     if value == float("inf"):
         return "∞"
     if value >= 99.95:
@@ -113,7 +113,7 @@ def counted(count, noun):
 
 
 def grouped(nodes, *keys):
-    """The nodes of equal values for `keys`, in the order in which the values first stand."""
+    """The nodes of equal values for `keys`, in the order in which the values first occur."""
     groups = {}
     for node in nodes:
         groups.setdefault(tuple(node.get(key, kind) for key, kind in keys), []).append(node)

@@ -27,7 +27,7 @@ from tree import SOURCE_SUFFIXES, Finding, is_script, read, require, tracked
 # ---- Licence lines ----
 
 def spdx(root):
-    """Every source says its licence once, in its first lines."""
+    """Every source names its licence once, in its first lines."""
     names = [n for n in tracked(root) if n.endswith(SOURCE_SUFFIXES) or is_script(root, n)]
     for name in require(names, "sources"):
         lines = read(root, name).splitlines()
@@ -146,13 +146,13 @@ def labels_table(root):
 
 
 def orders(root):
-    """Every memory order in the code stands beside or under the label that justifies it, and is that label's."""
+    """Every memory order in the code is beside or under the label that justifies it, and is that label's order."""
     known = {label.name: label for label in defined_labels(root)}
     at_code = set()  # the definitions that stand at code of their order
     uses = 0
     for name in core_files(root):
         text = read(root, name)
-        # Comments become blanks of the same shape, so that code and comments can be told apart by line.
+        # Comments become blanks of the same shape, so that line numbers stay.
         code = COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text).splitlines()
         lines = text.splitlines()
         for match in COMMENT.finditer(text):
@@ -164,7 +164,7 @@ def orders(root):
             if "memory_order_" not in line:
                 continue
             uses += 1
-            # The comment may stand behind the statement as well as before it.
+            # The comment may be behind the statement or before it.
             end = index
             while end + 1 < len(code) and not re.search(r"[;{}]\s*$", code[end]):
                 end += 1
@@ -178,13 +178,13 @@ def orders(root):
             if not re.search(rf"\b{LABEL}\b", " ".join(comments)):
                 yield Finding(name, index + 1, "memory order without a label: " + line.strip())
                 continue
-            # A comment that begins with a label speaks for this code; one that names it later speaks of it.
+            # A comment that begins with a label is that of this code; a label later in a comment is a reference.
             begun = [re.match(rf"({LABEL})\b( decides)?", comment) for comment in comments]
             begun = [match for match in begun if match and match.group(1) in known]
             justified = {known[match.group(1)].order for match in begun}
             justified |= {"relaxed" for match in begun if match.group(2)}
-            # What a failed exchange has read is a basis for the next attempt, or an acquire that the label of the
-            # exchange covers.
+            # The load of a failed exchange is a hint for the next attempt, or an acquire that the exchange's label
+            # covers.
             orders_of = re.compile(rf"\bmemory_order_({ORDERS})\b")
             statement = "\n".join(code[begin:end + 1])
             statement = re.sub(r"(memory_order_\w+\s*,\s*)memory_order_relaxed", r"\1", statement)
@@ -216,14 +216,14 @@ def comments_in(lines, begin, end):
 # ---- Swift ----
 
 def sendable(root):
-    """Every @unchecked Sendable carries its reason above it: a comment, or documentation that says why."""
+    """Every @unchecked Sendable has its reason above it: a comment, or documentation."""
     names = tracked(root, ".swift")
     for name in require(names, "Swift sources"):
         lines = read(root, name).splitlines()
         for index, line in enumerate(lines):
             if "@unchecked Sendable" not in line.split("//")[0]:
                 continue
-            # Documentation and attributes may stand between, or be mixed with it.
+            # Documentation and attributes may be in between.
             reason = ""
             above = index - 1
             while above >= 0 and re.match(r"\s*(//|@)", lines[above]):
@@ -238,7 +238,7 @@ def sendable(root):
 
 
 def pointers(root):
-    """The facade's public API has pointers only where the name says unsafe; Swift decides no order."""
+    """The facade's public API has pointers only in names with "unsafe"; Swift code decides no memory order."""
     names = tracked(root, ".swift", under="Sources/SwiftFacade")
     for name in require(names, "facade sources"):
         excused = "/Internal/" in name or name.endswith("+Unsafe.swift")
@@ -287,10 +287,48 @@ def contracts(root):
         cells = line.split("|")
         if len(cells) < 4:
             continue
-        # A claim has four words or more; what ends in "*" or an ellipsis stands for several.
+        # A claim has four words or more; a name that ends in "*" or an ellipsis stands for several.
         for name in re.findall(r"\b([a-z][a-z0-9]*(?:_[a-z0-9]+){3,}|[a-z]+(?:[A-Z][a-z0-9]*){3,})\b(?!\*|…|\.\.\.)", cells[2]):
             if not re.search(rf"\b{name}\b", known):
                 yield Finding(table, number, f"names a test that there is not: {name}")
+
+
+def without_comments(text):
+    return re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL)
+
+
+def letters(cell):
+    """The guarantees that a cell names: "A, C to E" is A, C, D and E."""
+    found = set()
+    for first, last in re.findall(r"\b([A-Z])\b(?: to \b([A-Z])\b)?", cell):
+        found |= {chr(code) for code in range(ord(first), ord(last or first) + 1)}
+    return found
+
+
+def promises(root):
+    """Every lettered guarantee and every function of the public headers, and every public Swift type, has a row."""
+    table = "docs/contracts.md"
+    require([table] if os.path.exists(os.path.join(root, table)) else [], "a table of sentences")
+    document = read(root, table)
+    cells = [line.split("|")[1] for line in document.splitlines() if line.count("|") >= 3]
+    headers = [n for n in tracked(root, ".h", under="include/interlock") if "/inline/" not in n]
+    for name in require(headers, "public headers"):
+        text, short = read(root, name), os.path.basename(name)
+        # A name without its directory is enough: rwlock.h; so is a word of the row for a call: try_push_many.
+        own = [cell for cell in cells if re.search(rf"(?<![\w/]){re.escape(short)}\b", cell)]
+        named = set().union(*(letters(cell) for cell in own)) if own else set()
+        for match in re.finditer(r"^ \*   ([A-Z])  \S", text, re.MULTILINE):
+            if match.group(1) not in named:
+                yield Finding(name, text.count("\n", 0, match.start()) + 1, f"guarantee {match.group(1)} of {short} has no row in {table}")
+        words = set(re.findall(r"\w+", " ".join(own)))
+        for call in sorted(set(re.findall(r"\b(ilk_[a-z0-9_]+)\(", without_comments(text)))):
+            if call not in words and re.sub(r"^ilk_[a-z0-9]+_", "", call) not in words and call.removeprefix("ilk_") not in words:
+                yield Finding(name, 1, f"{call} has no row of {short} in {table}")
+    everything = set(re.findall(r"\w+", document))
+    for name in require(tracked(root, ".swift", under="Sources/SwiftFacade"), "sources of the facade"):
+        for match in re.finditer(r"^public (?:final |indirect )*(?:class|struct|enum|protocol|actor) (\w+)", read(root, name), re.MULTILINE):
+            if match.group(1) not in everything:
+                yield Finding(name, 1, f"public type {match.group(1)} has no row in {table}")
 
 
 def headings(path):
@@ -301,7 +339,7 @@ def headings(path):
 
 
 def sources(root):
-    """Every source of the core, C or assembly, stands in cmake/sources.cmake, and every one there exists."""
+    """cmake/sources.cmake lists every source of the core, C or assembly, and nothing else."""
     text = read(root, "cmake/sources.cmake")
     listed = set()
     for folder, names in re.findall(r"set\(interlock_(\w+)\s+([^)]*)\)", text):
@@ -314,7 +352,7 @@ def sources(root):
 
 
 def text(root):
-    """What .editorconfig asks of every text: no tabs or blanks at line ends, a final newline, no CR."""
+    """The rules of .editorconfig for every text: no tabs, no blanks at line ends, a final newline, no CR."""
     suffixes = SOURCE_SUFFIXES + (".md", ".yml", ".yaml", ".json", ".modulemap")
     names = [n for n in tracked(root) if n.endswith(suffixes) or is_script(root, n)]
     for name in require(names, "texts"):
@@ -331,7 +369,7 @@ def text(root):
 GATES = {
     gate.__name__: gate
     for gate in (
-        spdx, labels, orders, sendable, pointers, links, contracts, sources, text, layout.folders, layout.architecture,
+        spdx, labels, orders, sendable, pointers, links, contracts, promises, sources, text, layout.folders, layout.architecture,
         layout.includes, layout.length, words.words)
 }
 

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installing what a script needs, from the distribution's own packages. Sourced, never run.
+# Installs the packages that a script needs, from the distribution. Sourced, not run.
 #
-# The rule: look first, and touch the system only if something is missing; then say what is missing
-# and why it is needed before installing it. Nothing is ever upgraded or removed.
+# The rule: check first, and change the system only where a package is missing; print its name and the reason
+# before installing it. No package is removed, and none upgraded unless a missing one requires it.
 
-# Whether the distribution's package $1 is installed: for this machine, unless its name says for which other
-# (name:arm64). The same package may be there for both.
+# Whether the distribution's package $1 is installed: for this machine, or for the architecture in its name
+# (name:arm64). A package may be installed for both.
 package_is_installed() {
     local architecture
     architecture=$(dpkg --print-architecture)
@@ -26,7 +26,7 @@ missing_packages() {
 
 # Runs a command as root: directly, or through sudo.
 as_root() {
-    # env, after sudo: sudo drops the environment, and this has to arrive.
+    # env, after sudo: sudo drops the environment.
     if [[ $EUID -eq 0 ]]; then
         env DEBIAN_FRONTEND=noninteractive "$@"
     else
@@ -35,8 +35,8 @@ as_root() {
 }
 
 # install_missing REASON PACKAGE... : makes sure that all packages are installed; REASON completes
-# "needed to ...". Succeeds at once, and says nothing, when they are. Otherwise installs the missing
-# ones; fails with what to do by hand where it cannot.
+# "needed to ...". Succeeds at once, without output, when they are. Otherwise installs the missing ones; where
+# it cannot, it fails and prints the command to run by hand.
 install_missing() {
     local reason=$1
     shift
@@ -54,8 +54,8 @@ install_missing() {
         echo "error: neither root nor sudo here. As root: apt-get install ${names[*]}" >&2
         return 1
     fi
-    # A lock held by another apt run is waited for. Package lists may be missing or old: refresh them
-    # only when installing from those at hand fails.
+    # Waits for the lock of another apt run. Package lists may be missing or old: renews them only when the
+    # installation from the present lists fails.
     local -a install=(apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=300)
     local log
     log=$(mktemp)
@@ -70,8 +70,8 @@ install_missing() {
     return 1
 }
 
-# Finds the Swift toolchain: on PATH, else in the places installers use, which it then puts on PATH.
-# Sets SWIFT_ROOT to the folder that holds bin/ and lib/ (also where `swift` is swiftly's proxy).
+# Finds the Swift toolchain: on PATH, else in the usual folders of installers, which it then puts on PATH. Sets
+# SWIFT_ROOT to the folder of bin/ and lib/ (also where `swift` is swiftly's proxy).
 require_swift() {
     local folder info
     if ! command -v swift >/dev/null 2>&1; then
@@ -93,9 +93,8 @@ require_swift() {
     export SWIFT_ROOT
 }
 
-# The packages behind each thing the repository does, so that every script asks for the same ones.
-# g++ stands with Swift because a toolchain unpacked on a bare Debian lacks the C library's headers and
-# the start files to link with, which g++ brings.
+# The packages of each task, so that every script installs the same ones. g++ is among those for Swift because a
+# toolchain unpacked on a bare Debian lacks the C library's headers and start files, which g++ brings.
 # shellcheck disable=SC2034 # used by the scripts that source this file
 {
     PACKAGES_SWIFT=(libbsd-dev g++ git)

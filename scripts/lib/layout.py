@@ -16,7 +16,7 @@ from tree import Finding, read, require, tracked
 
 CORE = "Sources/CCore/"
 PUBLIC = "include/interlock/"
-# For each layer those it may include beside itself.
+# For each layer, the layers that it may include beside itself.
 LAYERS = {
     "platform": (),
     "diagnostics": ("platform",),
@@ -25,7 +25,7 @@ LAYERS = {
     "ring": ("platform", "diagnostics", "wait"),
     "sync": ("platform", "diagnostics", "wait"),
 }
-# The layers of the public headers. Where one is absent here its layer is that of its name (rwlock.h).
+# The layers of the public headers. A header that is absent here has the layer of its name (rwlock.h).
 HEADERS = {
     "platform": "status deadline park atomic atomic_c11 atomic_cxx attributes thread_access",
     "diagnostics": "diagnostics",
@@ -34,9 +34,9 @@ HEADERS = {
     "ring": "ring spsc mpmc notify",
     "sync": "semaphore latch barrier mutex",
 }
-# Files of one primitive, told by the first word of their names, include no other primitive of their layer.
+# A file of one primitive, recognised by the first word of its name, includes no other primitive of its layer.
 PRIMITIVES = ("spsc", "mpmc", "semaphore", "latch", "barrier", "mutex")
-# What may include another all the same: (file, included, reason).
+# Exceptions: (file, included, reason).
 EXCEPTIONS = [
     ("include/interlock/interlock.h", None, "it is all headers at once"),
 ]
@@ -48,7 +48,7 @@ PAIRS = [
 
 
 def layer_of(name):
-    """The layer of a file; None where it has none."""
+    """The layer of a file, or None."""
     if name.startswith(CORE):
         folder = name[len(CORE):].split("/")[0]
         return folder if folder in LAYERS else None
@@ -62,7 +62,7 @@ def primitive_of(name):
 
 
 def included_files(root, name, files):
-    """The project's files that `name` includes, each with its line; one that does not exist is named as it stands."""
+    """The project's files that `name` includes, each with its line; a missing file by the name in the include."""
     text = re.sub(r"/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m.group()), read(root, name), flags=re.DOTALL)
     for number, line in enumerate(text.splitlines(), 1):
         match = re.match(r"\s*#\s*include\s+(?:\"([^\"]+)\"|<(interlock/[^>]+)>)", line)
@@ -136,7 +136,7 @@ MOST_LINES = 400
 
 
 def length(root):
-    """No file of the C core and its headers is longer than a reader keeps in mind."""
+    """No file of the C core and its headers is longer than the limit."""
     names = tracked(root, ".c", ".h", ".S", under="Sources/CCore") + tracked(root, ".h", under="include")
     for name in require(names, "C core sources"):
         lines = read(root, name).count("\n")
@@ -151,8 +151,8 @@ SECTION = "What is where"
 
 
 def required_entries(root):
-    """What the table has to name: each top-level folder, each folder under Sources, Tests and their children that are
-    modules of the sources, each document and each script."""
+    """The entries that the tables must have: each top-level folder, each folder under Sources and Tests, the modules of
+    the sources, each document and each script."""
     names = tracked(root)
     entries = {}
     for name in names:
@@ -173,7 +173,7 @@ def required_entries(root):
 
 
 def folders(root):
-    """README's section of folders links to everything the tree has, and to nothing else."""
+    """README's section of folders links to every entry of the tree, and to nothing else."""
     require([README] if os.path.exists(os.path.join(root, README)) else [], "README")
     text = read(root, README)
     section = re.search(rf"^## {SECTION}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
@@ -187,7 +187,7 @@ def folders(root):
             linked.setdefault(match.group(1).rstrip("/"), first + section.group(1).count("\n", 0, match.start()))
     entries, names = required_entries(root)
     for entry, kind in sorted(entries.items()):
-        # A top-level folder may be there by its parts (Sources, Tests).
+        # Links to its parts may stand for a top-level folder (Sources, Tests).
         if entry not in linked and not (kind == "top" and any(link.startswith(entry + "/") for link in linked)):
             yield Finding(README, first, f"'{SECTION}' does not link to {entry}")
     there = set(names) | {"/".join(name.split("/")[:depth]) for name in names for depth in range(1, name.count("/") + 1)}
@@ -200,20 +200,20 @@ def folders(root):
 
 
 def architecture(root):
-    """Every function, word and file that ARCHITECTURE.md names is in the sources: a renamed one does not stay behind."""
+    """Every function, word and file that ARCHITECTURE.md names is in the sources, under that name."""
     document = "ARCHITECTURE.md"
     require([document] if os.path.exists(os.path.join(root, document)) else [], document)
     names = require(tracked(root, ".c", ".h", ".swift", under="Sources") + tracked(root, ".h", under="include"), "sources")
     known = set(re.findall(r"\w+", "\n".join(read(root, name) for name in names)))
     text = read(root, document)
-    # What stands as code, alone or in a block: snake_case and camelCase are names; "…_slow" is the end of one.
+    # In code, alone or in a block, snake_case and camelCase are names; "…_slow" is the end of a name.
     for code in re.finditer(r"```.*?```|`[^`\n]+`", text, re.DOTALL):
         for match in re.finditer(r"(…)?\b(\w*[a-z](?:_|(?=[A-Z]))\w+|_\w+)\b(?!\.swift|/)", code.group()):
             name = match.group(2)
             if not (match.group(1) and any(word.endswith(name) for word in known)) and name not in known:
                 line = text.count("\n", 0, code.start() + match.start()) + 1
                 yield Finding(document, line, f"names {name}, which is nowhere in the sources")
-        for match in re.finditer(r"\b[A-Z]\w*/[\w+]+\.swift", code.group()):
+        for match in re.finditer(r"\b[A-Z]\w*(?:/\w+)*/[\w+]+\.swift", code.group()):
             if "Sources/SwiftFacade/" + match.group() not in names:
                 line = text.count("\n", 0, code.start() + match.start()) + 1
                 yield Finding(document, line, f"names {match.group()}, which is not there")

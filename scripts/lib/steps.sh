@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Running a list of steps: each with a time limit and a log of its own, all of them whatever fails,
-# durations printed, tests counted from what the tools themselves report. Steps can run one after the other
-# or, in lanes, beside each other. Sourced, never run.
+# Runs a list of steps. Each has a time limit and a log of its own; a failure does not end the list. Prints
+# durations, and counts tests from the tools' own reports. Steps run one after the other or, in lanes, beside each
+# other. Sourced, not run.
 #
-# Counts go to a file and not to variables, because a lane is a process of its own; a step prints all it has
-# to say at once, under the same lock, so that lanes do not write into each other's lines.
+# Counts go to a file, not to variables, because a lane is a process of its own. A step prints its lines at once,
+# under the same lock, so that lanes do not write into each other's lines.
 
 STEPS_LOGS=  # set by steps_begin
 STEPS_CHILD= # the command that runs now, for an interrupt to end it
@@ -21,7 +21,7 @@ steps_begin() {
     trap 'steps_stop' INT TERM
 }
 
-# An interrupt ends what runs, lanes and their commands too (bash has lanes ignore the keyboard's).
+# An interrupt ends the running commands, those of lanes too (bash lets lanes ignore the keyboard's).
 steps_stop() {
     trap '' INT TERM
     [[ -z $STEPS_CHILD ]] || kill "$STEPS_CHILD" 2>/dev/null
@@ -65,7 +65,7 @@ count_swift() {
     passed=$((all - failed - skipped))
 }
 
-# A script of ours that ends with its own totals: "3 passed, 0 failed"
+# A script of the project that ends with its own totals: "3 passed, 0 failed"
 count_totals() {
     passed=$(number_in '^([0-9]+) passed, [0-9]+ failed.*' "$1")
     failed=$(number_in '^[0-9]+ passed, ([0-9]+) failed.*' "$1")
@@ -81,7 +81,7 @@ record() {
     } 9>"$STEPS_LOGS/.lock"
 }
 
-# step NAME KIND SECONDS COMMAND... : runs the command with a time limit. Never fails itself.
+# step NAME KIND SECONDS COMMAND... : runs the command with a time limit. Does not fail itself.
 step() {
     local name=$1 kind=$2 limit=$3
     shift 3
@@ -93,7 +93,7 @@ step() {
     wait "$STEPS_CHILD" || status=$?
     STEPS_CHILD=
     "count_$kind" "$log"
-    # A tool that failed or found nothing to run without naming a failing test is a failure itself.
+    # A tool that failed, or ran nothing, without naming a failing test counts as a failure itself.
     if [[ $status -ne 0 && $failed -eq 0 ]]; then
         failed=1
     elif [[ $status -eq 0 && $kind == one ]]; then
@@ -110,7 +110,7 @@ step() {
         [[ $skipped -gt 0 ]] && printf ', %d skipped' "$skipped"
         printf ')\n'
         if [[ $failed -gt 0 ]]; then
-            # What says "error" or "failed", once each, then the end: a long log hides both.
+            # The lines with "error" or "failed", once each, then the end of the log.
             echo "---- from $log"
             grep -E 'error:|FAILED|[Ff]ailed|ERROR: |WARNING: ThreadSanitizer|^✘' "$log" | awk '!seen[$0]++' | head -n 40
             echo "---- the end of it"
@@ -122,13 +122,13 @@ step() {
     } | record "$passed" "$failed" "$skipped"
 }
 
-# skip_step NAME REASON: what could not be run, and why.
+# skip_step NAME REASON: a step that cannot be run here.
 skip_step() {
     printf '%-44s        skipped: %s\n' "$1" "$2" | record 0 0 1
 }
 
-# side_by_side FUNCTION... : runs the functions beside each other, each with its steps one after the other, and
-# returns when all have ended. A function that does not come to its end is a failure.
+# side_by_side FUNCTION... : runs the functions in parallel, each with its steps in order, and returns when all have
+# ended. A function that does not reach its end counts as a failure.
 side_by_side() {
     local lane number
     STEPS_LANES=()

@@ -19,7 +19,7 @@ def tracked(root, *suffixes, under=""):
 
 
 def require(names, what):
-    """Stops a gate that has nothing to check."""
+    """Stops a gate that would check nothing."""
     if not names:
         raise SystemExit(f"error: found no {what} to check")
     return names
@@ -38,5 +38,5 @@ def is_script(root, name):
         return False
 
 
-# What is written by hand: sources of every language and their builds.
+# The files that are written by hand: sources of every language and their builds.
 SOURCE_SUFFIXES = (".c", ".h", ".S", ".cc", ".cpp", ".swift", ".sh", ".py", ".cmake", ".in", ".map", ".pml", "CMakeLists.txt")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What one writes without a library: a circular buffer, a mutex, and a condition variable for each
+ * What a user would write without a library: a circular buffer, a mutex, and a condition variable for each
  * side, signalled once for each element.
  */
 #include "../contender.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * moodycamel's rings for two threads: ReaderWriterQueue, which is made of blocks and told here not to
+ * moodycamel's rings for two threads: ReaderWriterQueue, which consists of blocks and here must not
  * allocate more than it starts with, and BlockingReaderWriterCircularBuffer, which counts its slots and
  * elements in semaphores.
  */

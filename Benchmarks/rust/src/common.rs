@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the C++ headers of the runner hold, once more: cycle counter, work, random numbers, histogram,
-// phase word. The figures compare only as long as both stay the same.
+// The same as the runner's C++ headers: cycle counter, work, random numbers, histogram, phase word. The figures compare
+// only as long as both stay the same.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -24,7 +24,7 @@ pub fn work(mut steps: u32, seed: u64) -> u64 {
     let mut value = seed;
     while steps != 0 {
         value = value.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
-        // Keeps every step: the compiler must take `value` as changed.
+        // Keeps every step: to the compiler, `value` has changed.
         unsafe { core::arch::asm!("/* {0} */", inout(reg) value, options(nomem, nostack, preserves_flags)) };
         steps -= 1;
     }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Peers written in Rust. Each brings its whole measured loop, step for step the one the C++ contenders
-// run, so that its fast paths are inlined by its own compiler and no call crosses the language border
-// but one per thread and slice.
+// Peers written in Rust. Each brings its whole measured loop, step for step the loop of the C++ contenders. So its own
+// compiler inlines its fast paths, and one call for each thread and slice crosses the language border.
 
 mod common;
 mod rings;

@@ -45,7 +45,7 @@ impl ConsumerBooks {
     }
 }
 
-// How many looks before yielding; set before any thread starts. See rings/contender.h.
+// How many probes before yielding; set before any thread starts. See rings/contender.h.
 static PAUSES: AtomicU32 = AtomicU32::new(0);
 
 #[no_mangle]
@@ -164,8 +164,8 @@ fn pong<const WORDS: usize>(there: &ArrayQueue<Element<WORDS>>, back: &ArrayQueu
     }
 }
 
-// The C functions of one element size. Safety, for all: rings come from create, books and histogram are
-// the caller's own, the phase word outlives the call; destroy and drain have the ring for themselves.
+// The C functions of one element size. Safety, for all: rings come from create, books and histogram belong to the
+// caller, the phase word outlives the call; no other call runs beside destroy and drain.
 macro_rules! export {
     ($words:literal, $create:ident, $destroy:ident, $produce:ident, $consume:ident, $drain:ident, $ping:ident, $pong:ident) => {
         #[no_mangle]

@@ -33,7 +33,7 @@ pub struct Words {
     second: u64,
 }
 
-// The lock and what it guards on lines of their own, as the C++ contenders have them.
+// The lock and its data on cache lines of their own, as in the C++ contenders.
 #[repr(C, align(128))]
 struct Guarded {
     lock: RawRwLock,
@@ -77,7 +77,7 @@ pub extern "C" fn bench_parking_lot_create() -> *mut c_void {
 }
 
 /// # Safety
-/// `shared` comes from create; nobody uses it.
+/// `shared` comes from create; no other call uses it.
 #[no_mangle]
 pub unsafe extern "C" fn bench_parking_lot_destroy(shared: *mut c_void) {
     drop(unsafe { Box::from_raw(shared.cast::<Guarded>()) });
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn bench_parking_lot_words(shared: *mut c_void) -> *mut Wo
 }
 
 /// # Safety
-/// `shared` comes from create; `job` and `tally` are the caller's own.
+/// `shared` comes from create; `job` and `tally` belong to the caller.
 #[no_mangle]
 pub unsafe extern "C" fn bench_parking_lot_mix(
     shared: *mut c_void,
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn bench_parking_lot_mix(
 }
 
 /// # Safety
-/// As for mix; `waits` is the caller's own.
+/// As for mix; `waits` belongs to the caller.
 #[no_mangle]
 pub unsafe extern "C" fn bench_parking_lot_wait(
     shared: *mut c_void,

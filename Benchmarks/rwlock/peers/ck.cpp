@@ -2,7 +2,7 @@
  *
  * Concurrency Kit's three: ck_brlock (readers write only to a structure of their own, registered by
  * hand with each lock), ck_rwlock (a count; writers first) and ck_pflock (phase-fair). All spin without
- * end.
+ * a limit.
  */
 #include "../contender.h"
 
@@ -16,7 +16,7 @@ namespace {
 struct Brlock {
     static constexpr const char *name = "ck_brlock";
     static constexpr Waiting waiting = Waiting::spins;
-    /* On a line of its own, or readers would disturb each other; per lock and thread. */
+    /* On a cache line of its own, so that readers do not disturb each other; per lock and thread. */
     struct alignas(128) Member {
         ck_brlock_reader_t reader;
     };

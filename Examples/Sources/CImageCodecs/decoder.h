@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the two decoders have in common: a head with the picture's size and the functions of its format.
+// The common part of the two decoders: a head with the picture's size and the functions of its format.
 
 #ifndef DECODER_H
 #define DECODER_H
@@ -19,7 +19,7 @@ struct codec_decoder {
     size_t exif_count;
 };
 
-// Whether a picture of this size is within the limit; says so in *message otherwise. 64-bit arithmetic:
+// Whether a picture of this size is within the limit; if not, *message has the reason. 64-bit arithmetic:
 // the product of two 32-bit sizes cannot wrap.
 static inline bool size_is_allowed(uint64_t width, uint64_t height, uint64_t pixel_limit,
                                    codec_message *message) {

@@ -17,8 +17,8 @@ struct jpeg_decoder {
     uint8_t *exif; // a copy: libjpeg frees its saved markers as soon as the last row is read
 };
 
-// A progressive file may have any number of scans, each of which costs a pass over the whole picture: a
-// few kilobytes can keep a decoder busy for minutes. No encoder in use writes anywhere near this many.
+// A progressive file may have any number of scans, and each costs a pass over the whole picture: a few
+// kilobytes can keep a decoder busy for minutes. No encoder in use writes nearly as many.
 static const int scan_limit = 500;
 
 static void refuse_endless_scans(j_common_ptr common) {
@@ -36,8 +36,8 @@ static void jpeg_decoder_destroy(codec_decoder *decoder) {
     free(self);
 }
 
-// Exif is the first APP1 block that says so. Its TIFF header follows the six bytes "Exif\0\0". A picture
-// whose block finds no memory is a picture without one.
+// Exif is the first APP1 block with that mark. Its TIFF header follows the six bytes "Exif\0\0". Where there
+// is no memory for the block, the picture counts as one without it.
 static void find_exif(struct jpeg_decoder *self) {
     static const uint8_t label[6] = "Exif\0";
     for (jpeg_saved_marker_ptr marker = self->decompressor.marker_list; marker != NULL;

@@ -2,8 +2,8 @@
 //
 // Pixels to JPEG by libjpeg-turbo, in one call.
 //
-// The bytes go to a block of our own and not to jpeg_mem_dest: that one hands the block over only at the
-// end, so that after an error midway nobody knows what to free.
+// The bytes go to a block of our own, not to jpeg_mem_dest, which hands its block over only at the end: after
+// an error midway that block could not be freed.
 
 #include "jpeg_errors.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libjpeg's error manager with a way back: fatal errors jump to the function that armed `escape`, and
+// libjpeg's error manager, with a return: fatal errors jump to the function that armed `escape`, and
 // warnings that mean lost pixels become errors, because a picture with a grey lower half is not a result.
 
 #ifndef JPEG_ERRORS_H
@@ -21,7 +21,7 @@ struct jpeg_errors {
     codec_message *message;
 };
 
-// Installs the handlers. `errors->message` is where the reason goes; set it anew before each call.
+// Installs the handlers. `errors->message` is the place for the reason; set it before each call.
 struct jpeg_error_mgr *jpeg_errors_install(struct jpeg_errors *errors);
 
 // Ends the current libjpeg call with a status and a reason of our own.

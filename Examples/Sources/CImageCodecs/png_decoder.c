@@ -22,7 +22,7 @@ static uint32_t big_endian_32(const uint8_t *bytes) {
 }
 
 // A chunk is its length, four letters, that many bytes and a checksum. Every step is checked against what
-// is left; a chunk that does not fit ends the search (libpng will say what is wrong with the file).
+// is left; a chunk that does not fit ends the search (libpng reports the fault of the file).
 static void find_exif(codec_decoder *head, const uint8_t *bytes, size_t count) {
     const size_t signature = 8, frame = 12;
     size_t at = signature;

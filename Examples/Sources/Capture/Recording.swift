@@ -1,38 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Listening to a C thread: it pushes blocks of samples through a ring, a task takes them out with `for await` and
-// measures how loud they are. The thread must be done in time, so the ring resumes the task on a thread of its own
-// (`resumingOnOwnThread`): all the producer ever does is to copy a block and, if the task sleeps, to signal one C
-// semaphore.
+// A C thread pushes blocks of samples through a ring; a task pops them with `for await` and measures their loudness.
+// The thread must be done in time, so the ring resumes the task on a thread of its own (`resumingOnOwnThread`): the
+// producer only copies a block and, if the task sleeps, signals one C semaphore.
 
 import CCapture
 import CInterlock
 import Foundation
 import Interlock
 
-/// What was heard of a C thread.
+/// The result of listening to a C thread.
 public struct Recording: Sendable {
     /// How many blocks arrived.
     public private(set) var received = 0
     /// How many were missing between those that arrived, before the first and after the last.
     public private(set) var missing = 0
-    /// How many the thread says it made.
+    /// How many the thread reports as made.
     public private(set) var made = 0
-    /// How many the thread says it had no room for.
+    /// How many the thread reports as lost for want of room.
     public private(set) var lost = 0
-    /// How loud each quarter was, in decibels of full scale; `nil` where nothing arrived of it.
+    /// How loud each quarter was, in decibels of full scale; `nil` for a quarter of which no block arrived.
     public private(set) var levels: [Double?] = []
     /// Whether every block that arrived came after those before it.
     public private(set) var isInOrder = true
 
-    /// Whether every block is accounted for, on both sides alike.
+    /// Whether every block is accounted for, by both sides.
     public var isComplete: Bool {
         isInOrder && received + lost == made && missing == lost
     }
 
     /// The C thread could not be started.
     public struct NotStarted: Error {
-        /// What the system said.
+        /// The system's error.
         public let errno: Int32
     }
 
@@ -59,24 +58,24 @@ public struct Recording: Sendable {
                     loudness[number * 4 / blocks].add(block)
                 }
             } catch {
-                // The thread closes without an error; were there one, it must not outlive the ring.
+                // The thread closes without an error; an error must not outlive the ring.
                 _ = await finish(source)
                 throw error
             }
-            // The thread has closed the ring, or finds that the loop has.
+            // The thread has closed the ring, or finds that the loop has closed it.
             let report = await finish(source)
             recording.made = Int(report.made)
             recording.lost = Int(report.lost)
             recording.missing += recording.made - next
             recording.levels = loudness.map(\.decibels)
-            // The ring is the thread's until here.
+            // The thread uses the ring until here.
             withExtendedLifetime(producer.capacity) {}
             return recording
         }
     }
 
     /// A running C thread, by address.
-    // Passed from whoever starts it to the one call that ends it.
+    // Passed from the starting call to the one call that ends it.
     private struct Source: @unchecked Sendable {
         let handle: OpaquePointer
     }
@@ -97,7 +96,7 @@ public struct Recording: Sendable {
         return Source(handle: handle)
     }
 
-    /// Joining blocks, which a task must not.
+    /// Joining blocks, and a task must not block.
     private static func finish(_ source: Source) async -> capture_report {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: capture_finish(source.handle)) }
@@ -105,7 +104,7 @@ public struct Recording: Sendable {
     }
 }
 
-/// The sum that loudness is made of.
+/// The sum from which the loudness is computed.
 private struct Loudness {
     private var squares = 0.0
     private var samples = 0

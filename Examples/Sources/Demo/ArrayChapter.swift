@@ -14,7 +14,7 @@ struct ArrayChapter {
 
     static let children = 10
 
-    /// Runs the trials off the main thread and prints what came of them.
+    /// Runs the trials off the main thread and prints the results.
     static func run() async throws -> ArrayChapter {
         Console.line(
             "1,000 iterations run concurrently; each reads the last element and appends one more than it."
@@ -51,7 +51,7 @@ struct ArrayChapter {
         )
     }
 
-    /// What became of the children, in a sentence.
+    /// How the children ended, in a sentence.
     private var unsafeNote: String {
         var crashes: [Int32: Int] = [:]
         var losses: [Int] = []

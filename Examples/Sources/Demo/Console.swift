@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the demo prints: lines to standard output as they come, errors to the other one, tables in columns.
+// The demo's output: lines to standard output as they come, errors to standard error, tables in columns.
 
 import Foundation
 
 enum Console {
-    /// Whether a person watches: then progress is a bar that moves, and otherwise plain lines.
+    /// Whether standard output is a terminal: then progress is a moving bar, otherwise plain lines.
     static let isTerminal = isatty(STDOUT_FILENO) == 1
 
     static func line(_ text: String = "") {
@@ -20,7 +20,7 @@ enum Console {
         FileHandle.standardError.write(Data("error: \(text)\n".utf8))
     }
 
-    /// Without a buffer of our own: the bar must move, and lines must come out in their order.
+    /// Unbuffered: the bar must move, and the lines must keep their order.
     static func write(_ text: String) {
         FileHandle.standardOutput.write(Data(text.utf8))
     }

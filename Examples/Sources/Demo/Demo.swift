@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command: what it takes, and the order of what it does. Exit status 0: done; 1: something came out wrong;
-// 2: the folder of photos or the one for the output cannot be used; 64: the arguments make no sense.
+// The command: its arguments and the order of its chapters. Exit status 0: done; 1: a result was wrong; 2: the folder
+// of photos or the output folder cannot be used; 64: invalid arguments.
 
 import ArgumentParser
 import Foundation
@@ -62,7 +62,7 @@ struct Demo: AsyncParsableCommand {
         }
     }
 
-    /// Beside this package's sources, from wherever the program is run.
+    /// Beside this package's sources, whatever the working directory.
     private static let samplePhotos = URL(filePath: #filePath)
         .deletingLastPathComponent().appending(path: "../../Photos").standardizedFileURL.path()
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How far the photos are: a bar that moves on a terminal, a line for each photo where nobody watches.
+// How far the photos are: a bar that moves on a terminal, a line for each photo otherwise.
 
 import PhotoPipeline
 
@@ -35,7 +35,7 @@ final class Progress {
         }
     }
 
-    /// Takes the bar away: what it said is said again, for good, below.
+    /// Removes the bar: the lines below repeat its text for good.
     func end() {
         if Console.isTerminal { Console.write("\r\u{1B}[K") }
     }

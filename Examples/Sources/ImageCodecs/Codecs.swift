@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Swift face of the C codecs: bytes in, a picture or a reason out. Whatever the bytes, nothing here
-// traps, and no picture larger than the limit has memory allocated for it.
+// The Swift interface of the C codecs: bytes in, a picture or a reason out. No bytes make it trap, and a picture beyond
+// the limit gets no memory.
 
 import CImageCodecs
 import Imaging
 
 /// Why a picture could not be read or written.
 package enum CodecError: Error, Equatable, CustomStringConvertible {
-    /// The first bytes are of no format read here; with what they seem to be.
+    /// The first bytes are of no format read here; with the format they seem to have.
     case notAPicture(String)
-    /// The bytes are not what their beginning promises; with the library's own words.
+    /// The bytes are damaged; with the library's own message.
     case damaged(PictureFormat, String)
     /// More pixels than allowed; with the sizes.
     case tooLarge(PictureFormat, String)
@@ -32,10 +32,9 @@ package enum Codecs {
     /// The default for the most pixels a picture may have: what a camera of 100 megapixels makes.
     package static let defaultPixelLimit = 100_000_000
 
-    /// Decodes a JPEG or PNG, told apart by its first bytes, and turns it upright as its Exif block says.
+    /// Decodes a JPEG or PNG, recognised by its first bytes, and turns it upright by its Exif block.
     ///
-    /// Blocks for as long as decoding takes and allocates four bytes a pixel, though never for more than
-    /// `pixelLimit` pixels. O(pixels).
+    /// Blocks while it decodes, and allocates four bytes a pixel, for `pixelLimit` pixels at most. O(pixels).
     package static func decode(
         _ bytes: [UInt8],
         pixelLimit: Int = defaultPixelLimit

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Telling a picture by its first bytes, as names lie; and telling the user what a file is when it is none.
+// Recognises a picture by its first bytes, because names lie, and says what a file is that is no picture.
 
 /// The formats that the codecs read.
 package enum PictureFormat: String, Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The contact sheet: all pictures small on one sheet, as strips of film laid under each other, each frame
-// with its number.
+// The contact sheet: all pictures small on one sheet, as strips of film one below the other, each frame with its
+// number.
 
 /// A contact sheet's measures. Rendering is thread-safe and gives the same bytes for the same pictures.
 package struct ContactSheet: Sendable {
@@ -12,7 +12,7 @@ package struct ContactSheet: Sendable {
 
     private let margin = 28
 
-    /// Everything but the margin shrinks with the frames, down to what can still be seen.
+    /// Everything but the margin shrinks with the frames, down to a visible minimum.
     private var scale: Double { max(0.5, Double(frameHeight) / 300) }
     private var gap: Int { Int(12 * scale) }
     private var perforation: Int { Int(42 * scale) }  // the band above and below the frames
@@ -30,8 +30,8 @@ package struct ContactSheet: Sendable {
         self.frameHeight = frameHeight
     }
 
-    /// The sheet with the pictures in the order given, numbered from 1, as many as it has room for. Traps when
-    /// there are none.
+    /// The sheet with the pictures in the order given, numbered from 1, as many as it has room for. Traps without a
+    /// picture.
     package func rendered(_ pictures: [Image]) -> Image {
         precondition(!pictures.isEmpty, "a contact sheet needs a picture")
         let strips = self.strips(pictures)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The little drawing that a contact sheet needs: boxes with round corners, and numbers made of strokes. Both
-// are drawn from the distance of each pixel to the shape, which gives smooth edges without supersampling.
+// The drawing for a contact sheet: boxes with round corners, and numbers made of strokes. Both are drawn from the
+// distance of each pixel to the shape, which gives smooth edges without supersampling.
 
 /// A rectangle in pixels.
 struct Box {
@@ -16,7 +16,7 @@ extension Image {
     mutating func fill(_ box: Box, radius: Float, color: Color) {
         let halfWidth = box.width / 2
         let halfHeight = box.height / 2
-        // Away from the edges nothing needs a distance.
+        // Pixels away from the edges need no distance.
         let edge = Int(radius) + 2
         let columns = Int(box.x) + edge..<max(Int(box.x) + edge, Int(box.x + box.width) - edge)
         let rows = Int(box.y) + edge..<max(Int(box.y) + edge, Int(box.y + box.height) - edge)

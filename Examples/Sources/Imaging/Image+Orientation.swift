@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cameras store what the sensor saw and note in the Exif block how it was held. This file reads that note
-// and turns the picture upright. The block comes from a stranger: every offset is checked.
+// A camera stores the sensor's picture, and in the Exif block how it was held. This file reads the block and turns the
+// picture upright. The block is untrusted: every offset is checked.
 
 /// How the stored rows and columns lie in the upright picture; the values are those of the Exif tag.
 package enum Orientation: UInt16, CaseIterable, Sendable {
@@ -19,8 +19,8 @@ package enum Orientation: UInt16, CaseIterable, Sendable {
         rawValue >= Orientation.mirroredThenTurnedLeft.rawValue
     }
 
-    /// The orientation noted in an Exif block, given from its TIFF header on, or `nil` when the block has
-    /// none or is damaged. Never traps, whatever the bytes.
+    /// The orientation in an Exif block, given from its TIFF header on, or `nil` when the block has none or is damaged.
+    /// No bytes make it trap.
     ///
     /// The layout is TIFF 6.0's: byte order, 42, the offset of a directory; the directory is a count and
     /// that many entries of twelve bytes: tag, type, count, value.

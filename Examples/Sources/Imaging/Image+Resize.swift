@@ -26,7 +26,7 @@ extension Image {
             scaled,
             count in
             bytes.withUnsafeBufferPointer { bytes in
-                // First the rows that a new row covers are summed, whole; then columns of that sum.
+                // First sums the rows that a new row covers, then columns of that sum.
                 withUnsafeTemporaryAllocation(of: Float.self, capacity: stored) { sums in
                     for (newY, span) in rows.enumerated() {
                         sums.initialize(repeating: 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A picture in memory: a value, so that an operation may hand it to the next one and forget it, and copying
-// it copies nothing until somebody writes.
+// A picture in memory: a value. An operation may hand it to the next one and forget it; a copy copies nothing until one
+// of the two is written.
 
 /// A picture of 8-bit sRGB pixels. A value type; safe to pass between threads.
 ///
@@ -60,7 +60,7 @@ package struct Image: Equatable, Sendable {
         return (y * width + x) * Self.bytesPerPixel
     }
 
-    /// Copies `other` into this picture with its top left corner at `x`, `y`; what lies outside is cut off.
+    /// Copies `other` into this picture with its top left corner at `x`, `y`; parts outside are cut off.
     package mutating func draw(_ other: Image, x: Int, y: Int) {
         let columns = (-x..<width - x).clamped(to: 0..<other.width)
         let rows = (-y..<height - y).clamped(to: 0..<other.height)

@@ -54,8 +54,8 @@ struct LightField {
         return Image(width: width, height: height, bytes: bytes)
     }
 
-    /// Blurs each row, along it and across it, with the radius given for it. Beyond its edges the picture is
-    /// taken to go on as it ends.
+    /// Blurs each row, along it and across it, with the radius given for it. Beyond its edges the picture continues
+    /// with its edge pixels.
     mutating func blur(radii: [Float]) {
         precondition(radii.count == height, "one radius a row")
         for row in 0..<height where radii[row] > 0 { blurAlong(row, radius: radii[row]) }
@@ -111,7 +111,7 @@ struct LightField {
         window: Window,
         into row: UnsafeMutableBufferPointer<UInt16>
     ) {
-        // The window of pixel x is padded[x + 1...x + count], and its two neighbours count in part.
+        // The window of pixel x is padded[x + 1...x + count], and its two neighbours count by a fraction.
         let count = 2 * window.whole + 1
         var sum = SIMD4<Int32>.zero
         for x in 1...count { sum &+= padded[x] }

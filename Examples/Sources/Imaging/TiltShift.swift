@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tilt-shift effect: a band of the picture stays sharp, everything above and below it blurs more the
-// farther away it is, and the colours gain a little. The eye takes so shallow a depth of field for a
-// close-up of a miniature.
+// The tilt-shift effect: a band of the picture stays sharp, the rest blurs more with its distance from the band, and
+// the colours gain a little. The eye takes so shallow a depth of field for a close-up of a miniature.
 //
-// The blur works on light and not on sRGB values, so that bright points spread as they do in a lens. It is
-// three box blurs one after the other, which come close to a Gaussian, each split into columns and rows. A
-// box blur by running sums costs the same whatever its radius, and so the radius may change from row to row;
-// it is a fraction, not a whole number, of pixels, or each change would show as a line.
+// The blur works on light, not on sRGB values, so that bright points spread as in a lens. Three box blurs in a row come
+// close to a Gaussian; each is split into columns and rows. A box blur by running sums costs the same with every
+// radius, so the radius may change from row to row. It is a fraction of pixels: whole numbers would show each change as
+// a line.
 
-/// The tilt-shift effect with its settings. A value; applying it is thread-safe and gives the same bytes for
-/// the same picture, always.
+/// The tilt-shift effect with its settings. A value; applying it is thread-safe and gives the same bytes for the same
+/// picture.
 package struct TiltShift: Equatable, Sendable {
     /// The height of the sharp band's middle as a part of the picture's: 0 is the top and 1 the bottom. `nil`
-    /// looks for the band with the most detail.
+    /// searches for the band with the most detail.
     package var focus: Double?
     /// The sharp band's height as a part of the picture's.
     package var sharpHeight: Double
@@ -21,7 +20,7 @@ package struct TiltShift: Equatable, Sendable {
     package var transition: Double
     /// The radius of each box blur at full strength, as a part of the picture's diagonal.
     package var radius: Double
-    /// How much farther from grey colours move: 1 leaves them alone.
+    /// How much farther from grey colours move: 1 leaves them unchanged.
     package var saturation: Float
 
     package init(
@@ -59,9 +58,9 @@ package struct TiltShift: Equatable, Sendable {
         }
     }
 
-    /// The height whose band has the most detail. Differences between neighbours are squared, so that the
-    /// outlines of a subject count more than the noise of grass; bands somewhat above the middle, where
-    /// subjects mostly are, are preferred.
+    /// The height whose band has the most detail. Differences between neighbours are squared, so that the outlines of a
+    /// subject count more than the noise of grass. Bands somewhat above the middle are preferred: most subjects are
+    /// there.
     static func mostDetailedHeight(of image: Image, band: Double) -> Double {
         var sums = [0.0]  // sums[n]: the detail of the first n rows
         sums.reserveCapacity(image.height + 1)

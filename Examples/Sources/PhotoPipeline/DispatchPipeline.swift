@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pipeline as one would write it with what the system has: dispatch queues, groups and semaphores, and
-// arrays behind concurrent queues with barriers. It is what OperationPipeline is compared with, so it is
-// written as well as that allows.
+// The pipeline with the system's own means: dispatch queues, groups and semaphores, and arrays behind concurrent queues
+// with barriers. OperationPipeline is compared with it, so it is written as well as that allows.
 
 import Dispatch
 import Timeline

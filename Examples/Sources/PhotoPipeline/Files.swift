@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading and writing whole files, with reasons that name the file and what the system said about it.
+// Reading and writing whole files, with reasons that name the file and the system's error.
 
 #if canImport(Glibc)
 import Glibc
@@ -41,7 +41,7 @@ enum Files {
         }
     }
 
-    /// The folder's or file's true place: two paths lead to the same one if this is the same.
+    /// The identity of a folder or file: equal for two paths to the same one.
     static func identity(of path: String) throws(FileError) -> some Hashable {
         var status = stat()
         guard stat(path, &status) == 0 else { throw FileError(path) }
@@ -72,7 +72,7 @@ enum Files {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw FileError(path) }
 
-        // One byte more than the file's size, so that reading on tells its end even if it grows.
+        // One byte more than the file's size, so that the read finds the end even if the file grows.
         var bytes = [UInt8](repeating: 0, count: min(limit, Int(status.st_size) + 1))
         var filled = 0
         while filled < bytes.count {
@@ -90,11 +90,11 @@ enum Files {
         return bytes
     }
 
-    /// Writes a file under a temporary name beside it and then renames it: whoever looks sees the old file
-    /// or the new one, and a link of that name is replaced, not followed. Blocks.
+    /// Writes a file under a temporary name beside it, then renames it: a reader sees the old file or the new one. A
+    /// link of that name is replaced, not followed. Blocks.
     static func replace(_ path: String, with bytes: [UInt8]) throws(FileError) {
         let temporary = "\(path).\(getpid()).part"
-        // What is left from a run that was killed goes, also if it is a link; exclusively made, it is ours.
+        // Removes the remainder of a killed run, also a link; the exclusive open makes the file ours.
         unlink(temporary)
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw FileError(path) }

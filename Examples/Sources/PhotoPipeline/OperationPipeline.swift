@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pipeline with Interlock: each step of each photo is an operation that takes the typed output of the one
-// before it. An error passes down the chain to its end, so that the code between says nothing of errors.
+// The pipeline with Interlock: each step of each photo is an operation that takes the typed output of the step before.
+// An error passes down the chain to its end, so that the code in between does not handle errors.
 //
 //     load ──▶ decode ──▶ tilt-shift ──▶ write ─┐
 //     load ──▶ decode ──▶ tilt-shift ──▶ write ─┼─▶ contact sheet

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one place that results go to. Nothing here or elsewhere writes outside it.
+// The one folder for results. No code here or elsewhere writes outside it.
 
-/// The folder for the results, with the places in it. Making the value makes the folders.
+/// The folder for the results, and its parts. Making the value makes the folders.
 package struct OutputFolder: Sendable {
     package let path: String
 
@@ -29,7 +29,7 @@ package struct OutputFolder: Sendable {
         try Files.makeFolder("\(path)/pictures")
     }
 
-    /// A folder inside this one for results that are only to be compared with these.
+    /// A folder inside this one for results that are only compared with these.
     package func comparison() throws(FileError) -> OutputFolder {
         try OutputFolder(making: "\(path)/comparison")
     }
@@ -59,7 +59,7 @@ package struct OutputFolder: Sendable {
         try Files.replace(page, with: Array(html.utf8))
     }
 
-    /// Removes the results of these files, the contact sheet and the folders; leaves what else is there.
+    /// Removes the results of these files, the contact sheet and the folders; leaves other files.
     package func remove(resultsOf photos: [Photo]) throws(FileError) {
         for photo in photos { try Files.remove("\(pictures)/\(photo.file.outputName)") }
         try Files.remove(contactSheet)

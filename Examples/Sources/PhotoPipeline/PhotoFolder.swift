@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which files of a folder are pictures, and what the rest is. Only the files directly in the folder count:
-// whoever points the demo at a home directory wants an answer today.
+// Which files of a folder are pictures, and what the others are. Only the files directly in the folder count: a demo on
+// a home directory must end soon.
 
 import ImageCodecs
 
@@ -34,7 +34,7 @@ package struct PhotoFolder: Sendable {
     package let photos: [PhotoFile]
     package let others: [Rejection]
 
-    /// Why there is nothing to work on.
+    /// Why there is no picture to work on.
     package enum Unusable: Error, Equatable, CustomStringConvertible {
         case missing(String, reason: String)
         case notAFolder(String)
@@ -54,8 +54,8 @@ package struct PhotoFolder: Sendable {
         }
     }
 
-    /// Looks at the first bytes of every file in a folder; names and their extensions decide nothing, and
-    /// names that begin with a dot are passed over. Links are followed. Nothing is opened that could block.
+    /// Reads the first bytes of every file in a folder; names and extensions decide nothing. Names that begin with a
+    /// dot are left out. Links are followed. No file is opened that could block.
     package init(path: String) throws(Unusable) {
         self.path = path
         let names: [String]
@@ -107,9 +107,9 @@ package struct PhotoFolder: Sendable {
         }
     }
 
-    /// A name for each result: the picture's own with the extension of a JPEG; where two would then be the
-    /// same, also on a file system that ignores case, those keep their whole name before it; and where even
-    /// that is taken, a number is added.
+    /// A name for each result: the picture's own with the extension of a JPEG. Where two results would have one name,
+    /// also on a file system that ignores case, they keep the picture's whole name before the extension; where that
+    /// name is taken, too, a number is added.
     static func outputNames(for names: [String]) -> [String] {
         func stem(_ name: String) -> String {
             guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return name }

@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The photos of the whole process, shared by whoever works on them. Everything that makes it safe is in
-// SafeArray: adding is a write, reading takes a snapshot, and changes are announced in their order.
+// The photos of the whole process, shared by all code that works on them. SafeArray makes it safe: adding is a write,
+// reading takes a snapshot, and changes are announced in their order.
 
 import Dispatch
 import Interlock
 
 /// The finished photos. Thread-safe: any thread may add, read and observe at any time.
 package final class PhotoManager: Sendable {
-    /// The process's own manager, made once, by whichever thread asks first.
+    /// The process's own manager, made once, by the first access.
     package static let shared = PhotoManager()
 
     private let storage = SafeArray<Photo>()
 
-    /// A manager of one's own; most code wants ``shared``.
+    /// A separate manager; most code uses ``shared``.
     package init() {}
 
-    /// The photos there are now, in the order in which they were added. A copy: what others add later does
-    /// not show in it. O(1).
+    /// The present photos, in the order in which they were added. A copy: later additions do not show in it. O(1).
     package var photos: [Photo] { storage.snapshot }
 
-    /// Adds a photo. Visible to everyone when this returns, and announced after that.
+    /// Adds a photo. Visible to every thread when this returns, and announced after that.
     package func add(_ photo: Photo) {
         storage.append(photo)
     }

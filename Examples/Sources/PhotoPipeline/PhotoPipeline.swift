@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a photo pipeline takes and gives, whichever way it is scheduled.
+// The input and output of a photo pipeline, however it is scheduled.
 
 import Foundation
 import Timeline
 
-/// What bounds a pipeline.
+/// The limits of a pipeline.
 package struct PipelineOptions: Sendable {
     /// The most files being read at once.
     package var loads = 4
@@ -15,8 +15,8 @@ package struct PipelineOptions: Sendable {
     package var pixelLimit = 100_000_000
     /// The most bytes that a file may have.
     package var byteLimit = 512_000_000
-    /// The longer side of the small pictures for the report, and how many photos they are made of: all that
-    /// is kept of a photo once it is written is these and its frame on the contact sheet.
+    /// The longer side of the small pictures for the report, and the number of photos that get one. Of a written photo
+    /// only these and its frame on the contact sheet are kept.
     package var previewSize = 720
     package var previewLimit = 60
     /// The height of the frames on the contact sheet, and how many photos are on it.
@@ -42,7 +42,7 @@ package enum PhotoOutcome: Sendable {
     case rejected(Rejection)
 }
 
-/// What came of a run.
+/// The result of a run.
 package struct PipelineResult: Sendable {
     /// The finished pictures and the files that gave none, each in the order in which they were given.
     package let photos: [Photo]
@@ -58,13 +58,13 @@ package struct PipelineResult: Sendable {
     }
 }
 
-/// A way to get all pictures of a folder done.
+/// A method of processing all pictures of a folder.
 package protocol PhotoPipeline: Sendable {
-    /// What the report calls it.
+    /// Its name in the report.
     var name: String { get }
 
-    /// Loads, decodes, edits and writes every file, and lays out the contact sheet. Blocks until all of it
-    /// is done; a file that gives no picture stops nobody else.
+    /// Loads, decodes, edits and writes every file, and lays out the contact sheet. Blocks until all files are done; a
+    /// file that gives no picture does not stop the others.
     ///
     /// - Parameter announce: Called on the main queue, once for each file, after its outcome has become
     ///   visible; all calls have been made when this returns. The main queue must be draining meanwhile, so
@@ -81,8 +81,8 @@ package protocol PhotoPipeline: Sendable {
 extension PhotoPipeline {
     /// The same, suspending instead of blocking.
     ///
-    /// The run has a thread of its own. It mostly waits, and on one of the system's worker threads it would
-    /// keep that from the very work it waits for: there are only as many of those as there are cores.
+    /// The run has a thread of its own. It mostly waits. A worker thread of the system that waited would be missing
+    /// from the work that it waits for: there are only as many as cores.
     package func result(
         of files: [PhotoFile],
         into output: OutputFolder,

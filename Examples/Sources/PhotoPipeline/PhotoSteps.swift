@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is done to a picture, step by step, without a word on threads: both pipelines run exactly these
-// functions, so that what differs between them is how they are scheduled and nothing else.
+// The steps for a picture, without any threading: both pipelines run these functions, so that they differ only in how
+// the steps are scheduled.
 //
 // Each step takes the value that the one before it made. A step that needs more (faces to draw on, say) adds
 // it to `EditedPhoto` and itself to `Edit.all`.
@@ -54,7 +54,7 @@ struct Edit: Sendable {
     }
 }
 
-/// The steps, with the folder that results go to and the recorder that notes when each ran.
+/// The steps, with the folder that results go to and the recorder of their times.
 struct PhotoSteps: Sendable {
     let output: OutputFolder
     let options: PipelineOptions

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one way in which text gets into the page: names of files may hold anything.
+// The only function that puts text into the page: names of files may contain anything.
 
 import Timeline
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the page looks, in light and in dark. Text has a contrast of at least 4.5 to 1 on what it stands on,
-// also the names inside bars.
+// The page's style, in light and in dark. Text has a contrast of at least 4.5 to 1 to its background, also the names
+// inside bars.
 
 extension Page {
     static let style = """

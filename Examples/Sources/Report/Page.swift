@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The demo's page: one file that needs no other, with the pictures inside, which shows what was done and when.
-// It is written so that it is well-formed XML as well as HTML, which a test makes sure of.
+// The demo's page: one file with the pictures inside, which shows the steps and their times. It is well-formed XML as
+// well as HTML; a test checks that.
 
 import Foundation
 import Timeline
 
-/// What the page shows.
+/// The contents of the page.
 package struct Page: Sendable {
     package struct Picture: Sendable {
         package let name: String

@@ -34,7 +34,7 @@ struct TimelineChart {
             """
     }
 
-    /// What the drawing says, for those who do not see it.
+    /// The content of the drawing as text, for screen readers.
     private var summary: String {
         let threads = (0..<timeline.threadCount).map { thread in
             let count = timeline.spans.count { $0.thread == thread }

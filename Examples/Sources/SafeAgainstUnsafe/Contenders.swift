@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One array, guarded in six ways. Each is what a careful user would write by hand, with a read and a write
-// as two steps, as the experiment asks.
+// One array, guarded in six ways, each as a careful user would write it by hand. Reading and writing are two steps, as
+// the experiment asks.
 
 import Dispatch
 import Foundation
@@ -92,8 +92,8 @@ final class PthreadLockArray: SharedArray, @unchecked Sendable {
     }
 }
 
-/// The same without any guard: undefined behaviour, on purpose, in a process that exists for nothing else.
-// Nothing protects the elements: that is what is shown.
+/// The same without a guard: undefined behaviour on purpose, in a process that exists only for this.
+// Nothing protects the elements: the experiment shows that.
 final class UnprotectedArray: SharedArray, @unchecked Sendable {
     // Unchecked, and wrong: this is the experiment.
     private var storage: [Int] = []

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Making a short experiment a concurrent one. A thousand iterations are over in the time that a second thread
-// takes to wake up, and on a busy machine in much less than its turn on a core: they would mostly run on one
-// thread. So the first two iterations, which are on two threads as each keeps its own busy, throw a ball to
-// and fro until it flies as fast as it can only between two cores at the same moment. Then time begins.
+// Makes a short experiment a concurrent one. A thousand iterations take less time than a second thread needs to wake
+// up, and on a busy machine much less than its turn on a core, so they would mostly run on one thread. Therefore the
+// first two iterations, each of which keeps its thread busy, exchange a ball until one exchange is so fast that both
+// threads must run at once. Then the measured time begins.
 
 import Synchronization
 
-/// A point that the first two threads to come to leave together, each running on a core of its own.
+/// A point that the first two arriving threads leave together, each running on a core of its own.
 final class Meeting: Sendable {
-    // All relaxed: they only say how far the meeting is. What the experiment shares is no matter of these.
+    // All relaxed: they only count the exchange, and carry none of the experiment's data.
     private let arrivals = Atomic(0)
     private let throwsSoFar = Atomic(0)
     private let isOpen = Atomic(false)
@@ -53,7 +53,7 @@ final class Meeting: Sendable {
         isOpen.store(true, ordering: .relaxed)
     }
 
-    /// Throws back whatever comes: odd numbers are the other's throws.
+    /// Throws each ball back: odd numbers are the other thread's throws.
     private func follow() {
         while !isOpen.load(ordering: .relaxed) {
             let thrown = throwsSoFar.load(ordering: .relaxed)

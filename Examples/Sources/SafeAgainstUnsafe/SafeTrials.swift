@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The experiment: a thousand iterations run concurrently, each of which reads the last element and appends
-// one more than it. What a guarded array owes is a thousand elements, in every run.
+// The experiment: a thousand iterations run concurrently; each reads the last element and appends one more than it. A
+// guarded array must have a thousand elements after every run.
 
 import Dispatch
 import Interlock
@@ -10,7 +10,7 @@ import Interlock
 package enum SafeTrials {
     package static let iterations = 1000
 
-    /// What came of all runs on one kind of array.
+    /// The results of all runs on one kind of array.
     package struct Report: Sendable {
         package let name: String
         /// The number of elements at the end of each run.
@@ -22,8 +22,8 @@ package enum SafeTrials {
         package var completeRuns: Int { counts.count { $0 == iterations } }
     }
 
-    /// Runs the experiment on each kind of array. Blocks, and keeps all cores busy. The kinds take turns,
-    /// so that whatever else the machine does meets all of them alike.
+    /// Runs the experiment on each kind of array. Blocks, and keeps all cores busy. The kinds take turns, so that other
+    /// load on the machine meets all of them alike.
     package static func run(rounds: Int = 25) -> [Report] {
         let contenders: [(name: String, type: any SharedArray.Type)] = [
             ("SafeArray", SafeArray<Int>.self),
@@ -52,8 +52,8 @@ package enum SafeTrials {
         }
     }
 
-    /// One run, timed from the moment two threads are at it to the moment the count is known, which writes
-    /// still queued must have ended for.
+    /// One run, timed from the moment at which two threads run it to the moment at which the count is known; queued
+    /// writes have ended by then.
     static func fill<Contender: SharedArray>(_: Contender.Type) -> (count: Int, time: Duration) {
         let array = Contender()
         let meeting = Meeting()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The experiment on an array without a guard, in child processes: it corrupts the heap, and what that leads
-// to, a crash most times, is to be shown here and not suffered.
+// The experiment on an array without a guard, in child processes: it corrupts the heap, and mostly crashes; the demo
+// must survive that and show it.
 
 import Foundation
 
@@ -12,19 +12,19 @@ package enum UnsafeTrials {
         /// It lived to print the number of elements.
         case finished(count: Int)
         case crashed(signal: Int32)
-        /// It neither ended nor crashed within the limit and was killed.
+        /// It did not end within the limit, and was killed.
         case hung
 
         /// Whether every element was there.
         package var isComplete: Bool { self == .finished(count: SafeTrials.iterations) }
     }
 
-    /// How often a child repeats the experiment, as long as it gets through: where others want the cores
-    /// too, the threads of one run may well miss each other.
+    /// How often a child repeats the experiment while it survives: on a busy machine the threads of one run may not run
+    /// at the same time.
     package static let runsInAChild = 50
 
-    /// The child's part: runs in this process, whatever comes of them, until one loses elements. Prints the
-    /// number of elements that were left.
+    /// The child's part: runs in this process, until a run loses elements or crashes. Prints the number of elements
+    /// that were left.
     package static func runInThisProcess() {
         // A crash is expected: leave no core file behind.
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
@@ -36,7 +36,7 @@ package enum UnsafeTrials {
         print(count)
     }
 
-    /// The parent's part: starts a child and says how it ended. Blocks until it has, for `limit` at most.
+    /// The parent's part: starts a child and answers how it ended. Blocks until then, for `limit` at most.
     ///
     /// - Parameters:
     ///   - executable: A program that, given `arguments`, calls ``runInThisProcess()`` and exits.
@@ -48,7 +48,7 @@ package enum UnsafeTrials {
         let child = Process()
         child.executableURL = executable
         child.arguments = arguments
-        // The runtime's backtrace of a crash takes seconds, and here tells nothing.
+        // The runtime's backtrace of a crash takes seconds, and is of no use here.
         child.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) {
             $1
         }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Averages computed off the caller's thread, each once. What is kept for data is not its average but the
-// operation that computes it: whoever asks while it runs waits for the same one, and whoever asks later finds
-// it finished.
+// Averages computed off the caller's thread, each once. The cache keeps the operation that computes an average, not the
+// average: callers that come while it runs wait for that operation, later callers find it finished.
 
 import Dispatch
 import Foundation
@@ -14,14 +13,14 @@ package final class SalesAverages: Sendable {
     private let queue: OperationQueue
     private let compute: @Sendable (SalesData) throws -> Double
 
-    /// - Parameter compute: Takes the average; called on a background thread, once for each data asked for.
+    /// - Parameter compute: Takes the average; called on a background thread, once for each value of the data.
     package init(compute: @escaping @Sendable (SalesData) throws -> Double = { try $0.average }) {
         queue = OperationQueue()
         queue.name = "sales averages"
         self.compute = compute
     }
 
-    /// The average of `data`: computed off the calling thread by the first who asks, then at once.
+    /// The average of `data`: the first call computes it off the calling thread, later calls answer at once.
     ///
     /// Suspends. If the waiting task is cancelled it stops waiting; the computation goes on for the others.
     ///
@@ -41,7 +40,7 @@ package final class SalesAverages: Sendable {
         computation(of: data).onFinish { result in delivery.async { completion(result) } }
     }
 
-    /// The one operation for `data`. Mostly it is there, and then a read finds it.
+    /// The one operation for `data`. Mostly a read finds it.
     private func computation(of data: SalesData) -> AsyncOperation<Double> {
         if let known = computations.withReadLock({ $0[data] }) { return known }
         let (operation, isNew) = computations.withWriteLock { computations in

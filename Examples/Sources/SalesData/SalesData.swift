@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is computed with: an immutable value, so that whoever has it may read it on any thread, and a caller who
-// changes its own copy changes nothing for a computation under way.
+// The input of the computation: an immutable value. Every thread may read it; a caller that changes its own copy does
+// not change a running computation.
 
 /// The revenue of some period, in the order in which it came in. A value; equal revenues are equal data.
 package struct SalesData: Hashable, Sendable {
@@ -13,7 +13,7 @@ package struct SalesData: Hashable, Sendable {
 
     /// The mean of the revenue. O(n).
     ///
-    /// - Throws: ``SalesError/noRevenue`` when there is none: nothing has no mean.
+    /// - Throws: ``SalesError/noRevenue`` when there is none.
     package var average: Double {
         get throws(SalesError) {
             guard !revenue.isEmpty else { throw .noRevenue }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Times as people read them, without Foundation's formatters and the same in every locale.
+// Durations as text, without Foundation's formatters and the same in every locale.
 
 extension Duration {
     package var inSeconds: Double {
         Double(components.seconds) + Double(components.attoseconds) * 1e-18
     }
 
-    /// The time with three digits that count, in the unit that suits it: `1.24 s`, `37.5 ms`, `263 ns`.
+    /// The time with three significant digits, in a fitting unit: `1.24 s`, `37.5 ms`, `263 ns`.
     package var text: String {
         let units = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")]
         let (size, unit) = units.first { inSeconds >= $0.0 } ?? (1e-9, "ns")

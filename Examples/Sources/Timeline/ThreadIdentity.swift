@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Telling threads apart, and nothing more: the value is only compared.
+// Tells threads apart; the value is only compared.
 
 #if canImport(Glibc)
 import Glibc

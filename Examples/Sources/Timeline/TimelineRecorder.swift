@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Noting which thread did what when. The recorder measures both pipelines, so it leans on neither: a lock
-// around an array, entered once a step, for as long as an append takes. It is an NSLock and not a Mutex
-// because ThreadSanitizer does not see a Mutex that a thread had to wait for, and reports what it guards.
+// Records the steps of each thread with their times. It measures both pipelines, so it uses neither: a lock around an
+// array, taken once a step, for the time of an append. An NSLock, not a Mutex: ThreadSanitizer does not see the
+// hand-over of a contended Mutex, and reports its data.
 
 import Foundation
 
@@ -20,7 +20,7 @@ package final class TimelineRecorder: @unchecked Sendable {
 
     package init() {}
 
-    /// Runs `body` on the calling thread and notes when it began and ended, also when it throws.
+    /// Runs `body` on the calling thread and records its begin and end, also when it throws.
     package func measure<Output, Failure: Error>(
         _ step: String,
         of item: String,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pictures stored as cameras store them come out upright, and no block of Exif brings the reader down.
+// Pictures come out upright from every stored orientation, and no Exif block crashes the reader.
 
 import Testing
 

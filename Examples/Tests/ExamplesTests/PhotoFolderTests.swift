@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What counts as a picture in a folder, and where results may go.
+// Which files of a folder count as pictures, and where results may go.
 
 import Foundation
 import Testing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What both pipelines owe, however they are scheduled; and that they make the same.
+// What both pipelines must do, however they are scheduled; and that their results are the same.
 
 import Foundation
 import Interlock
@@ -24,7 +24,7 @@ enum PipelineKind: CaseIterable, Sendable {
     }
 }
 
-// One after the other: each wants the machine's few worker threads for itself.
+// One after the other: each uses all of the machine's few worker threads.
 @Suite(.serialized) struct PipelineTests {
     private let folder: TemporaryFolder
     private let photosPath: String

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page is well-formed, needs nothing from elsewhere, and shows hostile names as the text they are.
+// The page is well-formed, loads nothing from elsewhere, and shows hostile names as text.
 
 import Foundation
 import Testing

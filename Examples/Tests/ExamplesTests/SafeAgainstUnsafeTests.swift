@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Guarded arrays keep every element in every run, and a child's end is told as it was.
+// Guarded arrays keep every element in every run, and a child's end is reported correctly.
 
 import Foundation
 import Testing

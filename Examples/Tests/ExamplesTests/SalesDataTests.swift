@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Averages: right, off the caller's thread, computed once however many ask.
+// Averages: right, off the caller's thread, computed once for all callers.
 
 import Dispatch
 import Foundation
@@ -28,7 +28,7 @@ import Testing
     ///
     ///     computation │ begin ············ held ············ end
     ///     callers     │        ask × 100, all counted ──┘      all answered
-    @Test func oneComputationServesAllWhoAskTogether() async throws {
+    @Test func oneComputationServesAllCallersAtOnce() async throws {
         let runs = SafeArray<SalesData>()
         let asked = Latch(count: 100)
         let answered = Latch(count: 100)
@@ -55,12 +55,12 @@ import Testing
     }
 
     /// Two threads ask for the same new data at the same moment, again and again: neither finds it there, and
-    /// still one computation is made of both. The data is large, so that looking for it takes longer than a
-    /// thread needs to wake up.
+    /// still one computation is made of both. The data is large, so that the lookup takes longer than a thread needs to
+    /// wake up.
     ///
-    ///     thread 1 │ meet ── look: not there ── make it
-    ///     thread 2 │ meet ──── look: not there ── find it made
-    @Test func twoWhoAskFirstAtTheSameMomentShareOneComputation() async throws {
+    ///     thread 1 │ meet ── lookup: not there ── make it
+    ///     thread 2 │ meet ──── lookup: not there ── find it made
+    @Test func twoFirstCallersAtTheSameMomentShareOneComputation() async throws {
         let rounds = 40
         let bulk = [Double](repeating: 1, count: 50_000)
         let runs = SafeArray<SalesData>()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pictures, files and folders for the tests: made here, so that each test shows what it stands on.
+// Pictures, files and folders for the tests: made here, so that each test shows its input.
 
 import Foundation
 import ImageCodecs
@@ -38,8 +38,8 @@ extension Image: CustomTestStringConvertible {
     public var testDescription: String { "\(width) x \(height) pixels" }
 }
 
-/// Writes PNGs as the format's specification says, without compression: what a test wants in them, also what
-/// no encoder would write.
+/// Writes PNGs by the format's specification, without compression: with any content, also content that no encoder
+/// writes.
 enum PNG {
     /// A picture of three or, with `alpha`, four channels. `rows` overrides the pixel data.
     static func bytes(_ image: Image, alpha: UInt8? = nil, rows: [UInt8]? = nil, size: (Int, Int)? = nil)

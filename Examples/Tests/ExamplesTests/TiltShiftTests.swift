@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tilt-shift promises of a picture, whatever the picture.
+// The promises of tilt-shift, for every picture.
 
 import Testing
 
@@ -25,7 +25,7 @@ import Testing
 
     @Test func theBandStaysAsItWas() {
         let shifted = TiltShift(focus: 0.5, sharpHeight: 0.3, saturation: 1).applied(to: stripes)
-        // The band of a blurred row may reach a little into it: look at its inner part.
+        // The band of a blurred row may reach a little into it: take its inner part.
         for row in 80..<120 {
             for x in 0..<stripes.width where shifted[x, row] != stripes[x, row] {
                 Issue.record("row \(row), column \(x)")

@@ -24,7 +24,7 @@ ILK_TRUSTED_NONBLOCKING_BEGIN /* it prints and never returns: no caller is held 
     vsnprintf(line + length, sizeof line - (size_t)length - 1, format, arguments);
     va_end(arguments);
     (void)strcat(line, "\n");
-    /* Nothing is left to do if standard error is gone. */
+    /* Without standard error there is nothing left to do. */
     ssize_t written = write(STDERR_FILENO, line, strlen(line));
     (void)written;
     abort();

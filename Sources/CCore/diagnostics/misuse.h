@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How misuse ends: one sentence on standard error that names the call, the object (address, and name
- * if it has one) and the state that was seen, then abort. Written with one write(2) so that threads
- * do not mix; no allocation, so that it works with a broken heap.
+ * How misuse ends: one sentence on standard error that names the call, the object (address, and name if it
+ * has one) and the state that was seen, then abort. One write(2), so that threads do not mix; no allocation,
+ * so that it works with a broken heap.
  */
 #ifndef INTERLOCK_DIAGNOSTICS_MISUSE_H
 #define INTERLOCK_DIAGNOSTICS_MISUSE_H

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of names: hash name_buckets of libbsd lists under one mutex. Cold by nature: written when a
- * program names its locks, read when something is reported. A count for each bucket lets the destroy of a
- * nameless object pass without the mutex, unless a name shares its bucket.
+ * The table of names: a hash of libbsd lists under one mutex. Cold: written when a program names its locks,
+ * read by a report. Each bucket has a count, so that destroying a nameless object takes the mutex only if a
+ * name shares its bucket.
  *
  * Fork. The forking thread has the mutex over the fork, so that the child's table is whole and its mutex
- * free. Must not happen: the parent waits for ever for it. Its holder waits for nothing: memory is
- * allocated and freed outside, or an allocator with fork handlers of its own could have been locked before.
- * And no signal handler comes in between, which could fork and wait for its own thread. Fork handlers that
- * run while the forking thread has the mutex may use names all the same (has_names_for_fork).
+ * free. Must not happen: the parent waits for the mutex for ever. So its holder waits for nothing: it
+ * allocates and frees outside, for an allocator's own fork handlers may have locked the heap; and it holds
+ * signals back, for a handler could fork and wait for its own thread. Fork handlers that run while the
+ * forking thread has the mutex may use names (has_names_for_fork).
  */
 #include "diagnostics/names.h"
 
@@ -44,7 +44,7 @@ static struct name_bucket *name_bucket_of(const void *object) {
 
 /* ---- The mutex ---- */
 
-/* Takes the mutex, with signals held back; `before` is for unlock_names. */
+/* Takes the mutex and holds signals back; `before` is for unlock_names. */
 static void lock_names(sigset_t *before) {
     ilk__signals_hold(before);
     if (ilk__thread_state()->has_names_for_fork == 0) {
@@ -90,7 +90,7 @@ static struct entry *find(const void *object) {
     return NULL;
 }
 
-/* Gives `object`, if it has a name, another: false if it has none. */
+/* Replaces the name of `object`; false if it has none. */
 static bool rename_entry(const void *object, const char *name) {
     struct entry *entry = find(object);
     if (entry != NULL) {
@@ -101,8 +101,8 @@ static bool rename_entry(const void *object, const char *name) {
 
 void ilk__name_forget(const void *object) {
     struct name_bucket *bucket = name_bucket_of(object);
-    /* NM1 relaxed: the object's own name was given before, in an order the program made: naming and
-     * destroying one object at the same time is not allowed. Other objects' names do not matter. */
+    /* NM1 relaxed: an earlier naming of the same object happens before, for naming an object beside its
+     * destroy is not allowed. Names of other objects do not matter. */
     if (ilk_atomic_load(&bucket->count, memory_order_relaxed) == 0) {
         return;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the core takes from the BSDs: intrusive queues and strlcpy. Apple's C library has them itself, elsewhere
- * libbsd does.
+ * What the core takes from the BSDs: intrusive queues and strlcpy. Apple's C library has them, elsewhere
+ * libbsd.
  */
 #ifndef INTERLOCK_PLATFORM_BSD_H
 #define INTERLOCK_PLATFORM_BSD_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CLOCK_MONOTONIC behind the door of clock.h.
+ * CLOCK_MONOTONIC behind the port of clock.h.
  */
 #include "platform/clock.h"
 

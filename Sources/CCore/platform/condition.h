@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The part of native.h's condition variables that systems do in unlike ways: waiting until a time of
- * CLOCK_MONOTONIC, and preparing a condition for that.
+ * The part of native.h's condition variables that differs between systems: preparing a condition, and waiting
+ * until a time of CLOCK_MONOTONIC.
  */
 #ifndef INTERLOCK_PLATFORM_CONDITION_H
 #define INTERLOCK_PLATFORM_CONDITION_H
 
 #include "platform/native.h"
 
-/* 0, or the error of pthread. */
+/* 0, or pthread's error. */
 int ilk__condition_prepare(ilk__native_condition *condition);
 
-/* Waits with `mutex` held. 0, or ETIMEDOUT once the deadline has passed; another error is a broken object. May
- * wake spuriously. */
+/* Waits with `mutex` held. 0, or ETIMEDOUT once the deadline has passed; another error is a broken object.
+ * May wake spuriously. */
 int ilk__condition_wait_until(ilk__native_condition *condition, ilk__native_mutex *mutex,
                               uint64_t deadline_ns);
 

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The ids that the first thread of a forked process had in the processes before. A mutex that it locked
- * there names it by one of them.
+ * The ids that the first thread of a forked process had in earlier processes. A mutex that it locked there
+ * names it by one of them.
  *
- * An id may come to be that of another thread: when the parent has ended, or in another namespace. Then it is
- * taken off the list, so that what the new thread owns is not taken for the first thread's; what the first
- * one still holds from before the fork is nobody's from then on.
+ * An id may become another thread's: when the parent has ended, or in another namespace. Then it leaves the
+ * list, so that what the new thread owns is not taken for the first thread's. What the first thread still
+ * holds under it from before the fork has no owner from then on.
  */
 #include "platform/identity.h"
 #include "platform/local.h"
 #include <interlock/inline/atomic.h>
 #include <pthread.h>
 
-/* Changes in a child while it has one thread; an entry goes back to 0 as its id comes to be another's. */
+/* Changes in a child while it has one thread; an entry goes back to 0 when its id becomes another
+ * thread's. */
 static ILK_ATOMIC(uint32_t) former[ILK__FORMER_IDS];
-static uint32_t first; /* the id of the thread that was left by the fork; 0: this process was not forked */
+static uint32_t first; /* the id of the thread that the fork left; 0: this process was not forked */
 
 bool ilk__thread_id_is_former(uint32_t id) ILK_NONBLOCKING {
     if (id == 0 || first == 0) {
         return false;
     }
     for (unsigned index = 0; index < ILK__FORMER_IDS; index++) {
-        /* ID1 relaxed: written before the process has a second thread, or by the thread that has the id now,
-         * before it uses it. */
+        /* ID1 relaxed: written before the process has a second thread, or by the thread that now has the id,
+         * before it uses the id. */
         if (ilk_atomic_load(&former[index], memory_order_relaxed) == id) {
             return true;
         }

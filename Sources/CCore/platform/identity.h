@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one port to the question "which thread am I": a number that no other living thread of the
- * process has, never 0, also right in a child after fork. On Linux it is the kernel's thread id,
- * which is what debuggers and FUTEX_LOCK_PI know a thread by.
+ * The one port to the calling thread's id: a number that no other living thread of the process has, never 0,
+ * also right in a child after fork. On Linux it is the kernel's thread id, by which debuggers and
+ * FUTEX_LOCK_PI know a thread.
  *
- * The thread that forks has another id in the child. What it owned under its old one it owns there too:
+ * The thread that forks has another id in the child, and owns there what it owned under its old one:
  * platform/former.c remembers the old ids.
  */
 #ifndef INTERLOCK_PLATFORM_IDENTITY_H
@@ -16,22 +16,23 @@
 
 uint32_t ilk__thread_id(void) ILK_NONBLOCKING;
 
-/* The same for a caller that is in no real-time code: a sanitizer that watches such code lets it ask the system. */
+/* The same, for callers outside real-time code: a sanitizer that watches such code lets these ask the
+ * system. */
 uint32_t ilk__thread_id_before_fork(void);
 
-/* Forgets what ilk__thread_id keeps of the calling thread: in a child after fork. */
+/* Forgets the cached id of the calling thread: in a child after fork. */
 void ilk__thread_id_forget(void);
 
-/* Old ids that are remembered: so many forks in a row, each by the thread that the last one left. */
+/* Forks in a row whose old ids are remembered, each by the thread that the last one left. */
 enum { ILK__FORMER_IDS = 8 };
 
-/* Whether `id` was that of the thread which this process was forked by, before. */
+/* Whether `id` was, in an earlier process, that of the thread which this process was forked by. */
 bool ilk__thread_id_is_former(uint32_t id) ILK_NONBLOCKING;
 
-/* Whether it was so and the calling thread is that thread. */
+/* Whether it was, and the calling thread is that thread. */
 bool ilk__thread_was(uint32_t id) ILK_NONBLOCKING;
 
-/* `id` is that of a thread which has just begun to ask for it: from now on it is no former one. */
+/* `id` belongs to a thread that has just begun to ask for it: it is no former one from now on. */
 void ilk__thread_id_is_new(uint32_t id) ILK_NONBLOCKING;
 
 #endif

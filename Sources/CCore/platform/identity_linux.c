@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kernel's thread id, kept per thread: gettid(2) costs a system call. A child after fork is a new
- * thread to the kernel and forgets what its parent kept.
+ * The kernel's thread id, cached per thread: gettid(2) costs a system call. A child after fork is a new
+ * thread to the kernel and forgets its parent's id.
  */
 #include "platform/identity.h"
 #include "platform/port.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one door to thread-local state: one block a thread, zeroed when the thread starts. The explorer
- * links a model that gives every fiber its own.
+ * The one port to thread-local state: one structure a thread, zeroed when the thread starts. The explorer's
+ * model gives every fiber its own.
  */
 #ifndef INTERLOCK_PLATFORM_LOCAL_H
 #define INTERLOCK_PLATFORM_LOCAL_H
@@ -13,14 +13,14 @@
 
 enum { ILK__THREAD_CLAIMS = 8 };
 
-/* Held locks that are remembered: in checked builds only, for this memory is short (local_native.c). */
+/* Listed locks: in checked builds only, for this memory is short (local_native.c). */
 #ifdef ILK_CHECKED
 enum { ILK__THREAD_HELD = 16 };
 #else
 enum { ILK__THREAD_HELD = 0 };
 #endif
 
-/* Slots of a many-to-many ring that this thread has open for writing or reading in place. */
+/* Slots of a many-to-many ring that this thread has open in place. */
 struct ilk__thread_claim {
     const void *ring; /* NULL: this entry is free */
     uint64_t position;
@@ -32,12 +32,12 @@ struct ilk__hook_call; /* see ring/hook.h */
 
 struct ilk__thread_state {
     struct ilk__thread_claim claims[ILK__THREAD_CLAIMS];
-    const struct ilk__hook_call *hook_calls; /* of rings, that this thread is in; innermost first */
+    const struct ilk__hook_call *hook_calls; /* calls of ring hooks that this thread is in; innermost first */
     const void *held[ILK__THREAD_HELD + 1];  /* the last is never used: an array cannot have none */
     uint8_t held_count;
     bool has_ended;              /* its reader slots are given back for good */
     uint16_t has_names_for_fork; /* forks that it is inside of, each with the mutex of the names */
-    uint32_t id_before_fork;     /* what it was called as its last fork began */
+    uint32_t id_before_fork;     /* its id as its last fork began */
     uint32_t held_unlisted;      /* locks held beyond those listed */
 };
 

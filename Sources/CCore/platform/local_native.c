@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Thread-local state in the thread's own block of the executable or library (initial-exec: an offset
- * from the thread pointer, no call).
+ * Thread-local state in the thread's own block of the executable or library: initial-exec, without a call.
  *
- * A library that is opened with dlopen gets such memory from a reserve of the C library, and cannot be opened
- * when that is used up: glibc has about 1,600 bytes for all. Each copy of this library takes MOST, the few words
- * beside it included, so some half a dozen plugins can have a copy each; more of them link the shared library,
- * which is one, or the program is run with more (GLIBC_TUNABLES=glibc.rtld.optional_static_tls=4096).
+ * A library opened with dlopen gets such memory from a reserve of the C library, about 1,600 bytes in glibc,
+ * and cannot be opened when that is used up. Each copy of this library takes MOST, with the few words beside
+ * the state: some half a dozen plugins can have a copy each. More plugins link the shared library, or the
+ * program runs with a larger reserve (GLIBC_TUNABLES=glibc.rtld.optional_static_tls=4096).
  */
 #include "platform/local.h"
 
@@ -16,7 +15,7 @@ _Static_assert(ILK__THREAD_HELD > 0 || sizeof(struct ilk__thread_state) + BESIDE
 
 static __thread struct ilk__thread_state state __attribute__((tls_model("initial-exec")));
 
-/* Initial-exec: no allocation on first use, which is what the analysis fears of thread-locals. */
+/* Initial-exec: no allocation on first use. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 struct ilk__thread_state *ilk__thread_state(void) ILK_NONBLOCKING {
     return &state;

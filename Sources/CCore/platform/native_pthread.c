@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * pthread mutexes and condition variables behind the door of native.h. The deadline is compared with
+ * pthread mutexes and condition variables behind the port of native.h. Deadlines are compared with
  * CLOCK_MONOTONIC, never with the wall clock.
  */
 #include "platform/native.h"
@@ -36,7 +36,7 @@ void ilk__native_condition_destroy(ilk__native_condition *condition) {
 bool ilk__native_condition_wait(ilk__native_condition *condition, ilk__native_mutex *mutex,
                                 uint64_t deadline_ns) {
     int previous;
-    /* Cancelled in the wait, a thread would leave its sleeper in a list on a dead stack. */
+    /* A thread cancelled in the wait would leave its sleeper in a list on a dead stack. */
     check(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &previous));
     int error;
     if (deadline_ns == ILK_FOREVER) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one port to whole pages from the system, zeroed. For tables that grow in places where malloc may not be
- * called.
+ * The one port to whole zeroed pages, for tables that grow where malloc may not be called.
  */
 #ifndef INTERLOCK_PLATFORM_PAGES_H
 #define INTERLOCK_PLATFORM_PAGES_H
@@ -12,7 +11,7 @@
  * handlers. */
 void *ilk__pages_allocate(size_t size);
 
-/* Gives back what ilk__pages_allocate(size) has answered. Safe in signal handlers. */
+/* Gives back the answer of ilk__pages_allocate(size). Safe in signal handlers. */
 void ilk__pages_give_back(void *pages, size_t size);
 
 #endif

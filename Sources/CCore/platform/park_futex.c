@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The park layer on futex(2): what Linux runs. The kernel keeps the sleepers; this file only turns
- * its answers into the contract of <interlock/park.h>. The other backend is park_table.c; a build
- * compiles one of the two.
+ * The park layer on futex(2): what Linux runs. The kernel keeps the sleepers; this file turns its answers
+ * into the contract of <interlock/park.h>. A build compiles this or park_table.c.
  */
 #include "platform/port.h"
 #include <interlock/park.h>
@@ -14,8 +13,8 @@
 
 ilk_status ilk_park_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns) {
     int error = ilk__futex_wait(word, expected, deadline_ns);
-    /* EINTR and EAGAIN are spurious wake-up to the caller, whose loop looks at its condition and
-     * comes back with the same absolute deadline. */
+    /* EINTR and EAGAIN are spurious wake-ups to the caller, whose loop rechecks its condition and comes back
+     * with the same absolute deadline. */
     return error == ETIMEDOUT ? ILK_TIMEDOUT : ILK_OK;
 }
 

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The park layer without futex(2): a fixed table of buckets, each a mutex and a list of sleepers,
- * chosen by the address slept on. What systems other than Linux run; built and tested on Linux too.
+ * The park layer without futex(2): a fixed table of buckets, each a mutex and a list of sleepers, chosen by
+ * the address slept on. What systems other than Linux run; built and tested on Linux too.
  *
- * Every sleeper has a condition variable of its own, on its stack, so that no wake-up can go to the
- * wrong thread (see platform/native.h on glibc's bug 25847), and waking in order of arrival is ours.
+ * Every sleeper has a condition variable on its own stack, so that no wake-up goes to the wrong thread
+ * (platform/native.h on glibc's bug 25847) and sleepers wake in order of arrival.
  *
  * Invariants
  *   - A sleeper is in its bucket's list exactly while `awake` is false.
- *   - The list and `awake` change under the bucket's mutex only. The comparison with the word is made
- *     under it too, and a waker takes it: that makes comparing and sleeping one step (guarantee A).
+ *   - The list and `awake` change under the bucket's mutex only. The comparison with the word is made under
+ *     it too, and a waker takes it: comparing and sleeping are one step (guarantee A).
  *   - A waker touches a sleeper under the mutex only, so the sleeper's stack is still there.
  *
- * Fork. In the child there are no sleepers: every bucket begins anew, also one that was locked. So fork waits for
- * nobody, also where a signal handler that has interrupted a sleeper or a waker forks; that child, if it went
- * on with what was interrupted, would go on in a bucket that is not the one it had, and may only call exec or
- * _exit.
+ * Fork. A child has no sleepers: every bucket begins anew, also a locked one. So fork waits for no thread,
+ * also where a signal handler that has interrupted a sleeper or a waker forks. That child must not go on with
+ * what was interrupted, whose bucket is not the one it had: it may only call exec or _exit.
  *
- * Source: the design is WebKit's ParkingLot (Pizlo, 2015) with a table that does not grow.
+ * Source: WebKit's ParkingLot (Pizlo, 2015), with a table that does not grow.
  */
 #include "platform/port.h"
 #include <interlock/park.h>
@@ -78,8 +77,8 @@ static struct bucket *lock_bucket_of(const void *address) {
 
 ilk_status ilk_park_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns) {
     struct bucket *bucket = lock_bucket_of((const void *)word);
-    /* PK1 relaxed: under the bucket's mutex, which the waker takes after its own change of the word:
-     * either we see the change here, or the waker finds us in the list. */
+    /* PK1 relaxed: under the bucket's mutex, which the waker takes after its own change of the word: either
+     * we see the change here, or the waker finds us in the list. */
     if (ilk_atomic_load(word, memory_order_relaxed) != expected) {
         ilk__native_mutex_unlock(&bucket->mutex);
         return ILK_OK;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which of the files that do the same for different systems a build compiles. Every such file includes
- * this and is empty when it is not the chosen one, so that one list of sources serves SwiftPM, CMake
- * and Xcode. Define ILK_PARK_BACKEND_PTHREAD to build the portable park layer where futex(2) exists.
+ * Which of the files that do the same for different systems a build compiles. Each of them includes this and
+ * is empty when it is not the chosen one, so that one list of sources serves SwiftPM, CMake and Xcode. Define
+ * ILK_PARK_BACKEND_PTHREAD to build the portable park layer where futex(2) exists.
  */
 #ifndef INTERLOCK_PLATFORM_PORT_H
 #define INTERLOCK_PLATFORM_PORT_H
@@ -13,9 +13,8 @@
 #define ILK__PORT_LINUX 0
 #endif
 
-/* Objects in the ELF format: assembly places symbols, and program headers list what is loaded. Not the
- * explorer, which has one copy of everything, puts plain variables back between its runs, and defines
- * ILK_MODEL. */
+/* Objects in the ELF format: assembly places symbols, program headers list what is loaded. Not in the
+ * explorer (ILK_MODEL), which has one copy of everything and resets plain variables between its runs. */
 #if ILK__PORT_LINUX && !defined(ILK_MODEL)
 #define ILK__PORT_ELF 1
 #else

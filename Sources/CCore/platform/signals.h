@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one port to the calling thread's signal mask. For the few short sections that a handler must not come
- * into: one that forks would leave its child with the section half done. Not on fast paths: two system calls.
+ * The one port to the calling thread's signal mask: for the few short sections that no handler may interrupt,
+ * because a child that it forks would have the section half done. Two system calls: not on fast paths.
  */
 #ifndef INTERLOCK_PLATFORM_SIGNALS_H
 #define INTERLOCK_PLATFORM_SIGNALS_H

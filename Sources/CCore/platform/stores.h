@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is left where membarrier(2) is refused and threads that run have left their fences out: time. A store
- * waits in its processor's buffer for a moment before others can see it, and a load may have been made as long
- * ahead. No processor names a bound, but none is known to take a millisecond.
+ * Where membarrier(2) is refused and running threads have left their fences out, only time helps. A store
+ * waits in its processor's buffer before others see it, and a load may have been made as long ahead. No
+ * processor names a bound, but none is known to take a millisecond.
  */
 #ifndef INTERLOCK_PLATFORM_STORES_H
 #define INTERLOCK_PLATFORM_STORES_H
 
-/* Sleeps ten milliseconds: every thread's stores from before can be seen, and its loads after this see ours. */
+/* Sleeps ten milliseconds: every thread's earlier stores can be seen, and its later loads see ours. */
 void ilk__wait_for_stores(void);
 
 #endif

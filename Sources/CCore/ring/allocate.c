@@ -13,7 +13,7 @@ size_t ilk__ring_elements_offset(size_t header_size) {
 }
 
 ilk_status ilk__ring_allocate(size_t header_size, size_t capacity, size_t element_size, void **out) {
-    /* The largest size that is a multiple of the alignment; every sum below stays within size_t. */
+    /* The largest multiple of the alignment: every sum below stays within size_t. */
     const size_t most = (size_t)PTRDIFF_MAX / ILK__RING_SEPARATION * ILK__RING_SEPARATION;
     const size_t offset = ilk__ring_elements_offset(header_size);
     if (capacity == 0 || element_size == 0 || offset > most || capacity > (most - offset) / element_size) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Copying a batch between a ring and its user's memory.
+ * Copies a batch between a ring and the caller's memory.
  */
 #ifndef INTERLOCK_RING_COPY_H
 #define INTERLOCK_RING_COPY_H
@@ -10,11 +10,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What a small batch is pushed from has often been written a moment ago, in stores of 8 bytes. A wider load,
- * as those of memcpy, cannot take its bytes from the store buffer: it waits until they have reached the
- * cache, and so behind the slots of the batches before, whose lines may have to come from another core.
- * Larger batches make up for one such wait, and memcpy is faster with them. Chosen by bench rings, batches.
- */
+/* The memory of a small batch has often been written a moment ago, in stores of 8 bytes. A wider load, as
+ * those of memcpy, cannot take its bytes from the store buffer: it waits until they have reached the cache,
+ * behind the slots of earlier batches, whose cache lines may have to come from another core. In a larger
+ * batch memcpy is faster for all that. Chosen by bench rings, batches. */
 enum { FRESH_AT_MOST = 128 };
 
 static inline void copy_into_ring(unsigned char *slots, const unsigned char *elements, size_t bytes) {
@@ -26,7 +25,7 @@ static inline void copy_into_ring(unsigned char *slots, const unsigned char *ele
     for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
         uint64_t word;
         memcpy(&word, elements + at, sizeof word);
-        __asm__("" : "+r"(word)); /* or the compiler makes wider ones of them */
+        __asm__("" : "+r"(word)); /* keeps the compiler from joining the loads */
         memcpy(slots + at, &word, sizeof word);
     }
 }

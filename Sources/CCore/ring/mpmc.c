@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_mpmc beyond its inline fast paths: making and ending, claims, batches. Lending slots is in mpmc_in_place.c,
- * overwriting in mpmc_overwrite.c, waking, waiting and closing in mpmc_wait.c. The layout, positions and stamps are
- * explained in <interlock/inline/mpmc.h>.
+ * ilk_mpmc beyond its inline fast paths: creation and destruction, claims, batches. ring/mpmc.h names the
+ * other files.
  */
 #include "ring/mpmc.h"
 
@@ -16,7 +15,8 @@
 
 _Static_assert(offsetof(struct ilk_mpmc, tail) == ILK__RING_SEPARATION, "tail is apart");
 _Static_assert(offsetof(struct ilk_mpmc, head) == 2 * ILK__RING_SEPARATION, "head is apart");
-_Static_assert(offsetof(struct ilk_mpmc, not_empty) == 3 * ILK__RING_SEPARATION, "the gates are apart");
+_Static_assert(offsetof(struct ilk_mpmc, not_empty) == 3 * ILK__RING_SEPARATION,
+               "the event counts are apart");
 _Static_assert(sizeof(struct ilk_mpmc) == 4 * ILK__RING_SEPARATION, "the stamps are apart");
 
 void ilk__mpmc_fetch_ahead(const ilk_mpmc *ring, size_t slot) ILK_NONBLOCKING {
@@ -29,16 +29,16 @@ void ilk__mpmc_fetch_ahead(const ilk_mpmc *ring, size_t slot) ILK_NONBLOCKING {
     }
 }
 
-/* ---- Making and ending ---- */
+/* ---- Creation and destruction ---- */
 
-/* The header is followed by the sequences, then by the elements. */
+/* The header is followed by the stamps, then by the elements. */
 static size_t header_size(size_t capacity) {
     return sizeof(struct ilk_mpmc) + capacity * sizeof(ILK_ATOMIC(uint64_t));
 }
 
 ilk_status ilk_mpmc_create(ilk_mpmc **out, size_t capacity, size_t element_size) {
     if (capacity > ((size_t)PTRDIFF_MAX - sizeof(struct ilk_mpmc)) / sizeof(ILK_ATOMIC(uint64_t))) {
-        return ILK_INVALID; /* the slots' numbers alone exceed it */
+        return ILK_INVALID; /* the stamps alone exceed it */
     }
     void *memory;
     ilk_status status = ilk__ring_allocate(header_size(capacity), capacity, element_size, &memory);
@@ -58,14 +58,14 @@ ilk_status ilk_mpmc_create(ilk_mpmc **out, size_t capacity, size_t element_size)
     ring->skip = ring->lap_step - capacity * ILK__MPMC_STEP;
     ring->group_mask = prefetch_group(capacity, element_size) - 1;
     for (size_t slot = 0; slot < capacity; slot++) {
-        /* MP7 relaxed: nobody else has the ring yet. */
+        /* MP7 relaxed: no other thread has the ring yet. */
         ilk_atomic_store(&ring->stamps[slot], slot * ILK__MPMC_STEP, memory_order_relaxed);
     }
     *out = ring;
     return ILK_OK;
 }
 
-/* Every slot is either full between head and tail, or free between tail and head. */
+/* Without claims every slot from head to tail is full, and from tail to head free. */
 static bool has_open_claims(const ilk_mpmc *ring) {
     uint64_t position = ilk_atomic_load(&ring->head, memory_order_relaxed);                 /* MP2 */
     uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed) & ~ILK__MPMC_CLOSED; /* MP2 */
@@ -83,7 +83,7 @@ void ilk_mpmc_destroy(ilk_mpmc *ring) {
     if (ring == NULL) {
         return;
     }
-    /* An armed hook is nobody who waits: the program has said it is done. */
+    /* An armed hook is no waiter: by destroying the ring the program gives it up. */
     uint64_t consumers =
         ilk_atomic_load(&ring->consumers_waiting, memory_order_relaxed) & ILK__MPMC_THREADS; /* MP6 */
     uint64_t producers =
@@ -104,33 +104,31 @@ void ilk__mpmc_wrong_size(const char *call, const ilk_mpmc *ring, size_t element
                 ring->element_size);
 }
 
-/* ---- Claims of one slot, after one attempt in vain ---- */
+/* ---- Claims of one slot, after one failed attempt ---- */
 
-/* Sides of the same speed meet at every element, and hand the lines of its slot to and fro for it; threads of
- * one side that claim at the same time hand over the line of their counter. Who gets ahead undisturbed for
- * some tens of elements is far faster. So a side that finds nothing pauses before it looks once more, as long
- * as back_off_before_probe says (ring/backoff.h), and who lost its slot to another thread steps back before it tries
- * again, longer each time. Each at most 32 pauses, timed by bench rings. How far the other side has got is
- * not asked: its counter's line is what it needs most. */
+/* A side that finds nothing backs off before it probes once more (ring/backoff.h). A thread that lost its
+ * slot to another steps back, longer each time: threads that claim at the same time hand over the cache line
+ * of their counter. How far the other side has got is read from a stamp, not from its counter, whose line it
+ * needs most. bench rings times the pauses. */
 enum { LONGEST_STEP_BACK = 32 }; /* chosen by bench rings, try */
 
-/* True when the slot at `position` is one that a claim may have. */
+/* True when a claim may have the slot at `position`. */
 static bool is_ready(const ilk_mpmc *ring, const struct claims *claims, uint64_t position) ILK_NONBLOCKING {
     return ilk__mpmc_stamp(ring, position) == (position | claims->state);
 }
 
-/* The position `count` places further; count is at most the capacity. */
+/* The position `count` further on; count is at most the capacity. */
 static uint64_t ahead(const ilk_mpmc *ring, uint64_t position, size_t count) ILK_NONBLOCKING {
     uint64_t skip = ilk__mpmc_slot(ring, position) + count >= ring->capacity ? ring->skip : 0;
     return position + count * ILK__MPMC_STEP + skip;
 }
 
-/* The side has found nothing at `position`: true after a back-off, false where none is due. */
+/* After a probe that found nothing at `position`: true after a back-off, false where none is due. */
 static bool back_off(ilk_mpmc *ring, const struct claims *claims, uint64_t position) ILK_NONBLOCKING {
     if (ring->capacity < SMALLEST_WITH_BACK_OFF) {
         return false;
     }
-    /* MP21 relaxed: hints for how long to pause. One that is lost between two threads does no harm. */
+    /* MP21 relaxed: hints for how long to pause. One lost between two threads does no harm. */
     const uint64_t missed = ilk_atomic_load(claims->miss, memory_order_relaxed);
     const uint32_t before = ilk_atomic_load(claims->back_off, memory_order_relaxed); /* MP21 */
     uint32_t pauses = before;
@@ -144,7 +142,7 @@ static bool back_off(ilk_mpmc *ring, const struct claims *claims, uint64_t posit
         const uint64_t far = ahead(ring, position, far_enough(ring->capacity));
         if (!is_ready(ring, claims, position) &&
             ilk_atomic_load(claims->counter, memory_order_relaxed) == position) { /* MP2 */
-            after = 0;                                                            /* in vain */
+            after = 0;                                                            /* failed */
         } else if (!is_ready(ring, claims, far)) {
             after = longer_back_off(pauses, ring->capacity);
         }
@@ -197,22 +195,23 @@ uint64_t ilk__mpmc_claim_pop_slow(ilk_mpmc *ring) ILK_NONBLOCKING {
 
 /* ---- Claims of several slots ---- */
 
-/* How many of `most` slots next to each other are ready: their numbers go up by a step from `number` on. */
-static size_t count_ready(const ILK_ATOMIC(uint64_t) * stamps, uint64_t number, size_t most) ILK_NONBLOCKING {
+/* How many of `most` slots next to each other are ready: their stamps go up by a step from `stamp` on. */
+static size_t count_ready(const ILK_ATOMIC(uint64_t) * stamps, uint64_t stamp, size_t most) ILK_NONBLOCKING {
     size_t count = 0;
-    while (count < most && ilk_atomic_load(&stamps[count], memory_order_acquire) == number) { /* MP1 */
+    while (count < most && ilk_atomic_load(&stamps[count], memory_order_acquire) == stamp) { /* MP1 */
         count++;
-        number += ILK__MPMC_STEP;
+        stamp += ILK__MPMC_STEP;
     }
     return count;
 }
 
-/* Gives `count` slots next to each other their numbers, from the last one; see below. */
-static void stamp_slots(ILK_ATOMIC(uint64_t) * stamps, uint64_t number, size_t count) ILK_NONBLOCKING {
-    number += count * ILK__MPMC_STEP;
+/* Stamps `count` slots next to each other, from the last one: a thread that comes for the first slot finds
+ * all of them. Otherwise the batches of a full ring would break up into single elements. */
+static void stamp_slots(ILK_ATOMIC(uint64_t) * stamps, uint64_t stamp, size_t count) ILK_NONBLOCKING {
+    stamp += count * ILK__MPMC_STEP;
     while (count-- > 0) {
-        number -= ILK__MPMC_STEP;
-        ilk_atomic_store(&stamps[count], number, memory_order_release); /* MP4, MP5 */
+        stamp -= ILK__MPMC_STEP;
+        ilk_atomic_store(&stamps[count], stamp, memory_order_release); /* MP4, MP5 */
     }
 }
 
@@ -246,10 +245,7 @@ size_t ilk__mpmc_claim_many(ilk_mpmc *ring, const struct claims *claims, size_t 
     }
 }
 
-/* A batch is published, and given back, from its end: whoever comes for the first slot finds all of them, and
- * not one at a time as they appear. Batches of a full ring would otherwise break up into single elements. */
-
-/* Between `count` claimed slots from `slot` on, which do not wrap, and `elements`. */
+/* `count` claimed slots from `slot` on, which do not wrap. */
 static void mpmc_copy_in(ilk_mpmc *ring, size_t slot, const unsigned char *elements, size_t count,
                          size_t size) ILK_NONBLOCKING {
     if (count > 0) {
@@ -313,8 +309,8 @@ size_t ilk_mpmc_try_pop_many(ilk_mpmc *ring, void *elements, size_t count, size_
 size_t ilk_mpmc_count(const ilk_mpmc *ring) ILK_NONBLOCKING {
     uint64_t head = ilk_atomic_load(&ring->head, memory_order_relaxed);                     /* MP2 */
     uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed) & ~ILK__MPMC_CLOSED; /* MP2 */
-    /* Two words, read one after the other and neither ordered: a tail from before the head is an empty ring,
-     * one from long after it a full one. */
+    /* The two loads are not ordered: with a tail older than the head the ring counts as empty, with one far
+     * ahead of it as full. */
     if ((int64_t)(tail - head) <= 0) {
         return 0;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files of ilk_mpmc share: mpmc.c claims and moves elements, mpmc_in_place.c lends slots, mpmc_overwrite.c
- * evicts, mpmc_wait.c wakes, waits and closes. The layout, positions and stamps are explained in
- * <interlock/inline/mpmc.h>.
+ * What the files of ilk_mpmc share. mpmc.c claims slots and moves elements, mpmc_in_place.c lends slots,
+ * mpmc_overwrite.c evicts, mpmc_wait.c wakes, waits and closes. <interlock/inline/mpmc.h> explains the
+ * layout, positions and stamps.
  */
 #ifndef INTERLOCK_RING_MPMC_H
 #define INTERLOCK_RING_MPMC_H
@@ -16,26 +16,26 @@ static inline void mpmc_check_size(const char *call, const ilk_mpmc *ring, size_
     }
 }
 
-/* The number of positions from `head` to `tail`; at most one more than the capacity (see overwriting). */
+/* The positions from `head` to `tail`: at most one more than the capacity (mpmc_overwrite.c). */
 static inline size_t distance(const ilk_mpmc *ring, uint64_t tail, uint64_t head) ILK_NONBLOCKING {
-    uint64_t turns = (tail & -ring->lap_step) - (head & -ring->lap_step);
-    return (size_t)(turns / ring->lap_step) * ring->capacity + ilk__mpmc_slot(ring, tail) -
+    uint64_t laps = (tail & -ring->lap_step) - (head & -ring->lap_step);
+    return (size_t)(laps / ring->lap_step) * ring->capacity + ilk__mpmc_slot(ring, tail) -
            ilk__mpmc_slot(ring, head);
 }
 
-/* Closed, and every element claimed by a pop: nothing will ever come. A closed tail stands still. */
+/* Closed, and every element claimed: nothing will ever come. A closed tail does not move. */
 static inline bool is_drained(const ilk_mpmc *ring) ILK_NONBLOCKING {
     uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_acquire); /* MP11 */
     return (tail & ILK__MPMC_CLOSED) != 0 &&
            ilk_atomic_load(&ring->head, memory_order_relaxed) == (tail & ~ILK__MPMC_CLOSED); /* MP2 */
 }
 
-/* What the claims of one side work on, for what is written once for both. */
+/* What the claims of one side work on. */
 struct claims {
     ILK_ATOMIC(uint64_t) * counter;
     ILK_ATOMIC(uint64_t) * miss;
     ILK_ATOMIC(uint32_t) * back_off;
-    uint64_t state; /* what a slot's number is beyond the position: 0 for a push, FULL for a pop */
+    uint64_t state; /* bits of the stamp beside the position: 0 for a push, FULL for a pop */
 };
 
 static inline struct claims pushes_of(ilk_mpmc *ring) ILK_NONBLOCKING {
@@ -46,13 +46,14 @@ static inline struct claims pops_of(ilk_mpmc *ring) ILK_NONBLOCKING {
     return (struct claims){&ring->head, &ring->pop_miss, &ring->pop_back_off, ILK__MPMC_FULL};
 }
 
-/* Claims up to `wanted` slots next to each other. They stay ready until the counter passes them, so that one
- * compare-and-swap claims all. `to_end`: stop at the last slot. The number claimed, from `*position`. */
+/* Claims up to `wanted` slots next to each other: the number claimed, from `*position`. Ready slots stay
+ * ready until the counter passes them, so one compare-and-swap claims all. `to_end`: stop at the last
+ * slot. */
 size_t ilk__mpmc_claim_many(ilk_mpmc *ring, const struct claims *claims, size_t wanted, bool to_end,
                             uint64_t *position) ILK_NONBLOCKING;
 
-/* Reports a wait for the slot at the side's counter if the calling thread itself has it open: no other thread can
- * make it ready, so the counter stands still and the wait would never end. */
+/* Reports a wait for the slot at the side's counter if the calling thread itself has it open: no other thread
+ * can make it ready, so the wait would never end. */
 void ilk__mpmc_refuse_own_slot(const char *call, const ilk_mpmc *ring, bool pushes);
 
 #endif

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Access in place to ilk_mpmc: the calling thread claims slots, writes or reads them where they are, and gives them
- * back. A thread remembers its claims, a few at most, in its thread-local state: commit and release take them up
- * again without a handle.
+ * Access in place to ilk_mpmc: a thread claims slots, reads or writes them where they are, and gives them
+ * back. Its thread-local state lists its open claims, so commit and release need no handle.
  */
 #include "ring/mpmc.h"
 
 #include "diagnostics/misuse.h"
 #include "platform/local.h"
 
-_Static_assert(ILK__THREAD_CLAIMS == ILK_MPMC_MAX_CLAIMS, "what the header says is what a thread has");
+_Static_assert(ILK__THREAD_CLAIMS == ILK_MPMC_MAX_CLAIMS, "a thread has as many claims as the header says");
 
-/* The calling thread's open claim on `ring`, or with NULL a free entry. */
+/* The calling thread's open claim on `ring`; for NULL a free entry of its list. */
 static struct ilk__thread_claim *find_claim(const ilk_mpmc *ring, bool for_reading) ILK_NONBLOCKING {
     struct ilk__thread_state *thread = ilk__thread_state();
     for (size_t index = 0; index < ILK__THREAD_CLAIMS; index++) {

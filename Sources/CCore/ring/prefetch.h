@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which cache lines a push to ilk_mpmc asks for ahead of time.
+ * The cache lines that a push to ilk_mpmc fetches ahead.
  *
- * A push writes two lines that are not its core's any more: the slot's, which a consumer has read, and that
- * of the slot's number, which one has written. It waits for them at the next compare-and-swap if not before,
- * one after the other. So a push that enters a group of slots asks for all lines of the group that follows,
- * and they come side by side while this group is pushed. Asking for one line at a time gains nothing: the
- * compare-and-swap waits for that as well. Nor does it for elements of several lines, whose own stores are
- * side by side. Pops do not ask: what is ahead of them may be what producers are at. Chosen by bench rings,
- * try.
+ * A push writes two lines that another core has: that of the slot, which a consumer has read, and that of
+ * its stamp, which the consumer has written; it waits for one after the other. So the push that enters a
+ * group of slots asks for all lines of the next group, and they arrive side by side while this group is
+ * pushed. One line at a time gains nothing, for the next compare-and-swap waits for it; nor do elements of
+ * several lines, whose stores overlap. Pops do not ask: producers may be at work ahead of them. Chosen by
+ * bench rings, try.
  */
 #ifndef INTERLOCK_RING_PREFETCH_H
 #define INTERLOCK_RING_PREFETCH_H
@@ -28,8 +27,8 @@ static inline size_t prefetch_group(size_t capacity, size_t element_size) {
 }
 
 #if defined(__x86_64__)
-/* Compilers make a prefetch for reading of __builtin_prefetch, unless told of the processor. On a processor without
- * the instruction it does nothing. */
+/* __builtin_prefetch is one for reading, unless the compiler is told of the processor. A processor without
+ * the instruction ignores it. */
 static inline void prefetch_line(const unsigned char *line) ILK_NONBLOCKING {
     __asm__ __volatile__("prefetchw %0" : : "m"(*line));
 }

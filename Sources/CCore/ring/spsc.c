@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_spsc beyond its inline fast paths: making and ending, batches, access in place. Waking, waiting and closing
- * are in spsc_wait.c; the layout and the meaning of every flag in <interlock/inline/spsc.h>.
+ * ilk_spsc beyond its inline fast paths: creation and destruction, batches, access in place. ring/spsc.h
+ * names the other files.
  */
 #include "ring/spsc.h"
 
@@ -67,7 +67,7 @@ static void spsc_check_size(const char *call, const ilk_spsc *ring, size_t eleme
 
 /* ---- Pushes beside a reservation, pops beside a peek ---- */
 
-/* Sends pushes to pause, where they are reported; see ILK__SPSC_RESERVED. */
+/* Sends pushes to the back-off, where they are reported; see ILK__SPSC_RESERVED. */
 static void hold_pushes(ilk_spsc *ring, uint64_t tail) ILK_NONBLOCKING {
     ring->head_seen_kept = ring->head_seen;
     ring->push_back_off_kept = ring->push_back_off;
@@ -126,7 +126,7 @@ uint32_t ilk__spsc_next_back_off_slow(const ilk_spsc *ring, uint32_t back_off, s
 
 /* ---- Batches ---- */
 
-/* Between `count` slots from `slot` on and `elements`, in two spans where they wrap. */
+/* `count` slots from `slot` on, in two spans where they wrap. */
 static void spsc_copy_in(ilk_spsc *ring, size_t slot, const unsigned char *elements, size_t count,
                          size_t size) {
     size_t first = ring->capacity - slot < count ? ring->capacity - slot : count;
@@ -178,7 +178,7 @@ size_t ilk_spsc_try_pop_many(ilk_spsc *ring, void *elements, size_t count, size_
 
 /* ---- In place ---- */
 
-/* Ends the reservation, if one is open, for the consumer to see. */
+/* Ends the reservation, for the consumer to see. */
 static void end_reservation(ilk_spsc *ring) ILK_NONBLOCKING {
     ring->reserved_count = 0;
     /* SP16 release, pairs with SP14 (acquire, before sealing).
@@ -192,12 +192,12 @@ void *ilk_spsc_reserve(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
     if (is_reserved(ring)) {
         allow_pushes(ring);
     }
-    /* SP17 relaxed: the light fence and close's heavy one order it against CLOSED: either we see
-     * CLOSED, or a consumer that sees DRAINABLE sees this. */
+    /* SP17 relaxed: the light fence and close's heavy one order it against CLOSED. Either we see CLOSED, or a
+     * consumer that sees DRAINABLE sees this. */
     ilk_atomic_store(&ring->reserved, 1, memory_order_relaxed);
     ilk__fence_light();
     const size_t wanted = *count;
-    /* On a closed ring, what an open reservation was made for before, and no more. */
+    /* On a closed ring no more than the reservation had before. */
     size_t room = ring->reserved_count;
     if ((ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) == 0) {
         room = ilk__spsc_room(ring, tail, wanted, "ilk_spsc_reserve");
@@ -209,7 +209,7 @@ void *ilk_spsc_reserve(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
     if (*count == 0) {
         end_reservation(ring);
         ilk__fence_light();
-        ilk__spsc_wake_consumer(ring); /* it may wait for this reservation to end */
+        spsc_wake_flagged_consumer(ring); /* it may wait for the end of this reservation */
         return NULL;
     }
     ring->reserved_count = *count;
@@ -230,7 +230,7 @@ void ilk_spsc_commit(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
     ilk_atomic_store(&ring->tail, tail + count, memory_order_release); /* SP5 */
     end_reservation(ring);
     ilk__fence_light();
-    ilk__spsc_wake_consumer(ring);
+    spsc_wake_flagged_consumer(ring);
 }
 
 const void *ilk_spsc_peek(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
@@ -255,7 +255,7 @@ const void *ilk_spsc_peek(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
 
 void ilk_spsc_release(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
     const uint64_t head = own_head(ring);
-    /* Nothing is shown any more once a pop has come after an earlier release. */
+    /* A pop after an earlier release ends what was shown. */
     const size_t shown = ring->shown_from == head ? (size_t)(ring->shown - head) : 0;
     if (ILK_UNLIKELY(count > shown)) {
         ilk__misuse("ilk_spsc_release", ring, "%zu elements; %zu have been shown", count, shown);
@@ -271,11 +271,10 @@ void ilk_spsc_release(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
 
 size_t ilk_spsc_count(const ilk_spsc *ring) ILK_NONBLOCKING {
     /* SP19 acquire, pairs with SP5 and SP6 (release, publishing and giving back): head first, so that the
-     * tail read after it is no older. If weaker: a count below zero. A tail that moved on meanwhile can make
+     * tail read after it is no older. If weaker: a count below zero. A tail that moves on meanwhile can make
      * it more than fits. */
     uint64_t head = ilk_atomic_load(&ring->head, memory_order_acquire);
-    /* SP23 relaxed: no older than head for SP19's sake; what stands in the slots is nobody's business here.
-     */
+    /* SP23 relaxed: SP19 makes it no older than head; the slots are not read. */
     uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed);
     size_t count = (size_t)(tail - head);
     return count < ring->capacity ? count : ring->capacity;

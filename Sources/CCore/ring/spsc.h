@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files of ilk_spsc share: spsc.c moves elements, spsc_wait.c wakes, waits and closes. The layout and the
- * meaning of every flag are in <interlock/inline/spsc.h>.
+ * What the files of ilk_spsc share. spsc.c moves elements, spsc_wait.c wakes, waits and closes.
+ * <interlock/inline/spsc.h> has the layout and the meaning of every flag.
  */
 #ifndef INTERLOCK_RING_SPSC_H
 #define INTERLOCK_RING_SPSC_H
 
 #include <interlock/spsc.h>
 
-/* A side's own counter, which no other thread writes. */
+/* A side's own counter. */
 static inline uint64_t own_tail(const ilk_spsc *ring) ILK_NONBLOCKING {
     return ilk_atomic_load(&ring->tail, memory_order_relaxed); /* SP4 */
 }
@@ -30,5 +30,12 @@ void ilk__spsc_report_pop_while_shown(const ilk_spsc *ring, const char *call) IL
 
 /* After the producer has published, or ended a reservation: wakes or notifies a consumer that waits. */
 void ilk__spsc_wake_consumer(ilk_spsc *ring) ILK_NONBLOCKING;
+
+/* The same, behind a light fence: a call only where a flag is up. */
+static inline void spsc_wake_flagged_consumer(ilk_spsc *ring) ILK_NONBLOCKING {
+    if (ILK_UNLIKELY((ilk__spsc_flags(ring) & ~ILK__SPSC_PRODUCER_WAITS) != 0)) {
+        ilk__spsc_wake_consumer(ring);
+    }
+}
 
 #endif

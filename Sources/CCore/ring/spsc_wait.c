@@ -1,33 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The waking, waiting and closing of ilk_spsc, and its hook. The layout and the meaning of every flag are in
- * <interlock/inline/spsc.h>.
+ * The waking, waiting and closing of ilk_spsc, and its hook. docs/rings.md draws the protocols;
+ * <interlock/inline/spsc.h> has the meaning of every flag.
  *
- * Sleeping. The sleeper pays, not the other side:
- *     sleeper                                other side
- *       raise SLEEPS and FENCED                publish its counter (release store)
- *       heavy fence                            light fence (nothing at run time with membarrier)
- *         or, where FENCED was up: fence       look at the flags; none up: done
- *       look at the counter once more          fence, look at them again; SLEEPS: take it down, wake
- *       park while the flags are as raised
- *   Must not happen: the sleeper misses the counter and the other side misses SLEEPS. The fences
- *   forbid it; raising and parking are one word, so a wake between them makes the park return. A heavy fence
- *   interrupts the other side wherever it runs, which a side that sleeps often cannot afford: so it leaves
- *   FENCED behind, which sends the other side through a fence of its own for as long as sleeping goes on.
+ * Sleeping. Must not happen: the sleeper misses the counter and the other side misses SLEEPS. A heavy fence,
+ * or SP20 on both sides where FENCED was up, forbids it. Flags are raised and parked on in one word, so a
+ * wake between the two ends the park.
  *
- * Closing. Any thread may close while a push is halfway, and both may be told the truth only once:
- *     close                                  a push that passed its first look at CLOSED
- *       raise CLOSED                           write the slot, publish tail
- *       heavy fence                            light fence
- *       raise DRAINABLE, wake                  look at the flags: CLOSED up?
- *   After DRAINABLE is seen, every push that did not see CLOSED after publishing is visible. One push
- *   at most (there is one producer) can have published late and seen it. The consumer that finds the
- *   ring empty and DRAINABLE raises SEALED; that push raises LAST_PUSH; both by fetch_or on one word:
- *     LAST_PUSH first   the push counts; the consumer, who sees LAST_PUSH, looks at tail again
- *     SEALED first      the consumer never looks at tail again. If it had popped the elements before
- *                       it sealed, the push counts all the same; otherwise the producer takes tail back.
- *   A reservation needs no such race: reserve announces itself (`reserved`) before its look at CLOSED,
- *   and a consumer does not seal while one is open.
+ * Closing. A close, a push that has passed its first probe of CLOSED, and the consumer:
+ *     close                push                              consumer
+ *       raise CLOSED         write the slot, publish tail      DRAINABLE, and no element:
+ *       heavy fence          light fence                         raise SEALED
+ *       raise DRAINABLE      CLOSED up? raise LAST_PUSH
+ *   Once DRAINABLE is seen, every push that did not find CLOSED is visible. The one producer is in one push
+ *   at most that found it; the first of LAST_PUSH and SEALED decides that one. Where SEALED is first,
+ *   elements popped before count, and the producer takes tail back for the rest.
+ *   A reservation has no such race: reserve announces it (`reserved`) before it reads CLOSED, and a consumer
+ *   does not seal while one is open.
  */
 #include "ring/spsc.h"
 
@@ -38,9 +27,9 @@
 #include "wait/spin.h"
 #include <interlock/park.h>
 
-/* ---- Waking and settling with close ---- */
+/* ---- Waking, and the race of a push with close ---- */
 
-/* The flags of a side that waits, and what its hook is told. */
+/* The flags of a side that waits, and the event for its hook. */
 struct spsc_side {
     uint32_t sleeps;
     uint32_t arming;
@@ -55,25 +44,25 @@ static const struct spsc_side spsc_producer = {ILK__SPSC_PRODUCER_SLEEPS, ILK__S
                                                ILK__SPSC_PRODUCER_ARMED, ILK__SPSC_PRODUCER_FENCED,
                                                ILK_WRITABLE};
 
-/* Clears the side's FENCED flag, where nobody of it waits, once in FENCED_STEPS elements of the calling side:
- * `epoch` is the caller's, and tells when that was last. */
+/* Clears the side's FENCED where it does not wait, once in FENCED_STEPS elements of the calling side, whose
+ * `*epoch` has the period of the last time. */
 static void spsc_drop_fenced(ilk_spsc *ring, const struct spsc_side *side, uint32_t flags, uint64_t counter,
                              uint64_t *epoch) ILK_NONBLOCKING {
     if (fenced_epoch(counter) != *epoch) {
         *epoch = fenced_epoch(counter);
-        /* SP21 relaxed: who raises a flag afterwards finds FENCED gone and fences heavily. */
+        /* SP21 relaxed: a side that raises a flag afterwards finds FENCED gone and fences heavily. */
         (void)ilk_atomic_compare_exchange(&ring->flags, &flags, flags & ~side->fenced, memory_order_relaxed,
                                           memory_order_relaxed);
     }
 }
 
-/* Takes the side's arm down, and calls the hook if it was up: not for one that is only going up, whose arm
- * call then answers false. The hook is foreign code that the contract asks to be quick. */
+/* Takes the side's arm down, and calls the hook if it was up; an arm still under way then answers false. The
+ * hook is foreign code that the contract asks to be quick. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 static void spsc_notify(ilk_spsc *ring, const struct spsc_side *side) ILK_NONBLOCKING {
     struct ilk__hook_call call;
     hook_begin(&ring->hook_calls, ring, &call);
-    /* SP8 acq_rel, pairs with SP24 (release, the arm is up) and with SP25 (acquire, taking the hook away).
+    /* SP8 acq_rel, pairs with SP24 (release, the arm is up) and with SP25 (acquire, disarming).
      * Acquires the hook installed before; releases that this call is counted.
      * If weaker: we call by an old pointer, or set_notify does not wait for us. */
     const uint32_t flags =
@@ -85,10 +74,10 @@ static void spsc_notify(ilk_spsc *ring, const struct spsc_side *side) ILK_NONBLO
 }
 ILK_TRUSTED_NONBLOCKING_END
 
-/* Wakes or notifies a side that waits. Behind SP20, or a change of the flags. */
+/* Wakes or notifies the side that waits by `flags`. Behind SP20, or a change of the flags. */
 static void spsc_wake_flagged(ilk_spsc *ring, const struct spsc_side *side, uint32_t flags) ILK_NONBLOCKING {
     if ((flags & side->sleeps) != 0) {
-        /* SP26 relaxed: only the one who takes the flag down wakes for it; the data travels by SP5 or SP6. */
+        /* SP26 relaxed: the thread that clears the flag wakes; the data travels by SP5 or SP6. */
         ilk_atomic_fetch_and(&ring->flags, ~side->sleeps, memory_order_relaxed);
         ilk_park_wake(&ring->flags, ILK_PARK_ALL);
     }
@@ -97,7 +86,7 @@ static void spsc_wake_flagged(ilk_spsc *ring, const struct spsc_side *side, uint
     }
 }
 
-/* After the calling side has published: wakes or notifies the other one. */
+/* After the calling side has published: wakes or notifies `side`, the other one. */
 static void spsc_wake(ilk_spsc *ring, const struct spsc_side *side, uint64_t counter, uint64_t *epoch)
     ILK_NONBLOCKING {
     const uint32_t waits = side->sleeps | side->arming | side->armed;
@@ -134,7 +123,7 @@ size_t ilk__spsc_pushed_slow(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
             size_t refused = (size_t)(tail - head);
             refused = refused < count ? refused : count;
             ilk__spsc_move(ring, &ring->tail_slot, ring->capacity - refused);
-            /* SP12 relaxed: a sealed consumer never looks; only the count reads it. */
+            /* SP12 relaxed: a sealed consumer does not read it; only count does. */
             ilk_atomic_store(&ring->tail, tail - refused, memory_order_relaxed);
             count -= refused;
         }
@@ -147,7 +136,7 @@ void ilk__spsc_popped_slow(ilk_spsc *ring) ILK_NONBLOCKING {
     spsc_wake(ring, &spsc_producer, own_head(ring), &ring->pop_epoch);
 }
 
-/* Elements the consumer has not popped, as tail says now. */
+/* The elements not popped, by the tail of now. */
 static size_t probe_elements(ilk_spsc *ring) ILK_NONBLOCKING {
     ring->tail_seen = ilk_atomic_load(&ring->tail, memory_order_acquire); /* SP3 */
     return (size_t)(ring->tail_seen - own_head(ring));
@@ -162,10 +151,10 @@ bool ilk__spsc_find_last_slow(ilk_spsc *ring, const char *call) ILK_NONBLOCKING 
     }
     /* SP13 acquire, pairs with SP15 (release, raising DRAINABLE).
      * Carries: all pushes that did not see CLOSED, and the announcement of every open reservation.
-     * If weaker: we seal over an element that close found in the ring. */
+     * If weaker: we seal the ring over an element that close found in it. */
     (void)ilk_atomic_load(&ring->flags, memory_order_acquire);
-    /* SP14 acquire, pairs with SP16 (release, ending a reservation). Before tail, so that a reservation
-     * that has ended is in the tail we read. */
+    /* SP14 acquire, pairs with SP16 (release, ending a reservation). Before tail: the tail we read has what a
+     * reservation that has ended committed. */
     bool reserved = ilk_atomic_load(&ring->reserved, memory_order_acquire) != 0;
     if (probe_elements(ring) > 0) {
         return true;
@@ -184,12 +173,12 @@ bool ilk__spsc_find_last_slow(ilk_spsc *ring, const char *call) ILK_NONBLOCKING 
 
 void ilk_spsc_close(ilk_spsc *ring) {
     ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_CLOSED, memory_order_relaxed); /* SP1 */
-    /* Pairs with the light fence of publish and of reserve. Forbids: a push publishes late and misses
+    /* Pairs with the light fences of publish and of reserve. Forbids: a push publishes late and misses
      * CLOSED, while a consumer that saw DRAINABLE misses the push. */
     ilk__fence_heavy();
-    /* SP15 release, pairs with SP13 (acquire, concluding). See there. */
+    /* SP15 release, pairs with SP13 (acquire, before sealing). See there. */
     const uint32_t flags = ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_DRAINABLE, memory_order_release);
-    /* A flag that is raised afterwards is raised in a word that says closed. */
+    /* A side that raises a flag afterwards finds CLOSED in the same word. */
     spsc_wake_flagged(ring, &spsc_consumer, flags);
     spsc_wake_flagged(ring, &spsc_producer, flags);
 }
@@ -200,10 +189,10 @@ bool ilk_spsc_is_closed(const ilk_spsc *ring) ILK_NONBLOCKING {
 
 /* ---- Waiting ---- */
 
-/* Raises a flag for the other side to see: from here on it sees the flag, or has published what we will see.
- * What the flags were, and are. */
+/* Raises a flag for the other side: from here on that sees the flag, or has published what we will see. The
+ * flags as they are then. */
 static uint32_t raise_flag(ilk_spsc *ring, const struct spsc_side *side, uint32_t flag) {
-    /* SP18 relaxed: the fence that follows orders it before the recheck of the counter. */
+    /* SP18 relaxed: the fence that follows orders it before the probe of the counter. */
     uint32_t before = ilk_atomic_fetch_or(&ring->flags, flag | side->fenced, memory_order_relaxed);
     if ((before & side->fenced) != 0) {
         ilk_atomic_fence(memory_order_seq_cst); /* SP20 */
@@ -213,7 +202,7 @@ static uint32_t raise_flag(ilk_spsc *ring, const struct spsc_side *side, uint32_
     return before | flag | side->fenced;
 }
 
-/* Raises SLEEPS, and parks unless `can_go_on` says so after the fence. ILK_TIMEDOUT: time is up. */
+/* Raises SLEEPS, and parks unless `can_go_on` after the fence. ILK_TIMEDOUT: the deadline has passed. */
 static ilk_status sleep_unless(ilk_spsc *ring, const struct spsc_side *side, bool (*can_go_on)(ilk_spsc *),
                                uint64_t deadline_ns) {
     if (deadline_ns != ILK_FOREVER && deadline_ns <= ilk__clock_now_ns()) {
@@ -224,12 +213,12 @@ static ilk_status sleep_unless(ilk_spsc *ring, const struct spsc_side *side, boo
     if (!can_go_on(ring)) {
         status = ilk_park_wait(&ring->flags, flags, deadline_ns);
     }
-    /* SP22 relaxed: a flag that is found up in vain costs its finder a wake-up, no more. */
+    /* SP22 relaxed: a flag that is seen for too long costs the other side a wake-up, no more. */
     ilk_atomic_fetch_and(&ring->flags, ~side->sleeps, memory_order_relaxed);
     return status;
 }
 
-/* What is reserved is room, and what is shown is there. */
+/* Reserved slots are room, and elements shown are there. */
 static bool has_room_or_closed(ilk_spsc *ring) {
     return (ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) != 0 || is_reserved(ring) ||
            ilk__spsc_room(ring, own_tail(ring), 1, "ilk_spsc_arm_push") > 0;
@@ -240,7 +229,7 @@ static bool has_element_or_drained(ilk_spsc *ring) {
            ring->sealed != 0;
 }
 
-/* After the wait of a side: its spin failed and it slept, or its spin succeeded. */
+/* After a wait: counts a spin that failed, or rewards one that succeeded. */
 static void record_spin(uint32_t *failed_spins, int probe, int probes) {
     if (probe > probes) {
         *failed_spins += 1;
@@ -305,7 +294,7 @@ ilk_status ilk__spsc_pop_slow(ilk_spsc *ring, void *element, size_t element_size
 void ilk_spsc_set_notify(ilk_spsc *ring, ilk_notify function, void *context) {
     const uint32_t arms = ILK__SPSC_CONSUMER_ARMING | ILK__SPSC_CONSUMER_ARMED | ILK__SPSC_PRODUCER_ARMING |
                           ILK__SPSC_PRODUCER_ARMED;
-    /* SP25 acquire, pairs with SP8 (acq_rel, taking an arm down): the thread that took one before is counted.
+    /* SP25 acquire, pairs with SP8 (acq_rel, taking an arm down): a thread that took one before is counted.
      * If weaker: a call is under way that we do not wait for. */
     ilk_atomic_fetch_and(&ring->flags, ~arms, memory_order_acquire);
     hook_await_calls(&ring->hook_calls, ring);
@@ -313,9 +302,8 @@ void ilk_spsc_set_notify(ilk_spsc *ring, ilk_notify function, void *context) {
     ring->notify_context = context;
 }
 
-/* Raises ARMING as a sleeper raises SLEEPS, and probes the ring; if there is nothing, ARMED takes its place
- * in one step, provided nobody has cleared it since. The last atomic step decides the answer. docs/rings.md
- * has the states. */
+/* Raises ARMING and probes. If there is nothing, one step puts ARMED in its place, if ARMING is still up:
+ * that last step decides the answer. docs/rings.md has the states. */
 static bool spsc_arm(ilk_spsc *ring, const struct spsc_side *side, bool (*can_go_on)(ilk_spsc *),
                      const char *call) {
     if (ring->notify == NULL) {

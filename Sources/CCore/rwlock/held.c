@@ -2,9 +2,8 @@
  *
  * The lists of checked builds: which locks a thread holds, in its own state. See <interlock/inline/held.h>.
  *
- * A signal handler may interrupt both functions and take and give up locks of its own. It leaves the list as
- * it found it, so each function first makes room and then writes, or first moves an entry and then gives its
- * place up.
+ * A signal handler may interrupt these functions and take and give up locks of its own, and leaves the list
+ * as it found it. So each makes room before it writes, or moves an entry before it gives its place up.
  */
 #include "rwlock/held.h"
 
@@ -37,7 +36,7 @@ void ilk__held_less_slow(const void *lock, uint32_t share, const char *call) ILK
         mine->held_unlisted--;
         return;
     }
-    /* A lock that nobody holds so is reported where it is given up, in every build. */
+    /* A lock that no thread holds so is reported where it is given up, in every build. */
     if ((ilk__rwlock_probe(lock) & share) != 0) {
         ilk__misuse(call, lock, "the calling thread does not hold it, another thread does");
     }

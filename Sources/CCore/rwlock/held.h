@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Asking for what <interlock/inline/held.h> notes.
+ * Queries of the list that <interlock/inline/held.h> keeps.
  */
 #ifndef INTERLOCK_RWLOCK_HELD_H
 #define INTERLOCK_RWLOCK_HELD_H
 
 #include <stdbool.h>
 
-/* Whether the calling thread is known to hold `lock`, in any mode. */
+/* Whether the calling thread's list has `lock`, in any mode. */
 bool ilk__held_by_me(const void *lock);
 
-/* The lock is made anew: the calling thread holds it no longer. */
+/* Takes a lock that is initialised anew off the calling thread's list. */
 void ilk__held_forget(const void *lock);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The slow paths of ilk_rwlock: entering, waiting, timing out, taking the write side from the readers in slots. The
- * lock word is drawn in <interlock/inline/rwlock.h>; hand_over.c draws the protocol by which a lock changes hands.
+ * The slow paths of ilk_rwlock: entering, waiting, timing out, taking the write side from readers in slots.
+ * The lock word is drawn in <interlock/inline/rwlock.h>, the hand-over in hand_over.c.
  */
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
@@ -23,14 +23,14 @@
 _Static_assert(ILK__RWLOCK_QUEUE_LOCKED == ILK__QUEUE_LOCKED, "the queue lock's bits are fixed");
 _Static_assert(ILK__RWLOCK_QUEUE_CONTENDED == ILK__QUEUE_CONTENDED, "the queue lock's bits are fixed");
 
-/* Probes of a try call for readers that are about to leave again. */
+/* A try call's probes for readers that are about to leave again. */
 enum { PROBES_OF_A_TRY = 8 };
 
 static void leave_write(ilk_rwlock *lock, uint32_t change, const char *call) {
     ilk__rwlock_give_up(lock, ILK__RWLOCK_WRITER, change - ILK__RWLOCK_WRITER, call);
 }
 
-/* What a holder in each mode adds to the word. */
+/* What a holder adds to the word. */
 static uint32_t share_of(enum ilk__rwlock_kind kind) {
     switch (kind) {
     case ILK__READ:
@@ -45,14 +45,14 @@ static uint32_t share_of(enum ilk__rwlock_kind kind) {
     return 0;
 }
 
-/* The word with `kind` inside. A read that found the read samples full, and may not think about it, starts
- * it anew. */
+/* The word with `kind` inside. A read that found the read samples full, and may not decide about the mode,
+ * starts them anew. */
 static uint32_t with(uint32_t word, enum ilk__rwlock_kind kind) {
     bool is_full = (word & (ILK__RWLOCK_READ_SAMPLES | ILK__RWLOCK_SLOTS)) == ILK__RWLOCK_READ_SAMPLES;
     return (kind == ILK__READ && is_full ? word & ~ILK__RWLOCK_READ_SAMPLES : word) + share_of(kind);
 }
 
-/* May `kind` come into a lock in this state without queueing, that is without passing a waiter? */
+/* May `kind` come in without queueing, that is without overtaking a waiter? */
 static bool admits(uint32_t word, enum ilk__rwlock_kind kind) {
     const uint32_t holders = ILK__RWLOCK_WRITER | ILK__RWLOCK_UPGRADABLE | ILK__RWLOCK_READERS;
     switch (kind) {
@@ -68,7 +68,7 @@ static bool admits(uint32_t word, enum ilk__rwlock_kind kind) {
     return false;
 }
 
-/* Comes in if that needs no waiting. Tries again only when the word changed under it. */
+/* Comes in if that needs no waiting. Retries only when the word has changed. */
 static bool enter_if_admitted(ilk_rwlock *lock, enum ilk__rwlock_kind kind, const char *call) {
     uint32_t word = ilk__rwlock_probe(lock);
     while (admits(word, kind)) {
@@ -76,7 +76,7 @@ static bool enter_if_admitted(ilk_rwlock *lock, enum ilk__rwlock_kind kind, cons
             ilk__rwlock_misuse(call, lock, word, "one reader more than the lock can count");
         }
         /* RW5 seq_cst, pairs with RW2, RW4 and RW8 (release), and with RW10. As RW1, from a state with
-         * waiters or diagnosis. */
+         * waiters or observed. */
         if (ilk_atomic_compare_exchange_weak(&lock->word, &word, with(word, kind), memory_order_seq_cst,
                                              memory_order_relaxed)) {
             return true;
@@ -85,14 +85,14 @@ static bool enter_if_admitted(ilk_rwlock *lock, enum ilk__rwlock_kind kind, cons
     return false;
 }
 
-/* Whether the slot of this lock in the calling thread's block says that it reads under it. */
+/* Whether the calling thread's slot announces this lock. */
 static bool is_in_my_slot(const ilk_rwlock *lock) {
     return ilk__slot_names(ilk__slot_load(ilk__my_slots(), ilk__rwlock_slot_number(lock)), lock);
 }
 
-/* Before a wait without end: it would be one for the calling thread itself. What is held for reading may be
- * read again as long as nobody waits, so a checked build reports that here, too, and not where it is taken.
- * An upgrade holds the lock once by rights. */
+/* Reports a wait without limit that would be for the calling thread itself. What is held for reading may be
+ * read again while nobody waits, so a checked build reports that here and not where it is taken. An upgrade
+ * holds the lock once by rights. */
 static void report_wait_for_self(const ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
                                  const char *call) {
     bool reads = kind != ILK__READ && is_in_my_slot(lock);
@@ -134,8 +134,8 @@ static ilk_status wait_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint6
 
 /* ---- Slots and modes ---- */
 
-/* With WRITER up: waits for the readers in slots and thinks about the mode. ILK_TIMEDOUT: WRITER has
- * been given up again, for `instead`. */
+/* With WRITER up: waits for the readers in slots and decides about the mode. ILK_TIMEDOUT: WRITER has been
+ * given up again, for `instead`. */
 static ilk_status drain_until(ilk_rwlock *lock, uint32_t word, bool probes, uint32_t instead,
                               uint64_t deadline_ns, const char *call) {
     report_wait_for_self(lock, ILK__UPGRADE, deadline_ns, call);
@@ -152,7 +152,7 @@ static ilk_status drain_until(ilk_rwlock *lock, uint32_t word, bool probes, uint
     }
     if (probes) {
         uint32_t leave = ilk__mode_to_leave(lock, word, paid, (uint32_t)(ilk__clock_ticks() - start));
-        /* RW16 relaxed: only bits that nobody else changes while WRITER is up; RW2 publishes them. */
+        /* RW16 relaxed: only bits that no other thread changes while WRITER is up; RW2 publishes them. */
         ilk_atomic_fetch_and(&lock->word, ~leave, memory_order_relaxed);
     }
     return ILK_OK;
@@ -170,7 +170,7 @@ void ilk__rwlock_drain(ilk_rwlock *lock, uint32_t word) {
     }
 }
 
-/* The second half of taking the write side, once WRITER is up. ILK_TIMEDOUT: given up for `instead`. */
+/* The second half of taking the write side, with WRITER up. ILK_TIMEDOUT: given up for `instead`. */
 static ilk_status finish_write(ilk_rwlock *lock, uint32_t instead, uint64_t deadline_ns, const char *call) {
     uint32_t word = ilk__rwlock_probe(lock);
     return (word & ILK__RWLOCK_SLOTS) != 0
@@ -178,7 +178,7 @@ static ilk_status finish_write(ilk_rwlock *lock, uint32_t instead, uint64_t dead
                : ILK_OK;
 }
 
-/* A system call where the lock is fence-free, or where a writer or reader already sleeps for it. */
+/* A system call where the lock is fence-free, or where a waiter already sleeps for it. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 static bool try_write(ilk_rwlock *lock) ILK_NONBLOCKING {
     if (!enter_if_admitted(lock, ILK__WRITE, "ilk_rwlock_try_write_lock")) {
@@ -189,14 +189,14 @@ static bool try_write(ilk_rwlock *lock) ILK_NONBLOCKING {
         return true;
     }
     if ((word & ILK__RWLOCK_FENCE_FREE) != 0 && !ilk__fence_everywhere_at_once()) {
-        /* Refused after it was granted: only a call that may wait can lead the lock out of this mode. */
+        /* Refused after it was granted: only a call that waits can lead the lock out of this mode. */
         leave_write(lock, 0, "ilk_rwlock_try_write_lock");
         return false;
     }
-    /* A reader that notes itself at this moment sees WRITER and leaves again at once: look a few times. */
+    /* A reader that announces the lock now sees WRITER and leaves again at once: probe a few times. */
     for (int probe = 0; probe < PROBES_OF_A_TRY; probe++) {
         if (!ilk__slots_hold(lock)) {
-            (void)ilk__mode_count_write(lock, word); /* leaves the thinking to those who may be late */
+            (void)ilk__mode_count_write(lock, word); /* calls that may be late decide about the mode */
             return true;
         }
         ilk_cpu_relax();
@@ -210,7 +210,7 @@ ILK_TRUSTED_NONBLOCKING_END
 /* ---- The calls ---- */
 
 void ilk_rwlock_init(ilk_rwlock *lock) {
-    /* RW7 relaxed: nobody else uses the lock yet. */
+    /* RW7 relaxed: no other thread uses the lock yet. */
     ilk_atomic_store(&lock->word, 0, memory_order_relaxed);
     ilk_atomic_store(&lock->mode_state, 0, memory_order_relaxed); /* RW7 */
     lock->queue = NULL;
@@ -240,7 +240,7 @@ static void require_share(const ilk_rwlock *lock, uint32_t held, const char *cal
     }
 }
 
-/* Off the fast path, which does not come in. */
+/* Off the fast path, which has not come in. */
 static ilk_status read_until(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns,
                              const char *call) {
     ilk__mode_decide(lock);
@@ -252,7 +252,7 @@ static ilk_status read_until(ilk_rwlock *lock, ilk__read_section *section, uint6
     return wait_until(lock, ILK__READ, deadline_ns, call);
 }
 
-/* Takes the lock in any way, and with WRITER waits for the readers in slots. */
+/* Takes the lock in any mode, and with WRITER waits for the readers in slots. */
 static ilk_status take_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
                              const char *call) {
     ilk__read_section section;
@@ -273,7 +273,7 @@ static ilk_status take_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint6
     return finish_write(lock, kind == ILK__UPGRADE ? ILK__RWLOCK_UPGRADABLE : 0, deadline_ns, call);
 }
 
-/* As take_until, for a thread that holds the lock afterwards once more than before. */
+/* As take_until; afterwards the thread holds the lock once more than before. */
 static ilk_status lock_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
                              const char *call) {
     if (take_until(lock, kind, deadline_ns, call) != ILK_OK) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The choice of a lock's mode. All figures are clock ticks (the processor's counter) or counts; every
- * constant says which benchmark chose it.
+ * constant names the benchmark that chose it.
  *
- * Slots are tried rather than foreseen: what they cost a writer shows when it looks at them. A lock whose
- * trials fail makes them ever more rarely, so that what they cost is a fixed small part of its time.
+ * Slots are tried, not foreseen: a writer's probe shows what they cost it. A lock whose trials fail makes
+ * them ever more rarely, so that they cost a fixed small part of its time.
  *
  * lock->mode_state:
- *   bits 0 to 23    with slots: writes since it took them up, wrapping; without: how many full tallies of
- *                   reads to let pass before the next trial
- *   bits 24 to 27   with slots: the doubt in them, which bad looks raise and good ones lower
- *   bits 28 to 31   how many trials have failed in a row, saturating
+ *   bits 0 to 23   with slots: writes since it took them up, wrapping; without: how many times the read
+ *                  samples fill before the next trial
+ *   bits 24 to 27  with slots: the penalty, which costly probes raise and cheap ones lower
+ *   bits 28 to 31  how many trials have failed in a row, saturating
  */
 #include "rwlock/mode.h"
 
@@ -22,34 +22,35 @@
 #define STATE_ONE_PENALTY UINT32_C(0x01000000)
 #define STATE_ONE_FAILURE UINT32_C(0x10000000)
 
-/* Full tallies to sit out after the first failed trial, doubling with each: bench rwlock, 2 threads, 50 %. */
+/* Times that the read samples fill after the first failed trial, doubling with each: bench rwlock, 2 threads,
+ * 50 %. */
 enum { SAMPLES_TO_SIT_OUT = 32 };
 enum { MOST_FAILURES = 9 };
-/* A bad look outweighs four good ones, and two in a row decide: one may be chance (an interrupt, a reader
- * that was late), and where readers are in the way a writer still meets none of them often. A trial begins in
- * doubt, so that its first looks come soon. */
+/* A costly probe outweighs four cheap ones, and two in a row decide: one may be luck (an interrupt, a late
+ * reader), and where readers are in the way a writer still often meets none. A trial begins with a penalty,
+ * so that its first probes come soon. */
 enum { PENALTY_OF_A_COSTLY_PROBE = 4, PENALTY_TO_LEAVE = 8, INITIAL_PENALTY = 2 };
-/* A drain this short found no other reader's line: bench rwlock, 1 thread. */
+/* A drain this short found no other reader's cache line: bench rwlock, 1 thread. */
 enum { QUIET_DRAIN_TICKS = 160 };
-/* More between two looks of one thread, and the count has begun anew meanwhile, or might have. */
+/* More between two probes of one thread: the count may have wrapped. */
 enum { MOST_WRITES = 1 << 14 };
-/* Where several threads read and there are fewer reads than so many a write, the lines of their slots cost
- * the writers more than the line of the word costs all: bench rwlock, 2 threads, 50 %. */
+/* Where several threads read, and fewer times than this a write, the cache lines of their slots cost the
+ * writers more than the word's costs all: bench rwlock, 2 threads, 50 %. */
 enum { READS_PER_WRITE = 4 };
-/* Ticks that a read in a slot saves over a counted one while others read too: bench rwlock, 2 threads. */
+/* Ticks that a read in a slot saves over a counted one beside other readers: bench rwlock, 2 threads. */
 enum { READ_GAIN_TICKS = 16 };
-/* Ticks that the reader's fence costs: bench rwlock, reads only. */
+/* Ticks of the reader's fence: bench rwlock, reads only. */
 enum { FENCE_TICKS = 3 };
-/* A fence-free lock's writes must lie this many membarriers apart. */
+/* A fence-free lock's writes lie at least this many membarriers apart. */
 enum { MEMBARRIERS_BETWEEN_WRITES = 16 };
 /* Wraps of a slot's uses between two measurements of the membarrier. */
 enum { WRAPS_PER_MEASUREMENT = 8 };
-/* A membarrier this short found no other thread running: a writer may pay it without being late. */
+/* A membarrier this short found no other thread running: it does not make a writer late. */
 enum { CHEAP_MEMBARRIER_TICKS = 4000 };
 /* Reads without a write after which the next writer may be late once. */
 enum { READS_ALONE = 1 << 18 };
 
-/* What a membarrier took lately, in ticks; 0 before the first. */
+/* What a membarrier took lately; 0 before the first. */
 static ILK_ATOMIC(uint32_t) membarrier_ticks;
 static ILK_ATOMIC(uint32_t) wraps;
 
@@ -87,7 +88,7 @@ static void take_sample(const ilk_rwlock *lock, struct ilk__slot_sample *sample)
     sample->ticks = (uint32_t)(ilk__clock_ticks() >> 4);
 }
 
-/* Counts begin anew now and then, so that a later one may be smaller. */
+/* Counts start anew now and then, so that a later one may be smaller. */
 static uint32_t growth(uint32_t before, uint32_t after) {
     uint32_t difference = after - before;
     return difference <= INT32_MAX ? difference : 0;
@@ -131,14 +132,14 @@ static bool wants_fence_free(ilk_rwlock *lock, struct ilk__slot_block *block) {
     return ticks < CHEAP_MEMBARRIER_TICKS && (uint64_t)writes * ticks < gain / 4;
 }
 
-/* RW17 relaxed: opens slots to readers, or lets them leave the fence out; they look at the word again
- * (RW11) once they are in. Lost to a change of the word: another reader will try. */
+/* RW17 relaxed: opens slots to readers, or lets them leave the fence out; they recheck the word (RW11) once
+ * they are in. Lost to a change of the word: another reader will try. */
 static void change_mode(ilk_rwlock *lock, uint32_t from, uint32_t to) ILK_NONBLOCKING {
     (void)ilk_atomic_compare_exchange(&lock->word, &from, to, memory_order_relaxed,
                                       memory_order_relaxed); /* RW17 */
 }
 
-/* How often a full reader slot is used again between two decisions about the fence. */
+/* Uses of a full reader slot between two decisions about the fence. */
 enum { FULL_SLOTS_PER_DECISION = 64 };
 
 void ilk__mode_decide(ilk_rwlock *lock) {
@@ -155,7 +156,7 @@ void ilk__mode_decide(ilk_rwlock *lock) {
         (word & ILK__RWLOCK_READ_PATH) == ILK__RWLOCK_SLOTS && wants_fence_free(lock, ilk__my_slots())) {
         change_mode(lock, word, word | ILK__RWLOCK_FENCE_FREE);
     }
-    /* Where it does not, the read that follows starts the read samples anew. */
+    /* Where slots are not wanted, the read that follows starts the read samples anew. */
     if ((word & ILK__RWLOCK_SLOTS) == 0 && (word & ILK__RWLOCK_READ_SAMPLES) == ILK__RWLOCK_READ_SAMPLES &&
         ilk__mode_wants_slots(lock)) {
         change_mode(lock, word, (word & ~ILK__RWLOCK_READ_SAMPLES) | ILK__RWLOCK_SLOTS);
@@ -170,7 +171,7 @@ static bool is_shared_and_written(const struct ilk__slot_sample *last, const str
     return reads < writes * READS_PER_WRITE && mine < reads - reads / 8;
 }
 
-/* Whether the reads in slots since the writer's last look were worth what it pays for looking. */
+/* Whether the reads in slots since the writer's last probe were worth the probes. */
 static bool reads_pay(const struct ilk__slot_sample *last, const struct ilk__slot_sample *now,
                       uint32_t drained_in) {
     uint32_t writes = (uint16_t)(now->writes - last->writes);

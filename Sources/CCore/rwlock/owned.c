@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The waits of <interlock/inline/owned_rwlock.h>, behind the question whether they would be for the calling thread
- * itself.
+ * The waits of <interlock/inline/owned_rwlock.h>, after the check whether they would be for the calling
+ * thread itself.
  */
 #include "diagnostics/misuse.h"
 #include <interlock/inline/owned_rwlock.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The waiter queue of one ilk_rwlock: plain lists, no atomics, everything under the queue lock. It
- * decides whom a state of the lock lets in (ilk__rwlock_plan), and nothing else decides that.
+ * The waiter queue of one ilk_rwlock: plain lists, no atomics, all under the queue lock. ilk__rwlock_plan
+ * alone decides which waiters a state of the lock lets in.
  *
- * The lock has room for one pointer, so the queue lives in the waiter that came first and moves to
- * another when that one leaves: lists move by relinking their ends, in O(1).
+ * The lock has room for one pointer, so the queue lives in its first waiter and migrates when that one
+ * leaves: lists move by relinking their ends, in O(1).
  */
 #ifndef INTERLOCK_RWLOCK_QUEUE_H
 #define INTERLOCK_RWLOCK_QUEUE_H
@@ -14,8 +14,8 @@
 
 TAILQ_HEAD(ilk__rwlock_list, ilk__waiter);
 
-/* READ waits in `readers`; WRITE and UPGRADABLE in `exclusives`, in one order; UPGRADE, of which there is at most
- * one because one thread is upgradable, in `upgrade`. */
+/* READ waits in `readers`; WRITE and UPGRADABLE in `exclusives`, in one order; UPGRADE in `upgrade`, at most
+ * one because one thread is upgradable. */
 struct ilk__rwlock_queue {
     struct ilk__rwlock_list readers;
     struct ilk__rwlock_list exclusives;
@@ -24,21 +24,21 @@ struct ilk__rwlock_queue {
     uint32_t writer_count; /* WRITE waiters in exclusives */
 };
 
-/* A waiter with room for the queue, should it be the one it lives in. */
+/* A waiter with room for the queue, should the queue live in it. */
 struct ilk__rwlock_waiter {
     struct ilk__waiter waiter; /* first, so that a pointer to one is a pointer to the other */
     struct ilk__rwlock_queue queue;
 };
 
-/* Puts `waiter` in line. */
+/* Puts `waiter` in the queue. */
 void ilk__rwlock_enqueue(ilk_rwlock *lock, struct ilk__rwlock_waiter *waiter);
 
 /* Takes out a waiter whose time is up. */
 void ilk__rwlock_dequeue(ilk_rwlock *lock, struct ilk__waiter *waiter);
 
-/* Whom a lock in state `word` lets in now, and the state with them inside. Changes nothing. */
+/* The waiters that a lock in state `word` lets in now, and the state with them inside. Changes nothing. */
 struct ilk__rwlock_plan {
-    uint32_t next;        /* the word to move to; without queue bits */
+    uint32_t next;        /* the word to move to, without queue bits */
     bool upgrade;         /* the upgrade */
     bool all_readers;     /* every queued reader */
     bool first_exclusive; /* the first of the exclusives */
@@ -46,8 +46,7 @@ struct ilk__rwlock_plan {
 /* `readers_first`: a write has just ended, so waiting readers come before the next writer. */
 struct ilk__rwlock_plan ilk__rwlock_plan(const ilk_rwlock *lock, uint32_t word, bool readers_first);
 
-/* Takes the planned waiters out and links them to the end of `admitted`, to be granted once the queue is
- * released. */
+/* Takes the planned waiters out and appends them to `admitted`, to be granted once the queue is released. */
 void ilk__rwlock_take_out(ilk_rwlock *lock, const struct ilk__rwlock_plan *plan,
                           struct ilk__rwlock_list *admitted);
 

@@ -1,32 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of slot blocks. Blocks are made as threads first read under a lock that uses slots, are
- * never freed, and go to another thread when theirs ends: memory is bounded by the largest number of
+ * The table of slot blocks. A thread gets a block when it first reads under a lock that uses slots; blocks
+ * are never freed, and go to another thread when theirs ends. Memory is bounded by the largest number of
  * threads there ever were.
  *
- * One table a process: with two copies of this library in one process, a writer in one would not see
- * the readers in the other. slot_table.h sees to it.
- *
- * Who may change what
+ * Writers of each field
  *   slots, wraps, samples         the owner; the child after fork, which has no other threads
- *   drain                         WANTED: set by whoever is about to sleep, taken back by the owner, who then
- *                                 wakes all; FENCED, for good: by the owner as it takes the block, or by who
- *                                 is about to sleep, where membarrier is refused
- *   owner_fences                  0 -> 1 after FENCED, by the same, once the owner must have seen it
- *   taken                         0 -> 1 a thread that takes the block (compare-and-swap); 1 -> 0 the
- *                                 owner as it ends
- *   the count of blocks           + 1 by a thread that found none free (compare-and-swap from the count it
- *                                 has walked): a free block at the end, for the first thread that takes it
- *   the link to the next chunk    NULL -> a chunk, by a thread that is about to raise the count past the one
- *                                 before (compare-and-swap)
+ *   drain                         WAKE: set by a writer about to sleep, taken back by the owner, which then
+ *                                 wakes all. FENCED, for good: set by the owner as it takes the block, or by
+ *                                 a
+ *                                 writer about to sleep, where membarrier is refused
+ *   owner_fences                  0 -> 1 after FENCED, by the same thread, once the owner must have seen it
+ *   taken                         0 -> 1 a thread that takes the block (compare-and-swap); 1 -> 0 the owner
+ *                                 as it ends
+ *   the count of blocks           + 1 by a thread that found none free (compare-and-swap from the count that
+ *                                 it walked): a free block at the end, for the first thread that takes it
+ *   the link to the next chunk    NULL -> a chunk, by a thread about to raise the count past the chunk before
+ *                                 (compare-and-swap)
  * Must not happen: a writer misses a block whose owner has already announced a lock. The owner has read a
- * count that has its block in it (RS2) before its first announcement (RW10); the writer raises WRITER (RW1)
- * before it reads the count; all are sequentially consistent, and so is the step that made the count (RS1),
- * so one sees the other, as in the handshake.
+ * count that includes its block (RS2) before its first announcement (RW10); the writer raises WRITER (RW1)
+ * before it reads the count. These, and the step that made the count (RS1), are sequentially consistent, so
+ * one sees the other, as in the handshake.
  *
- * Each step leaves a table that is whole, so nobody waits for a thread in between: neither fork, nor a signal
- * handler that has interrupted it. In the child the step that another thread was about to take is not taken;
- * at worst a chunk that it had just made is nobody's.
+ * Each step leaves the table whole, so neither fork nor a signal handler waits for a thread in between. At
+ * worst a child loses a chunk that another thread had just made.
  */
 #include "rwlock/reader_slots.h"
 
@@ -43,8 +40,9 @@
 #include <pthread.h>
 
 _Static_assert(sizeof(struct ilk__slot_block) == 256, "a thread's share of the table");
-_Static_assert(_Alignof(ilk_rwlock) == 8, "slots note a lock without its three low bits");
-_Static_assert(offsetof(struct ilk__slot_block, drain) == 64, "writers' requests stay off the readers' line");
+_Static_assert(_Alignof(ilk_rwlock) == 8, "slots keep a lock without its three low bits");
+_Static_assert(offsetof(struct ilk__slot_block, drain) == 64,
+               "writers' requests stay off the readers' cache line");
 
 /* ---- Handing out ---- */
 
@@ -58,12 +56,12 @@ static bool take(struct ilk__slot_block *block) {
                                        memory_order_relaxed);
 }
 
-/* The chunk after `chunk`; if there is none yet, a new one, or NULL without memory. Chunks come from the
- * system and not from malloc, which a signal handler that takes a lock may have interrupted. */
+/* The chunk after `chunk`, made if there is none; NULL without memory. Chunks come from the system, not from
+ * malloc: a signal handler that takes a lock may have interrupted that. */
 static struct ilk__slot_chunk *next_chunk(struct ilk__slot_chunk *chunk) {
     /* RS10 acquire, pairs with RS11 (release, linking a chunk).
      * Carries: that the chunk is zero.
-     * If weaker: our RS1 publishes blocks that their takers find in a state they never had. */
+     * If weaker: our RS1 publishes blocks whose takers find them in a state they never had. */
     struct ilk__slot_chunk *next = ilk_atomic_load(&chunk->next, memory_order_acquire);
     if (next != NULL) {
         return next;
@@ -72,8 +70,8 @@ static struct ilk__slot_chunk *next_chunk(struct ilk__slot_chunk *chunk) {
     if (fresh == NULL) {
         return NULL;
     }
-    /* RS11 acq_rel, pairs with RS10 (acquire, finding it), and with itself where another has linked its own.
-     * See RS10. */
+    /* RS11 acq_rel, pairs with RS10 (acquire, finding it), and with itself where another thread has linked
+     * its own. See RS10. */
     if (ilk_atomic_compare_exchange(&chunk->next, &next, fresh, memory_order_acq_rel, memory_order_acquire)) {
         return fresh;
     }
@@ -81,8 +79,7 @@ static struct ilk__slot_chunk *next_chunk(struct ilk__slot_chunk *chunk) {
     return next;
 }
 
-/* To a table of `count` blocks, none of them free, one more, unless somebody else has added one. False: there
- * is no memory. */
+/* Adds a block to a table of `count`, none of them free, unless another thread has. False: no memory. */
 static bool add_block(uint32_t count) {
     struct ilk__slot_chunk *chunk = &ilk__slot_table.chunks;
     for (uint32_t last = ILK__CHUNK_BLOCKS; last <= count; last += ILK__CHUNK_BLOCKS) {
@@ -125,7 +122,7 @@ static struct ilk__slot_block *take_block(void) {
         return NULL;
     }
     if (!ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed)) { /* FN4 */
-        /* RS5 relaxed: our own; its readers rely on what we do after it ourselves. */
+        /* RS5 relaxed: our own; other threads rely on our later steps. */
         ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_FENCED, memory_order_relaxed);
         ilk_atomic_store(&block->owner_fences, 1, memory_order_relaxed); /* RS5 */
     }
@@ -141,11 +138,12 @@ struct ilk__slot_block *ilk__slots_mine(bool may_allocate) {
     if (!may_allocate || ilk__thread_state()->has_ended || !ilk__table_is_in_charge()) {
         return NULL;
     }
-    /* Not in front of a handler: the child of one that forks would find the block taken, and by nobody. */
+    /* Signals are held back: the child of a handler that forks would find the block taken, but owned by no
+     * thread. */
     sigset_t before;
     ilk__signals_hold(&before);
     block = ilk__my_slots();
-    if (block == &ilk__no_slots) { /* no handler came just before that has taken one */
+    if (block == &ilk__no_slots) { /* no handler took one just before */
         block = take_block();
     }
     ilk__signals_release(&before);
@@ -157,8 +155,8 @@ static void give_back(void *context) {
     struct ilk__slot_block *block = context;
     for (size_t number = 0; number < ILK__SLOT_COUNT; number++) {
         if (!ilk__slot_is_free(ilk__slot_load(block, number))) {
-            /* A lock is held: its unlock must find the note. Once more later; if it is never given up the
-             * block stays taken, as the lock stays held. */
+            /* A lock is held, and its unlock must find the announcement: try again later. If the lock is
+             * never given up, the block stays taken. */
             (void)ilk__at_thread_exit(give_back, block);
             return;
         }
@@ -170,7 +168,7 @@ static void give_back(void *context) {
 
 /* ---- Fork ---- */
 
-/* The other threads are gone, and what they read is read by nobody. */
+/* The other threads are gone, and hold no slot. */
 static void reader_slots_after_fork_in_child(void) {
     struct ilk__walk walk = ilk__walk_blocks();
     struct ilk__slot_block *block;
@@ -207,7 +205,7 @@ uint32_t ilk__slots_reuse(ilk_rwlock *lock) ILK_NONBLOCKING {
 
 /* ---- The writer's side ---- */
 
-/* The thread that lets a lock use slots has a block in the table: one without any is not the table it uses. */
+/* The thread that moved a lock to slots has a block in the lock's table: an empty table is not that one. */
 void ilk__slots_check_table(const ilk_rwlock *lock) ILK_NONBLOCKING {
     if (ilk__block_count() == 0 && (ilk__rwlock_probe(lock) & ILK__RWLOCK_SLOTS) != 0) {
         ilk__table_report_another(lock);
@@ -227,9 +225,9 @@ bool ilk__slots_hold(const ilk_rwlock *lock) {
     return false;
 }
 
-/* Between the wake request and the recheck behind it: a fence on the owner's side too, between its freeing of
- * the slot and its load of the requests. Where membarrier is refused after the owner took its block, the owner is told to
- * fence, and has seen that by the time it could have missed the request. */
+/* Between the wake request and the recheck: a fence on the owner's side too, between its freeing of the slot
+ * and its load of the requests. Where membarrier is refused after the owner took its block, FENCED tells the
+ * owner to fence, before the owner could miss the request. */
 static void fence_against_owner(struct ilk__slot_block *block) {
     /* RS13 acquire, pairs with RS14 (release, having told it). See there. */
     if (ilk_atomic_load(&block->owner_fences, memory_order_acquire) != 0) {
@@ -241,7 +239,7 @@ static void fence_against_owner(struct ilk__slot_block *block) {
     }
     ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_FENCED, memory_order_relaxed); /* RS6 */
     ilk__fence_everywhere();
-    /* RS14 release, pairs with RS13 (acquire, the next who is about to sleep).
+    /* RS14 release, pairs with RS13 (acquire, the next writer that is about to sleep).
      * Carries: that the owner either has come through or fences.
      * If weaker: the next relies on a fence that the owner does not make yet. */
     ilk_atomic_store(&block->owner_fences, 1, memory_order_release);
@@ -259,7 +257,8 @@ static ilk_status wait_for_slot(struct ilk__slot_block *block, size_t number, co
             ilk__spin_pause(ILK__SPIN_READER_SLOT, probe++);
             continue;
         }
-        /* RS6 relaxed: the heavy fence orders the wake request before the look, against the owner's freeing. */
+        /* RS6 relaxed: the heavy fence orders the wake request before the recheck, against the owner's
+         * freeing. */
         uint32_t requests = ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_WAKE, memory_order_relaxed);
         fence_against_owner(block);
         if (ilk__slot_holds(block, number, lock)) {
@@ -269,8 +268,8 @@ static ilk_status wait_for_slot(struct ilk__slot_block *block, size_t number, co
     return ILK_OK;
 }
 
-/* With WRITER up: readers have announced themselves without a fence, and the caller's membarrier may have been
- * refused. Waits until their stores can be seen; readers fence from now on. */
+/* With WRITER up. Readers have announced themselves without a fence, and the caller's membarrier may have
+ * been refused: waits until their stores can be seen. Readers fence from now on. */
 static void leave_fence_free(ilk_rwlock *lock) {
     ilk__fence_everywhere();
     ilk_atomic_fetch_and(&lock->word, ~ILK__RWLOCK_FENCE_FREE, memory_order_relaxed); /* RW16 */
@@ -295,11 +294,12 @@ ilk_status ilk__slots_wait_empty(ilk_rwlock *lock, uint64_t deadline_ns) {
 }
 
 void ilk__slot_wake_slow(struct ilk__slot_block *block) ILK_NONBLOCKING {
-    /* RS7 relaxed: RW12 has freed the slot before. Whoever takes the requests down wakes. */
+    /* RS7 relaxed: RW12 has freed the slot before. The thread that takes the request down wakes. */
     uint32_t requests = ilk_atomic_load(&block->drain, memory_order_relaxed);
     if ((requests & ILK__DRAIN_FENCED) != 0) {
         /* RS12 seq_cst, pairs with FN3 (the fence of a writer that is about to sleep).
-         * Forbids: we free the slot and miss the request, while the writer makes it and finds the slot taken. */
+         * Forbids: we free the slot and miss the request, while the writer makes it and finds the slot
+         * taken. */
         ilk_atomic_fence(memory_order_seq_cst);
         requests = ilk_atomic_load(&block->drain, memory_order_relaxed); /* RS7 */
     }
@@ -315,7 +315,7 @@ void ilk__slot_wake_slow(struct ilk__slot_block *block) ILK_NONBLOCKING {
 
 uint32_t ilk__slots_uses_of(const struct ilk__slot_block *block, const ilk_rwlock *lock) {
     const size_t number = ilk__rwlock_slot_number(lock);
-    /* RS8 relaxed: a hint, and off by a wrap for a moment now and then. */
+    /* RS8 relaxed: a hint, off by a wrap for a moment now and then. */
     return ilk_atomic_load(&block->wraps[number], memory_order_relaxed) * (uint32_t)ILK__SLOT_FULL +
            (uint32_t)(ilk__slot_load(block, number) & ILK__SLOT_USES);
 }

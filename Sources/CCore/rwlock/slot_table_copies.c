@@ -1,25 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Several copies of this library in one process, on ELF systems. Each is found by a note in its object's
- * program headers (slot_table_elf.S), which no form of linking hides; the note leads to the role of the table that
- * the copy uses.
+ * Several copies of this library in one process, on ELF systems. A note in its object's program headers
+ * (slot_table_elf.S) leads to the role of each copy's table; no form of linking hides it.
  *
  * The rule: at most one table of a process is in charge, that is, hands out blocks. The first copy whose
- * constructor runs puts its table in charge; a copy loaded later that has another table leaves it idle. Its
- * threads then have no slots, so that its readers are counted in the lock's word, which every copy sees, and
- * none of its readers moves a lock to slots. A lock that only its copy uses works, in the central mode. A
- * lock that the copy in charge has moved to slots is the one case in which exclusion would be lost: the idle
- * copy cannot see the readers. It is known by two facts that the idle copy reads anyway: the word says
- * SLOTS, and its own table is empty, which the table of the copy that set SLOTS never is. So the fast paths pay
- * nothing, and the slow ones report it (ilk__table_report_another).
+ * constructor runs puts its table in charge; a later copy with another table leaves that idle. An idle copy's
+ * readers are counted in the lock's word, which every copy sees, and none of them moves a lock to slots.
+ * Exclusion would be lost in one case: a lock that the copy in charge has moved to slots, whose readers the
+ * idle copy cannot see. Two facts that the idle copy reads anyway show it: the word has SLOTS, and its own
+ * table is empty, which the table of the copy that set SLOTS never is. So fast paths pay nothing, and slow
+ * ones report it (ilk__table_report_another).
  *
- * Rejected: a rendezvous by symbol (hidden ones are what this is about), by a file or socket (sandboxes, and
- * they survive fork), by a page at a fixed address (sanitizers and layouts differ); and letting the idle copy
- * walk the other's table (its threads' blocks are named by thread-locals that it cannot reach, so a lock taken in
- * one copy and given up in the other would still break).
+ * Rejected: a rendezvous by symbol (a link may hide it), by a file or socket (sandboxes; they survive fork),
+ * by a page at a fixed address (sanitizers and layouts differ). Rejected too: letting the idle copy walk the
+ * other's table. Its threads' blocks are named by thread-locals that it cannot reach, so a lock taken in one
+ * copy and given up in the other would still break.
  *
- * Copies in different namespaces of dlmopen(3) do not see each other, and their C libraries are not one
- * either.
+ * Copies in different namespaces of dlmopen(3) do not see each other; nor do their C libraries.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dl_iterate_phdr */
@@ -47,14 +44,14 @@ _Static_assert(sizeof(uintptr_t) == 8, "as in the assembly");
 
 extern table_role *const ilk__role_here __attribute__((visibility("hidden")));
 
-/* Absent from a program that is linked statically, which has nothing to close. dlopen is asked for by name,
- * because naming it here would make the linker of such a program warn. */
+/* Absent from a statically linked program, which has nothing to close. dlopen is asked for by name: the
+ * linker of such a program would warn of a reference. */
 extern __typeof__(dlsym) dlsym __attribute__((weak));
 
 /* ---- Finding copies ---- */
 
 struct search {
-    const char *in_charge; /* the object whose table is another than ours and in charge, or about to be */
+    const char *in_charge; /* the object whose table is in charge, or about to be, and not ours */
     const char *self;      /* the object that this copy is in */
 };
 
@@ -75,8 +72,8 @@ static size_t padded(size_t size, size_t alignment) {
     return (size + alignment - 1) & ~(alignment - 1);
 }
 
-static void see_announcements(struct search *search, const char *object, const char *notes, size_t size,
-                              size_t alignment) {
+static void see_notes(struct search *search, const char *object, const char *notes, size_t size,
+                      size_t alignment) {
     static const char name[] = "Interlock";
     size_t offset = 0;
     while (size - offset >= sizeof(ElfW(Nhdr))) {
@@ -107,8 +104,8 @@ static int see_object(struct dl_phdr_info *object, size_t size, void *context) {
     for (size_t index = 0; index < object->dlpi_phnum; index++) {
         const ElfW(Phdr) *header = &object->dlpi_phdr[index];
         if (header->p_type == PT_NOTE) {
-            see_announcements(context, object->dlpi_name, (const char *)(object->dlpi_addr + header->p_vaddr),
-                              header->p_memsz, header->p_align == 8 ? 8 : 4);
+            see_notes(context, object->dlpi_name, (const char *)(object->dlpi_addr + header->p_vaddr),
+                      header->p_memsz, header->p_align == 8 ? 8 : 4);
         }
     }
     return 0;
@@ -122,24 +119,23 @@ static struct search find_copies(void) {
 
 /* ---- As the copy is loaded ---- */
 
-/* A thread that read through this copy runs its code once more as it ends, so the copy must stay, also where
- * it was linked without `-z nodelete`. */
+/* A thread that read through this copy runs its code once more as it ends, so the copy stays, also where it
+ * was linked without `-z nodelete`. */
 static void stay_loaded(const char *object) {
     if (object == NULL || object[0] == '\0' || dlsym == NULL) {
         return; /* the program itself */
     }
     void *(*open_again)(const char *name, int mode);
     void *symbol = dlsym(RTLD_DEFAULT, "dlopen");
-    memcpy(&open_again, &symbol,
-           sizeof symbol); /* POSIX lets a function's address be one of data, C does not */
+    memcpy(&open_again, &symbol, sizeof symbol); /* POSIX lets a function's address be data, C does not */
     if (open_again != NULL) {
         (void)open_again(object, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     }
 }
 
-/* Constructors run one after the other, but for a library that a thread opens while the program's own still
- * run: so that two tables are in charge in no case, each candidate first says so and then checks. Two at once
- * leave none in charge, which costs time and nothing else. */
+/* Constructors run one after the other, but for a library that a thread opens beside the program's own. So
+ * each candidate first says so and then checks: two tables are never in charge. Two at once may leave none in
+ * charge, which costs time only. */
 __attribute__((constructor)) static void choose_table(void) {
     uint32_t undecided = ILK__TABLE_UNDECIDED;
     /* TC1 seq_cst, pairs with TC2 (seq_cst, the check of the others). See there. */
@@ -147,7 +143,7 @@ __attribute__((constructor)) static void choose_table(void) {
                                                memory_order_seq_cst, memory_order_relaxed);
     const struct search search = find_copies();
     if (decides) {
-        /* TC3 relaxed: read by those who want a block, and carries nothing. */
+        /* TC3 relaxed: read by threads that want a block; carries nothing. */
         ilk_atomic_store(ilk__role_here, search.in_charge == NULL ? ILK__TABLE_IN_CHARGE : ILK__TABLE_IDLE,
                          memory_order_relaxed);
     }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The slot table on Linux, and the note by which the copies of this library in a process find each other; see
- * slot_table.h and slot_table_copies.c. In assembly for two reasons: C has no word for a unique symbol
- * (STB_GNU_UNIQUE), and an assembled file is machine code whatever the build does. Written as assembly inside
- * a C file the symbols are unknown to link-time optimisation, and no static archive links. The directives are
- * the same for every 64-bit processor; slot_table_copies.c compares the sizes with C's.
+ * The slot table on Linux, and the note by which copies of this library find each other
+ * (slot_table_copies.c). In assembly for two reasons. C cannot name a unique symbol (STB_GNU_UNIQUE). And
+ * link-time optimisation does not know the symbols of assembly inside a C file: no static archive would link.
+ * The directives are the same for every 64-bit processor; slot_table_copies.c compares the sizes with C's.
  */
 #include "platform/port.h"
 
@@ -44,8 +43,8 @@ ilk__slot_table:
 ilk__my_slots_pointer:
         .quad ilk__no_slots
 
-/* Where the role of the table that this copy uses stands. The dynamic linker fills it in, so it says what came
- * of the symbol. */
+/* Where the role of this copy's table stands. The dynamic linker fills it in, so it shows whether the symbol
+ * was folded. */
         .section .data.rel.ro.ilk__role_here, "aw", %progbits
         .balign 8
         .globl ilk__role_here
@@ -55,8 +54,8 @@ ilk__my_slots_pointer:
 ilk__role_here:
         .quad ilk__slot_table + ILK__TABLE_ROLE_OFFSET
 
-/* The note: how far from its last word ilk__role_here lies. Linkers keep notes, strip leaves loaded ones alone,
- * and no export list or visibility applies to them. */
+/* The note: how far from its last word ilk__role_here lies. Linkers keep notes, strip keeps loaded ones, and
+ * no export list or visibility applies to them. */
         .section .note.interlock, "a", %note
         .balign 4
         .long 10                /* the name's length */

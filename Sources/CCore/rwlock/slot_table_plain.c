@@ -9,8 +9,8 @@
 
 #if !ILK__PORT_ELF
 
-/* Apple's linker and dyld take one definition of a weak symbol for all images of a process, as they do for
- * the variables of C++'s inline functions. By the documentation: this file was never run there. */
+/* Apple's linker and dyld take one definition of a weak symbol for all images of a process, as for the
+ * variables of C++'s inline functions. By the documentation: this file was never run there. */
 #if defined(__APPLE__)
 #define ONE_FOR_ALL_IMAGES __attribute__((weak, visibility("default")))
 #else

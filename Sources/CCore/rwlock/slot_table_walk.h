@@ -44,14 +44,14 @@ static inline struct ilk__slot_block *ilk__next_block(struct ilk__walk *walk) {
 
 static inline bool ilk__slot_holds(const struct ilk__slot_block *block, size_t number,
                                    const ilk_rwlock *lock) {
-    /* RW13 seq_cst, pairs with RW10 (seq_cst, a reader's note), RW12 (release, freeing the slot) and RW15
-     * (release, a note without fence).
+    /* RW13 seq_cst, pairs with RW10 (seq_cst, a reader's announcement), RW12 (release, freeing the slot) and
+     * RW15 (release, an announcement without fence).
      * Carries: that the reader has finished. For what sequential consistency forbids see RW10. */
     return ilk__slot_names(ilk_atomic_load(&block->slots[number], memory_order_seq_cst), lock);
 }
 
 /* False if no reader of `lock`, which uses slots, is in one. True if one is, or if a longer check is needed:
- * there are too many blocks for a quick one, or none at all (slot_table_copies.c). */
+ * too many blocks for a quick one, or none at all (slot_table_copies.c). */
 static inline bool ilk__slots_may_hold(const ilk_rwlock *lock) {
     uint32_t count = ilk__block_count();
     if (ILK_UNLIKELY(count - 1 >= ILK__CHUNK_BLOCKS)) {

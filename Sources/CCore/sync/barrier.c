@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_barrier. One 64-bit word holds the number of the round and the arrivals in it, so that arriving,
- * completing a round and taking an arrival back are one step each. Parties sleep on a word of its own,
- * which counts the wake-ups.
+ * ilk_barrier. One 64-bit word holds the number of the round and its arrivals, so that arriving, completing a
+ * round and taking an arrival back are one step each. Parties sleep on a second word, which counts the
+ * wake-ups.
  *
- *   state            who moves it                            to
+ *   state            moved by                                to
  *   (r, n)           a party, n + 1 < parties                (r, n + 1)
- *   (r, parties-1)   the last party                          (r + 1, 0); then it counts `wakes` up, and wakes
+ *   (r, parties-1)   the last party                          (r + 1, 0); then it increments `wakes`, and
+ *   wakes
  *   (r, n)           a party of round r whose time is up     (r, n - 1)
  *
  * Must not happen
- *   - A party takes its arrival back from a round that is complete, or from the one after: its step is a
+ *   - A party takes its arrival back from a complete round, or from the one after: its step is a
  *     compare-and-swap from its own round's number. Two words would allow it.
  *   - A party sleeps through the end of its round. It reads `wakes` before `state`: a new `wakes` brings the
  *     new state along (BR5, BR6), and with an old one the park does not sleep.
- *   - A wait outlasts its limit because the last party is preempted between its two steps: a party whose
- *     time is up asks `state`, not `wakes`.
+ *   - A wait outlasts its limit because the last party is preempted between its two steps: a party whose time
+ *     is up reads `state`, not `wakes`.
  *
- * A party could take a round for its own that is 2^32 rounds later. Its own round is then long complete, so
- * that many rounds of other threads must fit between two of its probes.
+ * A party mistakes a round for its own only after 2^32 rounds. Its own is then long complete, so that many
+ * rounds of other threads must fit between two of its probes.
  */
 #include "diagnostics/misuse.h"
 #include "wait/spin.h"
@@ -38,7 +39,7 @@ void ilk_barrier_init(ilk_barrier *barrier, uint32_t parties) {
     if (parties == 0) {
         ilk__misuse("ilk_barrier_init", barrier, "0 parties; a barrier needs at least one");
     }
-    /* BR1 relaxed: nobody else uses the barrier yet. */
+    /* BR1 relaxed: no other thread uses the barrier yet. */
     ilk_atomic_store(&barrier->state, 0, memory_order_relaxed);
     ilk_atomic_store(&barrier->wakes, 0, memory_order_relaxed); /* BR1 */
     barrier->parties = parties;
@@ -51,8 +52,8 @@ static bool withdraw(ilk_barrier *barrier, uint32_t round) {
         if (round_of(state) != round) {
             return false;
         }
-        /* BR7 relaxed: it carries nothing of the caller's, and as a read-modify-write it passes on what the
-         * arrivals before it released. */
+        /* BR7 relaxed: carries nothing of the caller's; as a read-modify-write it passes on what earlier
+         * arrivals released. */
         if (ilk_atomic_compare_exchange(&barrier->state, &state, state - 1, memory_order_relaxed,
                                         memory_order_relaxed)) {
             return true;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_mutex. The word is the owner's thread id; bit 31 (the kernel's FUTEX_WAITERS) says that someone
+ * ilk_mutex. The word is the owner's thread id; bit 31 (the kernel's FUTEX_WAITERS) says that a waiter
  * sleeps.
  *
- *   state            who moves it                            to
- *   0                a locker                                its id; with bit 31 if it has slept
- *   id               a locker about to sleep                 id | MUTEX_SLEEPERS
- *   id               the owner                               0
- *   id | MUTEX_SLEEPERS    the owner                               0, then wakes one
- * A locker that has slept does not know whether others still sleep, so it takes the mutex with the bit
- * up: a wake-up too many, never one too few. With inheritance the kernel makes the moves of a word with
- * the bit up, both ways.
+ *   state                  moved by                     to
+ *   0                      a locker                     its id; with bit 31 if it has slept
+ *   id                     a locker about to sleep      id | MUTEX_SLEEPERS
+ *   id                     the owner                    0
+ *   id | MUTEX_SLEEPERS    the owner                    0, then wakes one
+ * A locker that has slept does not know whether others still sleep, so it takes the mutex with the bit up:
+ * one wake-up too many, never one too few. With inheritance the kernel makes the moves of a word with the bit
+ * up, both ways.
  *
- * Fork. In the child the thread that forked has another id, and still owns what names it by the old one
- * (platform/former.c). The bit may then stand for sleepers that do not exist: a wake-up for nobody. With
+ * Fork. In the child the thread that forked has another id, and still owns the mutexes that name it by the
+ * old one (platform/former.c). Their bit may stand for sleepers that do not exist: a wake-up for none. With
  * inheritance see mutex_inherit_linux.c.
  */
 #include "diagnostics/misuse.h"
@@ -29,7 +29,7 @@ static const uint32_t MUTEX_OWNER = UINT32_C(0x3FFFFFFF); /* bit 30 is the kerne
 _Static_assert(ILK_MUTEX_FORKS == ILK__FORMER_IDS, "what the header says is what is remembered");
 
 void ilk_mutex_init(ilk_mutex *mutex, bool priority_inheritance) {
-    /* MX1 relaxed: nobody else uses the mutex yet. */
+    /* MX1 relaxed: no other thread uses the mutex yet. */
     ilk_atomic_store(&mutex->word, 0, memory_order_relaxed);
     mutex->inherits = priority_inheritance && ilk__mutex_can_inherit();
 }
@@ -39,7 +39,7 @@ static bool names_me(uint32_t word, uint32_t self) ILK_NONBLOCKING {
     return (word & MUTEX_OWNER) == self || ilk__thread_was(word & MUTEX_OWNER);
 }
 
-/* From free to ours: 0, or what the word held. */
+/* Takes a free mutex: 0, or what the word held. */
 static uint32_t take_free(ilk_mutex *mutex, uint32_t word) ILK_NONBLOCKING {
     uint32_t seen = 0;
     /* MX2 acquire, pairs with MX3 (release, unlocking).
@@ -56,7 +56,7 @@ static ilk_status wait_for_free(ilk_mutex *mutex, uint32_t self, uint64_t deadli
         if (seen == 0) {
             return ILK_OK;
         }
-        /* MX4 relaxed: only the wake request; MX3 reads it, both being read-modify-writes. */
+        /* MX4 relaxed: publishes only the wake request; MX3 reads it, both being read-modify-writes. */
         if ((seen & MUTEX_SLEEPERS) == 0 &&
             !ilk_atomic_compare_exchange(&mutex->word, &seen, seen | MUTEX_SLEEPERS, memory_order_relaxed,
                                          memory_order_relaxed)) {
@@ -70,7 +70,7 @@ static ilk_status wait_for_free(ilk_mutex *mutex, uint32_t self, uint64_t deadli
     }
 }
 
-static ilk_status lock_until(ilk_mutex *mutex, uint64_t deadline_ns, const char *call) {
+static ilk_status lock_by(ilk_mutex *mutex, uint64_t deadline_ns, const char *call) {
     uint32_t self = ilk__thread_id();
     uint32_t seen = take_free(mutex, self);
     for (int probe = 0; seen != 0; probe++) {
@@ -88,7 +88,7 @@ static ilk_status lock_until(ilk_mutex *mutex, uint64_t deadline_ns, const char 
 }
 
 void ilk_mutex_lock(ilk_mutex *mutex) {
-    (void)lock_until(mutex, ILK_FOREVER, "ilk_mutex_lock");
+    (void)lock_by(mutex, ILK_FOREVER, "ilk_mutex_lock");
 }
 
 bool ilk_mutex_try_lock(ilk_mutex *mutex) ILK_NONBLOCKING {
@@ -96,7 +96,7 @@ bool ilk_mutex_try_lock(ilk_mutex *mutex) ILK_NONBLOCKING {
 }
 
 ilk_status ilk_mutex_lock_until(ilk_mutex *mutex, uint64_t deadline_ns) {
-    return lock_until(mutex, deadline_ns, "ilk_mutex_lock_until");
+    return lock_by(mutex, deadline_ns, "ilk_mutex_lock_until");
 }
 
 void ilk_mutex_unlock(ilk_mutex *mutex) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The slow half of a mutex with priority inheritance: the kernel keeps the waiters and lends their
- * priority. The word is the owner's thread id with the kernel's own bits on top, so the fast half is the
- * same as without. mutex_inherit_linux.c has it; mutex_inherit_none.c says it cannot be had.
+ * The slow half of a mutex with priority inheritance: the kernel keeps the waiters and lends their priority.
+ * The word is the owner's thread id with the kernel's bits on top, so the fast half is the common one.
+ * mutex_inherit_linux.c has it; mutex_inherit_none.c says that there is none.
  */
 #ifndef INTERLOCK_SYNC_MUTEX_INHERIT_H
 #define INTERLOCK_SYNC_MUTEX_INHERIT_H
@@ -17,7 +17,8 @@ bool ilk__mutex_can_inherit(void);
 ilk_status ilk__mutex_inherit_lock(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns);
 /* Hands the mutex to the sleeper of highest priority. */
 void ilk__mutex_inherit_unlock(ILK_ATOMIC(uint32_t) * word);
-/* A mutex that the calling thread had locked before it was forked is free now: wakes who waited for that. */
+/* Wakes the waiters for a mutex that the calling thread locked before its process was forked, and has now
+ * made free. */
 void ilk__mutex_inherit_former_gone(void);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Priority inheritance through FUTEX_LOCK_PI2, whose deadline is on the monotonic clock, or on kernels
- * before 5.14 FUTEX_LOCK_PI, whose deadline is on the wall clock and is worked out anew for each wait.
+ * Priority inheritance through FUTEX_LOCK_PI2, whose deadline is on the monotonic clock. Kernels before 5.14
+ * have only FUTEX_LOCK_PI, whose deadline is on the wall clock and is computed anew for each wait.
  *
- * Fork. In the child, a mutex that the forking thread owns names the thread of the parent: the kernel would
- * lend the parent's thread the priority, and refuse to hand over. So who waits for one of those does not wait
- * in the kernel's queue of the mutex but for an event of the process (`former_ends`), without inheritance;
- * its owner sets the word to 0 and raises the event. From then on the mutex is as any other.
+ * Fork. In the child, a mutex that the forking thread owns names the parent's thread: the kernel would lend
+ * the priority to that thread, and refuse to hand over. So a waiter for such a mutex does not wait in the
+ * kernel's queue but for an event of the process (`former_ends`), without inheritance. The owner sets the
+ * word to 0 and raises the event; from then on the mutex is like any other.
  */
 #include "platform/port.h"
 #include "sync/mutex_inherit.h"
@@ -56,21 +56,21 @@ static int lock_once(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns) {
     return syscall(SYS_futex, word, FUTEX_LOCK_PI | FUTEX_PRIVATE_FLAG, 0, &wall, NULL, 0) == 0 ? 0 : errno;
 }
 
-/* How many mutexes the first thread of a forked process has given up that it had locked before; wraps. */
+/* How many mutexes from before the fork the first thread of a forked process has given up; wraps. */
 static ILK_ATOMIC(uint32_t) former_ends;
 
-/* Whether a thread owns the mutex that was called so before this process was forked. */
+/* Whether the mutex is owned from before the fork. */
 static bool has_former_owner(ILK_ATOMIC(uint32_t) * word) {
     /* MX7 relaxed: a former id changes to 0 and never comes back; ordered by MX8. */
     return ilk__thread_id_is_former(ilk_atomic_load(word, memory_order_relaxed) & FUTEX_TID_MASK);
 }
 
-/* Waits until the mutex is no former owner's. */
+/* Waits until it no longer is. */
 static ilk_status wait_for_former_owner(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns) {
     for (;;) {
         /* MX8 acquire, pairs with MX9 (release, giving one up).
          * Carries: the word at 0.
-         * If weaker: we read the word as it was before, and sleep for an event that has been. */
+         * If weaker: we read the old word, and sleep for an event that has been. */
         uint32_t ends = ilk_atomic_load(&former_ends, memory_order_acquire);
         if (!has_former_owner(word)) {
             return ILK_OK;
@@ -95,8 +95,8 @@ ilk_status ilk__mutex_inherit_lock(ILK_ATOMIC(uint32_t) * word, uint64_t deadlin
         int error = lock_once(word, deadline_ns);
         switch (error) {
         case 0:
-            /* MX5 acquire, pairs with MX6 (release, handing over). The kernel has ordered it already, with
-             * barriers that neither the memory model nor ThreadSanitizer knows of. */
+            /* MX5 acquire, pairs with MX6 (release, handing over). The kernel has ordered it, with barriers
+             * that neither the memory model nor ThreadSanitizer knows. */
             (void)ilk_atomic_load(word, memory_order_acquire);
             return ILK_OK;
         case ETIMEDOUT:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Systems and builds without a futex that inherits priority: asked for, it is not given.
+ * Systems and builds without a futex that inherits priority: a mutex that asks for it gets none.
  */
 #include "platform/port.h"
 #include "sync/mutex_inherit.h"

@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The slow paths of ilk_semaphore: waiting in line and handing permits over. The word is drawn in
- * <interlock/inline/semaphore.h>.
+ * The slow paths of ilk_semaphore. The word is drawn in <interlock/inline/semaphore.h>, the queue lock in
+ * wait/queue_lock.h.
  *
  * The protocol
- *   - A thread that joins or leaves the queue for itself takes the queue lock, two bits of the word
- *     (wait/queue_lock.h), and may have to wait for it.
- *   - HAS_WAITERS is up while the queue is not empty, and changes under the queue lock. While it is up no
- *     permit is taken from the word: what is there belongs to the line. So every signal comes here.
- *   - A signal waits for nothing. Where the queue is free it takes it and settles. Where another thread has
- *     the queue, it adds its permits to the word alone; that thread's release of the queue then fails, and
- *     it hands them over.
- *   - settle() hands the permits there are to the first waiters, releases the queue in the same step that
- *     leaves the other permits, and only then tells the served: they may free the semaphore (guarantee D).
+ *   - HAS_WAITERS is up while the queue is not empty. While it is up no permit is taken from the word: what
+ *     is there belongs to the queue. So every signal comes here.
+ *   - A signal settles where it can lock the queue. Where another thread has the queue, the signal adds its
+ *     permits to the word, and that thread hands them over.
+ *   - semaphore_settle() hands the permits to the first waiters, releases the queue in the step that leaves
+ *     the other permits, and only then tells the served: they may free the semaphore (guarantee D).
  * Must not happen
- *   - A permit added on the fast path beside a waiter that is queueing: the waiter's step that raises
- *     HAS_WAITERS is a compare-and-swap from a word without permits, and the signal's one from a word
- *     without HAS_WAITERS; one of them fails and starts anew.
- *   - A permit lies in the word beside a line and an unlocked queue: the queue is released only by a step
- *     from a word whose permits have been handed over as far as the line goes.
+ *   - A permit is added on the fast path beside a waiter that is queueing. The waiter raises HAS_WAITERS by a
+ *     compare-and-swap from a word without permits, and the signal adds by one from a word without
+ *     HAS_WAITERS: one of them fails and starts anew.
+ *   - A permit lies in the word beside waiters and an unlocked queue. The queue is released only by a step
+ *     from a word whose permits have been handed over as far as the queue goes.
  */
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
@@ -42,7 +39,7 @@ ILK_COLD ILK_NORETURN static void refuse_permits(const ilk_semaphore *semaphore,
                 (unsigned)permits, (unsigned)there, (unsigned)ILK_SEMAPHORE_MAX);
 }
 
-/* Takes a permit that is there and not the line's, also while observed. */
+/* Takes a permit that does not belong to the queue, also while observed. */
 static bool take_if_there(ilk_semaphore *semaphore) ILK_NONBLOCKING {
     uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
     while ((word & ILK__SEMAPHORE_PERMITS) != 0 && (word & ILK__SEMAPHORE_HAS_WAITERS) == 0) {
@@ -55,7 +52,7 @@ static bool take_if_there(ilk_semaphore *semaphore) ILK_NONBLOCKING {
     return false;
 }
 
-static bool has_line(const ilk_semaphore *semaphore) {
+static bool has_queue(const ilk_semaphore *semaphore) {
     uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
     return (word & ILK__SEMAPHORE_HAS_WAITERS) != 0;
 }
@@ -63,8 +60,7 @@ static bool has_line(const ilk_semaphore *semaphore) {
 TAILQ_HEAD(served_list, ilk__waiter);
 
 /* With the queue lock held, and `seen` what the word held then: adds `permits`, hands over what there is,
- * releases the queue lock, and wakes. `self`, if not NULL, is the caller's own waiter, which needs no
- * wake-up. */
+ * releases the queue lock, and wakes the served but for `self`, the caller's own waiter or NULL. */
 static void semaphore_settle(ilk_semaphore *semaphore, uint32_t seen, uint32_t permits,
                              struct ilk__waiter *self) {
     struct served_list served = TAILQ_HEAD_INITIALIZER(served);
@@ -74,7 +70,8 @@ static void semaphore_settle(ilk_semaphore *semaphore, uint32_t seen, uint32_t p
     ilk_plain_write(&semaphore->waiters, sizeof semaphore->waiters);
     do {
         uint64_t there = (uint64_t)permits_in(seen) + permits;
-        /* Fewer than before only for a first waiter: a permit it saw was taken before its line began. */
+        /* Fewer than before only for the first waiter: a permit it saw was taken before HAS_WAITERS was
+         * up. */
         while (served_count > there) {
             waiter = TAILQ_LAST(&served, served_list);
             TAILQ_REMOVE(&served, waiter, link);
@@ -110,7 +107,7 @@ static void semaphore_settle(ilk_semaphore *semaphore, uint32_t seen, uint32_t p
     }
 }
 
-/* Joins the line, and takes a permit that came meanwhile. ILK_TIMEDOUT: not even in line. */
+/* Queues, and takes a permit that came meanwhile. ILK_TIMEDOUT: not even queued. */
 static ilk_status enqueue_until(ilk_semaphore *semaphore, struct ilk__waiter *self, uint64_t deadline_ns) {
     uint32_t seen;
     if (ilk__queue_lock_until(&semaphore->word, deadline_ns, &seen) != ILK_OK) {
@@ -128,8 +125,8 @@ static ilk_status enqueue_until(ilk_semaphore *semaphore, struct ilk__waiter *se
     return ILK_OK;
 }
 
-/* Leaves the line when time is up: false when a permit has been handed over already. */
-static bool leave_line(ilk_semaphore *semaphore, struct ilk__waiter *self) {
+/* Leaves the queue when time is up: false when a permit has been handed over already. */
+static bool leave_queue(ilk_semaphore *semaphore, struct ilk__waiter *self) {
     uint32_t seen;
     ilk__queue_lock(&semaphore->word, &seen);
     ilk_plain_write(&semaphore->waiters, sizeof semaphore->waiters);
@@ -144,7 +141,7 @@ static bool leave_line(ilk_semaphore *semaphore, struct ilk__waiter *self) {
 }
 
 static ilk_status wait_slow(ilk_semaphore *semaphore, uint64_t deadline_ns) {
-    for (int probe = 0; probe < ILK__SPIN_SEMAPHORE.probes && !has_line(semaphore); probe++) {
+    for (int probe = 0; probe < ILK__SPIN_SEMAPHORE.probes && !has_queue(semaphore); probe++) {
         if (take_if_there(semaphore)) {
             return ILK_OK;
         }
@@ -154,8 +151,8 @@ static ilk_status wait_slow(ilk_semaphore *semaphore, uint64_t deadline_ns) {
     if (enqueue_until(semaphore, &self, deadline_ns) != ILK_OK) {
         return ILK_TIMEDOUT;
     }
-    /* Whoever is next may be on this very core, and runs when we give it away; asleep, each would have to be
-     * woken for its turn. */
+    /* The next waiter may be on this very core, and runs when we yield it; asleep, each would need a
+     * wake-up. */
     /* SE6 relaxed: a hint; WT1 decides. */
     for (int probe = 0; probe < ILK__SPIN_SEMAPHORE_QUEUED.probes &&
                         ilk_atomic_load(&self.granted, memory_order_relaxed) == 0;
@@ -165,10 +162,10 @@ static ilk_status wait_slow(ilk_semaphore *semaphore, uint64_t deadline_ns) {
     if (ilk__waiter_sleep(&self, deadline_ns) == ILK_OK) {
         return ILK_OK;
     }
-    if (leave_line(semaphore, &self)) {
+    if (leave_queue(semaphore, &self)) {
         return ILK_TIMEDOUT;
     }
-    /* Late, but a permit is on its way to us: it must not be lost. */
+    /* Late, but a permit is on its way: it must not be lost. */
     return ilk__waiter_sleep(&self, ILK_FOREVER);
 }
 
@@ -177,7 +174,7 @@ void ilk_semaphore_init(ilk_semaphore *semaphore, uint32_t permits) {
         ilk__misuse("ilk_semaphore_init", semaphore, "%u permits; a semaphore holds at most %u",
                     (unsigned)permits, (unsigned)ILK_SEMAPHORE_MAX);
     }
-    /* SE5 relaxed: nobody else uses the semaphore yet. */
+    /* SE5 relaxed: no other thread uses the semaphore yet. */
     ilk_atomic_store(&semaphore->word, permits * ILK__SEMAPHORE_ONE_PERMIT, memory_order_relaxed);
     semaphore->waiter_count = 0;
     TAILQ_INIT(&semaphore->waiters);
@@ -214,8 +211,8 @@ void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t permits) {
             if (permits > ILK_SEMAPHORE_MAX - permits_in(word)) {
                 refuse_permits(semaphore, permits, permits_in(word));
             }
-            /* SE8 release, pairs with SE2 and SE4 (acquire, taking) and QL3. As SE3, where there is no line,
-             * or where the thread that has the queue hands the permits over. */
+            /* SE8 release, pairs with SE2 and SE4 (acquire, taking) and QL3. As SE3, where no waiter is
+             * queued, or where the thread that has the queue hands the permits over. */
             if (ilk_atomic_compare_exchange_weak(&semaphore->word, &word,
                                                  word + permits * ILK__SEMAPHORE_ONE_PERMIT,
                                                  memory_order_release, memory_order_relaxed)) {

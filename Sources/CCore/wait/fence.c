@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The heavy side of the asymmetric fence, and the choice between its two forms: made before main, and taken
- * back once if the system refuses later what it granted then (a sandbox that the process enters). See
- * <interlock/inline/fence.h>.
+ * The heavy side of the asymmetric fence (<interlock/inline/fence.h>), and the choice between its two forms.
  *
  *   membarrier_works   leaving     light side        heavy side
- *   true               0           nothing           membarrier; refused: to the next line
+ *   true               0           nothing           membarrier; refused: to the next row
  *   false              1           a fence           waits until those that saw true have come through
  *   false              0           a fence           a fence
- * Must not happen: a heavy side relies on the light sides' fences (third line) while one that saw true is on
- * its way. So `leaving` is raised before membarrier_works goes down, and lowered after the wait. Several may
- * leave at once; when one has waited, all that saw true have come through. A child of fork has nobody to wait for.
+ * Must not happen: a heavy side relies on the light sides' fences (third row) while one that saw true is on
+ * its way. So `leaving` goes up before membarrier_works goes down, and down after the wait. Several threads
+ * may leave at once: when one has waited, all that saw true have come through. A child of fork waits for
+ * none.
  */
 #include "wait/fence.h"
 #include "platform/membarrier.h"
@@ -23,7 +22,7 @@ ILK_ATOMIC(bool) ilk__membarrier_works = false;
 static ILK_ATOMIC(uint32_t) leaving;
 
 static void fence_after_fork_in_child(void) {
-    ilk_atomic_store(&leaving, 0, memory_order_relaxed); /* FN4: who was leaving is not here */
+    ilk_atomic_store(&leaving, 0, memory_order_relaxed); /* FN4: no thread that was leaving is here */
 }
 
 __attribute__((constructor)) static void choose(void) {
@@ -40,15 +39,15 @@ static void stop_relying_on_membarrier(void) {
     ilk_atomic_store(&ilk__membarrier_works, false, memory_order_release);
     ilk__wait_for_stores();
     /* FN8 release, pairs with FN7 (acquire, a heavy side).
-     * Carries: that those who had seen true have come through, and what they did.
+     * Carries: that the threads that had seen true have come through, and what they did.
      * If weaker: as FN6. */
     ilk_atomic_store(&leaving, 0, memory_order_release);
 }
 
 void ilk__fence_heavy(void) {
     /* FN3 seq_cst, pairs with FN2 (the light side where it fences) and RS12 (the owner of a slot where it
-     * does). Executed in both forms, so that a light side which has not yet heard of membarrier is in order
-     * too. See FN2 for the outcome. */
+     * does). Executed in both forms: a light side that does not yet know of membarrier is in order too. See
+     * FN2 for the outcome. */
     ilk_atomic_fence(memory_order_seq_cst);
     /* FN5 acquire, pairs with FN6 (release, leaving). See there. */
     if (ilk_atomic_load(&ilk__membarrier_works, memory_order_acquire)) {

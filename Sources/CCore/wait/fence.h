@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fences on every thread that do not count on a light side: for what is made without ilk__fence_light, as the
- * announcements of readers under a fence-free lock, or by another copy of the library, which has its own choice.
+ * Fences on every thread, without the help of a light side: for what is stored without ilk__fence_light, such
+ * as the announcements of readers under a fence-free lock, or by another copy of the library, whose choice is
+ * its own.
  */
 #ifndef INTERLOCK_WAIT_FENCE_H
 #define INTERLOCK_WAIT_FENCE_H
@@ -12,7 +13,7 @@
  * after ten milliseconds. */
 void ilk__fence_everywhere(void);
 
-/* The same if membarrier(2) is granted: false, and nothing done, if not. */
+/* The same if membarrier(2) is granted; if not, false and no fence. */
 bool ilk__fence_everywhere_at_once(void);
 
 #endif

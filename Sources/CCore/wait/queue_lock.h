@@ -1,37 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The short lock that guards a primitive's waiter queue, in two bits of the primitive's own word, so
- * that releasing the queue and changing the state are one atomic step. That matters: the thread that the
- * new state lets in may free the memory at once, so nothing may touch it afterwards.
+ * The short lock that guards a primitive's waiter queue, in two bits of the primitive's own word: releasing
+ * the queue and changing the state are one atomic step. The thread that the new state lets in may free the
+ * memory at once, so nothing may touch it afterwards.
  *
  *   bit 0  ILK__QUEUE_LOCKED     a thread has the queue
  *   bit 1  ILK__QUEUE_CONTENDED  a thread sleeps for it; set by the thread that will sleep
  * Every word that uses this has those two bits in those places.
  *
- *   state                 who moves it                     to
+ *   state                 moved by                         to
  *   neither               a locker                         LOCKED
  *   LOCKED                a locker about to sleep          LOCKED|CONTENDED
  *   LOCKED                the holder                       neither, with the new state
- *   LOCKED|CONTENDED      the holder                       neither, then wakes all who sleep
- * A woken locker competes anew. Must not happen: a locker sleeps on a word without LOCKED (the park
- * layer compares the whole word), or the holder releases without seeing CONTENDED (the release is a
- * read-modify-write of the whole word and clears both bits together).
+ *   LOCKED|CONTENDED      the holder                       neither, then wakes all sleepers
+ * A woken locker competes anew. Must not happen: a locker sleeps on a word without LOCKED (the park layer
+ * compares the whole word), or the holder releases without seeing CONTENDED (the release is a
+ * read-modify-write of the whole word and clears both bits).
  *
- * Only a thread that joins or leaves the queue for itself waits for this lock. A thread that gives
- * something up (a lock's share, a permit) never does: while another thread has the queue, it changes the
- * rest of the word alone. The holder's release then fails, and the holder, who computes the next state
- * anew, hands on what was given up.
+ * Only a thread that joins or leaves the queue for itself waits for this lock. A thread that gives a share or
+ * a permit up never does: while another thread has the queue, it changes the rest of the word alone.
  *
  *   giver, finds LOCKED              holder
  *                                      next = state without the share
  *     word -= share                    release: word == seen?
- *   first: the release fails, and the holder lets the next waiter in.
+ *   first: the release fails; the holder computes the next state anew and lets the next waiter in.
  *   second: the word has no LOCKED, the giver's step fails, and it takes the queue itself.
- * Must not happen: the share is given up, the queue released, and a waiter that now fits stays in line.
- * It cannot, because both are read-modify-writes of one word.
+ * Must not happen: the share is given up, the queue released, and a waiter that now fits stays queued. Both
+ * steps are read-modify-writes of one word.
  *
- * The holder never waits for anything while it holds the queue, so the lock is held for tens of
- * nanoseconds. A holder that the system keeps off its core meanwhile makes lockers sleep, not spin.
+ * The holder waits for nothing while it has the queue: tens of nanoseconds. While the system keeps it off its
+ * core, lockers sleep and do not spin.
  */
 #ifndef INTERLOCK_WAIT_QUEUE_LOCK_H
 #define INTERLOCK_WAIT_QUEUE_LOCK_H
@@ -46,20 +44,20 @@
 #define ILK__QUEUE_CONTENDED UINT32_C(0x2)
 #define ILK__QUEUE_BITS (ILK__QUEUE_LOCKED | ILK__QUEUE_CONTENDED)
 
-/* Takes the queue of `word`; spins briefly, then sleeps until `deadline_ns` at most. ILK_OK: taken, and
- * `*seen` is what the word held then. ILK_TIMEDOUT: not taken. */
+/* Takes the queue of `word`; spins briefly, then sleeps until `deadline_ns` at most. ILK_OK: taken; `*seen`
+ * is what the word held then. ILK_TIMEDOUT: not taken. */
 ilk_status ilk__queue_lock_until(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns, uint32_t *seen);
 
 /* The same, however long it takes. */
 void ilk__queue_lock(ILK_ATOMIC(uint32_t) * word, uint32_t *seen);
 
-/* One attempt to take the queue of a word that held `*seen`, which has no LOCKED. Never waits. `*seen` is
+/* One attempt to take the queue of a word that held `*seen`, without LOCKED. Never waits. `*seen` is
  * afterwards what the word holds. */
 bool ilk__queue_try_lock(ILK_ATOMIC(uint32_t) * word, uint32_t *seen) ILK_NONBLOCKING;
 
-/* Releases the queue and moves the rest of the word from `*seen` to `next` in one step. `next` has
- * neither queue bit. True when done. False when the word had changed: `*seen` is then what it holds
- * now and the caller, who still has the queue, computes `next` anew. */
+/* Releases the queue and moves the word from `*seen` to `next`, which has neither queue bit, in one step.
+ * True when done. False: the word had changed; `*seen` is what it holds now, and the caller still has the
+ * queue. */
 bool ilk__queue_unlock(ILK_ATOMIC(uint32_t) * word, uint32_t *seen, uint32_t next);
 
 #endif

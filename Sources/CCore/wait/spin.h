@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Spin-then-park: how long a thread probes a word before it sleeps in the kernel. Sleeping and waking cost
- * microseconds on both sides, and the thread that is waited for is often halfway through. Every wait of the
- * core that spins takes its limits from the table below; no other file has any.
+ * microseconds on both sides, and the other thread is often halfway through. Every wait of the core takes its
+ * limits from the table below; no other file has any.
  *
- * A policy is three figures: how many probes come before parking, how many of those are followed by a pause,
- * and how long the pauses grow, doubling from one pause instruction. The probes after the pauses give the core
- * away instead: the thread that is waited for may need this very core. Each line names the benchmark that
- * chose it.
+ * A policy is three figures: the probes before parking; how many of those are followed by a pause; how long
+ * the pauses grow, doubling from one pause instruction. The later probes yield the core: the thread that is
+ * waited for may need this one. Each policy names the benchmark that chose it.
  *
  * Source: Karlin, Li, Manasse, Owicki, "Empirical studies of competitive spinning for a shared-memory
  * multiprocessor", SOSP 1991.
@@ -21,39 +20,39 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The explorer makes every limit one probe: a longer loop that finds nothing is a short one, repeated, and
- * exploring it would only hide the paths behind it. */
+/* The explorer makes every limit one probe: a longer loop that finds nothing repeats a short one, and
+ * exploring it would hide the paths behind it. */
 #ifndef ILK__SPIN_PROBES
 #define ILK__SPIN_PROBES(count) (count)
 #endif
 
 struct ilk__spin_policy {
     int probes;        /* before parking */
-    int paused;        /* of those, how many are followed by a pause; the later ones give the core away */
+    int paused;        /* of those, how many are followed by a pause; the later ones yield the core */
     int longest_pause; /* in pause instructions, a power of two */
 };
 
-/* Before a thread joins a lock's queue. The longer the pause, the longer the others' undisturbed run.
- * bench rwlock, 2 threads. */
+/* Before a thread joins a lock's queue. A longer pause lets the others run undisturbed for longer. bench
+ * rwlock, 2 threads. */
 #define ILK__SPIN_RWLOCK ((struct ilk__spin_policy){ILK__SPIN_PROBES(80), 48, 64})
 /* A writer that waits for one reader to leave its reader slot. bench rwlock, writer latency. */
 #define ILK__SPIN_READER_SLOT ((struct ilk__spin_policy){ILK__SPIN_PROBES(288), 256, 1})
-/* Before a thread joins a semaphore's queue, while there is none: about what waking a sleeper takes. With fewer
- * probes a queue forms behind every hand-over, and then every hand-over is a wake-up; with more, or where the
- * core is given away, a thread could be overtaken for long before it has a place in the queue. bench mutex. */
+/* Before a thread joins a semaphore's queue, while that is empty: about what waking a sleeper takes. With
+ * fewer probes a queue forms behind every hand-over, and every hand-over is a wake-up. With more, or with
+ * yields, a thread could be overtaken for long before it has queued. bench mutex. */
 #define ILK__SPIN_SEMAPHORE ((struct ilk__spin_policy){ILK__SPIN_PROBES(40), 40, 32})
 /* In the queue of a semaphore: the next waiter may be on this very core. bench mutex. */
 #define ILK__SPIN_SEMAPHORE_QUEUED ((struct ilk__spin_policy){ILK__SPIN_PROBES(40), 0, 1})
 /* The queue lock guards some twenty instructions. bench rwlock, 50 % writes. */
 #define ILK__SPIN_QUEUE_LOCK ((struct ilk__spin_policy){ILK__SPIN_PROBES(40), 40, 1})
-/* A short critical section ends meanwhile. bench mutex. */
+/* Ends most short critical sections. bench mutex. */
 #define ILK__SPIN_MUTEX ((struct ilk__spin_policy){ILK__SPIN_PROBES(64), 64, 1})
-/* On as many cores as parties the others are nearly there. No benchmark chose it: a mutex's figure. */
+/* On as many cores as parties the others are nearly there. No benchmark chose it: the mutex's figure. */
 #define ILK__SPIN_BARRIER ((struct ilk__spin_policy){ILK__SPIN_PROBES(64), 64, 1})
 /* A side of a ring that finds nothing. bench rings, blocking. */
 #define ILK__SPIN_RING ((struct ilk__spin_policy){ILK__SPIN_PROBES(80), 64, 1})
 
-/* After the probe of that number, counted from 0. */
+/* After probe number `probe`, counted from 0. */
 static inline void ilk__spin_pause(struct ilk__spin_policy policy, int probe) {
     if (probe >= policy.paused) {
         ilk__thread_yield();
@@ -65,9 +64,9 @@ static inline void ilk__spin_pause(struct ilk__spin_policy policy, int probe) {
     }
 }
 
-/* Adaptive: a ring that is fed slowly would burn its spin for every element. So each side counts the spins in a
- * row that failed: after a few of them its threads park at once, but for one wait in sixteen, which finds out
- * whether spinning pays again. bench rings, blocking. */
+/* Adaptive spinning: a ring that is fed slowly would burn its spin for every element. So each side counts its
+ * failed spins in a row. After a few its threads park at once, but for a trial every sixteenth wait. bench
+ * rings, blocking. */
 enum { ILK__MOST_FAILED_SPINS = 4, ILK__WAITS_BETWEEN_SPINS = 16 };
 
 /* The probes that a wait begins with. */
@@ -76,7 +75,7 @@ static inline int ilk__spin_probes(struct ilk__spin_policy policy, uint32_t fail
     return spins ? policy.probes : 0;
 }
 
-/* The count after a spin that succeeded. One that was a trial earns one more: it may have been luck. */
+/* The count after a spin that succeeded. A trial earns one more: it may have been luck. */
 static inline uint32_t ilk__spin_succeeded(uint32_t failed_spins) {
     return failed_spins < ILK__MOST_FAILED_SPINS ? 0 : ILK__MOST_FAILED_SPINS - 1;
 }

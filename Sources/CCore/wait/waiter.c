@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sleeping for a grant and granting: the hand-off at the end of a waiter's life. See waiter.h.
+ * The hand-off at the end of a waiter's life: sleeping for the grant, and granting. See waiter.h.
  */
 #include "wait/waiter.h"
 
@@ -21,8 +21,8 @@ ilk_status ilk__waiter_sleep(struct ilk__waiter *waiter, uint64_t deadline_ns) {
 }
 
 void ilk__waiter_grant(struct ilk__waiter *waiter) {
-    /* WT2 release, pairs with WT1. The last touch: from here on the waiter may be gone, and waking
-     * uses its address only. */
+    /* WT2 release, pairs with WT1. The last touch: from here on the waiter may be gone, and waking uses its
+     * address only. */
     ilk_atomic_store(&waiter->granted, 1, memory_order_release);
     ilk_park_wake(&waiter->granted, 1);
 }

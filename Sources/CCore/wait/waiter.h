@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One waiting thread, in a queue of first come, first served. It lies on the stack of the thread that
- * waits, and each sleeps on a word of its own, so that exactly the chosen one wakes.
+ * One waiting thread, in a first-come-first-served queue. The waiter lies on its thread's stack, and each
+ * sleeps on a word of its own, so that exactly the chosen one wakes.
  *
  * Life of a waiter
- *   1. its own thread puts it in the queue, under the queue lock (`queued` true);
- *   2. a granter takes it out under the queue lock (`queued` false) and, after the step that gives it
- *      what it waits for has become visible, calls ilk__waiter_grant, the last touch by anyone but
- *      the owner; or its own thread takes it out, under the queue lock, when its time is up.
- * Must not happen: the owner returns while a granter will still touch it. So an owner that is late
- * and finds `queued` false waits for the grant, which is on its way, and takes it.
+ *   1. Its own thread puts it in the queue, under the queue lock (`queued` true).
+ *   2. A granter takes it out, under the queue lock (`queued` false). Once the step that gives the waiter
+ *      what it waits for is visible, the granter calls ilk__waiter_grant: the last touch by any thread but
+ *      the owner. Or the owner takes it out, under the queue lock, when its time is up.
+ * Must not happen: the owner returns while a granter will still touch the waiter. So an owner that is late
+ * and finds `queued` false waits for the grant, which is on its way.
  */
 #ifndef INTERLOCK_WAIT_WAITER_H
 #define INTERLOCK_WAIT_WAITER_H
@@ -24,7 +24,7 @@ struct ilk__waiter {
     TAILQ_ENTRY(ilk__waiter) link; /* guarded by the queue lock; then the granter's alone */
     ILK_ATOMIC(uint32_t) granted;  /* 0 waiting, 1 granted; the word slept on */
     bool queued;                   /* guarded by the queue lock */
-    uint8_t kind;                  /* what it waits for, in the primitive's own terms; constant */
+    uint8_t kind;                  /* what it waits for, in the primitive's terms; constant */
 };
 
 /* Sleeps until the grant or the deadline. ILK_OK: granted. ILK_TIMEDOUT: not granted so far. */

@@ -313,6 +313,39 @@ static void a_try_to_write_waits_for_no_fence_that_is_refused(void **state) {
     in_a_process(tried_fence_free_lock);
 }
 
+/* Ten milliseconds each: once for the process and once for a lock whose readers had left the fence out, once for a
+ * thread that a writer sleeps for; then none. */
+static void write_locks_with_a_limit(void) {
+    ilk_rwlock fence_free = ILK_RWLOCK_INIT, fenced = ILK_RWLOCK_INIT;
+    move_to_fence_free(&fence_free);
+    move_to_slots(&fenced);
+    enter_sandbox();
+    ilk_atomic_store(&waits, 0, memory_order_relaxed);
+    for (int round = 0; round < 20; round++) {
+        ilk_rwlock_write_lock(&fence_free);
+        ilk_rwlock_write_unlock(&fence_free);
+        check_equal(ilk_atomic_load(&waits, memory_order_relaxed), 2);
+    }
+    for (int round = 0; round < 20; round++) { /* the block is this thread's, from before */
+        struct actor writer;
+        if (mode_of(&fenced) == 0) {
+            move_to_slots(&fenced);
+        }
+        ilk_rwlock_read_lock(&fenced);
+        actor_queue(&writer, &fenced, WRITE, NULL);
+        check_equal(ilk_atomic_load(&waits, memory_order_relaxed), 3);
+        ilk_rwlock_read_unlock(&fenced);
+        actor_await_inside(&writer);
+        actor_leave(&writer);
+    }
+    check_equal(ilk_atomic_load(&waits, memory_order_relaxed), 3);
+}
+
+static void each_wait_for_refused_fences_is_made_once(void **state) {
+    (void)state;
+    in_a_process(write_locks_with_a_limit);
+}
+
 /* A copy of the library that is opened in the sandbox never had membarrier; the program's readers count on
  * its writers to have it. */
 static void fence_free_lock_of_two_copies(void) {
@@ -346,6 +379,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_writer_sleeps_for_a_slot_that_was_taken_before),
     cmocka_unit_test(a_lock_without_fences_gets_them_and_excludes),
     cmocka_unit_test(a_try_to_write_waits_for_no_fence_that_is_refused),
+    cmocka_unit_test(each_wait_for_refused_fences_is_made_once),
     cmocka_unit_test(a_copy_opened_in_the_sandbox_excludes_too),
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A user of a checked build. Both halves of a lock must be noted or neither: were the unlock, which is inline,
- * compiled unchecked, the library would go on believing that this thread holds the lock, and report the last
- * call as a wait for itself.
+ * A user of a checked build. Both halves of a lock must be checked, or neither. Were the unlock, which is
+ * inline, compiled unchecked, the library would still count the lock as held by this thread, and report the
+ * last call as a wait for itself.
  */
 #include <interlock/deadline.h>
 #include <interlock/rwlock.h>

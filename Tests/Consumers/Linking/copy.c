@@ -32,7 +32,7 @@ static void destroy(ilk_rwlock *lock) {
     ilk_rwlock_destroy(lock);
 }
 
-/* The one thing here that a stranger would not ask. */
+/* The only internal of the library that this consumer reads. */
 static bool uses_slots(const ilk_rwlock *lock) {
     return (ilk__rwlock_probe(lock) & ILK__RWLOCK_SLOTS) != 0;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program with plugins, each of which has a copy of Interlock linked into it. Compiled with HAS_A_COPY it has
- * one itself, which it calls "self".
+ * A program with plugins, each with a copy of Interlock linked into it. Compiled with HAS_A_COPY it has a
+ * copy itself, "self".
  *
  *   program share FIRST SECOND     a reader through FIRST, in a slot, must keep out a writer through SECOND
- *   program CALL FIRST SECOND      CALL of SECOND (read, try-read, write, try-write, upgrade, destroy) on a lock
- *                                  that FIRST has moved to slots
+ *   program CALL FIRST SECOND      CALL of SECOND (read, try-read, write, try-write, upgrade, destroy) on a
+ *                                  lock that FIRST has moved to slots
  *   program apart FIRST SECOND     each copy uses locks of its own, in two threads
  *   program close PLUGIN           the plugin is closed before a thread that read through it ends
  *   program many PLUGIN...         opens them all and reads through each

@@ -3,7 +3,7 @@
 
 import PackageDescription
 
-// Somebody else's package: depends on the checkout by path, without any of the project's flags.
+// A user's package: depends on the checkout by path, without any of the project's flags.
 let package = Package(
     name: "consumer",
     platforms: [.macOS(.v15)],

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Counts what a thread allocates: a program that links this has an allocator that counts and passes on. For
- * tests of "does not allocate".
+ * Counts the allocations of a thread: a program that links this has an allocator that counts each call and
+ * passes it to glibc's. For tests of "does not allocate".
  */
 #ifndef COUNTING_ALLOCATOR_H
 #define COUNTING_ALLOCATOR_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether it counts: not where a sanitizer brings its own allocator, nor without glibc. */
+/* Whether it counts: false where a sanitizer brings its own allocator, and without glibc. */
 bool counting_allocator_counts(void);
 
 /* How often the calling thread has allocated or reallocated since it began. */

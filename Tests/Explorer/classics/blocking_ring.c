@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A consumer that sleeps when the ring is empty, with a flag by which the producer knows. Two ways to
- * lose the wake-up, each with its own twin of the right one:
- *   - no recheck: the consumer raises the flag and sleeps without looking at the ring again; a push
- *     between its look and the flag is never announced;
- *   - no fence: it does recheck, but raising the flag and looking is store-then-load on one side, and
- *     pushing and looking at the flag on the other; without fences both may look too early. That is
- *     how JDK 6822370 lost wake-ups; only weak memory shows it.
+ * A consumer that sleeps when the ring is empty, with a flag that tells the producer. Two broken twins lose
+ * the wake-up:
+ *   - no recheck: the consumer raises the flag and sleeps without a recheck of the ring; a push between its
+ *     probe and the flag wakes no thread;
+ *   - no fence: it does recheck, but raising the flag and rechecking is store-then-load on one side, as
+ *     pushing and probing the flag is on the other; without fences both may probe too early. JDK 6822370 lost
+ *     wake-ups so; only weak memory shows it.
  */
 #include "../explorer.h"
 #include <platform/futex.h>
 
 static struct {
-    ILK_ATOMIC(uint32_t) pushed; /* elements so far; their values are of no interest here */
+    ILK_ATOMIC(uint32_t) pushed; /* elements so far; they have no values here */
     ILK_ATOMIC(uint32_t) sleeps;
 } s;
 
@@ -77,7 +77,7 @@ EX_SCENARIO(right){
 
 EX_SCENARIO(no_recheck){
     .name = "blocking-ring-broken-no-recheck",
-    .claim = "the consumer does not look again after raising its flag",
+    .claim = "the consumer does not recheck after raising its flag",
     .setup = setup,
     .threads = {producer, consumer_without_recheck},
     .titles = {"producer", "consumer"},
@@ -86,7 +86,7 @@ EX_SCENARIO(no_recheck){
 
 EX_SCENARIO(no_fence){
     .name = "blocking-ring-broken-no-fence",
-    .claim = "nothing orders raising the flag before looking again",
+    .claim = "nothing orders raising the flag before the recheck",
     .setup = setup,
     .threads = {producer_without_fence, consumer_without_fence},
     .titles = {"producer", "consumer"},

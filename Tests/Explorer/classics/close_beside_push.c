@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Closing a channel beside a push. Right: the count of elements and the closed bit are one word, so a
- * push either comes before the close, and is drained, or fails. The broken twin looks at the closed
- * flag and pushes afterwards: an element pushed with success that nobody will ever pop.
+ * push either comes before the close, and is drained, or fails. The broken twin probes the closed flag and
+ * pushes afterwards: a push succeeds whose element no pop takes.
  */
 #include "../explorer.h"
 
@@ -75,7 +75,7 @@ static void check(void) {
 
 EX_SCENARIO(right){
     .name = "close-beside-push",
-    .claim = "what was pushed with success is popped",
+    .claim = "every element of a push that succeeded is popped",
     .setup = setup,
     .threads = {producer, closer, consumer},
     .titles = {"producer", "closer", "consumer"},
@@ -86,7 +86,7 @@ EX_SCENARIO(right){
 
 EX_SCENARIO(broken){
     .name = "close-beside-push-broken",
-    .claim = "a push between its look at the flag and its step is lost",
+    .claim = "a push that succeeds after a close between probe and push is lost",
     .setup = setup,
     .threads = {hasty_producer, hasty_closer, hasty_consumer},
     .titles = {"producer", "closer", "consumer"},

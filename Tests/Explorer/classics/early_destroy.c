@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A semaphore whose only waiter frees it as soon as it has its permit. The signal must not touch it
- * after the step that gives the permit, except for waking by address. The broken twin looks afterwards
- * whether others wait: glibc's bug 12674. It shows as a race even in schedules in which the look
- * comes in time: nothing orders it before the memory's end.
+ * A semaphore whose only waiter frees it as soon as it has its permit. The signal must not touch it after the
+ * step that gives the permit, except for waking by address. The broken twin then reads whether others wait:
+ * glibc's bug 12674. It shows as a race even in schedules in which the read comes in time: nothing orders it
+ * before the memory's end.
  */
 #include "../explorer.h"
 #include <platform/futex.h>
@@ -49,7 +49,7 @@ static void probing_signaller(void) {
 
 EX_SCENARIO(right){
     .name = "early-destroy",
-    .claim = "who has the permit may free the semaphore",
+    .claim = "the thread that has the permit may free the semaphore",
     .setup = setup,
     .threads = {waiter, signaller},
     .titles = {"waiter", "signaller"},
@@ -59,7 +59,7 @@ EX_SCENARIO(right){
 
 EX_SCENARIO(broken){
     .name = "early-destroy-broken",
-    .claim = "the signal looks at the semaphore after giving the permit",
+    .claim = "the signal reads the semaphore after giving the permit",
     .setup = setup,
     .threads = {waiter, probing_signaller},
     .titles = {"waiter", "signaller"},

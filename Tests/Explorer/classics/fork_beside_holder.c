@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Forking while another thread holds a mutex: the child has the held mutex and not its holder. Right:
- * a fork handler takes the mutex first and gives it up in the child. The broken twin forks as it is.
+ * Forking while another thread owns a mutex: the child has the locked mutex and not its owner. Right: a fork
+ * handler locks the mutex first and unlocks it in the child. The broken twin has no handler.
  */
 #include "../explorer.h"
 #include <platform/native.h>
@@ -56,7 +56,7 @@ EX_SCENARIO(right){
 
 EX_SCENARIO(broken){
     .name = "fork-beside-holder-broken",
-    .claim = "the child waits for a holder it does not have",
+    .claim = "the child waits for an owner it does not have",
     .setup = setup_unprepared,
     .threads = {holder, forker},
     .titles = {"holder", "forker"},

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A mutex of three states on a futex (Drepper, "Futexes are tricky", 2011): 0 free, 1 held, 2 held and
- * somebody may sleep. A thread that slept must take the lock with 2, since it cannot know whether
- * others sleep still. The broken twin takes it with 1: with three threads the last sleeper is never
- * woken.
+ * A mutex of three states on a futex (Drepper, "Futexes are tricky", 2011): 0 free, 1 locked, 2 locked and a
+ * thread may sleep. A thread that slept must lock with 2, since it cannot know whether others still sleep.
+ * The broken twin locks with 1: with three threads the last sleeper is never woken.
  */
 #include "../explorer.h"
 #include <platform/futex.h>
@@ -61,7 +60,7 @@ static void check(void) {
 
 EX_SCENARIO(right){
     .name = "futex-mutex",
-    .claim = "three users exclude each other and all come to an end",
+    .claim = "three users exclude each other, and all of them end",
     .setup = setup,
     .threads = {user, user, user},
     .check = check,
@@ -70,7 +69,7 @@ EX_SCENARIO(right){
 
 EX_SCENARIO(broken){
     .name = "futex-mutex-broken",
-    .claim = "who slept takes the lock without saying that others may sleep still",
+    .claim = "a thread that slept locks with 1, though others may still sleep",
     .setup = setup,
     .threads = {forgetful_user, forgetful_user, forgetful_user},
     .check = check,

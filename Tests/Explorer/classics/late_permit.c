@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A permit handed to a waiter whose time is just up. The waiter must leave by a step that fails if the
- * permit was granted, and then take it. The broken twin looks whether it was granted, and then leaves:
- * between the two the permit is granted to nobody.
+ * A permit granted to a waiter whose deadline has just passed. The waiter must leave by an atomic step that
+ * fails if the permit was granted, and then take it. The broken twin probes whether it was granted, and then
+ * leaves: a permit granted between the two is lost.
  */
 #include "../explorer.h"
 #include <platform/futex.h>
@@ -11,7 +11,7 @@ enum { WAITING, GRANTED, GONE };
 
 static struct {
     ILK_ATOMIC(uint32_t) waiter;  /* the state of the one waiter */
-    ILK_ATOMIC(uint32_t) permits; /* not handed to anybody */
+    ILK_ATOMIC(uint32_t) permits; /* not granted to the waiter */
     bool taken;
 } s;
 
@@ -55,7 +55,7 @@ static void check(void) {
 
 EX_SCENARIO(right){
     .name = "late-permit",
-    .claim = "a permit is taken or still there, also when the waiter's time is up",
+    .claim = "a permit is taken or still there, also after a time-out",
     .setup = setup,
     .threads = {waiter, signaller},
     .titles = {"waiter", "signaller"},
@@ -67,7 +67,7 @@ EX_SCENARIO(right){
 
 EX_SCENARIO(broken){
     .name = "late-permit-broken",
-    .claim = "the waiter looks, and leaves afterwards",
+    .claim = "the waiter probes, and leaves afterwards",
     .setup = setup,
     .threads = {careless_waiter, signaller},
     .titles = {"waiter", "signaller"},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A queue lock (Mellor-Crummey and Scott, 1991). A thread that leaves and finds no successor linked
- * must ask the tail: if it is no longer itself, someone is about to link in, and must be waited for.
- * The broken twin leaves at once: the successor spins for ever on a word that nobody will write.
+ * A queue lock (Mellor-Crummey and Scott, 1991). An owner that unlocks and finds no successor linked must
+ * read the tail: if the tail is another node, a successor is about to link in, and the owner waits for it.
+ * The broken twin returns at once: the successor spins for ever on a word that no thread will write.
  */
 #include "../explorer.h"
 
@@ -72,7 +72,7 @@ static void second_broken(void) {
 
 EX_SCENARIO(right){
     .name = "mcs-lock",
-    .claim = "the lock is handed to whoever comes next",
+    .claim = "an unlock hands the lock to the next thread in the queue",
     .setup = setup,
     .threads = {first, second},
     .sc_bound = EX_UNBOUNDED,
@@ -81,7 +81,7 @@ EX_SCENARIO(right){
 
 EX_SCENARIO(broken){
     .name = "mcs-lock-broken",
-    .claim = "the holder leaves while its successor is still linking in",
+    .claim = "the owner leaves while its successor is still linking in",
     .setup = setup,
     .threads = {first_broken, second_broken},
     .finds = EX_LIVELOCK,

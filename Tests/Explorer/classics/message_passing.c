@@ -39,7 +39,7 @@ static void writer_broken(void) {
 
 EX_SCENARIO(right){
     .name = "message-passing",
-    .claim = "who sees the flag sees the data",
+    .claim = "a thread that sees the flag sees the data",
     .setup = setup,
     .threads = {writer, reader},
     .titles = {"writer", "reader"},
@@ -49,7 +49,7 @@ EX_SCENARIO(right){
 
 EX_SCENARIO(broken){
     .name = "message-passing-broken",
-    .claim = "the flag is stored relaxed: whoever sees it need not see the data",
+    .claim = "the flag is stored relaxed: a thread that sees it need not see the data",
     .setup = setup,
     .threads = {writer_broken, reader},
     .titles = {"writer", "reader"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Initialisation on first use, with a check before the lock. The pointer must be published with
- * release and checked with acquire; the broken twin checks it relaxed and sees an object half made.
+ * Initialisation on first use, with a check before the lock. The pointer must be published with release and
+ * checked with acquire. The broken twin checks it relaxed and sees an object half initialised.
  */
 #include "../explorer.h"
 #include <platform/native.h>
@@ -42,7 +42,7 @@ static void careless_user(void) {
 
 EX_SCENARIO(right){
     .name = "once",
-    .claim = "whoever gets the object gets it made",
+    .claim = "every thread gets the object initialised",
     .setup = setup,
     .threads = {user, user, user},
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How one slot table of a process comes to be in charge (Sources/CCore/rwlock/slot_table_copies.c), for two copies
- * whose constructors run at the same time: each first makes its own table a candidate, then checks the other's
- * role, and takes charge only if the other is neither a candidate nor in charge. Both may end idle; never may
- * both be in charge. Broken:
+ * How one slot table of a process comes to be in charge (Sources/CCore/rwlock/slot_table_copies.c), for two
+ * copies whose constructors run at the same time: each first makes its own table a candidate, then checks the
+ * other's role, and takes charge only if the other is neither a candidate nor in charge. Both may end idle;
+ * never may both be in charge. Broken:
  *   - checking first and then taking charge;
  *   - release and acquire where TC1 and TC2 are sequentially consistent: each misses that the other is a
  *     candidate.
@@ -86,7 +86,7 @@ EX_SCENARIO(weakly){
 
 EX_SCENARIO(checks){
     .name = "one-in-charge-broken-check",
-    .claim = "checking before saying so: both take charge",
+    .claim = "checking the other before becoming a candidate: both take charge",
     .setup = setup,
     .threads = {first_checks, second_checks},
     .check = check,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Peterson's lock (1981) for two threads. Each raises its flag, gives the other precedence, and waits
- * while the other's flag is up and it has precedence. Right in C11: precedence is given by an exchange
- * (acq_rel), so that the later of the two sees the earlier one's flag (Williams, "Peterson's lock with
- * C++0x atomics", 2008). Broken:
- *   - release stores and acquire loads only: raising the flag and looking at the other's is
- *     store-then-load, which they do not order;
- *   - the same with a seq_cst fence in between, as textbooks advise. The two stores to `turn` may stand
- *     in memory in the other order than the fences: the one whose fence came first misses the other's
- *     flag, and the other finds itself given precedence. x86 never shows it; the explorer does.
+ * Peterson's lock (1981) for two threads. Each raises its flag, gives the other precedence (`turn`), and
+ * waits while the other's flag is up and the other has precedence. Right in C11: an exchange (acq_rel) gives
+ * precedence, so that the later thread sees the earlier one's flag (Williams, "Peterson's lock with C++0x
+ * atomics", 2008). Broken:
+ *   - release stores and acquire loads only: raising one's flag and reading the other's is store-then-load,
+ *     which they do not order;
+ *   - the same with a seq_cst fence in between, as textbooks advise. The modification order of `turn` may be
+ *     the opposite of the fences' order: the thread of the first fence misses the other's flag, and the other
+ *     finds itself given precedence. x86 never shows it; the explorer does.
  */
 #include "../explorer.h"
 
@@ -80,7 +80,7 @@ EX_SCENARIO(exchange){
 
 EX_SCENARIO(store){
     .name = "peterson-broken",
-    .claim = "nothing between raising one's flag and looking at the other's: both get in",
+    .claim = "nothing orders raising one's flag before reading the other's: both get in",
     .setup = setup,
     .threads = {left_store, right_store},
     .check = check,

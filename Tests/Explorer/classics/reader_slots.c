@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A reader-slot lock: a reader stores into a slot of its own and looks at the writer's flag; the writer
- * raises the flag and looks at the slots. The reader pays nothing because the writer calls membarrier
- * in between. The broken twin leaves it out: the reader's store is still on its way when the writer
- * looks. Where membarrier is refused, both sides must fence: the third scenario.
+ * A lock with reader slots: a reader stores into a slot of its own and probes the writer's flag; the writer
+ * raises the flag and probes the slots. The reader needs no fence because the writer calls membarrier in
+ * between. The broken twin leaves it out: the reader's store is still in its store buffer when the writer
+ * probes. Where membarrier is refused, both sides must fence: the third scenario.
  */
 #include "../explorer.h"
 #include <platform/membarrier.h>
@@ -71,7 +71,7 @@ EX_SCENARIO(right){
 
 EX_SCENARIO(refused){
     .name = "reader-slots-membarrier-refused",
-    .claim = "with membarrier refused, fences on both sides do",
+    .claim = "where membarrier is refused, fences on both sides suffice",
     .setup = setup,
     .threads = {fencing_reader, writer},
     .titles = {"reader", "writer"},
@@ -82,7 +82,7 @@ EX_SCENARIO(refused){
 
 EX_SCENARIO(broken){
     .name = "reader-slots-broken",
-    .claim = "no barrier between raising the writer's flag and looking at the slots",
+    .claim = "no barrier between raising the writer's flag and probing the slots",
     .setup = setup,
     .threads = {reader, careless_writer},
     .titles = {"reader", "writer"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Freeing by the last of several owners. Each release must release its owner's uses, and the last one
- * acquire the others'. The broken twin counts down relaxed: the memory is freed beside a use of it.
+ * Freeing by the last of several owners. Each decrement must release its owner's uses, and the last must
+ * acquire the others'. The broken twin decrements relaxed: the memory is freed beside a use of it.
  */
 #include "../explorer.h"
 
@@ -50,7 +50,7 @@ static void second_broken(void) {
 
 EX_SCENARIO(right){
     .name = "reference-count",
-    .claim = "the last owner frees after everyone's last use",
+    .claim = "the last owner frees after every owner's last use",
     .setup = setup,
     .threads = {first, second},
     .sc_bound = EX_UNBOUNDED,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A sequence lock: the reader takes two numbers and keeps them if the sequence stood even and still
- * before and after. Between reading the data and looking again an acquire fence must stand (Boehm,
- * "Can seqlocks get along with programming language memory models?", 2012). The broken twin's second
- * look may be at an old sequence: it keeps torn data.
+ * A sequence lock: the reader reads two numbers and keeps them if the sequence was even and the same before
+ * and after. An acquire fence must stand between reading the data and the recheck (Boehm, "Can seqlocks get
+ * along with programming language memory models?", 2012). The broken twin's recheck may read an old sequence:
+ * it keeps torn data.
  */
 #include "../explorer.h"
 
@@ -55,7 +55,7 @@ EX_SCENARIO(right){
 
 EX_SCENARIO(broken){
     .name = "seqlock-broken",
-    .claim = "no fence before the second look at the sequence",
+    .claim = "no fence before the recheck of the sequence",
     .setup = setup,
     .threads = {writer, unfenced_reader},
     .titles = {"writer", "reader"},

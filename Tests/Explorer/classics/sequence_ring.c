@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A bounded ring with a sequence number per slot (Vyukov, 2010), capacity 2. Positions must be wide
- * enough never to come round while a thread sleeps between looking and claiming. The broken twin has
- * positions of 2 bits: four pops by others bring the head round to where a slow consumer looked, its
- * compare-and-swap succeeds, and it takes an element that was taken long ago.
+ * A bounded ring with a sequence number per slot (Vyukov, 2010), capacity 2. Positions must be too wide to
+ * wrap while a thread is preempted between its probe and its claim. The broken twin has positions of 2 bits:
+ * four pops by others wrap the head to the value that a slow consumer probed, its compare-and-swap succeeds,
+ * and it takes an element that was taken long ago.
  */
 #include "../explorer.h"
 
@@ -12,10 +12,10 @@ enum { CAPACITY = 2 };
 static struct {
     struct {
         ILK_ATOMIC(uint32_t) sequence;
-        ILK_ATOMIC(uint32_t) element; /* atomic, so that what is found is the wrong answer, not the race */
+        ILK_ATOMIC(uint32_t) element; /* atomic, so that the finding is the wrong answer, not a race */
     } slot[CAPACITY];
     ILK_ATOMIC(uint32_t) head, tail;
-    uint32_t mask; /* what positions are counted in */
+    uint32_t mask; /* positions are modulo this plus 1 */
     uint32_t taken[8];
     uint32_t slow;
 } s;
@@ -100,7 +100,7 @@ EX_SCENARIO(wide){
 
 EX_SCENARIO(narrow){
     .name = "sequence-ring-broken",
-    .claim = "positions of 2 bits come round while a consumer sleeps",
+    .claim = "positions of 2 bits wrap while a consumer is preempted",
     .setup = setup_narrow,
     .threads = {slow_consumer, busy_one},
     .titles = {"slow consumer", "busy one"},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A semaphore that serves first come, first served. Tickets do it: a permit belongs to the oldest
- * ticket, whoever runs first. The broken twin counts permits and wakes: a thread that comes between
- * the signal and the woken waiter's return takes the permit.
+ * A semaphore that serves first come, first served, by tickets: a permit belongs to the oldest ticket,
+ * whichever thread runs first. The broken twin counts permits and wakes: a thread that comes between the
+ * signal and the woken waiter's return takes the permit.
  */
 #include "../explorer.h"
 #include <platform/futex.h>
@@ -10,16 +10,16 @@
 static struct {
     ILK_ATOMIC(uint32_t) tickets, served;  /* right */
     ILK_ATOMIC(uint32_t) permits, waiting; /* broken */
-    ILK_ATOMIC(uint32_t) in_line;          /* the first user is waiting */
+    ILK_ATOMIC(uint32_t) queued;           /* the first user is waiting */
 } s;
 
 static void setup(void) {
-    s.tickets = s.served = s.permits = s.waiting = s.in_line = 0;
+    s.tickets = s.served = s.permits = s.waiting = s.queued = 0;
 }
 
 static void wait_with_ticket(void) {
     uint32_t mine = ilk_atomic_fetch_add(&s.tickets, 1, memory_order_relaxed);
-    ilk_atomic_store(&s.in_line, 1, memory_order_release);
+    ilk_atomic_store(&s.queued, 1, memory_order_release);
     for (;;) {
         uint32_t served = ilk_atomic_load(&s.served, memory_order_acquire);
         if (mine < served) {
@@ -49,7 +49,7 @@ static bool try_permit(void) {
 
 static void wait_for_permit(void) {
     ilk_atomic_fetch_add(&s.waiting, 1, memory_order_relaxed);
-    ilk_atomic_store(&s.in_line, 1, memory_order_release);
+    ilk_atomic_store(&s.queued, 1, memory_order_release);
     while (!try_permit()) {
         ilk__futex_wait(&s.permits, 0, UINT64_MAX);
     }
@@ -60,11 +60,11 @@ static void signal_permit(void) {
     ilk__futex_wake(&s.permits, 1);
 }
 
-/* Comes later than the first user, if it saw it in line. Gives back what it took, so that all end. */
+/* Comes later than the first user, if it saw it queued. Gives back what it took, so that all end. */
 static void latecomer(bool (*try_wait)(void), void (*signal)(void)) {
-    bool behind = ilk_atomic_load(&s.in_line, memory_order_acquire) == 1;
+    bool behind = ilk_atomic_load(&s.queued, memory_order_acquire) == 1;
     if (try_wait()) {
-        ex_expect(!behind, "the permit of a thread in line was taken by one that came later");
+        ex_expect(!behind, "the permit of a queued thread was taken by one that came later");
         signal();
     }
 }
@@ -78,7 +78,7 @@ static void latecomer_broken(void) {
 
 EX_SCENARIO(right){
     .name = "first-come-semaphore",
-    .claim = "a permit goes to the one who has waited longest",
+    .claim = "a permit goes to the thread that has waited longest",
     .setup = setup,
     .threads = {wait_with_ticket, latecomer_right, signal_ticket},
     .titles = {"first", "latecomer", "signaller"},

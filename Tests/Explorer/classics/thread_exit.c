@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A slot that a thread claims on first use and keeps until it ends. The end must give it back: the next
- * thread waits for it. The broken twin registers no hook.
+ * A reader slot that a thread claims on first use and keeps until it ends. An exit hook must give it back:
+ * the next thread waits for it. The broken twin registers no hook.
  */
 #include "../explorer.h"
 #include <platform/exit.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A stack of nodes by index (Treiber, 1986). Pop reads the top node's next and swings the top to it; if
- * the node was popped and pushed again in between, its next is another, and the compare-and-swap does
- * not notice (ABA). Right: a tag beside the index that every change counts up.
+ * A stack of nodes by index (Treiber, 1986). Pop reads the top node's successor and moves the top to it. If
+ * the node was popped and pushed again in between, its successor differs, and the compare-and-swap does not
+ * fail (ABA). Right: a tag beside the index that every change increments.
  */
 #include "../explorer.h"
 
@@ -45,7 +45,7 @@ static uint32_t pop(void) {
         if (ilk_atomic_compare_exchange(&s.top, &top, tag | next, memory_order_acq_rel,
                                         memory_order_relaxed)) {
             ex_expect(ilk_atomic_exchange(&s.owner[node], 1, memory_order_relaxed) == 0,
-                      "node %u is popped while it is somebody's", node);
+                      "node %u is popped while it has an owner", node);
             return node;
         }
     }
@@ -88,7 +88,7 @@ EX_SCENARIO(tagged){
 
 EX_SCENARIO(untagged){
     .name = "treiber-stack-broken",
-    .claim = "a node that left and came back between look and swap goes unnoticed",
+    .claim = "a node popped and pushed again between load and compare-and-swap goes unnoticed",
     .setup = setup_untagged,
     .threads = {popper, shuffler},
     .titles = {"popper", "shuffler"},

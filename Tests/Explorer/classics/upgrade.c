@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Turning a read lock into a write lock. Two threads read a number, upgrade, and write it plus one.
- * Right: only one holder may be upgradable; it waits the readers out without letting go. Broken in the
- * two ways in which it is usually done:
- *   - let go, then lock for writing: the other writes in between, and its write is lost;
- *   - keep the read lock and wait for the other readers to leave: two that do so wait for each other.
+ * Upgrading a read lock to a write lock. Two threads read a number, upgrade, and write it plus one. Right:
+ * only one owner may be upgradable; it keeps its share while the readers leave. Broken twins:
+ *   - unlock, then lock for writing: the other thread writes in between, and its write is lost;
+ *   - keep the read lock and wait for the other readers to leave: two upgraders wait for each other.
  */
 #include "../explorer.h"
 
@@ -39,7 +38,7 @@ static void give_up(uint32_t share) {
     ilk_atomic_fetch_sub(&s.word, share, memory_order_release);
 }
 
-static uint32_t look(void) {
+static uint32_t value(void) {
     ilk_plain_read(&s.data, sizeof s.data);
     return s.data;
 }
@@ -51,15 +50,15 @@ static void put(uint32_t value) {
 
 static void upgradable_user(void) {
     move(WRITER | UPGRADABLE, 0xFE, UPGRADABLE);
-    uint32_t seen = look();
-    move(WRITER, 0, WRITER - UPGRADABLE); /* no gap: nobody else is upgradable */
+    uint32_t seen = value();
+    move(WRITER, 0, WRITER - UPGRADABLE); /* no gap: no other thread is upgradable */
     put(seen + 1);
     give_up(WRITER);
 }
 
 static void letting_go_user(void) {
     read_lock();
-    uint32_t seen = look();
+    uint32_t seen = value();
     give_up(1);
     move(WRITER, 0, WRITER);
     put(seen + 1);
@@ -68,7 +67,7 @@ static void letting_go_user(void) {
 
 static void waiting_user(void) {
     read_lock();
-    uint32_t seen = look();
+    uint32_t seen = value();
     move(WRITER, 1, WRITER - 1);
     put(seen + 1);
     give_up(WRITER);

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where in the source an operation stands; one static constant per use of a macro. */
+/* The place of an operation in the source; one static constant per use of a macro. */
 typedef struct ex_site {
     const char *file;
     int line;
@@ -30,7 +30,7 @@ void ex_atomic_fence(int order, const ex_site *site);
 void ex_atomic_relax(const ex_site *site);
 void ex_plain_read(const volatile void *address, size_t size, const ex_site *site);
 void ex_plain_write(const volatile void *address, size_t size, const ex_site *site);
-/* The memory ends here: a write to those parts of it that the model has seen used. */
+/* The end of the memory: a write to those parts of it that the model has seen used. */
 void ex_plain_retire(const volatile void *address, size_t size, const ex_site *site);
 
 #endif

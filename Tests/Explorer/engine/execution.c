@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One execution: thread 0 runs setup(), starts the bodies, waits for them and runs check(). An
- * execution that fails is left where it stands: its fibers are dropped, and whatever it did to memory
- * is undone by the next setup(), by the heap's reset and by restoring the core's static data.
+ * One execution: thread 0 runs setup(), starts the bodies, waits for them and runs check(). An execution that
+ * fails stops where it stands: its fibers are dropped. The next setup(), the heap's reset and the restored
+ * static data of the core undo what it did to memory.
  */
 #include "state.h"
 #include <stdarg.h>
@@ -96,7 +96,7 @@ static void thread_main(void) {
     __builtin_unreachable();
 }
 
-static void hand_on(unsigned from, unsigned to) {
+static void pass_knowledge(unsigned from, unsigned to) {
     ex_knowledge_join(&ex.thread[to].now, &ex.thread[from].now);
 }
 
@@ -107,14 +107,14 @@ static void main_main(void) {
     }
     ex.thread[0].now.clock.at[0]++;
     for (unsigned i = 1; i < ex.threads; i++) {
-        hand_on(0, i);
+        pass_knowledge(0, i);
         ex_fiber_start(&ex.thread[i].fiber, i, thread_main);
         ex.runnable |= 1u << i;
     }
     ex.unfinished = ex.runnable & ~1u;
     ex_wait(EX_ON_JOIN, &ex, 0, EX_NEVER);
     for (unsigned i = 1; i < ex.threads; i++) {
-        hand_on(i, 0);
+        pass_knowledge(i, 0);
     }
     if (scenario->check != NULL) {
         scenario->check();
@@ -125,14 +125,14 @@ static void main_main(void) {
     __builtin_unreachable();
 }
 
-/* The forked child: everybody else stops for good, where they are. */
+/* The forked child: every other thread stops for good, where it is. */
 void ex_keep_only_current(void) {
     unsigned me = 1u << ex.current;
     for (unsigned i = 1; i < ex.threads; i++) {
         if (i != ex.current) {
             ex.thread[i].waiting = EX_NOT_WAITING;
             ex.thread[i].waits_for = NULL;
-            /* The child's memory is the parent's as it was: nothing stale is left in it. */
+            /* The child's memory is a copy of the parent's newest: the child reads nothing stale. */
             ex_knowledge_join(&ex.thread[ex.current].now, &ex.thread[i].now);
         }
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Searching: many executions of one scenario under one strategy, and making what was found short.
+ * Searching: many executions of one scenario under one strategy, and shortening what was found.
  */
 #ifndef EXPLORER_ENGINE_EXPLORE_H
 #define EXPLORER_ENGINE_EXPLORE_H
@@ -28,13 +28,13 @@ typedef struct ex_finding {
 
 void ex_find(const ex_scenario *scenario, const ex_search *search, ex_finding *finding);
 
-/* Looks for a shorter schedule with the same verdict, by leaving choices out and by more searching. */
+/* Searches for a shorter schedule with the same verdict, by leaving choices out and by further searches. */
 void ex_shorten(const ex_scenario *scenario, const ex_search *search, ex_finding *finding);
 
-/* Replays and prints the finding: what, where, the replay line, the columns. */
+/* Replays and prints the finding: verdict, place, replay line, columns. */
 void ex_show(FILE *to, const ex_scenario *scenario, bool weak, const ex_schedule *schedule);
 
-/* "3:1,17:2", or "-" for the schedule without choices. Reading answers false for anything else. */
+/* "3:1,17:2", or "-" for the schedule without choices. Reading returns false for anything else. */
 void ex_print_schedule(FILE *to, const ex_schedule *schedule);
 bool ex_read_schedule(const char *text, ex_schedule *schedule);
 

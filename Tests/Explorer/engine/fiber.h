@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fibers: threads of the model on stacks of their own, switched by hand. A switch saves only what the
- * calling convention says a callee keeps, a dozen instructions, because a search makes tens of
- * millions of them. fiber_x86_64.S and fiber_aarch64.S do it; fiber_ucontext.c is the portable, slow
- * one. A fiber is dropped by starting another on its stack.
+ * Fibers: threads of the model, each on a stack of its own. A switch saves only the callee-saved registers,
+ * in a dozen instructions, because a search makes tens of millions of switches. fiber_x86_64.S and
+ * fiber_aarch64.S have it; fiber_ucontext.c is portable and slow. Starting another fiber on its stack drops a
+ * fiber.
  */
 #ifndef EXPLORER_ENGINE_FIBER_H
 #define EXPLORER_ENGINE_FIBER_H
@@ -17,8 +17,8 @@ typedef struct ex_fiber {
     void *saved; /* stack pointer while switched out; with ucontext the context */
 } ex_fiber;
 
-/* All stacks lie in one region, fiber i's from ex_stack_base + i * EX_STACK_SIZE on, at a fixed
- * address, so that a schedule replays the same in another process. */
+/* All stacks lie in one region at a fixed address, so that a schedule replays the same in another process.
+ * Fiber i's begins at ex_stack_base + i * EX_STACK_SIZE. */
 extern uintptr_t ex_stack_base;
 
 void ex_fibers_open(unsigned count);

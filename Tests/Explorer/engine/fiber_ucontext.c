@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fibers over <ucontext.h>, for machines without a switch of our own. Correct and slow: every switch
- * is a system call for the signal mask.
+ * Fibers over <ucontext.h>, for machines without a switch of their own here. Correct and slow: every switch
+ * makes a system call for the signal mask.
  */
 #include "fiber.h"
 #include <stdio.h>
@@ -12,7 +12,7 @@
 uintptr_t ex_stack_base;
 
 static ucontext_t contexts[16];
-static ucontext_t engine; /* whoever switches without having been started */
+static ucontext_t engine; /* the context that switches without having been started */
 
 void ex_fibers_open(unsigned count) {
     void *wanted = (void *)(uintptr_t)0x6100000000;
@@ -43,8 +43,8 @@ void ex_fiber_switch(ex_fiber *from, ex_fiber *to) {
 }
 
 uintptr_t ex_fiber_depth(const ex_fiber *fiber) {
-    /* Where the stack pointer stands in a context is the machine's business: no claim is made, and
-     * frames that have returned are not told from live ones. */
+    /* The place of the stack pointer in a context differs by machine. 0: frames that have returned are not
+     * told from live ones. */
     ucontext_t *context = fiber->saved;
     return (uintptr_t)context->uc_stack.ss_sp;
 }

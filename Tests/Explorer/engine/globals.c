@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The core's own static data (tables of parked threads, of names): saved before the first execution
- * and put back before each: the slots that threads got, and what guesses remember. The linker lays out data
- * in the order of the command line, so two marks in objects linked right before and right after the core's
- * enclose it: core_begin.c and core_end.c. A program without a core has the marks side by side.
+ * The core's static data (tables of parked threads, names, reader slots, statistics) is saved before the
+ * first execution and restored before each. The linker lays out data in the order of the command line: two
+ * marks, in objects linked right before and right after the core's, enclose it (core_begin.c and core_end.c).
+ * In a program without the core the marks are side by side.
  */
 #include "state.h"
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The heap as model/heap.h's replacements of malloc and its kin need it.
+ * The model's heap: what model/core.h puts in the place of malloc and its kin.
  */
 #ifndef EXPLORER_ENGINE_HEAP_H
 #define EXPLORER_ENGINE_HEAP_H

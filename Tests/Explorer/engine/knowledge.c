@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Vector clocks and views: the joins the memory model is made of.
+ * Vector clocks and views, and their joins.
  */
 #include "state.h"
 #include <string.h>

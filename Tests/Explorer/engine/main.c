@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The command line of every explorer program: which scenarios, under which strategies, to which
- * budget. scripts/explore builds and calls it. Exit status 0: every scenario came out as it says it
- * must; 1: one did not; 2: the command was not understood.
+ * The command line of every explorer program: which scenarios, under which strategies, to which budget.
+ * scripts/explore builds and calls it. Exit status 0: every scenario ended as it declares; 1: one did not;
+ * 2: the command was not understood.
  */
 #include "explore.h"
 #include "state.h"
@@ -22,9 +22,9 @@ void ex_enter(const ex_scenario *scenario) {
     scenarios[scenario_count++] = scenario;
 }
 
-/* What to spend on a scenario. */
+/* The executions that each search of a scenario gets. */
 typedef struct budget {
-    uint64_t depth_first, random, pct; /* executions; pct: for each depth */
+    uint64_t depth_first, random, pct; /* pct: for each depth */
 } budget;
 
 static const budget smoke = {3000, 500, 300};
@@ -59,7 +59,7 @@ static bool is_asked_for(const ex_scenario *scenario) {
             return true;
         }
     }
-    return options.name_count == 0 && !(options.is_quick && scenario->patient);
+    return options.name_count == 0 && !(options.is_quick && scenario->slow);
 }
 
 static const char *search_label(const ex_search *search, char *text, size_t size) {
@@ -72,7 +72,7 @@ static const char *search_label(const ex_search *search, char *text, size_t size
     return text;
 }
 
-/* The searches that a scenario gets in one mode; answers how many. */
+/* Fills `plan` with the searches of a scenario in one mode; returns how many. */
 static unsigned make_plan(const ex_scenario *scenario, bool weak, ex_search *plan) {
     int bound = weak ? scenario->weak_bound : scenario->sc_bound;
     bound = bound != 0 ? bound : weak ? 2 : 3;
@@ -102,7 +102,7 @@ static unsigned make_plan(const ex_scenario *scenario, bool weak, ex_search *pla
     return count;
 }
 
-/* A schedule that failed once: replayed first. True when it still does. */
+/* Replays the schedules that once failed. True if one still does. */
 static bool still_fails(const ex_scenario *scenario) {
     static ex_schedule schedule;
     for (unsigned i = 0; i < 4 && scenario->once_failed[i] != NULL; i++) {
@@ -121,8 +121,8 @@ static bool still_fails(const ex_scenario *scenario) {
     return false;
 }
 
-/* Two pairs of verdicts are one fault seen at different moments: memory used after its end may show as a
- * race before the end comes, and a lost wake-up as a plain deadlock if the word has its old value again. */
+/* Two pairs of verdicts are one fault seen at different moments: a use after the end of memory may show as a
+ * race before the end comes, and a lost wake-up as a deadlock if the word has its old value again. */
 static bool is_the_same_fault(ex_verdict found, ex_verdict wanted) {
     bool both_memory =
         (found == EX_RACE || found == EX_DEAD_MEMORY) && (wanted == EX_RACE || wanted == EX_DEAD_MEMORY);
@@ -131,7 +131,7 @@ static bool is_the_same_fault(ex_verdict found, ex_verdict wanted) {
     return found == wanted || both_memory || both_asleep;
 }
 
-/* Runs one mode's plan. True when it came out as the scenario says. */
+/* Runs one mode's plan. True if it ended as the scenario declares. */
 static bool run_mode(const ex_scenario *scenario, bool weak) {
     static ex_finding finding, best;
     static ex_search best_by;
@@ -167,7 +167,7 @@ static bool run_mode(const ex_scenario *scenario, bool weak) {
             best_by = plan[i];
         }
         if (finding.exhausted && wanted == EX_CLEAN && plan[i].bound >= EX_UNBOUNDED) {
-            break; /* every schedule has been seen: nothing is left for the others */
+            break; /* every schedule has been seen: the other searches would repeat some */
         }
     }
     bool as_wanted = !wrong && is_the_same_fault(best.verdict, wanted);

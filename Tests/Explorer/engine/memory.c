@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The memory model: atomic operations, fences and membarrier on locations with kept stores. state.h
- * tells the model in a paragraph; each rule stands at its function below.
+ * The memory model: atomic operations, fences and membarrier on locations with kept stores. state.h describes
+ * the model; each rule stands at its function below.
  *
  * Stronger than C11 in these ways, each of which can hide a behaviour and none can invent one:
  *   - modification order is the order of execution, and loads never read from later stores: load
@@ -89,8 +89,8 @@ ex_location *ex_find_location(uintptr_t address) {
     return m.slot[slot].generation == m.generation ? &m.location[m.slot[slot].id] : NULL;
 }
 
-/* The next access to the address finds a new object with no history: its memory was initialised
- * again, or ended. Stores that threads know of keep their meaning for the old number only. */
+/* The next access to the address finds a new object without history: its memory was initialised again, or
+ * ended. What threads know of its stores holds for the old number only. */
 static void begin_location(unsigned slot, uintptr_t address, unsigned size) {
     if (ex.locations == EX_LOCATIONS) {
         ex_fail(EX_BEYOND, "more than %d atomic objects in one execution", EX_LOCATIONS);
@@ -134,7 +134,7 @@ ex_location *ex_locate(const volatile void *object, unsigned size) {
         ex_fail(EX_BEYOND, "an atomic object of %u bytes is accessed as %u", location->size, size);
     }
     if (newest(location)->value != peek(object, size)) {
-        /* Written plainly since: a new object in the same place, say the next call's stack frame. */
+        /* Written plainly since: a new object at the same address, for example in the next call's frame. */
         begin_location(slot, address, size);
         location = &m.location[m.slot[slot].id];
     }
@@ -167,8 +167,8 @@ static void copy(ex_knowledge *into, const ex_knowledge *from) {
     }
 }
 
-/* How many stores, counted back from the newest, the current thread may read. Coherence: none older
- * than one it knows of. seq_cst: none older than the last seq_cst store, or one a seq_cst fence told. */
+/* How many stores, counted back from the newest, the current thread may read. Coherence: none older than one
+ * it knows of. seq_cst: none older than the last seq_cst store, or than one made known by a seq_cst fence. */
 static unsigned visible(const ex_location *location, int order) {
     unsigned reach = location->newest < EX_STALENESS ? location->newest : EX_STALENESS;
     if (!ex.weak || reach == 0 || location->stale[ex.current] >= EX_STALENESS) {
@@ -189,8 +189,8 @@ static ex_store *back(ex_location *location, unsigned steps) {
     return &location->kept[(location->newest - steps) % EX_KEPT];
 }
 
-/* The effect of reading a store: coherence always; what the store carries at once when acquiring,
- * else with the next acquire fence. */
+/* The effect of reading a store: coherence always; the store's message at once if the load acquires, else
+ * with the next acquire fence. */
 static void read_from(ex_thread *me, const ex_location *location, const ex_store *store, int order) {
     if (ex.weak) {
         ex_view_raise(&me->now.view, location->id, store->number);
@@ -200,13 +200,13 @@ static void read_from(ex_thread *me, const ex_location *location, const ex_store
     }
 }
 
-/* Appends a store; `continues` is the store a read-modify-write read, whose message it passes on. */
+/* Appends a store; `continues` is the store that a read-modify-write read: its message is passed on. */
 static void append(ex_thread *me, ex_location *location, uint64_t value, int order,
                    const ex_store *continues) {
     bool is_news = newest(location)->value != value;
     uint16_t number = ++location->newest;
     ex_store *store = newest(location);
-    /* EX_KEPT is above 1, so `continues` is another slot. */
+    /* EX_KEPT is above 1, so `continues` is kept elsewhere. */
     if (ex.weak) {
         ex_view_raise(&me->now.view, location->id, number);
         if (order == memory_order_seq_cst) {
@@ -299,7 +299,7 @@ uint64_t ex_atomic_update(volatile void *object, unsigned size, ex_update update
 
 /* A comparison that fails is only a load, and may have read any visible store that differs from what
  * is expected; one that succeeds read the newest. Alternatives, in this order: the newest store; older
- * ones that differ; failure without cause, if weak and allowed. */
+ * ones that differ; a spurious failure, if weak and allowed. */
 static ex_store *choose_comparison(ex_location *location, uint64_t expected, int failure, bool weak,
                                    bool *spurious) {
     unsigned reach = visible(location, failure);
@@ -337,8 +337,8 @@ bool ex_atomic_compare_exchange(volatile void *object, unsigned size, void *expe
         read_from(me, location, store, failure);
         poke(expected, size, store->value);
         if (ex.recording) {
-            ex_trace_operation(spurious ? "cas fails by chance" : "cas fails", site, location, store, failure,
-                               false, 0);
+            ex_trace_operation(spurious ? "cas fails spuriously" : "cas fails", site, location, store,
+                               failure, false, 0);
         }
         return false;
     }
@@ -402,7 +402,7 @@ void ex_atomic_relax(const ex_site *site) {
     ex_yield();
 }
 
-/* A modelled mutex orders its holders as an atomic word would; these are its two halves. */
+/* A modelled mutex orders its owners as an atomic word would: acquire at lock, release at unlock. */
 void ex_acquire_object(const void *object, unsigned size) {
     ex_location *location = ex_locate(object, size);
     read_from(tick(location, NULL), location, newest(location), memory_order_acquire);

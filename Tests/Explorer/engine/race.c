@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Plain memory: data races by vector clocks, and accesses to memory that is gone. A plain access is
- * no scheduling point: whether two of them race is a question of happens-before, not of which came
- * first in this schedule.
+ * Plain memory: data races by vector clocks, and accesses to memory that is gone. A plain access is no
+ * scheduling point: two accesses race if neither happens before the other, whichever came first in this
+ * schedule.
  *
- * Memory is told apart in grains of four bytes. Each remembers its last write and the last read of
- * every thread (Flanagan and Freund, "FastTrack", 2009, without the compression).
+ * The unit is a grain of four bytes. Each keeps its last write and the last read of every thread (Flanagan
+ * and Freund, "FastTrack", 2009, without the compression).
  */
 #include "state.h"
 #include <string.h>
@@ -108,8 +108,8 @@ void ex_plain_read(const volatile void *address, size_t size, const ex_site *sit
     }
 }
 
-/* A plain write over an atomic object ends the object and begins another: nobody may still be using
- * the old one. That is how reused queue nodes and freed blocks are seen. */
+/* A plain write over an atomic object ends the object and begins another: every use of the old one must
+ * happen before. This rule finds uses of reused queue nodes and freed blocks. */
 static void end_atomic(uintptr_t at, const volatile void *address, const ex_site *site) {
     ex_location *location = ex_find_location(at);
     if (location == NULL) {

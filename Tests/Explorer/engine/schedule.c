@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who goes on. Every visible operation calls ex_point() first; there the strategy may hand the turn to
- * another thread, or let an event end somebody's wait. The next runner is switched to directly: there
- * is no scheduler fiber between two threads.
+ * The choice of the next thread. Every visible operation calls ex_point() first; there the strategy may
+ * switch to another thread, or let an event end a thread's wait. The switch is direct: there is no scheduler
+ * fiber between two threads.
  *
- * Spin loops: a thread that calls ilk_cpu_relax() is set aside until another thread writes something,
- * or nobody else can go on, so that a correct spin loop ends. A loop that gives up after some turns
- * goes on to do other things without any news, so a thread may also stay, once without news in
- * between.
+ * Spin loops: a thread that calls ilk_cpu_relax() yields until another thread writes, or until no other
+ * thread can run, so that a correct spin loop ends. A loop with a limit of iterations ends without any write
+ * by others; therefore a thread may also stay, once without such a write in between.
  */
 #include "state.h"
 
-/* Who may go on, candidate 0 first. `here`: the current thread may simply continue. */
+/* Lists the threads that may run next. `here`: the current thread may continue, and is candidate 0. */
 static unsigned list_candidates(ex_candidate *list, bool here) {
     unsigned count = 0;
     if (here) {
@@ -26,7 +25,7 @@ static unsigned list_candidates(ex_candidate *list, bool here) {
     }
     bool stuck = count == 0;
     if (ex.timed != 0) {
-        /* When only spinners are left, or nobody, time passes: the earliest deadline is reached. */
+        /* When no thread is runnable but spinners, time passes: the earliest deadline is reached. */
         uint64_t earliest = EX_NEVER;
         for (unsigned i = 0; i < EX_THREADS; i++) {
             if ((ex.timed & (1u << i)) && ex.thread[i].deadline < earliest) {
@@ -44,7 +43,7 @@ static unsigned list_candidates(ex_candidate *list, bool here) {
         }
     }
     if (stuck && ex.runnable != 0) {
-        /* Only spinners: the next in turn, one after the other, without a choice among them. */
+        /* Only spinners: round robin, without a choice among them. */
         for (unsigned i = 1; i <= EX_THREADS; i++) {
             unsigned thread = (ex.current + i) % EX_THREADS;
             if (ex.runnable & (1u << thread)) {
@@ -128,9 +127,9 @@ static _Noreturn void report_deadlock(void) {
                                  ex_title(i), describe_wait(thread, wait, sizeof wait));
     }
     if (lost) {
-        ex_fail(EX_LOST_WAKEUP, "nobody is left to wake anyone: %s", text);
+        ex_fail(EX_LOST_WAKEUP, "no thread is left to wake another: %s", text);
     }
-    ex_fail(EX_DEADLOCK, "nobody can go on: %s", text);
+    ex_fail(EX_DEADLOCK, "no thread can go on: %s", text);
 }
 
 static void switch_to(unsigned thread) {
@@ -142,28 +141,29 @@ static void switch_to(unsigned thread) {
     }
 }
 
-enum turn {
-    GOES_ON,  /* the current thread is in the middle of things */
-    MAY_STAY, /* it asked to be set aside, and may go on all the same */
-    IS_OUT    /* it waits, has ended, or was set aside */
+/* What the current thread may do. */
+enum current {
+    RUNS,     /* go on, and be preempted */
+    MAY_STAY, /* it yielded, and may go on all the same */
+    IS_OUT    /* it waits, has ended, or yielded */
 };
 
-/* Chooses the next runner and switches to it; returns when the current thread's turn comes again. */
-static void go_on(enum turn turn) {
+/* Chooses the next thread and switches to it; returns when the current thread is chosen again. */
+static void schedule(enum current current) {
     unsigned ready = ex.runnable & ~ex.yielded;
     unsigned me = 1u << ex.current;
-    if (turn == GOES_ON && ready == me && ex.timed == 0 && (ex.asleep == 0 || ex.spurious_wakeups == 0)) {
+    if (current == RUNS && ready == me && ex.timed == 0 && (ex.asleep == 0 || ex.spurious_wakeups == 0)) {
         return;
     }
     ex_candidate list[3 * EX_THREADS + 1];
-    unsigned count = list_candidates(list, turn == GOES_ON);
+    unsigned count = list_candidates(list, current == RUNS);
     if (count == 0) {
         report_deadlock();
     }
-    if (turn == MAY_STAY && list[count - 1].thread != ex.current) {
+    if (current == MAY_STAY && list[count - 1].thread != ex.current) {
         list[count++] = (ex_candidate){(uint8_t)ex.current, EX_NO_EVENT};
     }
-    unsigned free = turn == GOES_ON ? 1 : count;
+    unsigned free = current == RUNS ? 1 : count;
     unsigned chosen = count > 1 ? ex_choose_thread(list, count, free) : 0;
     apply_event(list[chosen]);
     switch_to(list[chosen].thread);
@@ -177,7 +177,7 @@ static void count_step(void) {
 
 void ex_point(void) {
     count_step();
-    go_on(GOES_ON);
+    schedule(RUNS);
 }
 
 void ex_yield(void) {
@@ -187,7 +187,7 @@ void ex_yield(void) {
     uint32_t news = ex.writes - me->writes; /* writes by others so far */
     bool may_stay = news != me->news;
     me->news = news;
-    go_on(may_stay ? MAY_STAY : IS_OUT);
+    schedule(may_stay ? MAY_STAY : IS_OUT);
 }
 
 ex_event ex_wait(ex_waiting kind, const void *object, uint32_t expected, uint64_t deadline) {
@@ -208,7 +208,7 @@ ex_event ex_wait(ex_waiting kind, const void *object, uint32_t expected, uint64_
     if (kind == EX_ON_FUTEX || kind == EX_ON_CONDITION) {
         ex.asleep |= bit;
     }
-    go_on(IS_OUT);
+    schedule(IS_OUT);
     return me->ended_by;
 }
 
@@ -225,7 +225,7 @@ unsigned ex_wake(ex_waiting kind, const void *object, unsigned count) {
         if (found == 0) {
             break;
         }
-        /* Which of several sleepers a wake-up reaches is nobody's promise. */
+        /* The contract leaves open which of several sleepers a wake-up reaches. */
         unsigned which = found > count - woken ? ex_choose(found) : 0;
         if (ex.recording && kind != EX_ON_MUTEX && kind != EX_ON_JOIN) {
             ex_trace(NULL, "  wakes %s", ex_title(waiting[which]));
@@ -245,7 +245,7 @@ void ex_leave(void) {
     if (ex.unfinished == 0) {
         ex_wake(EX_ON_JOIN, &ex, 1);
     }
-    go_on(IS_OUT);
+    schedule(IS_OUT);
 }
 
 bool ex_is_waiting(unsigned thread) {

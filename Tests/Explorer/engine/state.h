@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the engine knows about one execution, shared by its files. One execution runs at a time, on
- * one OS thread, so all of it is one static struct and needs no locks.
+ * The state of one execution, shared by the engine's files. One execution runs at a time, on one OS thread:
+ * one static struct holds it, without locks.
  *
- * The memory model in one paragraph. A location keeps its last few stores, numbered in modification
- * order, which is the order of execution. What a thread knows is a vector clock (for happens-before
- * on plain memory) and a view: for each location the oldest store it may still read. Loads may choose
- * any kept store from the view's on; a release store or fence attaches what its thread knows to the
- * store as a message; an acquire that reads it joins the message into the reader's knowledge. The
- * same machine with views left out and loads fixed to the newest store is the sc mode. It follows the
- * view machines of Kang et al., "A promising semantics for relaxed-memory concurrency" (2017),
- * without promises, and Norris and Demsky, "CDSChecker" (2013), for bounded exploration.
+ * The memory model. A location keeps its last few stores, numbered in modification order, which is the order
+ * of execution. A thread's knowledge is a vector clock (for happens-before on plain memory) and a view: for
+ * each location the oldest store that the thread may still read. A load may choose any kept store from the
+ * view's on. A release store or fence attaches its thread's knowledge to the store as a message. An acquire
+ * that reads the store joins the message into the reader's knowledge. The sc mode is the same machine without
+ * views: loads return the newest store. It follows the view machines of Kang et al., "A promising semantics
+ * for relaxed-memory concurrency" (2017), without promises, and Norris and Demsky, "CDSChecker" (2013), for
+ * bounded exploration.
  */
 #ifndef EXPLORER_ENGINE_STATE_H
 #define EXPLORER_ENGINE_STATE_H
@@ -22,7 +22,7 @@
 #include <stdio.h>
 
 enum {
-    EX_THREADS = EX_BODIES + 2, /* with the one of setup() and check(), rounded up to a vector */
+    EX_THREADS = EX_BODIES + 2, /* with thread 0, rounded up to the length of a vector */
     EX_LOCATIONS = 512,
     EX_STALENESS = 2, /* how many stores back a load may reach, and how often in a row */
     EX_KEPT = 4       /* stores kept per location: a power of two above EX_STALENESS */
@@ -32,7 +32,7 @@ typedef struct ex_clock {
     uint16_t at[EX_THREADS];
 } ex_clock;
 
-/* Entries from `length` on count as 0: the initial store, which anyone may read. */
+/* Entries from `length` on count as 0: the initial store, which every thread may read. */
 typedef struct ex_view {
     uint16_t length;
     uint16_t at[EX_LOCATIONS];
@@ -77,12 +77,12 @@ typedef struct ex_thread {
     uint32_t since;       /* order of arrival among sleepers */
     const ex_site *where; /* of the wait */
     uint32_t writes;      /* its own */
-    uint32_t news;        /* others' when it last asked to be set aside */
+    uint32_t news;        /* others' when it last yielded */
     int priority;         /* PCT */
     void (*hook)(void *);
     void *hook_context;
     ex_knowledge now;     /* what it knows */
-    ex_knowledge heard;   /* what relaxed loads read; an acquire fence takes it in */
+    ex_knowledge heard;   /* what relaxed loads read; an acquire fence joins it */
     ex_knowledge offered; /* what the last release fence attaches to later relaxed stores */
 } ex_thread;
 
@@ -141,16 +141,16 @@ const char *ex_title(unsigned thread);
 const char *ex_verdict_name(ex_verdict verdict);
 void ex_keep_only_current(void); /* fork */
 
-/* schedule.c: who goes on. */
+/* schedule.c: the choice of the next thread. */
 void ex_point(void); /* before every visible operation */
-void ex_yield(void); /* a spin loop's turn is over */
+void ex_yield(void); /* after one iteration of a spin loop */
 ex_event ex_wait(ex_waiting kind, const void *object, uint32_t expected, uint64_t deadline);
 unsigned ex_wake(ex_waiting kind, const void *object, unsigned count);
 void ex_leave(void); /* the current thread has ended; returns only to the last waiter */
 static inline void ex_wrote(void) {
     ex.writes++;
     ex_me()->writes++;
-    ex.yielded = 0; /* whoever spins may see something new */
+    ex.yielded = 0; /* a spinner may read something new */
 }
 
 /* memory.c */
@@ -169,7 +169,7 @@ void ex_check_initialised(const ex_location *location);
 
 /* model/ports.c */
 void ex_ports_reset(void);
-void ex_local_reset(void); /* model/local.c */
+void ex_local_reset(void); /* model/core_local.c */
 
 /* heap.c */
 void ex_heap_open(void);
@@ -177,7 +177,7 @@ void ex_heap_reset(void);
 bool ex_heap_holds(uintptr_t address);
 bool ex_heap_live(uintptr_t address);
 
-/* globals.c: the core's own static data, as it was before main */
+/* globals.c: the core's static data, as it was before main */
 void ex_globals_save(void);
 void ex_globals_restore(void);
 

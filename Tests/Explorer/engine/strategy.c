@@ -2,12 +2,12 @@
  *
  * The strategies behind strategy.h.
  *
- * Depth-first keeps the path of the current execution as a stack of (taken, alternatives) and moves
- * the deepest one on; a preemption bound cuts off schedules in which running threads are interrupted
- * more often (Musuvathi and Qadeer, "Iterative context bounding", 2007). PCT gives threads random
- * priorities and lowers the runner's at depth - 1 random steps: a bug of depth d is hit with
- * probability at least 1 / (n k^(d-1)) (Burckhardt et al., "A randomized scheduler with probabilistic
- * guarantees of finding bugs", 2010). Random takes every alternative with the same probability.
+ * Depth-first keeps the path of the current execution as a stack of (taken, alternatives) and advances the
+ * deepest entry. A preemption bound cuts off schedules with more preemptions (Musuvathi and Qadeer,
+ * "Iterative context bounding", 2007). PCT gives threads random priorities and lowers the running thread's at
+ * depth - 1 random steps: it hits a bug of depth d with probability at least 1 / (n k^(d-1)) (Burckhardt et
+ * al., "A randomized scheduler with probabilistic guarantees of finding bugs", 2010). Random takes every
+ * alternative with the same probability.
  */
 #include "state.h"
 #include <stdlib.h>
@@ -138,7 +138,7 @@ static unsigned depth_first(unsigned count) {
 static unsigned replay(unsigned count) {
     if (s.replay_position < s.replayed.length && s.replayed.choices[s.replay_position].at == s.choices) {
         uint32_t taken = s.replayed.choices[s.replay_position++].taken;
-        return taken < count ? taken : 0; /* a shortened schedule may run out of step */
+        return taken < count ? taken : 0; /* after shortening, a choice may have fewer alternatives */
     }
     return 0;
 }
@@ -162,7 +162,7 @@ static unsigned highest_priority(const ex_candidate *candidates, unsigned count)
         }
         threads++;
     }
-    /* Events have no priority: they happen now and then. */
+    /* Events have no priority: each happens with a fixed probability. */
     if (threads < count && (threads == 0 || random_below(8) == 0)) {
         unsigned wanted = random_below(count - threads);
         for (unsigned i = 0; i < count; i++) {
@@ -204,7 +204,7 @@ unsigned ex_choose(unsigned count) {
         break;
     case EX_RANDOM:
     case EX_PCT:
-        /* Half of the time nothing odd, so that odd things meet normal ones. */
+        /* Half of the time the default, so that unusual choices meet usual ones. */
         taken = random_below(2) ? 0 : random_below(count);
         break;
     case EX_REPLAY:

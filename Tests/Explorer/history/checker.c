@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The checker: a search for an order, operation by operation (Wing and Gong, "Testing and verifying
- * concurrent objects", 1993), that never visits twice the same set of placed operations with the same
- * state (Lowe, "Testing for linearizability", 2017). The set is remembered by a 128-bit hash, to which
- * each placed operation adds its own random number, so that histories of many thousands fit.
+ * concurrent objects", 1993), that never visits the same set of placed operations with the same state twice
+ * (Lowe, "Testing for linearizability", 2017). A 128-bit hash stands for the set: each placed operation adds
+ * a random number of its own. So histories of many thousand operations fit in memory.
  */
 #include "history.h"
 #include <stdlib.h>
@@ -13,7 +13,7 @@ typedef struct key {
     uint64_t a, b;
 } key;
 
-/* Everything the search needs, kept between calls: a scenario checks a history per execution. */
+/* The memory of the search, kept between calls: a scenario checks a history per execution. */
 static struct {
     size_t capacity; /* operations */
     size_t state_bytes;
@@ -207,7 +207,7 @@ static void explain(FILE *to, const ex_history *history, const ex_model *model, 
         places[w.best[i]] = i + 1;
         (void)model->apply(state, &history->operations[w.best[i]]);
     }
-    /* Of those not placed, the one that returned first: everything it could come after is placed. */
+    /* Of those not placed, the operation that returned first: everything it could come after is placed. */
     const ex_operation *stuck = NULL;
     for (size_t i = 0; i < history->count; i++) {
         const ex_operation *operation = &history->operations[i];
@@ -255,7 +255,7 @@ bool ex_history_fits(ex_history *history, const ex_model *model, const void *par
     model->begin(w.states, parameters);
     size_t depth = 0, placed_answered = 0, longest = 0;
     size_t first = 0; /* not placed */
-    size_t from = 0;  /* where to look for the next candidate */
+    size_t from = 0;  /* the search for the next candidate begins here */
     key placed = {0, 0};
     while (placed_answered < answered) {
         size_t candidate = next_candidate(history, first, from);

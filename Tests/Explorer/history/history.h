@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Histories: what was called with what, what it answered, and which calls came after which. The checker
- * asks whether the operations can be put into one order, respecting that, in which each answer is
- * what a plain sequential object (a model) would have given: linearisability (Herlihy and Wing, 1990).
+ * Histories: calls with arguments and results, and which call came after which. The checker searches for an
+ * order of the operations that respects this and in which each result is that of a plain sequential object (a
+ * model): linearisability (Herlihy and Wing, 1990).
  *
  * Histories come from two sources:
- *   - the explorer: ex_begin and ex_end in a scenario's threads. In sc mode order is time; in weak mode
- *     it is happens-before, since "earlier" means nothing else there.
+ *   - the explorer: ex_begin and ex_end in a scenario's threads. "After" is order in time in the sc mode, and
+ *     happens-before in the weak mode.
  *   - real threads: recorder.h.
  */
 #ifndef EXPLORER_HISTORY_H
@@ -42,20 +42,20 @@ typedef struct ex_model {
     const char *name;
     size_t state_size;
     void (*begin)(void *state, const void *parameters);
-    /* Applies an operation; false if this object would not have answered so. An unanswered operation
-     * fits whatever it would have answered. */
+    /* Applies an operation; false if this object would not have given its result. An operation without a
+     * result always fits. */
     bool (*apply)(void *state, const ex_operation *operation);
     void (*describe_state)(const void *state, char *text, size_t size);
     void (*describe)(const ex_operation *operation, char *text, size_t size);
 } ex_model;
 
-/* True if the history fits the model. If not, and `to` is not NULL, says which operation cannot be
- * placed, after which others, and shows those it overlaps. Sets `meets`. Not thread-safe. */
+/* True if the history fits the model. If not, and `to` is not NULL, prints which operation cannot be placed,
+ * after which others, and those that it overlaps. Sets `meets`. Not thread-safe. */
 bool ex_history_fits(ex_history *history, const ex_model *model, const void *parameters, FILE *to);
 
 /* ---- In scenarios ---- */
 
-/* Around one operation, on its own thread; the first answers a handle for the second. */
+/* Around one operation, on its own thread; the first returns a handle for the second. */
 size_t ex_begin(unsigned kind, uint64_t argument);
 void ex_end(size_t operation, uint64_t result);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Histories of real threads on the real core: rings, the semaphore, and a map under the reader-writer
- * lock, each used by several threads as fast as they can, recorded, and checked against its sequential
- * model. Then the same with a fault: one answer changed in a history that fitted, and a register that
- * really answers wrongly now and then. Both must be found and blamed.
+ * Histories of real threads on the real core: rings, the semaphore, and a map under the reader-writer lock.
+ * Several threads use each as fast as they can; the recorded history is checked against the sequential model.
+ * Then the same with a fault: one result changed in a history that fitted, and a register that sometimes
+ * returns an old value. Both must be found and blamed.
  */
 #include "models.h"
 #include "recorder.h"
@@ -19,8 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Threads go through their operations in bursts that begin together: one that is merely started first
- * would be done before the next runs, and nothing would overlap. */
+/* Threads run their operations in bursts that begin together: a thread that is only started first would end
+ * before the next runs, and nothing would overlap. */
 enum { OPERATIONS = 16384, BURST = 64, MOST_THREADS = 4, ATTEMPTS = 10, ENOUGH_OVERLAPS = 200 };
 
 static struct {
@@ -105,7 +105,7 @@ static void map_operation(unsigned thread, uint64_t random, uint64_t number) {
     ex_record_return(s.recorder, thread, answer);
 }
 
-/* A register whose reads now and then answer the value before the last: the planted fault. */
+/* A register whose reads sometimes return the value before the last: the planted fault. */
 static void faulty_operation(unsigned thread, uint64_t random, uint64_t number) {
     static _Thread_local unsigned kept;
     if (random % 4 == 0) {
@@ -122,7 +122,7 @@ static void faulty_operation(unsigned thread, uint64_t random, uint64_t number) 
     }
 }
 
-/* Between bursts only: no shared word is touched inside one. */
+/* Between bursts only: inside one, threads share no word but the object. */
 static void begin_together(void) {
     unsigned burst = atomic_load(&s.burst);
     if (atomic_fetch_add(&s.arrived, 1) + 1 == s.threads) {
@@ -130,8 +130,8 @@ static void begin_together(void) {
         atomic_fetch_add(&s.burst, 1);
         return;
     }
-    for (unsigned turn = 0; atomic_load(&s.burst) == burst; turn++) {
-        if (turn > 200) {
+    for (unsigned probes = 0; atomic_load(&s.burst) == burst; probes++) {
+        if (probes > 200) {
             sched_yield();
         }
     }
@@ -140,7 +140,7 @@ static void begin_together(void) {
 typedef void (*body)(unsigned thread, uint64_t random, uint64_t number);
 static body running;
 
-/* A core each, where that can be had: two threads that share one never overlap. */
+/* A core for each thread, where there are enough: two threads on one never overlap. */
 static void pin(unsigned thread) {
     cpu_set_t allowed, one;
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
@@ -206,8 +206,7 @@ static size_t overlaps_in(const ex_history *history) {
     return count;
 }
 
-/* Runs and checks until enough operations have overlapped to mean something. The last history is left
- * in the recorder. */
+/* Runs and checks until enough operations have overlapped. The last history stays in the recorder. */
 static ex_history expect_fit(const char *what, void (*prepare)(void), body operation, unsigned threads,
                              const ex_model *model, const void *parameters) {
     ex_history history = {0};
@@ -248,7 +247,7 @@ static void expect_misfit(const char *what, ex_history *history, const ex_model 
     free(text);
 }
 
-/* A pop answers what another pop answered before. */
+/* A pop returns what another pop returned before. */
 static void change_one_answer(ex_history *history) {
     ex_operation *late = NULL, *early = NULL;
     for (size_t i = history->count / 2; i-- > 0;) {

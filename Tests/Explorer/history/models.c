@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The sequential models of models.h. Unanswered operations fit any answer: they happen with the one the
- * object gives.
+ * The sequential models of models.h. An operation without a result fits any: it takes the one that the object
+ * gives.
  */
 #include "models.h"
 #include <string.h>
@@ -204,7 +204,7 @@ static void latch_describe_state(const void *state, char *text, size_t size) {
 }
 
 static void latch_describe(const ex_operation *operation, char *text, size_t size) {
-    static const char *const names[] = {"count_down", "await", "look"};
+    static const char *const names[] = {"count_down", "await", "probe"};
     char result[32];
     snprintf(text, size, "%s() = %s", names[operation->kind], result_name(operation, result, sizeof result));
 }

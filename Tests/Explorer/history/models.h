@@ -13,10 +13,10 @@ extern const ex_model ex_register;
 
 /* A bounded queue, first in first out, that can be closed.
  *   push(element)   EX_DONE, EX_REFUSED (full or closed), EX_CLOSED
- *   pop()           the element, EX_EMPTY (EX_TIMED_OUT counts as that), EX_DRAINED
+ *   pop()           the element, EX_EMPTY (EX_TIMEDOUT counts as that), EX_DRAINED
  *   close()
- *   overwrite(element)   EX_DONE, or the element evicted; itself when closed. One that runs beside a
- *                   close may complete after it: it claims its place first and evicts afterwards */
+ *   overwrite(element)   EX_DONE, or the element evicted; itself when closed. Beside a close it may
+ *                   complete after the close: it claims its slot first and evicts afterwards */
 enum { EX_PUSH, EX_POP, EX_CLOSE, EX_OVERWRITE };
 #define EX_DONE UINT64_C(0xFFFFFFFF00000000)
 #define EX_REFUSED UINT64_C(0xFFFFFFFF00000001)
@@ -28,7 +28,7 @@ enum { EX_QUEUE_MOST = 16 };
 typedef struct ex_queue_parameters {
     unsigned capacity; /* at most EX_QUEUE_MOST */
     /* "full" may be answered beside a pop in progress, and "empty" beside a push, whatever is in the
-     * queue: a ring with a sequence number per slot cannot do better. */
+     * queue: a ring with a stamp per slot cannot do better. */
     bool inexact;
     /* A push that runs beside a close may still succeed after it, as long as no pop has said that the
      * queue is drained. */
@@ -39,7 +39,7 @@ extern const ex_model ex_bounded_queue;
 /* A count that goes down to zero once. Parameter: uint32_t count at first.
  *   count_down()    EX_DONE
  *   await()         EX_DONE (open), EX_REFUSED or EX_TIMEDOUT (shut)
- *   look()          what is left to count down */
+ *   probe()         what is left to count down */
 enum { EX_COUNT_DOWN, EX_AWAIT, EX_PROBE };
 extern const ex_model ex_latch;
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Apart by two cache lines, so that threads do not write side by side. */
+/* Two cache lines apart, so that threads do not write to one line. */
 typedef struct buffer {
     ex_operation *operations;
     size_t count;
@@ -93,7 +93,7 @@ ex_history ex_recorder_history(ex_recorder *recorder) {
     size_t count = 0;
     for (unsigned i = 0; i < recorder->threads; i++) {
         const buffer *from = &recorder->buffers[i];
-        /* A call without a return stands behind the last one that returned. */
+        /* A call without a return comes after the last one that returned. */
         size_t mine = from->count;
         mine += mine < recorder->capacity && from->operations[mine].called != 0 &&
                 !from->operations[mine].answered;

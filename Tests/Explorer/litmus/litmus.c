@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Litmus tests: what the model shows, compared with what C11 allows. Each shape is run for every
- * combination of memory orders it can have, to exhaustion, and the set of outcomes must be exactly
- * the one C11 gives, with two stated exceptions that the model can never show (load buffering, 2+2W).
- * A model that is too weak cries wolf, one that is too strong sleeps: both fail here.
+ * Litmus tests: the model's outcomes compared with C11's. Each shape runs with every combination of memory
+ * orders, to exhaustion. The set of outcomes must be exactly what C11 allows, with two stated exceptions that
+ * the model can never show (load buffering, 2+2W). A model that is too weak reports faults that are none; one
+ * that is too strong misses faults: both fail here.
  */
 #include "../engine/explore.h"
 #include "../engine/state.h"
@@ -41,7 +41,7 @@ static void fence(int which) {
     }
 }
 
-/* SB: both store, then look at the other's. */
+/* SB: both store, then load the other's. */
 static void sb_left(void) {
     ilk_atomic_store(&s.x, 1, s.order[0]);
     fence(0);
@@ -90,7 +90,7 @@ static void mp_reader(void) {
 static const ex_scenario mp = {
     .name = "MP", .setup = setup, .threads = {mp_writer, mp_reader}, .check = collect};
 
-/* LB: both look, then store. */
+/* LB: both load, then store. */
 static void lb_left(void) {
     s.r[0] = ilk_atomic_load(&s.x, memory_order_relaxed);
     ilk_atomic_store(&s.y, 1, memory_order_relaxed);
@@ -119,7 +119,7 @@ static void ww_check(void) {
 static const ex_scenario ww = {
     .name = "2+2W", .setup = setup, .threads = {ww_left, ww_right}, .check = ww_check};
 
-/* IRIW: two writers, two readers that look in opposite order. */
+/* IRIW: two writers, two readers that load in opposite order. */
 static void iriw_x(void) {
     ilk_atomic_store(&s.x, 1, s.order[0]);
 }
@@ -139,7 +139,7 @@ static void iriw_right(void) {
 static const ex_scenario iriw = {
     .name = "IRIW", .setup = setup, .threads = {iriw_x, iriw_y, iriw_left, iriw_right}, .check = collect};
 
-/* WRC: the second passes on what it saw of the first. */
+/* WRC: the second thread passes on what it read from the first. */
 static void wrc_middle(void) {
     s.r[0] = ilk_atomic_load(&s.x, memory_order_relaxed);
     ilk_atomic_store(&s.y, 1, s.order[1]);
@@ -202,8 +202,8 @@ static uint32_t bits(unsigned count, const unsigned *outcomes) {
 }
 
 static void report(const char *shape, const char *outcome, unsigned total, unsigned allowed,
-                   const char *note) {
-    printf("%-14s %-22s %3u combinations, allowed in %3u  %s\n", shape, outcome, total, allowed, note);
+                   const char *remark) {
+    printf("%-14s %-22s %3u combinations, allowed in %3u  %s\n", shape, outcome, total, allowed, remark);
 }
 
 static void no_fences(void) {
@@ -271,7 +271,7 @@ static void message_passing(void) {
 
 static void others(void) {
     no_fences();
-    /* LB: C11 allows 1/1 with relaxed accesses. Never shown here, and said so. */
+    /* LB: C11 allows 1/1 with relaxed accesses; the model never shows it. */
     uint32_t strong =
         bits(3, (unsigned[]){outcome_of(0, 0, 0, 0), outcome_of(0, 1, 0, 0), outcome_of(1, 0, 0, 0)});
     compare(&lb, strong, outcome_of(1, 1, 0, 0), false);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the engine's speed is measured on: two threads, ten operations, nothing to find. The bound is
- * high enough that depth-first does not run out of schedules soon.
+ * The scenario that measures the engine's speed: two threads, ten operations, no fault. The bound is high
+ * enough that a depth-first search does not exhaust the schedules soon.
  */
 #include "../explorer.h"
 

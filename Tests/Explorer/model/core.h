@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Put before every source of the core by -include: its heap is the model's, its fork handlers are the
- * model's to run, and its spin loops before parking are one probe long.
+ * Included before every source of the core (-include): the model has the core's heap and runs its fork
+ * handlers, and spins before parking are one probe long.
  */
 #ifndef EXPLORER_MODEL_CORE_H
 #define EXPLORER_MODEL_CORE_H

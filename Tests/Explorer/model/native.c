@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The model's mutex and condition: POSIX's promises and no more. Unlocking lets all who wait compete;
- * a condition's waiter may wake spuriously, and a wait ends at its deadline at the latest.
+ * The model's mutex and condition: POSIX's promises and no more. Unlocking lets all waiters compete. A
+ * condition's waiter may wake spuriously, and a wait ends at its deadline at the latest.
  */
 #include "platform/native.h"
 #include "../engine/state.h"
@@ -72,7 +72,7 @@ bool ilk__native_condition_wait(ilk__native_condition *condition, ilk__native_mu
     if (ex.recording) {
         ex_trace(NULL, "%s",
                  event == EX_WOKEN ? "signalled"
-                                   : (event == EX_TIMED_OUT ? "time is out" : "awake by chance"));
+                                   : (event == EX_TIMED_OUT ? "time is out" : "awake spuriously"));
     }
     take(mutex);
     return event != EX_TIMED_OUT;

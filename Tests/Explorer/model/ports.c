@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The core's doors to the system, as the model has them: futex, clock, thread identity, membarrier,
- * thread exit, fork handlers and the end by misuse. They take the place of futex_linux.c and its kin
- * at link time.
+ * The core's ports to the system, in the model: futex, clock, thread identity, membarrier, thread exit, fork
+ * handlers and misuse. They take the place of futex_linux.c and its kin at link time.
  */
 #include "../engine/heap.h"
 #include "../engine/state.h"
@@ -25,8 +24,8 @@
 
 _Static_assert(EX_NEVER == ILK_FOREVER, "the engine's deadline that never passes is the core's");
 
-/* The kernel compares and goes to sleep in one step, and reads the word as it is: its own barriers see
- * to that (futex(2), and smp_mb in futex_wait). Nothing else about the waiter's memory is promised. */
+/* The kernel compares and puts to sleep in one step, and reads the newest value of the word (futex(2), and
+ * smp_mb in futex_wait). It promises nothing else about the waiter's memory. */
 int ilk__futex_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns) {
     if (!ex.running) {
         return EAGAIN;
@@ -54,7 +53,7 @@ int ilk__futex_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t dea
     if (ex.recording) {
         ex_trace(NULL, "%s",
                  event == EX_WOKEN ? "awake: woken"
-                                   : (event == EX_TIMED_OUT ? "awake: time is out" : "awake: by chance"));
+                                   : (event == EX_TIMED_OUT ? "awake: time is out" : "awake: spuriously"));
     }
     return event == EX_WOKEN ? 0 : event == EX_TIMED_OUT ? ETIMEDOUT : EINTR;
 }
@@ -74,8 +73,8 @@ uint64_t ilk__clock_now_ns(void) {
     return ex.clock_ns;
 }
 
-/* For guesses only, so that any answer will do. Each look is long after the last, so that guesses which
- * compare times change their mind; the same in every run of a schedule. */
+/* The core uses ticks for heuristics only: any value is right. Each reading is long after the last, so that
+ * heuristics which compare times see one as over; the same in every run of a schedule. */
 static uint64_t ticks;
 
 uint64_t ilk__clock_ticks(void) {
@@ -134,7 +133,8 @@ bool ilk__membarrier(void) {
     return true;
 }
 
-/* What is hoped of time: in the model it is a fence on every thread. */
+/* Where membarrier is missing the core waits until stores must be visible: in the model, a fence on every
+ * thread. */
 void ilk__wait_for_stores(void) {
     if (ex.running) {
         ex_point();
@@ -162,7 +162,7 @@ void ilk__misuse(const char *call, const void *object, const char *format, ...) 
     ex_fail(EX_MISUSE, "interlock: %s(%p): %s", call, object, sentence);
 }
 
-/* Handlers registered before main stay; those an execution registers end with it. */
+/* Handlers registered before main stay; the end of an execution drops those that it registered. */
 enum { MOST_HANDLERS = 8 };
 
 static struct { void (*prepare)(void), (*parent)(void), (*child)(void); } handlers[MOST_HANDLERS];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fork beside threads that are in the middle of something the library does for all: sleeping and waking, names,
- * a mutex. The child goes on with its own thread alone, wherever the others were. Reader slots have theirs in
- * rwlock_slots.c.
+ * fork beside threads in the middle of an operation on process-wide state: the park table, names, a mutex.
+ * The child goes on with its own thread alone, wherever the others were. rwlock_slots.c has fork beside
+ * reader slots.
  */
 #include "../explorer.h"
 #include <interlock/diagnostics.h>
@@ -102,7 +102,7 @@ static void fork_inside_and_change(void) {
 
 EX_SCENARIO(mutex){
     .name = "fork-holding-mutex",
-    .claim = "the child gives up the mutex that its thread held, whatever others did with it",
+    .claim = "the child unlocks the mutex that its thread owned, whatever others did with it",
     .setup = start,
     .threads = {lock_and_change, lock_and_change, fork_inside_and_change},
     .titles = {"locker", "locker", "forker"},

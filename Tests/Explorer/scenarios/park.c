@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The park layer by its own contract, guarantees A to D of <interlock/park.h>: compared with whatever
- * stands behind ilk_park_wait, futex or table. The clients here are as small as clients can be.
+ * The park layer by its contract, guarantees A to D of <interlock/park.h>, over either backend: futex or
+ * table. The clients are as small as clients can be.
  */
 #include "../explorer.h"
 #include <interlock/park.h>
@@ -68,7 +68,7 @@ static void wake_both_words(void) {
     set_and_wake_one();
 }
 
-/* Guarantee C: the sleeper frees the word as soon as it sees it changed; the waker wakes afterwards. */
+/* Guarantee C: the sleeper frees the word as soon as it reads the change; the waker wakes afterwards. */
 static void await_and_free(void) {
     ILK_ATOMIC(uint32_t) *word = s.heap;
     while (ilk_atomic_load(word, memory_order_acquire) == 0) {
@@ -114,7 +114,7 @@ EX_SCENARIO(two_sleepers){
 
 EX_SCENARIO(two_words){
     .name = "park-two-words",
-    .claim = "a wake of one word does not use up that of another",
+    .claim = "a wake of one word does not consume that of another",
     .setup = setup,
     .threads = {await_word, await_other, wake_both_words},
     .titles = {"sleeper 1", "sleeper 2", "waker"},
@@ -132,7 +132,7 @@ EX_SCENARIO(timed){
 
 EX_SCENARIO(timed_and_not){
     .name = "park-until-beside-forever",
-    .claim = "a sleeper whose time is up does not keep the wake-up of the one beside it",
+    .claim = "a sleeper that times out does not keep the wake-up of the one beside it",
     .setup = setup,
     .threads = {await_word, await_until, set_and_wake_all},
     .titles = {"sleeper", "timed sleeper", "waker"},
@@ -150,7 +150,7 @@ EX_SCENARIO(freed){
 
 EX_SCENARIO(late){
     .name = "park-deadline-passed",
-    .claim = "a deadline that has passed does not sleep",
+    .claim = "a wait whose deadline has passed does not sleep",
     .setup = setup,
     .threads = {expired, set_and_wake_one},
     .titles = {"late", "waker"},

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The guarantees of <interlock/rwlock.h> that exclusion alone does not show: the order of service (A),
- * readers held back (B), nothing left behind by a time-out (D), freeing by the last holder (E), and
- * try calls on a free lock (F). The scenarios look into the lock's queue to know who is in line; a
- * thread's waiter lies on its stack, which tells whose it is.
+ * readers held back (B), no trace of a time-out (D), freeing by the last owner (E), and try calls on a free
+ * lock (G). The scenarios read the lock's queue to know which threads wait; a waiter lies on its thread's
+ * stack, which identifies the thread.
  */
 #include "../explorer.h"
 #include <interlock/rwlock.h>
@@ -13,9 +13,9 @@ static struct {
     ilk_rwlock lock;
     ilk_rwlock *heap;
     uint32_t writes;
-    bool readers_are_next;   /* when the lock was handed over, readers and a writer were in line */
+    bool readers_are_next;   /* at the hand-over, readers and a writer were in the queue */
     uint32_t handed_over_at; /* writes done then */
-    unsigned first_in_line;  /* the thread whose turn comes before the other's; 0: not known */
+    unsigned first_in_queue; /* the thread that waits before the other; 0: not known */
     bool first_was_in;
 } s;
 
@@ -23,12 +23,12 @@ static void setup(void) {
     ilk_rwlock_init(&s.lock);
     s.writes = 0;
     s.readers_are_next = false;
-    s.first_in_line = 0;
+    s.first_in_queue = 0;
     s.first_was_in = false;
 }
 
 static void check(void) {
-    ex_expect(ilk__rwlock_is_idle(s.lock.word), "the lock's word is 0x%x after everyone has left",
+    ex_expect(ilk__rwlock_is_idle(s.lock.word), "the lock's word is 0x%x after every thread has left",
               s.lock.word);
     ilk_rwlock_destroy(&s.lock);
 }
@@ -40,7 +40,7 @@ static void record_write(void) {
 
 /* ---- A: order of service ---- */
 
-/* Until both others sleep in line, or have been in before. */
+/* Until both others sleep in the queue, or have ended. */
 static void await_both(void) {
     while (!ex_is_waiting(2) || !ex_is_waiting(3)) {
         ilk_cpu_relax();
@@ -59,7 +59,7 @@ static void hand_over(void) {
     if (queue != NULL && queue->reader_count > 0 && queue->writer_count > 0) {
         s.readers_are_next = true;
         s.handed_over_at = s.writes;
-        ex_note("a reader and a writer are in line");
+        ex_note("a reader and a writer are in the queue");
     }
     ilk_rwlock_write_unlock(&s.lock);
 }
@@ -87,7 +87,7 @@ EX_SCENARIO(phase_fair){
     .check = check,
 };
 
-/* The same where the writer leaves the hand-over to a thread that has just taken the queue. */
+/* The same where the owner leaves the hand-over to a thread that has just locked the queue. */
 static void be_upgradable(void) {
     ilk_rwlock_upgradable_lock(&s.lock);
     ilk_plain_read(&s.writes, sizeof s.writes);
@@ -102,52 +102,52 @@ EX_SCENARIO(phase_fair_beside_a_third){
     .check = check,
 };
 
-/* Two that wait to write, or upgradably, come in in the order in which they stand in line. */
+/* Two waiters for exclusive or upgradable access are let in in the order of the queue. */
 static void hand_over_in_order(void) {
     ilk_rwlock_write_lock(&s.lock);
     await_both();
     const struct ilk__rwlock_queue *queue = s.lock.queue;
     if (queue != NULL && TAILQ_FIRST(&queue->exclusives) != NULL &&
         TAILQ_NEXT(TAILQ_FIRST(&queue->exclusives), link) != NULL) {
-        s.first_in_line = ex_stack_owner(TAILQ_FIRST(&queue->exclusives));
-        ex_note("thread %u is first in line", s.first_in_line);
+        s.first_in_queue = ex_stack_owner(TAILQ_FIRST(&queue->exclusives));
+        ex_note("thread %u is first in the queue", s.first_in_queue);
     }
     ilk_rwlock_write_unlock(&s.lock);
 }
 
 static void come_in(void) {
-    if (s.first_in_line == ex_thread_index()) {
+    if (s.first_in_queue == ex_thread_index()) {
         s.first_was_in = true;
     }
-    ex_expect(s.first_in_line == 0 || s.first_was_in, "the second in line was let in before the first");
+    ex_expect(s.first_in_queue == 0 || s.first_was_in, "the second in the queue was let in before the first");
 }
 
-static void write_in_line(void) {
+static void write_in_order(void) {
     ilk_rwlock_write_lock(&s.lock);
     come_in();
     ilk_rwlock_write_unlock(&s.lock);
 }
 
-static void upgradable_in_line(void) {
+static void upgradable_in_order(void) {
     ilk_rwlock_upgradable_lock(&s.lock);
     come_in();
     ilk_rwlock_upgradable_unlock(&s.lock);
 }
 
 EX_SCENARIO(writers_in_order){
-    .name = "rwlock-fair-writers-in-line",
+    .name = "rwlock-fair-writers-in-queue",
     .claim = "writers are served first come, first served",
     .setup = setup,
-    .threads = {hand_over_in_order, write_in_line, write_in_line},
+    .threads = {hand_over_in_order, write_in_order, write_in_order},
     .titles = {"holder", "writer 1", "writer 2"},
     .check = check,
 };
 
 EX_SCENARIO(exclusives_in_order){
-    .name = "rwlock-fair-writer-and-upgradable-in-line",
+    .name = "rwlock-fair-writer-and-upgradable-in-queue",
     .claim = "writers and upgradables are served in one order",
     .setup = setup,
-    .threads = {hand_over_in_order, write_in_line, upgradable_in_line},
+    .threads = {hand_over_in_order, write_in_order, upgradable_in_order},
     .titles = {"holder", "writer", "upgradable"},
     .check = check,
 };
@@ -170,14 +170,14 @@ static void upgrade(void) {
     ilk_rwlock_write_unlock(&s.lock);
 }
 
-/* The writer in line must be seen by the word itself. */
+/* The word itself must show a writer in the queue. */
 static void probe_while_reading(void) {
     ilk_rwlock_read_lock(&s.lock);
     const struct ilk__rwlock_queue *queue = s.lock.queue;
     bool locked = (s.lock.word & ILK__RWLOCK_QUEUE_LOCKED) != 0;
     if (queue != NULL && !locked && (queue->writer_count > 0 || queue->upgrade != NULL)) {
         ex_expect((s.lock.word & ILK__RWLOCK_READERS_HELD) != 0,
-                  "a writer is in line and readers are not held");
+                  "a writer is in the queue and readers are not held");
     }
     ilk_rwlock_read_unlock(&s.lock);
 }
@@ -200,7 +200,7 @@ EX_SCENARIO(held_back_by_upgrade){
     .check = check,
 };
 
-/* ---- D: a writer that gave up holds nobody back ---- */
+/* ---- D: a writer that timed out holds no thread back ---- */
 
 static void read_long(void) {
     ilk_rwlock_read_lock(&s.lock);
@@ -213,15 +213,15 @@ static void give_up_writing(void) {
         record_write();
         ilk_rwlock_write_unlock(&s.lock);
     } else {
-        /* Whoever the attempt held back is in, or there was nobody: nothing of it is left in the word
-         * once the queue is released, unless another writer waits, and here there is none. */
+        /* The readers that the attempt held back are in. Nothing of it is left in the word once the queue is
+         * unlocked, unless another writer waits, and here there is none. */
         ilk_rwlock_read_lock(&s.lock);
         ilk_rwlock_read_unlock(&s.lock);
     }
 }
 
 EX_SCENARIO(gave_up){
-    .name = "rwlock-writer-that-gave-up",
+    .name = "rwlock-writer-that-timed-out",
     .claim = "a wait that timed out leaves nothing behind",
     .setup = setup,
     .threads = {read_long, give_up_writing, read},
@@ -230,7 +230,7 @@ EX_SCENARIO(gave_up){
     .timeouts = 1,
 };
 
-/* ---- E: freeing by the one who has had the lock last ---- */
+/* ---- E: freeing by the last owner ---- */
 
 static void setup_heap(void) {
     setup();
@@ -239,7 +239,7 @@ static void setup_heap(void) {
 }
 static void setup_written(void) {
     setup_heap();
-    ilk_rwlock_write_lock(s.heap); /* given up by a thread: the lock does not ask by whom */
+    ilk_rwlock_write_lock(s.heap); /* unlocked by another thread, which this lock does not detect */
 }
 static void setup_read(void) {
     setup_heap();
@@ -283,8 +283,9 @@ static void try_write_and_free(void) {
 
 #define FREED(identifier, text, start, give, take)                                                           \
     EX_SCENARIO(identifier) {                                                                                \
-        .name = "rwlock-freed-after-" text, .claim = "an unlock does not touch a lock that another has had", \
-        .setup = start, .threads = {give, take}, .titles = {#give, #take}, .spurious_wakeups = 1             \
+        .name = "rwlock-freed-after-" text,                                                                  \
+        .claim = "an unlock does not touch a lock that another thread has owned since", .setup = start,      \
+        .threads = {give, take}, .titles = {#give, #take}, .spurious_wakeups = 1                             \
     }
 
 FREED(freed_write_write, "write_unlock-by-writer", setup_written, write_unlock, write_and_free);
@@ -297,7 +298,7 @@ FREED(freed_upgradable_write, "upgradable_unlock-by-writer", setup_upgradable, u
 FREED(freed_upgradable_try, "upgradable_unlock-by-try", setup_upgradable, upgradable_unlock,
       try_write_and_free);
 
-/* ---- F: try calls ---- */
+/* ---- G: try calls ---- */
 
 static void try_on_free(void) {
     ex_expect(ilk_rwlock_try_write_lock(&s.lock), "try_write_lock failed on a free lock");

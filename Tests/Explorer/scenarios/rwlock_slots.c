@@ -1,70 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_rwlock in its modes with slots: every pair of calls that can meet, in the fenced and in the
- * fence-free mode, with membarrier and without, and across every change of mode. The lock starts in the
- * mode under test, and every thread has its block of slots already: how a block comes into the table is a
- * scenario of its own (a reader's first look).
+ * ilk_rwlock in its reader modes with slots: every pair of calls that can meet, in the fenced and in the
+ * fence-free mode, with membarrier and without, and across every change of mode. The lock starts in the mode
+ * under test, and every thread already has its block of reader slots; adding a block to the table has
+ * scenarios of its own (read_first).
  */
-#include "../explorer.h"
+#include "rwlock_data.h"
 #include <interlock/inline/read_section.h>
-#include <interlock/rwlock.h>
 #include <platform/exit.h>
 #include <rwlock/reader_slots.h>
-#include <rwlock/slot_table.h>
-#include <string.h>
 
-enum { BLOCKS = 4 };
-
-/* Among so many locks in a row there is one that has its slot in common with the first. */
+/* Among so many adjacent locks, one has its slot in common with the first. */
 enum { LOCKS = 32 };
 
-static struct {
-    ilk_rwlock lock;
-    ilk_rwlock others[LOCKS]; /* in the same mode */
-    uint32_t data[2];         /* equal whenever nobody writes */
-    uint32_t writes;          /* that should have happened */
-} s;
+static ilk_rwlock others[LOCKS]; /* in the same mode */
 
-/* The first blocks of the table, which is put back before each execution. */
-static struct ilk__slot_block *const blocks = ilk__slot_table.chunks.blocks;
-
-static void start_in(uint32_t word) {
-    memset(&s, 0, sizeof s);
-    s.lock.word = word;
+static void start_all_in(uint32_t word) {
+    start_in(word, true);
+    memset(others, 0, sizeof others);
     for (unsigned index = 0; index < LOCKS; index++) {
-        s.others[index].word = word;
+        others[index].word = word;
     }
-    for (unsigned index = 0; index < BLOCKS; index++) {
-        blocks[index].taken = 1;
-    }
-    ilk__slot_table.block_count = BLOCKS;
 }
 
 /* The next thread without a block adds a chunk to the table. */
 static void fenced_in_full_table(void) {
-    start_in(ILK__RWLOCK_SLOTS);
+    start_all_in(ILK__RWLOCK_SLOTS);
     for (unsigned index = 0; index < ILK__CHUNK_BLOCKS; index++) {
         blocks[index].taken = 1;
     }
     ilk__slot_table.block_count = ILK__CHUNK_BLOCKS;
 }
 
-/* The table has a free block, which two may want. */
+/* The table has one free block, which two threads may claim. */
 static void fenced_with_a_free_block(void) {
-    start_in(ILK__RWLOCK_SLOTS);
-    blocks[0].taken = 0; /* the bodies that have one have the others */
+    start_all_in(ILK__RWLOCK_SLOTS);
+    blocks[0].taken = 0; /* have_block() gives the others */
 }
 
-/* Threads have blocks and do not use them; rwlock.c has the scenarios without. */
+/* Threads have blocks and do not use them; rwlock.c has the scenarios without blocks. */
 static void central(void) {
-    start_in(0);
+    start_all_in(0);
 }
 
 static void fenced(void) {
-    start_in(ILK__RWLOCK_SLOTS);
+    start_all_in(ILK__RWLOCK_SLOTS);
 }
 
-/* As where the system has no membarrier: decided before main, so the lock never saw it work. */
+/* As on a system without membarrier: decided before main, so the lock never saw it work. */
 static void refuse_membarrier(void) {
     ilk__membarrier_works = false;
     for (unsigned index = 0; index < BLOCKS; index++) {
@@ -84,46 +67,43 @@ static void central_by_both(void) {
 }
 
 static void fence_free(void) {
-    start_in(ILK__RWLOCK_SLOTS | ILK__RWLOCK_FENCE_FREE);
+    start_all_in(ILK__RWLOCK_SLOTS | ILK__RWLOCK_FENCE_FREE);
 }
 
-/* One counted read more, and readers move to slots. */
+/* After one more counted read, readers move to slots. */
 static void about_to_take_slots(void) {
-    start_in(ILK__RWLOCK_READ_SAMPLES);
+    start_all_in(ILK__RWLOCK_READ_SAMPLES);
 }
 
-/* The next use of its slot makes a reader think, and nobody has written: it leaves the fence out. */
+/* The next use of its slot makes a reader decide the mode, and no thread has written: fence-free. */
 static void about_to_be_fence_free(void) {
-    start_in(ILK__RWLOCK_SLOTS);
+    start_all_in(ILK__RWLOCK_SLOTS);
     size_t number = ilk__rwlock_slot_number(&s.lock);
     for (unsigned index = 0; index < BLOCKS; index++) {
         blocks[index].slots[number] = ILK__SLOT_FULL;
-        blocks[index].wraps[number] = 1023; /* reads enough to have been alone, and the time to think */
+        blocks[index].wraps[number] = 1023; /* samples enough without a write, and a decision is due */
         blocks[index].samples[number].tag = (uint32_t)((uintptr_t)&s.lock >> 3);
     }
 }
 
-/* The next writer thinks about the mode, as the one before did, finds that its look at the slots took long
- * and that nobody reads. */
+/* The next writer decides the mode, as the one before did: its probe of the slots took long, and no thread
+ * reads. */
 static void about_to_leave_slots(void) {
-    start_in(ILK__RWLOCK_SLOTS);
+    start_all_in(ILK__RWLOCK_SLOTS);
     s.lock.mode_state = UINT32_C(7) << 24 | 31;
     for (unsigned index = 0; index < BLOCKS; index++) {
         blocks[index].samples[ilk__rwlock_slot_number(&s.lock)].tag = (uint32_t)((uintptr_t)&s.lock >> 3);
     }
 }
 
-/* Writers remember a write a moment ago: too close for a membarrier each. */
+/* The last write was a moment ago: too close for a membarrier per write. */
 static void about_to_need_fences(void) {
     about_to_leave_slots();
     s.lock.word |= ILK__RWLOCK_FENCE_FREE;
 }
 
-static void check(void) {
-    ex_assert(s.data[0] == s.writes && s.data[1] == s.writes);
-    ex_expect(ilk__rwlock_is_idle(s.lock.word), "the lock's word is 0x%x after everyone has left",
-              s.lock.word);
-    ex_assert(s.lock.queue == NULL);
+static void check_slots_free(void) {
+    check_idle();
     for (unsigned index = 0; index < BLOCKS; index++) {
         for (unsigned number = 0; number < ILK__SLOT_COUNT; number++) {
             ex_assert(ilk__slot_is_free(blocks[index].slots[number]));
@@ -131,54 +111,25 @@ static void check(void) {
     }
 }
 
-/* A thread's block, as if it had read before. */
-static void have_block(void) {
-    ilk__set_my_slots(&blocks[ex_thread_index() % BLOCKS]);
-}
-
-static void look(void) {
-    ilk_plain_read(s.data, sizeof s.data);
-    ex_assert(s.data[0] == s.data[1]);
-}
-
-static void change(void) {
-    ilk_plain_write(s.data, sizeof s.data);
-    s.data[0]++;
-    s.data[1]++;
-    s.writes++;
-}
-
-static void read(void) {
-    have_block();
-    ilk_rwlock_read_lock(&s.lock);
-    look();
-    ilk_rwlock_read_unlock(&s.lock);
-}
-
-static void read_twice(void) {
-    read();
-    read();
-}
-
 static ilk_rwlock *with_the_same_slot(void) {
     unsigned index = 0;
-    while (ilk__rwlock_slot_number(&s.others[index]) != ilk__rwlock_slot_number(&s.lock)) {
+    while (ilk__rwlock_slot_number(&others[index]) != ilk__rwlock_slot_number(&s.lock)) {
         index++;
         ex_assert(index < LOCKS);
     }
-    return &s.others[index];
+    return &others[index];
 }
 
 static ilk_rwlock *with_another_slot(void) {
     unsigned index = 0;
-    while (ilk__rwlock_slot_number(&s.others[index]) == ilk__rwlock_slot_number(&s.lock)) {
+    while (ilk__rwlock_slot_number(&others[index]) == ilk__rwlock_slot_number(&s.lock)) {
         index++;
         ex_assert(index < LOCKS);
     }
-    return &s.others[index];
+    return &others[index];
 }
 
-/* A writer that looks at the slot late finds another lock's note there. */
+/* A writer that probes the slot late finds another lock's announcement there. */
 static void read_and_another(void) {
     read();
     ilk_rwlock *other = with_the_same_slot();
@@ -186,12 +137,12 @@ static void read_and_another(void) {
     ilk_rwlock_read_unlock(other);
 }
 
-/* In two slots of one block, for whose freeing two writers may sleep. */
+/* In two slots of one block: two writers may sleep until they are free. */
 static void read_two(void) {
     have_block();
     ilk_rwlock_read_lock(&s.lock);
     ilk_rwlock_read_lock(with_another_slot());
-    look();
+    value();
     ilk_rwlock_read_unlock(&s.lock);
     ilk_rwlock_read_unlock(with_another_slot());
 }
@@ -202,7 +153,7 @@ static void write_other(void) {
     ilk_rwlock_write_unlock(with_another_slot());
 }
 
-/* The slot is taken by another lock: counted in the word. */
+/* Another lock has the slot: the reader is counted in the word. */
 static void read_inside_another(void) {
     have_block();
     ilk_rwlock *other = with_the_same_slot();
@@ -217,15 +168,15 @@ static void begin_section(ilk__read_section *section) {
     }
 }
 
-/* As the Swift facade reads, and once more from inside: beside a writer that waits that would be misuse. */
+/* As the Swift facade reads, and once more inside, which would be misuse beside a waiting writer. */
 static void read_section_and_inside(void) {
     have_block();
     ilk__read_section section, inner;
     begin_section(&section);
     begin_section(&inner);
-    look();
+    value();
     ilk__read_section_end(&s.lock, inner);
-    look();
+    value();
     ilk__read_section_end(&s.lock, section);
 }
 
@@ -233,11 +184,11 @@ static void read_section(void) {
     have_block();
     ilk__read_section section;
     begin_section(&section);
-    look();
+    value();
     ilk__read_section_end(&s.lock, section);
 }
 
-/* The count of its slot is full, and is carried over while a writer looks. */
+/* The count of its slot is full, and overflows into `wraps` while a writer probes. */
 static void read_in_full_slot(void) {
     have_block();
     ilk_atomic_store(&ilk__my_slots()->slots[ilk__rwlock_slot_number(&s.lock)], ILK__SLOT_FULL - 1,
@@ -245,39 +196,32 @@ static void read_in_full_slot(void) {
     read_twice();
 }
 
-/* Its block comes into the table while a writer looks. */
+/* Its block comes into the table while a writer probes. */
 static void read_first(void) {
     ilk_rwlock_read_lock(&s.lock);
-    look();
+    value();
     ilk_rwlock_read_unlock(&s.lock);
 }
 
-static void write(void) {
-    have_block();
-    ilk_rwlock_write_lock(&s.lock);
-    change();
-    ilk_rwlock_write_unlock(&s.lock);
-}
-
-/* The child, which has no other threads, is not kept out by what they read in the parent. */
+/* Readers of the parent do not keep the child out, which has no other threads. */
 static void fork_and_write(void) {
     have_block();
     ex_fork();
     write();
 }
 
-/* Forks while it reads itself: the child still does. */
+/* Forks while it reads itself: the child still reads. */
 static void fork_inside_and_write(void) {
     have_block();
     ilk_rwlock_read_lock(&s.lock);
     ex_fork();
     ex_assert(!ilk_rwlock_try_write_lock(&s.lock));
-    look();
+    value();
     ilk_rwlock_read_unlock(&s.lock);
     write();
 }
 
-/* The child, whose table another thread was adding to, has one to read in. */
+/* Another thread was adding to the table: the child has one to read in. */
 static void fork_and_read_first(void) {
     ex_fork();
     read_first();
@@ -285,62 +229,25 @@ static void fork_and_read_first(void) {
     write();
 }
 
-static void write_twice(void) {
-    write();
-    write();
-}
-
-static void try_read(void) {
-    have_block();
-    if (ilk_rwlock_try_read_lock(&s.lock)) {
-        look();
-        ilk_rwlock_read_unlock(&s.lock);
-    }
-}
-
-static void try_write(void) {
-    have_block();
-    if (ilk_rwlock_try_write_lock(&s.lock)) {
-        change();
-        ilk_rwlock_write_unlock(&s.lock);
-    }
-}
-
-static void read_until(void) {
-    have_block();
-    if (ilk_rwlock_read_lock_until(&s.lock, ilk_deadline_in_ns(1000)) == ILK_OK) {
-        look();
-        ilk_rwlock_read_unlock(&s.lock);
-    }
-}
-
-static void write_until(void) {
-    have_block();
-    if (ilk_rwlock_write_lock_until(&s.lock, ilk_deadline_in_ns(1000)) == ILK_OK) {
-        change();
-        ilk_rwlock_write_unlock(&s.lock);
-    }
-}
-
 static void downgrade(void) {
     have_block();
     ilk_rwlock_write_lock(&s.lock);
     change();
     ilk_rwlock_downgrade(&s.lock);
-    look();
+    value();
     ilk_rwlock_read_unlock(&s.lock);
 }
 
 static void upgrade(void) {
     have_block();
     ilk_rwlock_upgradable_lock(&s.lock);
-    look();
+    value();
     ilk_rwlock_upgrade(&s.lock);
     change();
     ilk_rwlock_write_unlock(&s.lock);
 }
 
-/* The thread ends after it has read: its block goes back while a writer looks at it. */
+/* The thread ends after it has read: its block goes back while a writer probes it. */
 static void read_and_end(void) {
     read_first();
 }
@@ -348,8 +255,8 @@ static void read_and_end(void) {
 #define PAIR(mode, first, second, refuse)                                                                    \
     EX_SCENARIO(mode##_##first##_##second##_##refuse) {                                                      \
         .name = "rwlock-" #mode "-" #first "-" #second "-" #refuse,                                          \
-        .claim = "writers alone, all come to an end", .setup = mode, .threads = {first, second},             \
-        .titles = {#first, #second}, .check = check, .spurious_wakeups = 1, .timeouts = 1,                   \
+        .claim = "a writer is alone, and every call ends", .setup = mode, .threads = {first, second},        \
+        .titles = {#first, #second}, .check = check_slots_free, .spurious_wakeups = 1, .timeouts = 1,        \
         .weak_failures = 1, .refuse_membarrier = refuse                                                      \
     }
 #define TRIPLE(mode, first, second, third) NAMED_TRIPLE(mode, first, second, third, granted, "")
@@ -357,10 +264,10 @@ static void read_and_end(void) {
 #define NAMED_TRIPLE(mode, first, second, third, refuse, suffix)                                             \
     EX_SCENARIO(mode##_##first##_##second##_##third##_##refuse) {                                            \
         .name = "rwlock-" #mode "-" #first "-" #second "-" #third suffix, .refuse_membarrier = refuse,       \
-        .claim = "writers alone, all come to an end", .setup = mode, .threads = {first, second, third},      \
-        .titles = {#first, #second, #third}, .check = check, .timeouts = 1, .sc_bound = 2,                   \
+        .claim = "a writer is alone, and every call ends", .setup = mode, .threads = {first, second, third}, \
+        .titles = {#first, #second, #third}, .check = check_slots_free, .timeouts = 1, .sc_bound = 2,        \
     }
-/* The words of the names. */
+/* membarrier, as the names of scenarios say it. */
 enum { granted = 0, refused = 1 };
 
 #define IN_EVERY_MODE(mode, refuse)                                                                          \
@@ -404,7 +311,8 @@ PAIR(about_to_be_fence_free, read_twice, try_write, granted);
 PAIR(about_to_leave_slots, read_twice, write, granted);
 PAIR(about_to_need_fences, read_twice, write, granted);
 
-/* membarrier is refused after it was granted: the lock is fence-free, or its readers have blocks, from before. */
+/* membarrier is refused after it was granted: the lock is fence-free, or its readers have blocks, from
+ * before. */
 PAIR(fenced, read, write, refused);
 PAIR(fenced, read_twice, write, refused);
 PAIR(fenced, read_and_another, write, refused);

@@ -1,54 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_rwlock_upgrade_until under the explorer: an upgrade that gives up is still an upgradable reader,
+ * ilk_rwlock_upgrade_until under the explorer: an upgrade that times out is still an upgradable reader,
  * without a gap, and the waiters that it held back go on; with counted readers and with readers in slots.
  */
-#include "../explorer.h"
-#include <interlock/rwlock.h>
-#include <rwlock/slot_table.h>
-#include <string.h>
+#include "rwlock_data.h"
 
-enum { SOON = 5000, BLOCKS = 4 };
-
-static struct {
-    ilk_rwlock lock;
-    uint32_t data[2]; /* equal whenever nobody writes */
-} s;
-
-static void start_in(uint32_t word) {
-    memset(&s, 0, sizeof s);
-    s.lock.word = word;
-    for (unsigned index = 0; index < BLOCKS; index++) {
-        ilk__slot_table.chunks.blocks[index].taken = 1;
-    }
-    ilk__slot_table.block_count = BLOCKS;
-}
 static void central(void) {
-    start_in(0);
+    start_in(0, true);
 }
 static void fenced(void) {
-    start_in(ILK__RWLOCK_SLOTS);
-}
-
-static void check(void) {
-    ex_expect(ilk__rwlock_is_idle(s.lock.word), "the lock's word is 0x%x after everyone has left",
-              s.lock.word);
-    ex_assert(s.lock.queue == NULL);
-    ilk_rwlock_destroy(&s.lock);
-}
-
-static void have_block(void) {
-    ilk__set_my_slots(&ilk__slot_table.chunks.blocks[ex_thread_index() % BLOCKS]);
-}
-static uint32_t value(void) {
-    ilk_plain_read(s.data, sizeof s.data);
-    ex_assert(s.data[0] == s.data[1]);
-    return s.data[0];
-}
-static void change(void) {
-    ilk_plain_write(s.data, sizeof s.data);
-    s.data[0]++;
-    s.data[1]++;
+    start_in(ILK__RWLOCK_SLOTS, true);
 }
 
 static void upgrade_until(void) {
@@ -64,29 +25,11 @@ static void upgrade_until(void) {
     ex_expect(value() == seen, "a write came in beside an upgradable reader");
     ilk_rwlock_upgradable_unlock(&s.lock);
 }
-static void read(void) {
-    have_block();
-    ilk_rwlock_read_lock(&s.lock);
-    value();
-    ilk_rwlock_read_unlock(&s.lock);
-}
-static void write(void) {
-    have_block();
-    ilk_rwlock_write_lock(&s.lock);
-    change();
-    ilk_rwlock_write_unlock(&s.lock);
-}
-static void upgradable(void) {
-    have_block();
-    ilk_rwlock_upgradable_lock(&s.lock);
-    value();
-    ilk_rwlock_upgradable_unlock(&s.lock);
-}
 
 #define UPGRADE_UNTIL(mode, identifier, ...)                                                                 \
     EX_SCENARIO(mode##_##identifier) {                                                                       \
         .name = "rwlock-upgrade_until-" #mode "-" #identifier,                                               \
-        .claim = "a late upgrade is still upgradable, and holds nobody back", .setup = mode,                 \
+        .claim = "a late upgrade is still upgradable, and holds no thread back", .setup = mode,              \
         .threads = {upgrade_until, __VA_ARGS__}, .check = check, .timeouts = 1, .spurious_wakeups = 1        \
     }
 #define IN_BOTH(identifier, ...)                                                                             \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * ilk_semaphore under the explorer: histories against a counting semaphore, the order of service, and
- * freeing by the last one served (guarantees A to D of <interlock/semaphore.h>).
+ * freeing by the last thread served (guarantees A to D of <interlock/semaphore.h>).
  */
 #include "../explorer.h"
 #include "../history/models.h"
@@ -106,7 +106,7 @@ static void use_until(void) {
 
 #define SCENARIO(identifier, text, start, ...)                                                               \
     EX_SCENARIO(identifier) {                                                                                \
-        .name = "semaphore-" text, .claim = "a permit is had by one at a time, none is lost or made up",     \
+        .name = "semaphore-" text, .claim = "a permit has one owner at a time; none is lost or made up",     \
         .setup = start, .threads = {__VA_ARGS__}, .check = check, .timeouts = 1, .spurious_wakeups = 1       \
     }
 
@@ -127,21 +127,21 @@ SCENARIO(until_until_two, "wait_until-wait_until-signal_two", setup_empty, wait_
 SCENARIO(try_two, "wait-try_wait-signal_two", setup_empty, wait, try_wait_once, signal_two);
 SCENARIO(signal_signal, "wait-signal-signal_two", setup_empty, wait, signal_one, signal_two);
 
-/* The last to leave the line leaves nothing behind that a signal would have to put right. */
-SCENARIO(nobody, "wait_until-wait_until-nobody-signals", setup_empty, wait_until_once, wait_until_once);
+/* The last waiter to leave the queue leaves nothing that a signal would have to mend. */
+SCENARIO(no_signal, "wait_until-wait_until-no-signal", setup_empty, wait_until_once, wait_until_once);
 
-/* Two leave at once, one from the front of the line. */
+/* Two waiters leave at once, one from the front of the queue. */
 EX_SCENARIO(two_leave){
     .name = "semaphore-two-time-out",
-    .claim = "a permit is had by one at a time, none is lost or made up",
+    .claim = "a permit has one owner at a time; none is lost or made up",
     .setup = setup_one,
     .threads = {use, use_until, use_until},
     .check = check,
     .timeouts = 2,
 };
 
-/* Guarantee A: of those in line the first gets the permit. The second knows that it stands behind the first
- * by the semaphore's own count; the signaller gives the second permit when the first has been had. */
+/* Guarantee A: the first in the queue gets the permit. The second knows from the semaphore's own count
+ * that it waits behind the first; the signaller gives the second permit after the first was taken. */
 static void be_first(void) {
     ilk_semaphore_wait(&s.semaphore);
     ilk_atomic_store(&s.served, 1, memory_order_relaxed);
@@ -150,7 +150,7 @@ static void be_second(void) {
     bool behind = ilk_semaphore_value(&s.semaphore) < 0;
     ilk_semaphore_wait(&s.semaphore);
     ex_expect(!behind || ilk_atomic_load(&s.served, memory_order_relaxed) != 0,
-              "one that came later was served before the first in line");
+              "a later thread was served before the first in the queue");
     ilk_atomic_store(&s.served, 1, memory_order_relaxed);
 }
 static void signal_one_by_one(void) {
@@ -162,7 +162,7 @@ static void signal_one_by_one(void) {
 }
 EX_SCENARIO(order){
     .name = "semaphore-order",
-    .claim = "those in line are served in the order in which they came",
+    .claim = "waiters are served in the order in which they came",
     .setup = setup_empty,
     .threads = {be_first, be_second, signal_one_by_one},
     .titles = {"first", "second", "signaller"},
@@ -171,15 +171,15 @@ EX_SCENARIO(order){
     .spurious_wakeups = 1,
 };
 
-/* Guarantee A: the one in line gets the permit, not one that comes later. The first tells that it is in
- * line by the semaphore's own count: it is below zero. */
-static void first_in_line(void) {
+/* Guarantee A: the waiter in the queue gets the permit, not a thread that comes later. The semaphore's own
+ * count shows that the first is queued: it is below zero. */
+static void first_in_queue(void) {
     wait();
 }
 static void latecomer(void) {
     bool behind = ilk_semaphore_value(&s.semaphore) < 0;
     if (ilk_semaphore_try_wait(&s.semaphore)) {
-        ex_expect(!behind, "the permit of a thread in line was taken by one that came later");
+        ex_expect(!behind, "the permit of a thread in the queue was taken by one that came later");
         ilk_semaphore_signal(&s.semaphore, 1);
     }
 }
@@ -196,45 +196,45 @@ static void check_end(void) {
 
 EX_SCENARIO(no_stealing){
     .name = "semaphore-no-stealing",
-    .claim = "a permit goes to the thread in line, not to one that comes later",
+    .claim = "a permit goes to the thread in the queue, not to one that comes later",
     .setup = setup_empty,
     .threads = {wait_plainly, latecomer, give_one},
     .titles = {"first", "latecomer", "signaller"},
     .check = check_end,
 };
 
-/* The same where the signal leaves the hand-over to a thread that has the queue: its permit, the only one,
- * lies in the word for a moment. The first is in line before the others begin. */
+/* The same where the signal leaves the hand-over to a thread that has locked the queue: its permit, the only
+ * one, is in the word for a moment. The first is queued before the others begin. */
 static void await_first(void) {
     while (!ex_is_waiting(1)) {
         ilk_cpu_relax();
     }
 }
-static void count_line(void) {
+static void count_queue(void) {
     await_first();
     (void)ilk_semaphore_value(&s.semaphore);
 }
 static void give_and_try(void) {
     await_first();
     give_one();
-    ex_expect(!ilk_semaphore_try_wait(&s.semaphore), "the permit of a thread in line was taken");
+    ex_expect(!ilk_semaphore_try_wait(&s.semaphore), "the permit of a thread in the queue was taken");
 }
 static void give_and_try_off_the_fast_path(void) {
     await_first();
     give_one();
-    ex_expect(!ilk__semaphore_try_wait_slow(&s.semaphore), "the permit of a thread in line was taken");
+    ex_expect(!ilk__semaphore_try_wait_slow(&s.semaphore), "the permit of a thread in the queue was taken");
 }
 #define NO_STEALING(identifier, text, give)                                                                  \
     EX_SCENARIO(identifier) {                                                                                \
         .name = "semaphore-no-stealing-" text,                                                               \
-        .claim = "a permit goes to the thread in line, not to one that comes later", .setup = setup_empty,   \
-        .threads = {wait_plainly, count_line, give}, .titles = {"first", "has the queue", "signaller"},      \
-        .check = check_end                                                                                   \
+        .claim = "a permit goes to the thread in the queue, not to one that comes later",                    \
+        .setup = setup_empty, .threads = {wait_plainly, count_queue, give},                                  \
+        .titles = {"first", "has the queue", "signaller"}, .check = check_end                                \
     }
 NO_STEALING(no_stealing_busy, "while-another-has-the-queue", give_and_try);
 NO_STEALING(no_stealing_slowly, "off-the-fast-path", give_and_try_off_the_fast_path);
 
-/* A value read beside changes lies between the values there were. */
+/* A value read beside changes is one that the semaphore had. */
 static void watch(void) {
     int64_t value = ilk_semaphore_value(&s.semaphore);
     ex_expect(value >= -1 && value <= 1, "a value of %lld was seen", (long long)value);
@@ -243,11 +243,11 @@ EX_SCENARIO(value){
     .name = "semaphore-value",
     .claim = "the counter shown is one the semaphore had",
     .setup = setup_empty,
-    .threads = {first_in_line, watch, signal_one},
+    .threads = {first_in_queue, watch, signal_one},
     .check = check,
 };
 
-/* Guarantee D: the one served last frees the semaphore while the signal returns. */
+/* Guarantee D: the last thread served frees the semaphore while the signal returns. */
 static void setup_heap(void) {
     begin(0);
     s.heap = ex_allocate(sizeof *s.heap, 16);
@@ -272,7 +272,7 @@ static void signal_heap(void) {
 }
 
 EX_SCENARIO(freed){
-    .name = "semaphore-freed-by-the-one-served",
+    .name = "semaphore-freed-by-the-waiter",
     .claim = "the signal does not touch the semaphore after its permit has been taken",
     .setup = setup_heap,
     .threads = {wait_and_free, signal_heap},
@@ -281,8 +281,8 @@ EX_SCENARIO(freed){
 };
 
 EX_SCENARIO(freed_late){
-    .name = "semaphore-freed-by-the-one-served-late",
-    .claim = "the same when the waiter's time is just up",
+    .name = "semaphore-freed-by-the-late-waiter",
+    .claim = "the same when the waiter's deadline has just passed",
     .setup = setup_heap,
     .threads = {wait_until_and_free, signal_heap},
     .titles = {"waiter", "signaller"},

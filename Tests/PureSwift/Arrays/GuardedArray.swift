@@ -2,10 +2,9 @@
 //
 // The vocabulary of an array that several threads share, over two primitives.
 //
-// The three arrays of this folder differ in nothing but how a section is protected, so they supply
-// `withReadLock` and `withWriteLock` and get the rest here. Each call is one section: two calls in a
-// row are not one step, and `count` may be old when the caller looks at it. What must be one step goes into
-// one `withWriteLock`.
+// The three arrays of this folder differ only in how a section is protected: they supply `withReadLock` and
+// `withWriteLock`, and get the rest here. Each call is one section: two calls in a row are not one step, and
+// `count` may be out of date when the caller reads it. A step of several calls goes into one `withWriteLock`.
 
 /// An array behind a lock of some kind. Every call is thread-safe and blocks while a section that
 /// excludes it runs. A section must not call back into the same array: it deadlocks or traps.
@@ -15,8 +14,7 @@ public protocol GuardedArray<Element>: AnyObject, Sendable {
     /// An array that starts with `elements`.
     init(_ elements: [Element])
 
-    /// Runs `body` with the elements, beside other readers if the kind of lock allows it, never beside a
-    /// writer.
+    /// Runs `body` with the elements, beside other readers if the lock allows it, never beside a writer.
     func withReadLock<Result: Sendable, Failure: Error>(
         _ body: ([Element]) throws(Failure) -> Result
     ) throws(Failure) -> Result
@@ -55,8 +53,8 @@ extension GuardedArray {
     @inlinable
     public var snapshot: [Element] { withReadLock { $0 } }
 
-    /// The element at `index`, which must be there: another thread may have removed it since the caller
-    /// looked. `element(at:)` answers nil instead.
+    /// The element at `index`, which must be there: another thread may have removed it
+    /// meanwhile. `element(at:)` answers nil instead.
     @inlinable
     public subscript(index: Int) -> Element {
         get { withReadLock { $0[index] } }

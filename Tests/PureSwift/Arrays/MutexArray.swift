@@ -3,8 +3,8 @@
 // An array behind `Synchronization.Mutex`: what most Swift code would write today, and the fastest of the
 // pure-Swift arrays as long as threads rarely meet.
 //
-// What it cannot do that the C-backed `SafeArray` can: let readers run beside each other, give up at a
-// deadline, and wait in a known order (a thread that comes by may overtake those who wait).
+// What the C-backed `SafeArray` can do and this array cannot: let readers run beside each other, and wait in a
+// known order (here a running thread may overtake the waiters).
 
 import Synchronization
 

@@ -2,16 +2,15 @@
 //
 // The two arrays that GCD tutorials teach: over a concurrent queue with barriers, and over a serial queue.
 //
-// Barrier array: reads are `sync` and run beside each other, a write is a barrier: it waits for the reads
-// submitted before it and holds back those submitted after it. Serial array: everything one by one.
-// In both an append is asynchronous, so that the appender does not wait, and is still seen by the
-// next read of the same thread because a queue starts its work in order.
+// Barrier array: reads are `sync` and run beside each other. A write is a barrier: it waits for the reads
+// submitted before it, and holds back those submitted after it. Serial array: one section at a time. In both
+// an append is asynchronous, so the appender does not wait. The next read of the same thread sees it, because
+// a queue starts its work in order.
 //
-// What they cannot do that the C-backed `SafeArray` can: a section costs a trip through the queue
-// (hundreds of nanoseconds where an uncontended lock takes a few); each append allocates a block, and
-// nothing bounds how many pile up; there is no try and no deadline; a section that reads inside a section
-// traps or deadlocks without a word; on Linux an asynchronous append needs a worker thread, of which there
-// are at first as many as processors.
+// What they lack beside the C-backed `SafeArray`: a section costs a trip through the queue (hundreds of
+// nanoseconds, where an uncontended lock takes a few); each append allocates a block, without a bound on how
+// many pile up; there is no try; a section inside a section traps or deadlocks without a report; on Linux an
+// asynchronous append needs a worker thread, of which there are at first as many as processors.
 
 import Dispatch
 

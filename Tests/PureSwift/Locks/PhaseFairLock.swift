@@ -3,28 +3,27 @@
 // A phase-fair reader–writer lock that parks its waiters, over one atomic word, a mutex and semaphores.
 //
 // The rule is Brandenburg and Anderson's ("Spin-based reader-writer synchronization for multiprocessor
-// real-time systems", 2010): reading and writing take turns. A reader that waits is let in after at most
-// one write, because a writer that leaves admits every reader waiting at that moment; a writer waits for
-// the readers present when it queued, the writers queued before it, and one group of readers after each.
-// Where theirs spins on tickets, this one parks and hands over, since a ticket cannot be withdrawn when a
-// deadline passes.
+// real-time systems", 2010): readers and writers alternate. A waiting reader waits for one write at most,
+// because a writer that leaves admits every waiting reader. A writer waits for the readers present when it
+// queued, the writers queued before it, and one group of readers after each. Their lock spins on tickets;
+// this one parks and hands over, because a ticket cannot be withdrawn when a deadline passes.
 //
 // The word:
 //
 //     bit 0       writer    a writer holds the lock
-//     bit 1       waiters   somebody queues: nobody may take the lock by the fast path, and whoever
-//                           leaves last hands it over
-//     bits 2...   readers   how many hold the lock for reading
+//     bit 1       waiters   a thread queues: the fast paths fail, and the last thread that leaves hands
+//                           the lock over
+//     bits 2...   readers   how many threads hold the lock for reading
 //
 // `writer` and a reader count exclude each other. `waiters` is set only while the lock is held, under the
-// mutex of the queues, so that the holder's release must see it; it is cleared under that mutex too.
+// mutex of the queues, so that the holder's release sees it. It is cleared under that mutex too.
 //
-// What it cannot do that the C-backed `ReadWriteLock` can: upgrade and downgrade; wait without
-// allocating; fit into 16 bytes; tell by name who holds it. It spins without a pause instruction (the
-// standard library has none in its API), parks on semaphores whose time-outs Linux takes from the wall
-// clock, and all readers meet on one word, so they do not scale with processors.
+// What the C-backed `ReadWriteLock` can do and this lock cannot: upgrade and downgrade, wait without
+// allocating, fit into 16 bytes, report recursion. It spins without a pause instruction, because the standard
+// library has none in its API. It parks on semaphores whose time-outs Linux takes from the wall clock. All
+// readers write one word, so reads do not scale with processors.
 //
-// Recursion: none. A thread that reads while it reads deadlocks with a writer that queued between.
+// Recursion: none. A thread that reads while it reads deadlocks with a writer that queued in between.
 
 import Synchronization
 
@@ -47,7 +46,7 @@ public final class PhaseFairLock<Value: ~Copyable> {
     }
 
     /// Runs `body` with the value beside other readers, never beside a writer. Blocks while a writer holds
-    /// the lock or one that came earlier waits; allocates when it has to wait.
+    /// the lock or an earlier writer waits; allocates when it has to wait.
     @inlinable
     public func withReadLock<Result: ~Copyable, Failure: Error>(
         _ body: (borrowing Value) throws(Failure) -> Result
@@ -57,7 +56,7 @@ public final class PhaseFairLock<Value: ~Copyable> {
         return try body(value.pointee)
     }
 
-    /// Runs `body` alone with the value. Blocks while anybody holds the lock; allocates when it has to wait.
+    /// Runs `body` alone with the value. Blocks while another thread holds the lock; allocates when it has to wait.
     @inlinable
     public func withWriteLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
@@ -99,8 +98,8 @@ public final class PhaseFairLock<Value: ~Copyable> {
         return try body(value.pointee)
     }
 
-    /// As `withWriteLock`, waiting until `deadline` at most; nil when it passed first. A wait given up
-    /// leaves nothing behind: readers it held back are let in at once.
+    /// As `withWriteLock`, waiting until `deadline` at most; nil when it passed first. A wait that timed out
+    /// leaves nothing behind: the readers that it held back are let in at once.
     @inlinable
     public func withWriteLock<Result: ~Copyable, Failure: Error>(
         until deadline: ContinuousClock.Instant,
@@ -112,8 +111,8 @@ public final class PhaseFairLock<Value: ~Copyable> {
     }
 }
 
-// @unchecked: the word decides who touches the value. Readers run beside each other, so the value itself
-// must be Sendable.
+// @unchecked: the word decides which threads touch the value. Readers run beside each other, so the value
+// itself must be Sendable.
 extension PhaseFairLock: @unchecked Sendable where Value: Sendable & ~Copyable {}
 
 /// The bits of the word.
@@ -124,10 +123,10 @@ enum Bits {
     @usableFromInline static var oneReader: UInt { 4 }
 }
 
-/// Who queues. Guarded by the mutex around it.
+/// The waiting threads. Guarded by the mutex around it.
 private struct Queues: Sendable {
-    var readers = WaiterLine()
-    var writers = WaiterLine()
+    var readers = WaiterQueue()
+    var writers = WaiterQueue()
     var isEmpty: Bool { readers.isEmpty && writers.isEmpty }
 }
 
@@ -136,7 +135,7 @@ private struct Queues: Sendable {
 extension PhaseFairLock where Value: ~Copyable {
     @inlinable
     func tryReadLock() -> Bool {
-        var seen = word.load(ordering: .relaxed)  // relaxed: a guess, checked by the exchange
+        var seen = word.load(ordering: .relaxed)  // relaxed: a hint, checked by the exchange
         while seen & (Bits.writer | Bits.waiters) == 0 {
             // Acquire, pairs with the release of writeUnlock: the last write is visible to this reader.
             let (exchanged, original) = word.weakCompareExchange(
@@ -165,14 +164,14 @@ extension PhaseFairLock where Value: ~Copyable {
     @inlinable
     func readUnlock() {
         // Release, pairs with the acquire of the next writer or of handOver: this thread has finished
-        // reading before anybody writes.
+        // reading before the next write.
         let left = word.wrappingSubtract(Bits.oneReader, ordering: .releasing).newValue
         if left == Bits.waiters { lastReaderLeft() }
     }
 
     @inlinable
     func writeUnlock() {
-        // Release, pairs with the acquire of whoever takes the lock next: the write is visible to it.
+        // Release, pairs with the acquire of the next owner: the write is visible to it.
         let freed = word.compareExchange(
             expected: Bits.writer,
             desired: 0,
@@ -186,20 +185,20 @@ extension PhaseFairLock where Value: ~Copyable {
 // MARK: - Waiting and handing over
 
 extension PhaseFairLock where Value: ~Copyable {
-    /// How often a thread looks before it queues. A section shorter than a sleep and a wake-up (some ten
-    /// thousand cycles) is cheaper to wait out; a longer one costs at most this much for nothing.
-    private static var looksBeforeQueueing: Int { 200 }
+    /// How often a thread probes before it queues. Spinning through a section is cheaper than a sleep and a
+    /// wake-up (some ten thousand cycles) while the section is shorter; a longer one costs at most this much.
+    private static var probesBeforeQueueing: Int { 200 }
 
     @usableFromInline
     @inline(never)
     @discardableResult
     func readLockSlowly(until deadline: ContinuousClock.Instant? = nil) -> Bool {
-        for _ in 0..<Self.looksBeforeQueueing where tryReadLock() { return true }
+        for _ in 0..<Self.probesBeforeQueueing where tryReadLock() { return true }
         let waiter: Waiter? = queues.withLock { queues in
             while true {
                 let seen = word.load(ordering: .relaxed)
                 if seen & Bits.writer == 0 && queues.writers.isEmpty {
-                    // `waiters` may still be set for an instant, by readers only; the count stays right.
+                    // `waiters` may still be set for an instant, by readers only; the count is right.
                     if exchange(seen, for: seen + Bits.oneReader) { return nil }
                 } else if seen & Bits.waiters != 0 || exchange(seen, for: seen | Bits.waiters) {
                     let waiter = Waiter()
@@ -216,7 +215,7 @@ extension PhaseFairLock where Value: ~Copyable {
     @inline(never)
     @discardableResult
     func writeLockSlowly(until deadline: ContinuousClock.Instant? = nil) -> Bool {
-        for _ in 0..<Self.looksBeforeQueueing where tryWriteLock() { return true }
+        for _ in 0..<Self.probesBeforeQueueing where tryWriteLock() { return true }
         let waiter: Waiter? = queues.withLock { queues in
             while true {
                 let seen = word.load(ordering: .relaxed)
@@ -233,17 +232,17 @@ extension PhaseFairLock where Value: ~Copyable {
         return waiter.sleep(until: deadline) || wasServed(waiter, in: \.writers)
     }
 
-    /// Acquire and release: taking the lock follows the last holder's release, and a thread that
-    /// hands the lock on passes along what it has seen.
+    /// Acquire: the last owner's release is before this. Release: a thread that hands the lock on passes on
+    /// what it has seen.
     private func exchange(_ seen: UInt, for new: UInt) -> Bool {
         word.compareExchange(expected: seen, desired: new, ordering: .acquiringAndReleasing).exchanged
     }
 
-    /// What a thread whose time has run out finds: true, it holds the lock after all; false, it has left the
-    /// queue, and those it held back have been let in.
-    private func wasServed(_ waiter: Waiter, in line: WritableKeyPath<Queues, WaiterLine>) -> Bool {
+    /// After a time-out. True: the thread holds the lock after all. False: it has left the queue, and the
+    /// waiters that it held back have been let in.
+    private func wasServed(_ waiter: Waiter, in queue: WritableKeyPath<Queues, WaiterQueue>) -> Bool {
         let (served, admitted): (Bool, [Waiter]) = queues.withLock { queues in
-            guard queues[keyPath: line].leave(waiter) else { return (true, []) }
+            guard queues[keyPath: queue].leave(waiter) else { return (true, []) }
             return (false, handOver(&queues))
         }
         for waiter in admitted { waiter.wake() }
@@ -266,8 +265,8 @@ extension PhaseFairLock where Value: ~Copyable {
                 seen & Bits.writer != 0,
                 "PhaseFairLock.writeUnlock: no writer holds the lock (word \(String(seen, radix: 16)))"
             )
-            // Nobody else changes the word now: the writer excludes readers, `waiters` the fast paths, and
-            // the mutex the slow ones. So stores will do. Release: the write is visible to those admitted.
+            // No other thread changes the word now: the writer excludes readers, `waiters` the fast paths,
+            // the mutex the slow ones. So plain stores suffice. Release: the write is visible to the admitted.
             let readers = queues.readers.take()
             let others = queues.writers.isEmpty ? 0 : Bits.waiters
             if !readers.isEmpty {
@@ -284,9 +283,9 @@ extension PhaseFairLock where Value: ~Copyable {
         for waiter in admitted { waiter.wake() }
     }
 
-    /// Gives a lock that no writer holds to whoever is next, and answers whom to wake. Called under the
-    /// mutex, after the last reader left or somebody left the queue; does nothing if the lock has
-    /// been given to somebody else in between, so that it may be called once too often.
+    /// Hands a lock that no writer holds to the next waiters, and answers which to wake. Called under the
+    /// mutex, after the last reader or a waiter has left. Does nothing if the lock was handed over in
+    /// between, so an extra call does no harm.
     private func handOver(_ queues: inout Queues) -> [Waiter] {
         if queues.isEmpty {
             word.bitwiseAnd(~Bits.waiters, ordering: .relaxed)  // relaxed: carries no data
@@ -297,14 +296,14 @@ extension PhaseFairLock where Value: ~Copyable {
         let seen = word.load(ordering: .acquiring)
         if seen & Bits.writer != 0 { return [] }
         if !queues.writers.isEmpty {
-            // A writer waits for the readers present; the last of them comes here again.
+            // A writer waits for the present readers; the last of them calls this again.
             if seen >= Bits.oneReader { return [] }
             guard let writer = queues.writers.takeFirst() else { return [] }
             word.store(Bits.writer | (queues.isEmpty ? 0 : Bits.waiters), ordering: .releasing)
             return [writer]
         }
-        // Only readers queue, behind a writer that has given up. Present readers may leave meanwhile, so
-        // this is an addition and not a store.
+        // Only readers queue, behind a writer that has timed out. Present readers may leave meanwhile, so
+        // this is an addition, not a store.
         let readers = queues.readers.take()
         word.add(UInt(readers.count) * Bits.oneReader, ordering: .acquiringAndReleasing)
         word.bitwiseAnd(~Bits.waiters, ordering: .releasing)

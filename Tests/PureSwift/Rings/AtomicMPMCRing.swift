@@ -2,29 +2,29 @@
 //
 // A bounded queue for any number of producers and consumers: Vyukov's ring with a sequence per slot.
 //
-// A position is a lap and an index in one word, so that no division finds the slot and any capacity
-// is honoured exactly:
+// A position is a lap and an index in one word, so that the slot needs no division and any capacity is
+// exact:
 //
 //     bit 63   closed (in the tail only)     bits above the index   lap     low bits   index < capacity
 //
-// Each slot carries a stamp that says whose turn it is. With `position` of the lap at hand:
+// Each slot has a stamp. With `position` of the current lap:
 //
 //     stamp == position            free: the producer that claims this position may fill it
 //     stamp == position + 1        full: the consumer that claims this position may empty it
 //     stamp == position + oneLap   emptied: free for the next lap
 //
-// oneLap is at least 2, so the three differ for a single slot too. A producer claims by advancing the
-// tail, fills the slot and publishes by its stamp; a consumer does the same with head. Closing sets a bit
-// in the tail, which makes every claim that has not happened yet fail: what was claimed before will be
-// published and popped, so nothing pushed with success is lost.
+// oneLap is at least 2, so the three differ for a single slot too. A producer claims a position by advancing
+// the tail, fills the slot and publishes it by its stamp; a consumer does the same with the head. Closing
+// sets a bit in the tail, which makes later claims fail. Positions claimed before are published and popped,
+// so no element whose push succeeded is lost.
 //
 // Between claim and publication a slot is neither full nor free. `tryPop` then answers nil though a later
-// push may be done, and `tryPush` full though a later pop may be: they never wait for another
-// thread's progress. The forms that wait do, by yielding until it has published.
+// push may be done, and `tryPush` full though a later pop may be done: they do not wait for another thread.
+// The waiting forms do, by yielding until it has published.
 //
-// What it cannot do that the C-backed `MPMCRing` can: park on the ring's own words (each wait allocates
-// and passes a mutex), overwrite the oldest, push in batches, take noncopyable elements, take elements from
-// threads that must not enter the Swift runtime.
+// What the C-backed `MPMCRing` can do and this ring cannot: park on the ring's own words (here each wait
+// allocates and takes a mutex), overwrite the oldest, push in batches, take noncopyable elements, take
+// elements from threads that must not enter the Swift runtime.
 
 import Synchronization
 
@@ -73,11 +73,11 @@ public final class AtomicMPMCRing<Element: Sendable> {
     @inlinable var oneLap: UInt { indexMask &+ 1 }
 }
 
-// @unchecked: a slot belongs to whoever has claimed its position until it publishes the next stamp.
+// @unchecked: a slot belongs to the thread that has claimed its position, until it publishes the next stamp.
 extension AtomicMPMCRing: @unchecked Sendable {}
 
-/// The slots: each a stamp and room for one element beside it, because they are always used together. Laid out
-/// by hand, since a stored property cannot be left uninitialised and an optional would cost a word.
+/// The slots: a stamp and room for one element each, side by side because they are used together. Laid out by
+/// hand: a stored property cannot be left uninitialised, and an optional would cost a word.
 @usableFromInline
 struct Slots<Element> {
     @usableFromInline let memory: UnsafeMutableRawPointer
@@ -124,17 +124,17 @@ extension AtomicMPMCRing {
             ? (position & ~indexMask) &+ oneLap : position &+ 1
     }
 
-    /// Puts `element` at the end if there is room and the ring is open. Never blocks, but to wake a consumer
-    /// that sleeps. O(1), retried while other producers get in between.
+    /// Puts `element` at the end if there is room and the ring is open. Takes a mutex to wake a sleeping
+    /// consumer, and does not block otherwise. O(1), retried when another producer claims the position first.
     @inlinable
     public func tryPush(_ element: consuming Element) -> Bool {
-        var claim = tail.pointee.load(ordering: .relaxed)  // relaxed: a guess, checked by the exchange
+        var claim = tail.pointee.load(ordering: .relaxed)  // relaxed: a hint, checked by the exchange
         while claim & closedBit == 0 {
             let index = Int(claim & indexMask)
             // Acquire, pairs with the release in tryPop: the element of the last lap has been moved out.
             let stamp = slots.stamp(index).pointee.load(ordering: .acquiring)
             if stamp == claim {
-                // Sequentially consistent for WaitingRoom: the claim comes before the look at who waits.
+                // Sequentially consistent for WaitingRoom: the claim comes before the load of its count.
                 let (claimed, current) = tail.pointee.weakCompareExchange(
                     expected: claim,
                     desired: next(claim),
@@ -151,7 +151,7 @@ extension AtomicMPMCRing {
                 claim = current
             } else {
                 let current = tail.pointee.load(ordering: .relaxed)
-                // The tail stands still and its slot is of the last lap: full, or just being emptied.
+                // The tail has not moved, and its slot is of the last lap: full, or being emptied.
                 if current == claim { return false }
                 claim = current
             }
@@ -159,12 +159,12 @@ extension AtomicMPMCRing {
         return false
     }
 
-    /// Takes the oldest element if there is one, also from a closed ring. nil: there was none, or the
-    /// oldest was still being pushed. Never blocks, but to wake a producer that sleeps. O(1), retried while
-    /// other consumers get in between.
+    /// Takes the oldest element if there is one, also from a closed ring. nil: there was none, or the oldest
+    /// was still being pushed. Takes a mutex to wake a sleeping producer, and does not block otherwise. O(1),
+    /// retried when another consumer claims the position first.
     @inlinable
     public func tryPop() -> Element? {
-        var claim = head.pointee.load(ordering: .relaxed)  // relaxed: a guess, checked by the exchange
+        var claim = head.pointee.load(ordering: .relaxed)  // relaxed: a hint, checked by the exchange
         while true {
             let index = Int(claim & indexMask)
             // Acquire, pairs with the release in tryPush: the element is whole.
@@ -201,7 +201,7 @@ extension AtomicMPMCRing {
     /// allocates when it has to wait.
     public func push(_ element: Element, until deadline: ContinuousClock.Instant? = nil) -> PushOutcome {
         while true {
-            for _ in 0..<looksBeforeSleeping where tryPush(element) { return .pushed }
+            for _ in 0..<probesBeforeSleeping where tryPush(element) { return .pushed }
             if isClosed { return .closed }
             let waiter = notFull.enter()
             if !isFull || isClosed {
@@ -218,14 +218,14 @@ extension AtomicMPMCRing {
     /// allocates when it has to wait.
     public func pop(until deadline: ContinuousClock.Instant? = nil) -> PopOutcome<Element> {
         while true {
-            for _ in 0..<looksBeforeSleeping {
+            for _ in 0..<probesBeforeSleeping {
                 if let element = tryPop() { return .element(element) }
             }
             let waiter = notEmpty.enter()
             let seen = tail.pointee.load(ordering: .sequentiallyConsistent)
             let isEmpty = seen & ~closedBit == head.pointee.load(ordering: .sequentiallyConsistent)
             if isEmpty && seen & closedBit != 0 {
-                // The tail of a closed ring stands still, and head has reached it.
+                // The tail of a closed ring does not move, and the head has reached it.
                 notEmpty.leave(waiter)
                 return .closed
             }
@@ -239,10 +239,10 @@ extension AtomicMPMCRing {
         }
     }
 
-    /// Closes the ring: pushes fail from here on, pops drain what is there, everybody who waits wakes.
-    /// Closing again does nothing.
+    /// Closes the ring: later pushes fail, pops drain the elements, every waiter wakes. Closing again does
+    /// nothing.
     public func close() {
-        // Sequentially consistent for WaitingRoom: whoever enters after wakeAll sees the bit.
+        // Sequentially consistent for WaitingRoom: a waiter that registers after wakeAll sees the bit.
         tail.pointee.bitwiseOr(closedBit, ordering: .sequentiallyConsistent)
         notEmpty.wakeAll()
         notFull.wakeAll()
@@ -251,7 +251,7 @@ extension AtomicMPMCRing {
     /// Whether the ring has been closed. It may still hold elements.
     public var isClosed: Bool { tail.pointee.load(ordering: .acquiring) & closedBit != 0 }
 
-    /// How many elements were there or being pushed, between 0 and `capacity`; may be old when read.
+    /// How many elements were there or being pushed, between 0 and `capacity`; may be out of date when read.
     public var count: Int {
         // Head first: it cannot overtake a tail that is read later.
         let first = head.pointee.load(ordering: .acquiring)
@@ -260,15 +260,14 @@ extension AtomicMPMCRing {
         return min(laps * capacity + Int(last & indexMask) - Int(first & indexMask), capacity)
     }
 
-    /// The second look of a producer that is about to sleep: head first, because a pop after it will see
-    /// that somebody waits.
+    /// The recheck of a producer that is about to sleep. Head first: a later pop sees the waiter.
     private var isFull: Bool {
         let first = head.pointee.load(ordering: .sequentiallyConsistent)
         return tail.pointee.load(ordering: .sequentiallyConsistent) & ~closedBit == first &+ oneLap
     }
 
-    /// What a producer does whose time has run out. It may have spent a wake-up that was meant for
-    /// room it could not take; somebody else who waits must have it.
+    /// The last probe of a producer whose time has run out. It may have got a wake-up for room that it could
+    /// not take; another waiter must have that wake-up.
     private func lastTry(_ element: Element) -> PushOutcome {
         if tryPush(element) { return .pushed }
         if isClosed { return .closed }
@@ -276,7 +275,7 @@ extension AtomicMPMCRing {
         return .timedOut
     }
 
-    /// What a consumer does whose time has run out. As above.
+    /// The last probe of a consumer whose time has run out. As above.
     private func lastTry() -> PopOutcome<Element> {
         if let element = tryPop() { return .element(element) }
         let seen = tail.pointee.load(ordering: .sequentiallyConsistent)

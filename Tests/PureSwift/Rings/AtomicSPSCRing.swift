@@ -2,37 +2,37 @@
 //
 // A bounded queue between one producer thread and one consumer thread: Lamport's ring with cached indices.
 //
-// Head and tail are counters that only grow; their distance is the number of elements, so every
-// capacity from 1 up is honoured exactly and full differs from empty. Each side keeps in its own cache
-// lines the index it owns, its slot (counter modulo capacity, kept by increment because a division costs
-// more than the rest of the push), and the other side's index as last seen: while that still shows
-// room or elements, a call reads nothing the other side writes (the idea is in FastForward and MCRingBuffer).
+// Head and tail are counters that only grow. Their distance is the number of elements, so every capacity from
+// 1 up is exact, and full differs from empty. Each side keeps three numbers in cache lines of its own: the
+// index that it owns; its slot, which is that index modulo capacity, incremented because a division costs
+// more than the rest of the push; and the other side's index as last seen. While that shows room or elements,
+// a call reads nothing that the other side writes (FastForward, MCRingBuffer).
 //
-// Closing is one bit in the tail. A push publishes its element by exchanging the tail from the value it
-// had, which fails once the bit is there: an element is either published before the close, and will
-// be popped, or given back. That exchange is at the same time the fence that `WaitingRoom` asks for.
+// Closing is one bit in the tail. A push publishes its element by a compare-and-swap of the tail, which fails
+// once the bit is set: an element is published before the close, and popped, or it is given back. The
+// compare-and-swap is also the fence that `WaitingRoom` asks for.
 //
-// What it cannot do that the C-backed `SPSCRing` can: publish with a plain store. Both its parking and its
-// closing need a fence on every push and pop, which the C core leaves out with membarrier(2). It has no
-// batches and no access in place, takes copyable elements only, and "one producer, one consumer" is a rule
-// the caller keeps, not a type.
+// What the C-backed `SPSCRing` can do and this ring cannot: publish with a plain store. Here parking and
+// closing need a fence on every push and pop; the C core leaves it out with membarrier(2). This ring has no
+// batches and no access in place, takes copyable elements only, and "one producer, one consumer" is the
+// caller's rule, not a type.
 
 import Synchronization
 
 /// A bounded queue between one producer thread and one consumer thread.
 ///
 /// `tryPush` and `push` belong to the producer, `tryPop` and `pop` to the consumer: at most one thread at a
-/// time each. `close`, `isClosed`, `count` and `capacity` may be called from anywhere.
+/// time each. Any thread may call `close`, `isClosed`, `count` and `capacity`.
 public final class AtomicSPSCRing<Element: Sendable> {
     /// How many elements the ring holds at most.
     public let capacity: Int
     @usableFromInline let slots: UnsafeMutablePointer<Element>
-    /// Elements published, and `closedBit`. Written by the producer and whoever closes, read by the consumer.
+    /// Elements published, and `closedBit`. Written by the producer and by close, read by the consumer.
     @usableFromInline let tailLines = OwnCacheLines(Atomic<UInt>(0))
     /// Elements taken. Written by the consumer, read by the producer.
     @usableFromInline let headLines = OwnCacheLines(Atomic<UInt>(0))
-    @usableFromInline let producerLines = OwnCacheLines(SideNotes())
-    @usableFromInline let consumerLines = OwnCacheLines(SideNotes())
+    @usableFromInline let producerLines = OwnCacheLines(SideState())
+    @usableFromInline let consumerLines = OwnCacheLines(SideState())
     @usableFromInline let notEmpty = WaitingRoom()
     @usableFromInline let notFull = WaitingRoom()
 
@@ -50,8 +50,8 @@ public final class AtomicSPSCRing<Element: Sendable> {
 
     @inlinable var tail: UnsafeMutablePointer<Atomic<UInt>> { tailLines.address }
     @inlinable var head: UnsafeMutablePointer<Atomic<UInt>> { headLines.address }
-    @inlinable var producer: UnsafeMutablePointer<SideNotes> { producerLines.address }
-    @inlinable var consumer: UnsafeMutablePointer<SideNotes> { consumerLines.address }
+    @inlinable var producer: UnsafeMutablePointer<SideState> { producerLines.address }
+    @inlinable var consumer: UnsafeMutablePointer<SideState> { consumerLines.address }
 }
 
 // @unchecked: the slots between head and tail are the consumer's, the others the producer's; the atomic
@@ -61,10 +61,10 @@ extension AtomicSPSCRing: @unchecked Sendable {}
 /// Set in the tail once the ring is closed.
 @usableFromInline let closedBit: UInt = 1 << 63
 
-/// What one side knows, and nobody else looks at. Not stored properties of the ring: those of a class are
-/// checked for exclusive access at run time, which costs more than the push.
+/// One side's own numbers; the other side does not read them. Not stored properties of the ring: those of a
+/// class are checked for exclusive access at run time, which costs more than the push.
 @usableFromInline
-struct SideNotes {
+struct SideState {
     /// How many elements this side has pushed or popped: its own index without the closed bit.
     @usableFromInline var done: UInt = 0
     /// The other side's index as last seen, without the closed bit; the true one is this or further on.
@@ -85,48 +85,48 @@ struct SideNotes {
 // MARK: - Fast paths
 
 extension AtomicSPSCRing {
-    /// Puts `element` at the end if there is room and the ring is open. Producer only. Never blocks, but to
-    /// wake a consumer that sleeps. O(1).
+    /// Puts `element` at the end if there is room and the ring is open. Producer only. Takes a mutex to wake a
+    /// sleeping consumer, and does not block otherwise. O(1).
     @inlinable
     public func tryPush(_ element: consuming Element) -> Bool {
-        let notes = producer
-        if notes.pointee.done &- notes.pointee.otherSeen == UInt(capacity) {
+        let side = producer
+        if side.pointee.done &- side.pointee.otherSeen == UInt(capacity) {
             // Acquire, pairs with the exchange in tryPop: the consumer has moved the element out.
-            notes.pointee.otherSeen = head.pointee.load(ordering: .acquiring)
-            if notes.pointee.done &- notes.pointee.otherSeen == UInt(capacity) { return false }
+            side.pointee.otherSeen = head.pointee.load(ordering: .acquiring)
+            if side.pointee.done &- side.pointee.otherSeen == UInt(capacity) { return false }
         }
-        let place = slots + notes.pointee.slot
+        let place = slots + side.pointee.slot
         place.initialize(to: element)
         // Release part: the element is whole before it can be seen. Sequentially consistent for WaitingRoom.
         let published = tail.pointee.compareExchange(
-            expected: notes.pointee.done,
-            desired: notes.pointee.done &+ 1,
+            expected: side.pointee.done,
+            desired: side.pointee.done &+ 1,
             ordering: .sequentiallyConsistent
         ).exchanged
         guard published else {
-            place.deinitialize(count: 1)  // closed: nobody will ever look there
+            place.deinitialize(count: 1)  // closed: the consumer does not read it
             return false
         }
-        notes.pointee.advance(capacity: capacity)
+        side.pointee.advance(capacity: capacity)
         notEmpty.wakeOne()
         return true
     }
 
-    /// Takes the oldest element if there is one, also from a closed ring. Consumer only. Never blocks, but
-    /// to wake a producer that sleeps. O(1).
+    /// Takes the oldest element if there is one, also from a closed ring. Consumer only. Takes a mutex to wake
+    /// a sleeping producer, and does not block otherwise. O(1).
     @inlinable
     public func tryPop() -> Element? {
-        let notes = consumer
-        if notes.pointee.done == notes.pointee.otherSeen {
+        let side = consumer
+        if side.pointee.done == side.pointee.otherSeen {
             // Acquire, pairs with the exchange in tryPush: the element is whole.
-            notes.pointee.otherSeen = tail.pointee.load(ordering: .acquiring) & ~closedBit
-            if notes.pointee.done == notes.pointee.otherSeen { return nil }
+            side.pointee.otherSeen = tail.pointee.load(ordering: .acquiring) & ~closedBit
+            if side.pointee.done == side.pointee.otherSeen { return nil }
         }
-        let element = (slots + notes.pointee.slot).move()
-        notes.pointee.advance(capacity: capacity)
-        // Release part: the slot is empty before it can be filled. An exchange and not a store because
+        let element = (slots + side.pointee.slot).move()
+        side.pointee.advance(capacity: capacity)
+        // Release part: the slot is empty before it can be filled. An exchange, not a store, because
         // WaitingRoom needs a full fence here.
-        _ = head.pointee.exchange(notes.pointee.done, ordering: .sequentiallyConsistent)
+        _ = head.pointee.exchange(side.pointee.done, ordering: .sequentiallyConsistent)
         notFull.wakeOne()
         return element
     }
@@ -139,7 +139,7 @@ extension AtomicSPSCRing {
     /// Blocks; allocates when it has to wait.
     public func push(_ element: Element, until deadline: ContinuousClock.Instant? = nil) -> PushOutcome {
         while true {
-            for _ in 0..<looksBeforeSleeping where tryPush(element) { return .pushed }
+            for _ in 0..<probesBeforeSleeping where tryPush(element) { return .pushed }
             if isClosed { return .closed }
             let waiter = notFull.enter()
             let popped = head.pointee.load(ordering: .sequentiallyConsistent)
@@ -157,10 +157,10 @@ extension AtomicSPSCRing {
     /// Blocks; allocates when it has to wait.
     public func pop(until deadline: ContinuousClock.Instant? = nil) -> PopOutcome<Element> {
         while true {
-            for _ in 0..<looksBeforeSleeping {
+            for _ in 0..<probesBeforeSleeping {
                 if let element = tryPop() { return .element(element) }
             }
-            // Looked at before the last pop, which then sees all that was published before the close.
+            // Read before the last pop, which then sees all that was published before the close.
             let wasClosed = isClosed
             if let element = tryPop() { return .element(element) }
             if wasClosed { return .closed }
@@ -176,8 +176,8 @@ extension AtomicSPSCRing {
         }
     }
 
-    /// Closes the ring, from any thread: pushes fail from here on, pops drain what is there, everybody
-    /// who waits wakes. Closing again does nothing.
+    /// Closes the ring, from any thread: later pushes fail, pops drain the elements, every waiter wakes.
+    /// Closing again does nothing.
     public func close() {
         tail.pointee.bitwiseOr(closedBit, ordering: .sequentiallyConsistent)
         notEmpty.wakeAll()
@@ -186,11 +186,11 @@ extension AtomicSPSCRing {
 
     /// Whether the ring has been closed. It may still hold elements.
     public var isClosed: Bool {
-        // Acquire: who sees the ring closed sees everything that was published before.
+        // Acquire: a thread that sees the ring closed sees everything that was published before.
         tail.pointee.load(ordering: .acquiring) & closedBit != 0
     }
 
-    /// How many elements were there, between 0 and `capacity`; may be old when read.
+    /// How many elements were there, between 0 and `capacity`; may be out of date when read.
     public var count: Int {
         // Head first: it cannot overtake a tail that is read later.
         let popped = head.pointee.load(ordering: .acquiring)

@@ -2,11 +2,10 @@
 //
 // How the rings keep what the producers write away from what the consumers write.
 //
-// Two indices on one cache line make every push slow down every pop: each write takes the line away from
-// the other side's processor. Swift can align a stored property to sixteen bytes at most, and
-// class instances start wherever malloc puts them, so the distance has to be made by hand: each side's
-// record gets a block of `cacheLines` bytes of its own, aligned to that. 128 bytes, not 64, because
-// x86-64 fetches lines in pairs and Apple's processors have lines of 128.
+// Two indices on one cache line make every push slow down every pop: each write takes the cache line from the
+// other side's processor. Swift aligns a stored property to sixteen bytes at most, and malloc places class
+// instances anywhere, so each side's record gets an aligned block of `cacheLines` bytes of its own. 128 bytes,
+// not 64: x86-64 fetches cache lines in pairs, and those of Apple's processors have 128 bytes.
 
 /// The distance that keeps two records off each other's cache lines.
 private let cacheLines = 128

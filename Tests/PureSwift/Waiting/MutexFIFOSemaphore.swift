@@ -2,19 +2,19 @@
 //
 // A counting semaphore that serves first come, first served, over a mutex and one condition per waiter.
 //
-// The algorithm is Birrell's hand-off: a signal gives its permit to the thread at the head of the line
-// and takes that thread out under the mutex, so a thread that comes later cannot take it. The invariant
-// under the mutex: permits and waiters are never both there.
+// The algorithm is Birrell's hand-off: a signal gives its permit to the thread at the head of the queue and
+// takes that thread out under the mutex, so a later thread cannot take the permit. The invariant under the
+// mutex: there are no waiters while there are permits.
 //
-// What it cannot do that the C-backed `FIFOSemaphore` can: take a free permit without a mutex (the C core
-// does it with one compare-and-swap), wait without allocating, be signalled from a thread that must not
-// enter the Swift runtime, and be waited for by a task without blocking its thread.
+// What the C-backed `FIFOSemaphore` can do and this one cannot: take a free permit without a mutex (one
+// compare-and-swap), wait without allocating, be signalled from a thread that must not enter the Swift
+// runtime, let a task wait without blocking its thread.
 
 /// A counting semaphore that serves first come, first served. All calls are thread-safe.
 public final class MutexFIFOSemaphore: Sendable {
     private struct State {
         var permits: Int
-        var line = WaiterLine()
+        var queue = WaiterQueue()
 
         mutating func takePermit() -> Bool {
             guard permits > 0 else { return false }
@@ -31,12 +31,12 @@ public final class MutexFIFOSemaphore: Sendable {
         state = SanitizerVisibleMutex(State(permits: permits))
     }
 
-    /// Takes one permit; waits in line for it. Blocks; allocates when it has to wait. O(1).
+    /// Takes one permit; queues for it. Blocks; allocates when it has to wait. O(1).
     public func wait() {
         _ = wait(until: nil)
     }
 
-    /// Takes one permit if one is there that nobody waits for. Blocks for the mutex only. True when taken.
+    /// Takes one permit if one is free. Blocks for the mutex only. True when taken.
     public func tryWait() -> Bool {
         state.withLock { $0.takePermit() }
     }
@@ -47,24 +47,24 @@ public final class MutexFIFOSemaphore: Sendable {
         let waiter: Waiter? = state.withLock { state in
             if state.takePermit() { return nil }
             let waiter = Waiter()
-            state.line.join(waiter)
+            state.queue.join(waiter)
             return waiter
         }
         guard let waiter else { return true }
         if waiter.sleep(until: deadline) { return true }
-        // Out of time; but a signal may have served this thread between its waking and here, and that
-        // permit must not be lost: whoever is no longer in the line has one.
-        return state.withLock { !$0.line.leave(waiter) }
+        // The time has run out, but a signal may have served this thread before it came here. That permit must
+        // not be lost: a thread that is no longer queued has one.
+        return state.withLock { !$0.queue.leave(waiter) }
     }
 
-    /// Adds `permits`: hands them to those who have waited longest, keeps the rest. O(permits handed over).
+    /// Adds `permits`: hands them to the longest waiters, keeps the rest. O(permits handed over).
     public func signal(_ permits: Int = 1) {
         precondition(
             permits >= 0,
             "MutexFIFOSemaphore.signal: \(permits) permits; there must be none or more"
         )
         let served = state.withLock { state in
-            let served = state.line.take(upTo: permits)
+            let served = state.queue.take(upTo: permits)
             state.permits += permits - served.count
             return served
         }
@@ -72,8 +72,8 @@ public final class MutexFIFOSemaphore: Sendable {
     }
 
     /// The counter as textbooks draw it: the permits there, or minus the number of threads waiting. May be
-    /// old when read.
+    /// out of date when read.
     public var value: Int {
-        state.withLock { $0.line.isEmpty ? $0.permits : -$0.line.count }
+        state.withLock { $0.queue.isEmpty ? $0.permits : -$0.queue.count }
     }
 }

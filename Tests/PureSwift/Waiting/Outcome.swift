@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a call that waits can answer. Deadlines are points in time of `ContinuousClock`; nil waits for ever.
+// The answers of a call that waits. Deadlines are points in time of `ContinuousClock`; nil waits for ever.
 
-/// How a push that was prepared to wait ended.
+/// How a waiting push ended.
 public enum PushOutcome: Sendable, Equatable {
-    /// The element is in the ring and will be popped by somebody.
+    /// The element is in the ring and will be popped.
     case pushed
     /// The ring is closed; the element was not taken.
     case closed
@@ -12,7 +12,7 @@ public enum PushOutcome: Sendable, Equatable {
     case timedOut
 }
 
-/// How a pop that was prepared to wait ended.
+/// How a waiting pop ended.
 public enum PopOutcome<Element> {
     /// The oldest element, now the caller's.
     case element(Element)

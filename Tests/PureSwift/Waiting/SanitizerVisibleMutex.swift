@@ -2,13 +2,13 @@
 //
 // A `Synchronization.Mutex` whose hand-over ThreadSanitizer can see.
 //
-// On Linux `Mutex` takes its contended path inside the standard library, which is not built for the
-// sanitizer: a section that waited for the lock has no visible edge from the section before it, and every
-// contended use is reported as a race. This wrapper adds one atomic that each section reads on its way
-// in and writes on its way out. The edge it draws is a real one (the accesses are made under the lock,
-// so each section reads what the section before it wrote), and costs two plain moves on x86-64.
+// On Linux the contended path of `Mutex` lies inside the standard library, which is not built for the
+// sanitizer. A section that waited for the lock has no visible edge from the section before it, and every
+// contended use is reported as a race. This wrapper adds one atomic, which each section reads at its
+// beginning and writes at its end. The edge is a real one: the accesses are made under the lock, so each
+// section reads what the section before it wrote. It costs two plain moves on x86-64.
 //
-// Everything in this target that needs a mutex uses this one.
+// Every mutex of this target is this one.
 
 import Synchronization
 

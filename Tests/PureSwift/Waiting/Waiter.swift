@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One waiting thread, and a first-come-first-served line of them.
+// One waiting thread, and a first-come-first-served queue of them.
 //
-// A `Waiter` is made for one wait and thrown away: pure Swift has neither thread-local storage nor a
-// sleep on an address (futex), so the allocation of this object, and of a semaphore if it comes to
-// sleeping, is the price of a queue that knows who came first. The links belong to the line the waiter
-// stands in and are guarded by whatever mutex guards that line; once a waiter has been taken out, they
-// belong to whoever took it out, until that thread wakes it.
+// A `Waiter` is made for one wait. Pure Swift has neither thread-local storage nor a sleep on an address
+// (futex), so a queue with an order costs the allocation of this object, and of a semaphore if the thread
+// sleeps. The mutex of the queue guards the links. Once a waiter has been taken out, the links belong to the
+// thread that took it out, until that thread wakes it.
 
 import Dispatch
 import Synchronization
 
-// @unchecked: the links and the flag are guarded by the mutex of the line; the semaphore is made by the
-// waiting thread and handed to the waking one by `state`.
+// @unchecked: the mutex of the queue guards the links and the flag; the waiting thread makes the semaphore,
+// and `state` hands it to the waking thread.
 /// A thread that waits, or is about to.
 ///
-/// The thread that made it sleeps on it; whoever takes it out of the line wakes it, exactly once.
+/// The thread that made it sleeps on it. The thread that takes it out of the queue wakes it, exactly once.
 @usableFromInline
 final class Waiter: @unchecked Sendable {
     private enum State {
@@ -29,26 +28,26 @@ final class Waiter: @unchecked Sendable {
     fileprivate var next: Waiter?
     fileprivate var previous: Waiter?
 
-    /// True while it stands in a line. Guarded by the line's mutex: a waiter whose time has run out looks
-    /// here whether it has been served meanwhile.
+    /// True while it is queued. Guarded by the queue's mutex: after a time-out it says whether the waiter has
+    /// been served meanwhile.
     fileprivate(set) var isQueued = false
 
     /// Sleeps until woken, or until `deadline` has passed; nil waits for ever. True when woken.
     ///
-    /// Looks on for a while before it sleeps: a lock that is handed over, and not fought for, would
-    /// otherwise cost a sleep and a wake-up for each section as soon as somebody queues.
+    /// Spins before it sleeps: otherwise a lock that is handed over would cost a sleep and a wake-up for each
+    /// section as soon as a thread queues.
     ///
-    /// On Linux libdispatch turns the time-out into one of the wall clock. A wait that ends early because
-    /// somebody set the clock forward goes back to sleep; one that would end late because it was set back
-    /// is caught by sleeping at most `longestNap` at a time.
+    /// On Linux libdispatch turns the time-out into one of the wall clock. A wait that ends early, because the
+    /// clock was set forward, goes back to sleep. A wait sleeps at most `longestNap` at a time, so it does
+    /// not end late by more when the clock is set back.
     func sleep(until deadline: ContinuousClock.Instant?) -> Bool {
         // Acquire, pairs with wake: what the waking thread did is visible.
-        for _ in 0..<Self.looksBeforeSleeping where state.load(ordering: .acquiring) == State.woken {
+        for _ in 0..<Self.probesBeforeSleeping where state.load(ordering: .acquiring) == State.woken {
             return true
         }
         let semaphore = DispatchSemaphore(value: 0)
         self.semaphore = semaphore
-        // Release part: the semaphore is there before the waking thread looks for it.
+        // Release part: the semaphore is there before the waking thread reads it.
         let fellAsleep = state.compareExchange(
             expected: State.waiting,
             desired: State.asleep,
@@ -69,7 +68,7 @@ final class Waiter: @unchecked Sendable {
         }
     }
 
-    /// Wakes the thread that sleeps here, or lets it pass when it comes to sleep.
+    /// Wakes the thread that sleeps here, or keeps it from sleeping.
     func wake() {
         // Acquire part: the semaphore; release part: see sleep.
         if state.exchange(State.woken, ordering: .acquiringAndReleasing) == State.asleep {
@@ -77,14 +76,14 @@ final class Waiter: @unchecked Sendable {
         }
     }
 
-    private static let looksBeforeSleeping = 2_000
+    private static let probesBeforeSleeping = 2_000
     private static let longestNap = Duration.seconds(1)
 }
 
-/// A doubly linked line of waiters: O(1) to join, to serve the first and to leave from the middle.
-/// Guarded by the mutex of whoever owns it.
+/// A doubly linked queue of waiters: O(1) to join, to serve the first and to leave from the middle.
+/// Guarded by the owner's mutex.
 @usableFromInline
-struct WaiterLine: Sendable {
+struct WaiterQueue: Sendable {
     private var first: Waiter?
     private var last: Waiter?
     private(set) var count = 0
@@ -99,7 +98,7 @@ struct WaiterLine: Sendable {
         count += 1
     }
 
-    /// Takes `waiter` out of the line if it still stands there; true when it did.
+    /// Takes `waiter` out of the queue; false if it is not there any more.
     mutating func leave(_ waiter: Waiter) -> Bool {
         guard waiter.isQueued else { return false }
         if let previous = waiter.previous { previous.next = waiter.next } else { first = waiter.next }
@@ -111,14 +110,14 @@ struct WaiterLine: Sendable {
         return true
     }
 
-    /// Takes out the one that came first. The caller owes it a `wake()`.
+    /// Takes out the first waiter. The caller must wake it.
     mutating func takeFirst() -> Waiter? {
         guard let waiter = first else { return nil }
         _ = leave(waiter)
         return waiter
     }
 
-    /// Takes out up to `limit` of them, in the order they came. The caller owes each a `wake()`.
+    /// Takes out up to `limit` waiters, in order. The caller must wake each.
     mutating func take(upTo limit: Int = .max) -> [Waiter] {
         var taken: [Waiter] = []
         taken.reserveCapacity(min(limit, count))

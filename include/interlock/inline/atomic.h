@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one door to atomics. Every atomic operation of the C core, in the inline fast paths too, goes
- * through the names below and never through <stdatomic.h> directly, so that the very same sources
- * also compile against a model in which a test chooses the schedule: the explorer puts a folder
- * with its own <interlock/inline/atomic.h> in front of this one on the include path.
- *
- * Always include it as <interlock/inline/atomic.h>: a quoted include would bypass the model.
+ * The one port to atomics. Every atomic operation of the C core, inline fast paths included, goes through
+ * these names and never through <stdatomic.h>. So the same sources compile against a model in which a test
+ * chooses the schedule: the explorer puts a folder with its own <interlock/inline/atomic.h> in front on the
+ * include path. A quoted include would bypass it.
  *
  * Operations (object is the address of an ILK_ATOMIC; orders are C11's memory_order_ constants):
  *   ilk_atomic_load(object, order)                 ilk_atomic_store(object, value, order)

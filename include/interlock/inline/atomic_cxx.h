@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * C++'s atomics under the names of <interlock/inline/atomic.h>. Include that one. `_Atomic` is not
- * C++; std::atomic of the same integer or pointer has the same size, alignment and representation
- * with gcc and clang (checked by Tests/CCoreTests/library/headers_cxx17.cc).
+ * C++'s atomics under the names of <interlock/inline/atomic.h>. Include that one. `_Atomic` is not C++.
+ * std::atomic of the same integer or pointer has the same size, alignment and representation with gcc and
+ * clang (Tests/CCoreTests/library/headers_cxx17.cc checks it).
  *
  * <atomic> holds templates: include this outside every extern "C" block.
  */

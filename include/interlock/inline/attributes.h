@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The compiler attributes the public headers use, one macro each, empty where a compiler does not
- * know them. Nothing here changes what a call does: the attributes let the compiler check a promise
- * (ILK_NONBLOCKING, ILK_MUST_USE) or place cold code (ILK_COLD).
+ * The compiler attributes of the public headers, one macro each, empty where a compiler does not know them.
+ * None changes what a call does.
  */
 #ifndef INTERLOCK_INLINE_ATTRIBUTES_H
 #define INTERLOCK_INLINE_ATTRIBUTES_H
 
-/* What the headers cannot be compiled for, said in words. */
+/* Targets that the headers refuse, with a sentence. */
 #if !defined(__SIZEOF_POINTER__) || __SIZEOF_POINTER__ != 8
 #error "Interlock needs a 64-bit target: its locks and rings keep pointers and counters in 64-bit atomics"
 #endif
@@ -15,8 +14,7 @@
 #error "Interlock's headers need C++11 or later: compile with -std=c++11"
 #endif
 
-/* Inline code is C, also for a C++ compiler that is asked to warn of that (-Wold-style-cast, -Wuseless-cast).
- */
+/* Inline code is C. A C++ compiler may be asked to warn of that: -Wold-style-cast, -Wuseless-cast. */
 #if defined(__cplusplus)
 #if defined(__clang__)
 #define ILK_BEGIN_DECLARATIONS                                                                               \
@@ -40,20 +38,19 @@
 /* The result of a try call says whether anything happened: dropping it is a bug. */
 #define ILK_MUST_USE __attribute__((warn_unused_result))
 
-/* Out of line and away from the hot code: what a fast path calls when it cannot finish. */
+/* Out of line and away from the hot code: the slow half of a fast path. */
 #define ILK_COLD __attribute__((cold, noinline))
 /* Out of line, so that its caller stays small. */
 #define ILK_NOINLINE __attribute__((noinline))
-/* It throws nothing, too: what -Wfunction-effects wants to know of it in C++. */
+/* nothrow: -Wfunction-effects asks for it in C++. */
 #define ILK_NORETURN __attribute__((noreturn, nothrow))
 
-/* Part of the caller whatever the compiler thinks of the size: a fast path, of which an ordinary call
- * would be the larger half. */
+/* Inlined whatever its size: a fast path, of which an ordinary call would be the larger half. */
 #define ILK_ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* The call never blocks, allocates or makes a system call unless someone sleeps on the other side.
- * clang 20 and later check it with -Wfunction-effects and RealtimeSanitizer; the attribute is part
- * of the function's type, so it stands behind the parameter list. */
+/* The call never blocks or allocates, and makes no system call but those that its contract names: as a rule a
+ * wake-up, when a thread sleeps on the other side. clang 20 and later check it with -Wfunction-effects and
+ * RealtimeSanitizer. The attribute is part of the function's type, so it stands behind the parameter list. */
 #if defined(__has_attribute)
 #if __has_attribute(nonblocking)
 #define ILK_NONBLOCKING __attribute__((nonblocking))
@@ -63,8 +60,8 @@
 #define ILK_NONBLOCKING
 #endif
 
-/* Around the body of a function that is ILK_NONBLOCKING by decision and not by analysis: a wake-up,
- * which is a system call made only when someone sleeps, and the report before an abort. */
+/* Around a function that is ILK_NONBLOCKING by decision and not by analysis: a wake-up, which is a system
+ * call made only when a thread sleeps, and the report before an abort. */
 #if defined(__clang__)
 #define ILK_TRUSTED_NONBLOCKING_BEGIN                                                                        \
     _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wunknown-warning-option\"")        \
@@ -77,7 +74,7 @@
 
 #define ILK_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define ILK_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
-/* Seldom true, but not to be moved into a function of its own, as clang does with what is unlikely. */
+/* Seldom true, but not moved into a function of its own, as clang does with ILK_UNLIKELY. */
 #define ILK_SELDOM(condition) __builtin_expect_with_probability(!!(condition), 0, 0.9)
 
 #endif

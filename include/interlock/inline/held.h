@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which locks the calling thread holds: kept in checked builds only (ILK_CHECKED, in CMake
- * -DINTERLOCK_CHECKED=ON), where every lock and unlock costs two calls more. With it, two kinds of misuse are
- * reported that no other build can see in every case: a thread that is about to wait for a lock that it holds
- * itself, and an unlock by a thread that does not hold the lock. Without it, the first is found where a
- * reader's slot tells it for nothing, and the second where nobody holds the lock.
+ * The list of the locks that the calling thread holds. Only checked builds keep it (ILK_CHECKED, in CMake
+ * -DINTERLOCK_CHECKED=ON), for two calls more a lock and unlock. It shows a wait for a lock that the thread
+ * holds, and an unlock by a thread that does not hold the lock.
  *
- * A thread lists the first sixteen of the locks that it holds at once. While it holds more, an unlock of what
- * is not listed is taken for one of those, and not reported.
+ * The list has the first sixteen locks that a thread holds at once. While it holds more, its unlock of an
+ * unlisted lock is taken for one of those, and not reported.
  */
 #ifndef INTERLOCK_INLINE_HELD_H
 #define INTERLOCK_INLINE_HELD_H
@@ -18,7 +16,7 @@
 ILK_BEGIN_DECLARATIONS
 
 /* The calling thread holds `lock` once more, or once less. Misuse of `call`: once less, where it does not
- * hold the lock and the word says, in the bits of `share`, that another thread does. */
+ * hold the lock and the bits of `share` in the word say that another thread does. */
 ILK_COLD void ilk__held_more_slow(const void *lock) ILK_NONBLOCKING;
 ILK_COLD void ilk__held_less_slow(const void *lock, uint32_t share, const char *call) ILK_NONBLOCKING;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one door to the calling thread's slot block, inlined into every reader. Initial-exec: an offset
- * from the thread pointer and one load. The explorer puts a file of the same name, which gives every
- * fiber its own, in front of this one.
+ * The one port to the calling thread's block of reader slots, inlined into every reader: one load at an
+ * offset from the thread pointer. The explorer puts its own file, with a block for every fiber, in front of
+ * this one.
  */
 #ifndef INTERLOCK_INLINE_MY_SLOTS_H
 #define INTERLOCK_INLINE_MY_SLOTS_H
@@ -13,7 +13,7 @@ ILK_BEGIN_DECLARATIONS
 
 extern __thread struct ilk__slot_block *ilk__my_slots_pointer __attribute__((tls_model("initial-exec")));
 
-/* Initial-exec: no allocation on first use, which is what the analysis fears of thread-locals. */
+/* Initial-exec: no allocation on first use. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 /* Never NULL: ilk__no_slots until the thread has a block. */
 static inline struct ilk__slot_block *ilk__my_slots(void) ILK_NONBLOCKING {

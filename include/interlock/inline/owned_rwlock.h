@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An ilk_rwlock that knows the thread which holds it for writing or upgradable, for the Swift facade: a thread that
- * takes such a lock again would wait for itself for ever, and is told so in every build, before it waits. Costs a
- * write three instructions, a read none: the owner is asked off the fast path only.
+ * An ilk_rwlock that knows the thread which holds it for writing or upgradable, for the Swift facade. A
+ * thread that takes such a lock again would wait for itself for ever; every build reports that before the
+ * wait. It costs a write three instructions and a read none.
  *
- * The owner is written by the thread that holds the lock alone, after it has taken it and before it gives it up. So a
- * thread that reads its own token holds the lock, and any other value says nothing: no order is needed.
- *
- * Decides no memory order but that: the lock's accesses are those of <interlock/inline/rwlock.h>. Not installed, as
- * thread_access.h.
+ * The holding thread writes the owner after it has taken the lock and before it gives it up. So a thread that
+ * reads its own token holds the lock, and any other value says nothing: no order is needed. The lock's
+ * accesses are those of <interlock/inline/rwlock.h>. Not installed, like thread_access.h.
  */
 #ifndef INTERLOCK_INLINE_OWNED_RWLOCK_H
 #define INTERLOCK_INLINE_OWNED_RWLOCK_H
@@ -23,19 +21,19 @@ typedef struct ilk__owned_rwlock {
     ILK_ATOMIC(uintptr_t) owner;
 } ilk__owned_rwlock;
 
-/* Off the fast path: reports a thread that would wait for itself, as misuse of `call`; then waits. */
+/* Off the fast path. Reports a thread that would wait for itself, as misuse of `call`; otherwise waits. */
 ILK_COLD void ilk__owned_await_write(ilk__owned_rwlock *owned, const char *call);
 ILK_COLD void ilk__owned_await_upgradable(ilk__owned_rwlock *owned, const char *call);
 ILK_COLD ilk__read_section ilk__owned_await_read(ilk__owned_rwlock *owned, const char *call);
 
-/* Not 0, and no other living thread's. */
+/* Not 0, and unlike that of every other living thread. */
 static inline uintptr_t ilk__thread_token(void) ILK_NONBLOCKING {
     return (uintptr_t)__builtin_thread_pointer();
 }
 
-/* The calling thread holds the lock for writing or upgradable from now on; until now. */
+/* The calling thread holds the lock for writing or upgradable from now on, or until now. */
 ILK_ALWAYS_INLINE void ilk__owned_begin(ilk__owned_rwlock *owned) ILK_NONBLOCKING {
-    /* OW1 relaxed: read for a comparison with the reader's own token, which no other thread writes. */
+    /* OW1 relaxed: compared with the reader's own token, which no other thread writes. */
     ilk_atomic_store(&owned->owner, ilk__thread_token(), memory_order_relaxed);
 }
 ILK_ALWAYS_INLINE void ilk__owned_end(ilk__owned_rwlock *owned) ILK_NONBLOCKING {
@@ -77,7 +75,7 @@ ILK_ALWAYS_INLINE void ilk__owned_upgradable_unlock(ilk__owned_rwlock *owned) {
     ilk_rwlock_upgradable_unlock(&owned->lock);
 }
 
-/* For reading. The lock has no owner from here on: the section may be given up like any reader's. */
+/* Turns a write into a read. The lock has no owner from here on: any reader's unlock gives it up. */
 ILK_ALWAYS_INLINE void ilk__owned_downgrade(ilk__owned_rwlock *owned) {
     ilk__owned_end(owned);
     ilk_rwlock_downgrade(&owned->lock);

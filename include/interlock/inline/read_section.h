@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading under an ilk_rwlock by a caller whose lock and unlock stand side by side: what the one has found
- * out (the slot it took) the other need not find out again. It saves a quarter of the instructions of a read
- * that scales. Only for sections of the Swift facade, which are written once; anybody else takes
- * ilk_rwlock_read_lock and ilk_rwlock_read_unlock, of which this is a shorter way through the same states.
- *
- * Decides no memory order of its own: its accesses are those of <interlock/inline/rwlock.h>, under the same
- * labels.
+ * Reading under an ilk_rwlock where lock and unlock stand side by side: the unlock is handed the slot that
+ * the lock took. It saves a quarter of the instructions of a read that scales. For the Swift facade's
+ * sections only, which are written once; other callers take ilk_rwlock_read_lock and ilk_rwlock_read_unlock.
+ * Same states, same memory orders, same labels.
  */
 #ifndef INTERLOCK_INLINE_READ_SECTION_H
 #define INTERLOCK_INLINE_READ_SECTION_H
@@ -15,7 +12,7 @@
 
 ILK_BEGIN_DECLARATIONS
 
-/* In without waiting, if that is the plain case: true when in. Otherwise ilk__read_section_begin_late. */
+/* The fast path: true when in. Otherwise ilk__read_section_begin_late. */
 ILK_ALWAYS_INLINE bool ilk__read_section_try_begin(ilk_rwlock *lock, ilk__read_section *section)
     ILK_NONBLOCKING {
     if (!ilk__rwlock_try_read_fast(lock, section)) {
@@ -25,7 +22,7 @@ ILK_ALWAYS_INLINE bool ilk__read_section_try_begin(ilk_rwlock *lock, ilk__read_s
     return true;
 }
 
-/* The other cases. By value: a section whose address went to a function would live in memory ever after. */
+/* The slow path. By value: a section whose address went to a function would live in memory ever after. */
 static inline ilk_status ilk__read_section_begin_late(ilk_rwlock *lock, ilk__read_section *section,
                                                       uint64_t deadline_ns) {
     ilk__read_section late;
@@ -62,7 +59,7 @@ static inline ilk__read_section ilk__read_section_downgraded(void) ILK_NONBLOCKI
     return counted;
 }
 
-/* The thread, which holds the lock by the section, gives it up. */
+/* The calling thread, which holds the lock by the section, gives it up. */
 ILK_ALWAYS_INLINE void ilk__read_section_end(ilk_rwlock *lock, ilk__read_section section) {
     ilk__held_less(lock, ILK__RWLOCK_READERS, "ilk_rwlock_read_unlock");
     if (section.block != NULL) {

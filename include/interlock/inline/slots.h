@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reader slots: where a thread notes which reader–writer lock it reads, in memory of its own, so that
- * readers of one lock do not share a cache line. One table for the whole process, one block a thread;
- * rwlock/reader_slots.c keeps the table. A lock's slot has the same number in every block, so that a writer
- * looks at one slot a thread.
+ * Reader slots: a reader announces the lock that it reads in memory of its own thread, so that readers of one
+ * lock share no cache line. The process has one table (rwlock/reader_slots.c), with one block a thread. A
+ * lock's slot has the same index in every block, so a writer probes one slot a thread.
  *
- * A slot, from the low end:
- *   bits 0 to 10    how often the slot has been used with a fence. At 1,024 it is full: its owner carries that
- *                   over into `wraps` before the next use. Counted anywhere else it would be a store that the
- *                   next exchange has to wait for. A use without fence sets it back to 0.
- *   bits 11 to 63   the address of the lock without its three low bits, which are 0, and its eight high ones; 0
- *                   while the slot is free
- * So one comparison tells whether a slot can be used, and another whether it names a certain lock. It is written
- * by the owning thread only (but for a child after fork) and read by writers.
+ * A reader slot, from the low end:
+ *   bits 0 to 10   how often it has been used with a fence. At 1,024 it is full: its owner adds that to
+ *                  `wraps` before the next use. A count elsewhere would be a store that the next exchange
+ *                  waits for. A use without fence resets it to 0.
+ *   bits 11 to 63  the lock's address, without its three low bits, which are 0, and its eight high ones; 0
+ *                  while the slot is free
+ * One comparison tells whether the slot can be used, another whether it names a certain lock. The owning
+ * thread writes it (after fork also the child), writers read it.
  *
- * The eight high bits of a pointer are 0 or a tag that the processor ignores (arm64, or address sanitizers
- * that use it): dropped here, so that pointers with unlike tags name one lock. A reader whose pointer has more
- * than 56 bits never moves its lock to slots: where such bits are no tag, they would be missed.
+ * The eight high bits of a pointer are 0, or a tag that the processor ignores (arm64, or address sanitizers
+ * that use it). A slot drops them, so that pointers with unlike tags name one lock. A reader whose pointer
+ * has more than 56 bits never moves its lock to slots: bits that are no tag would be lost.
  */
 #ifndef INTERLOCK_INLINE_SLOTS_H
 #define INTERLOCK_INLINE_SLOTS_H
@@ -34,42 +33,40 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__SLOT_USES UINT64_C(0x7FF)
 #define ILK__SLOT_FULL UINT64_C(0x400)
 
-/* In a block's drain: the requests, and above them how often they were granted, so that whoever was about to
- * sleep before does not take another's wake request for his own. */
-#define ILK__DRAIN_WAKE UINT32_C(1) /* a writer sleeps until a slot is freed */
-#define ILK__DRAIN_FENCED                                                                                    \
-    UINT32_C(2) /* without membarrier: the owner needs a fence before it looks for requests */
+/* A block's `drain`: writers' requests, and above them how often they were acknowledged, so that a writer
+ * that was about to sleep before does not take another's wake request for its own. */
+#define ILK__DRAIN_WAKE UINT32_C(1)   /* a writer sleeps until a slot is freed */
+#define ILK__DRAIN_FENCED UINT32_C(2) /* no membarrier: the owner fences before it reads the requests */
 #define ILK__DRAIN_REQUESTS (ILK__DRAIN_WAKE | ILK__DRAIN_FENCED)
 #define ILK__DRAIN_ONE_ACKNOWLEDGED UINT32_C(4)
 
-/* What a thread remembers of a lock it writes, to choose the lock's mode by. */
+/* What a thread remembers of a lock that it writes, to choose the lock's mode by. */
 struct ilk__slot_sample {
-    uint32_t tag;    /* the lock, cut short: a collision spoils a guess, nothing else */
-    uint16_t writes; /* the lock's count of writes then */
-    uint16_t mine;   /* the uses of the thread's own slot then, cut short */
-    uint32_t uses;   /* the sum of the uses of all its slots then */
-    uint32_t ticks;  /* the clock then, coarse */
+    uint32_t tag;    /* the lock, truncated: a collision spoils a guess, nothing else */
+    uint16_t writes; /* the lock's writes then */
+    uint16_t mine;   /* the uses of the thread's own slot then, truncated */
+    uint32_t uses;   /* the uses of all its slots then */
+    uint32_t ticks;  /* the coarse clock then */
 };
 
 /* 256 bytes, aligned to 128. */
 struct ilk__slot_block {
-    /* The reader's line: written at every lock and unlock, read by writers. */
+    /* The readers' cache line: the owner writes it at every lock and unlock, writers read it. */
     ILK_ATOMIC(uint64_t) slots[ILK__SLOT_COUNT];
-    /* The meeting line. */
-    ILK_ATOMIC(uint32_t) drain;                  /* writers' requests; where they sleep */
+    /* The cache line of both sides. */
+    ILK_ATOMIC(uint32_t) drain;                  /* writers' requests; the word that writers sleep on */
     ILK_ATOMIC(uint32_t) taken;                  /* 1: a thread owns the block */
-    ILK_ATOMIC(uint32_t) wraps[ILK__SLOT_COUNT]; /* of the slots' counts of uses; hints to others */
-    ILK_ATOMIC(uint32_t) owner_fences;           /* 1: FENCED is up and the owner, if any, has seen it */
+    ILK_ATOMIC(uint32_t) wraps[ILK__SLOT_COUNT]; /* 1,024 uses each, by slot; hints to other threads */
+    ILK_ATOMIC(uint32_t) owner_fences; /* 1: FENCED is up, and the owner has seen it if there is one */
     unsigned char pad_meeting[64 - (3 + ILK__SLOT_COUNT) * sizeof(uint32_t)];
-    /* The owner's own, as a writer. */
+    /* The owner's, as a writer. */
     struct ilk__slot_sample samples[ILK__SLOT_COUNT];
 };
 
-/* Stands in for the block of a thread that has none: every slot occupied, so that fast paths turn to
- * their slow ones, which find out. */
+/* The block of a thread that has none: every slot occupied, so that fast paths turn to their slow ones. */
 extern struct ilk__slot_block ilk__no_slots;
 
-/* The table. Visible so that all copies of the library in a process share one. */
+/* The table. Visible, so that all copies of the library in a process share one. */
 struct ilk__slot_table;
 extern struct ilk__slot_table ilk__slot_table;
 

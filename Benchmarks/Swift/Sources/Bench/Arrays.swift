@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arrays that several threads share. A contender is an adapter; the loops are generic over it and specialised for
-// each, so that no call is indirect.
+// Arrays that several threads share. A contender is an adapter; the loops are generic over it, and specialised for each
+// adapter, so that no call is indirect.
 
 import CBench
 import Dispatch
@@ -21,13 +21,13 @@ protocol ArrayAdapter: AnyObject, Sendable {
     var count: Int { get }
 }
 
-// As it is: what threads share already. A lock needs the class around it that its adapter is.
+// Types that threads can share by themselves. A lock needs a class around it: its adapter.
 extension SafeArray: ArrayAdapter where Element == Int {
     @inline(__always) func set(_ index: Int, _ element: Int) { self[index] = element }
     @inline(__always) func empty() { removeAll(keepingCapacity: true) }
 }
 
-/// Those that have a lock and an array: one requirement, the rest follows.
+/// The adapters with a lock and an array: they have one requirement, and get the rest here.
 protocol LockedArrayAdapter: ArrayAdapter {
     func locked<Result: Sendable>(_ body: (inout [Int]) -> Result) -> Result
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cells: pieces of work, each done by several contenders in turns. Rounds give every contender one slice each, in an
-// order drawn anew; the median of the rounds is told, and half the distance from the fastest to the slowest.
+// Cells: pieces of work, each done by several contenders in turns. A round gives every contender one slice, in an order
+// drawn anew. Reported are the median of the rounds, and half the distance from the fastest to the slowest.
 
 import Foundation
 
-/// One of those who do the work: answers nanoseconds an operation in one slice.
+/// One contender: answers nanoseconds an operation in one slice.
 struct Contender: Sendable {
     let name: String
     let run: @Sendable (_ time: Duration) async -> Double
@@ -35,8 +35,8 @@ struct Outcome: Codable {
     let title: String
     let lines: [Line]
 
-    /// How many times `by` goes into `of`: the median of the rounds' own ratios, since what changes about the machine
-    /// from one round to the next meets both.
+    /// How many times `by` goes into `of`: the median of the rounds' own ratios, because a change of the machine
+    /// between two rounds meets both contenders.
     func ratio(_ of: String, _ by: String) -> Double? {
         guard
             let dividend = lines.first(where: { $0.contender == of }),
@@ -73,7 +73,7 @@ extension Cell {
     }
 }
 
-/// Three digits that count.
+/// Three significant digits.
 func figure(_ value: Double) -> String {
     switch value {
     case ..<10: String(format: "%.2f", value)

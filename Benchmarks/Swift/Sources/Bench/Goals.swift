@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the facade has set itself, and whether a run reached it.
+// The goals that the facade has set itself, and whether a run reached them.
 
 import Foundation
 
@@ -8,7 +8,7 @@ import Foundation
 struct Goal {
     let claim: String
     let cell: String
-    /// The one whose time is divided, and the one it is divided by.
+    /// The contender whose time is divided, and the one it is divided by.
     let of: String
     let by: String
     let limit: Limit

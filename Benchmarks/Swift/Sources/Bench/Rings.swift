@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rings of 64-bit elements, 1,024 of them: through Swift, from C, and the pure-Swift ones. What comes out is checked
-// by its sum.
+// Rings of 64-bit elements, 1,024 of them: through Swift, from C, and the pure-Swift ones. The sum of the popped
+// elements is checked.
 
 import CBench
 import CInterlock
@@ -13,7 +13,7 @@ import Synchronization
 private let capacity = 1_024
 private let batch: UInt64 = 4_096
 
-/// What all of these rings can do. `producer` and `consumer` are used by one thread each.
+/// The calls that all of these rings have. One thread uses `producer`, one `consumer`.
 protocol RingAdapter: AnyObject, Sendable {
     init()
     func tryPush(_ element: UInt64) -> Bool
@@ -56,7 +56,7 @@ extension RingAdapter {
     }
 }
 
-// @unchecked: one thread uses the producer, one the consumer, as the benchmark sees to.
+// @unchecked: one thread uses the producer, one the consumer, which the benchmark ensures.
 final class SwiftSPSC: RingAdapter, @unchecked Sendable {
     private let producer: SPSCRing<UInt64>.Producer
     private let consumer: SPSCRing<UInt64>.Consumer
@@ -75,7 +75,7 @@ final class SwiftSPSC: RingAdapter, @unchecked Sendable {
     func close() { producer.close() }
     @inline(__always) var isClosed: Bool { producer.isClosed }
 
-    // The ends borrowed once a loop, as those who use them would.
+    // Each loop borrows its end once, as a user would.
     @inline(__always) func pairs(_ count: UInt64) -> UInt64 { spscPairs(producer, consumer, count) }
 }
 
@@ -206,7 +206,7 @@ enum RingWork {
         }
     }
 
-    /// Does `count` pairs, for a counter of instructions.
+    /// Pushes and pops `count` times, for a counter of instructions.
     @inline(never)
     static func count(_ name: String, _ count: UInt64) -> Bool {
         let sum: UInt64

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The facts of a run without which its figures mean nothing, as the C suites write them: day, machine, compiler, and
-// what other processes did meanwhile.
+// The facts without which the figures of a run mean nothing, as the C suites write them: day, machine, compiler, and
+// the load by other processes.
 
 import Foundation
 
@@ -46,7 +46,7 @@ struct Machine: Encodable {
     /// From scripts/bench: a program does not know which compiler made it.
     let compiler = ProcessInfo.processInfo.environment["INTERLOCK_COMPILER"] ?? "unknown"
 
-    /// What stands on the first line that begins so, behind its colon if it has one.
+    /// The rest of the first line with this prefix, after its colon if it has one.
     private static func first(of path: String, after prefix: String) -> String? {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
         return text.split(separator: "\n").first { $0.hasPrefix(prefix) }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One slice of measuring: threads of its own, each pinned to a core, that start together, warm up for an eighth of
-// the time and are measured for the rest. Each thread tells its own speed, between its own two looks at the clock.
+// One slice: threads of its own, each pinned to a core, start together, warm up for an eighth of the time, and are
+// measured for the rest. Each thread computes its speed from its own two readings of the clock.
 
 import CBench
 import Foundation
 import Synchronization
 
-/// What the threads of a slice are to do now.
+/// The phase of a slice.
 final class Phase: Sendable {
     private let value = Atomic<Int>(0)
 
@@ -16,7 +16,7 @@ final class Phase: Sendable {
     func become(_ phase: Int) { value.store(phase, ordering: .releasing) }
 
     /// Runs `batch` over and over, first to warm up, then measured: nanoseconds, and how often. `batch` is given the
-    /// number of its first operation and does `size` of them.
+    /// number of its first operation, and does `size` operations.
     @inline(__always)
     func measure(size: Int, _ batch: (_ first: Int) -> Void) -> (nanoseconds: Double, operations: Int) {
         while isAt(0) { sched_yield() }
@@ -35,7 +35,7 @@ final class Phase: Sendable {
     }
 }
 
-/// The nanoseconds between two operations, whichever thread does them.
+/// The nanoseconds between two operations, of all threads together.
 func slice(
     threads: Int,
     time: Duration,
@@ -66,7 +66,7 @@ func slice(
     return 1 / speeds.withLock { $0.reduce(0, +) }
 }
 
-/// Keeps a result from being optimised away.
+/// Keeps the optimiser from removing a result.
 @inline(never)
 func keep(_ value: UInt64) {
     if value == 0x5EED_5EED_5EED_5EED { print("") }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From one task to another. Tasks run on the cooperative pool's threads, which cannot be pinned, so a slice is longer
-// and counts elements rather than time.
+// and has a number of elements, not a time.
 
 import AsyncAlgorithms
 import Foundation

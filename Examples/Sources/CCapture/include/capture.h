@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A source of sound as drivers and audio callbacks are one: a POSIX thread that makes a block of samples
- * every so often and must be done in time, whoever listens. It knows nothing of Swift; what it has is the
- * producer's end of a ring. A block for which the ring has no room is lost and counted, as a microphone
- * cannot be told to wait.
+ * A source of sound, like a driver or an audio callback: a POSIX thread that makes a block of samples every
+ * period, and must be done in time. It has nothing of Swift, only the producer's end of a ring. A block for
+ * which the ring has no room is lost and counted, because a microphone cannot wait.
  *
- * The tone fades: its amplitude is 0.5 in the first quarter of the blocks and half of the one before in each
- * other. A block holds whole periods, so that its loudness is known exactly.
+ * The tone fades: its amplitude is 0.5 in the first quarter of the blocks, and halves with each quarter. A
+ * block holds whole periods, so that its loudness is known exactly.
  */
 #ifndef CAPTURE_H
 #define CAPTURE_H
@@ -34,10 +33,11 @@ typedef struct capture capture;
 
 /* Starts a thread that makes `blocks` blocks, one every `period_ns` (0: as fast as it can), pushes them into
  * `ring`, whose producer it is from now on and whose elements are capture_block, and closes the ring. It ends
- * early if the ring is closed. Returns 0, or an errno: then nothing was started and the ring is as it was. */
+ * early if the ring is closed. Returns 0, or an errno: then no thread was started and the ring is unchanged.
+ * */
 int capture_start(capture **out, ilk_spsc *ring, uint64_t blocks, uint64_t period_ns);
 
-/* Waits for the end of the thread, frees `capture` and tells what became of the blocks. Blocks. */
+/* Waits for the end of the thread, frees `capture` and returns the counts of its blocks. Blocks. */
 capture_report capture_finish(capture *capture);
 
 #ifdef __cplusplus

@@ -2,12 +2,12 @@
 //
 // Reading JPEG and PNG and writing JPEG, from memory to memory, through libjpeg-turbo and libpng.
 //
-// Both libraries report errors by longjmp. Swift frames must never be jumped over, so every jump starts
-// and lands inside one function of this module, which then returns a status and a sentence. Nothing here
-// prints, aborts or keeps state between calls; different threads may work on different decoders at once.
+// Both libraries report errors by longjmp. A jump must not cross Swift frames, so every jump starts and lands
+// inside one function of this module, which then returns a status and a sentence. This module does not print,
+// abort or keep state between calls; different threads may use different decoders at once.
 //
 // Pixels are four bytes, red, green, blue and one unused (255), rows top to bottom without padding:
-// pixels of one size, which vector instructions like better than triples.
+// pixels of one size suit vector instructions better than triples.
 
 #ifndef IMAGE_CODECS_H
 #define IMAGE_CODECS_H
@@ -23,20 +23,20 @@ enum { CODEC_BYTES_PER_PIXEL = 4, CODEC_MESSAGE_SIZE = 256 };
 
 typedef enum {
     CODEC_OK,
-    CODEC_DAMAGED,   // not what its first bytes promise: truncated, corrupt, hostile
+    CODEC_DAMAGED,   // truncated, corrupt or hostile
     CODEC_TOO_LARGE, // more pixels than the caller allows
     CODEC_NO_MEMORY,
 } codec_status;
 
-// The library's own words on what went wrong, or the empty string.
+// The library's own error message, or the empty string.
 typedef struct {
     char text[CODEC_MESSAGE_SIZE];
 } codec_message;
 
 typedef struct codec_decoder codec_decoder;
 
-// Reads the header of a JPEG or PNG that lies in memory, decides nothing about its pixels yet, and sets
-// *out to a decoder with the picture's size. `bytes` must stay valid until the decoder is destroyed.
+// Reads the header of a JPEG or PNG in memory, without its pixels, and sets *out to a decoder with the
+// picture's size. `bytes` must stay valid until the decoder is destroyed.
 // A picture of more than `pixel_limit` pixels is refused before anything is allocated for it.
 // On failure *out is NULL and *message has the reason.
 codec_status codec_jpeg_open(const uint8_t *bytes, size_t count, uint64_t pixel_limit, codec_decoder **out,
@@ -57,7 +57,7 @@ codec_status codec_read(codec_decoder *decoder, uint8_t *pixels, codec_message *
 void codec_destroy(codec_decoder *decoder);
 
 // Encodes pixels as a baseline JPEG with 4:2:0 subsampling; the same pixels give the same bytes. On
-// success *out is a block that goes back through codec_free.
+// success *out is a block for codec_free.
 codec_status codec_jpeg_encode(const uint8_t *pixels, uint32_t width, uint32_t height, int quality,
                                uint8_t **out, size_t *out_count, codec_message *message);
 void codec_free(uint8_t *encoded);

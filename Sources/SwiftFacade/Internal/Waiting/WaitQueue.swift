@@ -6,6 +6,7 @@
 // take the others along: the waiters that `admit` answers are resumed outside the lock.
 
 import CInterlock
+import Dispatch
 
 /// A lock and the waiters behind it.
 final class WaitQueue: Sendable {
@@ -167,13 +168,19 @@ final class WaitQueue: Sendable {
     }
 
     /// Ends the wait at `deadline`, unless it is cancelled first or the moment never comes.
-    private func timer(for waiter: TaskWaiter, at deadline: ContinuousClock.Instant?) -> Task<Void, Never>? {
+    ///
+    /// A timer of libdispatch, not `Task.sleep`: that would need a thread of the cooperative pool to begin, and a limit
+    /// is to be decided also while all of those are blocked.
+    private func timer(
+        for waiter: TaskWaiter,
+        at deadline: ContinuousClock.Instant?
+    ) -> (any DispatchSourceTimer)? {
         guard let deadline, isReached(deadline) else { return nil }
-        return Task {
-            // Cancelled, and thereby silent, when the wait is over.
-            guard (try? await Task.sleep(until: deadline, clock: .continuous)) != nil else { return }
-            self.decide(waiter, .timedOut)
-        }
+        let timer = DispatchSource.makeTimerSource(queue: .global())
+        timer.setEventHandler { self.decide(waiter, .timedOut) }
+        timer.schedule(deadline: .after(max(.zero, ContinuousClock.now.duration(to: deadline))))
+        timer.resume()
+        return timer
     }
 
     /// The value was handed over under the lock. The runtime orders a resumed task after the thread that resumed it,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads under a lock until its readers are in slots, and asks the plugin for the write side while it reads: Host
-// PLUGIN. The plugin has a copy of the C core of its own. Either it is kept out, or the two copies are reported.
+// Host PLUGIN: reads under a lock until its readers are in slots, and while it reads asks the plugin to try to write.
+// The plugin has a copy of the C core of its own. Either the plugin is kept out, or the two copies are reported.
 
 import CInterlock
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The model's door to atomics: takes the place of include/interlock/inline/atomic.h when this folder
- * comes first on the include path, so that the core's unchanged sources run under the explorer. An
- * ILK_ATOMIC is a plain object here; the memory behind it always holds the newest store, which is
- * what a plain initialisation before sharing, and a check after the end, expect to find.
+ * The model's port of atomics. This folder comes first on the include path, so that it takes the place of
+ * include/interlock/inline/atomic.h and the core's unchanged sources run under the explorer. An ILK_ATOMIC is
+ * a plain object here and always holds the newest store, which a plain initialisation before sharing and a
+ * check after the end rely on.
  */
 #ifndef INTERLOCK_INLINE_ATOMIC_H
 #define INTERLOCK_INLINE_ATOMIC_H
@@ -18,7 +18,7 @@
         static const ex_site ex_site_here = {__FILE__, __LINE__, object};                                    \
         &ex_site_here;                                                                                       \
     }))
-/* A statement expression, so that a result nobody wants is no warning. */
+/* A statement expression, so that an unused result is no warning. */
 #define EX_AS(object, value)                                                                                 \
     (__extension__({                                                                                         \
         __typeof__(*(object)) ex_result = (__typeof__(*(object)))(value);                                    \
@@ -44,7 +44,7 @@
     ex_atomic_compare_exchange((object), sizeof *(object), (expected), (uint64_t)(desired), (success),       \
                                (failure), true, EX_HERE(#object))
 #define ilk_atomic_fence(order) ex_atomic_fence((order), EX_HERE("fence"))
-/* The model's threads run in program order: there is nothing for a compiler fence to do. */
+/* The model's threads run in program order: a compiler fence has no effect. */
 #define ilk_compiler_fence() ((void)0)
 #define ilk_cpu_relax() ex_atomic_relax(EX_HERE("relax"))
 

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sentences of the headers of locks that no test of one primitive holds (docs/contracts.md): what priority
+ * inheritance lends, how long a wait spins, which calls make no system call, which readers are counted, how
+ * many locks a checked build lists, what a child of fork finds.
+ *
+ * Has been seen to fail on: an inheriting mutex that waits without the kernel's inheritance; spins a hundred
+ * times as long; a yield in a try call; a latch that wakes without a sleeper; a heavy fence beside the
+ * membarrier of a try to write; a try call that takes a block of reader slots; fifteen listed locks; a fork
+ * handler that empties the table of slots.
+ */
+#include "rwlock/reader_slots.h"
+#include "support/fork.h"
+#include "support/rwlock_mode.h"
+#include "support/test.h"
+#include <fcntl.h>
+#include <interlock/interlock.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- Priorities ---- */
+
+enum { OWNER = 2, BELOW = 3, ABOVE = 4 };
+
+struct scheduled {
+    pthread_t id;
+    thread_body *body;
+    ilk_mutex *mutex;
+    int priority;
+    int place; /* among those that got the mutex, from 1 */
+};
+
+static int places;
+
+static void *run_scheduled(void *context) {
+    struct scheduled *self = context;
+    self->body(self);
+    return NULL;
+}
+
+/* Starts `body` under SCHED_FIFO. False: the system refuses. */
+static bool start_at(struct scheduled *thread, int priority, thread_body *body, ilk_mutex *mutex) {
+    pthread_attr_t attributes;
+    const struct sched_param parameter = {.sched_priority = priority};
+    *thread = (struct scheduled){.body = body, .mutex = mutex, .priority = priority};
+    check_equal(pthread_attr_init(&attributes), 0);
+    check_equal(pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED), 0);
+    check_equal(pthread_attr_setschedpolicy(&attributes, SCHED_FIFO), 0);
+    check_equal(pthread_attr_setschedparam(&attributes, &parameter), 0);
+    int error = pthread_create(&thread->id, &attributes, run_scheduled, thread);
+    check_equal(pthread_attr_destroy(&attributes), 0);
+    return error == 0;
+}
+
+static void join(struct scheduled *thread) {
+    check_equal(pthread_join(thread->id, NULL), 0);
+}
+
+/* Threads started from here on share one core: one of higher priority runs until it sleeps. */
+static void bind_to_one_core(void) {
+    cpu_set_t allowed, one;
+    check_equal(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+    int core = 0;
+    while (!CPU_ISSET(core, &allowed)) {
+        core++;
+    }
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    check_equal(sched_setaffinity(0, sizeof one, &one), 0);
+}
+
+static void run_at(int priority, thread_body *body, ilk_mutex *mutex) {
+    bind_to_one_core();
+    struct scheduled thread;
+    if (!start_at(&thread, priority, body, mutex)) {
+        print_message("skipped: no right to SCHED_FIFO here\n");
+        skip();
+    }
+    join(&thread);
+}
+
+/* The real-time priority that the kernel runs the calling thread at: lent ones too, which
+ * pthread_getschedparam does not tell. The 18th field of stat(5) is minus one more. */
+static int effective_priority(void) {
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/self/task/%ld/stat", (long)syscall(SYS_gettid));
+    int file = open(path, O_RDONLY);
+    check(file >= 0);
+    ssize_t length = read(file, text, sizeof text - 1);
+    check(length > 0);
+    check_equal(close(file), 0);
+    text[length] = '\0';
+    const char *field = strrchr(text, ')'); /* ends the second */
+    for (int number = 2; number < 18; number++) {
+        field = strchr(field + 1, ' ');
+        check(field != NULL);
+    }
+    int priority = 0;
+    check_equal(sscanf(field, "%d", &priority), 1);
+    return -1 - priority;
+}
+
+static void lock_in_turn(void *context) {
+    struct scheduled *self = context;
+    ilk_mutex_lock(self->mutex);
+    self->place = ++places;
+    ilk_mutex_unlock(self->mutex);
+}
+
+/*   owner, priority 2                  waiter, priority 4
+ *     locks
+ *     runs at 2
+ *     starts waiter ------------------>  waits (sleeps)
+ *     runs at 4; without inheritance at 2
+ *     unlocks ------------------------>  locks
+ *     runs at 2                                                                      */
+static void own_below_a_waiter(void *context) {
+    struct scheduled *self = context, waiter;
+    ilk_mutex_lock(self->mutex);
+    check_equal(effective_priority(), OWNER);
+    check(start_at(&waiter, ABOVE, lock_in_turn, self->mutex));
+    check_equal(effective_priority(), self->mutex->inherits != 0 ? ABOVE : OWNER);
+    ilk_mutex_unlock(self->mutex);
+    join(&waiter);
+    check_equal(effective_priority(), OWNER);
+}
+
+static void the_owner_runs_at_the_priority_of_its_highest_waiter(void **state) {
+    (void)state;
+    for (int inherits = 0; inherits < 2; inherits++) { /* without: the control */
+        ilk_mutex mutex;
+        ilk_mutex_init(&mutex, inherits == 1);
+        run_at(OWNER, own_below_a_waiter, &mutex);
+    }
+}
+
+static void own_below_two_waiters(void *context) {
+    struct scheduled *self = context, below, above;
+    ilk_mutex_lock(self->mutex);
+    check(start_at(&below, BELOW, lock_in_turn, self->mutex)); /* sleeps first */
+    check(start_at(&above, ABOVE, lock_in_turn, self->mutex));
+    places = 0;
+    ilk_mutex_unlock(self->mutex);
+    join(&below);
+    join(&above);
+    check_equal(above.place, 1);
+    check_equal(below.place, 2);
+}
+
+static void an_inheriting_mutex_goes_to_the_sleeper_of_highest_priority(void **state) {
+    (void)state;
+    ilk_mutex mutex;
+    ilk_mutex_init(&mutex, true);
+    if (mutex.inherits == 0) {
+        print_message("skipped: there is no priority inheritance in this build\n");
+        skip();
+    }
+    run_at(OWNER, own_below_two_waiters, &mutex);
+}
+
+/* ---- Spins ---- */
+
+enum { ATTEMPTS = 50, LONGEST_SPIN_NS = 1000000 }; /* ten times what the headers say, for slow machines */
+
+struct held {
+    ilk_rwlock written, upgradable;
+    ilk_semaphore semaphore;
+    ilk_mutex mutexes[2];
+    ilk_barrier barrier;
+    ilk_latch latch;
+};
+
+static ilk_status read_lock(struct held *held) {
+    return ilk_rwlock_read_lock_until(&held->written, 0);
+}
+static ilk_status write_lock(struct held *held) {
+    return ilk_rwlock_write_lock_until(&held->written, 0);
+}
+static ilk_status upgradable_lock(struct held *held) {
+    return ilk_rwlock_upgradable_lock_until(&held->upgradable, 0);
+}
+static ilk_status semaphore_wait(struct held *held) {
+    return ilk_semaphore_wait_until(&held->semaphore, 0);
+}
+static ilk_status mutex_lock(struct held *held) {
+    return ilk_mutex_lock_until(&held->mutexes[0], 0);
+}
+static ilk_status inheriting_mutex_lock(struct held *held) {
+    return ilk_mutex_lock_until(&held->mutexes[1], 0);
+}
+static ilk_status barrier_wait(struct held *held) {
+    return ilk_barrier_wait_until(&held->barrier, 0, NULL);
+}
+static ilk_status latch_wait(struct held *held) {
+    return ilk_latch_wait_until(&held->latch, 0);
+}
+
+static void wait_for_what_is_held(void *context) {
+    static const struct {
+        const char *name;
+        ilk_status (*wait)(struct held *held);
+    } waits[] = {{"read_lock", read_lock},
+                 {"write_lock", write_lock},
+                 {"upgradable_lock", upgradable_lock},
+                 {"semaphore", semaphore_wait},
+                 {"mutex", mutex_lock},
+                 {"inheriting mutex", inheriting_mutex_lock},
+                 {"barrier", barrier_wait},
+                 {"latch", latch_wait}};
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+        uint64_t shortest = UINT64_MAX; /* the others were kept off the core */
+        for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+            uint64_t start = ilk_now_ns();
+            check_equal(waits[i].wait(context), ILK_TIMEDOUT);
+            uint64_t took = ilk_now_ns() - start;
+            shortest = took < shortest ? took : shortest;
+        }
+        if (shortest >= LONGEST_SPIN_NS) {
+            fprintf(stderr, "%s: %llu ns at least\n", waits[i].name, (unsigned long long)shortest);
+            check_failed(__FILE__, __LINE__, "a limit that has passed ends a wait after its spin");
+        }
+    }
+}
+
+static void a_limit_that_has_passed_ends_a_wait_after_its_spin(void **state) {
+    (void)state;
+    static struct held held;
+    ilk_rwlock_write_lock(&held.written);
+    ilk_rwlock_upgradable_lock(&held.upgradable);
+    ilk_barrier_init(&held.barrier, 2);
+    ilk_latch_init(&held.latch, 1);
+    for (int inherits = 0; inherits < 2; inherits++) {
+        ilk_mutex_init(&held.mutexes[inherits], inherits == 1);
+        ilk_mutex_lock(&held.mutexes[inherits]);
+    }
+    struct thread thread;
+    thread_start(&thread, wait_for_what_is_held, &held);
+    thread_join(&thread);
+    ilk_rwlock_write_unlock(&held.written);
+    ilk_rwlock_upgradable_unlock(&held.upgradable);
+    ilk_mutex_unlock(&held.mutexes[0]);
+    ilk_mutex_unlock(&held.mutexes[1]);
+}
+
+/* ---- System calls ---- */
+
+/* What does not wait, with no thread asleep: in the strict mode of seccomp(2) any system call but read, write
+ * and exit kills the process. */
+static void use_without_waiting(ilk_rwlock *lock) {
+    for (int round = 0; round < 3; round++) {
+        check(ilk_rwlock_try_read_lock(lock));
+        check(!ilk_rwlock_try_write_lock(lock));
+        check(ilk_rwlock_try_read_lock(lock));
+        ilk_rwlock_read_unlock(lock);
+        ilk_rwlock_read_unlock(lock);
+        check(ilk_rwlock_try_write_lock(lock));
+        check(!ilk_rwlock_try_read_lock(lock));
+        check(!ilk_rwlock_try_write_lock(lock));
+        ilk_rwlock_downgrade(lock);
+        ilk_rwlock_read_unlock(lock);
+        check(ilk_rwlock_try_write_lock(lock));
+        ilk_rwlock_write_unlock(lock);
+        ilk_rwlock_upgradable_lock(lock);
+        check(!ilk_rwlock_try_write_lock(lock));
+        ilk_rwlock_upgradable_unlock(lock);
+    }
+}
+
+static void use_what_does_not_wait(void) {
+    ilk_rwlock central = ILK_RWLOCK_INIT, slots = ILK_RWLOCK_INIT;
+    move_to_slots(&slots);
+    ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
+    ilk_latch latch;
+    ilk_latch_init(&latch, 2);
+    ilk_mutex mutexes[2];
+    for (int inherits = 0; inherits < 2; inherits++) {
+        ilk_mutex_init(&mutexes[inherits], inherits == 1);
+        check(ilk_mutex_try_lock(&mutexes[inherits])); /* a thread's first call learns its id */
+        ilk_mutex_unlock(&mutexes[inherits]);
+    }
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0) {
+        _exit(8);
+    }
+    use_without_waiting(&central);
+    use_without_waiting(&slots);
+    check(!ilk_semaphore_try_wait(&semaphore));
+    ilk_semaphore_signal(&semaphore, 2);
+    check(ilk_semaphore_try_wait(&semaphore));
+    ilk_semaphore_wait(&semaphore);
+    for (int count = 2; count > 0; count--) {
+        check(!ilk_latch_try_wait(&latch));
+        check_equal(ilk_latch_count(&latch), count);
+        ilk_latch_count_down(&latch);
+    }
+    check(ilk_latch_try_wait(&latch));
+    for (int inherits = 0; inherits < 2; inherits++) {
+        check(ilk_mutex_try_lock(&mutexes[inherits]));
+        check(!ilk_mutex_try_lock(&mutexes[inherits]));
+        ilk_mutex_unlock(&mutexes[inherits]);
+    }
+    syscall(SYS_exit, 7);
+}
+
+static void what_does_not_wait_makes_no_system_call(void **state) {
+    (void)state;
+    need_children();
+    int status;
+    pid_t child = fork();
+    check(child >= 0);
+    if (is_child(child)) {
+        use_what_does_not_wait();
+    }
+    check_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 8) {
+        print_message("skipped: seccomp has no strict mode here\n");
+        skip();
+    }
+    check(WIFEXITED(status)); /* not killed */
+    check_equal(WEXITSTATUS(status), 7);
+}
+
+/* ---- membarrier(2) ---- */
+
+bool __real_ilk__membarrier(void);
+bool __wrap_ilk__membarrier(void);
+
+static unsigned membarriers;
+
+bool __wrap_ilk__membarrier(void) {
+    membarriers++;
+    return __real_ilk__membarrier();
+}
+
+/* Its readers leave the fence out, so a try to write must make them fence; no other call that does not wait. */
+static void a_try_to_write_makes_one_membarrier_where_readers_leave_the_fence_out(void **state) {
+    (void)state;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    move_to_slots(&lock);
+    membarriers = 0;
+    use_without_waiting(&lock);
+    check_equal(membarriers, 0);
+    if (!membarrier_works()) {
+        print_message("skipped: membarrier is refused here\n");
+        skip();
+    }
+    move_to_fence_free(&lock);
+    for (unsigned round = 1; round <= 3; round++) { /* the second without a read since the last write */
+        membarriers = 0;
+        check(ilk_rwlock_try_write_lock(&lock));
+        check_equal(membarriers, 1);
+        ilk_rwlock_downgrade(&lock);
+        ilk_rwlock_read_unlock(&lock);
+        check(ilk_rwlock_try_read_lock(&lock));
+        check_equal(membarriers, 1);
+        check(!ilk_rwlock_try_write_lock(&lock)); /* a reader in a slot */
+        check_equal(membarriers, 2);
+        ilk_rwlock_read_unlock(&lock);
+        check(ilk_rwlock_try_write_lock(&lock));
+        ilk_rwlock_write_unlock(&lock);
+        check_equal(membarriers, 3);
+    }
+    check_free_and_destroy(&lock);
+}
+
+/* ---- Reader slots, lists of checked builds, sizes ---- */
+
+static void try_then_wait(void *context) {
+    ilk_rwlock *lock = context;
+    for (int round = 0; round < 3; round++) {
+        check(ilk_rwlock_try_read_lock(lock));
+        check_equal(counted_readers(lock), 1);
+        check(!is_in_a_slot(lock));
+        ilk_rwlock_read_unlock(lock);
+    }
+    ilk_rwlock_read_lock(lock); /* gets its slots */
+    check_equal(counted_readers(lock), 0);
+    check(is_in_a_slot(lock));
+    ilk_rwlock_read_unlock(lock);
+    check(ilk_rwlock_try_read_lock(lock));
+    check(is_in_a_slot(lock));
+    ilk_rwlock_read_unlock(lock);
+}
+
+static void a_thread_that_has_only_tried_is_counted(void **state) {
+    (void)state;
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    move_to_slots(&lock);
+    struct thread thread;
+    thread_start(&thread, try_then_wait, &lock);
+    thread_join(&thread);
+    check_free_and_destroy(&lock);
+}
+
+#ifdef ILK_CHECKED
+enum { LISTED = 16 };
+static ilk_rwlock listed[LISTED];
+
+static void take_all_listed(void) {
+    for (int i = 0; i < LISTED; i++) {
+        ilk_rwlock_write_lock(&listed[i]);
+    }
+}
+
+static void take_the_last_again(void *context) {
+    (void)context;
+    take_all_listed();
+    ilk_rwlock_write_lock(&listed[LISTED - 1]);
+}
+
+static void unlock_anothers_beside_sixteen(void *context) {
+    take_all_listed();
+    ilk_rwlock_write_unlock(context);
+}
+
+static void unlock_elsewhere_beside_sixteen(void *context) {
+    (void)context;
+    static ilk_rwlock lock;
+    static struct thread thread;
+    ilk_rwlock_write_lock(&lock);
+    thread_start(&thread, unlock_anothers_beside_sixteen, &lock);
+    thread_join(&thread);
+}
+#endif
+
+static void a_checked_build_lists_sixteen_locks_of_a_thread(void **state) {
+    (void)state;
+#ifdef ILK_CHECKED
+    expect_misuse(take_the_last_again, NULL, "ilk_rwlock_write_lock", "would wait for itself");
+    expect_misuse(unlock_elsewhere_beside_sixteen, NULL, "ilk_rwlock_write_unlock", "another thread does");
+#else
+    print_message("skipped: only a checked build lists what a thread holds (-DINTERLOCK_CHECKED=ON)\n");
+    skip();
+#endif
+}
+
+static void a_mutex_has_eight_bytes(void **state) {
+    (void)state;
+    check_equal(sizeof(ilk_mutex), 8);
+}
+
+/* ---- Fork ---- */
+
+static struct {
+    ilk_semaphore semaphore;
+    ilk_latch latch;
+    ilk_barrier barrier;
+    ilk_mutex mutex;
+    ilk_rwlock lock;
+    ilk_spsc *spsc;
+    ilk_mpmc *mpmc;
+} idle;
+
+static void use_idle_objects(void) {
+    int out = 0;
+    check_equal(ilk_semaphore_value(&idle.semaphore), 3);
+    check(ilk_semaphore_try_wait(&idle.semaphore));
+    check_equal(ilk_latch_count(&idle.latch), 2);
+    ilk_latch_count_down(&idle.latch);
+    ilk_latch_count_down(&idle.latch);
+    check_equal(ilk_latch_wait_until(&idle.latch, 0), ILK_OK);
+    check(ilk_barrier_wait(&idle.barrier));
+    check(ilk_mutex_try_lock(&idle.mutex));
+    ilk_mutex_unlock(&idle.mutex);
+    ilk_rwlock_write_lock(&idle.lock);
+    ilk_rwlock_write_unlock(&idle.lock);
+    check(ilk_spsc_try_pop(idle.spsc, &out, sizeof out));
+    check_equal(out, 5);
+    check(ilk_mpmc_try_pop(idle.mpmc, &out, sizeof out));
+    check_equal(out, 6);
+    ilk_spsc_destroy(idle.spsc);
+    ilk_mpmc_destroy(idle.mpmc);
+    _exit(7);
+}
+
+static void a_child_finds_idle_objects_as_they_were(void **state) {
+    (void)state;
+    need_children();
+    const int five = 5, six = 6;
+    ilk_semaphore_init(&idle.semaphore, 3);
+    ilk_latch_init(&idle.latch, 2);
+    ilk_barrier_init(&idle.barrier, 1);
+    ilk_mutex_init(&idle.mutex, false);
+    move_to_slots(&idle.lock);
+    check_equal(ilk_spsc_create(&idle.spsc, 2, sizeof five), ILK_OK);
+    check_equal(ilk_mpmc_create(&idle.mpmc, 2, sizeof six), ILK_OK);
+    check(ilk_spsc_try_push(idle.spsc, &five, sizeof five));
+    check(ilk_mpmc_try_push(idle.mpmc, &six, sizeof six));
+    pid_t child = fork();
+    check(child >= 0);
+    if (is_child(child)) {
+        use_idle_objects();
+    }
+    expect_exit(child, 7);
+    ilk_spsc_destroy(idle.spsc);
+    ilk_mpmc_destroy(idle.mpmc);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(the_owner_runs_at_the_priority_of_its_highest_waiter),
+    cmocka_unit_test(an_inheriting_mutex_goes_to_the_sleeper_of_highest_priority),
+    cmocka_unit_test(a_limit_that_has_passed_ends_a_wait_after_its_spin),
+    cmocka_unit_test(what_does_not_wait_makes_no_system_call),
+    cmocka_unit_test(a_try_to_write_makes_one_membarrier_where_readers_leave_the_fence_out),
+    cmocka_unit_test(a_thread_that_has_only_tried_is_counted),
+    cmocka_unit_test(a_checked_build_lists_sixteen_locks_of_a_thread),
+    cmocka_unit_test(a_mutex_has_eight_bytes),
+    cmocka_unit_test(a_child_finds_idle_objects_as_they_were),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sentences of <interlock/spsc.h>, <interlock/mpmc.h> and <interlock/notify.h> that no other test holds: what a
+ * call executes, what it never asks of the kernel, where elements lie.
+ * docs/contracts.md says which sentence each test holds.
+ */
+#include "support/test.h"
+#include <interlock/inline/fence.h>
+#include <interlock/mpmc.h>
+#include <interlock/spsc.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+typedef uint64_t item;
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+
+static ilk_spsc *make_spsc(size_t capacity) {
+    ilk_spsc *ring = NULL;
+    check_equal(ilk_spsc_create(&ring, capacity, sizeof(item)), ILK_OK);
+    return ring;
+}
+
+static ilk_mpmc *make_mpmc(size_t capacity) {
+    ilk_mpmc *ring = NULL;
+    check_equal(ilk_mpmc_create(&ring, capacity, sizeof(item)), ILK_OK);
+    return ring;
+}
+
+/* ---- Where elements lie ---- */
+
+static void check_places(const unsigned char *first, const unsigned char *slot, size_t index, size_t size) {
+    enum { BOUNDARY = 128 };
+    check_equal((uintptr_t)first % BOUNDARY, 0);
+    check(slot == first + index * size);
+}
+
+static void elements_lie_at_multiples_of_their_size(void **state) {
+    (void)state;
+    const size_t sizes[] = {1, 3, 8, 24, 200};
+    const size_t capacity = 5;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        ilk_spsc *spsc = NULL;
+        ilk_mpmc *mpmc = NULL;
+        check_equal(ilk_spsc_create(&spsc, capacity, sizes[s]), ILK_OK);
+        check_equal(ilk_mpmc_create(&mpmc, capacity, sizes[s]), ILK_OK);
+        const unsigned char *first_of_spsc = NULL, *first_of_mpmc = NULL;
+        for (size_t index = 0; index < capacity; index++) {
+            size_t count = 1;
+            const unsigned char *slot = ilk_spsc_reserve(spsc, &count);
+            first_of_spsc = index == 0 ? slot : first_of_spsc;
+            check_places(first_of_spsc, slot, index, sizes[s]);
+            ilk_spsc_commit(spsc, 1);
+            count = 1;
+            slot = ilk_mpmc_reserve(mpmc, &count);
+            first_of_mpmc = index == 0 ? slot : first_of_mpmc;
+            check_places(first_of_mpmc, slot, index, sizes[s]);
+            ilk_mpmc_commit(mpmc, 1);
+        }
+        ilk_spsc_destroy(spsc);
+        ilk_mpmc_destroy(mpmc);
+    }
+}
+
+/* ---- What a call executes ---- */
+
+#if defined(__x86_64__) && !defined(SANITIZED)
+
+/* The processor stops after every instruction; the handler reads the next one. */
+static volatile bool stepping, measuring;
+static volatile size_t instructions, locked;
+
+static void step(int signal_number, siginfo_t *info, void *context) {
+    (void)signal_number;
+    (void)info;
+    const long long trap_flag = 0x100;
+    greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+    registers[REG_EFL] = stepping ? registers[REG_EFL] | trap_flag : registers[REG_EFL] & ~trap_flag;
+    if (!measuring) {
+        return;
+    }
+    instructions++;
+    const unsigned char *at = (const unsigned char *)registers[REG_RIP];
+    bool lock = false;
+    for (;; at++) { /* prefixes */
+        lock = lock || *at == 0xF0;
+        if (*at != 0xF0 && *at != 0xF2 && *at != 0xF3 && *at != 0x66 && (*at & 0xF0) != 0x40) {
+            break;
+        }
+    }
+    const bool exchange = (*at & 0xFE) == 0x86 && at[1] < 0xC0; /* xchg with memory is locked */
+    const bool fence = at[0] == 0x0F && at[1] == 0xAE && at[2] == 0xF0;
+    const bool system_call = at[0] == 0x0F && at[1] == 0x05;
+    locked += lock || exchange || fence || system_call;
+}
+
+static void start_stepping(void) {
+    const struct sigaction action = {.sa_sigaction = step, .sa_flags = SA_SIGINFO};
+    check_equal(sigaction(SIGTRAP, &action, NULL), 0);
+    instructions = locked = 0;
+    stepping = true;
+    check_equal(raise(SIGTRAP), 0);
+}
+
+static void stop_stepping(void) {
+    stepping = false;
+}
+
+/* The count sees what it is to see. */
+static void check_stepping(void) {
+    start_stepping();
+    measuring = true;
+    ilk_atomic_fence(memory_order_seq_cst);
+    measuring = false;
+    stop_stepping();
+    check(locked >= 1);
+}
+
+static void ignore_event(void *context, ilk_ring_event event) {
+    (void)context;
+    (void)event;
+}
+
+/* A hook is installed and nothing armed: neither costs anything (notify.h). */
+static void a_push_or_pop_executes_no_locked_instruction(void **state) {
+    (void)state;
+    if (!ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed)) {
+        print_message("skipped: membarrier is refused, so that both sides fence\n");
+        skip();
+    }
+    check_stepping();
+    const size_t capacities[] = {1, 3, 64};
+    for (size_t c = 0; c < sizeof capacities / sizeof *capacities; c++) {
+        ilk_spsc *ring = make_spsc(capacities[c]);
+        ilk_spsc_set_notify(ring, ignore_event, NULL);
+        bool good = true;
+        start_stepping();
+        for (item i = 0; i < 130; i++) {
+            item popped = ~i;
+            measuring = true;
+            good = ilk_spsc_try_push(ring, &i, sizeof i) && good;
+            good = ilk_spsc_try_pop(ring, &popped, sizeof popped) && good;
+            measuring = false;
+            good = good && popped == i;
+        }
+        stop_stepping();
+        check(good);
+        check(instructions > 130);
+        check_equal(locked, 0);
+        ilk_spsc_destroy(ring);
+    }
+}
+
+#else
+
+static void a_push_or_pop_executes_no_locked_instruction(void **state) {
+    (void)state;
+    print_message("skipped: instructions are read on x86-64 without sanitizers only\n");
+    skip();
+}
+
+#endif
+
+/* ---- What a call asks of the kernel ---- */
+
+static void count_event(void *context, ilk_ring_event event) {
+    (void)event;
+    *(int *)context += 1;
+}
+
+/* Every call of guarantee E, also where it finds nothing. No thread sleeps. */
+#define USE(name, ring)                                                                                      \
+    do {                                                                                                     \
+        item values[4] = {1, 2, 3, 4}, out[4];                                                               \
+        size_t count = 4;                                                                                    \
+        good = good && !ilk_##name##_try_pop(ring, out, sizeof *out);                                        \
+        good = good && ilk_##name##_try_push(ring, values, sizeof *values);                                  \
+        good = good && ilk_##name##_try_push_many(ring, values, 4, sizeof *values) == 3;                     \
+        good = good && !ilk_##name##_try_push(ring, values, sizeof *values);                                 \
+        good = good && ilk_##name##_try_pop(ring, out, sizeof *out);                                         \
+        good = good && ilk_##name##_try_pop_many(ring, out, 4, sizeof *out) == 3;                            \
+        count = 3;                                                                                           \
+        good = good && ilk_##name##_reserve(ring, &count) != NULL;                                           \
+        ilk_##name##_commit(ring, count);                                                                    \
+        count = 0;                                                                                           \
+        good = good && ilk_##name##_peek(ring, &count) != NULL;                                              \
+        ilk_##name##_release(ring, count);                                                                   \
+        count = 0;                                                                                           \
+        good = good && ilk_##name##_peek(ring, &count) == NULL;                                              \
+        good = good && ilk_##name##_count(ring) == 0 && ilk_##name##_capacity(ring) == 4;                    \
+        good = good && !ilk_##name##_is_closed(ring);                                                        \
+    } while (0)
+
+enum { FINE = 7, BROKEN, REFUSED };
+
+/* A process that is killed by its next system call, but for read, write, exit and sigreturn. The arm
+ * before has left FENCED up, and the hook is armed: the next push calls it. */
+static _Noreturn void use_rings_without_a_kernel(void) {
+    ilk_spsc *spsc = make_spsc(4);
+    ilk_mpmc *mpmc = make_mpmc(4);
+    int calls = 0;
+    item value = 0;
+    ilk_spsc_set_notify(spsc, count_event, &calls);
+    ilk_mpmc_set_notify(mpmc, count_event, &calls);
+    check(ilk_spsc_arm_pop(spsc) && ilk_mpmc_arm_pop(mpmc));
+    check(ilk_spsc_try_push(spsc, &value, sizeof value) && ilk_spsc_try_pop(spsc, &value, sizeof value));
+    check(ilk_mpmc_try_push(mpmc, &value, sizeof value) && ilk_mpmc_try_pop(mpmc, &value, sizeof value));
+    check_equal(calls, 2);
+    check(ilk_spsc_arm_pop(spsc) && ilk_mpmc_arm_pop(mpmc));
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0) {
+        _exit(REFUSED);
+    }
+    bool good = true;
+    for (int i = 0; i < 500; i++) { /* past the place where FENCED comes down */
+        USE(spsc, spsc);
+        USE(mpmc, mpmc);
+    }
+    syscall(SYS_exit, good && calls == 4 ? FINE : BROKEN);
+    abort();
+}
+
+static void try_calls_make_no_system_call_where_no_thread_sleeps(void **state) {
+    (void)state;
+#ifdef SANITIZED
+    print_message("skipped: a sanitizer makes system calls of its own\n");
+    skip();
+#endif
+    fflush(NULL);
+    const pid_t child = fork();
+    check(child >= 0);
+    if (child == 0) {
+        use_rings_without_a_kernel();
+    }
+    int status;
+    check_equal(waitpid(child, &status, 0), child);
+    check(!WIFSIGNALED(status));
+    if (WEXITSTATUS(status) == REFUSED) {
+        print_message("skipped: there is no seccomp here\n");
+        skip();
+    }
+    check_equal(WEXITSTATUS(status), FINE);
+}
+
+/* ---- Cancellation ---- */
+
+struct waiter {
+    ilk_spsc *spsc; /* one of the two */
+    ilk_mpmc *mpmc;
+    bool pushes;
+    ilk_status status;
+    struct thread thread;
+};
+
+/* A cancellation that the wait acts on ends the thread before it has set its status. */
+static void wait_in_ring(void *context) {
+    struct waiter *self = context;
+    item value = 1;
+    if (self->spsc != NULL) {
+        self->status = self->pushes ? ilk_spsc_push_until(self->spsc, &value, sizeof value, ILK_FOREVER)
+                                    : ilk_spsc_pop_until(self->spsc, &value, sizeof value, ILK_FOREVER);
+    } else {
+        self->status = self->pushes ? ilk_mpmc_push_until(self->mpmc, &value, sizeof value, ILK_FOREVER)
+                                    : ilk_mpmc_pop_until(self->mpmc, &value, sizeof value, ILK_FOREVER);
+    }
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+}
+
+static void waits_are_not_cancellation_points(void **state) {
+    (void)state;
+    for (int kind = 0; kind < 4; kind++) {
+        struct waiter waiter = {.pushes = kind % 2 == 1, .status = ILK_INVALID};
+        item value = 9;
+        if (kind < 2) {
+            waiter.spsc = make_spsc(1);
+            check(!waiter.pushes || ilk_spsc_try_push(waiter.spsc, &value, sizeof value));
+        } else {
+            waiter.mpmc = make_mpmc(1);
+            check(!waiter.pushes || ilk_mpmc_try_push(waiter.mpmc, &value, sizeof value));
+        }
+        thread_start(&waiter.thread, wait_in_ring, &waiter);
+        thread_await_sleep(&waiter.thread);
+        check_equal(pthread_cancel(waiter.thread.id), 0);
+        if (kind < 2) {
+            check(waiter.pushes ? ilk_spsc_try_pop(waiter.spsc, &value, sizeof value)
+                                : ilk_spsc_try_push(waiter.spsc, &value, sizeof value));
+        } else {
+            check(waiter.pushes ? ilk_mpmc_try_pop(waiter.mpmc, &value, sizeof value)
+                                : ilk_mpmc_try_push(waiter.mpmc, &value, sizeof value));
+        }
+        thread_join(&waiter.thread);
+        check_equal(waiter.status, ILK_OK);
+        ilk_spsc_destroy(waiter.spsc);
+        ilk_mpmc_destroy(waiter.mpmc);
+    }
+}
+
+/* ---- Counts ---- */
+
+static void a_count_of_mpmc_has_what_is_reserved_and_not_what_is_shown(void **state) {
+    (void)state;
+    ilk_mpmc *ring = make_mpmc(4);
+    item value = 1;
+    size_t count = 2;
+    check(ilk_mpmc_try_push(ring, &value, sizeof value));
+    item *slots = ilk_mpmc_reserve(ring, &count);
+    check(slots != NULL);
+    check_equal(ilk_mpmc_count(ring), 3);
+    count = 1;
+    check(ilk_mpmc_peek(ring, &count) != NULL);
+    check_equal(ilk_mpmc_count(ring), 2);
+    ilk_mpmc_release(ring, 1);
+    check_equal(ilk_mpmc_count(ring), 2);
+    slots[0] = slots[1] = 2;
+    ilk_mpmc_commit(ring, 2);
+    check_equal(ilk_mpmc_count(ring), 2);
+    ilk_mpmc_destroy(ring);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(elements_lie_at_multiples_of_their_size),
+    cmocka_unit_test(a_push_or_pop_executes_no_locked_instruction),
+    cmocka_unit_test(try_calls_make_no_system_call_where_no_thread_sleeps),
+    cmocka_unit_test(waits_are_not_cancellation_points),
+    cmocka_unit_test(a_count_of_mpmc_has_what_is_reserved_and_not_what_is_shown),
+};
+
+TEST_MAIN(tests)
