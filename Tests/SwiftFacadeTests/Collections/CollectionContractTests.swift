@@ -193,7 +193,11 @@ import Testing
         let dictionary: SafeDictionary = [1: 1]
         #expect(dictionary.value(forKey: 2, default: dictionary.count) == 1)
         #expect(dictionary.compactMapValues { $0 + dictionary.count } == [1: 2])
-        #expect(dictionary.merging([1: 5]) { old, new in old + new + dictionary.updateValue(1, forKey: 1)! } == [1: 7])
+        #expect(
+            dictionary.merging([1: 5]) { old, new in old + new + dictionary.updateValue(1, forKey: 1)! } == [
+                1: 7
+            ]
+        )
         #expect(dictionary.count == 1)
     }
 
@@ -240,7 +244,8 @@ import Testing
         for await change in entries { heard.append(change) }
         #expect(
             heard == [
-                .insertion(key: 1, value: 1), .replacement(key: 1, old: 1, new: 2), .removal(key: 1, value: 2),
+                .insertion(key: 1, value: 1), .replacement(key: 1, old: 1, new: 2),
+                .removal(key: 1, value: 2),
             ]
         )
         var seen: [SafeSet<Int>.Change] = []

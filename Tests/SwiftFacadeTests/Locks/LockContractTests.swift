@@ -20,7 +20,9 @@ import Testing
             for round in 1...500 {
                 cells[party] = round
                 barrier.wait()
-                if cells.contains(where: { $0 != round }) { Issue.record("round \(round) saw \(Array(cells))") }
+                if cells.contains(where: { $0 != round }) {
+                    Issue.record("round \(round) saw \(Array(cells))")
+                }
                 barrier.wait()
             }
         }

@@ -46,7 +46,8 @@ import Testing
     }
 
     /// The waiters at that moment throw it too: threads, tasks and loops.
-    @Test(arguments: [false, true]) func everyWaiterAtASharedRingThrowsTheError(onOwnThread: Bool) async throws
+    @Test(arguments: [false, true]) func everyWaiterAtASharedRingThrowsTheError(onOwnThread: Bool)
+        async throws
     {
         let ring = try MPMCRing<Int>(capacity: 1, resumingOnOwnThread: onOwnThread)
         let threads = (0..<2).map { _ in

@@ -17,7 +17,9 @@ import Testing
         var tasks: [Task<Int?, any Error>] = []
         for task in 0..<5 {
             tasks.append(Task { try await ring.pop() })
-            let isQueued = await eventuallySuspending { ring.waiters.consumers.withWaiters { $0.count } == task + 1 }
+            let isQueued = await eventuallySuspending {
+                ring.waiters.consumers.withWaiters { $0.count } == task + 1
+            }
             #expect(isQueued)
         }
         for element in 0..<5 { #expect(ring.tryPush(element)) }
@@ -30,7 +32,9 @@ import Testing
         var tasks: [Task<Bool, Never>] = []
         for task in 0..<5 {
             tasks.append(Task { await ring.push(task).isPushed })
-            let isQueued = await eventuallySuspending { ring.waiters.producers.withWaiters { $0.count } == task + 1 }
+            let isQueued = await eventuallySuspending {
+                ring.waiters.producers.withWaiters { $0.count } == task + 1
+            }
             #expect(isQueued)
         }
         for element in -1..<5 { #expect(try await ring.pop() == element) }
@@ -121,7 +125,9 @@ import Testing
                 var expected = [0, each]
                 while let element = try? ring.pop() {
                     let producer = element / each
-                    if element != expected[producer] { Issue.record("\(element) in place of \(expected[producer])") }
+                    if element != expected[producer] {
+                        Issue.record("\(element) in place of \(expected[producer])")
+                    }
                     expected[producer] = element + 1
                 }
                 #expect(expected == [each, 2 * each])
