@@ -54,8 +54,9 @@ extension OfferResult: Copyable where Element: Copyable {}
 extension OfferResult: Sendable where Element: Sendable & ~Copyable {}
 extension OfferResult: Equatable where Element: Equatable {}
 
-/// What became of an element for which a thread waited without a limit. It owns a refused element: a `switch` or
-/// ``refused()`` takes it out, or it is released with the answer.
+/// What became of an element for which a thread waited without a limit.
+///
+/// It owns a refused element, as ``OfferResult`` does.
 @frozen
 public enum PushResult<Element: ~Copyable>: ~Copyable {
     /// The element is in the ring.
@@ -95,8 +96,9 @@ extension PushResult: Copyable where Element: Copyable {}
 extension PushResult: Sendable where Element: Sendable & ~Copyable {}
 extension PushResult: Equatable where Element: Equatable {}
 
-/// What became of an element for which a thread waited with a limit. It owns a refused element: a `switch` or
-/// ``refused()`` takes it out, or it is released with the answer.
+/// What became of an element for which a thread waited with a limit.
+///
+/// It owns a refused element, as ``OfferResult`` does.
 @frozen
 public enum TimedPushResult<Element: ~Copyable>: ~Copyable {
     /// The element is in the ring.
@@ -140,8 +142,9 @@ extension TimedPushResult: Copyable where Element: Copyable {}
 extension TimedPushResult: Sendable where Element: Sendable & ~Copyable {}
 extension TimedPushResult: Equatable where Element: Equatable {}
 
-/// What became of an element for which a task waited without a limit. It owns a refused element: a `switch` or
-/// ``refused()`` takes it out, or it is released with the answer.
+/// What became of an element for which a task waited without a limit.
+///
+/// It owns a refused element, as ``OfferResult`` does.
 @frozen
 public enum TaskPushResult<Element: ~Copyable>: ~Copyable {
     /// The element is in the ring.
@@ -186,8 +189,9 @@ extension TaskPushResult: Copyable where Element: Copyable {}
 extension TaskPushResult: Sendable where Element: Sendable & ~Copyable {}
 extension TaskPushResult: Equatable where Element: Equatable {}
 
-/// What became of an element for which a task waited with a limit. It owns a refused element: a `switch` or
-/// ``refused()`` takes it out, or it is released with the answer.
+/// What became of an element for which a task waited with a limit.
+///
+/// It owns a refused element, as ``OfferResult`` does.
 @frozen
 public enum TimedTaskPushResult<Element: ~Copyable>: ~Copyable {
     /// The element is in the ring.
