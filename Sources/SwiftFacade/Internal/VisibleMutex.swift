@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The lock of operations, groups and queues: the toolkit's own mutex and the value it guards. Not
-// `Synchronization.Mutex`, which on Linux takes its contended path inside the standard library: that is
-// not built for ThreadSanitizer, so every section that had to wait would be reported as a race in
-// programs that search for their own.
+// `Synchronization.Mutex`: on Linux its contended path is in the standard library, which is not built for
+// ThreadSanitizer, so every section that had to wait would be reported as a race in programs that search for their own.
 
 import CInterlock
 
