@@ -81,9 +81,8 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
         }
         self.capacity = capacity
         self.maximumAge = maximumAge
-        let start = clock.now
-        let isLimited = maximumAge != nil
-        age = { isLimited ? start.duration(to: clock.now) : .zero }
+        let start = maximumAge.map { _ in clock.now }
+        age = { start?.duration(to: clock.now) ?? .zero }
         state = ReadWriteLock(CacheState(capacity: capacity, maximumAge: maximumAge))
     }
 

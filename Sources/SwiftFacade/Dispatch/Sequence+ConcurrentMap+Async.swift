@@ -9,10 +9,9 @@ import Foundation
 extension Sequence where Element: Sendable {
     /// The results of `transform` for each element, in the elements' order, computed several at a time.
     ///
-    /// Suspends; may be called from any task. Elements are begun in order. The first error (in time) cancels the child
-    /// tasks in progress, no
-    /// further element is begun, and the error is thrown once they have ended. A cancellation of the calling task
-    /// cancels the child tasks, and no further element is begun: the outcome is that of the elements in progress, or
+    /// Suspends; may be called from any task. The first error (in time) cancels the child tasks in progress, no further
+    /// element is begun, and the error is thrown once they have ended. A cancellation of the calling task cancels the
+    /// child tasks, and no further element is begun: the outcome is that of the elements in progress, or
     /// `CancellationError` where an element was not begun.
     ///
     /// - Parameters:

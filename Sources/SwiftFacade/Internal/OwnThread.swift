@@ -46,7 +46,7 @@ enum OwnThread {
         }
     }
 
-    /// Runs `body` on a new thread as ``start(named:quality:_:)`` does; for those who can do nothing without it.
+    /// Runs `body` on a new thread as ``start(named:quality:_:)`` does; for callers that cannot go on without it.
     /// Where there is no thread to be had, says so and ends the process.
     static func run(named name: String, _ body: @escaping @Sendable () -> Void) {
         do {
