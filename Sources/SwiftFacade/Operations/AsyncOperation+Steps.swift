@@ -10,7 +10,8 @@
 import Foundation
 
 extension AsyncOperation {
-    /// A step that computes something from this operation's output.
+    /// A step that computes something from this operation's output. May be made on any thread, before or after this
+    /// operation has finished, as every step.
     ///
     /// - Parameters:
     ///   - name: names the step in errors and reports.
@@ -122,7 +123,13 @@ extension AsyncOperation {
         )
     }
 
-    /// A step that gives both outputs once both operations have finished, or the error of one of them.
+    /// A step that gives both outputs once both operations have finished, or the first error in order, this operation's
+    /// first.
+    ///
+    /// - Parameters:
+    ///   - other: the other operation.
+    ///   - name: names the step in errors and reports.
+    /// - Returns: the step, which waits for both. Add all three to a queue.
     public final func and<Other: Sendable>(
         _ other: AsyncOperation<Other>,
         name: String? = nil
@@ -139,7 +146,13 @@ extension AsyncOperation {
         return both
     }
 
-    /// An operation that gives the outputs of `operations`, in their order, or the first error in order.
+    /// An operation that gives the outputs of `operations`, in their order, or the first error in order. May be made on
+    /// any thread.
+    ///
+    /// - Parameters:
+    ///   - operations: the operations it waits for. Add them to a queue too.
+    ///   - name: names the operation in errors and reports.
+    /// - Complexity: O(*n*) edges, each as ``AsyncOperation/addDependency(_:)``.
     public static func all<Element>(
         of operations: [AsyncOperation<Element>],
         name: String? = nil
@@ -154,7 +167,8 @@ extension AsyncOperation {
         return all
     }
 
-    /// Adds the operation to `queue` and gives it back: `let page = AsyncOperation { … }.enqueued(on: queue)`.
+    /// Adds the operation to `queue` and gives it back: `let page = AsyncOperation { … }.enqueued(on: queue)`. May be
+    /// called from any thread, once: an operation is added to one queue.
     @discardableResult
     public final func enqueued(on queue: OperationQueue) -> Self {
         queue.addOperation(self)

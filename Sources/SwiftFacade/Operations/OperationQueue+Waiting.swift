@@ -9,7 +9,7 @@ import Foundation
 extension OperationQueue {
     /// Adds the operations in their order and returns at once: `queue.enqueue(load, decode, write)`.
     ///
-    /// May be called from any thread, `async` code included, where Foundation's
+    /// May be called from any thread and from `async` code, where Foundation's
     /// `addOperations(_:waitUntilFinished:)` is not available. An operation is added to one queue once;
     /// Foundation stops the program otherwise.
     public func enqueue(_ operations: Operation...) {
