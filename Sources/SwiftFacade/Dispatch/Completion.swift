@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The handle that the callback of a completion-handler function calls: one type for operations and for the
-// jobs of a group, so that a function written against it serves both. It is a class for its `deinit`: when the last
-// reference goes without a call, no call can come any more, and the job ends with an error instead of never.
+// The handle that the callback of a completion-handler function calls: one type for operations and for jobs of a group.
+// It is a class for its `deinit`: when the last reference goes without a call, no call can come any more, and the job
+// ends with an error instead of never.
 
 /// Ends an ``AsyncOperation``, or a job of a `DispatchGroup`, from the callback of the function it wraps.
 ///

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waiting for a group with a report instead of a bare "timed out", and taking the results of its jobs.
-// Blocking and suspending forms share the names and the answers. The suspending forms wait for a promise that `notify`
-// fulfils, and hold no thread.
+// Waiting for a group with a report, and taking the results of its jobs. The suspending forms wait for a promise that
+// `notify` fulfils, and hold no thread.
 
 import Dispatch
 
@@ -110,9 +109,6 @@ extension DispatchGroup {
     /// Suspends until the group is empty or `timeout` is over, and gives the results; otherwise as the
     /// blocking form. May be called from any task.
     ///
-    /// - Parameters:
-    ///   - type: the values' type, where it cannot be inferred.
-    ///   - timeout: how long to wait; nil waits for ever.
     /// - Throws: `CancellationError` if the awaiting task is cancelled, at once; the jobs go on, and the results stay.
     public func collect<Value: Sendable>(
         _ type: Value.Type = Value.self,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Work in the background, its result on a chosen queue. There are forms for an expression and
-// for a closure, each also for work that throws, whose completion takes a `Result`: the compiler
-// picks by what the completion accepts. All of them end in `deliver`, which holds the rule:
-// the completion runs exactly once, on the queue asked for, and sees everything the work did.
+// Work in the background, its result on a chosen queue. The forms for work that throws have a completion that takes
+// a `Result`, by which the compiler picks. `deliver` holds the rule of all: the completion runs exactly once, on the
+// queue asked for, and sees everything the work did.
 
 import Dispatch
 
@@ -29,12 +28,6 @@ extension GCD {
 
     /// Runs a closure on `queue` and delivers its value on another; otherwise as the form for an
     /// expression.
-    ///
-    /// - Parameters:
-    ///   - queue: where the work runs, by default the global queue for work the user waits for.
-    ///   - delivery: where `completion` runs, by default the main queue.
-    ///   - work: the closure.
-    ///   - completion: called exactly once, with the value; it sees everything the work did.
     public static func run<Value: Sendable>(
         on queue: DispatchQueue = userInitiated,
         deliverOn delivery: DispatchQueue = main,
@@ -46,12 +39,6 @@ extension GCD {
 
     /// Computes an expression that may throw on `queue` and delivers its `Result` on another; otherwise as the form
     /// for an expression.
-    ///
-    /// - Parameters:
-    ///   - queue: where the work runs, by default the global queue for work the user waits for.
-    ///   - delivery: where `completion` runs, by default the main queue.
-    ///   - work: the expression.
-    ///   - completion: called exactly once, with the value or the error.
     public static func run<Value: Sendable>(
         on queue: DispatchQueue = userInitiated,
         deliverOn delivery: DispatchQueue = main,
@@ -63,12 +50,6 @@ extension GCD {
 
     /// Runs a closure that may throw on `queue` and delivers its `Result` on another; otherwise as the form for an
     /// expression.
-    ///
-    /// - Parameters:
-    ///   - queue: where the work runs, by default the global queue for work the user waits for.
-    ///   - delivery: where `completion` runs, by default the main queue.
-    ///   - work: the closure.
-    ///   - completion: called exactly once, with the value or the error.
     public static func run<Value: Sendable>(
         on queue: DispatchQueue = userInitiated,
         deliverOn delivery: DispatchQueue = main,

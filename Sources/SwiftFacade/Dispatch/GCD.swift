@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names for the queues of the process, and makers for others. The helpers in this folder
-// (`run`, `after`, `sync`) are extensions of this enumeration, each in the file of its name. A
-// queue made here is tagged at once, so that `GCD.sync` recognises it however work reached it.
+// Names for the queues of the process, and makers for others. A queue made here is tagged at once, so that `GCD.sync`
+// recognises it however work reached it.
 
 import Dispatch
 

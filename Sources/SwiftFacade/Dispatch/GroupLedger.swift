@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a `DispatchGroup` does not record: the jobs in it, where each entered, and its result. Each group has a ledger
-// beside it in a table, because a group has no room for one. An entry of the table appears with the
-// first token; those of groups that are gone are swept out as the table grows. The table holds
+// What a `DispatchGroup` does not record: the jobs in it, where each entered, and its result. A table holds the ledger
+// of each group from its first token on; those of groups that are gone are swept out as the table grows. The table holds
 // groups weakly and compares identity, so a new group at an old address starts with an empty ledger.
 //
 // Invariant: a job is in the ledger from before its `enter` until after its `leave`; one with a result

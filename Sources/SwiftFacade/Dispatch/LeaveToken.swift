@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `enter` and `leave` in one object. An unbalanced `leave` traps in libdispatch without a sentence, and a
-// missing one hangs the waiters. A token leaves once, and its misuse is reported with the place where it was made.
+// missing one hangs the waiters.
 //
-// A second `leave` cannot be told from that of another job, so it aborts before it does harm. A token dropped without
+// A second `leave` could be that of another job, so it aborts before it does harm. A token dropped without
 // leaving usually is an early return: an abort would turn one forgotten line into a crash, and a hang is worse. So it
 // is reported and the token leaves.
 

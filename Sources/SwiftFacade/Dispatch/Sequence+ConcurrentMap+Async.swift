@@ -40,11 +40,6 @@ extension Sequence where Element: Sendable {
 
     /// Calls `body` for each element, several at a time; otherwise as the suspending
     /// `concurrentMap(maxConcurrency:_:)`.
-    ///
-    /// - Parameters:
-    ///   - maxConcurrency: how many elements are in progress at most; by default the number of
-    ///     processors.
-    ///   - body: called once for each element begun, in a child task.
     public func concurrentForEach(
         maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
         _ body: @escaping @Sendable (Element) async throws -> Void

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Map and for-each over several threads at once, blocking form. The calling thread works beside
-// threads made for the call: elements may block without starving libdispatch's pool, and a call with one worker
-// makes no thread. Workers take the next index from one counter. Each keeps its results
-// and hands them over once, at its end, so the lock is taken once an element and not
-// held while an element is in progress.
+// threads made for the call, so elements may block without starving libdispatch's pool. Workers take the next index
+// from one counter; each hands its results over once, at its end. So the lock is taken once an element and not
+// held while one is in progress.
 //
-// The `async` form of the same names is in `Sequence+ConcurrentMap+Async.swift`. The blocking forms are marked as
-// disfavoured so that `await` before the call decides: for a closure that fits both forms the compiler
-// otherwise finds them equally good.
+// The blocking forms are disfavoured so that `await` before the call decides: for a closure that fits both forms the
+// compiler otherwise finds them equally good.
 
 import Dispatch
 import Foundation
@@ -72,11 +70,6 @@ extension Sequence where Element: Sendable {
 
     /// Calls `body` for each element, several at a time; otherwise as
     /// `concurrentMap(maxConcurrency:_:)`.
-    ///
-    /// - Parameters:
-    ///   - maxConcurrency: how many elements are in progress at most; by default the number of
-    ///     processors.
-    ///   - body: called once for each element begun, on the calling thread or on a thread made for the call.
     @_disfavoredOverload
     @available(
         *,

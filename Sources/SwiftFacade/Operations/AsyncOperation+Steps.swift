@@ -29,13 +29,12 @@ extension AsyncOperation {
         )
     }
 
-    /// A step that computes something from this operation's output with an `async` closure.
+    /// A step that computes something from this operation's output with an `async` closure;
+    /// otherwise as the form for a plain one.
     ///
     /// - Parameters:
-    ///   - name: names the step in errors and reports.
     ///   - priority: of the task the closure runs in.
     ///   - step: given the output; its task is cancelled with the step.
-    /// - Returns: the step, which waits for this operation. Add both to a queue.
     public final func then<Next: Sendable>(
         name: String? = nil,
         priority: TaskPriority? = nil,
@@ -49,12 +48,10 @@ extension AsyncOperation {
         )
     }
 
-    /// A step that gives this operation's output to a completion-handler function.
+    /// A step that gives this operation's output to a completion-handler function; otherwise as the form for a
+    /// plain closure.
     ///
-    /// - Parameters:
-    ///   - name: names the step in errors and reports.
-    ///   - step: given the output and the completion to call.
-    /// - Returns: the step, which waits for this operation. Add both to a queue.
+    /// - Parameter step: given the output and the completion to call.
     public final func then<Next: Sendable>(
         name: String? = nil,
         _ step: @escaping @Sendable (Output, Completion<Next>) -> Void

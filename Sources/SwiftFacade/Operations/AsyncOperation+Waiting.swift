@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ways to get the result: a hook, and waits that block or suspend, with and without a time limit. Each wait
-// is a hook; a wait that gives up takes its hook back, so that waiting in a loop for a long operation leaves nothing
-// behind.
+// Ways to get the result: a hook, and waits that block or suspend. Each wait is a hook; a wait that gives up takes its
+// hook back, so that waiting in a loop for a long operation leaves nothing behind.
 
 import Dispatch
 import Foundation

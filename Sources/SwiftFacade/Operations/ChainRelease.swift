@@ -3,8 +3,7 @@
 // Frees a chain of operations link by link. An operation that never ran holds the one above it, by its
 // edge and by the closure that takes its output, so the end of one is the end of the next. The compiler alone would
 // free a chain of some thousands in as many nested calls and overflow the stack. So an operation that ends hands what
-// it holds to the loop below. An operation that ends inside another's end finds that loop on its thread and
-// leaves the rest to it.
+// it holds to the loop below, or to the one that runs on its thread already.
 
 import Foundation
 

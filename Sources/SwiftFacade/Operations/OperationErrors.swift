@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The errors an operation fails with when its own work did not fail: cancellation, a callback that can
-// never come, an input that is missing. Each names its operation: steps pass an upstream error on unchanged, so the
-// last result tells where the chain broke.
+// The errors an operation fails with when its own work did not fail. Each names its operation: steps pass an upstream
+// error on unchanged, so the last result tells where the chain broke.
 
 /// An operation was cancelled before it had a result.
 ///

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `async` code misses in `OperationQueue`: adding several operations, and waiting until they are
-// done without holding a thread. The wait is an operation that depends on the others. So it
+// What `async` code misses in `OperationQueue`. A wait is an operation that depends on the others. So it
 // works for operations of every kind and needs no barrier, which can deadlock beside cancelled ones.
 
 import Foundation
