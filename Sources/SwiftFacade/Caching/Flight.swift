@@ -2,10 +2,10 @@
 //
 // A computation under way, its waiters, and which computation waits for which.
 //
-// The result is a promise, with its own lock; the cache's lock guards how many wait.
+// The result is a promise, with its own lock; the cache's lock guards the number of waiters.
 //
-// The waits are a graph of its own under one lock of the process, because a circle may lead through several caches.
-// Only questions asked inside a computation touch it.
+// The waits are a graph under one lock of the process, because a circle may lead through several caches.
+// Only questions asked inside a computation take that lock.
 
 /// A computation, of whatever type.
 // Its one field is guarded by the lock of FlightWaits.
@@ -30,14 +30,14 @@ class AnyFlight: @unchecked Sendable {
 /// A computation of a value.
 // `waiters` and `task` change under the cache's lock.
 final class Flight<Value: Sendable>: AnyFlight, @unchecked Sendable {
-    /// How many wait or compute on a thread. Under the cache's lock.
+    /// The number of waiters, and of threads that compute. Under the cache's lock.
     var waiters = 1
-    /// What computes, unless a thread does. Under the cache's lock.
+    /// The task that computes, unless a thread does. Under the cache's lock.
     var task: Task<Void, Never>?
 
     private let result = Promise<Result<Value, any Error>>()
 
-    /// Hands the result to everything that waits or will. Once.
+    /// Hands the result to every waiter, also to later ones. Once.
     func finish(_ result: Result<Value, any Error>) {
         self.result.fulfil(result)
     }
@@ -73,8 +73,8 @@ enum FlightWaits {
 
     /// Runs `body` as a part of a computation; as a part of none where `flight` is nil.
     ///
-    /// The runtime hands ``current`` on to tasks. Code that hands a closure to another thread and waits for it does so
-    /// by this.
+    /// The runtime passes ``current`` on to tasks. Code that passes a closure to another thread and waits for it calls
+    /// this there.
     static func inside<Result, Failure: Error>(
         _ flight: AnyFlight?,
         _ body: () throws(Failure) -> Result
@@ -86,7 +86,7 @@ enum FlightWaits {
         }.get()
     }
 
-    /// Registers that the current computation, if this is inside one, waits for one that it starts itself and that
+    /// Registers that the current computation, if there is one, waits for a computation that it starts itself and that
     /// waits for nothing yet.
     static func begin(starting flight: AnyFlight) -> Edge? {
         guard let current else { return nil }
@@ -94,8 +94,8 @@ enum FlightWaits {
         return Edge(from: current, to: flight)
     }
 
-    /// Registers that the current computation, if this is inside one, will wait for `flight`; throws if `flight` waits
-    /// for the current one already. Give the edge to ``end(_:)``.
+    /// Registers that the current computation, if there is one, will wait for `flight`; throws if `flight` waits
+    /// for the current one already. The caller passes the edge to ``end(_:)``.
     static func begin(_ flight: AnyFlight, _ key: any Hashable & Sendable) throws(CircularComputation)
         -> Edge?
     {

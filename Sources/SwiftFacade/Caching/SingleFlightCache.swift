@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cache that computes a missing value once however many ask for it at the same time: what it promises, and
-// the path of one question through it. What is kept and what has to go is CacheState.swift's, a computation
-// under way and its waiters Flight.swift's.
+// The cache that computes a missing value once for all questions at the same time: its promises, and
+// the path of one question. CacheState.swift decides what is kept and what has to go; Flight.swift is a computation
+// under way with its waiters.
 //
 //   asks first                    asks meanwhile                  the computation
 //   finds nothing, leaves a
@@ -13,14 +13,14 @@
 //                                                                and the value is kept
 //   given the result ◀──────────── given the result ◀──────────  hands the result to the waiters
 //
-// Invariant: a key has at most one flight in `flights`, and a caller that finds it there is counted in `waiters`
-// under the same lock. So the computation of a flight that is found is never cancelled before its result is
-// handed out, unless the caller that found it gives up too.
+// Invariant: a key has at most one flight in `flights`, and a caller that finds it there registers in `waiters`
+// under the same lock. So the computation of that flight is not cancelled before its result is
+// handed out, unless that caller gives up too.
 
 /// Values by key, each computed once however many threads and tasks ask for it at the same time.
 ///
-/// The first question for a value that is missing has it computed; one asked meanwhile waits for the same
-/// computation, and one asked later finds its value.
+/// The first question for a value that is missing has it computed. A question asked meanwhile waits for the same
+/// computation; a later one finds its value.
 ///
 /// ```swift
 /// let thumbnails = SingleFlightCache<URL, Image>(capacity: 500, maximumAge: .seconds(600))
@@ -34,43 +34,43 @@
 /// computed again.
 ///
 /// **Cancellation** concerns the task that is cancelled. A task that is cancelled while it waits throws
-/// `CancellationError`, the others go on waiting; the computation itself is cancelled when the last of those
-/// who waited has been. Its result is dropped then.
+/// `CancellationError`; the other waiters go on waiting. The computation is cancelled with its last
+/// waiter, and its result is dropped then.
 ///
-/// **Limits.** With more values than `capacity` the one that has not been asked for the longest goes. A value
+/// **Limits.** With more values than `capacity` the least recently asked for goes. A value
 /// older than `maximumAge` counts as missing. No timer runs: a value that is too old takes its room until
-/// somebody asks for it, it is the one that has to make room, or ``removeExpired()`` is called.
+/// a question for it, the need for room, or ``removeExpired()`` removes it.
 ///
 /// **Computations that ask for each other's values** in a circle would wait for ever; the question that would
 /// close the circle throws ``CircularComputation`` instead, across caches too, whether it blocks or suspends.
-/// For that a question must be known to be part of a computation. It is where it is asked on the computation's
+/// For that a question must be known to be part of a computation. It is known on the computation's
 /// own thread or task, in a task started there (not by `Task.detached`), in a closure given to
 /// `concurrentMap`, or in one given to `GCD.run` and awaited. A circle that leads through another thread or
 /// queue, for which a computation waits by other means, is not seen and waits for ever.
 ///
-/// Every method is thread-safe. Each takes the cache's lock for a step or as many as its complexity says, never
-/// while a computation runs, so that it blocks for as long at most. Keys' `==` and `hash(into:)` run under that
+/// Every method is thread-safe. Each holds the cache's lock for the steps of its complexity, and not
+/// while a computation runs. Keys' `==` and `hash(into:)` run under that
 /// lock and must not call the cache; keys and values are released outside it. What a computation did is visible to
-/// everyone it answers.
+/// every caller it answers.
 public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     let state: ReadWriteLock<CacheState<Key, Value>>
     /// The time since the cache was made, by its clock.
     let age: @Sendable () -> Duration
 
-    /// How many values are kept at most.
+    /// The number of values kept at most.
     public let capacity: Int
-    /// How long a value counts, from the end of its computation: at that age it does, older it does not. `nil` for
-    /// as long as there is room.
+    /// How long a value counts, from the end of its computation: at that age it does, older it does not. `nil`: as
+    /// long as there is room.
     public let maximumAge: Duration?
 
     /// An empty cache.
     ///
     /// - Parameters:
-    ///   - capacity: How many values are kept at most. With 0 none are: only questions at the same time
+    ///   - capacity: The number of values kept at most. With 0 none are kept: only questions at the same time
     ///     share a computation.
     ///   - maximumAge: How long a value counts, from the end of its computation; `nil` for ever.
-    ///   - clock: What ages are told by. It is read only where there is a `maximumAge`.
-    /// - Precondition: `capacity` is not negative.
+    ///   - clock: The clock of the ages. It is read only where there is a `maximumAge`.
+    /// - Precondition: `capacity` is not negative; otherwise it is misuse, reported before the program aborts.
     public init<Time: Clock>(
         capacity: Int = .max,
         maximumAge: Duration? = nil,
@@ -81,24 +81,23 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
         }
         self.capacity = capacity
         self.maximumAge = maximumAge
-        let start = clock.now
-        let isLimited = maximumAge != nil
-        age = { isLimited ? start.duration(to: clock.now) : .zero }
+        let start = maximumAge.map { _ in clock.now }
+        age = { start?.duration(to: clock.now) ?? .zero }
         state = ReadWriteLock(CacheState(capacity: capacity, maximumAge: maximumAge))
     }
 
     // MARK: Asking
 
-    /// The value of `key`, which `compute` computes if it is missing and nobody is computing it yet. Suspends
+    /// The value of `key`; has `compute` compute it if it is missing and not being computed yet. Suspends
     /// the task while it is being computed.
     ///
-    /// The computation runs in a task of its own, with the priority and the task-local values of the one who
-    /// asked first. It goes on when that one is cancelled, as long as somebody else waits for it.
+    /// May be called from any task. The computation runs in a task of its own, with the priority and the task-local
+    /// values of the task that asked first. It goes on when that task is cancelled, as long as another caller waits.
     ///
     /// - Parameters:
-    ///   - key: What is asked for.
-    ///   - compute: Computes the value. It runs once for all questions at the same time, and then it may be
-    ///     another's closure that runs: closures for one key should compute the same.
+    ///   - key: The key asked for.
+    ///   - compute: Computes the value. Of all questions at the same time one closure runs, which may be another
+    ///     caller's: closures for one key should compute the same.
     /// - Returns: The value kept, or the one computed.
     /// - Throws: What the computation throws; `CancellationError` if this task is cancelled before there is a
     ///   value; ``CircularComputation``. A cancelled task is still given a value that is kept.
@@ -114,16 +113,17 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
         case .join(let flight): return try await wait(for: flight, key)
         case .start(let flight):
             let task = Task { await self.run(flight, key, compute) }
-            // The first caller is counted in until its wait is over, so the task is not read earlier.
+            // The first caller stays registered until its wait is over, so the task is not read earlier.
             state.withWriteLock { _ in flight.task = task }
             return try await wait(for: flight, key)
         }
     }
 
-    /// The value of `key`, which `compute` computes if it is missing and nobody is computing it yet. Blocks the
+    /// The value of `key`; has `compute` compute it if it is missing and not being computed yet. Blocks the
     /// thread while it is being computed.
     ///
-    /// The computation runs on the thread that asked first. Tasks and threads that ask meanwhile share it.
+    /// May be called from any thread. The computation runs on the thread that asked first; tasks and threads that ask
+    /// meanwhile share it.
     ///
     /// - Returns: The value kept, or the one computed.
     /// - Throws: What the computation throws, and ``CircularComputation``.
@@ -152,7 +152,11 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
         }
     }
 
-    /// The value of `key` if it is kept; computes nothing. Counts as asking for it: one that is too old goes.
+    /// The value of `key` if it is kept; computes nothing. Counts as a question: a value that is too old goes.
+    ///
+    /// May be called from any thread.
+    ///
+    /// - Complexity: O(1) and one key's hashing.
     public func cachedValue(forKey key: Key) -> Value? {
         let time = age()
         let (kept, expired) = state.withWriteLock { $0.value(forKey: key, at: time) }
@@ -221,7 +225,7 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
         finish(flight, key, result)
     }
 
-    /// A waiter has gone without the result; the last one takes the computation along.
+    /// A waiter has gone without the result; the last one to go cancels the computation.
     private func leave(_ flight: Flight<Value>, _ key: Key) {
         let task = state.withWriteLock { state -> Task<Void, Never>? in
             flight.waiters -= 1
@@ -237,7 +241,7 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
     private func finish(_ flight: Flight<Value>, _ key: Key, _ result: Result<Value, any Error>) {
         let time = age()
         let evicted = state.withWriteLock { state -> CacheState<Key, Value>.Entry? in
-            // Otherwise it was given up, or what it computes has been overtaken.
+            // Otherwise it was given up, or a change of the key has overtaken it.
             guard state.flights[key] === flight else { return nil }
             state.flights[key] = nil
             guard case .success(let value) = result else { return nil }
@@ -247,16 +251,16 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
         flight.finish(result)
     }
 
-    /// How many wait for `key` or compute it, for tests.
+    /// The number of waiters for `key`, with a thread that computes it; for tests.
     func waiters(forKey key: Key) -> Int {
         state.withReadLock { $0.flights[key]?.waiters ?? 0 }
     }
 }
 
-/// A computation of a ``SingleFlightCache`` asked, directly or by others, for the value it is computing: it would
+/// A computation of a ``SingleFlightCache`` asked, directly or through others, for the value it is computing: it would
 /// wait for itself for ever.
 ///
-/// A task that a computation started without waiting for it is taken for a part of it, and refused likewise.
+/// A task that a computation started without waiting for it counts as part of it, and is refused likewise.
 public struct CircularComputation: Error, CustomStringConvertible {
     /// The key that was asked for.
     public let key: any Hashable & Sendable

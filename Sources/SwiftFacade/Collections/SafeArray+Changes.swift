@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Announcing changes. What is announced and from where is decided here; how an announcement travels, and
-// why it is in order and visible, stands in Internal/ChangeMailbox.swift.
+// The changes of an array, and how to subscribe to them. Internal/ChangeMailbox.swift says how an announcement travels,
+// and why it is in order and visible.
 
 import Dispatch
 
 extension SafeArray {
-    /// One change of the contents. Applied in order to a snapshot taken when the subscription began, the
-    /// changes give the contents at every later moment.
+    /// One change of the contents. Applied in order to a snapshot taken when the subscription began, the changes give
+    /// the contents at every later moment.
     public enum Change {
-        /// Elements came in; the first of them stands at the index.
+        /// Elements were inserted; the first of them is at the index.
         case insertion(at: Int, elements: [Element])
-        /// Elements went; the first of them stood at the index.
+        /// Elements were removed; the first of them was at the index.
         case removal(at: Int, elements: [Element])
-        /// Elements that stood at the index gave place to others, which may be more or fewer.
+        /// Elements from the index on were replaced by others, which may be more or fewer.
         case replacement(at: Int, old: [Element], new: [Element])
 
         /// Makes the change to `elements`. O(*n*).
         ///
-        /// - Precondition: `elements` is as the array was before the change. One that is too short is reported and
+        /// - Precondition: `elements` is as the array was before the change. An array that is too short is reported and
         ///   ends the process.
         public func apply(to elements: inout [Element]) {
             switch self {
@@ -48,21 +48,23 @@ extension SafeArray.Change: Equatable where Element: Equatable {}
 extension SafeArray.Change: Hashable where Element: Hashable {}
 
 extension SafeArray where Element: Sendable {
-    /// Announces every change from now on, in order, by calling `handler` on `queue`.
+    /// Announces every change from now on, in order, by calling `handler` on `queue`. Thread-safe; blocks as a write
+    /// does; allocates.
     ///
-    /// A change is announced outside the lock, and is visible to `handler`, which may read and change
-    /// the array. Handlers of one subscription run one at a time, also on a concurrent queue. What
-    /// ``withWriteLock(_:)`` and the verbs with closures did is announced as one replacement; a change
-    /// that left everything equal is not announced where elements are `Equatable`.
+    /// A change is announced outside the lock. It is visible to `handler`, which may read and change the array.
+    /// Handlers of one subscription run one at a time, also on a concurrent queue. The changes of ``withWriteLock(_:)``
+    /// and of the verbs with closures are announced as one replacement. Where elements are `Equatable`, a change that
+    /// leaves them equal is not announced.
     ///
-    /// Writers pay for observers: each change is copied for each of them, and the whole-array verbs copy
-    /// the storage once.
+    /// Writers pay for observers: each change is copied for each of them, and a verb for the whole array copies the
+    /// storage once.
     ///
     /// - Parameters:
     ///   - queue: Where to call. The main queue drains only in a program that runs it: an `async` main,
     ///     `dispatchMain()` or a run loop.
     ///   - handler: Called with each change.
-    /// - Returns: The subscription; the announcements end when it is cancelled or released, which may be done anywhere.
+    /// - Returns: The subscription. The announcements end when it is cancelled or released, on any thread and in any
+    ///   closure.
     public func changes(
         deliverOn queue: DispatchQueue = .main,
         _ handler: @escaping @Sendable (Change) -> Void
@@ -71,12 +73,12 @@ extension SafeArray where Element: Sendable {
     }
 
     /// Every change from now on, in order, as an asynchronous sequence. It ends when the task is cancelled, and, after
-    /// the last change, when the array is gone; leaving the loop and the sequence ends it too.
+    /// the last change, when the array is gone. It also ends when the loop and the sequence are left.
     ///
-    /// Writers keep each change and wake the consumer. Comparing and delivering are done by the consumer, so that no
-    /// writer works for another. Each change goes to one consumer of a sequence; take a sequence for each consumer that
-    /// wants all of them. Changes are kept until they are asked for: a consumer that is always slower than the writers
-    /// needs more and more memory.
+    /// Writers keep each change and wake the consumer. The consumer compares and delivers, so that no writer works for
+    /// another. Each change goes to one consumer of a sequence: take a sequence for each consumer that wants all of
+    /// them. Memory: changes are kept until a consumer asks for them, so a consumer slower than the writers needs more
+    /// and more.
     public var changesSequence: AsyncStream<Change> {
         makeChangesSequence()
     }
@@ -93,8 +95,8 @@ extension SafeArray: ChangeSource {
 }
 
 extension SafeArray.Change {
-    /// The change without the elements at both ends that it left as they were, or `nil` if it left all
-    /// of them so. Elements are compared where they are `Equatable`.
+    /// The change without the elements at both ends that it left as they were, or `nil` if nothing is left of it.
+    /// Elements are compared where they are `Equatable`.
     fileprivate var withoutEqualEnds: Self? {
         guard case .replacement(let index, let old, let new) = self else { return self }
         guard Element.self is any Equatable.Type else {

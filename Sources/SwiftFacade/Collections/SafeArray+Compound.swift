@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ready-made steps that read and change in one: what would be a race if made of two calls.
+// Steps that read and change in one. Made of two calls, each would be a race.
 
 extension SafeArray {
-    /// Changes the element at `index` in place, if there is one, and returns what `body` returns.
+    /// Changes the element at `index` in place, if there is one. Thread-safe; blocks while another thread holds the
+    /// lock.
     ///
     /// - Precondition: `body` does not call this array.
     /// - Returns: What `body` returns, or `nil` if `index` is out of range and `body` did not run.
@@ -23,10 +24,10 @@ extension SafeArray {
         }
     }
 
-    /// Changes the first element that satisfies `predicate` in place, if there is one.
+    /// Changes the first element that satisfies `predicate` in place, if there is one, in one step.
     ///
     /// - Precondition: Neither closure calls this array.
-    /// - Returns: What `body` returns, or `nil` if no element was found.
+    /// - Returns: What `body` returns, or `nil` if no element satisfies `predicate`.
     /// - Complexity: O(*n*).
     @inlinable
     @discardableResult
@@ -45,9 +46,10 @@ extension SafeArray {
         }
     }
 
-    /// Removes and returns the first element that satisfies `predicate`, or `nil` if none does.
+    /// Removes the first element that satisfies `predicate`, in one step.
     ///
     /// - Precondition: `predicate` does not call this array.
+    /// - Returns: The element, or `nil` if none satisfies `predicate`.
     /// - Complexity: O(*n*).
     @inlinable
     @discardableResult
@@ -64,7 +66,7 @@ extension SafeArray {
         }
     }
 
-    /// Adds `element` at the end if no element satisfies `predicate`.
+    /// Adds `element` at the end if no element satisfies `predicate`, in one step.
     ///
     /// - Precondition: `predicate` does not call this array.
     /// - Returns: Whether it was added.
@@ -84,8 +86,8 @@ extension SafeArray {
         }
     }
 
-    /// Removes and returns all elements: what is appended meanwhile by others is in the answer or stays,
-    /// never lost. O(1).
+    /// Removes and returns all elements, in one step: an element that another thread appends is in the answer or in the
+    /// array, never lost. O(1).
     @inlinable
     public func drain() -> [Element] {
         replaceAll(with: [])
@@ -93,7 +95,7 @@ extension SafeArray {
 }
 
 extension SafeArray where Element: Equatable {
-    /// Adds `element` at the end if no equal one is there.
+    /// Adds `element` at the end if no equal one is there, in one step.
     ///
     /// - Returns: Whether it was added.
     /// - Complexity: O(*n*).
@@ -109,7 +111,7 @@ extension SafeArray where Element: Equatable {
         }
     }
 
-    /// Removes the first element equal to `element`.
+    /// Removes the first element equal to `element`, in one step.
     ///
     /// - Returns: Whether there was one.
     /// - Complexity: O(*n*).

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an Array conforms to and a shared one can too. Each works on one snapshot, so that it sees one
-// state, and foreign code (elements' encode(to:), description) runs outside the lock.
+// The conformances of Array that a shared array can have. Each works on one snapshot, so that it sees one state, and
+// foreign code (elements' encode(to:), description) runs outside the lock.
 //
-// Not Equatable nor Hashable: a reference whose contents others change is no key by them, and two of them are equal
-// at no one moment. Callers compare references (===) or snapshots.
+// Not Equatable nor Hashable: the contents change, so they are no key, and two arrays that change are equal at no one
+// moment. Callers compare references (===) or snapshots.
 
 extension SafeArray: ExpressibleByArrayLiteral {
     /// An array of the elements of the literal.

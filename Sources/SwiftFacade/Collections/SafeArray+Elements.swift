@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading: one element, and the questions that read elements without changing them. A read of one
-// element is the lock's read fast path, a comparison and a copy of the element.
+// Reading: one element, and the questions about elements. A read of one element is the lock's read fast path, a
+// comparison and a copy of the element.
 
 extension SafeArray {
-    /// The number of elements. It may have changed by the time it is used.
+    /// The number of elements. It may have changed when the caller uses it.
     @inlinable
     public var count: Int {
         let section = storage.lockForReading("count")
@@ -12,7 +12,7 @@ extension SafeArray {
         return storage.state.contents.count
     }
 
-    /// Whether there are no elements. Prefer ``popFirst()`` or ``popLast()`` to asking first.
+    /// Whether there are no elements. Prefer ``popFirst()`` or ``popLast()``, which ask and remove in one step.
     @inlinable
     public var isEmpty: Bool {
         count == 0
@@ -52,11 +52,11 @@ extension SafeArray {
 
     /// The element at `index`.
     ///
-    /// Reading copies the element; assigning replaces it; changing in place (`array[i] += 1`,
-    /// `array[i].name = "x"`) holds the lock for writing meanwhile and is one step.
+    /// Reading copies the element and assigning replaces it. A change in place (`array[i] += 1`, `array[i].name = "x"`)
+    /// holds the lock for writing and is one step.
     ///
-    /// - Precondition: `index` is at least 0 and less than the count. Otherwise the index and the count
-    ///   are reported and the process ends; ``element(at:)`` answers `nil` instead.
+    /// - Precondition: `index` is at least 0 and less than the count. Otherwise index and count are reported and the
+    ///   process ends; ``element(at:)`` answers `nil` instead.
     /// - Precondition: A change in place does not call this array, and does not suspend (`await`).
     /// - Complexity: O(1).
     @inlinable
@@ -69,7 +69,7 @@ extension SafeArray {
             return storage.state.contents[index]
         }
         set {
-            // What was there before is released when this returns, after the lock.
+            // The previous element is released when this returns, after the lock.
             _ = replace(at: index, with: newValue)
         }
         _modify {
@@ -95,7 +95,7 @@ extension SafeArray {
 
     /// The index of the first element that satisfies `predicate`, as it is now. O(*n*).
     ///
-    /// The index may mean another element by the time it is used: read and change in one step with
+    /// The index may mean another element when the caller uses it: read and change in one step with
     /// ``removeFirst(where:)`` or ``withWriteLock(_:)``.
     ///
     /// - Precondition: `predicate` does not call this array.
@@ -111,14 +111,14 @@ extension SafeArray {
         }
     }
 
-    /// The first element that satisfies `predicate`, or `nil`. O(*n*). Goes through the elements under the lock,
-    /// without a snapshot that would make the next write copy.
+    /// The first element that satisfies `predicate`, or `nil`. O(*n*). Searches under the lock, without a snapshot,
+    /// which would make the next write copy.
     ///
     /// - Precondition: `predicate` does not call this array.
     @inlinable
     public func first(where predicate: (Element) throws -> Bool) rethrows -> Element? {
-        // This and contains(where:) rethrow as Sequence's do: forms with a type for the error lose against those, and
-        // nobody would get them.
+        // This and contains(where:) rethrow as Sequence's do: overloads with a typed error lose against those and would
+        // never be chosen.
         try storage.read("first(where:)") { state in
             for element in state.contents where try predicate(element) {
                 return element
@@ -159,8 +159,8 @@ extension SafeArray {
         }
     }
 
-    /// Whether an element satisfies `predicate` now. O(*n*). Goes through the elements under the lock, without a
-    /// snapshot that would make the next write copy.
+    /// Whether an element satisfies `predicate` now. O(*n*). Searches under the lock, without a snapshot, which would
+    /// make the next write copy.
     ///
     /// - Precondition: `predicate` does not call this array.
     @inlinable
@@ -185,9 +185,8 @@ extension SafeArray {
         }
     }
 
-    /// The indices of all elements that satisfy `predicate`, as they are now. O(*n*).
-    ///
-    /// They may mean other elements by the time they are used, as with ``firstIndex(where:)``.
+    /// The indices of all elements that satisfy `predicate`, as they are now. O(*n*). They may mean other elements when
+    /// the caller uses them, as with ``firstIndex(where:)``.
     ///
     /// - Precondition: `predicate` does not call this array.
     @inlinable
@@ -217,8 +216,8 @@ extension SafeArray where Element: Equatable {
         lastIndex { $0 == element }
     }
 
-    /// Whether an element equal to `element` is there now. O(*n*). Searches under the lock, without a
-    /// snapshot that would make the next write copy.
+    /// Whether an element equal to `element` is there now. O(*n*). Searches under the lock, without a snapshot, which
+    /// would make the next write copy.
     @inlinable
     public func contains(_ element: Element) -> Bool {
         firstIndex(of: element) != nil

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elements that give their places to others: replacing, swapping, sorting, each one atomic step, in place.
+// Elements that change places or are replaced: replacing, swapping, sorting. Each verb is one atomic step, in place.
 
 extension SafeArray {
-    /// Puts `element` in the place of the one at `index`, which is returned. O(1).
+    /// Replaces the element at `index` and returns the previous one. O(1).
     ///
-    /// - Precondition: `index` is at least 0 and less than the count.
+    /// - Precondition: `index` is at least 0 and less than the count. Otherwise it is reported and the process ends.
     @inlinable
     @discardableResult
     public func replace(at index: Int, with element: consuming Element) -> Element {
@@ -21,7 +21,7 @@ extension SafeArray {
         }
     }
 
-    /// Puts all of `newElements` in the place of everything there is, and returns what was there. O(1).
+    /// Replaces all elements and returns the previous ones, in one step. O(1).
     @inlinable
     @discardableResult
     public func replaceAll(with newElements: [Element]) -> [Element] {
@@ -33,9 +33,9 @@ extension SafeArray {
         }
     }
 
-    /// Exchanges the elements at two indices. O(1).
+    /// Exchanges the elements at two indices, in one step. O(1).
     ///
-    /// - Precondition: Both are at least 0 and less than the count.
+    /// - Precondition: Both are at least 0 and less than the count. Otherwise it is reported and the process ends.
     @inlinable
     public func swapAt(_ i: Int, _ j: Int) {
         change("swapAt") { elements, observers in
@@ -51,7 +51,7 @@ extension SafeArray {
         }
     }
 
-    /// Sorts in place, in one step, by an order that the caller gives. O(*n* log *n*). Stable.
+    /// Sorts in place, in one step, by the caller's order. O(*n* log *n*). Stable.
     ///
     /// - Precondition: `areInIncreasingOrder` does not call this array.
     @inlinable
@@ -61,7 +61,7 @@ extension SafeArray {
         }
     }
 
-    /// Turns the order round, in one step. O(*n*).
+    /// Reverses the order of the elements, in one step. O(*n*).
     @inlinable
     public func reverse() {
         changeWhole("reverse") { $0.reverse() }
@@ -81,8 +81,8 @@ extension SafeArray {
         changeWhole("shuffle(using:)") { $0.shuffle(using: &generator) }
     }
 
-    /// Puts the elements that satisfy `belongsInSecondPartition` behind the others, in one step, and
-    /// returns the index of the first of them. O(*n*). Not stable.
+    /// Puts the elements that satisfy `belongsInSecondPartition` behind the others, in one step, and returns the index
+    /// of the first of them. O(*n*). Not stable.
     ///
     /// - Precondition: The closure does not call this array.
     @inlinable

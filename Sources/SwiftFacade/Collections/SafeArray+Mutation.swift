@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The changing verbs of Array for single elements and for the whole, each one atomic step, in place; those
-// for ranges are in +Ranges. Verbs that take closures run as accesses by closure; the others as a few instructions
-// under the lock, which answer with the elements that they took out.
+// Array's verbs that add and remove single elements and the whole, each one atomic step, in place; +Ranges has those
+// for ranges. Verbs that take closures run as accesses by closure. The others are a few instructions under the lock and
+// return the elements that they took out.
 
 extension SafeArray {
     // MARK: Adding
@@ -17,9 +17,8 @@ extension SafeArray {
         }
     }
 
-    /// Adds the elements of a sequence at the end, all in one step. O(length of the sequence).
-    ///
-    /// The sequence is gone through before the lock is taken.
+    /// Adds the elements of a sequence at the end, in one step. O(length of the sequence). The sequence is iterated
+    /// before the lock is taken.
     @inlinable
     public func append(contentsOf newElements: some Sequence<Element>) {
         let added = Array(newElements)
@@ -30,7 +29,7 @@ extension SafeArray {
         }
     }
 
-    /// Adds the elements of a sequence at the end, all in one step.
+    /// Adds the elements of a sequence at the end, in one step; ``append(contentsOf:)``.
     @inlinable
     public static func += (array: SafeArray, newElements: some Sequence<Element>) {
         array.append(contentsOf: newElements)
@@ -38,7 +37,7 @@ extension SafeArray {
 
     /// Inserts `element` before the element at `index`, or at the end if `index` is the count. O(*n*).
     ///
-    /// - Precondition: `index` is at least 0 and at most the count.
+    /// - Precondition: `index` is at least 0 and at most the count. Otherwise it is reported and the process ends.
     @inlinable
     public func insert(_ element: consuming Element, at index: Int) {
         let element = element
@@ -51,9 +50,9 @@ extension SafeArray {
         }
     }
 
-    /// Inserts the elements of a collection before the element at `index`, all in one step. O(*n*).
+    /// Inserts the elements of a collection before the element at `index`, in one step. O(*n*).
     ///
-    /// - Precondition: `index` is at least 0 and at most the count.
+    /// - Precondition: `index` is at least 0 and at most the count. Otherwise it is reported and the process ends.
     @inlinable
     public func insert(contentsOf newElements: some Collection<Element>, at index: Int) {
         let added = Array(newElements)
@@ -80,7 +79,7 @@ extension SafeArray {
 
     /// Removes and returns the element at `index`. O(*n*).
     ///
-    /// - Precondition: `index` is at least 0 and less than the count.
+    /// - Precondition: `index` is at least 0 and less than the count. Otherwise it is reported and the process ends.
     @inlinable
     @discardableResult
     public func remove(at index: Int) -> Element {
@@ -104,8 +103,8 @@ extension SafeArray {
         }
     }
 
-    /// Removes and returns the first element, or `nil` if there is none. O(*n*): the others move up. A
-    /// queue is better made of an ``MPMCRing``.
+    /// Removes and returns the first element, or `nil` if there is none. O(*n*): the others move up. For a queue use an
+    /// ``MPMCRing``.
     @inlinable
     public func popFirst() -> Element? {
         change("popFirst") { elements, observers in
@@ -118,7 +117,8 @@ extension SafeArray {
 
     /// Removes and returns the last element. O(1).
     ///
-    /// - Precondition: The array is not empty. Where another thread may empty it, use ``popLast()``.
+    /// - Precondition: The array is not empty. Otherwise it is reported and the process ends; where another thread may
+    ///   empty it, use ``popLast()``.
     @inlinable
     @discardableResult
     public func removeLast() -> Element {
@@ -131,7 +131,8 @@ extension SafeArray {
 
     /// Removes and returns the first element. O(*n*).
     ///
-    /// - Precondition: The array is not empty. Where another thread may empty it, use ``popFirst()``.
+    /// - Precondition: The array is not empty. Otherwise it is reported and the process ends; where another thread may
+    ///   empty it, use ``popFirst()``.
     @inlinable
     @discardableResult
     public func removeFirst() -> Element {
@@ -145,7 +146,7 @@ extension SafeArray {
 
     /// Removes the last `count` elements. O(`count`).
     ///
-    /// - Precondition: There are that many.
+    /// - Precondition: There are that many. Otherwise it is reported and the process ends.
     @inlinable
     public func removeLast(_ count: Int) {
         let removed = change("removeLast(_:)") { elements, observers in
@@ -164,7 +165,7 @@ extension SafeArray {
 
     /// Removes the first `count` elements. O(*n*).
     ///
-    /// - Precondition: There are that many.
+    /// - Precondition: There are that many. Otherwise it is reported and the process ends.
     @inlinable
     public func removeFirst(_ count: Int) {
         let removed = change("removeFirst(_:)") { elements, observers in
@@ -181,7 +182,7 @@ extension SafeArray {
         withExtendedLifetime(removed) {}
     }
 
-    /// Removes the elements that satisfy `predicate`, all in one step. O(*n*).
+    /// Removes the elements that satisfy `predicate`, in one step. O(*n*).
     ///
     /// - Precondition: `predicate` does not call this array.
     /// - Throws: What `predicate` throws; nothing has been removed then.
@@ -192,8 +193,8 @@ extension SafeArray {
         var removed: [Element] = []
         defer { withExtendedLifetime(removed) {} }
         try changeWhole("removeAll(where:)") { (elements) throws(Failure) in
-            // The standard library's rethrows; this keeps the error's type, and changes nothing if the
-            // predicate throws.
+            // The standard library's rethrows. This form keeps the error's type, and changes nothing if the predicate
+            // throws.
             var kept = elements.startIndex
             var marks: [Bool] = []
             marks.reserveCapacity(elements.count)
@@ -209,8 +210,8 @@ extension SafeArray {
 
     /// Removes all elements, which are released after the lock has been given up. O(*n*) to release them.
     ///
-    /// - Parameter keepingCapacity: Whether as many elements fit afterwards as before without growing. Storage of
-    ///   elements that hold references is made anew for that.
+    /// - Parameter keepingCapacity: Whether as many elements fit afterwards as before without growing. Elements that
+    ///   hold references get new storage for that.
     @inlinable
     public func removeAll(keepingCapacity: Bool = false) {
         guard keepingCapacity else {

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Several elements in a row, and sets of rows. What is read comes as an array of the caller's own, copied under
-// the lock: a slice would share the storage, and the next write would copy all of it.
+// Ranges of elements, and sets of ranges. A read copies the elements under the lock: a slice would share the storage,
+// and the next write would copy all of it.
 //
-// Ranges are checked by AskedRange. What a range expression of the caller's own means is asked under the lock, of the
-// elements, in an access by closure.
+// AskedRange checks ranges. A range expression of the caller's own is evaluated under the lock, against the elements,
+// in an access by closure.
 
 extension SafeArray {
     // MARK: Reading
 
-    /// The elements in `range`, as an array of the caller's own; assigning replaces them, by more or fewer too.
-    ///
-    /// Changing in place (`array[2..<5].sort()`) holds the lock for writing meanwhile and is one step.
+    /// The elements in `range`, as an array of the caller's own; assigning replaces them, by more or fewer too. A
+    /// change in place (`array[2..<5].sort()`) holds the lock for writing and is one step.
     ///
     /// - Precondition: `range` lies within the indices. Otherwise it is reported and the process ends.
     /// - Precondition: A change in place does not call this array, and does not suspend (`await`).
@@ -26,7 +25,7 @@ extension SafeArray {
     /// The elements in a range expression (`2...`, `..<3`, or one of the caller's own), as with a range.
     ///
     /// - Precondition: The range lies within the indices. Otherwise it is reported and the process ends.
-    /// - Precondition: An expression of the caller's own, which is asked under the lock, does not call this array.
+    /// - Precondition: An expression of the caller's own, which is evaluated under the lock, does not call this array.
     @inlinable
     public subscript(range: some RangeExpression<Int>) -> [Element] {
         get { copy("subscript", expression: range) }
@@ -42,7 +41,7 @@ extension SafeArray {
         _modify { yield &self[asked: 0...] }
     }
 
-    /// What changing several elements in place does.
+    /// A change in place of several elements.
     @inlinable
     subscript(asked expression: some RangeExpression<Int>) -> [Element] {
         get { copy("subscript", expression: expression) }
@@ -66,7 +65,7 @@ extension SafeArray {
 
     /// The first `maximum` elements, or all if there are fewer. O(length of the answer).
     ///
-    /// - Precondition: `maximum` is not negative.
+    /// - Precondition: `maximum` is not negative. Otherwise it is reported and the process ends.
     @inlinable
     public func prefix(_ maximum: Int) -> [Element] {
         copy("prefix", maximum) { $0.prefix(maximum) }
@@ -74,7 +73,7 @@ extension SafeArray {
 
     /// The last `maximum` elements, or all if there are fewer. O(length of the answer).
     ///
-    /// - Precondition: `maximum` is not negative.
+    /// - Precondition: `maximum` is not negative. Otherwise it is reported and the process ends.
     @inlinable
     public func suffix(_ maximum: Int) -> [Element] {
         copy("suffix", maximum) { $0.suffix(maximum) }
@@ -82,7 +81,7 @@ extension SafeArray {
 
     /// All but the first `count` elements. O(length of the answer).
     ///
-    /// - Precondition: `count` is not negative.
+    /// - Precondition: `count` is not negative. Otherwise it is reported and the process ends.
     @inlinable
     public func dropFirst(_ count: Int = 1) -> [Element] {
         copy("dropFirst", count) { $0.dropFirst(count) }
@@ -90,7 +89,7 @@ extension SafeArray {
 
     /// All but the last `count` elements. O(length of the answer).
     ///
-    /// - Precondition: `count` is not negative.
+    /// - Precondition: `count` is not negative. Otherwise it is reported and the process ends.
     @inlinable
     public func dropLast(_ count: Int = 1) -> [Element] {
         copy("dropLast", count) { $0.dropLast(count) }
@@ -122,20 +121,19 @@ extension SafeArray {
 
     // MARK: Changing
 
-    /// Puts new elements in the place of those in `range`, all in one step. O(*n*).
+    /// Replaces the elements in `range` by new ones, in one step. O(*n*). The new elements are iterated before the lock
+    /// is taken.
     ///
-    /// The new elements are gone through before the lock is taken.
-    ///
-    /// - Precondition: `range` lies within the indices.
+    /// - Precondition: `range` lies within the indices. Otherwise it is reported and the process ends.
     @inlinable
     public func replaceSubrange(_ range: Range<Int>, with newElements: some Collection<Element>) {
         replace(AskedRange(range), with: Array(newElements))
     }
 
-    /// Puts new elements in the place of those in a range expression, all in one step. O(*n*).
+    /// Replaces the elements in a range expression by new ones, in one step. O(*n*).
     ///
-    /// - Precondition: The range lies within the indices.
-    /// - Precondition: An expression of the caller's own, which is asked under the lock, does not call this array.
+    /// - Precondition: The range lies within the indices. Otherwise it is reported and the process ends.
+    /// - Precondition: An expression of the caller's own, which is evaluated under the lock, does not call this array.
     @inlinable
     public func replaceSubrange(
         _ range: some RangeExpression<Int>,
@@ -144,26 +142,26 @@ extension SafeArray {
         replace(expression: range, with: Array(newElements))
     }
 
-    /// Removes the elements in `range`. O(*n*).
+    /// Removes the elements in `range`, in one step. O(*n*).
     ///
-    /// - Precondition: `range` lies within the indices.
+    /// - Precondition: `range` lies within the indices. Otherwise it is reported and the process ends.
     @inlinable
     public func removeSubrange(_ range: Range<Int>) {
         replace(AskedRange(range), with: [])
     }
 
-    /// Removes the elements in a range expression. O(*n*).
+    /// Removes the elements in a range expression, in one step. O(*n*).
     ///
-    /// - Precondition: The range lies within the indices.
-    /// - Precondition: An expression of the caller's own, which is asked under the lock, does not call this array.
+    /// - Precondition: The range lies within the indices. Otherwise it is reported and the process ends.
+    /// - Precondition: An expression of the caller's own, which is evaluated under the lock, does not call this array.
     @inlinable
     public func removeSubrange(_ range: some RangeExpression<Int>) {
         replace(expression: range, with: [])
     }
 
-    /// Removes the elements at a set of indices, all in one step. O(*n*).
+    /// Removes the elements at a set of indices, in one step. O(*n*).
     ///
-    /// - Precondition: Each range lies within the indices.
+    /// - Precondition: Each range lies within the indices. Otherwise it is reported and the process ends.
     @inlinable
     public func removeSubranges(_ subranges: RangeSet<Int>) {
         var removed: [Element] = []
@@ -177,11 +175,12 @@ extension SafeArray {
         }
     }
 
-    /// Moves the elements at a set of indices together, in their order, to just before the element at `index`,
-    /// all in one step. O(*n* log *n*).
+    /// Moves the elements at a set of indices together, in their order, to just before the element at `index`, in one
+    /// step. O(*n* log *n*).
     ///
-    /// - Returns: Where they are now.
-    /// - Precondition: Each range lies within the indices, and `index` is at least 0 and at most the count.
+    /// - Returns: Their range afterwards.
+    /// - Precondition: Each range lies within the indices, and `index` is at least 0 and at most the count. Otherwise
+    ///   it is reported and the process ends.
     @inlinable
     @discardableResult
     public func moveSubranges(_ subranges: RangeSet<Int>, to index: Int) -> Range<Int> {

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SafeArray: storage, lifetime, and access to the whole. One capability per further file:
-// +Elements (one element), +Ranges (several in a row), +Mutation (Array's verbs that add and remove), +Exchange (those
-// that do neither), +Compound (read and change in one step), +Changes (announcements), +Conformances.
+// SafeArray: storage, lifetime, and access to the whole. One capability per further file: +Elements (one element),
+// +Ranges (several in a row), +Mutation (Array's verbs that add and remove), +Exchange (those that do neither),
+// +Compound (read and change in one step), +Changes (announcements), +Conformances.
 //
-// Invariants, for all of them:
-//  - `elements` is read under the lock held for reading and changed under the lock held for writing, in
-//    place. Nothing keeps a second reference to its buffer but snapshots, so that without one no write
-//    copies.
-//  - Foreign code (closures, and elements' own ==, hash(into:) and deinit) runs either outside the lock
-//    or in an access entered by closure (CollectionStorage), never in between. Elements that a verb takes
-//    out leave the lock before they are released; the verb holds them until then. Only what a caller's own
-//    closure, or change in place, releases is released where that code stands.
-//  - A verb that changes `elements` records the change with `observers`, if there are any, before it gives up
-//    the lock, and lets them be announced afterwards.
+// Invariants:
+//  - `elements` is read under the lock held for reading and changed under the lock held for writing, in place. Only
+//    snapshots keep a second reference to its buffer, so without a snapshot no write copies.
+//  - Foreign code (closures, and elements' own ==, hash(into:) and deinit) runs outside the lock or in an access
+//    entered
+//    by closure (CollectionStorage). A verb holds the elements that it takes out until it has given the lock up, and
+//    releases them then. What a caller's own closure, or change in place, releases is released under the lock.
+//  - A verb that changes `elements` records the change with `observers`, if there are any, before it gives the lock up,
+//    and has it announced afterwards.
 
 /// An array that any number of threads may read and change.
 ///
-/// `SafeArray` is a reference: every holder sees the same elements. It has the vocabulary of `Array`;
-/// each call is one atomic step. Reads of elements run in parallel and copy the element, never the
-/// storage; changes are made in place, so appending is amortised O(1).
+/// `SafeArray` is a reference: every holder sees the same elements. It has the vocabulary of `Array`, and each call is
+/// one atomic step. Reads run in parallel and copy the element, never the storage. Changes are made in place, so
+/// appending is amortised O(1).
 ///
 /// ```swift
 /// final class PhotoManager: Sendable {
@@ -31,24 +30,23 @@
 /// }
 /// ```
 ///
-/// Two calls are two steps: between `isEmpty` and `removeLast` another thread may come. Use the calls
-/// that do both (``popLast()``, ``element(at:)``, ``update(at:_:)``, ``appendIfAbsent(_:)``), or
-/// ``withWriteLock(_:)`` for steps of your own. `array[i] += 1` is one step.
+/// Every method is thread-safe. It blocks its thread for the few instructions in which another thread holds the lock,
+/// or as long as another thread's closure runs. What a thread did before a change is visible to a thread that sees the
+/// change.
 ///
-/// Two shared arrays are the same if they are one object (`===`); to compare contents, compare snapshots. There is no
-/// `==` and no hash of contents that others may be changing.
+/// Two calls are two steps: another thread may come between `isEmpty` and `removeLast`. Use the calls that do both
+/// (``popLast()``, ``element(at:)``, ``update(at:_:)``, ``appendIfAbsent(_:)``), or ``withWriteLock(_:)`` for steps of
+/// your own. `array[i] += 1` is one step.
 ///
-/// What `Array` has and this has not: indices to walk along and slices that share storage, because the next
-/// writer makes them mean something else; pointers and spans, because they must not outlive the lock. Take
-/// them in ``withReadLock(_:)`` or ``withWriteLock(_:)``, or from a ``snapshot``.
+/// A closure given to an array must not call the same array: the thread would wait for itself, which is reported and
+/// ends the process. Use the `inout` parameter instead. The same holds for the `deinit` of what a closure, or a change
+/// in place, releases. Elements that the array's own verbs take out are released after the lock has been given up:
+/// their `deinit` may call the array.
 ///
-/// A closure given to an array must not call the same array: that would wait for itself for ever, and
-/// is reported as one sentence before the process ends. The `inout` parameter is the array there. The same holds
-/// for the `deinit` of what a closure, or a change in place, releases itself. Elements that the array's own verbs
-/// take out are released after the lock has been given up: their `deinit` may call the array.
-///
-/// The calls block their thread for the few instructions another thread holds the lock, or for as long
-/// as another thread's closure runs.
+/// Left out of `Array`'s vocabulary: indices to walk along and slices that share storage, because the next writer
+/// changes their meaning; pointers and spans, because they must not outlive the lock. Take them in ``withReadLock(_:)``
+/// or ``withWriteLock(_:)``, or from a ``snapshot``. There is no `==` and no hash, because other threads may change the
+/// contents: compare references (`===`) or snapshots.
 public final class SafeArray<Element> {
     @usableFromInline
     typealias Observers = ChangeObservers<SafeArray, Change>
@@ -62,8 +60,7 @@ public final class SafeArray<Element> {
         self.init([])
     }
 
-    /// An array of the given elements. O(1) for an `Array`, whose storage is shared until the first
-    /// change.
+    /// An array of the given elements. O(1) for an `Array`, whose storage is shared until the first change.
     @inlinable
     public init(_ elements: [Element]) {
         storage = CollectionStorage(Observed(elements))
@@ -86,10 +83,10 @@ public final class SafeArray<Element> {
         self.init(Array(repeating: element, count: count))
     }
 
-    /// The elements as they are now, as an array of the caller's own.
+    /// The elements as they are now, as an array of the caller's own. Thread-safe.
     ///
-    /// O(1): the storage is shared until one side changes. The first write while the snapshot is alive
-    /// copies the storage, once; later writes do not change the snapshot.
+    /// O(1): the storage is shared until one side changes. The first write while the snapshot is alive copies the
+    /// storage, once; writes do not change the snapshot.
     @inlinable
     public var snapshot: [Element] {
         let section = storage.lockForReading("snapshot")
@@ -97,12 +94,12 @@ public final class SafeArray<Element> {
         return storage.state.contents
     }
 
-    /// Runs `body` with the elements while holding the lock for reading, beside other readers.
-    ///
-    /// Nothing is copied. Blocks while a writer is at work; writers wait until `body` returns.
+    /// Runs `body` with the elements while holding the lock for reading, beside other readers. Copies nothing. Blocks
+    /// while a writer is at work; writers wait until `body` returns.
     ///
     /// - Precondition: `body` does not call this array.
     /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws.
     @inlinable
     public func withReadLock<Result: ~Copyable, Failure: Error>(
         _ body: ([Element]) throws(Failure) -> Result
@@ -112,12 +109,12 @@ public final class SafeArray<Element> {
         }
     }
 
-    /// Runs `body` with the elements in place while holding the lock for writing, alone: however many
-    /// steps `body` takes, they are one to every other thread.
+    /// Runs `body` with the elements in place while holding the lock for writing, alone: all steps of `body` are one
+    /// step to every other thread. Blocks while another thread holds the lock.
     ///
-    /// Appends in `body` are amortised O(1) as on an `Array`: no copy is made as long as no snapshot is
-    /// held. Observers are told of one replacement, from the first to the last element that differs if
-    /// elements are `Equatable`, of everything otherwise; an observed array is copied once.
+    /// Appends in `body` are amortised O(1): no copy is made while no snapshot is held. Observers receive one
+    /// replacement: from the first to the last element that differs if elements are `Equatable`, of everything
+    /// otherwise. An observed array is copied once.
     ///
     /// - Precondition: `body` does not call this array.
     /// - Returns: What `body` returns.
@@ -131,16 +128,16 @@ public final class SafeArray<Element> {
 
     // MARK: How changes are made
 
-    /// Elements that are about to go, for their verb to hold until it has given up the lock. Values that own nothing
-    /// can go at once, unless observers are to be told of them.
-    // _isPOD is a constant wherever the element's type is known: there nothing is left of the question.
+    /// Elements that are about to be removed, for their verb to hold until it has given the lock up. Trivial values are
+    /// not kept, unless observers are to receive them.
+    // _isPOD is a constant wherever the element's type is known: the test vanishes there.
     @inlinable @inline(__always)
     static func kept(_ going: ArraySlice<Element>, _ observers: Observers?) -> [Element] {
         observers == nil && _isPOD(Element.self) ? [] : Array(going)
     }
 
-    /// A change by the toolkit's own few instructions, which record it. What it takes out is in its answer: that is
-    /// released by the caller, after the lock.
+    /// A change by the toolkit's own few instructions, which record it. Removed elements are in the result, which the
+    /// caller releases after the lock.
     @inlinable @inline(__always)
     func change<Result>(
         _ call: StaticString,
@@ -174,7 +171,7 @@ public final class SafeArray<Element> {
         }
     }
 
-    /// Reports an index that is not there, under the lock: the array is as it was found.
+    /// Reports an index out of range, under the lock: the array is as it was found.
     @inline(never) @usableFromInline
     func outOfRange(_ call: String, _ index: Int, count: Int) -> Never {
         misuse(
@@ -184,7 +181,7 @@ public final class SafeArray<Element> {
         )
     }
 
-    /// Reports a range that is not there.
+    /// Reports a range out of range.
     @inline(never) @usableFromInline
     func outOfRange(_ call: String, _ range: AskedRange, count: Int) -> Never {
         misuse(
@@ -209,6 +206,5 @@ public final class SafeArray<Element> {
     }
 }
 
-// Everything mutable is in the storage, which is reached through its lock; readers share the elements,
-// which must be Sendable themselves.
+// All mutable state is in the storage, behind its lock. Readers share the elements, which must be Sendable.
 extension SafeArray: @unchecked Sendable where Element: Sendable {}

@@ -5,14 +5,14 @@
 import Dispatch
 
 extension SafeDictionary {
-    /// One change of one entry. Applied in order to a snapshot taken when the subscription began, the
-    /// changes give the contents at every later moment.
+    /// One change of one entry. Applied in order to a snapshot taken when the subscription began, the changes give the
+    /// contents at every later moment.
     public enum Change {
-        /// A value came where none was.
+        /// A value was set where there was none.
         case insertion(key: Key, value: Value)
-        /// A value went.
+        /// A value was removed.
         case removal(key: Key, value: Value)
-        /// A value gave place to another.
+        /// A value was replaced.
         case replacement(key: Key, old: Value, new: Value)
 
         /// Makes the change to `entries`. O(1) on average.
@@ -31,17 +31,19 @@ extension SafeDictionary.Change: Equatable where Value: Equatable {}
 extension SafeDictionary.Change: Hashable where Value: Hashable {}
 
 extension SafeDictionary where Key: Sendable, Value: Sendable {
-    /// Announces every change from now on, in order, by calling `handler` on `queue`.
+    /// Announces every change from now on, in order, by calling `handler` on `queue`. Thread-safe; blocks as a write
+    /// does; allocates.
     ///
-    /// A change is announced outside the lock, and is visible to `handler`, which may read and change
-    /// the dictionary. Handlers of one subscription run one at a time, also on a concurrent queue. What
-    /// ``withWriteLock(_:)`` and other verbs did to several entries is announced one by one, in no given
-    /// order; an entry that was set to an equal value is not, where values are `Equatable`.
+    /// A change is announced outside the lock. It is visible to `handler`, which may read and change the dictionary.
+    /// Handlers of one subscription run one at a time, also on a concurrent queue. The changes of ``withWriteLock(_:)``
+    /// and of verbs for several entries are announced one by one, in no given order. Where values are `Equatable`, an
+    /// entry that was set to an equal value is not announced.
     ///
     /// - Parameters:
     ///   - queue: Where to call. The main queue drains only in a program that runs it.
     ///   - handler: Called with each change.
-    /// - Returns: The subscription; the announcements end when it is cancelled or released, which may be done anywhere.
+    /// - Returns: The subscription. The announcements end when it is cancelled or released, on any thread and in any
+    ///   closure.
     public func changes(
         deliverOn queue: DispatchQueue = .main,
         _ handler: @escaping @Sendable (Change) -> Void
@@ -50,12 +52,8 @@ extension SafeDictionary where Key: Sendable, Value: Sendable {
     }
 
     /// Every change from now on, in order, as an asynchronous sequence. It ends when the task is cancelled, and, after
-    /// the last change, when the dictionary is gone; leaving the loop and the sequence ends it too.
-    ///
-    /// Writers keep each change and wake the consumer. Comparing and delivering are done by the consumer, so that no
-    /// writer works for another. Each change goes to one consumer of a sequence; take a sequence for each consumer that
-    /// wants all of them. Changes are kept until they are asked for: a consumer that is always slower than the writers
-    /// needs more and more memory.
+    /// the last change, when the dictionary is gone. It also ends when the loop and the sequence are left. Consumers
+    /// and memory: as ``SafeArray/changesSequence``.
     public var changesSequence: AsyncStream<Change> {
         makeChangesSequence()
     }

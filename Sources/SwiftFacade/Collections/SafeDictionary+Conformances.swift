@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a Dictionary conforms to and a shared one can too. Each works on one snapshot. Not Equatable nor Hashable, for
-// the reason at SafeArray's.
+// The conformances of Dictionary that a shared one can have. Each works on one snapshot. Not Equatable nor Hashable,
+// for the reason at SafeArray's.
 
 extension SafeDictionary: ExpressibleByDictionaryLiteral {
     /// A dictionary of the entries of the literal.
     ///
-    /// - Precondition: No key comes twice. One that does is reported and ends the process.
+    /// - Precondition: No key comes twice. A duplicate is reported and ends the process.
     @inlinable
     public convenience init(dictionaryLiteral elements: (Key, Value)...) {
         self.init(Self.unique(elements, "init(dictionaryLiteral:)"))

@@ -3,10 +3,8 @@
 // Dictionaries of the caller's own, made of the whole as it is at one moment.
 
 extension SafeDictionary {
-    /// A dictionary of the caller's own with the values that `transform` makes of those here. O(*n*).
-    ///
-    /// This and the three below work on a ``snapshot``, outside the lock: their closures may call this
-    /// dictionary.
+    /// A dictionary of the caller's own with the values that `transform` makes of those here. O(*n*). Works on a
+    /// ``snapshot``, outside the lock: `transform` may call this dictionary.
     @inlinable
     public func mapValues<T>(_ transform: (Value) throws -> T) rethrows -> [Key: T] {
         try snapshot.mapValues(transform)
@@ -18,14 +16,15 @@ extension SafeDictionary {
         try snapshot.compactMapValues(transform)
     }
 
-    /// The entries that satisfy `isIncluded`, as a dictionary of the caller's own. O(*n*).
+    /// The entries that satisfy `isIncluded`, as a dictionary of the caller's own. O(*n*). Works on a ``snapshot``,
+    /// outside the lock.
     @inlinable
     public func filter(_ isIncluded: ((key: Key, value: Value)) throws -> Bool) rethrows -> [Key: Value] {
         try snapshot.filter(isIncluded)
     }
 
-    /// The entries of this dictionary and of `others`, as a dictionary of the caller's own; where a key is in
-    /// both, `combine` chooses. O(*n* + length of the sequence).
+    /// The entries of this dictionary and of `others`, as a dictionary of the caller's own; where a key is in both,
+    /// `combine` chooses. O(*n* + length of the sequence). Works on a ``snapshot``, outside the lock.
     @inlinable
     public func merging(
         _ others: some Sequence<(Key, Value)>,

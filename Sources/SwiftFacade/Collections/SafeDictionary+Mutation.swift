@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The changing verbs of Dictionary, and ready-made steps that read and change in one.
+// Dictionary's changing verbs, and steps that read and change in one.
 
 extension SafeDictionary {
-    /// Sets the value for `key`, and returns the one that was there. An equal key that is there stays. O(1) on
-    /// average.
+    /// Sets the value for `key`, and returns the previous one. An equal key that is there stays. O(1) on average.
     @inlinable
     @discardableResult
     public func updateValue(_ value: consuming Value, forKey key: Key) -> Value? {
@@ -14,7 +13,7 @@ extension SafeDictionary {
             if _isPOD(Key.self) {
                 before = entries.updateValue(value, forKey: key)
             } else {
-                // updateValue would put the new key in the place of the old one, and release that under the lock.
+                // updateValue would replace the old key by the new one, and release the old key under the lock.
                 before = value
                 swap(&entries[key], &before)
             }
@@ -27,7 +26,7 @@ extension SafeDictionary {
     @inlinable
     @discardableResult
     public func removeValue(forKey key: Key) -> Value? {
-        // With its key, which is released after the lock as well.
+        // With its key, which is also released after the lock.
         let removed: (key: Key?, value: Value?) = change("removeValue(forKey:)") { entries, observers in
             if _isPOD(Key.self) {
                 let value = entries.removeValue(forKey: key)
@@ -53,7 +52,7 @@ extension SafeDictionary {
         }
     }
 
-    /// Sets the value for `key` if there is none.
+    /// Sets the value for `key` if there is none, in one step.
     ///
     /// - Returns: Whether it was set.
     /// - Complexity: O(1) on average.
@@ -69,11 +68,10 @@ extension SafeDictionary {
         }
     }
 
-    /// The value for `key`; if there is none, what `make` gives, which is inserted.
+    /// The value for `key`; if there is none, the result of `make`, which is inserted.
     ///
-    /// `make` runs at most once however many threads ask, **under the lock**: all other access to the
-    /// dictionary waits for it. What takes long to make is better made outside, and put in with
-    /// ``insertIfAbsent(_:forKey:)``.
+    /// `make` runs at most once however many threads ask, **under the lock**: all other access to the dictionary waits
+    /// for it. Make what takes long outside, and insert it with ``insertIfAbsent(_:forKey:)``.
     ///
     /// - Precondition: `make` does not call this dictionary.
     /// - Throws: What `make` throws; nothing is inserted then.
@@ -85,7 +83,7 @@ extension SafeDictionary {
     ) rethrows -> Value {
         if let known = value(forKey: key) { return known }
         return try changeByClosure("value(forKey:orInsert:)") { entries, observers in
-            // Another thread may have been here since.
+            // Another thread may have inserted it since.
             if let known = entries[key] { return known }
             let made = try make()
             entries[key] = made
@@ -94,7 +92,7 @@ extension SafeDictionary {
         }
     }
 
-    /// Changes the value for `key` in place, starting from `fallback` if there is none.
+    /// Changes the value for `key` in place, starting from `fallback` if there is none, in one step.
     ///
     /// - Precondition: Neither closure calls this dictionary.
     /// - Returns: What `body` returns.
@@ -114,7 +112,7 @@ extension SafeDictionary {
         }
     }
 
-    /// Changes the value for `key` in place, if there is one.
+    /// Changes the value for `key` in place, if there is one, in one step.
     ///
     /// - Precondition: `body` does not call this dictionary.
     /// - Returns: What `body` returns, or `nil` if there is no value and `body` did not run.
@@ -133,9 +131,8 @@ extension SafeDictionary {
         }
     }
 
-    /// Merges entries in, all in one step; where a key is there already, `combine` chooses.
-    ///
-    /// The sequence is gone through before the lock is taken.
+    /// Merges entries in, in one step; where a key is there already, `combine` chooses. The sequence is iterated before
+    /// the lock is taken.
     ///
     /// - Precondition: `combine` does not call this dictionary.
     /// - Complexity: O(length of the sequence) on average.
@@ -172,7 +169,7 @@ extension SafeDictionary {
         }
     }
 
-    /// Removes the entries that satisfy `predicate`, all in one step. O(*n*).
+    /// Removes the entries that satisfy `predicate`, in one step. O(*n*).
     ///
     /// - Precondition: `predicate` does not call this dictionary.
     /// - Throws: What `predicate` throws; nothing has been removed then.
@@ -192,10 +189,10 @@ extension SafeDictionary {
         }
     }
 
-    /// Removes everything. The entries are released after the lock has been given up. O(*n*).
+    /// Removes all entries, which are released after the lock has been given up. O(*n*).
     ///
-    /// - Parameter keepingCapacity: Whether as many entries fit afterwards as before without growing. Storage of
-    ///   entries that hold references is made anew for that.
+    /// - Parameter keepingCapacity: Whether as many entries fit afterwards as before without growing. Entries that hold
+    ///   references get new storage for that.
     @inlinable
     public func removeAll(keepingCapacity: Bool = false) {
         guard keepingCapacity else {
@@ -215,8 +212,7 @@ extension SafeDictionary {
         withExtendedLifetime(removed) {}
     }
 
-    /// Puts `newEntries` in the place of everything there is, and returns what was there. O(1) without
-    /// observers.
+    /// Replaces all entries and returns the previous ones, in one step. O(1) without observers.
     @inlinable
     @discardableResult
     public func replaceAll(with newEntries: [Key: Value]) -> [Key: Value] {
@@ -228,7 +224,7 @@ extension SafeDictionary {
         }
     }
 
-    /// Removes and returns all entries. O(1) without observers.
+    /// Removes and returns all entries, in one step. O(1) without observers.
     @inlinable
     public func drain() -> [Key: Value] {
         replaceAll(with: [:])

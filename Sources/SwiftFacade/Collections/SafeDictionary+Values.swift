@@ -11,8 +11,8 @@ extension SafeDictionary {
         return storage.state.contents[key]
     }
 
-    /// The value for `key`, or what `fallback` gives if there is none. Nothing is inserted; `fallback` runs
-    /// outside the lock. O(1) on average.
+    /// The value for `key`, or the result of `fallback` if there is none. Inserts nothing; `fallback` runs outside the
+    /// lock. O(1) on average.
     @inlinable
     public func value(forKey key: Key, default fallback: @autoclosure () -> Value) -> Value {
         value(forKey: key) ?? fallback()
@@ -26,10 +26,8 @@ extension SafeDictionary {
         return storage.state.contents.index(forKey: key) != nil
     }
 
-    /// The value for `key`, or `nil`; assigning `nil` removes it.
-    ///
-    /// Changing in place (`dictionary[key]?.count += 1`) holds the lock for writing meanwhile and is one
-    /// step.
+    /// The value for `key`, or `nil`; assigning `nil` removes it. A change in place (`dictionary[key]?.count += 1`)
+    /// holds the lock for writing and is one step.
     ///
     /// - Precondition: A change in place does not call this dictionary, and does not suspend (`await`).
     /// - Complexity: O(1) on average.
@@ -39,7 +37,7 @@ extension SafeDictionary {
             value(forKey: key)
         }
         set {
-            // What was there before is released after the lock.
+            // The previous value is released after the lock.
             if let newValue {
                 _ = updateValue(newValue, forKey: key)
             } else {
@@ -63,8 +61,8 @@ extension SafeDictionary {
         }
     }
 
-    /// The value for `key`, or what `fallback` gives. Changing in place starts from `fallback` if there is no
-    /// value: `dictionary[key, default: 0] += 1` is one step.
+    /// The value for `key`, or the result of `fallback`. A change in place starts from `fallback` if there is no value:
+    /// `dictionary[key, default: 0] += 1` is one step.
     ///
     /// - Precondition: Neither a change in place nor `fallback` calls this dictionary.
     /// - Complexity: O(1) on average.

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SafeDictionary: storage, lifetime and access to the whole. The invariants are those of
-// SafeArray.swift, with one addition: keys' == and hash(into:) run under the lock, as lookups cannot do
-// without; they are taken for what they are in every sound program, functions of their values that call
-// nobody back. Further files: +Values (one value), +Copies (dictionaries made of the whole), +Mutation, +Changes,
-// +Conformances.
+// SafeDictionary: storage, lifetime and access to the whole. The invariants are those of SafeArray.swift, with one
+// addition: keys' == and hash(into:) run under the lock, because lookups need them. They are functions of their values
+// and call no collection. Further files: +Values (one value), +Copies (dictionaries made of the whole), +Mutation,
+// +Changes, +Conformances.
 
 /// A dictionary that any number of threads may read and change.
 ///
-/// `SafeDictionary` is a reference: every holder sees the same entries. It has the vocabulary of
-/// `Dictionary`; each call is one atomic step. Lookups run in parallel and copy the value, never the
-/// storage; changes are made in place.
+/// `SafeDictionary` is a reference: every holder sees the same entries. It has the vocabulary of `Dictionary`, and each
+/// call is one atomic step. Lookups run in parallel and copy the value, never the storage. Changes are made in place.
 ///
 /// ```swift
 /// let hits = SafeDictionary<String, Int>()
@@ -18,17 +16,20 @@
 /// let image = images.value(forKey: name, orInsert: decode(name))  // computed at most once
 /// ```
 ///
-/// What `Dictionary` has and this has not: its indices, which the next writer makes invalid, and equality and a hash
-/// of the contents, which others may be changing. Compare snapshots.
+/// Every method is thread-safe. It blocks its thread while another thread holds the lock, for a few instructions or as
+/// long as another thread's closure runs. What a thread did before a change is visible to a thread that sees the
+/// change.
 ///
-/// Two calls are two steps. Use those that do both (``value(forKey:orInsert:)``,
-/// ``insertIfAbsent(_:forKey:)``, ``mutateValue(forKey:default:_:)``, in-place subscripts), or
-/// ``withWriteLock(_:)`` for steps of your own.
+/// Two calls are two steps. Use those that do both (``value(forKey:orInsert:)``, ``insertIfAbsent(_:forKey:)``,
+/// ``mutateValue(forKey:default:_:)``, in-place subscripts), or ``withWriteLock(_:)`` for steps of your own.
 ///
-/// A closure given to a dictionary must not call the same dictionary: that would wait for itself for
-/// ever, and is reported as one sentence before the process ends. The same holds for the `deinit` of what a closure,
-/// or a change in place, releases itself. Keys and values that the dictionary's own verbs take out are released after
-/// the lock has been given up: their `deinit` may call the dictionary.
+/// A closure given to a dictionary must not call the same dictionary: the thread would wait for itself, which is
+/// reported and ends the process. The same holds for the `deinit` of what a closure, or a change in place, releases.
+/// Keys and values that the dictionary's own verbs take out are released after the lock has been given up: their
+/// `deinit` may call the dictionary.
+///
+/// Left out of `Dictionary`'s vocabulary: indices, which the next writer makes invalid, and equality and a hash of
+/// contents that other threads may change. Compare snapshots.
 public final class SafeDictionary<Key: Hashable, Value> {
     @usableFromInline
     typealias Observers = ChangeObservers<SafeDictionary, Change>
@@ -50,8 +51,8 @@ public final class SafeDictionary<Key: Hashable, Value> {
 
     /// A dictionary of a sequence of entries. O(*n*).
     ///
-    /// - Precondition: No key comes twice. One that does is reported and ends the process;
-    ///   ``init(_:uniquingKeysWith:)`` chooses instead.
+    /// - Precondition: No key comes twice. A duplicate is reported and ends the process; ``init(_:uniquingKeysWith:)``
+    ///   chooses instead.
     @inlinable
     public convenience init(uniqueKeysWithValues entries: some Sequence<(Key, Value)>) {
         self.init(Self.unique(entries, "init(uniqueKeysWithValues:)"))
@@ -66,7 +67,7 @@ public final class SafeDictionary<Key: Hashable, Value> {
         self.init(try Dictionary(entries, uniquingKeysWith: combine))
     }
 
-    /// A dictionary of the elements of a sequence by the key that `keyForValue` gives each. O(*n*).
+    /// A dictionary of the elements of a sequence, grouped by the key that `keyForValue` gives each. O(*n*).
     @inlinable
     public convenience init<Elements: Sequence>(
         grouping elements: Elements,
@@ -81,8 +82,7 @@ public final class SafeDictionary<Key: Hashable, Value> {
         self.init(Dictionary(minimumCapacity: minimumCapacity))
     }
 
-    /// `entries` as a dictionary. The standard library traps on a key that comes twice, in release builds without
-    /// a word.
+    /// `entries` as a dictionary. The standard library traps on a duplicate key, in release builds without a message.
     @inlinable
     static func unique(_ entries: some Sequence<(Key, Value)>, _ call: String) -> [Key: Value] {
         var unique = [Key: Value](minimumCapacity: entries.underestimatedCount)
@@ -96,8 +96,8 @@ public final class SafeDictionary<Key: Hashable, Value> {
 
     // MARK: The whole
 
-    /// The entries as they are now, as a dictionary of the caller's own. O(1): the first write while it is
-    /// alive copies the storage, once; later writes do not change it.
+    /// The entries as they are now, as a dictionary of the caller's own. O(1): the first write while it is alive copies
+    /// the storage, once; writes do not change it.
     @inlinable
     public var snapshot: [Key: Value] {
         let section = storage.lockForReading("snapshot")
@@ -109,6 +109,7 @@ public final class SafeDictionary<Key: Hashable, Value> {
     ///
     /// - Precondition: `body` does not call this dictionary.
     /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws.
     @inlinable
     public func withReadLock<Result: ~Copyable, Failure: Error>(
         _ body: ([Key: Value]) throws(Failure) -> Result
@@ -118,9 +119,9 @@ public final class SafeDictionary<Key: Hashable, Value> {
         }
     }
 
-    /// Runs `body` with the entries in place while holding the lock for writing, alone: however many steps
-    /// `body` takes, they are one to every other thread. Observers are told of each entry that differs
-    /// afterwards; an observed dictionary is copied once.
+    /// Runs `body` with the entries in place while holding the lock for writing, alone: all steps of `body` are one
+    /// step to every other thread. Observers receive each entry that differs afterwards; an observed dictionary is
+    /// copied once.
     ///
     /// - Precondition: `body` does not call this dictionary.
     /// - Returns: What `body` returns.
@@ -132,7 +133,7 @@ public final class SafeDictionary<Key: Hashable, Value> {
         try changeWhole("withWriteLock", body)
     }
 
-    /// The number of entries. It may have changed by the time it is used.
+    /// The number of entries. It may have changed when the caller uses it.
     @inlinable
     public var count: Int {
         let section = storage.lockForReading("count")
@@ -181,15 +182,15 @@ public final class SafeDictionary<Key: Hashable, Value> {
         Array(snapshot.keys)
     }
 
-    /// The values as they are now, in the order of ``keys``, if nothing changes in between. O(*n*).
+    /// The values as they are now, in the order of ``keys`` if nothing changes in between. O(*n*).
     public var values: [Value] {
         Array(snapshot.values)
     }
 
     // MARK: How changes are made
 
-    /// A change by the toolkit's own few instructions, which record it. What it takes out is in its answer: that is
-    /// released by the caller, after the lock.
+    /// A change by the toolkit's own few instructions, which record it. Removed entries are in the result, which the
+    /// caller releases after the lock.
     @inlinable @inline(__always)
     func change<Result>(
         _ call: StaticString,

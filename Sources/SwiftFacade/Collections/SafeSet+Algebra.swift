@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The questions and combinations of sets that change nothing. Each works on one snapshot, outside the lock: the
-// other side is gone through by foreign code, and may be this very set.
+// Set's questions and combinations that change nothing. Each works on one snapshot, outside the lock: iterating the
+// other side is foreign code, and the other side may be this very set.
 
 extension SafeSet {
     // MARK: Combining
@@ -51,32 +51,31 @@ extension SafeSet {
 
     // MARK: Comparing
 
-    /// Whether every member is also in a sequence, now. O(*n* + length of the sequence) on average.
+    /// Whether every member is also in a sequence. O(*n* + length of the sequence) on average.
     @inlinable
     public func isSubset(of others: some Sequence<Element>) -> Bool {
         snapshot.isSubset(of: others)
     }
 
-    /// Whether every element of a sequence is a member, now. O(length of the sequence) on average.
+    /// Whether every element of a sequence is a member. O(length of the sequence) on average.
     @inlinable
     public func isSuperset(of others: some Sequence<Element>) -> Bool {
         snapshot.isSuperset(of: others)
     }
 
-    /// Whether every member is also in a sequence, which has others besides. O(*n* + length of the sequence).
+    /// Whether every member is also in a sequence that has further elements. O(*n* + length of the sequence).
     @inlinable
     public func isStrictSubset(of others: some Sequence<Element>) -> Bool {
         snapshot.isStrictSubset(of: others)
     }
 
-    /// Whether every element of a sequence is a member, and there are other members besides. O(*n* + length of the
-    /// sequence).
+    /// Whether every element of a sequence is a member, and there are further members. O(*n* + length of the sequence).
     @inlinable
     public func isStrictSuperset(of others: some Sequence<Element>) -> Bool {
         snapshot.isStrictSuperset(of: others)
     }
 
-    /// Whether no member is in a sequence, now. O(length of the sequence) on average.
+    /// Whether no member is in a sequence. O(length of the sequence) on average.
     @inlinable
     public func isDisjoint(with others: some Sequence<Element>) -> Bool {
         snapshot.isDisjoint(with: others)

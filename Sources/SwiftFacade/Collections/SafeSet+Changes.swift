@@ -5,11 +5,12 @@
 import Dispatch
 
 extension SafeSet {
-    /// One change of the members.
+    /// One change of the members. Applied in order to a snapshot taken when the subscription began, the changes give
+    /// the members at every later moment.
     public enum Change: Hashable {
-        /// A member came.
+        /// A member was inserted.
         case insertion(Element)
-        /// A member went.
+        /// A member was removed.
         case removal(Element)
     }
 }
@@ -17,10 +18,11 @@ extension SafeSet {
 extension SafeSet.Change: Sendable where Element: Sendable {}
 
 extension SafeSet where Element: Sendable {
-    /// Announces every change from now on, in order, by calling `handler` on `queue`; as
-    /// ``SafeArray/changes(deliverOn:_:)`` does.
+    /// Announces every change from now on, in order, by calling `handler` on `queue`;
+    /// ``SafeArray/changes(deliverOn:_:)``.
     ///
-    /// - Returns: The subscription; the announcements end when it is cancelled or released, which may be done anywhere.
+    /// - Returns: The subscription. The announcements end when it is cancelled or released, on any thread and in any
+    ///   closure.
     public func changes(
         deliverOn queue: DispatchQueue = .main,
         _ handler: @escaping @Sendable (Change) -> Void
@@ -29,12 +31,8 @@ extension SafeSet where Element: Sendable {
     }
 
     /// Every change from now on, in order, as an asynchronous sequence. It ends when the task is cancelled, and, after
-    /// the last change, when the set is gone; leaving the loop and the sequence ends it too.
-    ///
-    /// Writers keep each change and wake the consumer. Comparing and delivering are done by the consumer, so that no
-    /// writer works for another. Each change goes to one consumer of a sequence; take a sequence for each consumer that
-    /// wants all of them. Changes are kept until they are asked for: a consumer that is always slower than the writers
-    /// needs more and more memory.
+    /// the last change, when the set is gone. It also ends when the loop and the sequence are left. Consumers and
+    /// memory: as ``SafeArray/changesSequence``.
     public var changesSequence: AsyncStream<Change> {
         makeChangesSequence()
     }

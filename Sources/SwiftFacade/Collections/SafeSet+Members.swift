@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One member at a time, and how many there are, without changing anything.
+// Single members, and their number, without a change.
 
 extension SafeSet {
-    /// The number of members. It may have changed by the time it is used.
+    /// The number of members. It may have changed when the caller uses it.
     @inlinable
     public var count: Int {
         let section = storage.lockForReading("count")

@@ -10,7 +10,7 @@ extension SafeSet {
     @discardableResult
     public func insert(_ member: consuming Element) -> (inserted: Bool, memberAfterInsert: Element) {
         let member = member
-        // One that is not inserted is released after the lock.
+        // A member that is not inserted is released after the lock.
         defer { withExtendedLifetime(member) {} }
         return change("insert") { members, observers in
             let result = members.insert(member)
@@ -19,8 +19,7 @@ extension SafeSet {
         }
     }
 
-    /// Inserts `member`, in place of an equal one if there is one. O(1) on average. Observers are told that the one
-    /// went and the other came.
+    /// Inserts `member`, replacing an equal one. O(1) on average. Observers receive a removal and an insertion.
     ///
     /// - Returns: The member that was replaced, or `nil`.
     @inlinable
@@ -58,7 +57,7 @@ extension SafeSet {
 
     /// Removes and returns any member. O(1) on average.
     ///
-    /// - Precondition: The set is not empty. That it is, is reported and ends the process; where another thread may
+    /// - Precondition: The set is not empty. Otherwise it is reported and the process ends; where another thread may
     ///   empty it, use ``popFirst()``.
     @inlinable
     @discardableResult
@@ -77,17 +76,18 @@ extension SafeSet {
         }
     }
 
-    /// Inserts the members of a sequence, all in one step. O(length of the sequence) on average. The sequence
-    /// is gone through before the lock is taken.
+    /// Inserts the members of a sequence, in one step. O(length of the sequence) on average. The sequence is iterated
+    /// before the lock is taken.
     @inlinable
     public func formUnion(_ others: some Sequence<Element>) {
         let others = Array(others)
         changeWhole("formUnion") { $0.formUnion(others) }
-        // Of those that were there already the set has dropped the second.
+        // The set has dropped the duplicates of its members.
         withExtendedLifetime(others) {}
     }
 
-    /// Removes the members of a sequence, all in one step. O(length of the sequence) on average.
+    /// Removes the members of a sequence, in one step. O(length of the sequence) on average. The sequence is iterated
+    /// before the lock is taken.
     @inlinable
     public func subtract(_ others: some Sequence<Element>) {
         let others = Array(others)
@@ -100,7 +100,8 @@ extension SafeSet {
         withExtendedLifetime(removed) {}
     }
 
-    /// Keeps only the members of a sequence, in one step. O(length of the sequence) on average.
+    /// Keeps only the members that are also in a sequence, in one step. O(*n* + length of the sequence) on average. The
+    /// sequence is iterated before the lock is taken.
     @inlinable
     public func formIntersection(_ others: some Sequence<Element>) {
         let others = Set(others)
@@ -112,8 +113,8 @@ extension SafeSet {
         withExtendedLifetime(before) {}
     }
 
-    /// Removes the members that are also in a sequence and inserts those that are not here, in one step. O(length of
-    /// the sequence) on average.
+    /// Removes the members that are also in a sequence and inserts its other elements, in one step. O(length of the
+    /// sequence) on average. The sequence is iterated before the lock is taken.
     @inlinable
     public func formSymmetricDifference(_ others: some Sequence<Element>) {
         let others = Set(others)
@@ -130,8 +131,7 @@ extension SafeSet {
         withExtendedLifetime(removed) {}
     }
 
-    /// Puts all of `newMembers` in the place of everything there is, and returns what was there. O(1) without
-    /// observers.
+    /// Replaces all members and returns the previous ones, in one step. O(1) without observers.
     @inlinable
     @discardableResult
     public func replaceAll(with newMembers: Set<Element>) -> Set<Element> {
@@ -142,7 +142,7 @@ extension SafeSet {
         }
     }
 
-    /// Removes the members that satisfy `predicate`, all in one step. O(*n*).
+    /// Removes the members that satisfy `predicate`, in one step. O(*n*).
     ///
     /// - Precondition: `predicate` does not call this set.
     /// - Throws: What `predicate` throws; nothing has been removed then.
@@ -162,8 +162,8 @@ extension SafeSet {
 
     /// Removes all members, which are released after the lock has been given up. O(*n*).
     ///
-    /// - Parameter keepingCapacity: Whether as many members fit afterwards as before without growing. Storage of
-    ///   members that hold references is made anew for that.
+    /// - Parameter keepingCapacity: Whether as many members fit afterwards as before without growing. Members that hold
+    ///   references get new storage for that.
     @inlinable
     public func removeAll(keepingCapacity: Bool = false) {
         guard keepingCapacity else {
@@ -185,7 +185,7 @@ extension SafeSet {
         withExtendedLifetime(removed) {}
     }
 
-    /// Removes and returns all members. O(1) without observers.
+    /// Removes and returns all members, in one step. O(1) without observers.
     @inlinable
     public func drain() -> Set<Element> {
         change("drain") { members, observers in

@@ -6,21 +6,25 @@
 
 /// A set that any number of threads may read and change.
 ///
-/// `SafeSet` is a reference: every holder sees the same members. It has the vocabulary of `Set`; each
-/// call is one atomic step, so that of many threads that insert the same member exactly one is told that
-/// it was first. Lookups run in parallel; changes are made in place.
+/// `SafeSet` is a reference: every holder sees the same members. It has the vocabulary of `Set`, and each call is one
+/// atomic step: of many threads that insert the same member exactly one is told that it was first. Lookups run in
+/// parallel; changes are made in place.
 ///
 /// ```swift
 /// let seen = SafeSet<URL>()
 /// if seen.insert(url).inserted { crawl(url) }
 /// ```
 ///
-/// Equality and a hash of contents that others may be changing it has not. Compare snapshots, or ask
-/// ``isSubset(of:)`` and the others.
+/// Every method is thread-safe. It blocks its thread while another thread holds the lock, for a few instructions or as
+/// long as another thread's closure runs. What a thread did before a change is visible to a thread that sees the
+/// change.
 ///
-/// A closure given to a set must not call the same set: that is reported, and ends the process. The same holds for
-/// the `deinit` of what a closure releases itself. Members that the set's own verbs take out are released after the
-/// lock has been given up: their `deinit` may call the set.
+/// A closure given to a set must not call the same set: the thread would wait for itself, which is reported and ends
+/// the process. The same holds for the `deinit` of what a closure releases. Members that the set's own verbs take out
+/// are released after the lock has been given up: their `deinit` may call the set.
+///
+/// There is no equality and no hash, because other threads may change the contents. Compare snapshots, or ask
+/// ``isSubset(of:)`` and the others.
 public final class SafeSet<Element: Hashable> {
     @usableFromInline
     typealias Observers = ChangeObservers<SafeSet, Change>
@@ -54,8 +58,8 @@ public final class SafeSet<Element: Hashable> {
 
     // MARK: The whole
 
-    /// The members as they are now, as a set of the caller's own. O(1): the first write while it is alive
-    /// copies the storage, once; later writes do not change it.
+    /// The members as they are now, as a set of the caller's own. O(1): the first write while it is alive copies the
+    /// storage, once; writes do not change it.
     @inlinable
     public var snapshot: Set<Element> {
         let section = storage.lockForReading("snapshot")
@@ -67,6 +71,7 @@ public final class SafeSet<Element: Hashable> {
     ///
     /// - Precondition: `body` does not call this set.
     /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws.
     @inlinable
     public func withReadLock<Result: ~Copyable, Failure: Error>(
         _ body: (Set<Element>) throws(Failure) -> Result
@@ -76,8 +81,8 @@ public final class SafeSet<Element: Hashable> {
         }
     }
 
-    /// Runs `body` with the members in place while holding the lock for writing, alone. Observers are told of
-    /// each member that came or went; an observed set is copied once.
+    /// Runs `body` with the members in place while holding the lock for writing, alone. Observers receive each member
+    /// that was removed or inserted; an observed set is copied once.
     ///
     /// - Precondition: `body` does not call this set.
     /// - Returns: What `body` returns.
@@ -91,8 +96,8 @@ public final class SafeSet<Element: Hashable> {
 
     // MARK: How changes are made
 
-    /// A change by the toolkit's own few instructions, which record it. What it takes out is in its answer: that is
-    /// released by the caller, after the lock.
+    /// A change by the toolkit's own few instructions, which record it. Removed members are in the result, which the
+    /// caller releases after the lock.
     @inlinable @inline(__always)
     func change<Result>(
         _ call: StaticString,

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Work that starts after a delay and can be called off. `dispatch_after` cannot be cancelled, and a
-// cancelled `DispatchWorkItem` keeps its captures until its deadline; here the timer and
-// `cancel()` race to claim the work. What libdispatch keeps until the deadline is an empty box.
+// Work that starts after a delay and can be cancelled. `dispatch_after` has no cancellation, and a
+// cancelled `DispatchWorkItem` keeps its captures until its deadline. Here the timer and
+// `cancel()` race to claim the work; libdispatch keeps an empty box until the deadline.
 
 import Dispatch
 
 /// Work scheduled by ``GCD/after(_:on:_:)``.
 ///
-/// A handle only: dropping it neither cancels the work nor keeps it. All of it may be used from any
-/// thread.
+/// All of it may be used from any thread. It is a handle only: dropping it does not cancel the work.
 public final class DelayedTask: Sendable {
     private let work: PendingWork<@Sendable () -> Void>
     /// Whether the work ran, or was cancelled before.
@@ -25,7 +24,7 @@ public final class DelayedTask: Sendable {
 
     /// Prevents the work if it has not begun, and frees it with its captures before returning.
     ///
-    /// May be called from any thread, any number of times; never waits for work that has begun.
+    /// May be called from any thread, any number of times. Does not wait for work that has begun.
     ///
     /// - Returns: whether this call prevented the run: false where the work has begun, has ended, or
     ///   had been cancelled before.
@@ -36,12 +35,12 @@ public final class DelayedTask: Sendable {
         return true
     }
 
-    /// Waits until the work has run or was cancelled; answers whether it ran.
+    /// Suspends until the work has run or was cancelled; answers whether it ran.
     ///
-    /// Suspends instead of blocking. If the awaiting task is cancelled it throws at once; the delayed
-    /// work itself is not touched.
+    /// May be called from any task. What the work did is visible after the return.
     ///
     /// - Returns: true once the work has returned, false if it was cancelled before it began.
+    /// - Throws: `CancellationError` if the awaiting task is cancelled, at once; the delayed work is not touched.
     public func finished() async throws(CancellationError) -> Bool {
         guard await ran.wait() == .granted, let ran = ran.value else { throw CancellationError() }
         return ran
@@ -58,8 +57,8 @@ public final class DelayedTask: Sendable {
 extension GCD {
     /// Runs `work` on `queue`, no earlier than `delay` from now.
     ///
-    /// May be called from any thread; returns at once. The delay is measured on the monotonic clock, so
-    /// setting the time of day changes nothing; a delay of zero or less means as soon as possible.
+    /// May be called from any thread; returns at once. The delay is measured on the monotonic clock: setting
+    /// the time of day changes nothing. A delay of zero or less means as soon as possible.
     ///
     /// - Parameters:
     ///   - delay: the time to wait at least.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waiting for a group with a report instead of a bare "timed out", and taking the results of its jobs.
-// Blocking and suspending forms share the names and the answers; the suspending ones wait for a promise that `notify`
-// fulfils, and never hold a thread.
+// Waiting for a group with a report, and taking the results of its jobs. The suspending forms wait for a promise that
+// `notify` fulfils, and hold no thread.
 
 import Dispatch
 
@@ -11,7 +10,7 @@ public struct GroupWaitReport: Sendable, CustomStringConvertible {
     /// Whether the group became empty in time.
     public let isFinished: Bool
     /// The jobs that had not left when time was over, in order of entry. They go on running. A job that
-    /// entered with a bare `enter()` has no name and is not listed.
+    /// entered with a bare `enter()` is not listed.
     public let running: [RunningJob]
 
     /// A sentence: finished, or which jobs are still running.
@@ -38,7 +37,8 @@ public struct CollectedResults<Value: Sendable>: Sendable {
     /// The values of the jobs that have succeeded so far, in order of entry.
     public var successes: [Value] { results.compactMap { try? $0?.get() } }
 
-    /// All values in order of entry; throws the first error in that order, or ``GroupTimedOut``.
+    /// All values in order of entry; throws the first error in that order, or else ``GroupTimedOut`` where a job has no
+    /// result.
     public func values() throws -> [Value] {
         let values = try results.compactMap { try $0?.get() }
         if !isComplete { throw GroupTimedOut(running: running) }
@@ -61,7 +61,7 @@ extension DispatchGroup {
     /// Blocks until the group is empty or `timeout` is over, and says which jobs are still running.
     ///
     /// May be called from any thread but those the jobs need. Jobs may join while it waits. In `async`
-    /// code the suspending form of the same name is taken.
+    /// code the compiler takes the suspending form of the same name. What the jobs did before they left is visible.
     ///
     /// - Parameter timeout: how long to wait; nil waits for ever.
     @available(
@@ -75,9 +75,10 @@ extension DispatchGroup {
 
     /// Suspends until the group is empty or `timeout` is over, and says which jobs are still running.
     ///
-    /// Throws only if the awaiting task is cancelled, at once; the jobs go on.
+    /// May be called from any task. Jobs may join while it waits. What the jobs did before they left is visible.
     ///
     /// - Parameter timeout: how long to wait; nil waits for ever.
+    /// - Throws: `CancellationError` if the awaiting task is cancelled, at once; the jobs go on.
     public func waitReport(timeout: Duration?) async throws(CancellationError) -> GroupWaitReport {
         report(isFinished: try await becameEmpty(timeout: timeout))
     }
@@ -85,8 +86,8 @@ extension DispatchGroup {
     /// Blocks until the group is empty or `timeout` is over, and gives the results of the jobs started
     /// by `wrap` or `run` whose values are of type `Value`, in order of entry.
     ///
-    /// Complete results are given once: collecting them removes them. After a time-out they stay, so
-    /// that a later call gives all of them.
+    /// May be called from any thread but those the jobs need. Complete results are given once: collecting them removes
+    /// them. After a time-out they stay, and a later call gives all of them.
     ///
     /// - Parameters:
     ///   - type: the values' type, where it cannot be inferred.
@@ -106,11 +107,9 @@ extension DispatchGroup {
     }
 
     /// Suspends until the group is empty or `timeout` is over, and gives the results; otherwise as the
-    /// blocking form. Throws only if the awaiting task is cancelled, at once; the jobs go on.
+    /// blocking form. May be called from any task.
     ///
-    /// - Parameters:
-    ///   - type: the values' type, where it cannot be inferred.
-    ///   - timeout: how long to wait; nil waits for ever.
+    /// - Throws: `CancellationError` if the awaiting task is cancelled, at once; the jobs go on, and the results stay.
     public func collect<Value: Sendable>(
         _ type: Value.Type = Value.self,
         timeout: Duration? = nil
@@ -133,7 +132,7 @@ extension DispatchGroup {
 
     private func becameEmpty(timeout: Duration?) async throws(CancellationError) -> Bool {
         let isEmpty = Promise<Void>()
-        // The closure outlives a wait that gives up, until the group is empty; it holds only the promise.
+        // The closure outlives a wait that gives up, until the group is empty. It holds only the promise.
         notify(queue: .global()) { isEmpty.fulfil(()) }
         switch await isEmpty.wait(until: timeout.map(moment(in:))) {
         case .granted: return true

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Jobs that balance by themselves. A completion-handler function enters before it is called and leaves
-// when its callback has come, however it comes: with a value, with an error, not at all because the
-// function returned early and dropped it, or twice. What is left to go wrong is a callback that is kept
-// for ever and never called; `waitReport` names it.
+// when its callback has come: with a value, with an error, twice, or not at all because the
+// function returned early and dropped it. One fault remains: a callback that is kept
+// for ever and not called; `waitReport` names it.
 
 import Dispatch
 
@@ -21,7 +21,7 @@ private final class GroupJob<Output: Sendable>: CompletableJob {
         _ = finish(.failure(JobAbandoned(job: token.label, origin: token.origin)))
     }
 
-    // Nobody can ask a group's job to stop.
+    // A group's job has no cancellation.
     var isCancelled: Bool { false }
     func onCancel(_: @escaping @Sendable () -> Void) {}
 }
@@ -48,7 +48,7 @@ public struct JobAbandoned: Error, Hashable, CustomStringConvertible {
 extension DispatchGroup {
     /// Starts a completion-handler function as a job of the group.
     ///
-    /// May be called from any thread; `start` runs on this one, before the return. What it throws
+    /// May be called from any thread; `start` runs on this one, before the return. An error that it throws
     /// becomes the job's result. The result is kept until `collect` takes it or the group is gone.
     ///
     /// - Parameters:
@@ -69,8 +69,9 @@ extension DispatchGroup {
     /// A callback that calls `handler` and then leaves the group, to be handed to a function that takes
     /// a completion handler: `fetch(url, completion: group.leaving("page") { data, error in … })`.
     ///
-    /// Enters before it returns. The handler runs for the first call only, and has returned before the
-    /// group sees the job leave; if the callback is dropped without a call, the job leaves then.
+    /// May be called from any thread; the job enters before the return. The handler runs for the first call only, and
+    /// has returned before the group sees the job leave. If the callback is dropped without a call, the job leaves
+    /// then.
     ///
     /// - Parameters:
     ///   - label: names the job in reports.
@@ -91,6 +92,9 @@ extension DispatchGroup {
     }
 
     /// Runs a closure on `queue` as a job of the group; its value or error is the job's result.
+    ///
+    /// May be called from any thread; returns at once, with the job entered. The result is kept until `collect` takes
+    /// it or the group is gone.
     ///
     /// - Parameters:
     ///   - label: names the job in reports.
@@ -119,7 +123,7 @@ extension DispatchGroup {
     }
 }
 
-/// A token that may be dropped: the holder of the callback may decide not to call it.
+/// A token that may be dropped: a callback need not be called.
 private final class SilentStay: Sendable {
     private let token: LeaveToken
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From `Duration`, the unit of every time limit in this module, to the times libdispatch waits on. What
-// does not fit is "for ever" instead of a wrapped number; the rounding, always up, is `nanoseconds`'.
+// From `Duration`, the unit of every time limit in this module, to the times libdispatch waits on. A duration that
+// does not fit is "for ever" instead of a wrapped number. Rounding, up, is that of `nanoseconds`.
 
 import Dispatch
 

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The queues a thread is inside of: a list in thread-specific data, for `GCD.sync` to read before it waits for
-// one of them.
-//
-// The list belongs to the thread that runs the work and not to the task: a task-local would be
-// inherited by tasks that outlive the `sync`, and report them for a queue they are not on.
+// one of them. Rejected: a task-local list. Tasks that outlive the `sync` would inherit it, and be reported for a
+// queue they are not on.
 
 import Foundation
 
 /// The queues this thread is inside of through `GCD.sync`, outermost first.
 ///
 /// Invariant: the thread's key holds the innermost list, unretained, while the frame of `with` that owns
-/// it is on this thread's stack, and no longer. So no destructor is needed, and reading costs a few
-/// nanoseconds (`Thread.current.threadDictionary` takes some thousands).
+/// it is on this thread's stack, and no longer. So no destructor is needed, and a read costs a few
+/// nanoseconds (`Thread.current.threadDictionary`: some thousands).
 enum EnteredQueues {
     private final class List {
         let tags: [QueueTag]

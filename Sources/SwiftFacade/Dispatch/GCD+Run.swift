@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Work in the background, its result on a chosen queue. Each form exists twice, for an expression and
-// for a closure, and again for work that throws, whose completion then takes a `Result`: the compiler
-// picks by what the completion accepts. All of them end in `deliver`, so that the rule is in one place:
-// the completion runs exactly once, on the queue asked for, and sees everything the work did.
+// Work in the background, its result on a chosen queue. The forms for work that throws have a completion that takes
+// a `Result`, by which the compiler picks. `deliver` holds the rule of all: the completion runs exactly once, on the
+// queue asked for, and sees everything the work did.
 
 import Dispatch
 
@@ -29,12 +28,6 @@ extension GCD {
 
     /// Runs a closure on `queue` and delivers its value on another; otherwise as the form for an
     /// expression.
-    ///
-    /// - Parameters:
-    ///   - queue: where the work runs, by default the global queue for work the user waits for.
-    ///   - delivery: where `completion` runs, by default the main queue.
-    ///   - work: the closure.
-    ///   - completion: called exactly once, with the value; it sees everything the work did.
     public static func run<Value: Sendable>(
         on queue: DispatchQueue = userInitiated,
         deliverOn delivery: DispatchQueue = main,
@@ -44,13 +37,8 @@ extension GCD {
         deliver(on: queue, deliverOn: delivery, work, completion)
     }
 
-    /// Computes an expression that may throw on `queue` and delivers its `Result` on another.
-    ///
-    /// - Parameters:
-    ///   - queue: where the work runs, by default the global queue for work the user waits for.
-    ///   - delivery: where `completion` runs, by default the main queue.
-    ///   - work: the expression.
-    ///   - completion: called exactly once, with the value or the error.
+    /// Computes an expression that may throw on `queue` and delivers its `Result` on another; otherwise as the form
+    /// for an expression.
     public static func run<Value: Sendable>(
         on queue: DispatchQueue = userInitiated,
         deliverOn delivery: DispatchQueue = main,
@@ -60,13 +48,8 @@ extension GCD {
         deliver(on: queue, deliverOn: delivery, { Result(catching: work) }, completion)
     }
 
-    /// Runs a closure that may throw on `queue` and delivers its `Result` on another.
-    ///
-    /// - Parameters:
-    ///   - queue: where the work runs, by default the global queue for work the user waits for.
-    ///   - delivery: where `completion` runs, by default the main queue.
-    ///   - work: the closure.
-    ///   - completion: called exactly once, with the value or the error.
+    /// Runs a closure that may throw on `queue` and delivers its `Result` on another; otherwise as the form for an
+    /// expression.
     public static func run<Value: Sendable>(
         on queue: DispatchQueue = userInitiated,
         deliverOn delivery: DispatchQueue = main,
@@ -78,14 +61,15 @@ extension GCD {
 
     /// Runs a closure on `queue` and suspends until its value is there.
     ///
-    /// Keeps blocking or long computation off the cooperative threads of Swift concurrency. If the task
-    /// is cancelled before the work has begun, the work never runs, its captures are freed and
-    /// `CancellationError` is thrown at once; work that has begun is waited for.
+    /// May be called from any task. Keeps blocking or long computation off the cooperative threads of Swift
+    /// concurrency. If the task is cancelled before the work has begun, the work never runs and its captures are freed.
+    /// Work that has begun is waited for.
     ///
     /// - Parameters:
     ///   - queue: where the work runs, by default the global queue for work the user waits for.
-    ///   - work: the closure; what it throws is thrown on.
-    /// - Returns: the closure's value.
+    ///   - work: the closure.
+    /// - Returns: the closure's value. Everything the work did is visible.
+    /// - Throws: the closure's error; `CancellationError` at once where the work never runs.
     public static func run<Value: Sendable>(
         on queue: DispatchQueue = userInitiated,
         _ work: @escaping @Sendable () throws -> Value

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names for the queues a program uses every day, and makers for its own. The helpers in this folder
-// (`run`, `after`, `sync`) are extensions of this enumeration; each lives in the file of its name. A
-// queue made here is tagged from birth, so that `GCD.sync` recognises it however work reached it.
+// Names for the queues of the process, and makers for others. A queue made here is tagged at once, so that `GCD.sync`
+// recognises it however work reached it.
 
 import Dispatch
 
 /// Grand Central Dispatch by name: the process's queues, and helpers that run work on them.
 ///
-/// All of it may be used from any thread. On Linux a service class is only a hint: a queue's class
-/// becomes a nice value, raising it needs privilege and nothing is inherited, so never rely on it for
-/// order.
+/// All of it may be used from any thread. On Linux a service class is only a hint: it
+/// becomes a nice value, raising it needs privilege, and nothing is inherited. Do not rely on it for order.
 public enum GCD {
     /// The main queue: serial, and drained only under `dispatchMain()`, a run loop or an async `main`.
     public static var main: DispatchQueue { .main }
@@ -45,8 +43,8 @@ public enum GCD {
     /// A queue that starts work in the order it was given and runs several pieces at once.
     ///
     /// Work that blocks holds one of few shared threads: on Linux the pool starts with one for each
-    /// processor and grows by one a second. Give such work threads of its own (``ConcurrentBlockOperation``,
-    /// `concurrentForEach`).
+    /// processor and grows by one a second. ``ConcurrentBlockOperation`` and `concurrentForEach` give such work threads
+    /// of its own.
     ///
     /// - Parameters:
     ///   - label: names the queue in reports and debuggers; use one that is unique in the program.

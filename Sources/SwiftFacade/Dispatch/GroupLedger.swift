@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a `DispatchGroup` does not remember: which jobs are in it, since where, and what came of them. One ledger
-// per group, kept beside it in a table because a group has room for nothing: entries appear with the
-// first token, and those of groups that are gone are swept out as the table grows. The table holds
-// groups weakly and compares identity, so a new group at an old address starts with an empty page.
+// What a `DispatchGroup` does not record: the jobs in it, where each entered, and its result. A table holds the ledger
+// of each group from its first token on; those of groups that are gone are swept out as the table grows. The table holds
+// groups weakly and compares identity, so a new group at an old address starts with an empty ledger.
 //
 // Invariant: a job is in the ledger from before its `enter` until after its `leave`; one with a result
 // stays until the result is collected.
@@ -59,7 +58,7 @@ final class GroupLedger: Sendable {
         }
     }
 
-    /// The result must be there before the group may see the job leave: the waiter then collects it.
+    /// Before the group sees the job leave: the waiter collects the result after that.
     func store(_ result: any Sendable, for id: UInt64) {
         page.withLock { page in
             guard let index = page.index(of: id) else { return }
@@ -84,7 +83,7 @@ final class GroupLedger: Sendable {
         page.withLock { $0.entries.filter { !$0.hasLeft }.map(\.job) }
     }
 
-    /// The jobs whose values are of that type, in order of entry; removed if all of them have results.
+    /// The entries whose values are of that type, in order of entry; removed if all of them have results.
     func collect(_ valueType: ObjectIdentifier) -> [Entry] {
         page.withLock { page in
             let matching = page.entries.filter { $0.valueType == valueType }
@@ -111,8 +110,8 @@ final class GroupLedger: Sendable {
 
     /// The group's ledger, made now if it had none.
     static func of(_ group: DispatchGroup) -> GroupLedger {
-        // What is no longer needed, with results that nobody has collected: not released under the lock, because
-        // their ends are the users' and may come back here.
+        // The ledgers of groups that are gone, with results that were not collected: not released under the lock,
+        // because their ends are the users' and may come back here.
         var swept: [Shelf] = []
         var met: [DispatchGroup] = []
         let ledger = table.withLock { table in

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `enter` and `leave` made one thing. An unbalanced `leave` traps libdispatch without a word and a
-// missing one hangs the waiters; a token leaves once, and knows where it was made when it is misused.
+// `enter` and `leave` in one object. An unbalanced `leave` traps in libdispatch without a sentence, and a
+// missing one hangs the waiters.
 //
-// Leaving twice is a bug whose harm has not happened yet and cannot be told from a real second job, so
-// it aborts. A token dropped without leaving usually is an early return: aborting there would turn one
-// forgotten line into a crash, and hanging is worse, so the sentence is printed and the token leaves.
+// A second `leave` could be that of another job, so it aborts before it does harm. A token dropped without
+// leaving usually is an early return: an abort would turn one forgotten line into a crash, and a hang is worse. So it
+// is reported and the token leaves.
 
 import Dispatch
 
 /// A stay in a `DispatchGroup` that is ended exactly once, by ``leave()``.
 ///
-/// Safe to pass to any thread. A second `leave()` is misuse and aborts with a sentence that names the
-/// token and where it was made. A token that is dropped without a `leave()` is reported in the same way
-/// and leaves, so that the group balances and nobody waits for ever.
+/// May be used from any thread. A second `leave()` is misuse, reported with the token and the place where it was
+/// made before the program aborts. A token that is dropped without a `leave()` is reported in the same way
+/// and leaves, so that the group balances; the program goes on.
 public final class LeaveToken: Sendable {
     /// The name given to ``Dispatch/DispatchGroup/enterToken(_:file:line:)``.
     public let label: String
@@ -44,7 +44,7 @@ public final class LeaveToken: Sendable {
         }
     }
 
-    /// Leaves the group; once.
+    /// Leaves the group. May be called from any thread, once: a second call is misuse.
     ///
     /// Everything done before is visible to the group's waiters.
     public func leave() {
@@ -57,7 +57,7 @@ public final class LeaveToken: Sendable {
         }
     }
 
-    /// Leaves unless it has; answers whether it did. `before` runs once, while the group still counts us.
+    /// Leaves unless it has; answers whether it did. `before` runs once, while the group still counts the job.
     @discardableResult
     func leaveIfInside(before: (GroupLedger, UInt64) -> Void = { _, _ in }) -> Bool {
         let isFirst = hasLeft.withLock { hasLeft in
@@ -78,8 +78,7 @@ public final class LeaveToken: Sendable {
 extension DispatchGroup {
     /// Enters the group and gives the token that leaves it.
     ///
-    /// May be called from any thread, also while others wait. The group must have been created by the
-    /// program and stays alive as long as the token.
+    /// May be called from any thread, also while others wait. The token keeps the group alive.
     ///
     /// - Parameters:
     ///   - label: names the job in reports.

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which queue is this, and which queues has this thread entered? libdispatch answers neither: two
+// The identity of a queue. libdispatch has none to read: two
 // `DispatchQueue` objects may stand for one queue (`DispatchQueue.main` makes a new one each time), and
-// `getSpecific` sees only the innermost queue. So the first helper that meets a queue attaches a tag to
-// it, the queue's identity from then on, and `GCD.sync` keeps the list of tags its thread has entered
-// (Internal/EnteredQueues.swift).
+// `getSpecific` reads only the innermost queue. So the first helper that meets a queue attaches a tag to
+// it, the queue's identity from then on. `GCD.sync` keeps the list of tags its thread has entered
+// (EnteredQueues.swift).
 
 import Dispatch
 import Foundation
 
 final class QueueTag: Sendable {
-    /// What is known of how the queue runs its work. libdispatch does not tell, so it is known only of
-    /// the queues made by `GCD` and of the main queue.
+    /// How the queue runs its work, where that is known: of the queues made by `GCD` and of the main queue.
+    /// libdispatch does not tell.
     enum Width: Sendable { case serial, concurrent, unknown }
 
     let label: String
@@ -23,7 +23,7 @@ final class QueueTag: Sendable {
     }
 
     private static let key = DispatchSpecificKey<QueueTag>()
-    /// Makes find-or-attach one step. Nothing else is done under it.
+    /// Makes find-or-attach one step, and guards nothing else.
     private static let attaching = VisibleMutex(())
 
     /// The queue's tag, attached now if it had none; nil for a global queue, which takes no tags.

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Map and for-each over several child tasks at once. A task group without a limit would start a task
-// for each element; here a new one starts only when one has ended, so at most `maxConcurrency` elements
-// are in progress however many there are.
+// for each element. Here a new one starts only when one has ended, so at most `maxConcurrency` elements
+// are in progress.
 
 import Foundation
 
 extension Sequence where Element: Sendable {
     /// The results of `transform` for each element, in the elements' order, computed several at a time.
     ///
-    /// Suspends instead of blocking. The first error (in time) cancels the child tasks in progress, no
-    /// further element is begun, and the error is thrown once they have ended. When the calling task is
-    /// cancelled its children are too, no further element is begun, and what `transform` makes of its
-    /// cancellation decides the outcome; elements that were never begun then throw `CancellationError`.
+    /// Suspends; may be called from any task. The first error (in time) cancels the child tasks in progress, no further
+    /// element is begun, and the error is thrown once they have ended. A cancellation of the calling task cancels the
+    /// child tasks, and no further element is begun: the outcome is that of the elements in progress, or
+    /// `CancellationError` where an element was not begun.
     ///
     /// - Parameters:
-    ///   - maxConcurrency: how many elements are in progress at most; at least 1; by default the number
-    ///     of processors. One below 1 is misuse.
+    ///   - maxConcurrency: how many elements are in progress at most; by default the number of processors. A limit
+    ///     below 1 is misuse, reported before the program aborts.
     ///   - transform: called once for each element begun, in a child task.
-    /// - Returns: one result for each element.
+    /// - Returns: one result for each element. Everything the transforms did is visible.
+    /// - Complexity: O(*n*) calls, and as many child tasks.
     public func concurrentMap<Output: Sendable>(
         maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
         _ transform: @escaping @Sendable (Element) async throws -> Output
@@ -39,11 +40,6 @@ extension Sequence where Element: Sendable {
 
     /// Calls `body` for each element, several at a time; otherwise as the suspending
     /// `concurrentMap(maxConcurrency:_:)`.
-    ///
-    /// - Parameters:
-    ///   - maxConcurrency: how many elements are in progress at most; by default the number of
-    ///     processors.
-    ///   - body: called once for each element begun, in a child task.
     public func concurrentForEach(
         maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
         _ body: @escaping @Sendable (Element) async throws -> Void

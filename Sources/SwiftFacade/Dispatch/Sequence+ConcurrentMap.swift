@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Map and for-each over several threads at once, blocking form. The calling thread works too, beside
-// threads of their own, so elements may block without starving libdispatch's pool, and one processor's
-// worth of work costs no thread. Workers take the next index from one counter; each keeps its results
-// to itself and hands them over once, at its end, so the lock is touched once an element and never
-// while one is being worked on.
+// Map and for-each over several threads at once, blocking form. The calling thread works beside
+// threads made for the call, so elements may block without starving libdispatch's pool. Workers take the next index
+// from one counter; each hands its results over once, at its end. So the lock is taken once an element and not
+// held while one is in progress.
 //
-// The `async` form of the same names lives in `Sequence+ConcurrentMap+Async.swift`. These are marked as
-// disfavoured so that `await` before the call decides: for a closure that fits both forms the compiler
-// otherwise finds them equally good.
+// The blocking forms are disfavoured so that `await` before the call decides: for a closure that fits both forms the
+// compiler otherwise finds them equally good.
 
 import Dispatch
 import Foundation
@@ -16,19 +14,18 @@ import Foundation
 extension Sequence where Element: Sendable {
     /// The results of `transform` for each element, in the elements' order, computed several at a time.
     ///
-    /// Blocks the calling thread, which does its share, until all workers are done. The first error
-    /// (in time) is thrown; elements not begun by then are never begun, those in progress are waited
-    /// for. Everything the transforms did is visible after the return. Elements are started in order.
+    /// May be called from any thread, also inside another `concurrentMap`. Blocks the calling thread, which works
+    /// too, until all workers are done. Elements are begun in order. After the first error (in time) no further element
+    /// is begun; those in progress are waited for, then the error is thrown.
     ///
     /// Where the system makes fewer threads than are asked for, those there are do the work, the calling one at
-    /// least: an element that waits for another to be in progress may then wait for ever. May be called from any
-    /// thread, also inside another `concurrentMap`.
+    /// least: an element that waits for another to be in progress may then wait for ever.
     ///
     /// - Parameters:
-    ///   - maxConcurrency: how many elements are in progress at most; at least 1; by default the number
-    ///     of processors. Ask for more than that where elements block. One below 1 is misuse.
-    ///   - transform: called once for each element begun, on the calling thread or one of its own.
-    /// - Returns: one result for each element.
+    ///   - maxConcurrency: how many elements are in progress at most; by default the number of processors. More are of
+    ///     use where elements block. A limit below 1 is misuse, reported before the program aborts.
+    ///   - transform: called once for each element begun, on the calling thread or on a thread made for the call.
+    /// - Returns: one result for each element. Everything the transforms did is visible.
     /// - Complexity: O(*n*) calls; creates `maxConcurrency` - 1 threads, or one fewer than there are elements if
     ///   those are fewer.
     @_disfavoredOverload
@@ -57,15 +54,15 @@ extension Sequence where Element: Sendable {
                         helpers.leave()
                     }
                 } catch {
-                    // The threads there are do the work: this one at least.
+                    // The threads that were made do the work, with this one.
                     helpers.leave()
                     break
                 }
             }
             work.run()
             helpers.wait()
-            // A helper's thread may still be on its way out, but what it holds is `work`, not the closure:
-            // with this the last reference to it is the caller's again.
+            // A helper's thread may still be ending. It holds `work`, not the closure:
+            // with this the caller's reference to the closure is the last again.
             work.end()
         }
         return try work.results()
@@ -73,11 +70,6 @@ extension Sequence where Element: Sendable {
 
     /// Calls `body` for each element, several at a time; otherwise as
     /// `concurrentMap(maxConcurrency:_:)`.
-    ///
-    /// - Parameters:
-    ///   - maxConcurrency: how many elements are in progress at most; by default the number of
-    ///     processors.
-    ///   - body: called once for each element begun, on the calling thread or one of its own.
     @_disfavoredOverload
     @available(
         *,
@@ -126,8 +118,8 @@ private final class SharedWork<Output: Sendable, Failure: Error>: Sendable {
 
     func end() { state.withLock { $0.body = nil } }
 
-    /// One worker: takes indices until none is left or one has failed. Not inlined, so that its reference
-    /// to the closure is gone when it returns.
+    /// One worker: takes indices until none is left or one has failed. Not inlined: its reference
+    /// to the closure must be gone when it returns.
     @inline(never)
     func run() {
         guard let body = state.withLock({ $0.body }) else { return }

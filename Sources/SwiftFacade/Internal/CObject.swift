@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory of a C object that guards nothing in Swift (a semaphore, a latch, a barrier, a mutex): one
-// aligned allocation, so that its address stays the same from init to deinit.
+// The memory of a C object that guards no Swift value (a semaphore, a latch, a mutex): one aligned allocation, so that
+// the object has one address from init to deinit.
 
 import CInterlock
 
@@ -11,11 +11,11 @@ struct CObject<Object>: ~Copyable {
     @usableFromInline
     let pointer: UnsafeMutablePointer<Object>
 
-    /// Makes room for an object, which `initialize` must make valid.
+    /// Allocates the object, which `initialize` makes valid.
     @inlinable
     init(_ initialize: (UnsafeMutablePointer<Object>) -> Void) {
-        // A cache line of its own, for the reason given in GuardedStorage. C zeroes nothing by itself,
-        // and to all these objects zero is a valid state.
+        // A cache line of its own, for the reason given in GuardedStorage. Zeroed, because zero is a valid state of all
+        // these objects.
         let memory = UnsafeMutableRawPointer.allocate(
             byteCount: wholeCacheLines(MemoryLayout<Object>.size),
             alignment: cacheLine
@@ -32,5 +32,5 @@ struct CObject<Object>: ~Copyable {
     }
 }
 
-// The C objects here are made for any number of threads.
+// Any number of threads may call the C objects here.
 extension CObject: @unchecked Sendable {}

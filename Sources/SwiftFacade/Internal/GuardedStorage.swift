@@ -1,32 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory behind every lock-guarded value of the facade: one aligned allocation with the C lock at
-// its start and the value behind it. It owns one invariant: the lock has one address from init to
-// deinit. That is why it is an allocation at all: the address of a Swift stored property passed with
-// `&` may be that of a temporary copy, and a lock that moves is no lock.
+// The memory behind every lock-guarded value of the facade: one aligned allocation with the C lock at its start and the
+// value behind it. Invariant: the lock has one address from init to deinit. A Swift stored property cannot give that:
+// its address passed with `&` may be that of a temporary copy, and a lock that moves excludes nobody.
 //
-// Which thread may touch `value` when is decided one level up, by the types that take closures.
+// The types that take closures, one level up, decide which thread may touch `value` when.
 
 /// The cache line of the machines this runs on.
 @inlinable
 var cacheLine: Int { 64 }
 
-/// `size` rounded up, so that the allocator puts nothing of others behind it.
+/// `size` rounded up to whole cache lines, so that the allocator puts no other object on the last one.
 @inlinable
 func wholeCacheLines(_ size: Int) -> Int {
     (size + cacheLine - 1) & ~(cacheLine - 1)
 }
 
-/// One allocation holding a C lock, for which zero is a free one, and the value it guards. Ending the lock's
-/// use is up to the type that knows which lock it is.
+/// One allocation holding a C lock, for which zero is a free lock, and the value it guards. The type that knows the
+/// lock destroys it.
 @frozen @usableFromInline
 struct GuardedStorage<Lock, Value: ~Copyable>: ~Copyable {
     @usableFromInline
     let base: UnsafeMutableRawPointer
 
-    // Two guarded values never share a cache line, nor does a guarded value share one with anything else:
-    // the threads of one would slow down those of the other. The lock and a small value do share one, so
-    // that an uncontended access touches a single cache line.
+    // A guarded value shares no cache line with other objects: the threads of one would slow down those of the other.
+    // The lock and a small value do share one, so that an uncontended access touches a single cache line.
     @inlinable
     static var alignment: Int {
         max(cacheLine, MemoryLayout<Value>.alignment)
@@ -62,20 +60,19 @@ struct GuardedStorage<Lock, Value: ~Copyable>: ~Copyable {
 
     /// The value; valid while the lock is held, for reading or for writing as it is held.
     ///
-    /// Put it into a local before passing `&value.pointee` on. ThreadSanitizer takes `&storage.value.pointee`
-    /// for a write to whatever `storage` begins with, which is the lock: a race that is none.
+    /// Put it into a local before passing `&value.pointee` on. ThreadSanitizer takes `&storage.value.pointee` for a
+    /// write to the start of `storage`, which is the lock, and reports a race that is none.
     @inlinable @inline(__always)
     var value: UnsafeMutablePointer<Value> {
         (base + Self.valueOffset).assumingMemoryBound(to: Value.self)
     }
 }
 
-// The allocation is reached through the lock only; a type that shares the value among threads at the same
-// time, as readers do, asks for more than this.
+// The allocation is reached through the lock only. A type whose threads share the value at the same time, as readers
+// do, requires more.
 extension GuardedStorage: @unchecked Sendable where Value: ~Copyable {}
 
-/// A lock and its value with several owners: where somebody may still stand in the lock after its maker has let
-/// go of it.
+/// A lock and its value with several owners, for a lock that a thread may still be in when its maker has dropped it.
 @usableFromInline
 final class SharedStorage<Lock, Value: ~Copyable>: Sendable {
     @usableFromInline

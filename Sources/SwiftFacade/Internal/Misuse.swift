@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How misuse ends in the facade, in the same words as in the C core: one sentence on standard error
-// naming the call, the object and the state that was seen, then abort. A bare trap would leave the
-// reader of a log with an address; `fatalError` would print this file's name instead of the call's. What
-// has been put right on the spot (a dropped token that was left for its owner) is told in the same words, and
-// the program goes on.
+// How misuse ends in the facade, in the words of the C core: one sentence on standard error with the call, the object
+// and the state that was seen, then abort. A bare trap would leave the reader of a log with an address; `fatalError`
+// would print this file's name instead of the call's. What has been repaired on the spot (a token dropped before its
+// group was left) is reported in the same words, and the program goes on.
 
 #if canImport(Glibc)
 import Glibc
@@ -14,8 +13,7 @@ import Musl
 import Darwin
 #endif
 
-/// Prints `interlock: CALL(ADDRESS): SENTENCE`, or `CALL(ADDRESS "NAME")` for an object that has been given one, and
-/// aborts.
+/// Prints `interlock: CALL(ADDRESS): SENTENCE`, or `CALL(ADDRESS "NAME")` for an object with a name, and aborts.
 ///
 /// - Parameters:
 ///   - call: the public call that was misused, with its type: `"SafeArray<Int>.subscript"`.
@@ -37,11 +35,11 @@ func misuse(_ call: String, _ object: String, _ sentence: String) -> Never {
     abort()
 }
 
-/// Prints the sentence and returns: the state is already right again.
+/// Prints the sentence and returns: the state has been repaired.
 func tellMisuse(_ call: String, _ object: String, _ sentence: String) {
     var line = "interlock: \(call)(\(object)): \(sentence)\n"
-    // One write, so that the sentences of two threads do not mix. A short or failed write changes
-    // nothing about what comes next.
+    // One write, so that the sentences of two threads do not mix. A short or failed write changes nothing about what
+    // follows.
     line.withUTF8 { bytes in
         _ = write(2, bytes.baseAddress, bytes.count)
     }
@@ -50,7 +48,7 @@ func tellMisuse(_ call: String, _ object: String, _ sentence: String) {
 /// The object's name in quotes, or else its type and address.
 func misuseName(_ name: String?, of object: AnyObject) -> String {
     if let name, !name.isEmpty { return "\"\(name)\"" }
-    // The address itself: the hash of an object's identity is another in every process.
+    // The address itself: the hash of an object's identity differs in every process.
     let address = UInt(bitPattern: ObjectIdentifier(object))
     return "\(type(of: object)) 0x\(String(address, radix: 16))"
 }

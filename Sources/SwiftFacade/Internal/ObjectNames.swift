@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names of the objects that can wait, in the table of the C core (<interlock/diagnostics.h>), so that its reports and
-// the facade's give them alike. An object's name goes with its memory: its address may be another's afterwards.
+// Names of the objects that can wait, in the table of the C core (<interlock/diagnostics.h>), so that the reports of
+// core and facade give the same names. An object's name goes with its memory: another object may have its address
+// afterwards.
 
 import CInterlock
 
-/// Names the object at `address`, which has none yet; without memory for it, it stays without.
+/// Names the object at `address`, which has no name yet; without memory for the name, it stays unnamed.
 @usableFromInline
 func setName(_ name: String, of address: UnsafeRawPointer) {
     _ = ilk_set_name(address, name)
@@ -17,7 +18,7 @@ func forgetName(of address: UnsafeRawPointer) {
     _ = ilk_set_name(address, nil)
 }
 
-/// The name of the object at `address`, as much of it as was kept.
+/// The name of the object at `address`, as far as it was kept.
 @usableFromInline
 func name(of address: UnsafeRawPointer) -> String? {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(ILK_NAME_SIZE)) { name in

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Threads for work that blocks. libdispatch's pool on Linux starts with a thread for each processor and
-// adds one a second when work stalls, so four closures that sleep on two processors wait for each other
-// there; here each has a thread of its own and waits for nobody. A thread is created for the call and
-// ends with its closure: work that is worth blocking for is worth the ten microseconds.
+// Threads for work that blocks. libdispatch's pool on Linux starts with a thread for each processor and adds one a
+// second when work stalls, so four closures that sleep on two processors wait for each other there. Here each closure
+// has a thread of its own and waits for no other. The thread is created for the call and ends with its closure: work
+// worth blocking for is worth the ten microseconds.
 //
-// Made with pthread_create and not with Foundation's `Thread`, which on Linux does not tell that the system
-// made none: a waiter for the closure would then wait for ever.
+// Made with pthread_create and not with Foundation's `Thread`, which on Linux does not report that the system made no
+// thread: a waiter for the closure would then wait for ever.
 
 import Foundation
 
-/// The system made no thread: the process, its user or the machine has as many as it may, or no memory for one.
+/// The system made no thread: the process, its user or the machine has reached its limit, or there is no memory for a
+/// thread.
 public struct ThreadUnavailable: Error, Hashable, CustomStringConvertible {
     /// What `pthread_create` answered, as in `errno`.
     public let code: Int32
@@ -23,10 +24,10 @@ public struct ThreadUnavailable: Error, Hashable, CustomStringConvertible {
 }
 
 enum OwnThread {
-    /// Runs `body` on a new thread, which the system shows by the first 15 bytes of that name and which starts
-    /// with the scheduling of this one.
+    /// Runs `body` on a new thread. The system shows the first 15 bytes of the name; the thread starts with the
+    /// scheduling of the calling thread.
     ///
-    /// - Throws: Where there is no thread to be had. `body` has been released then and will not run.
+    /// - Throws: Where the system makes no thread. `body` has been released then and will not run.
     static func start(
         named name: String,
         quality: QualityOfService = .default,
@@ -35,7 +36,7 @@ enum OwnThread {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }
-        // Nobody joins it.
+        // No thread joins it.
         pthread_attr_setdetachstate(&attributes, detached)
         setQuality(quality, of: &attributes)
         let work = Unmanaged.passRetained(ThreadWork(name, body))
@@ -46,8 +47,8 @@ enum OwnThread {
         }
     }
 
-    /// Runs `body` on a new thread as ``start(named:quality:_:)`` does; for those who can do nothing without it.
-    /// Where there is no thread to be had, says so and ends the process.
+    /// Runs `body` on a new thread as ``start(named:quality:_:)`` does, for callers that cannot go on without it. Where
+    /// the system makes no thread, reports that and ends the process.
     static func run(named name: String, _ body: @escaping @Sendable () -> Void) {
         do {
             try start(named: name, body)
@@ -56,7 +57,7 @@ enum OwnThread {
         }
     }
 
-    /// Runs what a new thread was made for. `context` is the work, retained for it.
+    /// The entry of a new thread. `context` is the work, retained for it.
     fileprivate static func main(_ context: UnsafeMutableRawPointer) {
         let work = Unmanaged<ThreadWork>.fromOpaque(context).takeRetainedValue()
         showThread(as: work.name)
@@ -64,7 +65,7 @@ enum OwnThread {
     }
 }
 
-/// What a thread is made for.
+/// The work of a thread.
 private final class ThreadWork: Sendable {
     let name: String
     let body: @Sendable () -> Void
@@ -115,7 +116,7 @@ private func createThread(_ attributes: inout pthread_attr_t, _ work: UnsafeMuta
     )
 }
 
-/// Linux has no such classes: a thread takes the scheduling of the one that makes it.
+/// Linux has no such classes: a thread inherits the scheduling of its creator.
 private func setQuality(_: QualityOfService, of _: inout pthread_attr_t) {}
 
 /// Names the calling thread. `pthread_setname_np` refuses longer names instead of cutting them.

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the calling thread is inside of: a list, on the thread's own stack, of the lock-guarded objects
-// whose closures it is running. It exists to turn the one mistake that closures under a lock invite,
-// calling the same object again from inside, from a silent deadlock into a sentence.
+// The accesses that the calling thread is in: a list, on the thread's own stack, of the lock-guarded objects whose
+// closures it is running. It exists for one mistake that closures under a lock invite, calling the same object from
+// inside: the list turns a silent deadlock into a report.
 //
-// Invariant: the list's head is in a thread-local word of the C core's and its nodes live exactly as long as
-// the access they describe, innermost first. Only closure calls push a node (two stores and two loads); reads
-// and writes of single elements run no foreign code and only search the list once they would have to wait. A bare
-// lock's closures are recorded in debug builds only, in nodes that are allocated: there the cost would be half the
-// call.
+// Invariant: the list's head is in a thread-local word of the C core's, and its nodes live exactly as long as the
+// access they describe, innermost first. Only closure calls push a node (two stores and two loads). Reads and writes of
+// single elements run no foreign code, and search the list only when they would have to wait. A bare lock's closures
+// are recorded in debug builds only, in nodes that are allocated: there the cost would be half the call.
 
 import CInterlock
 
 /// One access in progress.
 @frozen @usableFromInline
 struct ThreadAccess {
-    /// The lock that is held: what identifies the object.
+    /// The lock that is held; it identifies the object.
     @usableFromInline let lock: UnsafeRawPointer
-    /// The call that holds it, for the report: the characters of a literal, which live for ever. A
-    /// `StaticString` would take two words more of the cache line that collections keep their state in.
+    /// The call that holds it, for the report: the characters of a literal, which live for ever. A `StaticString` would
+    /// take two more words of the cache line that holds a collection's state.
     @usableFromInline let call: UnsafePointer<UInt8>
     /// The next outer access of the same thread.
     @usableFromInline var outer: UnsafeMutablePointer<ThreadAccess>?
@@ -36,8 +35,8 @@ struct ThreadAccess {
         ilk__thread_access()?.assumingMemoryBound(to: ThreadAccess.self)
     }
 
-    /// Begins `access`, unless the thread is inside the same object already: that is reported. The node
-    /// must stay where it is until ``end(_:type:)``.
+    /// Begins `access`. A thread that is inside the same object already is reported. The node stays where it is until
+    /// ``end(_:type:)``.
     @inlinable
     static func begin(_ access: UnsafeMutablePointer<ThreadAccess>, type: Any) {
         let outer = innermost
@@ -48,15 +47,15 @@ struct ThreadAccess {
         ilk__set_thread_access(access)
     }
 
-    /// Ends the innermost access of the thread, which must be `access`. It is not when an `async`
-    /// function was given the object in place and came back on another thread.
+    /// Ends the innermost access of the thread, which must be `access`. It is another one when an `async` function was
+    /// given the object in place and came back on another thread.
     @inlinable
     static func end(_ access: UnsafeMutablePointer<ThreadAccess>, type: Any) {
         guard innermost == access else { access.endsElsewhere(type: type) }
         ilk__set_thread_access(access.pointee.outer)
     }
 
-    /// Records that the thread is inside `call` from now on, in memory of its own: for locks, in debug builds only.
+    /// Records that the thread is inside `call`, in an allocated node: for locks, in debug builds only.
     @usableFromInline
     static func enter(_ lock: UnsafeRawPointer, call: StaticString) -> Bool {
         let access = UnsafeMutablePointer<ThreadAccess>.allocate(capacity: 1)
@@ -76,7 +75,7 @@ struct ThreadAccess {
         return true
     }
 
-    /// Reports that this thread is already inside a closure of the object that `lock` guards, if so.
+    /// Reports a thread that is already inside a closure of the object that `lock` guards.
     @usableFromInline
     static func requireOutside(
         _ lock: UnsafeRawPointer,
@@ -88,7 +87,7 @@ struct ThreadAccess {
 }
 
 extension UnsafeMutablePointer<ThreadAccess> {
-    /// Goes through the accesses from this one outwards. There are seldom more than two.
+    /// Searches the accesses from this one outwards. There are seldom more than two.
     @usableFromInline
     func requireOutside(_ lock: UnsafeRawPointer, call: UnsafePointer<UInt8>, type: Any) {
         var access: UnsafeMutablePointer<ThreadAccess>? = self

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The counting semaphore: permits in a C semaphore, waiters, threads and tasks alike, in one queue.
+// The counting semaphore: permits in a C semaphore; waiters, threads and tasks alike, in one queue.
 //
-// Invariant: while the queue has a waiter, the C semaphore holds no permit. A permit is put there under
-// the queue's lock and only when the queue is empty; a waiter joins the queue under the same lock and only
-// after it has found none. Taking a permit without waiting is therefore one atomic operation that does not
-// read the queue, and can overtake nobody.
+// Invariant: while the queue has a waiter, the C semaphore holds no permit. A permit goes there only under the queue's
+// lock and only when the queue is empty. A waiter joins the queue under the same lock and only after it has found no
+// permit. So taking a permit without waiting is one atomic operation, reads no queue, and overtakes no waiter.
 //
-// Blocking and suspending forms share their names. In async code the compiler takes the suspending one, awaited or not,
-// and answers a call without `await` by "not marked with 'await'"; the texts of `noasync` it shows only where no
+// Blocking and suspending forms share their names. In async code the compiler takes the suspending form, awaited or
+// not, and answers a call without `await` by "not marked with 'await'". It shows the texts of `noasync` only where no
 // suspending form is in sight. Overloads are chosen before `await` is read: a disfavoured overload, other default
 // arguments, or an extension of a protocol change nothing about it.
 
 import CInterlock
 
-/// A counting semaphore that serves first come, first served: threads and tasks in one order.
+/// A counting semaphore that serves threads and tasks in one order, first come, first served.
 ///
-/// A signal hands its permits to the waiters that have waited longest; a permit handed over cannot be taken by
-/// a later comer. Permits belong to nobody: any thread may signal.
+/// A signal hands its permits to the waiters that have waited longest; a later comer cannot take a permit that has been
+/// handed over. Permits have no owner: any thread may signal.
 ///
 /// ```swift
 /// let downloads = FIFOSemaphore(permits: 3)
@@ -28,18 +27,18 @@ import CInterlock
 /// }
 /// ```
 ///
-/// Every method is thread-safe. In `async` code, waiting suspends instead of blocking; a task that is
-/// cancelled while it waits leaves the queue, and the permit that would have been its own goes to the
-/// next.
+/// Every method is thread-safe. In `async` code, waiting suspends instead of blocking. A task that is cancelled while
+/// it waits leaves the queue, and its permit goes to the next waiter.
 ///
-/// What a thread did before a signal is visible to the thread or task that gets the permit.
+/// What a thread did before a signal is visible to the thread or task that gets the permit. Source: a queue over
+/// `ilk_semaphore` in `<interlock/semaphore.h>`.
 public final class FIFOSemaphore: Sendable {
     private let permits: CObject<ilk_semaphore>
     private let queue = WaitQueue()
 
     /// A semaphore that holds `permits`. Allocates.
     ///
-    /// - Precondition: `permits` is at least 0 and at most 268,435,455.
+    /// - Precondition: `permits` is from 0 to 268,435,455. Another number is reported and ends the process.
     public init(permits: Int) {
         guard permits >= 0, permits <= Int(ILK_SEMAPHORE_LIMIT) else {
             misuse(
@@ -51,9 +50,9 @@ public final class FIFOSemaphore: Sendable {
         self.permits = CObject { ilk_semaphore_init($0, UInt32(permits)) }
     }
 
-    /// A semaphore that holds `permits` and has a name, which reports of misuse give. Allocates.
+    /// A semaphore that holds `permits` and has a name, which misuse reports give. Allocates.
     ///
-    /// - Precondition: `permits` is at least 0 and at most 268,435,455.
+    /// - Precondition: `permits` is from 0 to 268,435,455. Another number is reported and ends the process.
     /// - Parameter name: Kept up to 63 bytes of UTF-8.
     public convenience init(permits: Int, name: String) {
         self.init(permits: permits)
@@ -71,7 +70,7 @@ public final class FIFOSemaphore: Sendable {
 
     // MARK: Blocking
 
-    /// Takes one permit; waits in the queue for it as long as it takes. Blocks the thread.
+    /// Takes one permit, waiting in the queue as long as it takes. Blocks the thread.
     @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await wait()`")
     public func wait() {
         if !tryWait() {
@@ -79,9 +78,10 @@ public final class FIFOSemaphore: Sendable {
         }
     }
 
-    /// Takes one permit if one is there that nobody waits for. Never blocks.
+    /// Takes one permit if there is one. Never blocks and never overtakes a waiter.
     ///
     /// - Returns: Whether it was taken.
+    /// - Complexity: O(1). Calls `ilk_semaphore_try_wait`.
     public func tryWait() -> Bool {
         ilk_semaphore_try_wait(permits.pointer)
     }
@@ -90,7 +90,7 @@ public final class FIFOSemaphore: Sendable {
     ///
     /// A deadline that has passed still takes a permit that is there.
     ///
-    /// - Returns: Whether it was taken; otherwise the thread has left the queue.
+    /// - Returns: Whether it was taken; if not, the thread has left the queue.
     @available(
         *,
         noasync,
@@ -102,7 +102,7 @@ public final class FIFOSemaphore: Sendable {
 
     /// Takes one permit, waiting in the queue for `timeout` at most. Blocks the thread.
     ///
-    /// - Returns: Whether it was taken.
+    /// - Returns: Whether it was taken; if not, the thread has left the queue.
     @available(
         *,
         noasync,
@@ -114,10 +114,10 @@ public final class FIFOSemaphore: Sendable {
 
     // MARK: Suspending
 
-    /// Takes one permit; waits in the queue for it as long as it takes. Suspends the task.
+    /// Takes one permit, waiting in the queue as long as it takes. Suspends the task.
     ///
-    /// - Throws: `CancellationError` if the task is cancelled before it has been given a permit; it has
-    ///   taken none then. A cancelled task still takes a permit that is there.
+    /// - Throws: `CancellationError` if the task is cancelled before it has been given a permit; it has taken none
+    ///   then. A cancelled task still takes a permit that is there.
     public func wait() async throws(CancellationError) {
         _ = try await suspend(until: nil)
     }
@@ -149,11 +149,12 @@ public final class FIFOSemaphore: Sendable {
 
     // MARK: Giving back
 
-    /// Gives `count` permits: to the waiters, in their order; the rest stay. Waits for
-    /// nobody but for the few instructions in which others join or leave the queue.
+    /// Gives `count` permits: to the waiters, in their order; the rest stay in the semaphore. Blocks only for the few
+    /// instructions in which another thread changes the queue.
     ///
-    /// - Precondition: `count` is not negative, and the semaphore does not come to hold more than it can.
-    /// - Complexity: O(permits handed over).
+    /// - Precondition: `count` is not negative, and the semaphore holds at most 268,435,455 afterwards. What breaks
+    ///   this is reported and ends the process.
+    /// - Complexity: O(permits handed over). Calls `ilk_semaphore_signal`.
     public func signal(_ count: Int = 1) {
         guard count >= 0, count <= Int(ILK_SEMAPHORE_LIMIT) else {
             misuse(
@@ -173,8 +174,8 @@ public final class FIFOSemaphore: Sendable {
         granted.resumeAll()
     }
 
-    /// The counter as textbooks draw it: the permits there, or minus the number of waiters. It may
-    /// have changed by the time it is used: for traces and tests, not for decisions.
+    /// The textbook's counter: the permits, or minus the number of waiters. Thread-safe; blocks briefly. A snapshot for
+    /// traces and tests: the value may have changed when the caller reads it.
     public var value: Int {
         queue.withWaiters { waiters in
             waiters.count > 0 ? -waiters.count : Int(ilk_semaphore_value(permits.pointer))
@@ -183,9 +184,13 @@ public final class FIFOSemaphore: Sendable {
 
     // MARK: With a permit
 
-    // A closure that does not suspend fits this one better, in async code too: that must not decide.
-    /// Runs `body` with one permit, which goes back when `body` ends, also by throwing. Blocks the thread
-    /// while it waits for the permit.
+    // In async code, too, a closure that does not suspend fits this overload better; disfavoured, it is not chosen
+    // there.
+    /// Runs `body` with one permit, which goes back when `body` ends, also by throwing. Blocks the thread while it
+    /// waits for the permit.
+    ///
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws.
     @_disfavoredOverload
     @available(
         *,
@@ -202,7 +207,7 @@ public final class FIFOSemaphore: Sendable {
 
     /// Runs `body` as ``withPermit(_:)`` does, waiting for the permit until `deadline` at most. Blocks the thread.
     ///
-    /// - Returns: What `body` returns, or `nil` if there was no permit in time and `body` did not run.
+    /// - Returns: What `body` returns, or `nil` if no permit came in time and `body` did not run.
     @_disfavoredOverload
     @available(
         *,
@@ -220,7 +225,7 @@ public final class FIFOSemaphore: Sendable {
 
     /// Runs `body` as ``withPermit(_:)`` does, waiting for the permit for `timeout` at most. Blocks the thread.
     ///
-    /// - Returns: What `body` returns, or `nil` if there was no permit in time and `body` did not run.
+    /// - Returns: What `body` returns, or `nil` if no permit came in time and `body` did not run.
     @_disfavoredOverload
     @available(
         *,
@@ -236,11 +241,12 @@ public final class FIFOSemaphore: Sendable {
         return try body()
     }
 
-    /// Runs `body` with one permit, which goes back when `body` ends, also by throwing. Suspends the task
-    /// while it waits for the permit; `body` runs in the isolation of the caller.
+    /// Runs `body` with one permit, which goes back when `body` ends, also by throwing. Suspends the task while it
+    /// waits for the permit; `body` runs in the isolation of the caller.
     ///
-    /// - Throws: `CancellationError` if the task is cancelled before it has been given a permit, and
-    ///   `body` has not run; otherwise what `body` throws.
+    /// - Returns: What `body` returns.
+    /// - Throws: `CancellationError` if the task is cancelled before it has been given a permit, and `body` has not
+    ///   run; otherwise what `body` throws.
     public func withPermit<Result>(
         isolation: isolated (any Actor)? = #isolation,
         _ body: () async throws -> Result
@@ -253,7 +259,7 @@ public final class FIFOSemaphore: Sendable {
     /// Runs `body` as ``withPermit(isolation:_:)`` does, waiting for the permit until `deadline` at most. Suspends the
     /// task.
     ///
-    /// - Returns: What `body` returns, or `nil` if there was no permit in time and `body` did not run.
+    /// - Returns: What `body` returns, or `nil` if no permit came in time and `body` did not run.
     /// - Throws: `CancellationError` if the task is cancelled first; otherwise what `body` throws.
     public func withPermit<Result>(
         isolation: isolated (any Actor)? = #isolation,
@@ -268,7 +274,7 @@ public final class FIFOSemaphore: Sendable {
     /// Runs `body` as ``withPermit(isolation:_:)`` does, waiting for the permit for `timeout` at most. Suspends the
     /// task.
     ///
-    /// - Returns: What `body` returns, or `nil` if there was no permit in time and `body` did not run.
+    /// - Returns: What `body` returns, or `nil` if no permit came in time and `body` did not run.
     /// - Throws: `CancellationError` if the task is cancelled first; otherwise what `body` throws.
     public func withPermit<Result>(
         isolation: isolated (any Actor)? = #isolation,

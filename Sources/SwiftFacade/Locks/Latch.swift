@@ -2,13 +2,13 @@
 //
 // The latch: the C latch for threads, and a queue for tasks beside it.
 //
-// A task joins the queue under its lock and only after it has found the latch closed; the thread that opens the
-// latch then empties the queue under the same lock. So a task either sees the latch open or is in the
-// queue when it is emptied.
+// A task joins the queue under the queue's lock and only after it has found the latch closed. The thread that opens the
+// latch then empties the queue under the same lock. So a task either sees the latch open or is in the queue when it is
+// emptied.
 
 import CInterlock
 
-/// A count that goes down to zero once, and the threads and tasks that wait for that.
+/// A count that goes down to zero once, and the threads and tasks that wait for zero.
 ///
 /// ```swift
 /// let ready = Latch(count: workers.count)
@@ -18,15 +18,15 @@ import CInterlock
 /// ready.wait()
 /// ```
 ///
-/// Every method is thread-safe. What a thread did before it counted down is visible to all whose wait
-/// succeeded.
+/// Every method is thread-safe. What a thread did before it counted down is visible after each wait that succeeds.
+/// Source: `ilk_latch` in `<interlock/latch.h>`.
 public final class Latch: Sendable {
     private let latch: CObject<ilk_latch>
     private let queue = WaitQueue()
 
     /// A latch that opens after `count` calls of ``countDown()``; with 0 it is open at once. Allocates.
     ///
-    /// - Precondition: `count` is at least 0 and at most 2,147,483,647.
+    /// - Precondition: `count` is from 0 to 2,147,483,647. Another number is reported and ends the process.
     public init(count: Int) {
         guard count >= 0, count <= Int(Int32.max) else {
             misuse("Latch.init", nil, "a count of \(count); a latch counts from 0 to \(Int32.max)")
@@ -34,9 +34,9 @@ public final class Latch: Sendable {
         latch = CObject { ilk_latch_init($0, UInt32(count)) }
     }
 
-    /// A latch that opens after `count` calls and has a name, which reports of misuse give. Allocates.
+    /// A latch that opens after `count` calls and has a name, which misuse reports give. Allocates.
     ///
-    /// - Precondition: `count` is at least 0 and at most 2,147,483,647.
+    /// - Precondition: `count` is from 0 to 2,147,483,647. Another number is reported and ends the process.
     /// - Parameter name: Kept up to 63 bytes of UTF-8.
     public convenience init(count: Int, name: String) {
         self.init(count: count)
@@ -48,10 +48,11 @@ public final class Latch: Sendable {
         Interlock.name(of: latch.pointer)
     }
 
-    /// Counts one down; at zero opens the latch for good and wakes everyone. Thread-safe. Waits for nobody but, at
-    /// zero, for the few instructions in which a task joins the queue.
+    /// Counts one down; at zero opens the latch for good and wakes all waiters. Blocks only at zero, for the few
+    /// instructions in which a task joins the queue.
     ///
     /// - Precondition: The latch is not open. One call too many is reported and ends the process.
+    /// - Complexity: O(1); O(waiting tasks) at zero. Calls `ilk_latch_count_down`.
     public func countDown() {
         ilk_latch_count_down(latch.pointer)
         if isOpen {
@@ -59,17 +60,17 @@ public final class Latch: Sendable {
         }
     }
 
-    /// What is left to count down. It may have changed by the time it is used.
+    /// The rest of the count. It may have changed when the caller reads it. Never blocks.
     public var count: Int {
         Int(ilk_latch_count(latch.pointer))
     }
 
-    /// Whether the latch is open, which it stays. Never blocks.
+    /// Whether the latch is open; it stays open. Never blocks. Calls `ilk_latch_try_wait`.
     public var isOpen: Bool {
         ilk_latch_try_wait(latch.pointer)
     }
 
-    /// Waits until the latch is open. Blocks the thread.
+    /// Waits until the latch is open. Blocks the thread. Calls `ilk_latch_wait_until`.
     @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await wait()`")
     public func wait() {
         _ = ilk_latch_wait_until(latch.pointer, forever)
@@ -77,7 +78,7 @@ public final class Latch: Sendable {
 
     /// Waits until the latch is open, until `deadline` at most. Blocks the thread.
     ///
-    /// - Returns: Whether it is open.
+    /// - Returns: Whether it is open. A deadline that has passed still answers `true` for an open latch.
     @available(
         *,
         noasync,
@@ -101,7 +102,7 @@ public final class Latch: Sendable {
 
     /// Waits until the latch is open. Suspends the task.
     ///
-    /// - Throws: `CancellationError` if the task is cancelled first.
+    /// - Throws: `CancellationError` if the task is cancelled first. A cancelled task still passes an open latch.
     public func wait() async throws(CancellationError) {
         _ = try await suspend(until: nil)
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One closure on its way to an inheriting mutex that is taken, and back. What the kernel lends goes from a waiting
-// thread to a holding one, so a thread must wait in the kernel; where the task's own thread must not, a thread made for
-// the call does, and runs the closure, because a mutex is given up by the thread that took it.
+// One closure on its way to an inheriting mutex that is taken, and back. The kernel lends priority from a waiting
+// thread to a holding thread, so a thread must wait in the kernel. The task's own thread must not. A thread made for
+// the call waits instead, and runs the closure, because the thread that took a mutex gives it up.
 //
 //   task                          errand                         thread
 //   finds the mutex taken
@@ -12,9 +12,9 @@
 //   goes on, with the result ◀──  fulfilled                 ◀──  ends
 //
 // The claim decides the race (PendingWork.swift), and the claimant fulfils the promise (Promise.swift). A cancellation
-// that claims the closure releases it at once and lets the task go on. The thread cannot be called back from where it
-// waits; it gets the mutex later, finds the closure claimed, gives the mutex up and ends. Until then it goes on
-// lending, and keeps the mutex alive.
+// that claims the closure releases it at once and resumes the task. The thread cannot be called back from its wait: it
+// gets the mutex later, finds the closure claimed, gives the mutex up and ends. Until then it lends its priority and
+// keeps the mutex alive.
 
 import CInterlock
 
@@ -32,7 +32,7 @@ final class MutexErrand<Value: ~Copyable, Output: ~Copyable, Failure: Error>: @u
         self.body = PendingWork(body)
     }
 
-    /// What the closure returns, or `nil` if time ran out first. Once.
+    /// What the closure returns, or `nil` if time ran out first. Called once.
     func result(
         isolation: isolated (any Actor)? = #isolation,
         until deadline: UInt64
@@ -47,7 +47,7 @@ final class MutexErrand<Value: ~Copyable, Output: ~Copyable, Failure: Error>: @u
         case .timedOut: return nil
         case .cancelled: throw .cancelled
         case .granted:
-            // Given to this task alone.
+            // This task alone receives it.
             nonisolated(unsafe) let returned = self.returned.take()!
             switch consume returned {
             case .success(let output): return output
@@ -56,8 +56,8 @@ final class MutexErrand<Value: ~Copyable, Output: ~Copyable, Failure: Error>: @u
         }
     }
 
-    /// Has a thread take the mutex and run the closure. Where there is none to be had, tries each millisecond for a
-    /// thread as for the mutex.
+    /// Has a thread take the mutex and run the closure. Where the system makes no thread, the task tries each
+    /// millisecond for a thread and for the mutex.
     private func lock(isolation: isolated (any Actor)? = #isolation, until deadline: UInt64) async {
         while !ending.isFulfilled {
             do throws(ThreadUnavailable) {
@@ -72,13 +72,13 @@ final class MutexErrand<Value: ~Copyable, Output: ~Copyable, Failure: Error>: @u
         }
     }
 
-    /// Takes the mutex on the task's own thread if it is free by now. False if it is not and there is time left.
+    /// Takes the mutex on the task's own thread if it is free by now. False if it is taken and there is time left.
     private func tryLockHere(until deadline: UInt64) -> Bool {
         if ilk_mutex_try_lock(storage.lock) {
             runAndUnlock()
             return true
         }
-        // The time it is.
+        // A deadline of now.
         if deadline != forever, ilk_deadline_in_ns(0) >= deadline {
             giveUp(.timedOut)
             return true
@@ -86,7 +86,7 @@ final class MutexErrand<Value: ~Copyable, Output: ~Copyable, Failure: Error>: @u
         return false
     }
 
-    /// The thread's work.
+    /// The body of the thread.
     private func lockOnThread(until deadline: UInt64) {
         if ilk_mutex_lock_until(storage.lock, deadline) == ILK_OK {
             runAndUnlock()
@@ -95,7 +95,7 @@ final class MutexErrand<Value: ~Copyable, Output: ~Copyable, Failure: Error>: @u
         }
     }
 
-    /// Runs the closure, unless it has been given up, and gives the mutex up. The task goes on after that.
+    /// Runs the closure, unless it has been given up, and gives the mutex up. Then the task goes on.
     private func runAndUnlock() {
         let isWanted = runIfWanted()
         ilk_mutex_unlock(storage.lock)

@@ -3,7 +3,7 @@
 // A mutex with a name, for reports.
 
 extension PriorityInheritingMutex where Value: ~Copyable {
-    /// A free mutex that guards `initialValue` and has a name, which reports of misuse give. Allocates.
+    /// A free mutex that guards `initialValue` and has a name, which misuse reports give. Allocates.
     ///
     /// - Parameter name: Kept up to 63 bytes of UTF-8.
     public init(_ initialValue: consuming sending Value, name: String) {

@@ -1,37 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waiting for the inheriting mutex by suspending the task: a free mutex is taken at once, a taken one by an errand
+// Waiting for the inheriting mutex by suspending the task. A free mutex is taken at once, a taken one by an errand
 // (MutexErrand.swift).
 
 import CInterlock
 
-/// Why a task was not given what its closure returns.
+/// Why a task did not get what its closure returns.
 public enum TaskLockError<Failure: Error>: Error {
-    /// The task was cancelled before the lock was to be had; the closure has not run.
+    /// The task was cancelled before it had the mutex; the closure has not run.
     case cancelled
-    /// The closure ran and threw this.
+    /// The closure ran and threw this error.
     case body(Failure)
 }
 
 extension TaskLockError: Equatable where Failure: Equatable {}
 
 extension PriorityInheritingMutex where Value: ~Copyable {
-    /// Runs `body` with the value in place while holding the mutex. Suspends the task while another thread holds it.
+    /// Runs `body` with the value in place while holding the mutex. Thread-safe; suspends the task while another thread
+    /// holds the mutex.
     ///
-    /// A free mutex is taken at once, and `body` runs where the task does. Otherwise a thread made for this call waits
-    /// in the task's place and runs `body` there: no thread of the cooperative pool is held. Each task that waits
-    /// costs a thread for as long as it waits; where there may be very many, let them through a ``FIFOSemaphore``
-    /// first.
+    /// A free mutex is taken at once, and `body` runs on the task's thread. Otherwise a thread made for this call waits
+    /// for the task and runs `body`, so that no thread of the cooperative pool is held. Each waiting task costs a
+    /// thread: where there may be very many, admit them through a ``FIFOSemaphore``. Where the system makes no thread,
+    /// the task tries each millisecond for a thread and for the mutex, runs `body` itself, and lends nothing meanwhile.
     ///
-    /// Where the system makes no thread the task waits without: it tries again each millisecond, for a thread as
-    /// for the mutex, runs `body` itself, and lends nothing meanwhile.
-    ///
-    /// What is lent: that thread starts with the scheduling policy, priority and nice value of the thread the task
-    /// runs on when it calls, and by these the holder is raised while it waits. On the cooperative pool these are
-    /// ordinary ones, so that a task lends more only on an executor of its own, with threads of real-time priority.
-    /// What is not: the `TaskPriority`, which the kernel does not know, and by which nobody is raised; nor what the
-    /// task is escalated to while it waits. A task that runs `body` is raised by the waiters like any holder,
-    /// because `body` is on one thread from its beginning to its end.
+    /// What is lent: the thread starts with the scheduling policy, priority and nice value of the thread that the task
+    /// runs on when it calls. The holder is raised to these while the thread waits. On the cooperative pool they are
+    /// ordinary ones: a task lends more only on an executor of its own, with threads of real-time priority. What is not
+    /// lent: the `TaskPriority`, which the kernel does not know, and any later escalation. A task that runs `body` is
+    /// raised by the waiters like any holder, because `body` stays on one thread.
     ///
     /// ```swift
     /// let total = try await levels.withLock { levels in
@@ -40,21 +37,21 @@ extension PriorityInheritingMutex where Value: ~Copyable {
     /// }
     /// ```
     ///
-    /// - Precondition: The thread does not hold this mutex, which inside another closure of the same mutex cannot be:
-    ///   closures do not suspend.
+    /// - Precondition: The thread does not hold this mutex. A closure does not suspend, so no closure of this mutex can
+    ///   make this call.
     /// - Parameters:
-    ///   - isolation: Where the task goes on; it does not leave its actor to ask.
-    ///   - body: May run on another thread, and so takes along (`sending`) what it captures.
+    ///   - isolation: Where the task goes on; it stays on its actor.
+    ///   - body: May run on another thread, so its captures are `sending`.
     /// - Returns: What `body` returns.
-    /// - Throws: `CancellationError` if the task is cancelled before the mutex was to be had; `body` has not run then,
-    ///   and what it captured is released at once. A cancelled task still takes a free mutex.
+    /// - Throws: `CancellationError` if the task is cancelled before it has the mutex; `body` has not run then, and its
+    ///   captures are released at once. A cancelled task still takes a free mutex.
     /// - Complexity: O(1) if the mutex is free; otherwise a thread is created, some ten microseconds.
     @inlinable
     public borrowing func withLock<Output: ~Copyable>(
         isolation: isolated (any Actor)? = #isolation,
         _ body: sending @escaping (inout sending Value) -> sending Output
     ) async throws(CancellationError) -> sending Output {
-        // Without a limit it never is out of time.
+        // Without a limit the wait never times out.
         do throws(TaskLockError<Never>) {
             return try await suspendToLock(until: { forever }, body)!
         } catch {
@@ -72,7 +69,7 @@ extension PriorityInheritingMutex where Value: ~Copyable {
         isolation: isolated (any Actor)? = #isolation,
         _ body: sending @escaping (inout sending Value) throws(Failure) -> sending Output
     ) async throws(TaskLockError<Failure>) -> sending Output {
-        // Without a limit it never is out of time.
+        // Without a limit the wait never times out.
         return try await suspendToLock(until: { forever }, body)!
     }
 
@@ -81,7 +78,7 @@ extension PriorityInheritingMutex where Value: ~Copyable {
     ///
     /// A deadline that has passed still takes a free mutex. The limit is on the wait, not on `body`.
     ///
-    /// - Returns: What `body` returns, or `nil` if the mutex was not to be had in time.
+    /// - Returns: What `body` returns, or `nil` if the mutex did not become free in time.
     /// - Throws: `CancellationError` if the task is cancelled first.
     @inlinable
     public borrowing func withLock<Output: ~Copyable>(
@@ -98,7 +95,7 @@ extension PriorityInheritingMutex where Value: ~Copyable {
 
     /// Runs `body`, which may throw, as ``withLock(isolation:until:_:)-(_,_,(Value)->Output)`` does.
     ///
-    /// - Returns: What `body` returns, or `nil` if the mutex was not to be had in time.
+    /// - Returns: What `body` returns, or `nil` if the mutex did not become free in time.
     /// - Throws: ``TaskLockError/cancelled``, or ``TaskLockError/body(_:)`` with what `body` throws; the mutex is given
     ///   up first.
     @inlinable
@@ -112,7 +109,7 @@ extension PriorityInheritingMutex where Value: ~Copyable {
 
     /// Runs `body` as ``withLock(isolation:_:)-(_,(Value)->Output)`` does, waiting for the mutex for `timeout` at most.
     ///
-    /// - Returns: What `body` returns, or `nil` if the mutex was not to be had in time.
+    /// - Returns: What `body` returns, or `nil` if the mutex did not become free in time.
     /// - Throws: `CancellationError` if the task is cancelled first.
     @inlinable
     public borrowing func withLock<Output: ~Copyable>(
@@ -129,7 +126,7 @@ extension PriorityInheritingMutex where Value: ~Copyable {
 
     /// Runs `body`, which may throw, as ``withLock(isolation:timeout:_:)-(_,_,(Value)->Output)`` does.
     ///
-    /// - Returns: What `body` returns, or `nil` if the mutex was not to be had in time.
+    /// - Returns: What `body` returns, or `nil` if the mutex did not become free in time.
     /// - Throws: ``TaskLockError/cancelled``, or ``TaskLockError/body(_:)`` with what `body` throws; the mutex is given
     ///   up first.
     @inlinable
@@ -141,7 +138,7 @@ extension PriorityInheritingMutex where Value: ~Copyable {
         return try await suspendToLock(until: { Interlock.deadline(in: timeout) }, body)
     }
 
-    /// All of them: at once if the mutex is free, without reading the clock; otherwise by an errand.
+    /// Every form: at once if the mutex is free, without reading the clock; otherwise by an errand.
     @inlinable
     borrowing func suspendToLock<Output: ~Copyable, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The mutex against priority inversion: the C mutex with inheritance switched on, and the value it
-// guards. How tasks wait for it has a file of its own.
+// The mutex against priority inversion: the C mutex with inheritance switched on, and the value it guards. +Suspending
+// has the waits of tasks.
 
 import CInterlock
 
 /// A value behind a mutex that lends its holder the priority of its waiters.
 ///
-/// While a thread of higher priority waits, the holder runs at that priority, so that no thread in
-/// between can keep both from running. Use it where threads of different real-time priorities share a
-/// value; elsewhere `Synchronization.Mutex` or ``ReadWriteLock`` do.
+/// While a thread of higher priority waits, the holder runs at that priority, so that no thread in between keeps both
+/// from running. Use it where threads of different real-time priorities share a value; elsewhere use
+/// `Synchronization.Mutex` or ``ReadWriteLock``.
 ///
-/// The shape is that of `Synchronization.Mutex`, and so are its rules: closures never overlap, what goes
-/// in and comes out is `sending`, and the lock is `Sendable` whatever the value is.
+/// Its shape and rules are those of `Synchronization.Mutex`: closures never overlap, what goes in and comes out is
+/// `sending`, and the mutex is `Sendable` whatever the value is. What a closure did to the value is visible to the next
+/// one.
 ///
 /// In `async` code ``withLock(isolation:_:)-(_,(Value)->Output)`` suspends instead of blocking; it says what a task
 /// lends. A closure cannot suspend in either form.
 ///
-/// Not fair: a thread that comes while the holder lets go may pass those that sleep. Locking again on
-/// the thread that holds it is reported and ends the process. Where the system has no priority
-/// inheritance the mutex works without. Source: `ilk_mutex` in `<interlock/mutex.h>`.
+/// Not fair: a thread that comes while the holder gives the mutex up may pass the waiters. Locking again on the thread
+/// that holds it is reported and ends the process. Where the system has no priority inheritance the mutex works
+/// without. Source: `ilk_mutex` in `<interlock/mutex.h>`.
 @frozen
 public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
     @usableFromInline
@@ -32,11 +33,10 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
         ilk_mutex_init(storage.lock, true)
     }
 
-    /// Runs `body` with the value in place while holding the mutex.
+    /// Runs `body` with the value in place while holding the mutex. Thread-safe; blocks while another thread holds the
+    /// mutex; does not allocate.
     ///
-    /// Thread-safe; blocks while another thread holds it; does not allocate.
-    ///
-    /// - Precondition: The thread does not hold this mutex.
+    /// - Precondition: The thread does not hold this mutex. Locking again is reported and ends the process.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws; the mutex is given up first.
     @inlinable
@@ -54,7 +54,7 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
 
     /// Runs `body` as ``withLock(_:)`` does if the mutex is free. Never blocks.
     ///
-    /// - Returns: What `body` returns, or `nil` if it did not run.
+    /// - Returns: What `body` returns, or `nil` if the mutex was taken and `body` did not run.
     @inlinable
     public borrowing func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
@@ -63,9 +63,10 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
         return try unlockAfter(body)
     }
 
-    /// Runs `body` as ``withLock(_:)`` does, waiting for the mutex until `deadline` at most.
+    /// Runs `body` as ``withLock(_:)`` does, waiting for the mutex until `deadline` at most. A deadline that has passed
+    /// still takes a free mutex.
     ///
-    /// - Returns: What `body` returns, or `nil` if the mutex was not to be had in time.
+    /// - Returns: What `body` returns, or `nil` if the mutex did not become free in time and `body` did not run.
     @inlinable
     @available(
         *,
@@ -82,7 +83,7 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
 
     /// Runs `body` as ``withLock(_:)`` does, waiting for the mutex for `timeout` at most.
     ///
-    /// - Returns: What `body` returns, or `nil` if the mutex was not to be had in time.
+    /// - Returns: What `body` returns, or `nil` if the mutex did not become free in time and `body` did not run.
     @inlinable
     @available(
         *,
@@ -97,7 +98,7 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
         return try unlockAfter(body)
     }
 
-    /// Whether the mutex was taken; the clock is read only if it is not free.
+    /// Whether the mutex was taken; reads the clock only if the mutex is not free.
     @inlinable
     borrowing func lock(until deadline: @autoclosure () -> UInt64) -> Bool {
         ilk_mutex_try_lock(storage.lock) || ilk_mutex_lock_until(storage.lock, deadline()) == ILK_OK

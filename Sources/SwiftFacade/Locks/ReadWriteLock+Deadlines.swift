@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waiting for a reader–writer lock with a limit. The limit is a point in time, or a length of time that
-// becomes one when the call begins. The clock is not read for a lock that is free.
+// Waiting for a reader–writer lock with a limit: a point in time, or a length of time that becomes one when the call
+// begins. A free lock is taken without reading the clock.
 
 import CInterlock
 
 extension ReadWriteLock where Value: ~Copyable {
     /// Runs `body` as ``withReadLock(_:)`` does, waiting for the lock until `deadline` at most.
     ///
-    /// A deadline that has passed still takes a lock that needs no waiting. A wait that ran out leaves
-    /// nothing behind.
+    /// A deadline that has passed still takes a lock that needs no waiting. A wait that timed out leaves nothing
+    /// behind. The limit is on the wait, not on `body`.
     ///
-    /// - Returns: What `body` returns, or `nil` if the lock was not to be had in time and `body` did not
-    ///   run. The limit is on the wait, not on `body`.
+    /// - Returns: What `body` returns, or `nil` if the wait timed out and `body` did not run.
     @inlinable
     public borrowing func withReadLock<Result: ~Copyable, Failure: Error>(
         until deadline: ContinuousClock.Instant,
@@ -25,7 +24,7 @@ extension ReadWriteLock where Value: ~Copyable {
 
     /// Runs `body` as ``withReadLock(_:)`` does, waiting for the lock for `timeout` at most.
     ///
-    /// - Returns: What `body` returns, or `nil` if the lock was not to be had in time.
+    /// - Returns: What `body` returns, or `nil` if the wait timed out and `body` did not run.
     @inlinable
     public borrowing func withReadLock<Result: ~Copyable, Failure: Error>(
         timeout: Duration,
@@ -38,11 +37,10 @@ extension ReadWriteLock where Value: ~Copyable {
 
     /// Runs `body` as ``withWriteLock(_:)`` does, waiting for the lock until `deadline` at most.
     ///
-    /// A deadline that has passed still takes a lock that nobody holds. A writer that gave up waiting
-    /// holds no reader back any more.
+    /// A deadline that has passed still takes a free lock. A writer whose wait timed out holds back no reader. The
+    /// limit is on the wait, not on `body`.
     ///
-    /// - Returns: What `body` returns, or `nil` if the lock was not to be had in time and `body` did not
-    ///   run. The limit is on the wait, not on `body`.
+    /// - Returns: What `body` returns, or `nil` if the wait timed out and `body` did not run.
     @inlinable
     public borrowing func withWriteLock<Result: ~Copyable, Failure: Error>(
         until deadline: ContinuousClock.Instant,
@@ -54,7 +52,7 @@ extension ReadWriteLock where Value: ~Copyable {
 
     /// Runs `body` as ``withWriteLock(_:)`` does, waiting for the lock for `timeout` at most.
     ///
-    /// - Returns: What `body` returns, or `nil` if the lock was not to be had in time.
+    /// - Returns: What `body` returns, or `nil` if the wait timed out and `body` did not run.
     @inlinable
     public borrowing func withWriteLock<Result: ~Copyable, Failure: Error>(
         timeout: Duration,
@@ -64,7 +62,7 @@ extension ReadWriteLock where Value: ~Copyable {
         return try endWriting("withWriteLock", after: body)
     }
 
-    // Not by try_read_lock, which never allocates and so never gives the thread the slots by which reads scale.
+    // Not try_read_lock: it never allocates, so the thread would never get the reader slots by which reads scale.
     @inlinable
     borrowing func takeForReading(
         _ section: inout ilk__read_section,

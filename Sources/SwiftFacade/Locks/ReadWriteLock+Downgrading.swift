@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writing that turns into reading, without a gap: no other writer comes between the change and its reader. The other
-// way round is in ReadWriteLock+Upgrading.swift.
+// Writing that turns into reading without a gap: no other writer comes between the change and its reader. Upgrading,
+// the other direction, is in ReadWriteLock+Upgrading.swift.
 
 import CInterlock
 
 extension ReadWriteLock where Value: ~Copyable {
-    /// Runs `change` while holding the lock for writing, then `read` while still holding it for reading.
+    /// Runs `change` while holding the lock for writing, then `read` while still holding it for reading. Thread-safe;
+    /// blocks while another thread holds the lock.
     ///
-    /// No writer comes between the two, so `read` sees exactly what `change` left; other readers are
-    /// let in as soon as `change` is done. Use it where telling what was written takes longer than
-    /// writing it.
+    /// No writer comes between the two, so `read` sees exactly what `change` left. Other readers are let in when
+    /// `change` is done. Use it where reporting a change takes longer than making it.
     ///
+    /// - Precondition: The thread does not hold this lock.
     /// - Parameters:
     ///   - change: Changes the value in place. If it throws, `read` does not run.
-    ///   - read: Borrows the value; it is given what `change` returned.
+    ///   - read: Borrows the value, and is given what `change` returned.
     /// - Returns: What `read` returns.
+    /// - Throws: What `change` or `read` throws; the lock is given up first.
     /// - Complexity: O(1) without contention. Calls `ilk_rwlock_downgrade`.
     @inlinable
     public borrowing func withWriteLock<Change: ~Copyable, Result: ~Copyable, Failure: Error>(
@@ -30,7 +32,7 @@ extension ReadWriteLock where Value: ~Copyable {
     /// Runs `change` and `read` as ``withWriteLock(_:downgrading:)`` does, waiting for the lock until `deadline` at
     /// most.
     ///
-    /// - Returns: What `read` returns, or `nil` if the lock was not to be had in time and neither ran.
+    /// - Returns: What `read` returns, or `nil` if the wait timed out and neither ran.
     @inlinable
     public borrowing func withWriteLock<Change: ~Copyable, Result: ~Copyable, Failure: Error>(
         until deadline: ContinuousClock.Instant,
@@ -43,7 +45,7 @@ extension ReadWriteLock where Value: ~Copyable {
 
     /// Runs `change` and `read` as ``withWriteLock(_:downgrading:)`` does, waiting for the lock for `timeout` at most.
     ///
-    /// - Returns: What `read` returns, or `nil` if the lock was not to be had in time and neither ran.
+    /// - Returns: What `read` returns, or `nil` if the wait timed out and neither ran.
     @inlinable
     public borrowing func withWriteLock<Change: ~Copyable, Result: ~Copyable, Failure: Error>(
         timeout: Duration,
@@ -56,9 +58,9 @@ extension ReadWriteLock where Value: ~Copyable {
 
     // MARK: with errors of two types
 
-    // A function that throws one type of two closures has no third to name for unlike ones: these throw any.
+    // Typed throws has no name for "either of two error types", so these forms throw any error.
 
-    /// Runs `change` and `read` as the form with one type of error does, where they throw errors of different types.
+    /// Runs `change` and `read` as ``withWriteLock(_:downgrading:)`` does, where they throw errors of different types.
     @inlinable
     @_disfavoredOverload
     public borrowing func withWriteLock<
@@ -78,7 +80,7 @@ extension ReadWriteLock where Value: ~Copyable {
     /// Runs `change` and `read` where they throw errors of different types, waiting for the lock until `deadline` at
     /// most.
     ///
-    /// - Returns: What `read` returns, or `nil` if the lock was not to be had in time and neither ran.
+    /// - Returns: What `read` returns, or `nil` if the wait timed out and neither ran.
     @inlinable
     @_disfavoredOverload
     public borrowing func withWriteLock<
@@ -97,7 +99,7 @@ extension ReadWriteLock where Value: ~Copyable {
 
     /// Runs `change` and `read` where they throw errors of different types, waiting for the lock for `timeout` at most.
     ///
-    /// - Returns: What `read` returns, or `nil` if the lock was not to be had in time and neither ran.
+    /// - Returns: What `read` returns, or `nil` if the wait timed out and neither ran.
     @inlinable
     @_disfavoredOverload
     public borrowing func withWriteLock<
@@ -114,7 +116,7 @@ extension ReadWriteLock where Value: ~Copyable {
         return try readDowngraded(changeThenDowngrade(change), read)
     }
 
-    /// With the lock held for writing: holds it for reading afterwards, or, if `change` throws, not at all.
+    /// With the lock held for writing. Afterwards the lock is held for reading, or, if `change` throws, not at all.
     @inlinable @inline(__always)
     borrowing func changeThenDowngrade<Change: ~Copyable, Failure: Error>(
         _ change: (inout Value) throws(Failure) -> Change
@@ -133,7 +135,7 @@ extension ReadWriteLock where Value: ~Copyable {
         return made
     }
 
-    /// With the lock held for reading by the above, which it gives up.
+    /// With the lock held for reading by `changeThenDowngrade`; gives it up.
     @inlinable @inline(__always)
     borrowing func readDowngraded<Change: ~Copyable, Result: ~Copyable, Failure: Error>(
         _ made: consuming Change,

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading that may turn into writing, without a gap. Giving the lock up in between would let another writer in, and
-// what was just read would have to be read again. The other way round is in ReadWriteLock+Downgrading.swift.
+// Reading that may turn into writing without a gap. A lock given up in between would let another writer in, and the
+// reads would have to be repeated. Downgrading, the other direction, is in ReadWriteLock+Downgrading.swift.
 
 import CInterlock
 
 extension ReadWriteLock where Value: ~Copyable {
-    /// Runs `body` with a view that reads, and may begin to write without letting go.
+    /// Runs `body` with a view that reads, and may begin to write without giving the lock up. Thread-safe; blocks while
+    /// a writer or another upgradable access holds the lock, and in `upgrade` while the present readers finish.
+    /// Allocates in debug builds only.
     ///
-    /// Beside it other readers run, but no writer and no other upgradable access: what the view read is
-    /// still so when it begins to write.
+    /// Other readers run beside it, but no writer and no other upgradable access: what the view read still holds when
+    /// it begins to write.
     ///
     /// ```swift
     /// let session = sessions.withUpgradableLock { view in
@@ -22,11 +24,9 @@ extension ReadWriteLock where Value: ~Copyable {
     /// }
     /// ```
     ///
-    /// Thread-safe; blocks while a writer or another upgradable access holds the lock, and in `upgrade`
-    /// while the present readers finish. Allocates in debug builds only.
-    ///
     /// - Precondition: The thread does not hold this lock.
     /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws; the lock is given up first.
     /// - Complexity: O(1) without contention. Calls `ilk_rwlock_upgradable_lock`.
     @inlinable
     public borrowing func withUpgradableLock<Result: ~Copyable, Failure: Error>(
@@ -42,7 +42,7 @@ extension ReadWriteLock where Value: ~Copyable {
     /// A deadline that has passed still takes a lock that needs no waiting. The limit is not on `upgrade`, which has
     /// forms with a limit of their own.
     ///
-    /// - Returns: What `body` returns, or `nil` if the lock was not to be had in time and `body` did not run.
+    /// - Returns: What `body` returns, or `nil` if the wait timed out and `body` did not run.
     @inlinable
     public borrowing func withUpgradableLock<Result: ~Copyable, Failure: Error>(
         until deadline: ContinuousClock.Instant,
@@ -54,7 +54,7 @@ extension ReadWriteLock where Value: ~Copyable {
 
     /// Runs `body` as ``withUpgradableLock(_:)`` does, waiting for the lock for `timeout` at most.
     ///
-    /// - Returns: What `body` returns, or `nil` if the lock was not to be had in time and `body` did not run.
+    /// - Returns: What `body` returns, or `nil` if the wait timed out and `body` did not run.
     @inlinable
     public borrowing func withUpgradableLock<Result: ~Copyable, Failure: Error>(
         timeout: Duration,
@@ -71,7 +71,7 @@ extension ReadWriteLock where Value: ~Copyable {
         return true
     }
 
-    /// With the lock held upgradable, which it gives up.
+    /// With the lock held upgradable; gives it up.
     @inlinable @inline(__always)
     borrowing func readUpgradably<Result: ~Copyable, Failure: Error>(
         _ body: (inout UpgradableView) throws(Failure) -> sending Result
@@ -85,18 +85,17 @@ extension ReadWriteLock where Value: ~Copyable {
         return try body(&view)
     }
 
-    /// What ``withUpgradableLock(_:)`` hands to its closure: the value for reading, and the right to
-    /// change it.
+    /// What ``withUpgradableLock(_:)`` hands to its closure: the value for reading, and the right to change it.
     ///
-    /// It is noncopyable and made by the lock alone, so that it cannot outlive the closure; it belongs to
-    /// the thread the closure runs on.
+    /// Only the lock makes one, and it is noncopyable, so it cannot outlive the closure. It belongs to the thread that
+    /// runs the closure.
     @frozen
     public struct UpgradableView: ~Copyable {
         @usableFromInline let lock: UnsafeMutablePointer<ilk__owned_rwlock>
         @usableFromInline let location: UnsafeMutablePointer<Value>
 
-        /// Whether ``upgrade(_:)`` has been called: then the lock is held for writing until the closure
-        /// of ``withUpgradableLock(_:)`` ends.
+        /// Whether an upgrade has succeeded: then the lock is held for writing until the closure of
+        /// ``withUpgradableLock(_:)`` ends.
         public private(set) var isUpgraded = false
 
         @usableFromInline
@@ -111,13 +110,12 @@ extension ReadWriteLock where Value: ~Copyable {
             _read { yield location.pointee }
         }
 
-        /// Runs `body` with the value in place, alone.
-        ///
-        /// The first call waits for the present readers to finish, goes before writers that queue, and
-        /// keeps the lock for writing from then on; further calls do not wait.
+        /// Runs `body` with the value in place, alone. The first call blocks until the present readers finish, goes
+        /// before queued writers, and keeps the lock for writing; further calls do not wait.
         ///
         /// - Returns: What `body` returns.
         /// - Throws: What `body` throws; the lock stays held for writing until the outer closure ends.
+        /// - Complexity: O(1) without contention. Calls `ilk_rwlock_upgrade`.
         public mutating func upgrade<Result: ~Copyable, Failure: Error>(
             _ body: (inout Value) throws(Failure) -> sending Result
         ) throws(Failure) -> sending Result {
@@ -131,7 +129,7 @@ extension ReadWriteLock where Value: ~Copyable {
 
         /// Runs `body` as ``upgrade(_:)`` does, waiting for the present readers until `deadline` at most.
         ///
-        /// The wait holds new readers back. If it runs out they come in, the lock is still held upgradable, without a
+        /// The wait holds new readers back. If it times out they come in, the lock is still held upgradable, without a
         /// gap, and the upgrade may be tried again. A deadline that has passed still upgrades where no reader is left.
         ///
         /// - Returns: What `body` returns, or `nil` if the readers did not finish in time and `body` did not run.

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reader–writer lock of the facade: the C lock of <interlock/rwlock.h> and the value it guards,
-// reachable only together. What belongs here is the type, its lifetime and the plain closures; waits
-// with a limit, upgrading and downgrading, and the unsafe pair have a file each.
+// The reader–writer lock of the facade: the C lock of <interlock/rwlock.h> and the value it guards, reachable only
+// together. This file has the type, its lifetime and the plain closures; limits, upgrading, downgrading and the unsafe
+// pair have a file each.
 
 import CInterlock
 
 /// A value behind a phase-fair reader–writer lock: many readers or one writer.
 ///
-/// The shape is that of `Synchronization.Mutex`: the value is reachable only inside a closure, so that
-/// it cannot be used without the lock, and the lock is noncopyable, so that there is one of it. Keep it
-/// in a `let`: a property of a class or an actor, a global, or a local that closures capture.
+/// Its shape is that of `Synchronization.Mutex`. The value is reachable only inside a closure, so it cannot be used
+/// without the lock. The lock is noncopyable, so there is one of it. Keep it in a `let`: a property of a class or an
+/// actor, a global, or a local that closures capture.
 ///
 /// ```swift
 /// final class Rates: Sendable {
@@ -25,22 +25,22 @@ import CInterlock
 /// }
 /// ```
 ///
-/// Readers run in parallel and share the value, so the lock is `Sendable` only where the value is; a
-/// `Mutex`, whose closures never overlap, can do with less. `Value` may be noncopyable. Guard what
-/// lives elsewhere with a `ReadWriteLock<Void>`.
+/// Readers run in parallel and share the value, so the lock is `Sendable` only where the value is. `Value` may be
+/// noncopyable. Guard what lives elsewhere with a `ReadWriteLock<Void>`.
 ///
-/// Fairness: a waiting reader is let in after at most one write, writers are served first come, first
-/// served, and a waiting writer holds back the readers that come after it. Recursion in any mode is
-/// misuse: a thread that takes for reading what it already reads can deadlock with a writer that
-/// queued between the two. A thread that takes again what it holds for writing or upgradable is told so
-/// before it waits, unless a limit ends the wait. Of a thread that reads already, debug builds report each
-/// call that would wait for it; release builds report what a reader's slot shows, and otherwise wait for ever.
+/// The calls block their thread while they wait. Inside `async` code that is right for sections as short as a mutex
+/// would guard; a closure cannot suspend.
 ///
-/// The calls block their thread while they wait. Inside `async` code that is right for sections as
-/// short as a mutex would guard; a closure cannot suspend.
+/// Fairness: a waiting reader is let in after at most one write, writers are served first come, first served, and a
+/// waiting writer holds back later readers.
 ///
-/// Cost: one allocation, at initialisation; none afterwards, but in debug builds, which remember the closures that a
-/// thread is in. An uncontended closure is two atomic operations, inlined into the caller. Source: `ilk_rwlock` in
+/// Recursion in any mode is misuse: a thread that reads again can deadlock with a writer that queued in between. A
+/// thread that takes again what it holds for writing or upgradable is reported before it waits, unless a limit ends the
+/// wait. Of a thread that already reads, debug builds report each call that would wait for that thread itself. Release
+/// builds report what a reader slot shows, and otherwise wait for ever.
+///
+/// Cost: one allocation, at initialisation; debug builds also allocate for the list of the closures that a thread is
+/// in. An uncontended closure is two atomic operations, inlined into the caller. Source: `ilk_rwlock` in
 /// `<interlock/rwlock.h>`.
 @frozen
 public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
@@ -53,7 +53,7 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
         storage = GuardedStorage(initialValue)
     }
 
-    /// A free lock that guards `initialValue` and has a name, which reports of misuse give. Allocates.
+    /// A free lock that guards `initialValue` and has a name, which misuse reports give. Allocates.
     ///
     /// - Parameter name: Kept up to 63 bytes of UTF-8.
     public init(_ initialValue: consuming Value, name: String) {
@@ -68,19 +68,17 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
 
     @inlinable
     deinit {
-        // Takes the name away. Reports a lock that is still held: a raw pair left open.
+        // Takes the name away. Reports a lock that is still held, by a raw pair left open.
         ilk_rwlock_destroy(lock)
     }
 
-    /// Runs `body` with the value while holding the lock for reading, beside other readers.
-    ///
-    /// Thread-safe; blocks while a writer holds the lock or waits for it; allocates in debug
-    /// builds only.
+    /// Runs `body` with the value while holding the lock for reading, beside other readers. Thread-safe; blocks while a
+    /// writer holds the lock or waits for it; allocates in debug builds only.
     ///
     /// - Precondition: The thread does not hold this lock. Taking it again can deadlock.
-    /// - Parameter body: Borrows the value. Everything that earlier writers did is visible to it.
-    /// - Returns: What `body` returns. It is not reachable through the value (`sending`), so it may go
-    ///   to another thread.
+    /// - Parameter body: Borrows the value. It sees everything that earlier writers did.
+    /// - Returns: What `body` returns. It is not reachable through the value (`sending`), so it may go to another
+    ///   thread.
     /// - Throws: What `body` throws; the lock is given up first.
     /// - Complexity: O(1) without contention. Calls `ilk_rwlock_read_lock`.
     @inlinable
@@ -92,13 +90,12 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
         return try endReading(section, "withReadLock", after: body)
     }
 
-    /// Runs `body` with the value in place while holding the lock for writing, alone.
+    /// Runs `body` with the value in place while holding the lock for writing, alone. Thread-safe; blocks while another
+    /// thread holds the lock; allocates in debug builds only.
     ///
-    /// Thread-safe; blocks while anybody holds the lock; allocates in debug builds only.
-    ///
-    /// - Precondition: The thread does not hold this lock. Taking it again deadlocks.
-    /// - Parameter body: Changes the value in place. Everything earlier holders did is visible to it,
-    ///   and what it does is visible to every later one.
+    /// - Precondition: The thread does not hold this lock. Taking it again deadlocks, or is reported.
+    /// - Parameter body: Changes the value in place. It sees everything that earlier holders did, and every later
+    ///   holder sees what it does.
     /// - Returns: What `body` returns. It is not reachable through the value (`sending`).
     /// - Throws: What `body` throws; the lock is given up first, with the value as `body` left it.
     /// - Complexity: O(1) without contention. Calls `ilk_rwlock_write_lock`.
@@ -111,10 +108,9 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
         return try endWriting("withWriteLock", after: body)
     }
 
-    /// Runs `body` as ``withReadLock(_:)`` does if the lock can be had without waiting.
+    /// Runs `body` as ``withReadLock(_:)`` does if the lock can be had without waiting. Never blocks.
     ///
-    /// Never blocks. A waiting writer counts as a reason to wait. A lock that is free, and that no other call is at
-    /// work on, is not refused.
+    /// A waiting writer refuses the reader. A free lock that no other call is at work on is not refused.
     ///
     /// - Returns: What `body` returns, or `nil` if it did not run.
     @inlinable
@@ -126,9 +122,8 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
         return try endReading(section, "withReadLockIfAvailable", after: body)
     }
 
-    /// Runs `body` as ``withWriteLock(_:)`` does if nobody holds the lock.
-    ///
-    /// Never blocks. A lock that is free, and that no other call is at work on, is not refused.
+    /// Runs `body` as ``withWriteLock(_:)`` does if the lock is free. Never blocks. A free lock that no other call is
+    /// at work on is not refused.
     ///
     /// - Returns: What `body` returns, or `nil` if it did not run.
     @inlinable
@@ -140,7 +135,7 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
         return try endWriting("withWriteLockIfAvailable", after: body)
     }
 
-    /// Runs `body` with the lock held for reading, and gives it up.
+    /// Runs `body` with the lock held for reading, then gives it up.
     @inlinable @inline(__always)
     borrowing func endReading<Result: ~Copyable, Failure: Error>(
         _ section: ilk__read_section,
@@ -155,7 +150,7 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
         return try body(storage.value.pointee)
     }
 
-    /// Runs `body` with the lock held for writing, and gives it up.
+    /// Runs `body` with the lock held for writing, then gives it up.
     @inlinable @inline(__always)
     borrowing func endWriting<Result: ~Copyable, Failure: Error>(
         _ call: StaticString,
@@ -178,8 +173,8 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
 
     // MARK: debug builds
 
-    // For `assert`, which release builds leave out: a thread's closures of this lock, so that one that would wait for
-    // itself is reported.
+    // For `assert`, which release builds leave out: the closures of this lock that a thread is in, so that a thread
+    // that would wait for itself is reported.
 
     @usableFromInline
     borrowing func isOutside(_ call: StaticString) -> Bool {
@@ -198,18 +193,20 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
     }
 }
 
-// Readers on several threads share the value, which therefore must be Sendable itself; everything else
-// about the lock is the C core's, which is made for any number of threads.
+// Readers on several threads share the value, so the value must be Sendable. The rest of the lock is the C core's,
+// which any number of threads may call.
 extension ReadWriteLock: @unchecked Sendable where Value: Sendable & ~Copyable {}
 
 extension ReadWriteLock where Value == Void {
-    /// A free lock for something that lives elsewhere. Allocates.
+    /// A free lock for a resource that lives elsewhere. Allocates.
     @inlinable
     public init() {
         self.init(())
     }
 
-    /// A free lock for something that lives elsewhere, with a name. Allocates.
+    /// A free lock for a resource that lives elsewhere, with a name. Allocates.
+    ///
+    /// - Parameter name: Kept up to 63 bytes of UTF-8.
     public init(name: String) {
         self.init((), name: name)
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reader–writer lock as a reference, for what cannot hold one that is noncopyable: closures that escape, several
-// owners, values in collections. All of it is the lock's; here is only the reference.
+// The reader–writer lock as a reference, where a noncopyable lock does not fit: closures that escape, several owners,
+// values in collections. This file holds the reference only; the lock does the rest.
 
 /// A value behind a phase-fair reader–writer lock, as a reference that several owners share.
 ///
 /// ``ReadWriteLock`` is noncopyable and belongs in a `let` of its one owner. This is that lock in an object: copy the
-/// reference, capture it, keep it in a collection. It costs one allocation more, and following the reference.
+/// reference, capture it, keep it in a collection. It costs one more allocation and one more indirection.
 ///
 /// ```swift
 /// let visits = SharedReadWriteLock<[String: Int]>([:])
@@ -15,8 +15,8 @@
 /// }
 /// ```
 ///
-/// Every method is thread-safe and as the lock's of the same name, which says what blocks and what must not be. It is
-/// `Sendable` where the value is, since readers share it.
+/// Every method is thread-safe and has the contract of the lock's method of the same name. The reference is `Sendable`
+/// where the value is, since readers share the value.
 public final class SharedReadWriteLock<Value: ~Copyable> {
     /// The lock itself, for the forms that are not repeated here.
     public let lock: ReadWriteLock<Value>
@@ -26,7 +26,7 @@ public final class SharedReadWriteLock<Value: ~Copyable> {
         lock = ReadWriteLock(initialValue)
     }
 
-    /// A free lock that guards `initialValue` and has a name, which reports of misuse give. Allocates.
+    /// A free lock that guards `initialValue` and has a name, which misuse reports give. Allocates.
     ///
     /// - Parameter name: Kept up to 63 bytes of UTF-8.
     public init(_ initialValue: consuming Value, name: String) {
@@ -38,7 +38,7 @@ public final class SharedReadWriteLock<Value: ~Copyable> {
         lock.name
     }
 
-    /// Runs `body` with the value while holding the lock for reading, beside other readers, as
+    /// Runs `body` with the value while holding the lock for reading, beside other readers;
     /// ``ReadWriteLock/withReadLock(_:)``. Blocks while a writer holds the lock or waits for it.
     ///
     /// - Precondition: The thread does not hold this lock.
@@ -51,8 +51,8 @@ public final class SharedReadWriteLock<Value: ~Copyable> {
         try lock.withReadLock(body)
     }
 
-    /// Runs `body` with the value in place while holding the lock for writing, alone, as
-    /// ``ReadWriteLock/withWriteLock(_:)``. Blocks while anybody holds the lock.
+    /// Runs `body` with the value in place while holding the lock for writing, alone;
+    /// ``ReadWriteLock/withWriteLock(_:)``. Blocks while another thread holds the lock.
     ///
     /// - Precondition: The thread does not hold this lock.
     /// - Returns: What `body` returns.
@@ -74,7 +74,7 @@ public final class SharedReadWriteLock<Value: ~Copyable> {
         try lock.withReadLockIfAvailable(body)
     }
 
-    /// Runs `body` as ``withWriteLock(_:)`` does if nobody holds the lock. Never blocks.
+    /// Runs `body` as ``withWriteLock(_:)`` does if the lock is free. Never blocks.
     ///
     /// - Returns: What `body` returns, or `nil` if it did not run.
     @inlinable
@@ -86,7 +86,7 @@ public final class SharedReadWriteLock<Value: ~Copyable> {
 
     /// Runs `body` as ``withReadLock(_:)`` does, waiting for the lock until `deadline` at most.
     ///
-    /// - Returns: What `body` returns, or `nil` if the lock was not to be had in time and `body` did not run.
+    /// - Returns: What `body` returns, or `nil` if the wait timed out and `body` did not run.
     @inlinable
     public func withReadLock<Result: ~Copyable, Failure: Error>(
         until deadline: ContinuousClock.Instant,
@@ -97,7 +97,7 @@ public final class SharedReadWriteLock<Value: ~Copyable> {
 
     /// Runs `body` as ``withReadLock(_:)`` does, waiting for the lock for `timeout` at most.
     ///
-    /// - Returns: What `body` returns, or `nil` if the lock was not to be had in time and `body` did not run.
+    /// - Returns: What `body` returns, or `nil` if the wait timed out and `body` did not run.
     @inlinable
     public func withReadLock<Result: ~Copyable, Failure: Error>(
         timeout: Duration,
@@ -108,7 +108,7 @@ public final class SharedReadWriteLock<Value: ~Copyable> {
 
     /// Runs `body` as ``withWriteLock(_:)`` does, waiting for the lock until `deadline` at most.
     ///
-    /// - Returns: What `body` returns, or `nil` if the lock was not to be had in time and `body` did not run.
+    /// - Returns: What `body` returns, or `nil` if the wait timed out and `body` did not run.
     @inlinable
     public func withWriteLock<Result: ~Copyable, Failure: Error>(
         until deadline: ContinuousClock.Instant,
@@ -119,7 +119,7 @@ public final class SharedReadWriteLock<Value: ~Copyable> {
 
     /// Runs `body` as ``withWriteLock(_:)`` does, waiting for the lock for `timeout` at most.
     ///
-    /// - Returns: What `body` returns, or `nil` if the lock was not to be had in time and `body` did not run.
+    /// - Returns: What `body` returns, or `nil` if the wait timed out and `body` did not run.
     @inlinable
     public func withWriteLock<Result: ~Copyable, Failure: Error>(
         timeout: Duration,
@@ -128,11 +128,12 @@ public final class SharedReadWriteLock<Value: ~Copyable> {
         try lock.withWriteLock(timeout: timeout, body)
     }
 
-    /// Runs `body` with a view that reads, and may begin to write without letting go, as
+    /// Runs `body` with a view that reads, and may begin to write without giving the lock up;
     /// ``ReadWriteLock/withUpgradableLock(_:)``. Blocks while a writer or another upgradable access holds the lock.
     ///
     /// - Precondition: The thread does not hold this lock.
     /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws; the lock is given up first.
     @inlinable
     public func withUpgradableLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout ReadWriteLock<Value>.UpgradableView) throws(Failure) -> sending Result
@@ -145,7 +146,7 @@ public final class SharedReadWriteLock<Value: ~Copyable> {
 extension SharedReadWriteLock: Sendable where Value: Sendable & ~Copyable {}
 
 extension SharedReadWriteLock where Value == Void {
-    /// A free lock for something that lives elsewhere. Allocates.
+    /// A free lock for a resource that lives elsewhere. Allocates.
     public convenience init() {
         self.init(())
     }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The barrier: threads and tasks in one queue. Not over the C barrier, whose parties are threads and cannot be
-// cancelled; here a party is a waiter in the queue, and one whose time runs out, or that is cancelled, takes its
-// arrival along, as a late party of `ilk_barrier_wait_until` does.
+// The barrier: threads and tasks in one queue. The C barrier does not serve: its parties are threads and cannot be
+// cancelled. Here a party is a waiter in the queue. A party that times out or is cancelled takes its arrival back, as a
+// late party of `ilk_barrier_wait_until` does.
 //
-// Invariant: the queue holds the parties of the round that have come, fewer than meet. The party that would be the
-// last takes all of them out under the queue's lock, which ends the round.
+// Invariant: the queue holds the parties of the round that have arrived, fewer than `parties`. The last party takes all
+// of them out under the queue's lock, which ends the round.
 
-/// A number of threads and tasks that meet, round after round; in each round one is told that it came last.
+/// A fixed number of threads and tasks that meet, round after round. In each round one party is told that it came last.
 ///
 /// ```swift
 /// let step = ThreadBarrier(parties: 4)
@@ -19,14 +19,15 @@
 /// }
 /// ```
 ///
-/// What any party did before its wait is visible to all after theirs. Rounds do not mix: a party that comes for
-/// the next one does not count for this.
+/// Every method is thread-safe. In `async` code waiting suspends instead of blocking; threads and tasks may meet each
+/// other. Rounds do not mix: a party that arrives for the next round does not count for this one. What a party did
+/// before its wait is visible to all parties after theirs.
 ///
-/// In `async` code waiting suspends instead of blocking; threads and tasks may meet each other.
+/// The contract is that of `ilk_barrier` in `<interlock/barrier.h>`; the queue is the facade's own.
 public final class ThreadBarrier: Sendable {
     private let queue = WaitQueue()
 
-    /// How many meet in each round.
+    /// How many parties meet in each round.
     public let parties: Int
 
     /// The name that the barrier was made with, or `nil`.
@@ -34,8 +35,8 @@ public final class ThreadBarrier: Sendable {
 
     /// A barrier for `parties`. Allocates.
     ///
-    /// - Precondition: `parties` is at least 1 and fits 32 bits.
-    /// - Parameter name: For the program's own messages, and for the report of a number of parties that cannot be.
+    /// - Precondition: `parties` is from 1 to 4,294,967,295. Another number is reported and ends the process.
+    /// - Parameter name: For the program's own messages, and for the report of an impossible number of parties.
     public init(parties: Int, name: String? = nil) {
         guard parties >= 1, parties <= Int(UInt32.max) else {
             misuse(
@@ -48,21 +49,22 @@ public final class ThreadBarrier: Sendable {
         self.name = name
     }
 
-    /// Waits until all parties of this round have come. Thread-safe; blocks the thread.
+    /// Waits until all parties of this round have arrived. Blocks the thread.
     ///
-    /// - Returns: `true` for exactly one of them a round, the one that came last.
-    /// - Complexity: O(1); O(parties) for the one that comes last.
+    /// - Returns: `true` for exactly one party a round, the one that came last.
+    /// - Complexity: O(1); O(parties) for the last party.
     @discardableResult
     @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await wait()`")
     public func wait() -> Bool {
         block(until: forever) ?? false
     }
 
-    /// Waits until all parties of this round have come, until `deadline` at most. Thread-safe; blocks the thread.
+    /// Waits until all parties of this round have arrived, until `deadline` at most. Blocks the thread.
     ///
-    /// A party whose time has run out has not come: the round waits for as many as before.
+    /// A party that times out has not arrived: the round waits for as many as before. For the last party a deadline
+    /// that has passed changes nothing.
     ///
-    /// - Returns: Whether it came last; `nil` if time ran out first.
+    /// - Returns: Whether the caller came last; `nil` if the wait timed out.
     @available(
         *,
         noasync,
@@ -72,7 +74,7 @@ public final class ThreadBarrier: Sendable {
         block(until: Interlock.deadline(at: deadline))
     }
 
-    /// Waits until all parties of this round have come, for `timeout` at most. Thread-safe; blocks the thread.
+    /// Waits until all parties of this round have arrived, for `timeout` at most. Blocks the thread.
     ///
     /// - Returns: As ``wait(until:)-(_)``.
     @available(
@@ -84,26 +86,26 @@ public final class ThreadBarrier: Sendable {
         block(until: Interlock.deadline(in: timeout))
     }
 
-    /// Waits until all parties of this round have come. Suspends the task.
+    /// Waits until all parties of this round have arrived. Suspends the task.
     ///
-    /// - Returns: `true` for exactly one of them a round, the one that came last.
-    /// - Throws: `CancellationError` if the task is cancelled before the last has come; it has not come then.
+    /// - Returns: `true` for exactly one party a round, the one that came last.
+    /// - Throws: `CancellationError` if the task is cancelled before the last party arrives; it has not arrived then.
     @discardableResult
     public func wait() async throws(CancellationError) -> Bool {
         try await suspend(until: nil) ?? false
     }
 
-    /// Waits until all parties of this round have come, until `deadline` at most. Suspends the task.
+    /// Waits until all parties of this round have arrived, until `deadline` at most. Suspends the task.
     ///
-    /// - Returns: Whether it came last; `nil` if time ran out first: it has not come then.
+    /// - Returns: Whether the caller came last; `nil` if the wait timed out: the task has not arrived then.
     /// - Throws: `CancellationError` if the task is cancelled first.
     public func wait(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool? {
         try await suspend(until: deadline)
     }
 
-    /// Waits until all parties of this round have come, for `timeout` at most. Suspends the task.
+    /// Waits until all parties of this round have arrived, for `timeout` at most. Suspends the task.
     ///
-    /// - Returns: Whether it came last; `nil` if time ran out first: it has not come then.
+    /// - Returns: Whether the caller came last; `nil` if the wait timed out: the task has not arrived then.
     /// - Throws: `CancellationError` if the task is cancelled first.
     public func wait(timeout: Duration) async throws(CancellationError) -> Bool? {
         try await suspend(until: moment(in: timeout))
@@ -140,12 +142,12 @@ public final class ThreadBarrier: Sendable {
         }
     }
 
-    /// The others of the round, if the caller is the last of it. Under the queue's lock.
+    /// The other parties of the round, if the caller is the last. Under the queue's lock.
     private func completeRound(_ waiters: inout WaiterList) -> WaiterList? {
         waiters.count + 1 == parties ? waiters.takeAll() : nil
     }
 
-    /// How many of this round have come, for tests.
+    /// How many parties of this round have arrived, for tests.
     var arrived: Int {
         queue.withWaiters { $0.count }
     }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The edges of an operation: the check before one is added, the question whether it may be, for callers that would
-// rather ask than abort, and the side that others wait on, which keeps their gates and opens them when it has finished.
+// The edges of an operation: the check before one is added; the same check as a question, for callers that must not
+// abort; and the side of the dependency, which keeps the gates of its dependents and opens them when it has finished.
 
 import Foundation
 
 extension AsyncOperation {
     /// The cycle that depending on `dependency` would close, or nil where the edge may be added.
     ///
-    /// May be called from any thread; never blocks for long. Another thread may add an edge between the
-    /// answer and its use.
+    /// May be called from any thread. Blocks only for the lock of one operation at a time. Another thread may add an
+    /// edge between the answer and its use.
     ///
     /// - Returns: the operations of the cycle, each waiting for the next; first and last are this one.
     /// - Complexity: O(*v* + *e*) in the unfinished operations above `dependency` and their edges.
@@ -18,12 +18,13 @@ extension AsyncOperation {
         return DependencyGraph.path(from: dependency, to: self, &walk).map { [self] + $0 }
     }
 
-    /// Under the graph's lock: checks the edge and records it. Nil where it is there already.
-    func addEdge(to dependency: Operation) -> DependencyGate? {
+    /// Under the graph's lock: checks the edge and records it. Nil where it is there already. `gated` is `dependency`
+    /// where it is of this module.
+    func addEdge(to dependency: Operation, as gated: (any GatedOperation)?) -> DependencyGate? {
         var walk = DependencyGraph.Walk()
         let gate: DependencyGate? = DependencyGraph.lock.withLock { graph in
             let (phase, known, isDependedUpon) = record.withLock { record in
-                (record.phase, record.edges.contains { $0.source === dependency }, record.isDependedUpon)
+                (record.phase, record.held.edges.contains { $0.source === dependency }, record.isDependedUpon)
             }
             var name: String { misuseName(dependency.name, of: dependency) }
             if phase != .waiting {
@@ -34,7 +35,13 @@ extension AsyncOperation {
                 )
             }
             if known { return nil }
-            let path = graph.path(from: dependency, to: self, isDependedUpon: isDependedUpon, &walk)
+            let path = graph.path(
+                from: dependency,
+                isForeign: gated == nil,
+                to: self,
+                isDependedUpon: isDependedUpon,
+                &walk
+            )
             if let path {
                 misuse(
                     "Operation.addDependency",
@@ -44,7 +51,7 @@ extension AsyncOperation {
                 )
             }
             let gate = DependencyGate(dependent: self)
-            if let gated = dependency as? any GatedOperation {
+            if let gated {
                 gated.markDependedUpon()
             } else {
                 graph.foreign.add(dependency, waitedForBehind: gate)
@@ -62,7 +69,13 @@ extension AsyncOperation {
         var walk = DependencyGraph.Walk()
         let path = DependencyGraph.lock.withLock { graph in
             let isDependedUpon = record.withLock { $0.isDependedUpon }
-            return graph.path(from: dependency, to: self, isDependedUpon: isDependedUpon, &walk)
+            return graph.path(
+                from: dependency,
+                isForeign: !(dependency is any GatedOperation),
+                to: self,
+                isDependedUpon: isDependedUpon,
+                &walk
+            )
         }
         withExtendedLifetime(walk) {}
         return path
@@ -79,15 +92,15 @@ extension AsyncOperation: GatedOperation {
         var waiting: [any GatedOperation] = []
         let hasFinished = record.withLock { record in
             if record.phase == .finished { return true }
-            // Dependents come and go while a long operation runs: do not keep the gates of the gone.
-            if record.gates.count == record.gates.capacity {
-                record.gates.removeAll { gate in
+            // Dependents come and go while a long operation runs: the gates of those that are gone are not kept.
+            if record.held.gates.count == record.held.gates.capacity {
+                record.held.gates.removeAll { gate in
                     guard let dependent = gate.waitingDependent else { return true }
                     waiting.append(dependent)
                     return false
                 }
             }
-            record.gates.append(gate)
+            record.held.gates.append(gate)
             return false
         }
         // Not freed under the lock.

@@ -14,22 +14,41 @@ extension AsyncOperation {
     /// - Returns: whether this call was the first.
     @discardableResult
     public final func finish(_ outcome: Outcome) -> Bool {
-        let recorded = record.withLock { $0.record(outcome) }
+        switch outcome {
+        case .success(let value): finish(value: value)
+        case .failure(let error): finish(error: error)
+        }
+    }
+
+    @discardableResult
+    final func finish(value: Output) -> Bool {
+        let recorded = record.withLock { record in
+            let recorded = record.record(.value)
+            if recorded.accepted { storedValue = value }
+            return recorded
+        }
         if recorded.mustSettle { settle(wasExecuting: true) }
         return recorded.accepted
     }
 
-    /// The outcome is stored and this is the one call that makes it known.
+    @discardableResult
+    final func finish(error: any Error) -> Bool {
+        let recorded = record.withLock { $0.record(.failure(error)) }
+        if recorded.mustSettle { settle(wasExecuting: true) }
+        return recorded.accepted
+    }
+
+    /// The ending is stored and this is the one call that makes it known.
     func settle(wasExecuting: Bool) {
         if wasExecuting { willChangeValue(for: \.isExecuting) }
         willChangeValue(for: \.isFinished)
-        let remains = record.withLock { $0.settle() }
+        let held = record.withLock { $0.settle() }
         // Before Foundation's queue gives the place away: a dependent that is more urgent than the rest takes it, so
         // that a queue of chains can finish what has begun before it begins anew.
-        for gate in remains.gates { gate.open() }
+        for gate in held.gates { gate.open() }
         if wasExecuting { didChangeValue(for: \.isExecuting) }
         didChangeValue(for: \.isFinished)
-        for hook in remains.stateHooks { hook(.finished) }
-        for hook in remains.finishHooks { hook.body(remains.outcome) }
+        for hook in held.stateHooks { hook(.finished) }
+        for hook in held.finishHooks { hook.body(self) }
     }
 }

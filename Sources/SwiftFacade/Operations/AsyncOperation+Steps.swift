@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Typed data from operation to operation. A step is an operation that depends on the one above and is
-// given its output; when the one above failed or was cancelled, the step's closure is not called and
-// its error passes on unchanged, so that the taker of the last result learns where the chain broke.
+// given its output. Where the one above failed or was cancelled, the step's closure is not called and
+// its error passes on unchanged, so that the last result tells where the chain broke.
 //
-// A step holds the operation above until it has run, then lets it go with all it produced. Steps are
+// A step holds the operation above until it has run, then frees it with all it produced. Steps are
 // ordinary operations: each is added to a queue, the same or another.
 
 import Foundation
 
 extension AsyncOperation {
-    /// A step that computes something from this operation's output.
+    /// A step that computes something from this operation's output. May be made on any thread, before or after this
+    /// operation has finished, as every step.
     ///
     /// - Parameters:
     ///   - name: names the step in errors and reports.
@@ -20,53 +21,62 @@ extension AsyncOperation {
         name: String? = nil,
         _ step: @escaping @Sendable (Output) throws -> Next
     ) -> AsyncOperation<Next> {
-        following(name) { .block(with: $0, step) }
+        following(
+            name,
+            OperationWork(windsDown: true) { [self] next in
+                AsyncOperation<Next>.own(next).runBlock { try step(output(forStep: name ?? "then")) }
+            }
+        )
     }
 
-    /// A step that computes something from this operation's output with an `async` closure.
+    /// A step that computes something from this operation's output with an `async` closure;
+    /// otherwise as the form for a plain one.
     ///
     /// - Parameters:
-    ///   - name: names the step in errors and reports.
     ///   - priority: of the task the closure runs in.
     ///   - step: given the output; its task is cancelled with the step.
-    /// - Returns: the step, which waits for this operation. Add both to a queue.
     public final func then<Next: Sendable>(
         name: String? = nil,
         priority: TaskPriority? = nil,
         _ step: @escaping @Sendable (Output) async throws -> Next
     ) -> AsyncOperation<Next> {
-        following(name) { input in .task(priority) { try await step(try input()) } }
+        following(
+            name,
+            AsyncOperation<Next>.taskWork(priority) { [self] in
+                try await step(output(forStep: name ?? "then"))
+            }
+        )
     }
 
-    /// A step that gives this operation's output to a completion-handler function.
+    /// A step that gives this operation's output to a completion-handler function; otherwise as the form for a
+    /// plain closure.
     ///
-    /// - Parameters:
-    ///   - name: names the step in errors and reports.
-    ///   - step: given the output and the completion to call.
-    /// - Returns: the step, which waits for this operation. Add both to a queue.
+    /// - Parameter step: given the output and the completion to call.
     public final func then<Next: Sendable>(
         name: String? = nil,
         _ step: @escaping @Sendable (Output, Completion<Next>) -> Void
     ) -> AsyncOperation<Next> {
-        following(name) { input in
-            .handler { completion in
-                switch Result(catching: input) {
-                case .success(let output): step(output, completion)
-                case .failure(let error): completion.fail(error)
+        following(
+            name,
+            AsyncOperation<Next>.handlerWork { [self] completion in
+                do {
+                    step(try output(forStep: name ?? "then"), completion)
+                } catch {
+                    completion.fail(error)
                 }
             }
-        }
+        )
     }
 
     /// A step that makes an operation from this one's output, runs it, and ends with its outcome.
     ///
     /// The step keeps its place in its own queue until that operation has finished, but no thread. Where `queue` is
-    /// the step's own queue, the operation runs in that place, so that a queue of any width may be given, a serial
+    /// the step's own queue, the operation runs in that place. So a queue of any width may be given, a serial
     /// one too; `OperationQueue.current` is a queue of its own there.
     ///
-    /// Fails with ``OperationDeadlocked``, without running the operation, if that could never begin: because it
+    /// Fails with ``OperationDeadlocked``, without running the operation, if that could never begin: it
     /// waits for this step, or for an operation in the step's own serial queue, behind the step. In wider queues,
-    /// and around several, such circles are not seen: let what `make` begins run in a queue of its own.
+    /// and around several, such circles are not seen: run what `make` begins in a queue of its own.
     ///
     /// - Parameters:
     ///   - name: names the step in errors and reports.
@@ -84,7 +94,7 @@ extension AsyncOperation {
                 let inner = try make(output)
                 inner.onFinish { completion($0) }
                 completion.onCancel { inner.cancel() }
-                // What a step's closure is given was made for the step.
+                // The completion of a step ends the step.
                 try StepPlace.run(inner, for: completion.job as! AsyncOperation<Next>, on: queue)
             } catch {
                 completion.fail(error)
@@ -102,81 +112,70 @@ extension AsyncOperation {
         name: String? = nil,
         _ rescue: @escaping @Sendable (any Error) throws -> Output
     ) -> AsyncOperation<Output> {
-        following(name) { input in
-            .block { do { return try input() } catch { return try rescue(error) } }
-        }
+        following(
+            name,
+            Self.blockWork { [self] in
+                do { return try output(forStep: name ?? "then") } catch { return try rescue(error) }
+            }
+        )
     }
 
-    /// A step that gives both outputs once both operations have finished, or the error of one of them.
+    /// A step that gives both outputs once both operations have finished, or the first error in order, this operation's
+    /// first.
+    ///
+    /// - Parameters:
+    ///   - other: the other operation.
+    ///   - name: names the step in errors and reports.
+    /// - Returns: the step, which waits for both. Add all three to a queue.
     public final func and<Other: Sendable>(
         _ other: AsyncOperation<Other>,
         name: String? = nil
     ) -> AsyncOperation<(Output, Other)> {
-        let both = following(name) { input in
-            .block { [weak other] in
-                let first = try input()
-                guard let second = other?.result else {
-                    throw OperationInputMissing(operation: name ?? "and", upstream: other?.bareName ?? "?")
-                }
-                return (first, try second.get())
+        let both: AsyncOperation<(Output, Other)> = following(
+            name,
+            AsyncOperation<(Output, Other)>.blockWork { [self, weak other] in
+                let first = try output(forStep: name ?? "then")
+                guard let other else { throw OperationInputMissing(operation: name ?? "and", upstream: "?") }
+                return (first, try other.output(forStep: name ?? "and"))
             }
-        }
-        both.addDependency(other)
+        )
+        both.depend(on: other, as: other)
         return both
     }
 
-    /// An operation that gives the outputs of `operations`, in their order, or the first error in order.
+    /// An operation that gives the outputs of `operations`, in their order, or the first error in order. May be made on
+    /// any thread.
+    ///
+    /// - Parameters:
+    ///   - operations: the operations it waits for. Add them to a queue too.
+    ///   - name: names the operation in errors and reports.
+    /// - Complexity: O(*n*) edges, each as ``AsyncOperation/addDependency(_:)``.
     public static func all<Element>(
         of operations: [AsyncOperation<Element>],
         name: String? = nil
     ) -> AsyncOperation<[Element]> where Output == [Element] {
         let all = AsyncOperation<[Element]>(
             name: name,
-            work: .block {
-                try operations.map { operation in
-                    guard let result = operation.result else {
-                        throw OperationInputMissing(operation: name ?? "all", upstream: operation.bareName)
-                    }
-                    return try result.get()
-                }
+            work: AsyncOperation<[Element]>.blockWork {
+                try operations.map { try $0.output(forStep: name ?? "all") }
             }
         )
-        for operation in operations { all.addDependency(operation) }
+        for operation in operations { all.depend(on: operation, as: operation) }
         return all
     }
 
-    /// Adds the operation to `queue` and gives it back: `let page = AsyncOperation { … }.enqueued(on: queue)`.
+    /// Adds the operation to `queue` and gives it back: `let page = AsyncOperation { … }.enqueued(on: queue)`. May be
+    /// called from any thread, once: an operation is added to one queue.
     @discardableResult
     public final func enqueued(on queue: OperationQueue) -> Self {
         queue.addOperation(self)
         return self
     }
 
-    /// An operation that depends on this one and whose work gets at its output through a closure.
-    private func following<Next: Sendable>(
-        _ name: String?,
-        _ work: (_ input: @escaping @Sendable () throws -> Output) -> AsyncOperation<Next>.Work
-    ) -> AsyncOperation<Next> {
-        let next = AsyncOperation<Next>(
-            name: name,
-            work: work { [self] in
-                guard let result else {
-                    throw OperationInputMissing(operation: name ?? "then", upstream: bareName)
-                }
-                return try result.get()
-            }
-        )
-        next.addDependency(self)
+    /// An operation that depends on this one, and whose work takes its output.
+    private func following<Next: Sendable>(_ name: String?, _ work: OperationWork) -> AsyncOperation<Next> {
+        let next = AsyncOperation<Next>(name: name, work: work)
+        next.depend(on: self, as: self)
         return next
-    }
-}
-
-extension AsyncOperation.Work {
-    /// A plain step: input, then closure.
-    fileprivate static func block<Input>(
-        with input: @escaping @Sendable () throws -> Input,
-        _ step: @escaping @Sendable (Input) throws -> Output
-    ) -> Self {
-        .block { try step(try input()) }
     }
 }

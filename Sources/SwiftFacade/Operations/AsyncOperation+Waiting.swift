@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ways to get the result: a hook, a blocking wait with and without a time limit, and the same as
-// `async`. All of them are hooks underneath; a wait that gives up takes its hook back, so that waiting
-// in a loop for a long operation leaves nothing behind.
+// Ways to get the result: a hook, and waits that block or suspend. Each wait is a hook; a wait that gives up takes its
+// hook back, so that waiting in a loop for a long operation leaves nothing behind.
 
 import Dispatch
 import Foundation
@@ -10,19 +9,19 @@ import Foundation
 extension AsyncOperation {
     /// Runs `hook` with the outcome when the operation has finished, at once if it has.
     ///
-    /// May be called from any thread. The hook runs exactly once, after dependents were released, on the
-    /// thread that finishes the operation (or on this one), and is freed after it has run. Unlike
-    /// `completionBlock` there may be any number.
+    /// May be called from any thread, any number of times, unlike `completionBlock`. The hook runs exactly once, after
+    /// dependents were released, on the thread that finishes the operation (or on this one), and is freed after it
+    /// has run.
     public final func onFinish(_ hook: @escaping @Sendable (Outcome) -> Void) {
-        if addHook(hook) == nil { hook(settledOutcome) }
+        if addHook({ hook(Self.own($0).settledOutcome) }) == nil { hook(settledOutcome) }
     }
 
     // MARK: Blocking
 
     /// Blocks until the operation has finished; gives its result.
     ///
-    /// May be called from any thread but those the operation needs. Never returns for an operation that nobody
-    /// starts. In `async` code the suspending form of the same name is taken.
+    /// May be called from any thread but those the operation needs. Never returns for an operation that is not
+    /// started. In `async` code the compiler takes the suspending form of the same name.
     ///
     /// - Returns: the result. Everything the work did is visible.
     @available(
@@ -128,13 +127,13 @@ extension AsyncOperation {
 
     // MARK: The hook underneath
 
-    /// A moment long past may be further away than a duration is long.
+    /// A moment long past may lie further back than a `Duration` can say.
     private func timeLeft(until deadline: ContinuousClock.Instant) -> Duration {
         let now = ContinuousClock.now
         return deadline <= now ? .zero : now.duration(to: deadline)
     }
 
-    private func addHook(_ hook: @escaping @Sendable (Outcome) -> Void) -> UInt64? {
+    private func addHook(_ hook: @escaping @Sendable (Operation) -> Void) -> UInt64? {
         record.withLock { $0.addFinishHook(hook) }
     }
 

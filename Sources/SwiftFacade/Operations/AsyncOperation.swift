@@ -2,7 +2,7 @@
 //
 // A Foundation operation that finishes when its work does and not when `main` returns, with a typed
 // result. This file is the meeting of two state machines: ours (`OperationRecord`, behind `record`) and
-// Foundation's. On Linux there is no key-value observing: `didChangeValue(for:)` with the key paths of
+// Foundation's. Linux has no key-value observing: there `didChangeValue(for:)` with the key paths of
 // `isExecuting` and `isFinished` is a plain call that advances Foundation's state, releases dependents,
 // wakes waiters and fires the completion block. The recipe that is right there and on Darwin:
 //
@@ -12,18 +12,18 @@
 //   mutation but are posted outside the lock, because observers come back into the getters.
 // - Before `start()`, finishing and cancelling are only recorded: Foundation makes a cancelled
 //   operation ready at once, and its queue calls `start()`, which settles.
-// - `isReady` is Foundation's; dependencies go through gates (`DependencyGate.swift`). It is overridden only to
-//   hear which queue asks (`Readiness.swift`).
+// - `isReady` is Foundation's; dependencies go through gates (`DependencyGate.swift`). The override only
+//   learns which queue asks (`Readiness.swift`).
 //
-// Lock order: graph, then an operation's record. Nothing that users write runs under a record's lock; what
-// runs under the graph's is said in DependencyGraph.swift.
+// Lock order: graph, then an operation's record. Nothing that users write runs under a record's lock; for
+// the graph's, see DependencyGraph.swift.
 
 import Foundation
 
 /// An operation whose work may go on after `start()` has returned, with a result of type `Output`.
 ///
-/// It wraps a completion-handler function, an `async` closure or a plain closure, or is subclassed by
-/// overriding ``execute()``, which calls ``finish(_:)`` when the work is done. All of it may be used
+/// It wraps a completion-handler function, an `async` closure or a plain closure. A subclass overrides
+/// ``execute()`` instead and calls ``finish(_:)`` when the work is done. All of it may be used
 /// from any thread. It runs once, from an `OperationQueue` or by `start()`.
 ///
 /// ```swift
@@ -42,38 +42,37 @@ import Foundation
 /// run, each of them once. A failed or cancelled operation releases its dependents too; steps made with
 /// `then` get its error.
 ///
-/// Four limits come from Foundation on Linux. An operation of another class that depends on this one
-/// must be kept until this one finishes (an `AsyncOperation` need not be). One of another class that is
-/// added to its queue just as its last dependency finishes may never be started (an `AsyncOperation` is).
-/// A cycle is seen when its last edge is added to an `AsyncOperation`, not when it is added to another
-/// class. And `OperationQueue.addBarrierBlock` beside cancelled operations can deadlock the queue's own lock:
-/// make the barrier an operation that depends on the others instead.
+/// Four limits come from Foundation on Linux:
+///
+/// - An operation of another class that depends on this one must be kept until this one finishes. An
+///   `AsyncOperation` need not be.
+/// - An operation of another class that is added to its queue just as its last dependency finishes may never be
+///   started. An `AsyncOperation` is.
+/// - A cycle is seen when its last edge is added to an `AsyncOperation`, not when it is added to another class.
+/// - `OperationQueue.addBarrierBlock` beside cancelled operations can deadlock the queue's own lock. Make the
+///   barrier an operation that depends on the others.
 ///
 /// Unchecked `Sendable` because Foundation declares its superclass so; all state added here is behind one
 /// lock. A subclass owes the same for what it adds.
 open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
-    /// What a subclass's ``execute()`` or a closure leaves behind.
+    /// How an operation ends: with a value or an error.
     public typealias Outcome = Result<Output, any Error>
 
-    enum Work {
-        case none
-        case handler(@Sendable (Completion<Output>) -> Void)
-        case block(@Sendable () throws -> Output)
-        case task(TaskPriority?, @Sendable () async throws -> Output)
-    }
+    let record: VisibleMutex<OperationRecord>
+    /// The value of a successful ending. Written once, under the record's lock, with the ending; read by a thread that
+    /// has found the ending there.
+    final var storedValue: Output?
 
-    let record: VisibleMutex<OperationRecord<Output>>
-
-    /// For subclasses that override ``execute()``.
+    /// Makes an operation for a subclass that overrides ``execute()``.
     public override init() {
-        record = VisibleMutex(OperationRecord(work: .none))
+        record = VisibleMutex(OperationRecord(work: nil))
         super.init()
     }
 
-    init(name: String?, work: Work) {
+    init(name: String?, work: OperationWork) {
         record = VisibleMutex(OperationRecord(work: work))
         super.init()
-        self.name = name
+        if let name { self.name = name }
     }
 
     /// Frees what an operation that never ran holds, at any length of the chain above it.
@@ -84,21 +83,20 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// Wraps a completion-handler function.
     ///
     /// `body` starts the function and returns; the operation goes on until the completion it was given
-    /// is called. A cancelled operation finishes at once; use ``Completion/onCancel(_:)`` to
-    /// tell the function.
+    /// is called. A cancelled operation finishes at once; ``Completion/onCancel(_:)`` tells the function.
     public convenience init(
         name: String? = nil,
         _ body: @escaping @Sendable (Completion<Output>) -> Void
     ) {
-        self.init(name: name, work: .handler(body))
+        self.init(name: name, work: Self.handlerWork(body))
     }
 
     /// Runs a closure on the queue's thread.
     ///
-    /// The closure is not interrupted by a cancellation: the operation finishes when it returns, with
+    /// A cancellation does not interrupt the closure: the operation finishes when it returns, with
     /// ``OperationCancelled`` instead of its value.
     public convenience init(name: String? = nil, _ body: @escaping @Sendable () throws -> Output) {
-        self.init(name: name, work: .block(body))
+        self.init(name: name, work: Self.blockWork(body))
     }
 
     /// Runs an `async` closure in a task of its own.
@@ -110,7 +108,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         priority: TaskPriority? = nil,
         _ body: @escaping @Sendable () async throws -> Output
     ) {
-        self.init(name: name, work: .task(priority, body))
+        self.init(name: name, work: Self.taskWork(priority, body))
     }
 
     // MARK: What Foundation asks
@@ -125,29 +123,33 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         return isReady
     }
 
-    /// Somebody has asked whether the operation is ready; the answer comes next. Tests place a preemption here.
+    /// Foundation has asked whether the operation is ready; the answer comes next. Tests place a preemption here.
     func willAnswer(isReady: Bool) {
         if isReady, !ReadyPosting.isFirstQuestion(about: self) { nudgeQueue() }
     }
 
-    /// Whether the work has begun and has not ended.
+    /// Whether the work has begun and has not ended. May be read from any thread.
     public final override var isExecuting: Bool {
         record.withLock { $0.phase == .starting || $0.phase == .executing }
     }
 
-    /// Whether the operation has its final result and all it does has been done.
+    /// Whether the operation has its final result and its work has ended. May be read from any thread.
     public final override var isFinished: Bool { record.withLock { $0.phase == .finished } }
 
-    /// Whether it was asked to stop before it finished. It may have succeeded all the same.
+    /// Whether the operation was asked to stop before it finished. It may have succeeded all the same. May be read
+    /// from any thread.
     public final override var isCancelled: Bool { record.withLock { $0.cancelRequested } }
 
-    /// The operations this one waits for, in the order they were added; empty once it has finished,
-    /// so that a chain's last result does not keep all before it.
-    public final override var dependencies: [Operation] { record.withLock { $0.edges.map(\.source) } }
+    /// The operations this one waits for, in the order they were added. May be read from any thread.
+    ///
+    /// Empty once the operation has finished, so that a chain's last result does not keep all before it.
+    public final override var dependencies: [Operation] { record.withLock { $0.held.edges.map(\.source) } }
 
-    /// Begins the work, or settles what was recorded before. Called by the queue, or once by hand for
-    /// an operation that is in none and is ready; one that has finished is left alone, and anything else is
-    /// misuse. Runs the closure of an operation that has a plain one, and returns when it has returned.
+    /// Begins the work, or settles what was recorded before.
+    ///
+    /// A queue calls it. An operation that is in no queue is started once by hand, when it is ready. Starting one that
+    /// has finished does nothing; any other start is misuse, reported before the program aborts. A plain closure runs
+    /// on the calling thread, and has returned when this returns.
     public final override func start() {
         if !isFreeOfDependencies && !isCancelled {
             misuse(
@@ -180,21 +182,21 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     private func launch() {
         switch record.withLock({ $0.launch() }) {
         case .settle: settle(wasExecuting: true)
-        case .cancelled: finish(.failure(cancellationError))
+        case .cancelled: finish(error: cancellationError)
         case .run: execute()
         }
     }
 
-    /// Asks the operation to stop.
+    /// Asks the operation to stop. May be called from any thread, also more than once.
     ///
-    /// One that has not begun never will: it finishes with ``OperationCancelled`` as soon as its queue
-    /// starts it, without waiting for its dependencies. A suspended queue starts nothing, cancelled operations
-    /// included, so resume a queue before you drop it: one that is dropped while suspended and what is in it keep
-    /// each other, unfinished, for as long as the process. One that is executing is told through
-    /// ``executionCancelled()``. One that has finished is left alone.
+    /// Before its work has begun, the operation finishes with ``OperationCancelled`` as soon as its queue
+    /// starts it, without waiting for its dependencies, and the work never runs. While it executes,
+    /// ``executionCancelled()`` is called. After it has finished, nothing happens.
     ///
-    /// May be called from any thread. Runs the ``onChange(_:)`` and ``onCancel(_:)`` handlers before it returns, and
-    /// blocks no longer than they do.
+    /// A suspended queue starts nothing, cancelled operations included. Resume a queue before you drop it: a queue that
+    /// is dropped while suspended and its operations keep each other, unfinished, for as long as the process.
+    ///
+    /// Runs the ``onChange(_:)`` and ``onCancel(_:)`` handlers before it returns, and blocks no longer than they do.
     public final override func cancel() {
         let (isFirst, deliver) = record.withLock { $0.requestCancel() }
         guard isFirst else { return }
@@ -206,47 +208,43 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     // MARK: What a subclass overrides
 
-    /// The work. An override returns when it likes and calls ``finish(_:)`` when the work is done.
+    /// The work. An override may return before the work is done, and calls ``finish(_:)`` when it is.
     ///
     /// Called once, on the queue's thread, unless the operation was cancelled or finished before. An
-    /// override does not call `super`.
+    /// override does not call `super`. Without an override and without a closure it is misuse, reported before the
+    /// program aborts.
     open func execute() {
         switch record.withLock({ $0.takeWork() }) {
-        case nil:
+        case .ended:
             return
-        case .some(.none):
+        case .none:
             misuse(
                 "AsyncOperation.execute",
                 displayName,
                 "there is no work: override execute() or give a closure"
             )
-        case .handler(let body):
-            body(Completion(self))
-        case .block(let body):
-            let outcome = Result(catching: body)
-            finish(isCancelled ? .failure(cancellationError) : outcome)
-        case .task(let priority, let body):
-            runTask(priority, body)
+        case .work(let work):
+            work.run(self)
         }
     }
 
-    /// Told once that the operation was cancelled while executing, on the thread that called `cancel()`.
+    /// Called once when the operation was cancelled while executing, on the thread that called `cancel()`.
     ///
     /// By default runs the ``onCancel(_:)`` handlers and finishes at once with ``OperationCancelled``,
     /// except for closures that occupy a thread or a task, which are waited for. An override that lets
-    /// the work wind down too must see to it that ``finish(_:)`` is called.
+    /// the work wind down must see to it that ``finish(_:)`` is called.
     open func executionCancelled() {
         runCancelHandlers()
-        if !record.withLock({ $0.windsDown }) { finish(.failure(cancellationError)) }
+        if !record.withLock({ $0.windsDown }) { finish(error: cancellationError) }
     }
 
     // MARK: Dependencies
 
     /// Makes this operation wait until `dependency` has finished, in whatever queue either is.
     ///
-    /// May be called from any thread, before the operation has started; adding a dependency twice
-    /// changes nothing. A dependency that would close a cycle is misuse and reported with the names of
-    /// all operations in it (``cycle(byDependingOn:)`` asks first), one added after the start likewise.
+    /// May be called from any thread, before the operation has started; a second call for the same dependency
+    /// changes nothing. Misuse, reported before the program aborts: a dependency that would close a cycle, with the
+    /// names of all operations in it (``cycle(byDependingOn:)`` asks first), and one added after the start.
     ///
     /// Takes a lock of the process for as long as it searches for a cycle, and asks operations of other classes for
     /// `isFinished` and `dependencies` under it: an override of those must not add dependencies.
@@ -255,10 +253,15 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     ///   for, directly or by others of their kind; and if something waits for this operation already, also in
     ///   the unfinished operations above `dependency` and their edges.
     public final override func addDependency(_ dependency: Operation) {
-        guard let gate = addEdge(to: dependency) else { return }
+        depend(on: dependency, as: dependency as? any GatedOperation)
+    }
+
+    /// `gated` is `dependency` where it is of this module: a caller that knows so saves the dynamic cast.
+    func depend(on dependency: Operation, as gated: (any GatedOperation)?) {
+        guard let gate = addEdge(to: dependency, as: gated) else { return }
         super.addDependency(gate)
-        if let dependency = dependency as? any GatedOperation {
-            dependency.openWhenFinished(gate)
+        if let gated {
+            gated.openWhenFinished(gate)
         } else {
             gate.openAfter(dependency)
         }
@@ -268,8 +271,10 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// where it does not wait for it. May be called from any thread.
     public final override func removeDependency(_ dependency: Operation) {
         let gate: DependencyGate? = record.withLock { record in
-            guard let index = record.edges.firstIndex(where: { $0.source === dependency }) else { return nil }
-            return record.edges.remove(at: index).gate
+            guard let index = record.held.edges.firstIndex(where: { $0.source === dependency }) else {
+                return nil
+            }
+            return record.held.edges.remove(at: index).gate
         }
         gate?.open()
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Several closures in one operation, all running at once. Foundation's `BlockOperation` runs its blocks
-// one after the other on Linux, and a concurrent queue offers as many threads as there are processors;
-// here each closure has a thread of its own, so closures that sleep sleep together. The last one to
+// one after the other on Linux, and a concurrent queue offers as many threads as there are processors.
+// Here each closure has a thread of its own, so closures that sleep sleep together. The last thread to
 // return ends the operation.
 //
 //   execute                                  each thread
@@ -15,15 +15,15 @@ import Foundation
 /// An operation that runs several closures at once, each where it may block, and ends after the last.
 ///
 /// The result is the closures' values in the order they were added, or the error of the first in that
-/// order that threw; the others are not stopped by it. Cancelling while closures run lets them return
-/// (they may read `isCancelled`) and starts no further one; the operation then ends with
+/// order that threw; an error does not stop the others. A cancellation while closures run starts no further one and
+/// waits for those that run, which may read `isCancelled`; the operation then ends with
 /// ``OperationCancelled``. All of it may be used from any thread.
 ///
-/// Each closure may wait for another that is in progress, so the threads are made before the first begins. If the
-/// system makes fewer than are needed, no closure runs and the operation fails with ``ThreadUnavailable``; a lower
+/// The threads are made before the first closure begins, so each closure may wait for another that is in progress. If
+/// the system makes fewer than are needed, no closure runs and the operation fails with ``ThreadUnavailable``; a lower
 /// `maxConcurrency` needs fewer.
 ///
-/// Unchecked `Sendable` because its superclass is; all state added here is behind a mutex or constant.
+/// Unchecked `Sendable` because its superclass is; its own state is behind a mutex or constant.
 public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Value]>, @unchecked Sendable {
     private struct Blocks {
         var waiting: [@Sendable () throws -> Value] = []
@@ -41,8 +41,8 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
     ///
     /// - Parameters:
     ///   - name: names the operation, and its threads, in errors, reports and debuggers.
-    ///   - maxConcurrency: how many closures run at once at most; by default all of them. One below 1 is
-    ///     misuse.
+    ///   - maxConcurrency: how many closures run at once at most; by default all of them. A limit below 1 is
+    ///     misuse, reported before the program aborts.
     public init(name: String? = nil, maxConcurrency: Int = .max) {
         if maxConcurrency < 1 {
             misuse(
@@ -66,7 +66,8 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
         for block in blocks { addBlock(block) }
     }
 
-    /// Adds a closure. Adding one to an operation that has begun is misuse.
+    /// Adds a closure. May be called from any thread, before the operation has begun; after that it is misuse, reported
+    /// before the program aborts.
     public func addBlock(_ block: @escaping @Sendable () throws -> Value) {
         let isTooLate = blocks.withLock { state in
             if !state.hasBegun { state.waiting.append(block) }
@@ -81,7 +82,7 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
         }
     }
 
-    /// Makes the threads and starts them together.
+    /// Makes the threads and starts them together. For the operation's own `start()`.
     public override func execute() {
         let workers = blocks.withLock { state in
             state.hasBegun = true
@@ -90,7 +91,7 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
             return state.workers
         }
         guard workers > 0 else {
-            finish(.success([]))
+            finish(value: [])
             return
         }
         let start = Latch(count: 1)
@@ -110,11 +111,11 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
             }
             withExtendedLifetime(unused) {}
             start.countDown()
-            finish(.failure(error))
+            finish(error: error)
         }
     }
 
-    /// Starts no further closure; those that run are waited for.
+    /// Starts no further closure; the operation ends when those that run have returned.
     public override func executionCancelled() { runCancelHandlers() }
 
     /// One thread: runs closures until there are no more, and ends the operation if it is the last.
@@ -131,7 +132,7 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
         }
         guard let results = last?.results else { return }
         if isCancelled {
-            finish(.failure(cancellationError))
+            finish(error: cancellationError)
         } else {
             finish(Result { try results.map { try $0!.get() } })
         }

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds the cycle an edge would close, before it does. Foundation accepts a cycle and every operation in
-// it then waits for ever, without a word. All edges whose dependent is an `AsyncOperation` are added
+// Finds the cycle an edge would close, before it does. Foundation accepts a cycle, and every operation in
+// it then waits for ever, unreported. All edges whose dependent is an `AsyncOperation` are added
 // under one lock, so two threads cannot close a cycle between them unseen. Edges whose dependent is
-// another kind of operation ("foreign") are added behind our back; they are walked when met, but a cycle
+// an operation of another kind ("foreign") are added without our knowledge. They are walked when met; a cycle
 // whose last edge is of that kind is not seen.
 //
-// The search is a depth-first walk up from the new dependency, searching for the dependent. It is skipped
-// where no path can end there. The last edge of a path starts at an operation of this module, and then the
-// dependent is marked as depended upon; or at a foreign one, which is reached by foreign edges alone from
+// The search is a depth-first walk up from the new dependency to the dependent. It is skipped
+// where no path can end there. The last edge of a path starts either at an operation of this module, and then the
+// dependent is marked as depended upon; or at a foreign one. Foreign edges alone lead to that one, from
 // the new dependency or from a foreign operation that some unfinished operation of this module waits for.
 // Those are listed, so the second case costs a walk through the unfinished foreign operations and no more:
 //
 //     new dependency ◀── … ◀── gated ◀── listed foreign ◀── foreign ◀── dependent ?
 //                                        └──────── walked ───────────────────────┘
 //
-// Building a chain from its head therefore costs O(1) a link, whatever else is in the graph.
+// So a chain that is built from its head costs O(1) a link, whatever else is in the graph.
 //
-// Under the lock run, of what users write, `isFinished` and `dependencies` of foreign operations. Nothing
+// Of what users write, `isFinished` and `dependencies` of foreign operations run under the lock. Nothing
 // is freed under it: what a walk has met is kept until the lock has been given up.
 
 import Foundation
@@ -32,7 +32,7 @@ enum DependencyGraph {
     /// Held while an edge is checked and added. Taken before any operation's own lock.
     static let lock = VisibleMutex(State())
 
-    /// Everything that a walk has met. Its owner lets it go after giving up the lock.
+    /// Everything that a walk has met. The caller frees it after giving up the lock.
     struct Walk {
         fileprivate var cameFrom: [ObjectIdentifier: Operation] = [:]
         fileprivate var met: [ObjectIdentifier: Operation] = [:]
@@ -60,7 +60,7 @@ enum DependencyGraph {
         var pending = [start]
         while let operation = pending.popLast() {
             walk.visited += 1
-            // One that has finished holds up nobody, whatever it once waited for.
+            // A finished operation holds up nothing, whatever it once waited for.
             if operation.isFinished { continue }
             for dependency in operation.dependencies where walk.meets(dependency) {
                 walk.cameFrom[ObjectIdentifier(dependency)] = operation
@@ -100,9 +100,12 @@ enum DependencyGraph {
 extension DependencyGraph.State {
     /// The path from `dependency` up to `dependent` that an edge between them would close to a cycle.
     ///
-    /// - Parameter isDependedUpon: whether an operation of this module was made to wait for `dependent`.
+    /// - Parameters:
+    ///   - isForeign: whether `dependency` is of another kind.
+    ///   - isDependedUpon: whether an operation of this module was made to wait for `dependent`.
     mutating func path(
         from dependency: Operation,
+        isForeign: Bool,
         to dependent: Operation,
         isDependedUpon: Bool,
         _ walk: inout DependencyGraph.Walk
@@ -110,7 +113,7 @@ extension DependencyGraph.State {
         defer { visited += walk.visited }
         guard
             isDependedUpon || dependency === dependent
-                || foreignLead(to: dependent, from: dependency, &walk)
+                || foreignLead(to: dependent, from: isForeign ? dependency : nil, &walk)
         else { return nil }
         walk.startOver()
         return DependencyGraph.path(from: dependency, to: dependent, &walk)
@@ -119,11 +122,11 @@ extension DependencyGraph.State {
     /// Whether a foreign operation on which anything may depend waits for `dependent`.
     private mutating func foreignLead(
         to dependent: Operation,
-        from dependency: Operation,
+        from foreignDependency: Operation?,
         _ walk: inout DependencyGraph.Walk
     ) -> Bool {
         var pending = foreign.unfinished(&walk)
-        if !(dependency is any GatedOperation), walk.meets(dependency) { pending.append(dependency) }
+        if let foreignDependency, walk.meets(foreignDependency) { pending.append(foreignDependency) }
         while let operation = pending.popLast() {
             walk.visited += 1
             if operation.isFinished { continue }
@@ -138,7 +141,7 @@ extension DependencyGraph.State {
 
 /// The foreign operations that operations of this module wait for, each with the gates behind which they do.
 ///
-/// An entry goes with the first walk that finds the operation finished or gone, or nobody waiting any more.
+/// The first walk that finds the operation finished or gone, or without a waiter, removes the entry.
 struct ForeignOperations {
     private struct WeakGate {
         weak var gate: DependencyGate?
@@ -155,14 +158,14 @@ struct ForeignOperations {
 
     /// `gate` opens after `operation`, which is of another kind.
     mutating func add(_ operation: Operation, waitedForBehind gate: DependencyGate) {
-        // An entry at this address may be that of an operation that is gone: its gates do no harm, as they
-        // keep an entry only as long as somebody waits behind them.
+        // An entry at this address may be that of an operation that is gone. Its gates do no harm: they
+        // keep an entry only as long as an operation waits behind them.
         entries[ObjectIdentifier(operation), default: Entry(gates: [])].operation = operation
         entries[ObjectIdentifier(operation)]?.gates.append(WeakGate(gate: gate))
     }
 
-    /// Those that are to be walked; forgets the others. Amortised over the edges that were added, O(1) for
-    /// each that is forgotten.
+    /// The operations to be walked; forgets the others. Each that is forgotten costs O(1), amortised over the edges
+    /// that were added.
     mutating func unfinished(_ walk: inout DependencyGraph.Walk) -> [Operation] {
         guard !entries.isEmpty else { return [] }
         var operations: [Operation] = []

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The errors an operation fails with when its own work did not fail: cancellation, a callback that can
-// never come, an input that is missing. Each names the operation it happened to, so that the last step
-// of a chain can tell where the chain broke: steps pass an upstream error on unchanged.
+// The errors an operation fails with when its own work did not fail. Each names its operation: steps pass an upstream
+// error on unchanged, so the last result tells where the chain broke.
 
 /// An operation was cancelled before it had a result.
 ///
-/// The same error reaches the steps below it, with the name of the operation that was cancelled and not
-/// theirs. It is a type of its own beside `CancellationError`, which here always means the awaiting
-/// *task* was cancelled.
+/// The same error reaches the steps below, with the name of the operation that was cancelled. It is a type beside
+/// `CancellationError`, which a wait throws where the awaiting *task* was cancelled.
 public struct OperationCancelled: Error, Hashable, CustomStringConvertible {
     /// The name of the cancelled operation, or its type and address.
     public let operation: String
@@ -53,7 +51,7 @@ public struct OperationInputMissing: Error, Hashable, CustomStringConvertible {
     }
 }
 
-/// A step could never have finished: what it was to wait for waits for the step, or for the place in a serial queue
+/// A step could never have finished: the operation it made waits for the step, or for the place in a serial queue
 /// that the step holds until it has finished.
 public struct OperationDeadlocked: Error, Hashable, CustomStringConvertible {
     /// The step, by name or type and address.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `async` code misses in `OperationQueue`: adding several operations, and waiting until they are
-// done without holding a thread. The waiting is itself an operation that depends on the others, so it
+// What `async` code misses in `OperationQueue`. A wait is an operation that depends on the others. So it
 // works for operations of every kind and needs no barrier, which can deadlock beside cancelled ones.
 
 import Foundation
@@ -9,7 +8,7 @@ import Foundation
 extension OperationQueue {
     /// Adds the operations in their order and returns at once: `queue.enqueue(load, decode, write)`.
     ///
-    /// May be called from any thread, `async` code included, where Foundation's
+    /// May be called from any thread and from `async` code, where Foundation's
     /// `addOperations(_:waitUntilFinished:)` is not available. An operation is added to one queue once;
     /// Foundation stops the program otherwise.
     public func enqueue(_ operations: Operation...) {
@@ -18,9 +17,12 @@ extension OperationQueue {
 
     /// Suspends until all of these operations have finished, in whatever queues they are.
     ///
-    /// Throws only if the awaiting task is cancelled, at once; the operations go on. Everything they did
-    /// is visible after the return. An operation of another class that never finishes keeps what waits for it in
-    /// memory, also after the wait was cancelled.
+    /// May be called from any task, with operations of any class. An operation of another class that never finishes
+    /// keeps what waits for it in memory, also after the wait was cancelled.
+    ///
+    /// Everything the operations did is visible after the return.
+    ///
+    /// - Throws: `CancellationError` if the awaiting task is cancelled, at once; the operations go on.
     public static func finished(_ operations: [Operation]) async throws(CancellationError) {
         let arrival = AsyncOperation<Void> {}
         for operation in operations where !operation.isFinished { arrival.addDependency(operation) }
@@ -35,9 +37,11 @@ extension OperationQueue {
     }
 
     /// Suspends until every operation in the queue has finished, those added meanwhile included: the
-    /// form of `waitUntilAllOperationsAreFinished()` for `async` code.
+    /// form of `waitUntilAllOperationsAreFinished()` for `async` code. May be called from any task.
     ///
-    /// Throws only if the awaiting task is cancelled, at once; the operations go on.
+    /// Everything the operations did is visible after the return.
+    ///
+    /// - Throws: `CancellationError` if the awaiting task is cancelled, at once; the operations go on.
     public func allFinished() async throws(CancellationError) {
         while true {
             let waiting = operations

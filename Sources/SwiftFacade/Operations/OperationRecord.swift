@@ -5,58 +5,71 @@
 //     waiting ──begin──▶ starting ──launch──▶ executing ──settle──▶ finished
 //        └───────────────── begin, when cancelled or recorded ─────────▲
 //
-// `AsyncOperation` owns one behind its lock and calls every method here under it; what a method answers
-// is what the caller does after unlocking. Three rules make "exactly once" hold:
-// - the outcome is set once, by the first call of `record`;
+// `AsyncOperation` owns one behind its lock and calls every method here under it; the answer of a method is what the
+// caller does after unlocking. Three rules make "exactly once" hold:
+// - the ending is set once, by the first call of `record`;
 // - exactly one caller is told to settle: the recorder if work is executing, otherwise `begin` or
-//   `launch`, which find the outcome there;
+//   `launch`, which find the ending there;
 // - cancellation is delivered once: by `requestCancel` if work is executing, otherwise by `launch`.
-// `starting` is the stretch in which `isExecuting` is being announced. Nothing settles in it, so nobody
-// hears of the end before the beginning.
+// `starting` is the stretch in which `isExecuting` is being announced. Nothing settles in it, so the beginning is
+// announced before the end.
+//
+// The record has no type parameter. A generic one has no layout until run time, and each access would ask the runtime
+// for it. So the value of type `Output` lies beside the record, in the operation, under the same lock.
 
 import Foundation
 
-struct OperationRecord<Output: Sendable> {
+struct OperationRecord {
     enum Phase { case waiting, starting, executing, finished }
     enum Begin { case misuse(Phase), settle, launch }
     enum Launch { case settle, cancelled, run }
     struct Recorded { var accepted: Bool, mustSettle: Bool }
     struct Edge { var source: Operation, gate: DependencyGate }
-    struct Hook { var id: UInt64, body: @Sendable (Result<Output, any Error>) -> Void }
+    /// `body` is given the operation.
+    struct Hook { var id: UInt64, body: @Sendable (Operation) -> Void }
+
+    /// How the operation ends. The value itself is in `AsyncOperation.storedValue`.
+    enum Ending {
+        case value
+        case failure(any Error)
+    }
+
+    /// What the operation holds until its end. Moved out whole, so that it is freed outside the lock.
+    struct Holdings {
+        /// What to run; taken to be run, and freed with its captures at the end if it never was.
+        var work: OperationWork?
+        /// Dependencies, in the order they were added.
+        var edges: [Edge] = []
+        /// The gates of the operations that wait for this one.
+        var gates: [DependencyGate] = []
+        var cancelHandlers: [@Sendable () -> Void] = []
+        var finishHooks: [Hook] = []
+        var stateHooks: [@Sendable (OperationEvent) -> Void] = []
+
+        var isEmpty: Bool {
+            work == nil && edges.isEmpty && gates.isEmpty && cancelHandlers.isEmpty && finishHooks.isEmpty
+                && stateHooks.isEmpty
+        }
+    }
 
     private(set) var phase = Phase.waiting
-    private(set) var outcome: Result<Output, any Error>?
+    private(set) var ending: Ending?
     private(set) var cancelRequested = false
-
-    /// What to run; taken to be run, and freed with its captures at the end if it never was.
-    private var work: AsyncOperation<Output>.Work
-    /// Whether a cancelled operation ends when its work does and not at once. So it is for closures that
-    /// occupy a thread or a task until they return: ending before them would let a serial queue start
-    /// the next one beside them.
+    /// As `OperationWork.windsDown`, also after the work was taken.
     let windsDown: Bool
-    /// Dependencies, in the order they were added. Freed when the operation has finished.
-    var edges: [Edge] = []
-    /// The gates of the operations that wait for this one. Opened and freed when it has finished.
-    var gates: [DependencyGate] = []
+    var held: Holdings
     /// Whether an operation of this module was ever made to wait for this one.
     var isDependedUpon = false
     /// Whether there ever was anything to wait for; otherwise the operation has always been ready.
     private var hasWaited = false
     private var isNudging = false
-    /// How many gates are still to be opened.
+    /// The number of gates that are shut.
     private var shutGates = 0
-    private var cancelHandlers: [@Sendable () -> Void] = []
-    private var finishHooks: [Hook] = []
     private var lastHook: UInt64 = 0
-    var stateHooks: [@Sendable (OperationEvent) -> Void] = []
 
-    init(work: AsyncOperation<Output>.Work) {
-        self.work = work
-        windsDown =
-            switch work {
-            case .block, .task: true
-            case .none, .handler: false
-            }
+    init(work: OperationWork?) {
+        held = Holdings(work: work)
+        windsDown = work?.windsDown ?? false
     }
 
     var state: OperationState {
@@ -72,8 +85,8 @@ struct OperationRecord<Output: Sendable> {
     /// `start()` was called. `cancelled` makes the error for an operation cancelled while it waited.
     mutating func begin(cancelled: () -> any Error) -> Begin {
         guard phase == .waiting else { return .misuse(phase) }
-        if outcome == nil, cancelRequested { outcome = .failure(cancelled()) }
-        if outcome != nil { return .settle }
+        if ending == nil, cancelRequested { ending = .failure(cancelled()) }
+        if ending != nil { return .settle }
         phase = .starting
         return .launch
     }
@@ -81,20 +94,29 @@ struct OperationRecord<Output: Sendable> {
     /// The beginning has been announced: from here on the recorder settles.
     mutating func launch() -> Launch {
         phase = .executing
-        if outcome != nil { return .settle }
+        if ending != nil { return .settle }
         return cancelRequested ? .cancelled : .run
     }
 
-    /// The work, once; nil where the operation got its outcome before the work could begin.
-    mutating func takeWork() -> AsyncOperation<Output>.Work? {
-        defer { work = .none }
-        return outcome == nil ? work : nil
+    enum Taken {
+        case work(OperationWork)
+        /// The operation was made without any.
+        case none
+        /// The operation got its ending before the work could begin.
+        case ended
+    }
+
+    /// The work, once.
+    mutating func takeWork() -> Taken {
+        let work = held.work.take()
+        if ending != nil { return .ended }
+        return work.map(Taken.work) ?? .none
     }
 
     // MARK: Dependencies
 
     mutating func addEdge(_ edge: Edge) {
-        edges.append(edge)
+        held.edges.append(edge)
         shutGates += 1
         hasWaited = true
     }
@@ -117,51 +139,24 @@ struct OperationRecord<Output: Sendable> {
 
     // MARK: Finishing
 
-    mutating func record(_ result: Result<Output, any Error>) -> Recorded {
-        guard outcome == nil else { return Recorded(accepted: false, mustSettle: false) }
-        outcome = result
+    mutating func record(_ ending: Ending) -> Recorded {
+        guard self.ending == nil else { return Recorded(accepted: false, mustSettle: false) }
+        self.ending = ending
         return Recorded(accepted: true, mustSettle: phase == .executing)
     }
 
-    /// What the operation held until its end, moved out so that it is freed outside the lock.
-    struct Remains {
-        var outcome: Result<Output, any Error>
-        var gates: [DependencyGate]
-        var finishHooks: [Hook]
-        var stateHooks: [@Sendable (OperationEvent) -> Void]
-        var freed: [Any]
-    }
-
-    mutating func settle() -> Remains {
-        guard let outcome, phase != .finished else {
-            preconditionFailure("an operation settles once, with an outcome")
-        }
+    mutating func settle() -> Holdings {
+        precondition(ending != nil && phase != .finished, "an operation settles once, with an ending")
         phase = .finished
-        defer {
-            work = .none
-            (gates, edges, finishHooks, cancelHandlers, stateHooks) = ([], [], [], [], [])
-        }
-        return Remains(
-            outcome: outcome,
-            gates: gates,
-            finishHooks: finishHooks,
-            stateHooks: stateHooks,
-            freed: [work, edges, cancelHandlers]
-        )
+        return takeHoldings()
     }
 
-    /// What an operation that ends without having finished still holds; nil where that is nothing.
-    mutating func takeUnused() -> [Any]? {
-        if case .none = work, edges.isEmpty, gates.isEmpty, finishHooks.isEmpty, cancelHandlers.isEmpty,
-            stateHooks.isEmpty
-        {
-            return nil
-        }
-        defer {
-            work = .none
-            (gates, edges, finishHooks, cancelHandlers, stateHooks) = ([], [], [], [], [])
-        }
-        return [work, edges, gates, finishHooks, cancelHandlers, stateHooks]
+    /// What an operation that is freed unfinished still holds; nil where that is nothing.
+    mutating func takeUnused() -> Holdings? { held.isEmpty ? nil : takeHoldings() }
+
+    private mutating func takeHoldings() -> Holdings {
+        defer { held = Holdings() }
+        return held
     }
 
     // MARK: Cancelling
@@ -170,36 +165,36 @@ struct OperationRecord<Output: Sendable> {
     mutating func requestCancel() -> (isFirst: Bool, deliver: Bool) {
         guard phase != .finished, !cancelRequested else { return (false, false) }
         cancelRequested = true
-        return (true, phase == .executing && outcome == nil)
+        return (true, phase == .executing && ending == nil)
     }
 
-    /// Keeps a handler for the delivery of a cancellation; true asks the caller to run it now. One that was cancelled
-    /// before its work began never delivers.
+    /// Keeps a handler for the delivery of a cancellation; true asks the caller to run it now. An operation that was
+    /// cancelled before its work began delivers none.
     mutating func addCancelHandler(_ handler: @escaping @Sendable () -> Void) -> Bool {
-        if outcome != nil { return false }
+        if ending != nil { return false }
         if cancelRequested { return phase == .executing }
-        cancelHandlers.append(handler)
+        held.cancelHandlers.append(handler)
         return false
     }
 
     mutating func takeCancelHandlers() -> [@Sendable () -> Void] {
-        defer { cancelHandlers = [] }
-        return cancelHandlers
+        defer { held.cancelHandlers = [] }
+        return held.cancelHandlers
     }
 
     // MARK: Hooks
 
     /// Keeps a hook for the end; nil where the end has been, and the caller runs it itself.
-    mutating func addFinishHook(_ body: @escaping @Sendable (Result<Output, any Error>) -> Void) -> UInt64? {
+    mutating func addFinishHook(_ body: @escaping @Sendable (Operation) -> Void) -> UInt64? {
         if phase == .finished { return nil }
         lastHook += 1
-        finishHooks.append(Hook(id: lastHook, body: body))
+        held.finishHooks.append(Hook(id: lastHook, body: body))
         return lastHook
     }
 
-    var hookCount: Int { finishHooks.count }
+    var hookCount: Int { held.finishHooks.count }
 
     mutating func removeFinishHook(_ id: UInt64) {
-        finishHooks.removeAll { $0.id == id }
+        held.finishHooks.removeAll { $0.id == id }
     }
 }

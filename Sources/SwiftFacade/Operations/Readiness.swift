@@ -10,11 +10,11 @@
 //   stores false
 //   has the queue search: the copy says false; asks isReady again: true; stores true, and searches no more
 //
-// The question in the last line is how it can be mended: a queue that asks again, and is told true, gets a nudge,
+// The question in the last line is the remedy: a queue that asks again, and is answered true, gets a nudge,
 // which has it search once more. Posting a change of `isReady` begins with a question too, which needs no nudge; so
 // such changes are posted inside `ReadyPosting.around`, which knows the first question there.
 //
-// Operations of other kinds have no such help; AsyncOperation's documentation says so.
+// Operations of other kinds get no nudge; AsyncOperation's documentation says so.
 
 import Foundation
 
@@ -22,10 +22,10 @@ extension AsyncOperation {
     /// Whether the operation waits for no dependency.
     var isFreeOfDependencies: Bool { super.isReady }
 
-    /// Foundation is about to be told that the operation is ready, and may not search its queue after that.
+    /// Foundation is about to get the answer that the operation is ready, and may not search its queue after that.
     func nudgeQueue() {
         guard record.withLock({ $0.beginNudge() }) else { return }
-        // Once the caller is through with storing the answer, or later.
+        // After the caller has stored the answer, or later.
         DispatchQueue.global().async { [self] in
             record.withLock { $0.endNudge() }
             ReadyPosting.around(self) { didChangeValue(for: \.isReady) }
@@ -35,13 +35,12 @@ extension AsyncOperation {
 
 /// Tells the question that begins the posting of a change of `isReady` from all others.
 enum ReadyPosting {
-    private final class Frame {
-        let operation: Operation
+    private struct Frame {
+        unowned(unsafe) let operation: Operation
         var wasAsked = false
-        init(_ operation: Operation) { self.operation = operation }
     }
 
-    /// Holds the thread's innermost frame, unretained, while the call of `around` that owns it is on its stack.
+    /// Holds the address of the thread's innermost frame while the call of `around` that owns it is on its stack.
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
         if pthread_key_create(&key, nil) != 0 {
@@ -54,18 +53,20 @@ enum ReadyPosting {
     /// search, in this order.
     static func around(_ operation: Operation, _ post: () -> Void) {
         let before = pthread_getspecific(key)
-        let frame = Frame(operation)
-        pthread_setspecific(key, Unmanaged.passUnretained(frame).toOpaque())
-        defer { withExtendedLifetime(frame) { _ = pthread_setspecific(key, before) } }
-        post()
+        var frame = Frame(operation: operation)
+        withUnsafeMutablePointer(to: &frame) { frame in
+            pthread_setspecific(key, frame)
+            defer { pthread_setspecific(key, before) }
+            post()
+        }
     }
 
     /// Whether this question is the first about `operation` in a posting on this thread.
     static func isFirstQuestion(about operation: Operation) -> Bool {
-        guard let opaque = pthread_getspecific(key) else { return false }
-        let frame = Unmanaged<Frame>.fromOpaque(opaque).takeUnretainedValue()
-        guard frame.operation === operation, !frame.wasAsked else { return false }
-        frame.wasAsked = true
+        guard let frame = pthread_getspecific(key)?.assumingMemoryBound(to: Frame.self),
+            frame.pointee.operation === operation, !frame.pointee.wasAsked
+        else { return false }
+        frame.pointee.wasAsked = true
         return true
     }
 }

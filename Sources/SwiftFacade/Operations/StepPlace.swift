@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Where the operation made by a `flatMap` step runs. The step itself keeps its place in its queue until that
-// operation has finished: to Foundation it is executing. If the operation were added to the same queue it
-// would need a second place, and a serial queue, or one full of such steps, has none: all of them would wait
+// operation has finished: to Foundation it is executing. In the same queue the operation
+// would need a second place. A serial queue, or one full of such steps, has none: all of them would wait
 // for ever. So there it runs in the step's own place: in a queue made for it alone, on the same threads, while
 // the step does nothing but wait.
 //
 // One circle remains: what the closure made waits for an operation behind the step in the same serial queue,
-// or for the step. It is searched for before waiting, and fails the step.
+// or for the step. The search for it comes before the wait, and a find fails the step.
 
 import Foundation
 
 /// A queue for one operation, which takes the place of a step in another queue.
 ///
-/// `@unchecked Sendable` because its superclass is: what it adds is constant.
+/// `@unchecked Sendable` because its superclass is; its own state is constant.
 final class StepPlace: OperationQueue, @unchecked Sendable {
     private let lender: OperationQueue
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waiting on the shared ring by suspending the task. A thread of the cooperative pool is never held: the
-// task waits in one of the ring's queues (Internal/MPMCWaiters.swift) until a thread that pushes or pops serves it.
+// Waiting on the shared ring by suspending the task. No thread of the cooperative pool is held: the task waits in a
+// queue of the ring (Internal/MPMCWaiters.swift) until a thread that pushes or pops serves it.
 //
-// What does not wait is specialised in the caller: resolving a generic element at run time takes ten times as long as a
-// push. Only a task that has to suspend goes on unspecialised, in MPMCWaiters.
+// The part that does not wait is specialised in the caller: resolving a generic element at run time takes ten times as
+// long as a push. A task that suspends goes on unspecialised, in MPMCWaiters.
 
 import CInterlock
 
@@ -12,8 +12,8 @@ extension MPMCRing where Element: ~Copyable {
     /// Moves the oldest element out, waiting for one as long as it takes. Thread-safe; suspends the task.
     ///
     /// - Returns: The element, or `nil` once the ring is closed and drained.
-    /// - Throws: `CancellationError` if the task is cancelled before it has been given an element; it has
-    ///   taken none then. A cancelled task still takes an element that is there. What the ring was closed with, once it
+    /// - Throws: `CancellationError` if the task is cancelled before it has been given an element; it has taken none
+    ///   then. A cancelled task still takes an element that is there. The error that the ring was closed with, once it
     ///   is drained.
     @inlinable
     public func pop() async throws -> sending Element? {
@@ -21,11 +21,10 @@ extension MPMCRing where Element: ~Copyable {
         return try waiters.elementOrEnd(await waiters.pop(until: nil))
     }
 
-    /// Moves the oldest element out, waiting for one until `deadline` at most. Thread-safe; suspends the
-    /// task.
+    /// Moves the oldest element out, waiting for one until `deadline` at most. Thread-safe; suspends the task.
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
-    /// - Throws: `CancellationError` if the task is cancelled first. What the ring was closed with, once it is drained.
+    /// - Throws: As ``pop()``.
     @inlinable
     public func pop(until deadline: ContinuousClock.Instant) async throws -> sending PopResult<Element> {
         if let element = tryPop() { return .popped(element) }
@@ -35,7 +34,7 @@ extension MPMCRing where Element: ~Copyable {
     /// Moves the oldest element out, waiting for one for `timeout` at most. Thread-safe; suspends the task.
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
-    /// - Throws: `CancellationError` if the task is cancelled first. What the ring was closed with, once it is drained.
+    /// - Throws: As ``pop()``.
     @inlinable
     public func pop(timeout: Duration) async throws -> sending PopResult<Element> {
         if let element = tryPop() { return .popped(element) }
@@ -44,7 +43,8 @@ extension MPMCRing where Element: ~Copyable {
 
     /// Moves `element` into the ring, waiting for room as long as it takes. Thread-safe; suspends the task.
     ///
-    /// - Returns: `.pushed`, or the element with `.closed` or `.cancelled`.
+    /// - Returns: `.pushed`, or the element with `.closed` or `.cancelled`. A cancelled task still pushes where there
+    ///   is room.
     @inlinable
     public func push(
         _ element: consuming sending Element
@@ -76,9 +76,9 @@ extension MPMCRing where Element: ~Copyable {
         await give(element, until: moment(in: timeout))
     }
 
-    /// How often a task probes the ring before it suspends. Suspending and being resumed costs some microseconds; a
-    /// partner that is at work on another core takes a tenth of that. Tuned with a push and `for try await` loop over
-    /// 64 and 1,024 slots on two cores.
+    /// How often a task probes the ring before it suspends. A suspension and its resumption cost some microseconds; a
+    /// partner at work on another core answers in a tenth of that. Tuned with a push and a `for try await` loop over 64
+    /// and 1,024 slots on two cores.
     @inlinable
     static var probesBeforeSuspending: Int { 200 }
 
@@ -98,7 +98,7 @@ extension MPMCRing where Element: ~Copyable {
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant?
     ) async -> sending TimedTaskPushResult<Element> {
-        // As tryPopSpinning.
+        // The probes of tryPopSpinning.
         var probes = MPMCRing.probesBeforeSuspending
         while isFull, probes > 0, !isClosed {
             probes -= 1
@@ -115,8 +115,8 @@ extension MPMCRing where Element: ~Copyable {
     }
 }
 
-/// Takes elements out until the ring is closed and drained, or the task is cancelled; throws what the ring was closed
-/// with. Several loops share the elements between them.
+/// Takes elements out until the ring is closed and drained, or the task is cancelled; throws the error that the ring
+/// was closed with. Several loops share the elements: each element goes to one of them.
 extension MPMCRing: AsyncSequence {
     /// An iterator that takes elements out.
     public func makeAsyncIterator() -> AsyncIterator {
@@ -132,9 +132,9 @@ extension MPMCRing: AsyncSequence {
             self.ring = ring
         }
 
-        /// The next element, or `nil` once the ring is closed and drained or the task is cancelled.
+        /// The next element, or `nil` once the ring is closed and drained or the task is cancelled. Suspends the task.
         ///
-        /// - Throws: What the ring was closed with, once it is drained.
+        /// - Throws: The error that the ring was closed with, once it is drained.
         @inlinable
         public func next() async throws -> Element? {
             if let element = ring.tryPopSpinning() { return element }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waiting on the shared ring by blocking the thread. What the verbs do is in Internal/RingPort+Elements.swift.
-// A pop ends before `waiters` is read: what a ring was closed with concerns the slow path only.
+// Waiting on the shared ring by blocking the thread, over Internal/RingPort+Elements.swift. A pop ends before `waiters`
+// is read: the error of a closed ring concerns the slow path only.
 
 import CInterlock
 
 extension MPMCRing where Element: ~Copyable {
-    /// Moves `element` into the ring, waiting for room as long as it takes. Thread-safe; blocks the thread.
-    ///
-    /// In `async` code this is ``push(_:)``, which suspends: the compiler asks for `await`.
+    /// Moves `element` into the ring, waiting for room as long as it takes. Thread-safe; blocks the thread; allocates
+    /// nothing. In `async` code the form that suspends is chosen, and the compiler asks for `await`.
     ///
     /// - Returns: `.pushed`, or the element with `.closed`.
+    /// - Complexity: O(1) where there is room. Calls `ilk_mpmc_try_push`, then `ilk_mpmc_push_until`.
     @inlinable
     @available(*, noasync, message: "it would block a thread of the cooperative pool; use `await push`")
     public func push(_ element: consuming sending Element) -> sending PushResult<Element> {
@@ -41,12 +41,12 @@ extension MPMCRing where Element: ~Copyable {
         port.push(element, until: Interlock.deadline(in: timeout), answer: TimedPushResult.init)
     }
 
-    /// Moves the oldest element out, waiting for one as long as it takes. Thread-safe; blocks the thread.
-    ///
-    /// In `async` code this is ``pop()``, which suspends: the compiler asks for `await`.
+    /// Moves the oldest element out, waiting for one as long as it takes. Thread-safe; blocks the thread; allocates
+    /// nothing. In `async` code the form that suspends is chosen, and the compiler asks for `await`.
     ///
     /// - Returns: The element, or `nil` once the ring is closed and drained.
-    /// - Throws: What the ring was closed with, once it is drained.
+    /// - Throws: The error that the ring was closed with, once it is drained.
+    /// - Complexity: O(1) where there is an element. Calls `ilk_mpmc_try_pop`, then `ilk_mpmc_pop_until`.
     @inlinable
     @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await pop`")
     public func pop() throws -> sending Element? {
@@ -57,7 +57,7 @@ extension MPMCRing where Element: ~Copyable {
     /// Moves the oldest element out, waiting for one until `deadline` at most. Thread-safe; blocks the thread.
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
-    /// - Throws: What the ring was closed with, once it is drained.
+    /// - Throws: As ``pop()``.
     @inlinable
     @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await pop`")
     public func pop(until deadline: ContinuousClock.Instant) throws -> sending PopResult<Element> {
@@ -68,7 +68,7 @@ extension MPMCRing where Element: ~Copyable {
     /// Moves the oldest element out, waiting for one for `timeout` at most. Thread-safe; blocks the thread.
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
-    /// - Throws: What the ring was closed with, once it is drained.
+    /// - Throws: As ``pop()``.
     @inlinable
     @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await pop`")
     public func pop(timeout: Duration) throws -> sending PopResult<Element> {

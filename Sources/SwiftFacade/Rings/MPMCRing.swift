@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The shared ring: making it, single elements without waiting, and closing. Waiting has a file of its
-// own, and batches have.
+// The shared ring: its lifetime, elements and batches without waiting, and closing. +Waiting has the forms that block,
+// +Suspending those that suspend.
 
 import CInterlock
 
@@ -15,19 +15,19 @@ import CInterlock
 /// while let job = try jobs.pop() { run(job) }
 /// ```
 ///
-/// Elements, noncopyable and non-Sendable ones too, are moved in and out of memory allocated once, never
-/// copied: each has one owner at every moment (`sending`). What is left at the end is released. Any
-/// capacity from 1 up is honoured exactly.
+/// Every method is thread-safe. Elements, noncopyable and non-Sendable ones too, are moved in and out of memory
+/// allocated once, never copied: each has one owner at every moment (`sending`). The elements left at the end are
+/// released with the ring. The capacity is exact, from 1 up.
 ///
-/// Order: first in, first out; each producer's elements keep their order. While another thread is in the
-/// middle of a push or pop, a neighbour may be told empty or full (guarantee D of the C header); where no
-/// call is in progress both are exact.
+/// Order: first in, first out; each producer's elements keep their order. While another thread is in the middle of a
+/// push or pop, a caller may be told empty or full (guarantee D of the C header); where no call is in progress both
+/// answers are exact.
 ///
-/// Closing: pushes fail from then on, pops drain what is there and then answer closed, or throw what the ring was
-/// closed with (``close(throwing:)``); every waiter wakes. Nothing pushed with success is ever lost.
+/// Closing: pushes fail from then on. Pops drain the ring and then answer closed, or throw the error that the ring was
+/// closed with (``close(throwing:)``). Every waiter wakes. No element pushed with success is lost.
 ///
-/// In `async` code, ``pop()`` and ``push(_:)`` suspend instead of blocking, tasks are served first come,
-/// first served among themselves, and `for try await` takes elements until the ring is closed and drained:
+/// In `async` code, ``pop()`` and ``push(_:)`` suspend instead of blocking, tasks are served first come, first served
+/// among themselves, and `for try await` takes elements until the ring is closed and drained:
 ///
 /// ```swift
 /// for try await job in jobs { await handle(job) }
@@ -37,7 +37,7 @@ import CInterlock
 /// `<interlock/mpmc.h>`.
 @safe
 public final class MPMCRing<Element: ~Copyable> {
-    // Beside its owner, so that a push need not go through it.
+    // Kept here as well as in its owner, so that a push does not go through the owner.
     @usableFromInline
     let ring: UnsafeMutablePointer<ilk_mpmc>
 
@@ -49,15 +49,16 @@ public final class MPMCRing<Element: ~Copyable> {
         @inline(__always) get { MPMCPort(ring) }
     }
 
-    /// An empty ring for `capacity` elements. Allocates all the memory elements will ever use.
+    /// An empty ring for `capacity` elements. Allocates the memory for all elements.
     ///
     /// - Parameters:
     ///   - capacity: How many elements fit.
-    ///   - resumingOnOwnThread: Whether tasks that wait are resumed by a thread of the ring's own. Otherwise
-    ///     the thread that pushes or pops resumes them, which is faster, but not for threads that must not run Swift:
-    ///     ask for it where C threads with real-time duties push through ``unsafeHandle``. Where the system makes no
-    ///     thread, a task of the global executor resumes them, each millisecond, until there is a thread to be had.
+    ///   - resumingOnOwnThread: Whether a thread of the ring's own resumes waiting tasks. Otherwise the thread that
+    ///     pushes or pops resumes them, which is faster. A thread that must not run Swift cannot: set it where C
+    ///     threads with real-time duties push through ``unsafeHandle``. Where the system makes no thread, a task of the
+    ///     global executor resumes them, each millisecond, until a thread can be made.
     /// - Throws: ``RingError`` if the capacity is below 1 or too large, or there is no memory.
+    /// - Complexity: O(`capacity`). Calls `ilk_mpmc_create`.
     public init(capacity: Int, resumingOnOwnThread: Bool = false) throws(RingError) {
         let storage = try RingStorage<MPMCPort, Element>(capacity: capacity)
         ring = storage.port.ring
@@ -73,8 +74,7 @@ public final class MPMCRing<Element: ~Copyable> {
         port.offer(element)
     }
 
-    /// Moves the oldest element out, or answers `nil` if there is none. Thread-safe; never blocks or
-    /// allocates.
+    /// Moves the oldest element out, or answers `nil` if there is none. Thread-safe; never blocks or allocates.
     ///
     /// - Complexity: O(1). Calls `ilk_mpmc_try_pop`.
     @inlinable
@@ -82,16 +82,16 @@ public final class MPMCRing<Element: ~Copyable> {
         port.tryPop(Element.self)
     }
 
-    /// Moves `element` into the ring, in place of the oldest if there is no room. Thread-safe; waits for
-    /// other threads only while they are in the middle of the slot it needs.
+    /// Moves `element` into the ring, in place of the oldest if there is no room. Thread-safe; waits only while another
+    /// thread is in the middle of the slot that it needs.
     ///
-    /// - Returns: The element that had to go, or `nil`. On a closed ring that is `element` itself: nothing
-    ///   is ever dropped.
+    /// - Returns: The element that was evicted, or `nil`. A closed ring answers `element` itself: no element is
+    ///   dropped.
     /// - Complexity: O(1). Calls `ilk_mpmc_push_overwriting`.
     @inlinable
     public func pushOverwriting(_ element: consuming sending Element) -> sending Element? {
         var evicted = Popped<Element>.nothing(.timedOut)
-        // The ring takes every element, and gives this one back by itself.
+        // The ring takes every element, and a closed ring gives this one back as the evicted one.
         handOver(element) { bytes in
             evicted = takeOver(Element.self) { memory in
                 ilk_mpmc_push_overwriting(ring, bytes, ringElementSize(Element.self), memory)
@@ -101,45 +101,49 @@ public final class MPMCRing<Element: ~Copyable> {
         } answer: { _, _ in
             ()
         }
-        // The compiler counts it to the region of the closure, which has ended.
+        // The compiler assigns the result to the region of the closure, which has ended.
         nonisolated(unsafe) let result = evicted.element()
         return result
     }
 
-    /// Moves as many elements out as fit what is left of `span`, oldest first, claimed by one operation. Thread-safe;
-    /// never blocks or allocates.
+    /// Moves elements out into the free places of `span`, oldest first, claimed by one operation. Thread-safe; never
+    /// blocks or allocates.
     ///
     /// - Returns: The number moved; 0 if the ring is empty or the span full.
+    /// - Complexity: O(number moved). Calls `ilk_mpmc_try_pop_many`.
     @inlinable
     @discardableResult
     public func tryPop(into span: inout OutputSpan<Element>) -> Int {
         port.tryPop(into: &span)
     }
 
-    /// Closes the ring. Thread-safe; on a closed ring, nothing.
+    /// Closes the ring: pushes fail from now on, pops drain it, every waiter wakes. On a closed ring, does nothing.
+    /// Thread-safe. Calls `ilk_mpmc_close`.
     public func close() {
         waiters.close()
     }
 
-    /// Closes the ring and leaves `error` for the consumers: what is in the ring is popped first; then the pops that
-    /// wait, and the loops over the ring, throw it, each of them. Thread-safe; on a closed ring, nothing.
+    /// Closes the ring and leaves `error` for the consumers: after the last element, each waiting pop and each loop
+    /// over the ring throws it. On a closed ring, does nothing. Thread-safe.
     public func close(throwing error: any Error) {
         waiters.close(throwing: error)
     }
 
-    /// What the ring was closed with, if with an error. Elements may still be in it. Thread-safe.
+    /// The error that the ring was closed with, or `nil`. Elements may still be in the ring. Thread-safe; blocks
+    /// briefly.
     public var closingError: (any Error)? {
         waiters.closingError
     }
 
-    /// Whether the ring is closed: no push that starts now can succeed. Elements may still be in it.
+    /// Whether the ring is closed: no push that starts now can succeed. Elements may still be in it. Thread-safe; never
+    /// blocks.
     @inlinable
     public var isClosed: Bool {
         ilk_mpmc_is_closed(ring)
     }
 
-    /// The number of elements in the ring, those being pushed included. It may have changed by the time it
-    /// is used.
+    /// The number of elements in the ring, including those being pushed. It may have changed when the caller reads it.
+    /// Thread-safe; never blocks.
     @inlinable
     public var count: Int {
         ilk_mpmc_count(ring)
@@ -156,15 +160,15 @@ public final class MPMCRing<Element: ~Copyable> {
         ilk_mpmc_count(ring) == ilk_mpmc_capacity(ring)
     }
 
-    /// The C ring, for producers and consumers written in C: they push and pop bytes of `Element`, each of
-    /// its stride, and own what they pop. Valid as long as this object exists.
+    /// The C ring, for producers and consumers written in C. They push and pop bytes of `Element`, each of its stride,
+    /// and own what they pop. Valid as long as this object exists.
     @unsafe
     public var unsafeHandle: UnsafeMutablePointer<ilk_mpmc> {
         ring
     }
 }
 
-// The C ring is made for any number of threads; elements are moved through it, each with one owner.
+// Any number of threads may call the C ring; elements are moved through it, each with one owner.
 extension MPMCRing: @unchecked Sendable where Element: ~Copyable {}
 
 extension MPMCRing {
@@ -173,15 +177,19 @@ extension MPMCRing {
     /// The caller keeps its copy of a refused element. Elements that are not `Sendable` come back from ``offer(_:)``.
     ///
     /// - Returns: Whether it is in the ring; `false` when full or closed.
+    /// - Complexity: O(1). Calls `ilk_mpmc_try_push`.
     @inlinable
     public func tryPush(_ element: Element) -> Bool where Element: Sendable {
         offer(element).isPushed
     }
 
-    /// Puts as many of the elements as fit into the ring, next to each other, claimed by one operation (two
-    /// where they run across the end of the ring). Thread-safe; never blocks or allocates.
+    /// Puts as many of the elements as fit into the ring, in order. Thread-safe; never blocks or allocates.
+    ///
+    /// One operation claims each run of free slots. Elements of other producers may stand between two runs: where the
+    /// batch crosses the end of the ring, or the ring was nearly full.
     ///
     /// - Returns: The number pushed, from the front.
+    /// - Complexity: O(number pushed). Calls `ilk_mpmc_reserve` and `ilk_mpmc_commit`.
     @inlinable
     public func tryPush(contentsOf elements: Span<Element>) -> Int where Element: Sendable {
         port.tryPush(contentsOf: elements)
@@ -193,8 +201,8 @@ extension MPMCRing {
         tryPush(contentsOf: elements.span)
     }
 
-    /// Moves up to `count` elements out, oldest first, claimed by one operation. Thread-safe; never blocks;
-    /// allocates the array.
+    /// Moves up to `count` elements out, oldest first, claimed by one operation. Thread-safe; never blocks; allocates
+    /// the array.
     ///
     /// - Returns: The elements; empty if there are none.
     @inlinable

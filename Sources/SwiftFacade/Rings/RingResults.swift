@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the rings answer, and why a ring could not be made. A refused element comes back in the answer: an element that
-// cannot be copied would otherwise be lost. Each verb answers in a type that has only the cases the verb can give, and
-// each case has the element and nothing besides: of a generic noncopyable pair the compiler (6.3) crashes. The cases of
-// `refused()` stand one by one, as that compiler has no label with two patterns for what cannot be copied.
+// What the rings answer, and why a ring could not be made. A refused element comes back in the answer, because an
+// element that cannot be copied would otherwise be lost. Each verb answers in a type that has only the cases it can
+// give. Each case carries the element alone: the compiler (6.3) crashes on a generic noncopyable pair. The cases of
+// `refused()` stand one by one: that compiler has no label with two patterns for noncopyable payloads.
 //
-// An answer that is not used is a warning of the compiler's. What is taken with `_ =` is released: Swift has no type
-// that must be used.
+// The compiler warns of an unused answer. What is taken with `_ =` is released: Swift has no type that must be used.
 
 import CInterlock
 
-/// What became of an element that was offered to a ring without waiting.
-///
-/// It owns a refused element: a `switch` or ``refused()`` takes it out, or it is released with the answer.
+/// What became of an element offered to a ring without waiting. It owns a refused element: a `switch` or ``refused()``
+/// takes it out, or it is released with the answer.
 @frozen
 public enum OfferResult<Element: ~Copyable>: ~Copyable {
-    /// It is in the ring.
+    /// The element is in the ring.
     case pushed
-    /// There was no room; here it is again.
+    /// The ring is full; the element comes back.
     case full(Element)
-    /// The ring is closed; here it is again.
+    /// The ring is closed; the element comes back.
     case closed(Element)
 
     /// Whether the element is in the ring.
@@ -56,14 +54,14 @@ extension OfferResult: Copyable where Element: Copyable {}
 extension OfferResult: Sendable where Element: Sendable & ~Copyable {}
 extension OfferResult: Equatable where Element: Equatable {}
 
-/// What became of an element for which a thread waited as long as it took.
+/// What became of an element for which a thread waited without a limit.
 ///
-/// It owns a refused element: a `switch` or ``refused()`` takes it out, or it is released with the answer.
+/// It owns a refused element, as ``OfferResult`` does.
 @frozen
 public enum PushResult<Element: ~Copyable>: ~Copyable {
-    /// It is in the ring.
+    /// The element is in the ring.
     case pushed
-    /// The ring is closed; here it is again.
+    /// The ring is closed; the element comes back.
     case closed(Element)
 
     /// Whether the element is in the ring.
@@ -100,14 +98,14 @@ extension PushResult: Equatable where Element: Equatable {}
 
 /// What became of an element for which a thread waited with a limit.
 ///
-/// It owns a refused element: a `switch` or ``refused()`` takes it out, or it is released with the answer.
+/// It owns a refused element, as ``OfferResult`` does.
 @frozen
 public enum TimedPushResult<Element: ~Copyable>: ~Copyable {
-    /// It is in the ring.
+    /// The element is in the ring.
     case pushed
-    /// There was no room in time; here it is again.
+    /// There was no room in time; the element comes back.
     case timedOut(Element)
-    /// The ring is closed; here it is again.
+    /// The ring is closed; the element comes back.
     case closed(Element)
 
     /// Whether the element is in the ring.
@@ -144,16 +142,16 @@ extension TimedPushResult: Copyable where Element: Copyable {}
 extension TimedPushResult: Sendable where Element: Sendable & ~Copyable {}
 extension TimedPushResult: Equatable where Element: Equatable {}
 
-/// What became of an element for which a task waited as long as it took.
+/// What became of an element for which a task waited without a limit.
 ///
-/// It owns a refused element: a `switch` or ``refused()`` takes it out, or it is released with the answer.
+/// It owns a refused element, as ``OfferResult`` does.
 @frozen
 public enum TaskPushResult<Element: ~Copyable>: ~Copyable {
-    /// It is in the ring.
+    /// The element is in the ring.
     case pushed
-    /// The task was cancelled while it waited for room; here it is again.
+    /// The task was cancelled while it waited for room; the element comes back.
     case cancelled(Element)
-    /// The ring is closed; here it is again.
+    /// The ring is closed; the element comes back.
     case closed(Element)
 
     /// Whether the element is in the ring.
@@ -193,16 +191,16 @@ extension TaskPushResult: Equatable where Element: Equatable {}
 
 /// What became of an element for which a task waited with a limit.
 ///
-/// It owns a refused element: a `switch` or ``refused()`` takes it out, or it is released with the answer.
+/// It owns a refused element, as ``OfferResult`` does.
 @frozen
 public enum TimedTaskPushResult<Element: ~Copyable>: ~Copyable {
-    /// It is in the ring.
+    /// The element is in the ring.
     case pushed
-    /// There was no room in time; here it is again.
+    /// There was no room in time; the element comes back.
     case timedOut(Element)
-    /// The task was cancelled while it waited for room; here it is again.
+    /// The task was cancelled while it waited for room; the element comes back.
     case cancelled(Element)
-    /// The ring is closed; here it is again.
+    /// The ring is closed; the element comes back.
     case closed(Element)
 
     /// Whether the element is in the ring.
@@ -230,14 +228,14 @@ extension TimedTaskPushResult: Copyable where Element: Copyable {}
 extension TimedTaskPushResult: Sendable where Element: Sendable & ~Copyable {}
 extension TimedTaskPushResult: Equatable where Element: Equatable {}
 
-/// What came out of a ring within a limit.
+/// What a pop with a limit took out of a ring.
 @frozen
 public enum PopResult<Element: ~Copyable>: ~Copyable {
     /// The oldest element.
     case popped(Element)
-    /// Nothing came in time.
+    /// No element came in time.
     case timedOut
-    /// The ring is closed and drained: nothing will ever come.
+    /// The ring is closed and drained: no element will come.
     case closed
 
     /// The element, if there is one.

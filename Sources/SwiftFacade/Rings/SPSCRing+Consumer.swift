@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the consumer of an SPSC ring can do.
+// The verbs of an SPSC ring's consumer that do not suspend.
 
 import CInterlock
 
@@ -13,12 +13,12 @@ extension SPSCRing.Consumer where Element: ~Copyable {
         port.tryPop(Element.self)
     }
 
-    /// Moves the oldest element out, waiting for one as long as it takes. Blocks the thread.
-    ///
-    /// In `async` code this is ``pop(isolation:)``, which suspends: the compiler asks for `await`.
+    /// Moves the oldest element out, waiting for one as long as it takes. Blocks the thread; allocates nothing. In
+    /// `async` code the form that suspends is chosen, and the compiler asks for `await`.
     ///
     /// - Returns: The element, or `nil` once the ring is closed and drained.
-    /// - Throws: What the ring was closed with, once it is drained.
+    /// - Throws: The error that the ring was closed with, once it is drained.
+    /// - Complexity: O(1) where there is an element. Calls `ilk_spsc_try_pop`, then `ilk_spsc_pop_until`.
     @inlinable
     @available(
         *,
@@ -34,7 +34,7 @@ extension SPSCRing.Consumer where Element: ~Copyable {
     /// Moves the oldest element out, waiting for one until `deadline` at most. Blocks the thread.
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
-    /// - Throws: What the ring was closed with, once it is drained.
+    /// - Throws: The error that the ring was closed with, once it is drained.
     @inlinable
     @available(
         *,
@@ -50,7 +50,7 @@ extension SPSCRing.Consumer where Element: ~Copyable {
     /// Moves the oldest element out, waiting for one for `timeout` at most. Blocks the thread.
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
-    /// - Throws: What the ring was closed with, once it is drained.
+    /// - Throws: The error that the ring was closed with, once it is drained.
     @inlinable
     @available(
         *,
@@ -63,15 +63,16 @@ extension SPSCRing.Consumer where Element: ~Copyable {
         return try waiters.resultOrEnd(popped)
     }
 
-    /// Shows `body` up to `count` of the oldest elements in place, then releases them.
+    /// Shows `body` up to `count` of the oldest elements in place, then releases them. Never blocks or allocates.
     ///
-    /// Never blocks or allocates. Where the elements run across the end of the ring fewer are shown than
-    /// there are; the next call shows the rest.
+    /// Elements that run across the end of the ring take two calls: the first shows those up to the end.
     ///
     /// - Parameters:
     ///   - count: How many elements are wanted at most.
-    ///   - body: Reads the elements. It runs only if there are any. Also if it throws, they are gone.
+    ///   - body: Reads the elements. It runs only if there are any. The elements are gone afterwards, also if it
+    ///     throws.
     /// - Returns: The number of elements shown and released; 0 if the ring is empty.
+    /// - Complexity: O(number shown). Calls `ilk_spsc_peek` and `ilk_spsc_release`.
     @inlinable
     @discardableResult
     public mutating func withElements<Failure: Error>(
@@ -90,22 +91,23 @@ extension SPSCRing.Consumer where Element: ~Copyable {
         return shown
     }
 
-    /// Moves as many elements out as fit what is left of `span`, oldest first. Never blocks or allocates.
+    /// Moves elements out into the free places of `span`, oldest first. Never blocks or allocates.
     ///
     /// - Returns: The number moved; 0 if the ring is empty or the span full.
+    /// - Complexity: O(number moved). Calls `ilk_spsc_try_pop_many`.
     @inlinable
     @discardableResult
     public func tryPop(into span: inout OutputSpan<Element>) -> Int {
         port.tryPop(into: &span)
     }
 
-    /// Closes the ring: pushes fail from now on, pops drain what is there, everyone waiting wakes. On a closed ring,
-    /// nothing.
+    /// Closes the ring: pushes fail from now on, pops drain it, every waiter wakes. On a closed ring, does nothing.
+    /// Calls `ilk_spsc_close`.
     public func close() {
         waiters.close()
     }
 
-    /// What the producer closed the ring with, if with an error. Elements may still be in the ring.
+    /// The error that the producer closed the ring with, or `nil`. Elements may still be in the ring.
     public var closingError: (any Error)? {
         waiters.closingError
     }
@@ -115,7 +117,7 @@ extension SPSCRing.Consumer where Element: ~Copyable {
         ilk_spsc_is_closed(ring)
     }
 
-    /// The number of elements in the ring: exact while the producer rests, at least that many otherwise.
+    /// The number of elements in the ring. A lower bound while the producer pushes, exact while it rests.
     public var count: Int {
         ilk_spsc_count(ring)
     }
@@ -125,8 +127,8 @@ extension SPSCRing.Consumer where Element: ~Copyable {
         ilk_spsc_capacity(ring)
     }
 
-    /// The C ring, for a consumer written in C, which takes this consumer's part while it uses it. Valid as
-    /// long as this consumer exists.
+    /// The C ring, for a consumer written in C, which takes this consumer's place while it pops. Valid as long as this
+    /// consumer exists.
     @unsafe
     public var unsafeHandle: UnsafeMutablePointer<ilk_spsc> {
         ring

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A split ring's elements as an asynchronous sequence. A ring of this kind has one consumer, and a sequence may be
-// asked for iterators again and again, so the consumer goes from the sequence into the first iterator, for good.
+// A split ring's elements as an asynchronous sequence. The ring has one consumer, and a sequence may be asked for
+// several iterators, so the consumer moves from the sequence into the first iterator, for good.
 
 extension SPSCRing.Consumer {
     /// The elements as an asynchronous sequence, for one loop:
@@ -10,14 +10,14 @@ extension SPSCRing.Consumer {
     /// for try await frame in consumer.elements() { show(frame) }
     /// ```
     ///
-    /// A task takes the sequence along where it could not take the consumer, which cannot be consumed in a closure:
+    /// A task captures the sequence; it could not capture the consumer, which cannot be consumed in a closure:
     ///
     /// ```swift
     /// let frames = consumer.elements()
     /// Task { for try await frame in frames { show(frame) } }
     /// ```
     ///
-    /// The loop ends once the ring is closed and drained, by an error if it was closed with one, or with its task; then
+    /// The loop ends once the ring is closed and drained, by an error if it was closed with one, or with its task. Then
     /// the consumer goes, which closes the ring.
     public consuming func elements() -> SPSCRing<Element>.Elements {
         SPSCRing<Element>.Elements(self)
@@ -25,9 +25,8 @@ extension SPSCRing.Consumer {
 }
 
 extension SPSCRing where Element: Copyable {
-    /// The elements that come out of a ring, for one `for try await` loop; see ``Consumer/elements()``.
-    ///
-    /// On one thread at a time, as the consumer it was made of; no two loops go over one.
+    /// The elements that come out of a ring, for one `for try await` loop; see ``Consumer/elements()``. On one thread
+    /// at a time, like the consumer that it was made of.
     public struct Elements: AsyncSequence {
         private final class Place {
             var iterator: AsyncIterator?
@@ -42,7 +41,7 @@ extension SPSCRing where Element: Copyable {
 
         /// The iterator, once.
         ///
-        /// - Precondition: It is the first one. A second is reported and ends the process.
+        /// - Precondition: It is the first call. A second is reported and ends the process.
         public func makeAsyncIterator() -> AsyncIterator {
             guard let iterator = place.iterator.take() else {
                 misuse(
@@ -63,11 +62,12 @@ extension SPSCRing where Element: Copyable {
                 self.consumer = consumer
             }
 
-            /// The next element, or `nil` once the ring is closed and drained or the task is cancelled.
+            /// The next element, or `nil` once the ring is closed and drained or the task is cancelled. Suspends the
+            /// task.
             ///
-            /// - Precondition: No other call is waiting. One that is, of another task on the same actor, is reported
+            /// - Precondition: No other call is waiting. A second one, of another task on the same actor, is reported
             ///   and ends the process.
-            /// - Throws: What the ring was closed with, once it is drained.
+            /// - Throws: The error that the ring was closed with, once it is drained.
             public func next(isolation actor: isolated (any Actor)? = #isolation) async throws -> Element? {
                 guard !isWaiting else {
                     misuse(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the producer of an SPSC ring can do.
+// The verbs of an SPSC ring's producer that do not suspend.
 
 import CInterlock
 
@@ -14,11 +14,11 @@ extension SPSCRing.Producer where Element: ~Copyable {
         port.offer(element)
     }
 
-    /// Moves `element` into the ring, waiting for room as long as it takes. Blocks the thread.
-    ///
-    /// In `async` code this is ``push(isolation:_:)``, which suspends: the compiler asks for `await`.
+    /// Moves `element` into the ring, waiting for room as long as it takes. Blocks the thread; allocates nothing. In
+    /// `async` code the form that suspends is chosen, and the compiler asks for `await`.
     ///
     /// - Returns: `.pushed`, or the element with `.closed`.
+    /// - Complexity: O(1) where there is room. Calls `ilk_spsc_try_push`, then `ilk_spsc_push_until`.
     @inlinable
     @available(
         *,
@@ -64,7 +64,8 @@ extension SPSCRing.Producer where Element: ~Copyable {
         port.push(element, until: Interlock.deadline(in: timeout), answer: TimedPushResult.init)
     }
 
-    /// Lets `body` write up to `count` elements in place, and pushes what it wrote by one store.
+    /// Lets `body` write up to `count` elements in place, and pushes what it wrote by one store. Never blocks or
+    /// allocates.
     ///
     /// ```swift
     /// producer.withSlots(atMost: 64) { slots in
@@ -72,17 +73,16 @@ extension SPSCRing.Producer where Element: ~Copyable {
     /// }
     /// ```
     ///
-    /// Never blocks or allocates. Where the free slots run across the end of the ring fewer are shown than
-    /// there are; the next call shows the rest.
+    /// Free slots that run across the end of the ring take two calls: the first gives those up to the end. Elements are
+    /// `Sendable`: the producer may keep what it appends to a span, and the consumer may be on another thread. Other
+    /// elements go in one by one, by ``offer(_:)`` or ``push(_:)``.
     ///
     /// - Parameters:
     ///   - count: How many slots are wanted at most.
-    ///   - body: Appends to the span. It runs only if there is room. If it throws, what it appended is
-    ///     released and nothing is pushed.
+    ///   - body: Appends to the span. It runs only if there is room. If it throws, what it appended is released and
+    ///     nothing is pushed.
     /// - Returns: The number of elements pushed; 0 if the ring is full or closed.
-    ///
-    /// Elements are `Sendable`: what is appended to a span may still be known elsewhere, and the consumer may be
-    /// on another thread. Others go in one by one, by ``offer(_:)`` or ``push(_:)``.
+    /// - Complexity: O(number pushed). Calls `ilk_spsc_reserve` and `ilk_spsc_commit`.
     @inlinable
     @discardableResult
     public mutating func withSlots<Failure: Error>(
@@ -99,7 +99,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
         do {
             try body(&span)
         } catch {
-            // The span releases what it holds as it goes.
+            // The span releases its elements when it goes.
             ilk_spsc_commit(ring, 0)
             throw error
         }
@@ -108,15 +108,14 @@ extension SPSCRing.Producer where Element: ~Copyable {
         return written
     }
 
-    /// Closes the ring: pushes fail from now on, pops drain what is there, everyone waiting wakes. On a closed ring,
-    /// nothing.
+    /// Closes the ring: pushes fail from now on, pops drain it, every waiter wakes. On a closed ring, does nothing.
+    /// Calls `ilk_spsc_close`.
     public func close() {
         waiters.close()
     }
 
-    /// Closes the ring as ``close()`` does, and leaves `error` for the consumer: what is in the ring is popped first,
-    /// then the pops that wait, and the loop over ``SPSCRing/Consumer/elements()``, throw it. On a closed ring,
-    /// nothing.
+    /// Closes the ring as ``close()`` does, and leaves `error` for the consumer: after the last element, each waiting
+    /// pop and the loop over ``SPSCRing/Consumer/elements()`` throw it. On a closed ring, does nothing.
     public func close(throwing error: any Error) {
         waiters.close(throwing: error)
     }
@@ -126,8 +125,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
         ilk_spsc_is_closed(ring)
     }
 
-    /// The number of elements in the ring: exact while the consumer rests, at least that many slots free
-    /// otherwise.
+    /// The number of elements in the ring. An upper bound while the consumer pops, exact while it rests.
     public var count: Int {
         ilk_spsc_count(ring)
     }
@@ -137,8 +135,8 @@ extension SPSCRing.Producer where Element: ~Copyable {
         ilk_spsc_capacity(ring)
     }
 
-    /// The C ring, for a producer written in C: it pushes bytes of `Element`, each of its stride, and takes
-    /// this producer's part while it does. Valid as long as this producer exists.
+    /// The C ring, for a producer written in C, which takes this producer's place while it pushes: bytes of `Element`,
+    /// each of its stride. Valid as long as this producer exists.
     @unsafe
     public var unsafeHandle: UnsafeMutablePointer<ilk_spsc> {
         ring
@@ -157,10 +155,11 @@ extension SPSCRing.Producer {
         offer(element).isPushed
     }
 
-    /// Puts as many of the elements as fit into the ring, in order, published by as few stores as the end
-    /// of the ring allows. Never blocks or allocates.
+    /// Puts as many of the elements as fit into the ring, in order. One store publishes each run of free slots. Never
+    /// blocks or allocates.
     ///
     /// - Returns: The number pushed, from the front.
+    /// - Complexity: O(number pushed). Calls `ilk_spsc_reserve` and `ilk_spsc_commit`.
     @inlinable
     public func tryPush(contentsOf elements: Span<Element>) -> Int where Element: Sendable {
         port.tryPush(contentsOf: elements)

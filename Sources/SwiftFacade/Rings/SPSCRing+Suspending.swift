@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waiting at either end of an SPSC ring by suspending the task. All that is done to an end is done in the isolation of
-// its caller (Internal/SPSCWaiters.swift), and the verbs are `mutating`: an actor that holds an end and is re-entered
-// while one of them is suspended does not compile. Take the end out of the actor for as long as it is waited on, or
-// keep it in the task that uses it.
+// Waiting at either end of an SPSC ring by suspending the task. An end is used only in the isolation of its caller
+// (Internal/SPSCWaiters.swift). The verbs are `mutating`: an actor that holds an end and is re-entered while a verb is
+// suspended does not compile. Take the end out of the actor while it is waited on, or keep it in the task that uses it.
 //
-// As with the shared ring, what does not wait is specialised in the caller.
+// As with the shared ring, the part that does not wait is specialised in the caller.
 
 extension SPSCRing.Producer where Element: ~Copyable {
     /// Moves `element` into the ring, waiting for room as long as it takes. Suspends the task.
     ///
-    /// - Returns: `.pushed`, or the element with `.closed` or `.cancelled`.
+    /// - Returns: `.pushed`, or the element with `.closed` or `.cancelled`. A cancelled task still pushes where there
+    ///   is room.
     @inlinable
     public mutating func push(
         isolation: isolated (any Actor)? = #isolation,
@@ -70,7 +70,8 @@ extension SPSCRing.Consumer where Element: ~Copyable {
     ///
     /// - Returns: The element, or `nil` once the ring is closed and drained.
     /// - Throws: `CancellationError` if the task is cancelled before there is an element; it has taken none then. A
-    ///   cancelled task still takes an element that is there. What the ring was closed with, once it is drained.
+    ///   cancelled task still takes an element that is there. The error that the ring was closed with, once it is
+    ///   drained.
     @inlinable
     public mutating func pop(
         isolation: isolated (any Actor)? = #isolation
@@ -82,7 +83,7 @@ extension SPSCRing.Consumer where Element: ~Copyable {
     /// Moves the oldest element out, waiting for one until `deadline` at most. Suspends the task.
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
-    /// - Throws: `CancellationError` if the task is cancelled first. What the ring was closed with, once it is drained.
+    /// - Throws: As ``pop(isolation:)``.
     @inlinable
     public mutating func pop(
         isolation: isolated (any Actor)? = #isolation,
@@ -95,7 +96,7 @@ extension SPSCRing.Consumer where Element: ~Copyable {
     /// Moves the oldest element out, waiting for one for `timeout` at most. Suspends the task.
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
-    /// - Throws: `CancellationError` if the task is cancelled first. What the ring was closed with, once it is drained.
+    /// - Throws: As ``pop(isolation:)``.
     @inlinable
     public mutating func pop(
         isolation: isolated (any Actor)? = #isolation,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ring between one producer and one consumer. The C ring trusts its callers to be one thread on each
-// side; here the type system sees to it:
-//  - one call makes one Producer and one Consumer, both noncopyable: there is no second one of either;
-//  - neither is Sendable, so it is on one thread at a time, but each comes as `sending`, so that it may go
-//    to another thread, whole. Using it on both sides of that does not compile;
-//  - verbs that suspend are `mutating`, so that nothing else uses the end in between: an actor that is re-entered
-//    while one of its properties pushes or pops does not compile. Where the compiler does not see it (an end in an
-//    object), the end is still used in the isolation of its caller only.
-// An endpoint that goes out of existence closes the ring: nothing waits for a partner that is gone.
+// The ring between one producer and one consumer. The C ring trusts its callers to be one thread on each side; here the
+// type system enforces it:
+//   - one call makes one Producer and one Consumer, both noncopyable: there is no second one of either;
+//   - neither is Sendable, so each is on one thread at a time. Each comes as `sending`, so it may go to another thread,
+//     whole. Using it before and after that on both threads does not compile;
+//   - verbs that suspend are `mutating`, so nothing else uses the end in between: an actor that is re-entered while one
+//     of its properties pushes or pops does not compile. Where the compiler does not see the re-entry (an end in an
+//     object), the end is still used in the isolation of its caller only.
+// An end that goes out of existence closes the ring: no partner waits for an end that is gone.
 
 import CInterlock
 
@@ -26,9 +26,9 @@ import CInterlock
 /// }   // the producer goes, which closes the ring, and the thread ends
 /// ```
 ///
-/// Elements, noncopyable ones too, are moved in and out of memory allocated once, never copied; what is
-/// left at the end is released. A push with nobody asleep is a move and a store: no allocation, no system
-/// call. Any capacity from 1 up is honoured exactly.
+/// Elements, noncopyable ones too, are moved in and out of memory allocated once, never copied. The elements left at
+/// the end are released with the ring. While no waiter sleeps, a push is a move and a store: no allocation, no system
+/// call. The capacity is exact, from 1 up.
 ///
 /// What the producer did before a push is visible to the consumer of that element. Source: `ilk_spsc` in
 /// `<interlock/spsc.h>`.
@@ -41,28 +41,31 @@ public struct SPSCRing<Element: ~Copyable>: ~Copyable {
     @usableFromInline
     let ring: UnsafeMutablePointer<ilk_spsc>
 
-    /// An empty ring for `capacity` elements. Allocates all the memory elements will ever use.
+    /// An empty ring for `capacity` elements. Allocates the memory for all elements.
     ///
     /// - Parameters:
     ///   - capacity: How many elements fit.
-    ///   - resumingOnOwnThread: Whether a task that waits is resumed by a thread of the ring's own, for C
-    ///     threads at the other end that must not run Swift; see ``MPMCRing``.
+    ///   - resumingOnOwnThread: Whether a thread of the ring's own resumes a waiting task, for C threads at the other
+    ///     end that must not run Swift; see ``MPMCRing/init(capacity:resumingOnOwnThread:)``.
     /// - Throws: ``RingError`` if the capacity is below 1 or too large, or there is no memory.
+    /// - Complexity: O(`capacity`). Calls `ilk_spsc_create`.
     public init(capacity: Int, resumingOnOwnThread: Bool = false) throws(RingError) {
         let storage = try RingStorage<SPSCPort, Element>(capacity: capacity)
         ring = storage.port.ring
         waiters = SPSCWaiters(storage.port, storage: storage, resumingOnOwnThread: resumingOnOwnThread)
     }
 
-    /// Takes the ring apart into its two ends and hands them to `body`, which may pass each on to where it
-    /// is used, or return one.
+    /// Takes the ring apart into its two ends and hands them to `body`, which may pass each on to another thread, or
+    /// return one. Neither blocks nor allocates.
     ///
     /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws; the ends that `body` kept go on.
     @inlinable
     public consuming func split<Result: ~Copyable, Failure: Error>(
         _ body: (consuming sending Producer, consuming sending Consumer) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
-        // Two ends of one storage, which keeps them apart by itself: each is its own region.
+        // Each end is a region of its own, though both refer to one storage: the storage is safe for one thread at each
+        // end.
         nonisolated(unsafe) let producer = Producer(ring, waiters)
         nonisolated(unsafe) let consumer = Consumer(ring, waiters)
         return try body(producer, consumer)
@@ -81,20 +84,20 @@ public struct SPSCRing<Element: ~Copyable>: ~Copyable {
     }
 }
 
-// Before it is split, a ring can do nothing but be split, once, by its owner.
+// Before it is split, a ring has one operation: its owner splits it, once.
 extension SPSCRing: @unchecked Sendable where Element: ~Copyable {}
 
 /// The end of an ``SPSCRing`` that pushes.
 extension SPSCRing where Element: ~Copyable {
     /// The one producer of a ring. Closes the ring when it goes out of existence.
     ///
-    /// On one thread at a time; it may move to another as a whole. Methods named `try…` and `offer` never
-    /// block; `push` blocks the thread while the ring is full, or suspends the task. The verbs that suspend want a
-    /// producer in a `var` of the task that uses it; one in an actor's property does not compile.
+    /// On one thread at a time; it may move to another as a whole. Methods named `try…` and `offer` never block; `push`
+    /// blocks the thread while the ring is full, or suspends the task. The verbs that suspend want a producer in a
+    /// `var` of the task that uses it; a producer in an actor's property does not compile.
     @frozen
     @safe
     public struct Producer: ~Copyable {
-        // Beside the owner, so that a push need not go through it.
+        // Kept here as well as in the owner, so that a push does not go through the owner.
         @usableFromInline let ring: UnsafeMutablePointer<ilk_spsc>
         @usableFromInline let waiters: SPSCWaiters
 
@@ -116,9 +119,9 @@ extension SPSCRing where Element: ~Copyable {
 
     /// The one consumer of a ring. Closes the ring when it goes out of existence.
     ///
-    /// On one thread at a time; it may move to another as a whole. Methods named `try…` never block; `pop`
-    /// blocks the thread while the ring is empty, or suspends the task. The verbs that suspend want a consumer in a
-    /// `var` of the task that uses it, or ``elements()``; one in an actor's property does not compile.
+    /// On one thread at a time; it may move to another as a whole. Methods named `try…` never block; `pop` blocks the
+    /// thread while the ring is empty, or suspends the task. The verbs that suspend want a consumer in a `var` of the
+    /// task that uses it, or ``elements()``; a consumer in an actor's property does not compile.
     @frozen
     @safe
     public struct Consumer: ~Copyable {

@@ -33,9 +33,9 @@ _Static_assert(LINE(END_OF(struct ilk_mpmc, producers_waiting) - 1) < LINE(offse
 _Static_assert(LINE(offsetof(struct ilk_mpmc, tail)) < LINE(offsetof(struct ilk_mpmc, head)),
                "tail is apart from head");
 _Static_assert(LINE(offsetof(struct ilk_mpmc, head)) < LINE(offsetof(struct ilk_mpmc, not_empty)),
-               "head is apart from the gates");
+               "head is apart from the event counts");
 _Static_assert(LINE(END_OF(struct ilk_mpmc, not_full) - 1) < LINE(sizeof(struct ilk_mpmc)),
-               "the gates are apart from the sequences");
+               "the event counts are apart from the stamps");
 
 /* The C++ headers rest on std::atomic having the layout of _Atomic; headers_cxx17.cc has its half. */
 size_t cxx_size_of_rwlock(void);

@@ -144,7 +144,7 @@ static inline void take_hook_away(void *context) {
     check_equal(stage_now(&slow->ended), 1); /* its context may be freed now */
 }
 
-static void set_notify_waits_for_a_call_under_way(void **state) {
+static void set_notify_waits_for_a_call_that_runs(void **state) {
     (void)state;
     static struct slow_hook slow;
     slow = (struct slow_hook){.stage = STAGE_INIT, .ended = STAGE_INIT};
@@ -259,7 +259,7 @@ static const struct CMUnitTest shared_tests[] = {
     cmocka_unit_test(an_arm_that_answers_false_arms_nothing),
     cmocka_unit_test(after_false_a_late_push_calls_nobody),
     cmocka_unit_test(an_arm_that_answers_true_is_up),
-    cmocka_unit_test(set_notify_waits_for_a_call_under_way),
+    cmocka_unit_test(set_notify_waits_for_a_call_that_runs),
     cmocka_unit_test(a_hook_may_take_itself_away),
     cmocka_unit_test(a_new_hook_finds_nothing_armed),
     cmocka_unit_test(the_fences_of_a_sleep_end_whatever_the_batch),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_rwlock under loads that drive it from mode to mode, and starvation counted in each. The guarded
+ * ilk_rwlock under loads that drive it from mode to mode, and starvation measured in each. The guarded
  * data are plain memory: what excludes too little tears them, what orders too little is a race to
  * ThreadSanitizer. A seed is printed with every run.
  */
@@ -440,7 +440,7 @@ static int try_at_once(void (*to_mode)(ilk_rwlock *lock)) {
     thread_start(&writer, try_to_write, &duel);
     thread_join(&reader);
     thread_join(&writer);
-    /* Whoever tries alone gets in, whatever the two did to each other. */
+    /* A thread that tries alone gets in, whatever the two did to each other. */
     check(ilk_rwlock_try_write_lock(&duel.lock));
     ilk_rwlock_write_unlock(&duel.lock);
     check(ilk_rwlock_try_read_lock(&duel.lock));

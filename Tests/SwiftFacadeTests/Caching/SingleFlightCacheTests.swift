@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cache that computes once: schedules are forced by computations that wait for a latch, and by looking how
-// many stand at a flight; ages are told by a clock that stands still until it is moved.
+// The cache that computes once. Computations that wait for a latch, and the number of waiters at a flight, force the
+// schedules; ages come from a clock that stands still until the test moves it.
 
 import Foundation
 import Synchronization
@@ -16,9 +16,9 @@ private struct Refusal: Error, Equatable {
 @Suite struct SingleFlightCacheTests {
     //   first            nine tasks, four threads      computation
     //   asks             ask                           waits for the latch
-    //                    … until 14 are counted
+    //                    … until 14 are waiters
     //   opens the latch                                answers
-    @Test(.timeLimit(.minutes(1))) func oneComputationAnswersAllWhoAskTogether() async throws {
+    @Test(.timeLimit(.minutes(1))) func oneComputationAnswersAllQuestionsAtTheSameTime() async throws {
         let cache = SingleFlightCache<String, Int>()
         let open = Latch(count: 1)
         let computations = Atomic(0)
@@ -89,7 +89,7 @@ private struct Refusal: Error, Equatable {
         #expect(answers.snapshot == ["one", "one"])
     }
 
-    @Test(.timeLimit(.minutes(1))) func anErrorReachesAllWhoWaitAndIsNotKept() async throws {
+    @Test(.timeLimit(.minutes(1))) func anErrorReachesEveryWaiterAndIsNotKept() async throws {
         let cache = SingleFlightCache<Int, Int>()
         let open = Latch(count: 1)
         let tasks = (0..<5).map { _ in
@@ -119,7 +119,7 @@ private struct Refusal: Error, Equatable {
     //   is cancelled: throws
     //                               is not cancelled, answers
     //                 has the value
-    @Test(.timeLimit(.minutes(1))) func cancellationConcernsTheOneWhoIsCancelled() async throws {
+    @Test(.timeLimit(.minutes(1))) func cancellationConcernsTheTaskThatIsCancelled() async throws {
         let cache = SingleFlightCache<Int, Int>()
         let open = Latch(count: 1)
         let sawCancellation = Atomic(false)
@@ -145,7 +145,7 @@ private struct Refusal: Error, Equatable {
         #expect(cache.cachedValue(forKey: 1) == 3)
     }
 
-    @Test(.timeLimit(.minutes(1))) func theLastToGoTakesTheComputationAlong() async throws {
+    @Test(.timeLimit(.minutes(1))) func theLastWaiterToGoCancelsTheComputation() async throws {
         let cache = SingleFlightCache<Int, Int>()
         let never = Latch(count: 1)
         let ended = Latch(count: 1)
@@ -190,7 +190,7 @@ private struct Refusal: Error, Equatable {
         #expect(try await task.value == 1)
     }
 
-    // Who is not cancelled is answered, whatever the others do at that moment; nobody waits for ever.
+    // A task that is not cancelled is answered, whatever the others do at that moment; none waits for ever.
     @Test(.timeLimit(.minutes(1)), arguments: 1...20)
     func cancellationRacingTheAnswerHurtsNobodyElse(seed: Int) async throws {
         let cache = SingleFlightCache<Int, Int>()
@@ -240,7 +240,7 @@ private struct Refusal: Error, Equatable {
             #expect(try await cache.value(forKey: 1) { 2 } == 2)
         }
         open.countDown()
-        #expect(try await task.value == 1, "who waited is answered")
+        #expect(try await task.value == 1, "the waiter is answered")
         #expect(cache.cachedValue(forKey: 1) == 2)
         cache.removeAll()
         #expect(cache.count == 0)
@@ -249,7 +249,7 @@ private struct Refusal: Error, Equatable {
 
 // MARK: - Limits
 
-/// A clock that stands still until it is moved.
+/// A clock that stands still until the test moves it.
 private final class ManualClock: Clock, Sendable {
     struct Instant: InstantProtocol {
         var offset: Duration
@@ -315,14 +315,14 @@ private final class ManualClock: Clock, Sendable {
         #expect(cache.count == 1)
     }
 
-    @Test func withoutRoomOnlyThoseWhoAskTogetherShare() async throws {
+    @Test func withoutRoomOnlyQuestionsAtTheSameTimeShare() async throws {
         let cache = SingleFlightCache<Int, Int>(capacity: 0)
         #expect(try await cache.value(forKey: 1) { 1 } == 1)
         #expect(try await cache.value(forKey: 1) { 2 } == 2)
         #expect(cache.count == 0)
     }
 
-    // Against a list that says the same in three lines.
+    // Against a model of three lines, a list.
     @Test(arguments: 1...20 as ClosedRange<UInt64>, [1, 2, 3, 8])
     func theLeastRecentlyAskedForGoes(seed: UInt64, capacity: Int) async throws {
         var random = SplitMix(state: seed)
@@ -357,7 +357,7 @@ private final class ManualClock: Clock, Sendable {
     }
 
     @Test func everyValueIsReleasedOnceAndOutsideTheLock() async throws {
-        /// Looks into the cache as it goes, which under the cache's lock would wait for ever.
+        /// Reads the cache's count in its `deinit`, which under the cache's lock would wait for ever.
         final class Curious: Sendable {
             let counted: Counted
             let look: @Sendable () -> Void
@@ -392,7 +392,7 @@ private final class ManualClock: Clock, Sendable {
         #expect(lifetimes.living == 0)
     }
 
-    // A key that asks the cache as it goes would, under the cache's lock, wait for ever.
+    // A key whose `deinit` asks the cache would, under the cache's lock, wait for ever.
     @Test func keysAreReleasedOutsideTheLockToo() async {
         await #expect(processExitsWith: .success) {
             final class Key: Hashable, Sendable {
@@ -454,7 +454,7 @@ private final class ManualClock: Clock, Sendable {
                 try cache.value(forKey: 1) { try cache.value(forKey: 1) { 1 } }
             }
         }
-        // Caught, it does no harm; and another key is no circle.
+        // Caught, it does no harm, and another key is no circle.
         let value = try await cache.value(forKey: 1) {
             await #expect(throws: CircularComputation.self) { try await cache.value(forKey: 1) { 1 } }
             return try await cache.value(forKey: 2) { 4 } + 1
@@ -501,7 +501,7 @@ private final class ManualClock: Clock, Sendable {
         try cache.value(forKey: key, orCompute: compute)
     }
 
-    /// Ends the process well if `body` is refused as circular. An alarm ends one that waits for itself.
+    /// Ends the process with success if `body` is refused as circular. An alarm ends a process that waits for itself.
     private static func expectRefusal(_ body: () throws -> Int) -> Never {
         do { _ = try body() } catch is CircularComputation { exit(EXIT_SUCCESS) } catch {}
         exit(EXIT_FAILURE)
@@ -555,7 +555,7 @@ private final class ManualClock: Clock, Sendable {
         }
     }
 
-    // The elements are computed on threads of their own, for the computation that waits for them.
+    // The elements are computed on other threads, for the computation that waits for them.
     @Test func aCircleThroughTheThreadsOfAConcurrentMapIsRefused() async {
         await #expect(processExitsWith: .success) {
             alarm(20)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Elements leave the lock before they are released, whichever verb takes them out: each verb of the shared
-// collections is run on elements that nobody else holds, and whose `deinit` asks whether the collection's lock is
+// collections is run on elements without another owner, and whose `deinit` asks whether the collection's lock is
 // free. A verb that is in none of the tables below fails the suite.
 
 import CInterlock
@@ -11,7 +11,7 @@ import Testing
 
 @testable import Interlock
 
-/// Hears of each element that dies, and asks then whether the collection's lock could be had.
+/// Counts each element that is released, and probes then whether the collection's lock is free.
 // One thread at a time: each test lets a subscription's queue rest while elements die.
 private final class Witness: @unchecked Sendable {
     var lock: UnsafeMutablePointer<ilk_rwlock>?
@@ -21,7 +21,7 @@ private final class Witness: @unchecked Sendable {
     func death() {
         freed += 1
         guard let lock else { return }
-        // From C, which knows nothing of closures: whoever holds it, this thread or another, is seen.
+        // The C call knows nothing of closures: it sees any owner, this thread or another.
         if ilk_rwlock_try_write_lock(lock) {
             ilk_rwlock_write_unlock(lock)
         } else {
@@ -55,7 +55,7 @@ private struct Tail: RangeExpression {
 }
 
 @Suite struct ReleaseTests {
-    /// Who hears of the changes. Of one that has been cancelled the collection learns at the next write.
+    /// The subscribers to the changes. The collection forgets a cancelled one at the next write.
     enum Audience: CaseIterable, Sendable {
         case none, waiting, cancelled
     }

@@ -220,7 +220,7 @@ private final class PhotoManager: Sendable {
         #expect(Compared.byWriters.load(ordering: .relaxed) == 0)
     }
 
-    /// Notes whether those who compare it write as well.
+    /// Counts comparisons that a writer makes.
     private struct Compared: Equatable, Sendable {
         static let byWriters = Atomic<Int>(0)
         static var isWriter: Bool {

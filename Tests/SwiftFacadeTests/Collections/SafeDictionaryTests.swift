@@ -173,8 +173,8 @@ import Testing
     }
 
     /// thread 1: [ looks up ─ meets ─ nothing there ]  [ computes, inserts ]
-    /// thread 2: [ looks up ─ meets ─ nothing there ]                        [ must look again ]
-    @Test func whoeverComesSecondFindsWhatTheFirstComputed() {
+    /// thread 2: [ looks up ─ meets ─ nothing there ]                        [ must recheck ]
+    @Test func theSecondThreadFindsWhatTheFirstComputed() {
         let dictionary: SafeDictionary = [HookedKey(id: 0, hook: {}): 0]
         let arrived = [Event(), Event()]
         let computed = Atomic<Int>(0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the conformance suite asks of a primitive, whoever provides it.
+// What the conformance suite asks of a primitive, in any of its versions.
 //
 // The suite is written once against these protocols and runs over the C-backed and every pure-Swift version
 // of each primitive (`Subjects.swift` lists them). What only one version can do is tested elsewhere.

@@ -155,7 +155,7 @@ struct LockConformance {
         #expect(order.entries == ["first reader leaves", "write", "second read"])
     }
 
-    /// The readers yield inside their sections, so that somebody is inside at almost every moment: a lock
+    /// The readers yield inside their sections, so that a reader is inside at almost every moment: a lock
     /// that lets readers in as long as others read would never let the writer in.
     @Test(arguments: Subjects.locks)
     func readersThatNeverPauseDoNotStarveAWriter(_ subject: LockSubject) async throws {

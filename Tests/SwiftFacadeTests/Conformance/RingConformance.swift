@@ -161,7 +161,7 @@ struct RingConformance {
     }
 
     @Test(arguments: Subjects.rings, ringCapacities)
-    func closingWakesThoseWhoWait(_ subject: RingSubject, _ capacity: Int) async throws {
+    func closingWakesTheWaiters(_ subject: RingSubject, _ capacity: Int) async throws {
         let ledger = Ledger()
         for _ in 0..<20 {
             let (empty, full) = (subject.make(capacity), subject.make(capacity))

@@ -147,7 +147,7 @@ struct SemaphoreConformance {
     ///                    is served
     /// ```
     @Test(arguments: Subjects.semaphores)
-    func whoGivesUpIsPassedOver(_ subject: SemaphoreSubject) async throws {
+    func aWaiterThatGivesUpIsPassedOver(_ subject: SemaphoreSubject) async throws {
         let semaphore = subject.make(0)
         let phase = Phase()
         let crew = Crew()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who takes the conformance suite, and how the pure-Swift versions meet its protocols.
+// The versions that take the conformance suite, and how the pure-Swift ones meet its protocols.
 
 import PureSwift
 import Testing

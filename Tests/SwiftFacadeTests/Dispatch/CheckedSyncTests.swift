@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `GCD.sync` refuses to wait for itself, says which queues are involved, and refuses nothing else. Each
-// report is made by a child process, which would hang or trap without text if it were missed; an alarm ends it then.
+// `GCD.sync` refuses to wait for itself, names the queues involved, and refuses nothing else. Each
+// report is made by a child process. Without the report the child would hang or trap without text; an alarm ends it.
 
 import Dispatch
 import Foundation

@@ -46,7 +46,7 @@ import Testing
         #expect(crowd.total == 64 && crowd.most <= 3)
     }
 
-    // Four elements wait for each other: they only get on if all four are in progress at once.
+    // Four elements wait for each other: they go on only if all four are in progress at once.
     @Test func elementsThatBlockHaveThreadsOfTheirOwn() async {
         let arrivals = Counter()
         let allArrived = Handshake()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Groups that balance: tokens, wrapped callbacks however they come, results in order of entry, and
-// reports of who is still running.
+// reports of the jobs that are still running.
 
 import Dispatch
 import Foundation
@@ -242,13 +242,9 @@ import Testing
         for _ in 0..<1000 { group.enterToken("job").leave() }
         #expect(GroupLedger.of(group).entryCount == 0)
     }
-}
 
-extension DispatchGroup {
-    fileprivate func enterTokenAndLeave() { enterToken().leave() }
-
-    // The results of groups that are gone are released when later groups need their place: not under a lock that
-    // their ends need.
+    // The results of groups that are gone are released when later groups need their place. The lock that
+    // their ends take is free then.
     @Test func resultsNobodyCollectedMayUseGroupsAsTheyGo() async {
         await #expect(processExitsWith: .success) {
             final class Leaving: Sendable {
@@ -269,7 +265,7 @@ extension DispatchGroup {
         }
     }
 
-    // One function, written against one type, as an operation and as a job.
+    // One function, written against `Completion`, as an operation and as a job.
     @Test func oneFunctionServesOperationsAndGroups() async throws {
         let cancelled = Counter()
         let fetch: @Sendable (Completion<Int>) -> Void = { completion in
@@ -287,4 +283,8 @@ extension DispatchGroup {
         #expect(try await group.collect(Int.self).values() == [7])
         #expect(cancelled.value == 0)
     }
+}
+
+extension DispatchGroup {
+    fileprivate func enterTokenAndLeave() { enterToken().leave() }
 }

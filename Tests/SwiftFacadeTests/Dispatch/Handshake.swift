@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tests of operations and queues force their schedules with: a signal one side gives and the
-// other waits for, a counter, something whose end of life can be seen, and a way to block without
-// holding a thread of the test runner. A wait that nobody ends is recorded as an issue after a limit, so
-// that a lost wake-up is a failed test and not a hung run.
+// The means by which the tests of operations and queues force their schedules: a signal that one side gives and the
+// other waits for, a counter, an object whose end can be observed, and a thread to block on
+// instead of the test runner's. A wait that is not ended is recorded as an issue after a limit: a lost wake-up fails
+// a test and does not hang the run.
 
 import Dispatch
 import Foundation
@@ -102,7 +102,7 @@ final class Tracked: Sendable {
 
 struct JobFailure: Error, Equatable { var why = "broken" }
 
-/// Waits for something another thread is about to do and tells nobody of, such as freeing an object.
+/// Waits for a step of another thread that gives no signal, such as freeing an object.
 func eventually(
     _ what: Comment,
     _ location: SourceLocation = #_sourceLocation,
@@ -119,12 +119,12 @@ func eventually(
 }
 
 #if os(Linux)
-/// Lets the system make no thread beyond `spare` more for this process, which must be a child of its own: the limit
-/// stays. Root is not bound by it, so the process becomes somebody who is.
+/// Limits this process to `spare` further threads. The process must be a child: the limit
+/// stays. Root is exempt from it, so the process takes another user's identity.
 func refuseThreads(spare: Int = 0) {
     let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0
     if geteuid() == 0 && setuid(65534) != 0 { exit(71) }
-    // Threads may end at any moment: only a limit that is below what is needed is sure to refuse all.
+    // Threads may end at any moment: only a limit below the present number is sure to refuse all.
     let most = rlim_t(spare == 0 ? 1 : threads + spare)
     var limit = rlimit(rlim_cur: most, rlim_max: most)
     if setrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &limit) != 0 { exit(72) }

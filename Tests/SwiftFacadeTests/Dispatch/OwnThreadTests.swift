@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Threads of their own: that the system shows them by their names, as a debugger or `ps -T` would.
+// The threads that the module makes: the system shows their names, as a debugger or `ps -T` would.
 
 #if os(Linux)
 import Foundation

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A system that makes no further thread. Each test runs in a child that forbids itself threads; one that then waited
-// for a thread that never came is ended by an alarm.
+// A system that makes no further thread. Each test runs in a child that limits its threads; an alarm ends a child that
+// waits for a thread that does not come.
 
 #if os(Linux)
 import Foundation
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    // With one thread of three there, its closure does not begin either: it may wait for the others.
+    // One thread of three is made: its closure does not begin either, because it may wait for the others.
     @Test(arguments: [0, 1]) func aConcurrentBlockOperationFailsBeforeAnyClosureRuns(spare: Int) async {
         await #expect(processExitsWith: .success) { [spare] in
             alarm(20)
@@ -36,7 +36,7 @@ import Testing
     // holder        task
     // has the mutex
     //               finds it taken, has no thread to wait for it: waits itself
-    // lets go
+    // unlocks
     //               has it
     @Test func aTaskGetsTheInheritingMutexWithoutAThread() async {
         await #expect(processExitsWith: .success) {
@@ -89,7 +89,7 @@ import Testing
             let pushing = Task { await ring.push(3).isPushed }
             guard await eventuallySuspending({ waiting(ring.waiters.producers) == 1 }) else { exit(3) }
             guard ring.tryPop() == 2, await pushing.value, ring.tryPop() == 3 else { exit(4) }
-            // One that is cancelled leaves the queue, and closing ends the wait of the next.
+            // A cancelled task leaves the queue, and closing ends the wait of the next.
             let cancelled = Task { try await ring.pop() }
             cancelled.cancel()
             guard case .failure(is CancellationError) = await cancelled.result else { exit(5) }
@@ -134,10 +134,10 @@ import Testing
     }
 }
 
-/// How many tasks are in the queue.
+/// The number of tasks in the queue.
 private func waiting(_ queue: WaitQueue) -> Int { queue.withWaiters { $0.count } }
 
-/// Has the runtime make its timer's and all its workers' threads: one that it lacks later it would wait for.
+/// Has the runtime make the threads of its timer and of all its workers: later it would wait for a missing one.
 private func haveThreadsOfTheRuntime() async {
     let workers = ProcessInfo.processInfo.activeProcessorCount
     let inside = Counter()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // SafeDictionary against Dictionary (Fuzzing.swift), as SafeArrayFuzzTests. Keys are items as well, equal to others
-// and still themselves: that the old key stays when a value is exchanged is compared. The order of entries is nobody's
+// and still themselves: that the old key stays when a value is exchanged is compared. The order of entries is not
 // promise, so which entry popFirst takes is taken over by the model.
 //
 // Has been seen to fail on: a removal that is announced as a replacement; an insertIfAbsent that replaces; a merge that

@@ -37,7 +37,7 @@ import Testing
         #expect(trace == [1, 0, -1, -2, -1, 0, 1])
     }
 
-    /// Threads and tasks alternate in the line; each is seen in it before the next comes.
+    /// Threads and tasks alternate in the queue; each is seen in it before the next comes.
     @Test func threadsAndTasksAreServedInOneOrder() async throws {
         let semaphore = FIFOSemaphore(permits: 0)
         let order = SafeArray<Int>()
@@ -100,7 +100,7 @@ import Testing
         #expect(semaphore.value == 4)
     }
 
-    @Test func limitsAreKeptAndTheLineForgetsWhoGaveUp() async throws {
+    @Test func limitsAreKeptAndTheQueueForgetsWaitersThatTimedOut() async throws {
         let semaphore = FIFOSemaphore(permits: 0)
         let limit = Duration.milliseconds(20)
         onThreads(1) { _ in
@@ -149,8 +149,8 @@ import Testing
         }
     }
 
-    /// waiter:    in line ── out of time ─────────── looks again: granted after all, or out of the line
-    /// signaller:    sees it in line ── grants
+    /// waiter:    queued ── times out ─────────── rechecks: granted after all, or out of the queue
+    /// signaller:    sees it queued ── grants
     ///
     /// The waiter's deadline has always passed, so that each of its rounds goes through the middle of this.
     @Test func aTimeoutRacingASignalLosesNoPermit() {

@@ -136,10 +136,10 @@ import Testing
         #expect(wasLast == rounds)
     }
 
-    //   three          two              the last
-    //   come, give up
-    //                  come, wait       comes: all go
-    @Test(.timeLimit(.minutes(1))) func whoGivesUpHasNotCome() async throws {
+    //   three            two                the last
+    //   arrive, give up
+    //                    arrive, wait       arrives: all go on
+    @Test(.timeLimit(.minutes(1))) func aPartyThatGivesUpHasNotArrived() async throws {
         let barrier = ThreadBarrier(parties: 3)
         let limit = Duration.milliseconds(10)
         let begin = ContinuousClock.now
@@ -157,7 +157,7 @@ import Testing
             Task { try await barrier.wait(timeout: .seconds(60)) },
             Task { try await barrier.wait(until: .now.advanced(by: .seconds(60))) },
         ]
-        #expect(await eventuallySuspending { barrier.arrived == 2 }, "those who gave up are not counted")
+        #expect(await eventuallySuspending { barrier.arrived == 2 }, "parties that gave up are not counted")
         #expect(try await barrier.wait())
         for party in meeting { #expect(try await party.value == false) }
         #expect(barrier.arrived == 0)

@@ -76,7 +76,7 @@ import Testing
         #expect(barrier?.report.contains("interlock: ThreadBarrier.init(\"step\"): 0 parties") == true)
     }
 
-    /// An object without a name is told by the address that a debugger shows, not by a hash that differs from run to
+    /// An object without a name is identified by the address that a debugger shows, not by a hash that differs from run to
     /// run.
     @Test func anObjectWithoutANameIsToldByItsAddress() {
         let object = LifetimeCounter()

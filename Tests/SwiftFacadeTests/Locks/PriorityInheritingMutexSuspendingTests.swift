@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The inheriting mutex with tasks: exclusion with threads, limits, cancellation, errors, what is lent, and that
-// neither a thread of the cooperative pool nor anything else is held by those who wait.
+// a waiting task holds no thread of the cooperative pool and nothing else.
 
 import Foundation
 import Interlock

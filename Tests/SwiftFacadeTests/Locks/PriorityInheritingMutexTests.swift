@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The inheriting mutex with threads: exclusion, limits, misuse, and scenario 21: that the holder runs at the priority
-// of whoever waits, and what that is good for.
+// of its waiters, and what that is good for.
 
 import CInterlock
 import Foundation
@@ -69,7 +69,7 @@ import Testing
     ///
     /// The kernel lends the priority while high sleeps.
     @Test(.enabled(if: RealTime.isAllowed, "no privilege for SCHED_FIFO"))
-    func theHolderRunsAtThePriorityOfWhoeverWaits() {
+    func theHolderRunsAtThePriorityOfItsWaiters() {
         let mutex = PriorityInheritingMutex(0)
         let held = Event()
         let inherited = Atomic<Bool>(false)
@@ -91,7 +91,7 @@ import Testing
         #expect(raised)
     }
 
-    /// Scenario 21, on one processor. Whoever is ready and of the highest priority runs, so the order is given:
+    /// Scenario 21, on one processor. The ready thread of the highest priority runs, so the order is given:
     ///
     ///     low (10)     [ locks, lets high and medium begin      works, unlocks ]
     ///     high (30)              waits ······································· [ locks ]
@@ -111,7 +111,7 @@ import Testing
     func withoutInheritanceHighWaitsForMediumAsLongAsItHogsTheProcessor() {
         let mutex = PlainMutex()
         let stepsOfMedium = Inversion().run(mutex.withLock)
-        #expect(stepsOfMedium >= Inversion.patience)
+        #expect(stepsOfMedium >= Inversion.mostSteps)
     }
 }
 
@@ -133,7 +133,7 @@ private final class PlainMutex: @unchecked Sendable {
 /// Three threads of real-time priority on one processor, one lock.
 private final class Inversion: Sendable {
     /// How many steps medium takes before it is told to stop, if high has not told it before.
-    static let patience = 2_000_000
+    static let mostSteps = 2_000_000
 
     private let mediumSteps = Atomic<Int>(0)
     private let stepsWhenHighHadIt = Atomic<Int>(-1)
@@ -162,7 +162,7 @@ private final class Inversion: Sendable {
         lowGoes.signal()
         // From another processor; where there is none, from what the system leaves to ordinary threads.
         _ = eventually {
-            mayEnd.load(ordering: .acquiring) || mediumSteps.load(ordering: .relaxed) >= Self.patience
+            mayEnd.load(ordering: .acquiring) || mediumSteps.load(ordering: .relaxed) >= Self.mostSteps
         }
         mayEnd.store(true, ordering: .releasing)
         for thread in [low, medium, high] { thread.join() }

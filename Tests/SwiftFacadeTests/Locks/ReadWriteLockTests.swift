@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scenario 3 through the facade: who runs beside whom, waits with limits, changes of mode, and what comes
-// in and out of the closures. The algorithm itself is tested in C.
+// Scenario 3 through the facade: which closures run beside each other, waits with limits, changes of mode, and what
+// goes in and out of the closures. The algorithm itself is tested in C.
 
 import Foundation
 import Interlock
@@ -178,7 +178,7 @@ import Testing
         #expect(insertions.load(ordering: .relaxed) == 500)
     }
 
-    /// writer 1: [ writes n ─ downgrade ─ reads n ]     nobody's write comes between the two
+    /// writer 1: [ writes n ─ downgrade ─ reads n ]     no write comes between the two
     /// writer 2:       queues ···················· [ writes ]
     @Test func downgradingLeavesNoGap() {
         let lock = ReadWriteLock(0)

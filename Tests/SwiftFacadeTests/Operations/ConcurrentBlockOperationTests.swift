@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Several closures in one operation: that they really run at the same time, and end together once.
+// Several closures in one operation: they run at the same time, and the operation ends once, after the last.
 
 import Foundation
 import Testing
@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct ConcurrentBlockOperationTests {
     let queue = OperationQueue()
 
-    // Each of five closures arrives and waits until all five have: with fewer threads nobody gets on.
+    // Each of five closures arrives and waits until all five have: with fewer threads none goes on.
     @Test func closuresRunAtTheSameTimeEachWhereItMayBlock() async throws {
         let arrivals = Counter()
         let allArrived = Handshake()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cancellation at every point of an operation's way, and in a race with its end. What must hold each
-// time: finished exactly once, dependents released, completion block once, nothing run that should not.
+// Cancellation in every state of an operation, and in a race with its end. Each time it must
+// finish exactly once, release its dependents, call its completion block once, and run no work after that.
 
 import Foundation
 import Testing
@@ -196,8 +196,7 @@ import Testing
         await blocking { [queue] in queue.waitUntilAllOperationsAreFinished() }
         #expect(first.isCancelled)
         for operation in chain {
-            // A step may end by the cancellation above it before its own reaches it: cancelled either way, as
-            // its result says.
+            // A step may end by the cancellation above it before its own reaches it. Its result is the same.
             #expect(operation.isFinished)
             #expect(throws: OperationCancelled.self) { try operation.result?.get() }
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stands between operations: that edges release in every order of events, that nothing freed is
-// touched and nothing is kept that nobody wants, and that cycles are named.
+// Dependencies: edges release in every order of events, nothing freed is touched, nothing unreferenced is kept, and
+// cycles are named.
 
 import Foundation
 import Testing
@@ -11,10 +11,10 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct OperationDependencyTests {
     let queue = OperationQueue()
 
-    /// An operation that finishes when told.
+    /// An operation that finishes when the test calls `finish`.
     private func held(_ name: String) -> (operation: AsyncOperation<Int>, begun: Handshake) {
         let begun = Handshake()
-        // The completion is kept, so that it is not taken for abandoned.
+        // The completion is kept: a dropped one would fail the operation.
         let kept = VisibleMutex<Completion<Int>?>(nil)
         let keeper = Keeper(kept)
         let operation = AsyncOperation<Int>(name: name) { completion in
@@ -132,7 +132,7 @@ import Testing
     // adding thread                      finishing thread
     // asks isReady: false
     //                                    opens the gate; the queue has nothing to start
-    // stores the old answer; asks again, and is told true, but looks no further
+    // stores the old answer; asks again, and is answered true, but does not search again
     @Test(arguments: ["finishes", "is removed", "waits no more: cancelled"])
     func whatBecomesReadyWhileItIsAddedIsStarted(how: String) async throws {
         let queue = queue
@@ -372,7 +372,7 @@ import Testing
         #expect(sentence(result).contains("\"first\" → \"block\" → \"first\""))
     }
 
-    // Seen from the block: "first" is waited for by nobody that says so, and the search begins two steps above it.
+    // No operation of this module waits for "1": only the blocks lead to it, two steps above the new dependency.
     @Test func aCycleThroughAnotherKindFurtherUpIsNamed() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             let operation = OperationDependencyTests.numbered([1, 2, 3])

@@ -56,8 +56,8 @@ import Testing
         #expect(trace.events == ["high", "normal", "normal too", "low"])
     }
 
-    // As the documentation of `cancel` says: Foundation's queues start nothing while suspended, and hold what is in
-    // them, which holds them.
+    // As the documentation of `cancel` says: Foundation's queues start nothing while suspended, and queue and
+    // operations hold each other.
     @Test func aQueueDroppedWhileSuspendedKeepsWhatIsInItUnfinished() async throws {
         let operation = AsyncOperation<Int> { 1 }
         weak var seen: OperationQueue?
@@ -74,7 +74,7 @@ import Testing
         await #expect(throws: OperationCancelled.self) { try await operation.value }
     }
 
-    // Three chains of two steps, the second step of each more urgent: what has begun is finished first.
+    // Three chains of two steps, the second step of each more urgent: a chain that has begun is finished first.
     @Test func urgentLaterStepsFinishWhatHasBegunFirst() async throws {
         queue.maxConcurrentOperationCount = 1
         queue.isSuspended = true

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One operation from start to finish: when it finishes, what it announces, what it frees, and that all
-// of it happens once.
+// One operation from start to finish: when it finishes, what it announces, what it frees; each of them once.
 
 import Foundation
 import Testing
@@ -44,7 +43,7 @@ import Testing
         #expect(operation.state == .waiting)
         queue.enqueue(above, operation)
         _ = try await operation.value
-        // The value may be read before the handlers have been told of the end.
+        // The value may be read before the handlers of the end have run.
         await eventually("the end is told") { trace.events.last == .finished }
         #expect(trace.events == [.ready, .executing, .finished])
     }
@@ -81,7 +80,7 @@ import Testing
             below.onChange { trace.add($0) }
             for operation in above + [below] { queue.addOperation(operation) }
             _ = try await below.value
-            // The value may be read before the handlers have been told of the end.
+            // The value may be read before the handlers of the end have run.
             await eventually("the end is told") { trace.events.last == .finished }
             #expect(trace.events == [.ready, .executing, .finished])
         }
@@ -382,7 +381,7 @@ import Testing
     }
 }
 
-/// For looking at a weak reference from a `@Sendable` closure.
+/// A weak reference that a `@Sendable` closure may read.
 // Unchecked because a weak reference may be loaded from any thread and is set in `init` only.
 final class WeakBox: @unchecked Sendable {
     private(set) weak var object: AnyObject?

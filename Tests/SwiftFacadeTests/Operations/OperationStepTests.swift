@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Typed data from step to step: what each is given, and what becomes of errors and cancellations.
+// Typed data from step to step: the input of each, and the way of errors and cancellations down the chain.
 
 import Foundation
 import Testing
@@ -129,7 +129,8 @@ import Testing
         #expect(try await settled(product) == 6)
     }
 
-    // What the closure made waits for another queue first: it keeps to the step's place all the same.
+    // The operation that the closure made waits for one of another queue first: it runs in the step's place all the
+    // same.
     @Test func aFlatMapWhoseOperationIsNotReadyYetEndsInItsPlace() async throws {
         queue.maxConcurrentOperationCount = 1
         let (queue, other) = (queue, OperationQueue())

@@ -21,7 +21,7 @@ import Testing
         #expect(try ring.pop(timeout: .zero) == .popped(2))
         #expect(try ring.pop(until: .now) == .popped(3))
         #expect(ring.tryPop() == 4)
-        // To everybody who asks, and as often.
+        // Each pop throws it, also a second one.
         for _ in 0..<2 {
             #expect(throws: Broken()) { try ring.pop() }
             #expect(throws: Broken()) { try ring.pop(timeout: .zero) }
@@ -45,8 +45,9 @@ import Testing
         await #expect(throws: Broken()) { try await ring.pop(until: .now.advanced(by: .seconds(30))) }
     }
 
-    /// Those who wait already are told too: threads, tasks and loops.
-    @Test(arguments: [false, true]) func everybodyWhoWaitsAtASharedRingIsTold(onOwnThread: Bool) async throws
+    /// The waiters at that moment throw it too: threads, tasks and loops.
+    @Test(arguments: [false, true]) func everyWaiterAtASharedRingThrowsTheError(onOwnThread: Bool)
+        async throws
     {
         let ring = try MPMCRing<Int>(capacity: 1, resumingOnOwnThread: onOwnThread)
         let threads = (0..<2).map { _ in

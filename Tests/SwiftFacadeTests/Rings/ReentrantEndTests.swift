@@ -2,7 +2,7 @@
 //
 // An end of a split ring on an actor that is re-entered while a verb of the end is suspended. Where the end is a
 // property of the actor, the compiler refuses it (Support/WrongProgramTests). Where it is reached through an object, it
-// cannot: Swift checks exclusive access within one task only. The ring stays right then too, because nobody but the
+// cannot: Swift checks exclusive access within one task only. The ring stays right then too, because nothing but the
 // actor ever uses the end.
 
 import Foundation

@@ -70,7 +70,7 @@ import Testing
                     if let element = try await ring.pop() { order.append([task, element]) }
                 }
             )
-            // In the line, or about to be: there is nothing it could have taken.
+            // In the queue, or about to be: there is no element it could have taken.
             #expect(await eventuallySuspending { started.count == task + 1 })
             for _ in 0..<100 { await Task.yield() }
         }
@@ -299,7 +299,7 @@ import Testing
         )
     }
 
-    /// A wait that was given up leaves the hook armed; the last close calls it, with nobody there.
+    /// A wait that was given up leaves the hook armed; the last close calls it, with no waiter.
     @Test(arguments: [false, true]) func aRingThatIsLeftArmedEndsInPeace(onOwnThread: Bool) async throws {
         let counter = LifetimeCounter()
         for _ in 0..<50 {
@@ -322,7 +322,7 @@ import Testing
         #expect(counter.living == 0)
     }
 
-    /// Limits that no clock reaches: whoever says "for ever" like this means it.
+    /// Limits that no clock reaches: the wait never times out.
     @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.max) * 8, .seconds(Int64.min) * 8])
     func limitsBeyondEveryClockAreKept(limit: Duration) async throws {
         let ring = try MPMCRing<Int>(capacity: 1)

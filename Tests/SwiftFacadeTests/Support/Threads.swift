@@ -48,19 +48,19 @@ final class Event: Sendable {
 
     /// Waits until it has happened; false if it has not after a time in which it should have.
     @discardableResult
-    func wait(_ patience: DispatchTimeInterval = .seconds(30)) -> Bool {
-        guard semaphore.wait(timeout: .now() + patience) == .success else { return false }
+    func wait(_ limit: DispatchTimeInterval = .seconds(30)) -> Bool {
+        guard semaphore.wait(timeout: .now() + limit) == .success else { return false }
         semaphore.signal()
         return true
     }
 }
 
-/// Looks until `condition` holds, giving the processor away in between; false if it never does. For states
-/// that can only be observed (a thread has queued), where there is nobody to tell us.
+/// Probes until `condition` holds, yielding the processor in between; false if it never does. For states that can only
+/// be observed (a thread has queued), and that no thread reports.
 func eventually(_ condition: () -> Bool) -> Bool {
-    let patience = ContinuousClock.now.advanced(by: .seconds(30))
+    let limit = ContinuousClock.now.advanced(by: .seconds(30))
     while !condition() {
-        guard ContinuousClock.now < patience else { return false }
+        guard ContinuousClock.now < limit else { return false }
         sched_yield()
     }
     return true
@@ -75,9 +75,9 @@ func untilCancelled(_ location: SourceLocation = #_sourceLocation) async {
 
 /// As ``eventually(_:)``, giving the task's turn away in between and not the thread's.
 func eventuallySuspending(_ condition: () -> Bool) async -> Bool {
-    let patience = ContinuousClock.now.advanced(by: .seconds(30))
+    let limit = ContinuousClock.now.advanced(by: .seconds(30))
     while !condition() {
-        guard ContinuousClock.now < patience else { return false }
+        guard ContinuousClock.now < limit else { return false }
         await Task.yield()
     }
     return true

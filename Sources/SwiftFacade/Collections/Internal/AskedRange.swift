@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ranges are checked here and not by the standard library, which traps without a word on what is not there.
+// Ranges are checked here and not by the standard library, which traps without a message on a range that does not fit.
 
-/// A range as it was asked for, before it is known what there is. Not a `Range`: `..<(-1)` is none, and making one of
-/// it traps without a word.
+/// A range as the caller asked for it, before the count is known. Not a `Range`: `..<(-1)` is none, and making one of
+/// it traps without a message.
 @frozen @usableFromInline
 struct AskedRange: CustomStringConvertible {
     @usableFromInline let start: Int
-    /// Behind the last index; `nil` for all there is.
+    /// Behind the last index; `nil` for the count.
     @usableFromInline let end: Int?
 
     @inlinable
@@ -18,7 +18,7 @@ struct AskedRange: CustomStringConvertible {
 
     @inlinable
     init(start: Int, last: Int) {
-        // No array reaches up to Int.max, so that stands for what is behind it as well.
+        // No array reaches up to Int.max, so Int.max also stands for the index behind it.
         self.init(start: start, end: last == .max ? last : last + 1)
     }
 
@@ -27,7 +27,7 @@ struct AskedRange: CustomStringConvertible {
         self.init(start: range.lowerBound, end: range.upperBound)
     }
 
-    /// `nil` for an expression of which only its own code knows what it means.
+    /// `nil` for an expression whose meaning only its own code knows.
     @inlinable
     init?(_ range: some RangeExpression<Int>) {
         switch range {
@@ -47,7 +47,7 @@ struct AskedRange: CustomStringConvertible {
 }
 
 extension SafeArray {
-    /// `range` as it lies in `count` elements, if it does; otherwise it is reported.
+    /// `range` within `count` elements; a range that does not fit is reported.
     @inlinable
     func checked(_ call: StaticString, _ range: AskedRange, count: Int) -> Range<Int> {
         let end = range.end ?? count
@@ -57,8 +57,8 @@ extension SafeArray {
         return range.start..<end
     }
 
-    /// What `expression` means of `elements`, if it lies in them; otherwise it is reported. Under the lock: foreign
-    /// code if it is not one of the standard library's.
+    /// The meaning of `expression` for `elements`; a range that does not fit is reported. Under the lock: an expression
+    /// that is not the standard library's is foreign code.
     @inlinable
     func checked(
         _ call: StaticString,

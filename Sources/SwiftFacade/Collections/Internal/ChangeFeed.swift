@@ -8,20 +8,20 @@
 //   gives up the lock                                           next(): none there, joins the queue
 //   announce()            ──▶     empties the queue        ──▶  resumed: takes one, compares, returns it
 //
-// A writer does no more than that, whatever others announce: taking, comparing and returning are the consumer's.
-// Order and visibility are as in ChangeMailbox. No wake-up is lost: a consumer joins the queue under the queue's lock
-// and only after it has found nothing there; a writer posts before it empties the queue under the same lock.
+// A writer does no more than that: the consumer takes, compares and returns. Order and visibility are as in
+// ChangeMailbox. No wake-up is lost: a consumer joins the queue under the queue's lock and only after it has found no
+// change; a writer posts before it empties the queue under the same lock.
 
 /// The announcements that the consumers of one sequence have not asked for yet.
 final class ChangeFeed<Change: Sendable>: ChangeListener {
     private struct State {
-        /// In the order of the changes: `outgoing` from `taken` on, then `pending`. Places that have been taken are
-        /// `nil`, so that no element is released with its storage, under the lock.
+        /// In the order of the changes: `outgoing` from `taken` on, then `pending`. Taken places are `nil`, so that no
+        /// element is released under the lock with its storage.
         var outgoing: [Change?] = []
         var taken = 0
         var pending: [Change?] = []
         var isCancelled = false
-        /// Nothing can come any more: the collection is gone.
+        /// No further change can come: the collection is gone.
         var isComplete = false
 
         var isEmpty: Bool { taken == outgoing.count && pending.isEmpty }
@@ -40,7 +40,7 @@ final class ChangeFeed<Change: Sendable>: ChangeListener {
 
     private let state = ReadWriteLock(State())
     private let queue = WaitQueue()
-    /// The change as it is worth announcing, or `nil` if it is not.
+    /// The change as it is announced, or `nil` if it is not.
     private let select: @Sendable (Change) -> Change?
 
     init(select: @escaping @Sendable (Change) -> Change?) {
@@ -75,14 +75,14 @@ final class ChangeFeed<Change: Sendable>: ChangeListener {
         announce()
     }
 
-    /// No change can come any more. What is there can still be asked for.
+    /// No further change can come. The kept changes can still be asked for.
     func complete() {
         state.withWriteLock { $0.isComplete = true }
         announce()
     }
 
-    /// The next change that is worth announcing; suspends until there is one. `nil` when the subscription has ended,
-    /// when all is told of a collection that is gone, or when the task is cancelled.
+    /// The next change to announce; suspends until there is one. `nil` when the subscription has ended, when the
+    /// collection is gone and its changes are delivered, or when the task is cancelled.
     func next() async -> Change? {
         while true {
             let (change, isOver) = state.withWriteLock { state in

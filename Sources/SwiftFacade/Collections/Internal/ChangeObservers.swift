@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The subscribers to a collection's changes, and the collection's side of telling them. How an announcement
-// travels, and why it is in order and visible, stands in ChangeMailbox.swift and ChangeFeed.swift.
+// The subscribers to a collection's changes, and the collection's side of notifying them. ChangeMailbox.swift and
+// ChangeFeed.swift say how an announcement travels, and why it is in order and visible.
 //
-// A subscription ends with its listener alone; the collection's list, which its lock guards, is put right by the next
-// writer or subscriber. So ending one waits for nobody, and can be done where that lock is held.
+// A subscription ends in its listener alone. The collection's list, which its lock guards, still names the listener
+// until the next writer or subscriber removes it. So ending a subscription takes no collection lock, and works where
+// that lock is held.
 
 import Dispatch
 
-/// A collection that announces what happens to it.
+/// A collection that announces its changes.
 // Sendability is asked of the subscribers, not here: a conformance cannot depend on that of an element.
 protocol ChangeSource: AnyObject {
     associatedtype Change
 
-    /// The change as it is worth announcing, or `nil` if it is not. Outside the lock: it may compare
-    /// elements.
+    /// The change as it is announced, or `nil` if it is not. Outside the lock: it may compare elements.
     static func announcement(of change: Change) -> Change?
 
-    /// Changes the list of subscribers, under the lock. The one before is released after it.
+    /// Changes the list of subscribers, under the lock. The previous list is released after it.
     func updateObservers(_ body: (ChangeObservers<Self, Change>?) -> ChangeObservers<Self, Change>?)
 }
 
-/// Where announcements go.
+/// The receiver of announcements.
 protocol ChangeListener<Change>: AnyObject, Sendable {
     associatedtype Change: Sendable
 
@@ -29,23 +29,23 @@ protocol ChangeListener<Change>: AnyObject, Sendable {
     var isCancelled: Bool { get }
     /// Keeps a change. Under the collection's lock, held for writing.
     func post(_ change: Change)
-    /// Has what is kept delivered. After the collection's lock has been given up.
+    /// Has the kept changes delivered. After the collection's lock has been given up.
     func announce()
-    /// Ends the subscription. Waits for nobody.
+    /// Ends the subscription. Takes no lock of the collection.
     func cancel()
 }
 
-/// The subscribers to changes of an `Owner`. Immutable, so that it can be taken under the lock and used after
-/// it; subscribing makes a new one.
+/// The subscribers to changes of an `Owner`. Immutable, so that it can be taken under the lock and used after it;
+/// subscribing makes a new list.
 @usableFromInline
 final class ChangeObservers<Owner: AnyObject, Change> {
-    // Closures and not the listener: the owner has observers, none, also where its elements are not
+    // Closures and not the listener: the owner has the type of an observer list also where its elements are not
     // Sendable and it cannot be subscribed to.
     fileprivate struct Subscriber {
         let isCancelled: () -> Bool
         let post: (Change) -> Void
         let announce: () -> Void
-        /// Takes those that are cancelled out of the owner's list.
+        /// Takes cancelled subscribers out of the owner's list.
         let sweep: (Owner) -> Void
     }
 
@@ -55,7 +55,7 @@ final class ChangeObservers<Owner: AnyObject, Change> {
         self.subscribers = subscribers
     }
 
-    /// How many are told, for tests.
+    /// The number of subscribers, for tests.
     var count: Int { subscribers.count }
 
     /// Keeps a change for every subscriber. Under the lock, held for writing.
@@ -66,7 +66,7 @@ final class ChangeObservers<Owner: AnyObject, Change> {
         }
     }
 
-    /// Has what is kept delivered. After the lock has been given up.
+    /// Has the kept changes delivered. After the lock has been given up.
     @usableFromInline
     func announce(_ owner: Owner) {
         for subscriber in subscribers {
@@ -79,7 +79,7 @@ final class ChangeObservers<Owner: AnyObject, Change> {
 }
 
 extension ChangeSource where Self: Sendable, Change: Sendable {
-    /// Adds a subscriber, whose `handler` is called on `queue`; it is told of every change from now on.
+    /// Adds a subscriber, whose `handler` is called on `queue` with every change from now on.
     func subscribe(_ queue: DispatchQueue, _ handler: @escaping @Sendable (Change) -> Void)
         -> ChangeSubscription
     {
@@ -91,10 +91,10 @@ extension ChangeSource where Self: Sendable, Change: Sendable {
     /// Every change from now on as a sequence that ends with its consumer, or with the collection.
     func makeChangesSequence() -> AsyncStream<Change> {
         let feed = ChangeFeed<Change>(select: { Self.announcement(of: $0) })
-        // Goes when the collection's last list that names the feed goes.
+        // Ends when the collection's last list that names the feed goes.
         let presence = Presence { feed.complete() }
         subscribe(feed) { withExtendedLifetime(presence) {} }
-        // Goes with the sequence.
+        // Ends with the sequence.
         let subscription = ChangeSubscription { feed.cancel() }
         return AsyncStream(
             unfolding: {
@@ -121,7 +121,7 @@ extension ChangeSource where Self: Sendable, Change: Sendable {
 }
 
 extension Optional {
-    /// Those that are not cancelled, and `others`.
+    /// The subscribers that are not cancelled, and `others`.
     fileprivate func withoutCancelled<Owner, Change>(
         and others: [ChangeObservers<Owner, Change>.Subscriber]
     ) -> Self where Wrapped == ChangeObservers<Owner, Change> {
@@ -130,7 +130,7 @@ extension Optional {
     }
 }
 
-/// Tells when nobody holds it any more.
+/// Calls its closure when its last reference goes.
 private final class Presence: Sendable {
     private let end: @Sendable () -> Void
 
@@ -143,8 +143,8 @@ private final class Presence: Sendable {
     }
 }
 
-/// Whether two values are equal, as far as it can be told: false for values that are not `Equatable`. Whether they
-/// are is asked at run time, so that collections announce alike whatever is known where they are used.
+/// Whether two values are known to be equal: false for values that are not `Equatable`. Equatability is tested at run
+/// time, so that a generic caller that does not know of it announces alike.
 func areKnownEqual<Value>(_ left: Value, _ right: Value) -> Bool {
     func compare<Known: Equatable>(_ left: Known) -> Bool { left == right as? Known }
     guard let left = left as? any Equatable else { return false }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How SafeArray, SafeDictionary and SafeSet change what they keep, once for all three: under the lock, recorded with
-// the observers, if there are any, before it is given up, and announced afterwards.
+// How SafeArray, SafeDictionary and SafeSet change their contents: under the lock, recorded with the observers, if
+// there are any, before the lock is given up, and announced afterwards.
 
-/// What a collection keeps under its lock.
+/// The state of a collection under its lock.
 @frozen @usableFromInline
 struct Observed<Owner: AnyObject, Contents, Change> {
     @usableFromInline var contents: Contents
@@ -18,8 +18,8 @@ struct Observed<Owner: AnyObject, Contents, Change> {
 }
 
 extension CollectionStorage {
-    /// A change by the toolkit's own few instructions, which record it. What it takes out is in its answer: that is
-    /// released by the caller, after the lock.
+    /// A change by the toolkit's own few instructions, which record it. Removed elements are in the result, which the
+    /// caller releases after the lock.
     @inlinable @inline(__always)
     func change<Contents, Change, Result>(
         _ owner: Owner,
@@ -28,7 +28,7 @@ extension CollectionStorage {
     ) -> Result where State == Observed<Owner, Contents, Change> {
         lockForWriting(call)
         let location = location
-        // A path of its own: to hold the observers is a call to the runtime, also where there are none.
+        // A path of its own: retaining the observers is a call to the runtime, also where there are none.
         if location.pointee.state.observers == nil {
             let result = body(&location.pointee.state.contents, nil)
             unlockForWriting()
@@ -41,7 +41,7 @@ extension CollectionStorage {
         return result
     }
 
-    /// A change that runs foreign code and records it itself.
+    /// A change that runs foreign code, which records the change itself.
     @inlinable
     func changeByClosure<Contents, Change, Result: ~Copyable, Failure: Error>(
         _ owner: Owner,
@@ -60,7 +60,7 @@ extension CollectionStorage {
     func updateObservers<Contents, Change>(
         _ body: (ChangeObservers<Owner, Change>?) -> ChangeObservers<Owner, Change>?
     ) where State == Observed<Owner, Contents, Change> {
-        // Handlers of the caller's hang on them: released after the lock.
+        // The observers own the callers' handlers: released after the lock.
         var before: ChangeObservers<Owner, Change>?
         write("changes(deliverOn:)") { state in
             before = state.observers

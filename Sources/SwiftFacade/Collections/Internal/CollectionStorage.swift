@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What SafeArray, SafeDictionary and SafeSet stand on: guarded storage, taken in one of two ways.
+// The guarded storage of SafeArray, SafeDictionary and SafeSet, entered in one of two ways.
 //
 //   by the element   lockForReading … unlockForReading, and the same for writing, around a few
-//                    instructions of the toolkit's own. Nothing foreign runs in between.
+//                    instructions of the toolkit's own. No foreign code runs in between.
 //   by closure       read, write, beginWriting … endWriting, around code of the caller's: closures,
 //                    and elements' own ==, hash(into:) and deinit. The access is entered in the thread's
 //                    list.
 //
-// Writing and closures report a thread that is inside a closure of the same object already. A read of an element
-// inside a read closure would mostly work, and deadlock only with a writer that queued in between: debug builds
-// report it always, release builds when the lock's fast path refuses it.
+// Writing and closures report a thread that is inside a closure of the same object already. A read of an element inside
+// a read closure deadlocks only with a writer that queued in between: debug builds report it always, release builds
+// when the lock's fast path refuses it.
 
 import CInterlock
 
 /// How a lock is held for reading.
-// Around the C type, so that files that hold one need not know C.
+// Around the C type, so that its users need not import C.
 @frozen @usableFromInline
 struct ReadSection {
     @usableFromInline let section: ilk__read_section
@@ -31,9 +31,8 @@ struct ReadSection {
 struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
     @frozen @usableFromInline
     struct Guarded {
-        // The entry of the thread that writes by closure: there is one at most, so it can live here, where its
-        // address is stable also across the `yield` of a coroutine accessor. It comes first, so that its
-        // address is that of the whole.
+        // The entry of the thread that writes by closure. There is at most one, so it lives here, where its address is
+        // stable across the `yield` of a coroutine accessor. It comes first, so that its address is that of the whole.
         @usableFromInline var writer: ThreadAccess
         @usableFromInline var state: State
 
@@ -66,8 +65,8 @@ struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
         _read { yield guarded.value.pointee.state }
     }
 
-    /// The state, for changing in place; valid as long as the lock is held for writing. Into a local first,
-    /// as ``GuardedStorage/value`` says.
+    /// The state, for changing in place; valid as long as the lock is held for writing. Put it into a local first, as
+    /// ``GuardedStorage/value`` says.
     @inlinable @inline(__always)
     var location: UnsafeMutablePointer<Guarded> {
         guarded.value
@@ -81,7 +80,7 @@ struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
 
     // MARK: by the element
 
-    /// Takes the lock for reading; what it answers goes to ``unlockForReading(_:)``.
+    /// Takes the lock for reading; the result goes to ``unlockForReading(_:)``.
     @inlinable @inline(__always)
     func lockForReading(_ call: StaticString) -> ReadSection {
         var section = ilk__read_section()
@@ -97,7 +96,7 @@ struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
         ilk__read_section_end(guarded.lock, section.section)
     }
 
-    // Not by try_read_lock, which never allocates and so never gives the thread the slots by which reads scale.
+    // Not try_read_lock: it never allocates, so the thread would never get the reader slots by which reads scale.
     @inline(never) @usableFromInline
     func waitForReading(_ call: StaticString) -> ReadSection {
         requireOutside(call)
@@ -176,7 +175,7 @@ struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
         unlockForWriting()
     }
 
-    // The lock is held for writing in both, so the entry is this thread's.
+    // Both hold the lock for writing, so the entry is this thread's.
 
     @inlinable
     func enterWriter(_ call: StaticString) {
@@ -195,5 +194,5 @@ struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
     }
 }
 
-// Reached through the lock only, as GuardedStorage; the state is shared by readers.
+// Reached through the lock only, as GuardedStorage; readers share the state.
 extension CollectionStorage: @unchecked Sendable where State: Sendable {}

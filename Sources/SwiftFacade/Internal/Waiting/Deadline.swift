@@ -2,10 +2,10 @@
 //
 // Swift's times as the C core's deadlines: absolute nanoseconds of CLOCK_MONOTONIC.
 //
-// On Linux `ContinuousClock` reads CLOCK_BOOTTIME, which goes on while the machine sleeps, and the C
-// core's waits are on CLOCK_MONOTONIC, which does not. The two are compared once, when a wait begins;
-// a machine that is suspended during the wait sleeps that much longer. The alternative, waking up on
-// CLOCK_BOOTTIME, would need an alarm timer for each wait.
+// On Linux `ContinuousClock` reads CLOCK_BOOTTIME, which goes on while the machine is suspended; CLOCK_MONOTONIC, on
+// which the C core waits, does not. The two are compared once, when a wait begins: a machine that is suspended during
+// the wait sleeps that much longer. The alternative, waking up on CLOCK_BOOTTIME, would need an alarm timer for each
+// wait.
 
 import CInterlock
 
@@ -13,30 +13,30 @@ import CInterlock
 @usableFromInline
 let forever = UInt64.max
 
-/// The C deadline for `instant`. One that has passed yields a deadline that has passed.
+/// The C deadline for `instant`. An instant that has passed yields a deadline that has passed.
 @usableFromInline
 func deadline(at instant: ContinuousClock.Instant) -> UInt64 {
     let now = ContinuousClock.now
-    // The way back to a moment long past may be too long for a duration.
+    // The way back to a distant past may not fit a duration.
     return instant <= now ? 0 : deadline(in: now.duration(to: instant))
 }
 
-/// The C deadline `timeout` from now. Saturates: a negative timeout has passed already, one too long
-/// for 64 bits of nanoseconds never passes.
+/// The C deadline `timeout` from now. Saturates: a negative timeout has passed already; one beyond 64 bits of
+/// nanoseconds never passes.
 @usableFromInline
 func deadline(in timeout: Duration) -> UInt64 {
     ilk_deadline_in_ns(nanoseconds(timeout))
 }
 
-/// The moment `timeout` from now, for a task's wait. One too long for any clock is cut to what is never reached:
-/// adding it would overflow.
+/// The moment `timeout` from now, for a task's wait. A timeout too long for any clock is cut to one that is never
+/// reached: adding it would overflow.
 @usableFromInline
 func moment(in timeout: Duration) -> ContinuousClock.Instant {
     .now.advanced(by: min(max(timeout, .zero), .seconds(neverInSeconds)))
 }
 
 /// Whether an alarm for `instant` would ever go off. The runtime's alarms trap on times that do not fit 64 bits of
-/// nanoseconds, so those are not to be set.
+/// nanoseconds, so no alarm is set for those.
 func isReached(_ instant: ContinuousClock.Instant) -> Bool {
     instant < .now.advanced(by: .seconds(neverInSeconds))
 }
@@ -44,8 +44,7 @@ func isReached(_ instant: ContinuousClock.Instant) -> Bool {
 /// A century.
 private let neverInSeconds = 100 * 366 * 86_400
 
-/// `duration` in whole nanoseconds, rounded up so that a wait is never shorter than asked, from 0 to
-/// `UInt64.max`.
+/// `duration` in whole nanoseconds, rounded up so that a wait is never shorter than its limit; from 0 to `UInt64.max`.
 func nanoseconds(_ duration: Duration) -> UInt64 {
     guard duration > .zero else { return 0 }
     // Longer ones do not fit, and of much longer ones even asking for the components traps.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A value that is assigned once, and the threads and tasks that wait for it: a promise (single-assignment variable).
-// The waits are those of a WaitQueue; the value is assigned under that queue's lock. So a waiter finds the value as it
-// joins, is in the queue when the value comes, or has left it: the race in Waiter.swift with the value as its event.
+// A promise: a value that is assigned once, and the threads and tasks that wait for it. The waits are those of a
+// WaitQueue, and the value is assigned under that queue's lock. So a waiter finds the value as it joins, is in the
+// queue when the value comes, or has left it: the race in Waiter.swift with the value as its event.
 //
-// Where the event is work that may be given up until it begins, the work is claimed first (PendingWork.swift), and
-// whichever side claims it fulfils the promise.
+// Where the event is work that may be given up until it begins, the work is claimed first (PendingWork.swift), and the
+// claimant fulfils the promise.
 
 // `state` changes under the queue's lock.
 final class Promise<Value: Sendable>: @unchecked Sendable {
@@ -18,7 +18,7 @@ final class Promise<Value: Sendable>: @unchecked Sendable {
     private let queue = WaitQueue()
     private var state = State.open
 
-    /// Assigns the value, if nothing has; answers whether this call did.
+    /// Assigns the value, unless it is assigned. Returns whether this call assigned it.
     @discardableResult
     func fulfil(_ value: Value) -> Bool {
         let waiters: WaiterList? = queue.withWaiters { waiters in

@@ -17,19 +17,19 @@ final class WaitQueue: Sendable {
         list.withWriteLock(body)
     }
 
-    /// Resumes all waiters: what they wait for is there.
+    /// Resumes all waiters: their event has happened.
     func resumeAll() {
         list.withWriteLock { $0.takeAll() }.resumeAll()
     }
 
     // MARK: Threads
 
-    /// Blocks the thread until `admit` succeeds or what it tries for is handed over; false if `deadline` passed first.
+    /// Blocks the thread until `admit` succeeds or its event is handed over; false if `deadline` passed first.
     func block(until deadline: UInt64, admit: () -> Bool) -> Bool {
         block(until: deadline, admitWith: { _ in admit() ? WaiterList() : nil })
     }
 
-    /// Blocks the thread as ``block(until:admit:)``; `admit` answers the waiters to resume, or `nil` to wait.
+    /// Blocks the thread as ``block(until:admit:)``; `admit` returns the waiters to resume, or `nil` to wait.
     func block(until deadline: UInt64, admitWith admit: (inout WaiterList) -> WaiterList?) -> Bool {
         let waiter = ThreadWaiter()
         let others = list.withWriteLock { list in
@@ -44,17 +44,17 @@ final class WaitQueue: Sendable {
             return true
         }
         if waiter.park(until: deadline) { return true }
-        // Out of time, unless a granter was first.
+        // Timed out, unless a granter was first.
         return list.withWriteLock { list in !list.remove(waiter, .timedOut) }
     }
 
     // MARK: Tasks
 
-    /// Suspends the task until `admit` succeeds or what it tries for is handed over, the task is cancelled, or
-    /// `deadline` passes.
+    /// Suspends the task until `admit` succeeds or its event is handed over, the task is cancelled, or `deadline`
+    /// passes.
     ///
     /// - Parameters:
-    ///   - waiter: What waits in the queue for the task; it may carry what is handed over.
+    ///   - waiter: The task's waiter in the queue; it may carry the value that is handed over.
     ///   - section: Runs its argument, which takes the queue's lock and calls `admit`, at once.
     func suspend(
         _ waiter: TaskWaiter = TaskWaiter(),
@@ -70,7 +70,7 @@ final class WaitQueue: Sendable {
         )
     }
 
-    /// Suspends the task as ``suspend(_:until:in:admit:)``; `admit` answers the waiters to resume, or `nil` to wait.
+    /// Suspends the task as ``suspend(_:until:in:admit:)``; `admit` returns the waiters to resume, or `nil` to wait.
     func suspend(
         _ waiter: TaskWaiter,
         until deadline: ContinuousClock.Instant?,
@@ -82,12 +82,11 @@ final class WaitQueue: Sendable {
         }
     }
 
-    /// Suspends the task until it is taken out of the queue and resumed, is cancelled, or `deadline` passes.
+    /// Suspends the task until it is taken out of the queue and resumed, is cancelled, or `deadline` passes. In the
+    /// isolation of the caller throughout: other tasks of an actor run only while this one is suspended.
     ///
-    /// In the isolation of the caller, throughout: other tasks of an actor run only while this one is suspended.
-    ///
-    /// - Parameter arm: Called at once, outside the queue's lock, with the task in the queue: sees to it that somebody
-    ///   will resume it. False if there is nothing to wait for.
+    /// - Parameter arm: Called at once, outside the queue's lock, with the task in the queue: makes sure that a thread
+    ///   will resume the task. False if there is nothing to wait for.
     func suspend(
         isolation: isolated (any Actor)?,
         until deadline: ContinuousClock.Instant?,
@@ -101,7 +100,7 @@ final class WaitQueue: Sendable {
         }
     }
 
-    /// Suspends the task until `admit` succeeds or what it tries for is handed over, whether it is cancelled or not.
+    /// Suspends the task until `admit` succeeds or its event is handed over, whether the task is cancelled or not.
     func suspendUncancelled(admit: () -> Bool) async {
         let waiter = TaskWaiter()
         _ = await withCheckedContinuation { continuation in
@@ -131,7 +130,7 @@ final class WaitQueue: Sendable {
         )
     }
 
-    /// Appends the waiter unless it is admitted or its race is decided; then it goes on at once.
+    /// Appends the waiter unless it is admitted or its race is decided; then the task goes on at once.
     ///
     /// - Returns: Whether it is in the queue.
     private func join(
@@ -184,8 +183,8 @@ final class WaitQueue: Sendable {
         return timer
     }
 
-    /// What was handed over was so under the lock. The runtime orders a resumed task after the thread that resumed it,
-    /// but ThreadSanitizer does not hear of a task that is resumed before it has quite suspended.
+    /// The value was handed over under the lock. The runtime orders a resumed task after the thread that resumed it,
+    /// but ThreadSanitizer does not see that of a task resumed before it has fully suspended.
     private func seeWhatWasHandedOver() {
         list.withReadLock { _ in }
     }

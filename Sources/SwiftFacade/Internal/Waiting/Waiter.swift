@@ -14,26 +14,26 @@
 //             up before that
 //   queued    the granter, by takeFirst; the timer or the canceller,          the owner's lock
 //             by remove: the first of them decides
-//   decided   nobody: the decision is final
+//   decided   nothing: the decision is final
 //
-// The owner is the WaitQueue in which the waiter waits. The thread that takes a waiter out of the list, and no other,
-// resumes it, after the lock has been given up, because that runs the scheduler.
+// The owner is the WaitQueue in which the waiter waits. Only the thread that takes a waiter out of the list resumes it,
+// after the lock has been given up, because resuming runs the scheduler.
 //
 // What must not happen, and what rules it out:
-//   - a waiter is told that time ran out, or that it was cancelled, and has been given what it waited for: one lock
-//     guards the list and what is given;
+//   - a waiter is told that it timed out or was cancelled, and has been given its event: one lock guards the list and
+//     what is given;
 //   - a waiter is resumed twice, or never: `decided` is entered once, by one thread, which resumes;
 //   - a cancellation that comes before the task has joined is lost: it leaves `decided` behind, which joining finds;
 //   - something is given to a waiter that has gone: only queued waiters are in the list.
 //
-// Lifetime: the list holds the waiters in it, and a thread or task that waits holds its waiter until it goes on. A
-// waiter taken out of the list belongs to the thread that took it out until it is resumed.
+// Lifetime: the list holds its waiters, and a waiting thread or task holds its waiter until it goes on. A waiter taken
+// out of the list belongs to the thread that took it out until it is resumed.
 
 import CInterlock
 
 /// How a wait ended.
 enum WaitOutcome {
-    /// What was waited for was handed over.
+    /// The event was handed over.
     case granted
     /// The limit passed first; nothing was handed over.
     case timedOut
@@ -52,7 +52,7 @@ class Waiter: @unchecked Sendable {
 
     /// Where the race stands; changed by ``WaiterList`` and ``decide(_:)`` only.
     var state = State.outside
-    /// The neighbours, for ``WaiterList`` only. The list holds its waiters by `next`, so `previous` need not.
+    /// The neighbours, for ``WaiterList`` only. The list owns its waiters by `next`, so `previous` need not.
     var next: Waiter?
     unowned(unsafe) var previous: Waiter?
 
@@ -67,7 +67,7 @@ class Waiter: @unchecked Sendable {
 }
 
 /// A thread that waits: it sleeps on a semaphore of its own.
-// Adds a C semaphore, made for any number of threads.
+// Adds a C semaphore, which any number of threads may call.
 final class ThreadWaiter: Waiter, @unchecked Sendable {
     private let parker = CObject<ilk_semaphore> { ilk_semaphore_init($0, 0) }
 
@@ -81,12 +81,12 @@ final class ThreadWaiter: Waiter, @unchecked Sendable {
     }
 }
 
-/// A task that waits: it is suspended. A subclass may carry what is handed over.
+/// A task that waits: it is suspended. A subclass may carry a value that is handed over.
 // Adds a field under the rule of Waiter.
 class TaskWaiter: Waiter, @unchecked Sendable {
     private var continuation: CheckedContinuation<WaitOutcome, Never>?
 
-    /// Keeps what resumes the task. Under the owner's lock, before the waiter is appended.
+    /// Keeps the continuation that resumes the task. Under the owner's lock, before the waiter is appended.
     func suspend(_ continuation: CheckedContinuation<WaitOutcome, Never>) {
         self.continuation = continuation
     }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The waiters of one queue, threads and tasks alike, first come first. The C primitives queue threads; a task must not
-// hold one while it waits, and yet keeps its place in the same order: so where tasks may wait, the facade has the list.
+// The waiters of one queue, threads and tasks alike, first come, first served. The C primitives queue threads. A task
+// must not hold a thread while it waits, and yet keeps its place in the same order: so where tasks may wait, the facade
+// has this list.
 //
 // Intrusive and doubly linked, so that a time-out or a cancellation removes its waiter in O(1) and nothing is
 // allocated. It has no lock: its owner guards it.
 
-/// Waiters, first come first.
+/// Waiters in the order of their arrival.
 struct WaiterList {
     private var first: Waiter?
     private var last: Waiter?
@@ -18,8 +19,8 @@ struct WaiterList {
         link(waiter)
     }
 
-    /// Takes out waiters from the front as long as `serve` answers that it has given one what it waits for, as a
-    /// list of the caller's own.
+    /// Takes waiters out from the front while `serve` returns that it has given one its event, as a list of the
+    /// caller's own.
     mutating func takeFirst(while serve: (Waiter) -> Bool) -> WaiterList {
         var taken = WaiterList()
         while let waiter = first, serve(waiter) {
@@ -29,8 +30,8 @@ struct WaiterList {
         return taken
     }
 
-    /// Takes out the first `limit` waiters, or all if there are fewer, as a list of the caller's own: what they wait
-    /// for is now theirs.
+    /// Takes out the first `limit` waiters, or all if there are fewer, as a list of the caller's own: they have their
+    /// event.
     mutating func takeFirst(_ limit: Int) -> WaiterList {
         var taken = WaiterList()
         while taken.count < limit, let waiter = first {
@@ -40,7 +41,7 @@ struct WaiterList {
         return taken
     }
 
-    /// Takes out all waiters: what they wait for is there for all of them.
+    /// Takes out all waiters: the event is there for all of them.
     mutating func takeAll() -> WaiterList {
         takeFirst(.max)
     }

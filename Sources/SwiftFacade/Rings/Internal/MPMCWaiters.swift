@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tasks that wait on a shared ring: a queue of those that want an element and a queue of those that bring one.
+// The tasks that wait on a shared ring: one queue for tasks that want an element, one for tasks that bring one.
 //
 //   task                              ring                            the thread that pushes
 //   finds nothing, under the queue's lock
@@ -11,23 +11,22 @@
 //   resumed, with the element ◀──────────────────────────────────────
 //
 // An element goes to a task under the queue's lock, which guards the race of Waiter.swift: a task has either been given
-// its element or has left the queue with nothing, never both. For an element that is brought the same holds the other
-// way round.
+// its element or has left the queue with none, never both. The same holds the other way round for an element that is
+// brought.
 
 import CInterlock
 
 /// A task that waits for an element.
-// What it holds changes under its queue's lock only, or by the one thread that took it out of the queue.
+// Adds a field under the rule of Waiter: it changes under the queue's lock, or by the one thread that took the waiter
+// out of the queue.
 private final class PopWaiter<Element: ~Copyable>: TaskWaiter, @unchecked Sendable {
-    // Adds fields under the rule of Waiter.
     var element: Element?
     var foundClosed = false
 }
 
 /// A task that waits for room.
-// What it holds changes under its queue's lock only, or by the one thread that took it out of the queue.
+// As PopWaiter's.
 private final class PushWaiter<Element: ~Copyable>: TaskWaiter, @unchecked Sendable {
-    // Adds fields under the rule of Waiter.
     /// The element's bytes, as the ring takes them.
     let bytes: UnsafeMutableRawPointer
     /// Whether there is an element in `bytes`: the ring has not taken it.
@@ -85,7 +84,7 @@ final class MPMCWaiters<Element: ~Copyable>: RingBacking, @unchecked Sendable {
         case .cancelled: return .nothing(.cancelled)
         case .granted:
             guard !waiter.foundClosed else { return .nothing(.closed) }
-            // Given to this waiter alone.
+            // This waiter alone received it.
             nonisolated(unsafe) let element = waiter.element.take()!
             return .element(element)
         }
@@ -105,7 +104,7 @@ final class MPMCWaiters<Element: ~Copyable>: RingBacking, @unchecked Sendable {
             admit: { self.serve(waiter) }
         )
         guard waiter.holdsElement else { return .pushed }
-        // Its own again.
+        // The ring refused it: the element is the waiter's again.
         nonisolated(unsafe) let left = waiter.take()
         switch outcome {
         case .granted: return .closed(left)
@@ -116,7 +115,7 @@ final class MPMCWaiters<Element: ~Copyable>: RingBacking, @unchecked Sendable {
 
     // MARK: Serving
 
-    /// Runs `body`, which uses the ring under a queue's lock, and serves what that set off.
+    /// Runs `body`, which uses the ring under a queue's lock, and serves the events that it caused.
     private func section(_ body: () -> Void) {
         combiner.begin()
         body()
@@ -145,7 +144,7 @@ final class MPMCWaiters<Element: ~Copyable>: RingBacking, @unchecked Sendable {
         }
     }
 
-    /// Gets the waiter an element. False if there is none; then the hook is armed.
+    /// Gives the waiter an element. False if there is none; then the hook is armed.
     private func serve(_ waiter: PopWaiter<Element>) -> Bool {
         repeat {
             let popped = port.popOnce(Element.self)
@@ -163,7 +162,7 @@ final class MPMCWaiters<Element: ~Copyable>: RingBacking, @unchecked Sendable {
         return false
     }
 
-    /// Gets the waiter's element into the ring. False if there is no room; then the hook is armed.
+    /// Pushes the waiter's element. False if there is no room; then the hook is armed.
     private func serve(_ waiter: PushWaiter<Element>) -> Bool {
         repeat {
             let status = port.pushOnce(waiter.bytes, ringElementSize(Element.self))

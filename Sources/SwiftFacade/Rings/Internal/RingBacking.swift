@@ -1,32 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stands behind a C ring, of either kind: it keeps the ring's memory, is what the ring's hook calls, and knows the
-// error that the ring was closed with.
+// The backing of a C ring, of either kind. It keeps the ring's memory, receives the ring's hook, and stores the error
+// that the ring was closed with.
 //
-// Where the hook runs, tasks are resumed. A thread that must not run Swift (an audio callback, a driver) must not do
-// that: with a thread of the ring's own, the hook is one signal of a C semaphore, and that thread serves. Where the
-// system makes no thread, a task of the global executor takes its place and probes the semaphore each millisecond,
-// until a thread is to be had: the hook stays one signal.
+// Tasks are resumed where the hook runs. A thread that must not run Swift (an audio callback, a driver) must not do
+// that. With a thread of the ring's own, the hook is one signal of a C semaphore, and that thread serves. Where the
+// system makes no thread, a task of the global executor probes the semaphore each millisecond until a thread can be
+// made; the hook stays one signal.
 
 import CInterlock
 import Foundation
 
-/// What the thread that serves sleeps on; the hook's context, so that it must outlive the ring's last call.
+/// The semaphore on which the serving thread sleeps. It is the hook's context, so it outlives the ring's last call.
 private final class Bell: Sendable {
     let semaphore = CObject<ilk_semaphore> { ilk_semaphore_init($0, 0) }
 
     func ring() { ilk_semaphore_signal(semaphore.pointer, 1) }
     func wait() { ilk_semaphore_wait(semaphore.pointer) }
-    /// Whether it has rung since.
+    /// Whether it has rung since the last call.
     func hasRung() -> Bool { ilk_semaphore_try_wait(semaphore.pointer) }
 }
 
-/// The part of what stands behind a ring that does not depend on the elements: a C function pointer cannot know
-/// generic parameters.
+/// The part of the backing that does not depend on the elements: a C function pointer cannot know generic parameters.
 // Has immutable fields only, each Sendable.
 @usableFromInline
 class RingBacking: @unchecked Sendable {
-    /// Whether the ring was closed through Swift, and with what. The first decides.
+    /// Whether the ring was closed through Swift, and with which error. The first close decides.
     private enum Closing {
         case open
         case closed((any Error)?)
@@ -73,14 +72,14 @@ class RingBacking: @unchecked Sendable {
         try OwnThread.start(named: "interlock.ring") { [weak self] in
             while true {
                 bell.wait()
-                // Nobody is left to be served: the backing has gone, or goes now, and rang for the last time.
+                // No task is left to be served: the backing has gone, or goes now, and rang for the last time.
                 guard let self else { return }
                 self.serve(ILK_READABLE.rawValue | ILK_WRITABLE.rawValue)
             }
         }
     }
 
-    /// Serves by a task, until there is a thread.
+    /// Serves by a task, until a thread can be made.
     private func serveByTask(_ bell: Bell) {
         Task.detached { [weak self] in
             while true {
@@ -94,20 +93,21 @@ class RingBacking: @unchecked Sendable {
         }
     }
 
-    /// Takes the ring away from its hook. For the deinit of a subclass: after it, what ``serve(_:)`` uses is gone.
+    /// Takes the hook off the ring. Called by the deinit of a subclass, because afterwards the state of ``serve(_:)``
+    /// is gone.
     func end() {
-        // Closing sets an armed hook off, which finds nobody waiting; after that it is disarmed for good.
+        // Closing sets an armed hook off, which finds no waiter; after that it is disarmed for good.
         port.close()
         port.setHook(nil, nil)
         bell?.ring()
     }
 
-    /// What the hook does: there are elements, room, or both.
+    /// The body of the hook: there are elements, room, or both.
     func serve(_ events: UInt32) {}
 
     // MARK: Closing
 
-    /// Closes the ring, unless it is closed. `error` is what a waiter is told that finds it drained.
+    /// Closes the ring, unless it is closed. `error` goes to each waiter that finds the ring drained.
     func close(throwing error: (any Error)? = nil) {
         closing.withWriteLock { closing in
             // C code may have closed it by the handle.
@@ -119,7 +119,8 @@ class RingBacking: @unchecked Sendable {
         port.close()
     }
 
-    /// What the ring was closed with. A thread that has found the ring closed finds the error: it is stored first.
+    /// The error that the ring was closed with. A thread that has found the ring closed finds the error: it is stored
+    /// first.
     var closingError: (any Error)? {
         closing.withReadLock { closing in
             guard case .closed(let error) = closing else { return nil }
@@ -127,7 +128,7 @@ class RingBacking: @unchecked Sendable {
         }
     }
 
-    /// Throws what the ring was closed with, if with an error. Once it is drained.
+    /// Throws the error that the ring was closed with, if any. Called once the ring is drained.
     @usableFromInline
     func throwClosingError() throws {
         if let error = closingError { throw error }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Swift elements in the C rings' memory. The rings copy bytes; here those copies become moves, so that
-// each element has one owner at every moment: its value on the Swift side is given up exactly when the
-// ring has taken the bytes, and comes to life again exactly when the ring has handed them out.
+// Swift elements in the C rings' memory. The rings copy bytes; here those copies become moves, so that each element has
+// one owner at every moment. Swift gives a value up exactly when the ring has taken the bytes, and owns it again
+// exactly when the ring has handed them out.
 //
-// Bytes may be moved like this because a Swift value does not know its own address. The exception, on
-// Apple platforms only, is a struct with a `weak` stored property: such an element goes into a class.
+// Bytes may be moved like this because a Swift value does not depend on its address. The exception, on Apple platforms
+// only, is a struct with a `weak` stored property: put such an element into a class.
 //
-// An element occupies its stride, at least one byte, so that an array of them is a batch, and `Void` is
-// an element like any other. Both are constants where the code is specialised, which is what turns the
-// C copy into a move between registers.
+// An element occupies its stride, at least one byte, so that an array of them is a batch, and `Void` is an element like
+// any other. In specialised code both are constants, which turns the C copy into a move between registers.
 
 import CInterlock
 
@@ -19,8 +18,8 @@ func ringElementSize<Element: ~Copyable>(_: Element.Type) -> Int {
     max(MemoryLayout<Element>.stride, 1)
 }
 
-/// Lets `give` hand the bytes of `element` to a ring; `answer` makes the result of what it answers, and moves the
-/// element out of its slot again unless that is `ILK_OK`.
+/// Lets `give` hand the bytes of `element` to a ring. `answer` makes the result of the status, and moves the element
+/// out of its slot again unless the status is `ILK_OK`.
 @inlinable @inline(__always)
 @unsafe
 func handOver<Element: ~Copyable, Answer: ~Copyable>(
@@ -28,9 +27,9 @@ func handOver<Element: ~Copyable, Answer: ~Copyable>(
     _ give: (UnsafeRawPointer) -> ilk_status,
     answer: (ilk_status, UnsafeMutablePointer<Element>) -> Answer
 ) -> sending Answer {
-    // The optional is how a value gets into a closure that may consume it only once.
+    // The optional moves the value into a closure that may consume it only once.
     var element: Element? = consume element
-    // The compiler counts the answer to the region of the closures. They pass bytes on and keep nothing.
+    // The compiler assigns the answer to the region of the closures, which pass bytes on and keep nothing.
     nonisolated(unsafe) let result = withUnsafeTemporaryAllocation(
         byteCount: ringElementSize(Element.self),
         alignment: MemoryLayout<Element>.alignment
@@ -62,21 +61,21 @@ enum Popped<Element: ~Copyable>: ~Copyable {
 /// Why nothing came out of a ring.
 @frozen @usableFromInline
 enum WhyNothing {
-    /// Nothing was there, or came in time.
+    /// No element was there, or came in time.
     case timedOut
     /// The task was cancelled first; nothing was taken.
     case cancelled
     /// The ring is closed and drained.
     case closed
 
-    /// What the C call answered.
+    /// The reason for a status of the C call.
     @inlinable @inline(__always)
     init(_ status: ilk_status) {
         self = status == ILK_CLOSED ? .closed : .timedOut
     }
 }
 
-/// Lets `take` get the bytes of an element out of a ring: the element if it answers `ILK_OK`.
+/// Lets `take` get the bytes of an element out of a ring. The element, if `take` answers `ILK_OK`.
 @inlinable @inline(__always)
 @unsafe
 func takeOver<Element: ~Copyable>(

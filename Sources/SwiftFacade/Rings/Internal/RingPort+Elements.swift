@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What both rings do with Swift elements, once: every verb of MPMCRing and of SPSCRing's ends that does not suspend
+// The verbs of both rings for Swift elements, once: every verb of MPMCRing and of SPSCRing's ends that does not suspend
 // forwards to one of these. The C call that does not wait comes first, so that an uncontended push or pop reads no
 // clock and is one inlined C call.
 
@@ -62,12 +62,12 @@ extension RingPort {
         takeOver(Element.self) { pop($0, ringElementSize(Element.self), until: 0) }
     }
 
-    /// One attempt to hand over an element's bytes, which knows closed from full, as ``popOnce(_:)``.
+    /// One attempt to push an element's bytes, which knows closed from full, as ``popOnce(_:)``.
     func pushOnce(_ bytes: UnsafeRawPointer, _ size: Int) -> ilk_status {
         push(bytes, size, until: 0)
     }
 
-    /// Copies as many of the elements as fit into the ring; answers how many, from the front.
+    /// Copies as many of the elements as fit into the ring. Returns how many, from the front.
     @inlinable @inline(__always)
     func tryPush<Element>(contentsOf elements: Span<Element>) -> Int {
         var pushed = 0
@@ -84,7 +84,7 @@ extension RingPort {
         return pushed
     }
 
-    /// Moves as many elements out as fit what is left of `span`; answers how many.
+    /// Moves elements out into the free places of `span`. Returns how many.
     @inlinable @inline(__always)
     func tryPop<Element: ~Copyable>(into span: inout OutputSpan<Element>) -> Int {
         span.withUnsafeMutableBufferPointer { buffer, initialized in

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two C rings under one protocol, so that what both do is written once (RingPort+Elements.swift). A port is the
-// address of a C ring and nothing besides; its calls are inlined into the caller's code, specialised for the ring, and
-// cost what the C calls cost. Which thread may make which call is the facade types' business: at a ring of one producer
-// and one consumer, pushing calls are the producer's and popping calls the consumer's.
+// The two C rings under one protocol, so that the code for both is written once (RingPort+Elements.swift). A port is
+// the address of a C ring and nothing else. Its calls are inlined into the caller and specialised for the ring, and
+// cost what the C calls cost. The facade's types decide which thread may make which call: at a ring of one producer and
+// one consumer, pushes are the producer's and pops the consumer's.
 
 import CInterlock
 
@@ -24,9 +24,9 @@ protocol RingPort: Sendable {
     func tryPop(_ bytes: UnsafeMutableRawPointer, _ size: Int) -> Bool
     /// `ILK_OK`, `ILK_TIMEDOUT` when nothing came in time, `ILK_CLOSED` when nothing will ever come.
     func pop(_ bytes: UnsafeMutableRawPointer, _ size: Int, until deadline: UInt64) -> ilk_status
-    /// How many of at most `room` elements came out.
+    /// The number of elements moved out, at most `room`.
     func tryPop(into memory: UnsafeMutableRawPointer, _ room: Int, _ size: Int) -> Int
-    /// Room for at most `slots` elements, and for how many; to be committed.
+    /// Reserves at most `slots` slots and sets how many; `commit` follows.
     func reserve(_ slots: inout Int) -> UnsafeMutableRawPointer?
     func commit(_ slots: Int)
 
@@ -151,7 +151,7 @@ struct SPSCPort: RingPort {
     var count: Int { ilk_spsc_count(ring) }
 }
 
-// The address of a C ring; which thread may make which call is the caller's business.
+// The address of a C ring; the facade's types decide which thread may make which call.
 extension MPMCPort: @unchecked Sendable {}
-// The address of a C ring; which thread may make which call is the caller's business.
+// As MPMCPort's.
 extension SPSCPort: @unchecked Sendable {}

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The owner of a C ring. It makes the ring, and ends it when the last endpoint has gone: the elements still in it are
-// released, each once, and then the memory.
+// The owner of a C ring. It makes the ring. When the last end has gone, it releases each element that is left, once,
+// and then the memory.
 
 import CInterlock
 
-/// Owns a C ring and what is left in it.
+/// Owns a C ring and the elements left in it.
 final class RingStorage<Port: RingPort, Element: ~Copyable>: Sendable {
     let port: Port
 
@@ -19,8 +19,8 @@ final class RingStorage<Port: RingPort, Element: ~Copyable>: Sendable {
     }
 
     deinit {
-        // Nobody else has the ring any more, so it may be closed: what is left stays to be taken out, and
-        // an element's deinit that tried to push would be refused.
+        // No other reference to the ring is left, so it may be closed: the elements stay to be taken out, and a push by
+        // an element's deinit is refused.
         port.close()
         while port.tryPop(Element.self) != nil {}
         port.destroy()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tasks that wait at the two ends of a split ring. An end of the C ring is for one thread at a time, so nobody but
-// the task that waits ever uses the end for it: the thread that makes room or brings an element only wakes it.
+// The tasks that wait at the two ends of a split ring. An end of the C ring is for one thread at a time, so only the
+// task that waits uses the end: the thread that makes room or brings an element wakes the task and does no more.
 //
 //   task, in the isolation of its caller      ring                 the other end
 //   finds nothing
@@ -13,9 +13,9 @@
 //   resumed ◀──────────────────────────────────────────────────────
 //   tries again, in the isolation of its caller
 //
-// Forbidden: the element is pushed, the hook is not called and the task sleeps. Joining comes before arming, and what
-// the ring answers to arming is decided by the ring: either the element is seen there, or the push sees the hook armed
-// and finds the task in the queue.
+// Forbidden: the element is pushed, the hook is not called and the task sleeps. Joining comes before arming, and the
+// ring decides the answer to arming: either it sees the element, or the push sees the hook armed and finds the task in
+// the queue.
 //
 // Two tasks wait in one queue only where an actor is re-entered through an object that holds the end, which the
 // compiler does not see. Both are woken, and each tries again on the actor, one after the other.
@@ -25,12 +25,12 @@
 
 import CInterlock
 
-/// What a task's wait for room ended in.
+/// How a task's wait for room ended.
 private enum PushOutcome {
     case pushed, timedOut, cancelled, closed
 }
 
-/// The tasks at the two ends of a split ring, and what the ends have in common.
+/// The tasks at the two ends of a split ring, and the state that the ends share.
 // Adds immutable fields, each Sendable.
 @usableFromInline
 final class SPSCWaiters: RingBacking, @unchecked Sendable {
@@ -45,7 +45,7 @@ final class SPSCWaiters: RingBacking, @unchecked Sendable {
         end()
     }
 
-    /// What the hook does.
+    /// The body of the hook.
     override func serve(_ events: UInt32) {
         if events & ILK_READABLE.rawValue != 0 {
             consumers.resumeAll()
@@ -55,7 +55,7 @@ final class SPSCWaiters: RingBacking, @unchecked Sendable {
         }
     }
 
-    /// Pops, suspending until there is an element. In the isolation of the consumer, throughout.
+    /// Pops, suspending until there is an element. In the isolation of the consumer throughout.
     @usableFromInline
     func pop<Element: ~Copyable>(
         _: Element.Type,
@@ -64,7 +64,7 @@ final class SPSCWaiters: RingBacking, @unchecked Sendable {
     ) async -> sending Popped<Element> {
         var outcome = WaitOutcome.granted
         while true {
-            // A task that was cancelled takes nothing; one whose time is up takes what is there.
+            // A cancelled task takes nothing; a task that timed out takes an element that is there.
             if outcome == .cancelled { return .nothing(.cancelled) }
             let popped = port.popOnce(Element.self)
             switch consume popped {
@@ -78,7 +78,7 @@ final class SPSCWaiters: RingBacking, @unchecked Sendable {
         }
     }
 
-    /// Pushes, suspending until there is room. In the isolation of the producer, throughout.
+    /// Pushes, suspending until there is room. In the isolation of the producer throughout.
     @usableFromInline
     func push<Element: ~Copyable>(
         _ element: consuming sending Element,
@@ -95,7 +95,7 @@ final class SPSCWaiters: RingBacking, @unchecked Sendable {
         let outcome = await push(bytes, ringElementSize(Element.self), isolation: isolation, until: deadline)
         // The ring owns it: the slot is left without being deinitialised.
         if outcome == .pushed { return .pushed }
-        // Its own again.
+        // The ring refused it: the element is the task's again.
         nonisolated(unsafe) let left = slot.move()
         switch outcome {
         case .timedOut: return .timedOut(left)

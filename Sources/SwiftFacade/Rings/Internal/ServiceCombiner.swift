@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Combining: which thread serves the tasks that wait on a ring, when serving them makes the ring call again. One thread
-// that serves also does the work that others, or it itself, post meanwhile (as the combiner of flat combining does:
-// Hendler, Incze, Shavit, Tzafrir, SPAA 2010).
+// Combining: it decides which thread serves the tasks that wait on a ring when serving them makes the ring call the
+// hook again. A thread that serves also does the work that other threads, or the service itself, post meanwhile, as the
+// combiner of flat combining does (Hendler, Incze, Shavit, Tzafrir, SPAA 2010).
 //
-// A ring's hook runs in the middle of the push or pop that set it off, and that may be one that a service makes itself,
-// under the lock of a queue: serving there and then would wait for that lock for ever. So a hook that finds a service
-// under way only posts its events, and every service takes what is posted before it ends.
+// A ring's hook runs in the middle of the push or pop that set it off. A service itself may make that call, under the
+// lock of a queue, and a hook that served there would wait for that lock for ever. So a hook that finds a service under
+// way only posts its events, and every service takes all posted events before it ends.
 //
-// Invariant: while `inside` is above 0, each thread counted in it will read `posted` once more. So events posted then
-// are never lost, and events posted otherwise make the thread that posts them serve.
+// Invariant: while `inside` is above 0, each registered thread will read `posted` once more. So events posted then are
+// not lost, and events posted otherwise make the posting thread serve.
 
-/// Events that wait to be served, and how many threads serve.
+/// Events that wait to be served, and the number of serving threads.
 final class ServiceCombiner: Sendable {
     private struct State {
         var inside = 0
@@ -25,7 +25,7 @@ final class ServiceCombiner: Sendable {
         state.withWriteLock { $0.inside += 1 }
     }
 
-    /// Posts `events` to be served. True if no service is under way: then the caller has begun one, and serves by
+    /// Posts `events` to be served. True if no service was under way: the caller has begun one, and serves by
     /// ``takeOrEnd()``.
     func post(_ events: UInt32) -> Bool {
         state.withWriteLock { state in
@@ -36,7 +36,7 @@ final class ServiceCombiner: Sendable {
         }
     }
 
-    /// What the caller is to serve before it asks again, or `nil`: then its service has ended.
+    /// The events that the caller serves before it asks again, or `nil`: its service has ended.
     func takeOrEnd() -> UInt32? {
         state.withWriteLock { state in
             guard state.posted != 0 else {

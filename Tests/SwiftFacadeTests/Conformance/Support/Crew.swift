@@ -96,7 +96,7 @@ func onThread(_ body: @escaping @Sendable () throws -> Void) async throws {
     try await crew.run()
 }
 
-/// Who has started and who has finished. `NSCondition` and not one of the subjects.
+/// Which members have started and which have finished. `NSCondition` and not one of the subjects.
 // @unchecked: every field is touched under `condition` only.
 private final class Roster: @unchecked Sendable {
     private let condition = NSCondition()
@@ -125,7 +125,7 @@ private final class Roster: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// Returns when all have finished, when one has failed (the others may then wait for it in vain), or when
+    /// Returns when all have finished, when one has failed (the others may then wait for it for ever), or when
     /// the limit has passed.
     func waitForAll() {
         let limit = Date(timeIntervalSinceNow: TimeInterval(hangLimit.components.seconds))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The element every conformance test sends round: it knows who made it, shows when it has been torn, and is
-// counted when it is made and when it dies.
+// The element of every conformance test: it knows its producer, shows when it has been torn, and is counted when it
+// is made and when it is released.
 
 import Synchronization
 

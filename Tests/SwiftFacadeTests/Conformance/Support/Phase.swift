@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Handshakes: a number that only grows, by which threads of a test agree on who has got how far; and the
-// checks of deadlines that several suites share.
+// Handshakes: a number that only grows, by which the threads of a test follow a schedule; and the checks of
+// deadlines that several suites share.
 
 import Synchronization
 

@@ -10,7 +10,7 @@ import Foundation
 import Synchronization
 
 /// Whether the numbers mean anything. In a debug build generic code is not specialised and every
-/// access is checked, so a ratio says who is compiled worse, not who is faster.
+/// access is checked, so a ratio says which version is compiled worse, not which is faster.
 let isOptimised: Bool = {
     #if DEBUG
     false

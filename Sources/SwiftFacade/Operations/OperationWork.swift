@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The closure that an operation runs, in a form without the type of its output: it is given the operation, which knows
+// the type, so that the record that keeps it needs no type parameter (`OperationRecord.swift`).
+
+import Foundation
+
+struct OperationWork: Sendable {
+    /// Whether a cancelled operation ends when its work does and not at once. It does for closures that occupy a
+    /// thread or a task until they return: with an earlier end a serial queue would start the next one beside them.
+    let windsDown: Bool
+    /// Called once, with the operation that the work belongs to.
+    let run: @Sendable (Operation) -> Void
+}
+
+extension AsyncOperation {
+    /// The operation that its own record has passed to a closure.
+    static func own(_ operation: Operation) -> AsyncOperation<Output> {
+        unsafeDowncast(operation, to: AsyncOperation<Output>.self)
+    }
+
+    static func handlerWork(_ body: @escaping @Sendable (Completion<Output>) -> Void) -> OperationWork {
+        OperationWork(windsDown: false) { body(Completion(own($0))) }
+    }
+
+    static func blockWork(_ body: @escaping @Sendable () throws -> Output) -> OperationWork {
+        OperationWork(windsDown: true) { own($0).runBlock(body) }
+    }
+
+    static func taskWork(
+        _ priority: TaskPriority?,
+        _ body: @escaping @Sendable () async throws -> Output
+    ) -> OperationWork {
+        OperationWork(windsDown: true) { own($0).runTask(priority, body) }
+    }
+
+    /// The plain form: the operation ends when the closure has returned, also when it was cancelled.
+    func runBlock(_ body: () throws -> Output) {
+        do {
+            let value = try body()
+            if isCancelled { finish(error: cancellationError) } else { finish(value: value) }
+        } catch {
+            finish(error: isCancelled ? cancellationError : error)
+        }
+    }
+
+    /// The `async` form: the task decides when the operation ends, also when it was cancelled.
+    func runTask(_ priority: TaskPriority?, _ body: @escaping @Sendable () async throws -> Output) {
+        let task = Task(priority: priority) {
+            do {
+                finish(value: try await body())
+            } catch is CancellationError where isCancelled {
+                finish(error: cancellationError)
+            } catch {
+                finish(error: error)
+            }
+        }
+        onCancel { task.cancel() }
+    }
+}

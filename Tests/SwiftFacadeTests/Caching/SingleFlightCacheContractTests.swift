@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sentences of the documentation of `SingleFlightCache` that its other suites do not touch.
+
+import Foundation
+import Testing
+
+@testable import Interlock
+
+@Suite(.timeLimit(.minutes(1))) struct SingleFlightCacheContractTests {
+    @TaskLocal static var request = "none"
+
+    @Test func aComputationHasThePriorityAndTheTaskLocalValuesOfItsFirstCaller() async throws {
+        let cache = SingleFlightCache<Int, String>(capacity: 3, maximumAge: .seconds(9))
+        #expect(cache.capacity == 3 && cache.maximumAge == .seconds(9))
+        let seen = Trace<TaskPriority?>()
+        let first = Self.$request.withValue("first") {
+            Task(priority: .utility) {
+                try await cache.value(forKey: 1) {
+                    seen.add(Task.basePriority)
+                    return Self.request
+                }
+            }
+        }
+        #expect(try await first.value == "first")
+        #expect(seen.events == [.utility])
+    }
+
+    // first       computation              test
+    // asks        waits for the latch      removes everything
+    // has the value                        nothing is kept
+    @Test func whatIsComputedWhileEverythingIsForgottenIsNotKept() async throws {
+        let cache = SingleFlightCache<Int, Int>()
+        let (begun, open) = (Handshake(), Latch(count: 1))
+        let first = Task {
+            try await cache.value(forKey: 1) {
+                begun.give()
+                try await open.wait()
+                return 1
+            }
+        }
+        await begun.taken()
+        cache.removeAll()
+        open.countDown()
+        #expect(try await first.value == 1)
+        #expect(cache.cachedValue(forKey: 1) == nil && cache.count == 0)
+    }
+
+    @Test func theClockIsReadOnlyWhereThereIsAMaximumAge() async throws {
+        struct Counting: Clock {
+            let reads: Counter
+            var now: ContinuousClock.Instant {
+                reads.increment()
+                return .now
+            }
+            var minimumResolution: Duration { .zero }
+            func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {}
+        }
+        let clock = Counting(reads: Counter())
+        for (age, isRead) in [(nil, false), (Duration.seconds(9), true)] {
+            let cache = SingleFlightCache<Int, Int>(maximumAge: age, clock: clock)
+            cache.updateValue(1, forKey: 1)
+            #expect(try await cache.value(forKey: 2) { 2 } == 2)
+            #expect(cache.cachedValue(forKey: 1) == 1 && cache.removeExpired() == 0)
+            #expect((clock.reads.value > 0) == isRead)
+        }
+    }
+}

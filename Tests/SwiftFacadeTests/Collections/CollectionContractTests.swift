@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sentences of the collections' documentation that no other test holds; docs/contracts.md says which.
+
+import Foundation
+import Interlock
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct CollectionContractTests {
+    /// The storage of a standard collection, which is one reference.
+    private func storage<Contents>(_ contents: Contents) -> UInt {
+        unsafeBitCast(contents, to: UInt.self)
+    }
+
+    /// What is O(1) shares or moves the storage; a write beside a snapshot copies once.
+    @Test func theWholeIsSharedOrMovedAndNotCopied() {
+        let elements = Array(0..<100)
+        let array = SafeArray(elements)
+        #expect(storage(array.snapshot) == storage(elements))
+        let others = Array(100..<200)
+        #expect(storage(array.replaceAll(with: others)) == storage(elements))
+        #expect(storage(array.drain()) == storage(others))
+
+        let entries = Dictionary(uniqueKeysWithValues: elements.map { ($0, $0) })
+        let dictionary = SafeDictionary(entries)
+        #expect(storage(dictionary.snapshot) == storage(entries))
+        let otherEntries = entries.mapValues { -$0 }
+        #expect(storage(dictionary.replaceAll(with: otherEntries)) == storage(entries))
+        #expect(storage(dictionary.drain()) == storage(otherEntries))
+
+        let members = Set(elements)
+        let set = SafeSet(members)
+        #expect(storage(set.snapshot) == storage(members))
+        let otherMembers = Set(others)
+        #expect(storage(set.replaceAll(with: otherMembers)) == storage(members))
+        #expect(storage(set.drain()) == storage(otherMembers))
+    }
+
+    @Test func theFirstWriteBesideASnapshotCopiesAndLaterOnesDoNot() {
+        let array = SafeArray(0..<100)
+        let dictionary = SafeDictionary(Dictionary(uniqueKeysWithValues: (0..<100).map { ($0, $0) }))
+        let set = SafeSet(0..<100)
+        let kept = (array.snapshot, dictionary.snapshot, set.snapshot)
+        array[0] = -1
+        dictionary[0] = -1
+        set.remove(0)
+        let copied = (
+            array.withReadLock(storage), dictionary.withReadLock(storage), set.withReadLock(storage)
+        )
+        #expect(copied.0 != storage(kept.0) && copied.1 != storage(kept.1) && copied.2 != storage(kept.2))
+        array[1] = -1
+        dictionary[1] = -1
+        set.remove(1)
+        #expect(array.withReadLock(storage) == copied.0)
+        #expect(dictionary.withReadLock(storage) == copied.1)
+        #expect(set.withReadLock(storage) == copied.2)
+        #expect(kept.0 == Array(0..<100) && kept.1[0] == 0 && kept.2.contains(1))
+    }
+
+    @Test func anIterationGoesOverASnapshot() {
+        let array: SafeArray = [1, 2, 3]
+        for element in array { array.append(element) }
+        #expect(array.snapshot == [1, 2, 3, 1, 2, 3])
+        let dictionary: SafeDictionary = [1: 1, 2: 2]
+        for (key, value) in dictionary { dictionary[key + 10] = value }
+        #expect(dictionary.snapshot == [1: 1, 2: 2, 11: 1, 12: 2])
+        let set: SafeSet = [1, 2]
+        for member in set { set.insert(member + 10) }
+        #expect(set.snapshot == [1, 2, 11, 12])
+    }
+
+    /// thread 1: [ reads ─ here ─ waits for the other ]
+    /// thread 2: [ reads ─ here ─ waits for the other ]
+    @Test func readersRunBesideEachOther() {
+        let array: SafeArray = [1]
+        let dictionary: SafeDictionary = [1: 1]
+        let set: SafeSet = [1]
+        let readers: [@Sendable (() -> Bool) -> Bool] = [
+            { meet in array.withReadLock { _ in meet() } },
+            { meet in dictionary.withReadLock { _ in meet() } },
+            { meet in set.withReadLock { _ in meet() } },
+        ]
+        for read in readers {
+            let here = [Event(), Event()]
+            onThreads(2) { thread in
+                let met = read {
+                    here[thread].happen()
+                    return here[1 - thread].wait()
+                }
+                #expect(met)
+            }
+        }
+    }
+
+    /// Lets two threads begin each round together, so that what they do in it collides.
+    private final class Rounds: Sendable {
+        private let arrivals = Atomic<Int>(0)
+
+        func meet(_ round: Int) {
+            arrivals.add(1, ordering: .relaxed)
+            var probes = 0
+            while arrivals.load(ordering: .relaxed) < 2 * (round + 1) {
+                probes += 1
+                if probes > 200 { sched_yield() }
+            }
+        }
+    }
+
+    /// One thread changes by batches, and the other looks on: what it sees is whole at every moment.
+    @Test func verbsForSeveralElementsAreOneStep() {
+        let batch = 200
+        let array = SafeArray<Int>()
+        let dictionary = SafeDictionary<Int, Int>()
+        let set = SafeSet<Int>()
+        let probes = Atomic<Int>(0)
+        let ended = Atomic<Bool>(false)
+        onThreads(2) { thread in
+            guard thread == 0 else {
+                while !ended.load(ordering: .relaxed) {
+                    let counts = (array.count, dictionary.count, set.count)
+                    if [counts.0, counts.1, counts.2].contains(where: { $0 % batch != 0 }) {
+                        Issue.record("in the middle of a step: \(counts)")
+                        break
+                    }
+                    probes.add(1, ordering: .relaxed)
+                }
+                probes.store(.max / 2, ordering: .relaxed)
+                return
+            }
+            for round in 0..<250 {
+                // The other thread is at work, and not about to be started.
+                let seen = probes.load(ordering: .relaxed)
+                while probes.load(ordering: .relaxed) == seen, seen < .max / 2 { sched_yield() }
+                let values = Array(batch * round..<batch * (round + 1))
+                array.append(contentsOf: values)
+                array.insert(contentsOf: values, at: 0)
+                array.replaceSubrange(0..<0, with: values)
+                array.removeSubrange(batch..<2 * batch)
+                array.removeFirst(batch)
+                array.removeAll { $0 >= batch * round }
+                dictionary.merge(values.map { ($0, $0) }) { old, _ in old }
+                dictionary.removeAll { key, _ in key < batch * (round - 1) }
+                set.formUnion(values)
+                set.formSymmetricDifference(values.map { $0 + 1_000_000 })
+                set.subtract(values)
+                set.formIntersection([])
+            }
+            ended.store(true, ordering: .relaxed)
+        }
+    }
+
+    /// Two threads do the same at the same moment: one of them comes first, and the other finds it done.
+    @Test func compoundVerbsAreOneStep() {
+        let each = 2_000
+        let counters: SafeArray = [0, 0]
+        let appended = SafeArray<Int>()
+        let pool = SafeArray(0..<each)
+        let entries: SafeDictionary = ["a": 0]
+        let members = SafeSet(0..<each)
+        let won = (0..<4).map { _ in SafeArray<Int>() }
+        let stream = SafeArray<Int>()
+        let drained = Atomic<Int>(0)
+        let rounds = (0..<5).map { _ in Rounds() }
+        onThreads(2) { thread in
+            for step in 0..<each {
+                rounds[0].meet(step)
+                if appended.append(step, unless: { $0 == step }) { won[0].append(step) }
+                rounds[1].meet(step)
+                if entries.insertIfAbsent(thread, forKey: "\(step)") { won[1].append(step) }
+                rounds[2].meet(step)
+                if pool.removeFirst(where: { $0 == step }) != nil { won[2].append(step) }
+                if members.remove(step) != nil { won[3].append(step) }
+                rounds[3].meet(step)
+                counters.update(at: 0) { $0 += 1 }
+                counters.updateFirst(where: { $0 >= 0 }) { $0 += 1 }
+                entries.update(forKey: "a") { $0 += 1 }
+                rounds[4].meet(step)
+                if thread == 0 {
+                    for value in 0..<8 { stream.append(value) }
+                } else {
+                    for _ in 0..<8 { drained.add(stream.drain().count, ordering: .relaxed) }
+                }
+            }
+        }
+        for exactlyOnce in won { #expect(exactlyOnce.sorted() == Array(0..<each)) }
+        #expect(counters.snapshot == [4 * each, 0] && entries["a"] == 2 * each)
+        #expect(drained.load(ordering: .relaxed) + stream.count == 8 * each)
+    }
+
+    /// Closures that are documented to run outside the lock may call the dictionary; one under it would be reported.
+    @Test func whatRunsOutsideTheLockMayCallTheDictionary() {
+        let dictionary: SafeDictionary = [1: 1]
+        #expect(dictionary.value(forKey: 2, default: dictionary.count) == 1)
+        #expect(dictionary.compactMapValues { $0 + dictionary.count } == [1: 2])
+        #expect(
+            dictionary.merging([1: 5]) { old, new in old + new + dictionary.updateValue(1, forKey: 1)! } == [
+                1: 7
+            ]
+        )
+        #expect(dictionary.count == 1)
+    }
+
+    /// Memory that nothing guards but the collection; most of all for ThreadSanitizer.
+    @Test func whatAWriterDidIsVisibleWithItsChange() {
+        let array = SafeArray<Int>()
+        let dictionary = SafeDictionary<Int, Int>()
+        let set = SafeSet<Int>()
+        let steps: [(write: @Sendable () -> Void, sees: @Sendable () -> Bool)] = [
+            ({ array.append(1) }, { array.element(at: 0) == 1 }),
+            ({ dictionary[1] = 1 }, { dictionary.value(forKey: 1) == 1 }),
+            ({ set.insert(1) }, { set.contains(1) }),
+        ]
+        for step in steps {
+            nonisolated(unsafe) var written = 0
+            onThreads(2) { thread in
+                if thread == 0 {
+                    written = 7
+                    step.write()
+                } else {
+                    #expect(eventually(step.sees))
+                    #expect(written == 7)
+                }
+            }
+        }
+    }
+
+    @Test func sequencesOfDictionaryAndSetDeliverAndEndWithTheirCollection() async {
+        var dictionary: SafeDictionary<Int, Int>? = [:]
+        var set: SafeSet<Int>? = []
+        let entries = dictionary!.changesSequence
+        let members = set!.changesSequence
+        dictionary![1] = 1
+        dictionary![1] = 1
+        dictionary![1] = 2
+        dictionary![1] = nil
+        set!.insert(1)
+        set!.insert(1)
+        set!.update(with: 1)
+        set!.remove(1)
+        dictionary = nil
+        set = nil
+        var heard: [SafeDictionary<Int, Int>.Change] = []
+        for await change in entries { heard.append(change) }
+        #expect(
+            heard == [
+                .insertion(key: 1, value: 1), .replacement(key: 1, old: 1, new: 2),
+                .removal(key: 1, value: 2),
+            ]
+        )
+        var seen: [SafeSet<Int>.Change] = []
+        for await change in members { seen.append(change) }
+        #expect(seen == [.insertion(1), .removal(1), .insertion(1), .removal(1)])
+    }
+}
