@@ -19,7 +19,9 @@
  *             return 1; // refused: it is closed
  *         }
  *         ilk_pool_close(pool);
- *         (void)ilk_pool_wait_until(pool, ILK_FOREVER); // what was accepted has run
+ *         if (ilk_pool_wait_until(pool, ILK_FOREVER) != ILK_OK) { // what was accepted has run
+ *             return 1;
+ *         }
  *         ilk_pool_destroy(pool);
  *     }
  *

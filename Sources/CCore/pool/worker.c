@@ -101,7 +101,7 @@ bool ilk__pool_deques_have_jobs(ilk_pool *pool) ILK_NONBLOCKING {
 /* Starting a thread is a submission's only where the header says so. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 void ilk__pool_publish(ilk_pool *pool) ILK_NONBLOCKING {
-    if (ilk__event_has_waiters(&pool->idle) && ilk__event_publish_slow(&pool->idle)) {
+    if (ilk__event_has_waiters(&pool->idle) && ilk__event_wake_one(&pool->idle)) {
         ilk__pool_need_thread(pool);
     }
 }

@@ -65,7 +65,7 @@ ilk_status ilk__event_park(struct ilk__event_count *event, uint32_t epoch, uint6
     return ilk_park_wait(&event->epoch, epoch, deadline_ns);
 }
 
-bool ilk__event_publish_slow(struct ilk__event_count *event) ILK_NONBLOCKING {
+bool ilk__event_wake_one(struct ilk__event_count *event) ILK_NONBLOCKING {
     /* EC2 seq_cst, pairs with itself (a thread that found FENCED up, or made the epoch even), with a registering
      * thread's heavy fence, and with EC5 (acquire, reading the epoch). Forbids: we publish and find no thread
      * registered, or the epoch odd, while the registered thread, or the one that made it even, misses what we

@@ -46,7 +46,7 @@ struct ilk__event_count {
     ILK_ATOMIC(uint32_t) passes; /* publications that found FENCED and no thread; a hint */
 };
 
-/* After publishing: true if ilk__event_publish_slow has something to do. */
+/* After publishing: true if ilk__event_wake_one has something to do. */
 static inline bool ilk__event_has_waiters(const struct ilk__event_count *event) ILK_NONBLOCKING {
     /* The light fence pairs with the heavy one of a thread that registers. Forbids: we publish and read 0, while the
      * thread registers and misses what we published. */
@@ -56,7 +56,7 @@ static inline bool ilk__event_has_waiters(const struct ilk__event_count *event) 
 }
 
 /* Wakes one registered thread, unless a wake-up is under way. True: no thread is registered, and CALLS is up. */
-bool ilk__event_publish_slow(struct ilk__event_count *event) ILK_NONBLOCKING;
+bool ilk__event_wake_one(struct ilk__event_count *event) ILK_NONBLOCKING;
 
 /* Wakes every registered thread: each probes again. */
 void ilk__event_wake_all(struct ilk__event_count *event);

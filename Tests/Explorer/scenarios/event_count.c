@@ -36,7 +36,7 @@ static void publish(unsigned which) {
     ilk_plain_write(&s.data[which], sizeof s.data[which]);
     s.data[which] = which + 1;
     ilk_atomic_store(&s.there[which], 1, memory_order_release);
-    if (ilk__event_has_waiters(&s.event) && ilk__event_publish_slow(&s.event)) {
+    if (ilk__event_has_waiters(&s.event) && ilk__event_wake_one(&s.event)) {
         ilk_atomic_store(&s.called, 1, memory_order_relaxed);
     }
 }
@@ -83,7 +83,7 @@ static void take_one(void) {
         was_woken = true;
     }
     if (was_woken && is_there() && ilk__event_has_waiters(&s.event)) {
-        (void)ilk__event_publish_slow(&s.event);
+        (void)ilk__event_wake_one(&s.event);
     }
 }
 static void take_two(void) {
@@ -101,7 +101,7 @@ static void give_up(void) {
     }
     ilk__event_unregister(&s.event);
     if (is_there() && ilk__event_has_waiters(&s.event)) {
-        (void)ilk__event_publish_slow(&s.event);
+        (void)ilk__event_wake_one(&s.event);
     }
 }
 
