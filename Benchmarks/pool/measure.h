@@ -24,8 +24,9 @@ std::string measure_submissions(const Pool &pool, const Submission &submission, 
                                 SubmitOutcome *outcome);
 
 struct SpanOutcome {
-    std::vector<double> ns;     /* of the whole */
+    std::vector<double> ns;     /* of one pass, the mean of six in a row */
     std::vector<double> cpu_ns; /* of the whole process meanwhile */
+    template <class Body> void add_span(const Body &body);
 };
 std::string measure_fibonacci(const Pool &pool, unsigned number, SpanOutcome *outcome);
 std::string measure_loop(const Pool &pool, uint64_t count, bool is_uneven, SpanOutcome *outcome);
