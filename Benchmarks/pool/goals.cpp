@@ -67,7 +67,8 @@ std::string goals_markdown(const PoolResults &results) {
         for (const SubmitCell &cell : section.cells) {
             if (cell.pool != 0) {
                 const bool is_dispatch = results.pools[cell.pool].name == "libdispatch";
-                (is_dispatch ? dispatch : others).push_back({cell.submission.name, median(cell.outcome.job_ns)});
+                (is_dispatch ? dispatch : others)
+                    .push_back({cell.submission.name, median(cell.outcome.job_ns)});
             }
         }
         const double ours = median(section.cells.front().outcome.job_ns);

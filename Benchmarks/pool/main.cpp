@@ -91,8 +91,8 @@ int main(int count, char **arguments) {
             }
             turns.run(indices(section.cells.size()), rounds, span, [&](size_t index, uint64_t) {
                 SubmitCell &cell = section.cells[index];
-                return named(cell.submission.name, measure_submissions(all[cell.pool], cell.submission, threads,
-                                                                       results.jobs, &cell.outcome));
+                return named(cell.submission.name, measure_submissions(all[cell.pool], cell.submission,
+                                                                       threads, results.jobs, &cell.outcome));
             });
             results.submissions.push_back(std::move(section));
         }
@@ -102,8 +102,8 @@ int main(int count, char **arguments) {
         turns.run(indices(all.size()), rounds, span, [&](size_t index, uint64_t) {
             return all[index].fibonacci == nullptr
                        ? std::string()
-                       : named(all[index].name,
-                               measure_fibonacci(all[index], results.fibonacci_number, &results.fibonacci[index]));
+                       : named(all[index].name, measure_fibonacci(all[index], results.fibonacci_number,
+                                                                  &results.fibonacci[index]));
         });
     }
     for (int is_uneven = 0; is_uneven < 2 && has("loop"); ++is_uneven) {
@@ -116,14 +116,15 @@ int main(int count, char **arguments) {
             }
             return all[index].loop == nullptr
                        ? std::string()
-                       : named(all[index].name,
-                               measure_loop(all[index], results.loop_count, is_uneven != 0, &outcomes[index]));
+                       : named(all[index].name, measure_loop(all[index], results.loop_count, is_uneven != 0,
+                                                             &outcomes[index]));
         });
     }
     if (has("wake")) {
         results.wakes.resize(all.size());
         turns.run(indices(all.size()), rounds, span, [&](size_t index, uint64_t) {
-            return named(all[index].name, measure_wakes(all[index], quick ? 50 : 200, 1000000, &results.wakes[index]));
+            return named(all[index].name,
+                         measure_wakes(all[index], quick ? 50 : 200, 1000000, &results.wakes[index]));
         });
     }
     if (has("idle")) {
@@ -146,7 +147,8 @@ int main(int count, char **arguments) {
                   });
     }
 
-    return report({"pool", "Worker pools", " Threads are not pinned; each pool has as many as its library starts.",
-                   options, facts, rounds, 0, neighbours, turns},
+    return report({"pool", "Worker pools",
+                   " Threads are not pinned; each pool has as many as its library starts.", options, facts,
+                   rounds, 0, neighbours, turns},
                   to_markdown(results) + goals_markdown(results), to_json(results));
 }

@@ -73,8 +73,8 @@ double as_double(uint64_t value) {
 
 } // namespace
 
-std::string measure_submissions(const Pool &pool, const Submission &submission, unsigned threads, uint64_t jobs,
-                                SubmitOutcome *outcome) {
+std::string measure_submissions(const Pool &pool, const Submission &submission, unsigned threads,
+                                uint64_t jobs, SubmitOutcome *outcome) {
     Warm warm(pool);
     const uint64_t share = std::min(jobs, submission.most_jobs) / threads, total = share * threads;
     struct Submitter {
@@ -134,7 +134,8 @@ std::string measure_submissions(const Pool &pool, const Submission &submission, 
     outcome->job_ns.push_back(as_double(end_ns - begin_ns) / as_double(total));
     outcome->submit_ns.push_back(as_double(submitted_ns - begin_ns) / as_double(share));
     outcome->cpu_ns.push_back((after.cpu_ns - before.cpu_ns) / as_double(total));
-    outcome->switches.push_back(static_cast<double>(after.switches - before.switches) * 1000 / as_double(total));
+    outcome->switches.push_back(static_cast<double>(after.switches - before.switches) * 1000 /
+                                as_double(total));
     return "";
 }
 
@@ -189,13 +190,17 @@ std::string measure_wakes(const Pool &pool, unsigned wakes, uint64_t pause_ns, W
     Warm warm(pool);
     Histogram waits;
     std::atomic<uint64_t> ran{0}; /* when the job did, in ticks */
+    sleep_ns(pause_ns);
+    const ProcessUsage before = usage_now();
     for (unsigned wake = 0; wake < wakes && warm.fault().empty(); ++wake) {
         sleep_ns(pause_ns); /* the workers sleep */
         ran.store(0, std::memory_order_relaxed);
         const uint64_t begin = ticks();
         pool.run_one(
             warm.state(),
-            [](void *ran) { static_cast<std::atomic<uint64_t> *>(ran)->store(ticks(), std::memory_order_release); },
+            [](void *ran) {
+                static_cast<std::atomic<uint64_t> *>(ran)->store(ticks(), std::memory_order_release);
+            },
             &ran);
         const uint64_t end = ticks();
         uint64_t when;
@@ -205,6 +210,8 @@ std::string measure_wakes(const Pool &pool, unsigned wakes, uint64_t pause_ns, W
         waits.record(when > begin ? when - begin : 0);
         outcome->calls.record(end - begin);
     }
+    sleep_ns(pause_ns);
+    outcome->cpu_ns.push_back((usage_now().cpu_ns - before.cpu_ns) / wakes);
     outcome->waits.add(waits);
     outcome->p50_ns.push_back(waits.quantile(0.5) / ticks_per_ns());
     outcome->p99_ns.push_back(waits.quantile(0.99) / ticks_per_ns());

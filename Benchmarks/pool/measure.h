@@ -15,13 +15,15 @@
 namespace bench {
 
 struct SubmitOutcome {
-    std::vector<double> job_ns;    /* from the first submission to the end of the last job, over the number of jobs */
-    std::vector<double> submit_ns; /* from the first submission to the last one's return, over a thread's jobs */
-    std::vector<double> cpu_ns;    /* of the whole process, a job */
-    std::vector<double> switches;  /* context switches of the process, per thousand jobs */
+    std::vector<double>
+        job_ns; /* from the first submission to the end of the last job, over the number of jobs */
+    std::vector<double>
+        submit_ns;              /* from the first submission to the last one's return, over a thread's jobs */
+    std::vector<double> cpu_ns; /* of the whole process, a job */
+    std::vector<double> switches; /* context switches of the process, per thousand jobs */
 };
-std::string measure_submissions(const Pool &pool, const Submission &submission, unsigned threads, uint64_t jobs,
-                                SubmitOutcome *outcome);
+std::string measure_submissions(const Pool &pool, const Submission &submission, unsigned threads,
+                                uint64_t jobs, SubmitOutcome *outcome);
 
 struct SpanOutcome {
     std::vector<double> ns;     /* of one pass, the mean of six in a row */
@@ -34,9 +36,10 @@ std::string measure_loop(const Pool &pool, uint64_t count, bool is_uneven, SpanO
 void measure_serial_loop(uint64_t count, bool is_uneven, SpanOutcome *outcome);
 
 struct WakeOutcome {
-    Histogram waits; /* in ticks: from before the submission to the job's first step */
-    Histogram calls; /* of these, how long the submission took */
+    Histogram waits;                    /* in ticks: from before the submission to the job's first step */
+    Histogram calls;                    /* of these, how long the submission took */
     std::vector<double> p50_ns, p99_ns; /* a sample a round */
+    std::vector<double> cpu_ns; /* of the process, a wake-up: with what the worker spins before it sleeps */
 };
 std::string measure_wakes(const Pool &pool, unsigned wakes, uint64_t pause_ns, WakeOutcome *outcome);
 

@@ -32,10 +32,11 @@ static std::string times_ours(const std::vector<double> &samples, const std::vec
 static std::string submissions_markdown(const PoolResults &results) {
     std::string text;
     for (const SubmitSection &section : results.submissions) {
-        text += "## Empty jobs from " + std::to_string(section.threads) + " outside thread" +
-                (section.threads > 1 ? "s" : "") + "\n\nNanoseconds a job, of " + std::to_string(results.jobs) +
-                " (std::async: 1000): until all have run; in the submitting thread; CPU of the process. Context "
-                "switches per thousand jobs.\n\n";
+        text +=
+            "## Empty jobs from " + std::to_string(section.threads) + " outside thread" +
+            (section.threads > 1 ? "s" : "") + "\n\nNanoseconds a job, of " + std::to_string(results.jobs) +
+            " (std::async: 1000): until all have run; in the submitting thread; CPU of the process. Context "
+            "switches per thousand jobs.\n\n";
         Table table({"pool", "a job", "× ours", "submitter", "CPU", "switches"});
         for (const SubmitCell &cell : section.cells) {
             const SubmitOutcome &outcome = cell.outcome;
@@ -49,11 +50,12 @@ static std::string submissions_markdown(const PoolResults &results) {
     return text;
 }
 
-static void add_span(Table &table, const std::string &name, const SpanOutcome &outcome, const SpanOutcome &ours,
-                     double parts) {
+static void add_span(Table &table, const std::string &name, const SpanOutcome &outcome,
+                     const SpanOutcome &ours, double parts) {
     if (!outcome.ns.empty()) {
-        table.add({name, with_spread(outcome.ns, duration(median(outcome.ns))), times_ours(outcome.ns, ours.ns),
-                   duration(median(outcome.ns) / parts), duration(median(outcome.cpu_ns) / parts)});
+        table.add({name, with_spread(outcome.ns, duration(median(outcome.ns))),
+                   times_ours(outcome.ns, ours.ns), duration(median(outcome.ns) / parts),
+                   duration(median(outcome.cpu_ns) / parts)});
     }
 }
 
@@ -66,9 +68,9 @@ static std::string spans_markdown(const PoolResults &results) {
             add_span(table, results.pools[index].name, results.fibonacci[index], results.fibonacci.front(),
                      static_cast<double>(forks));
         }
-        text += "## Fork and join\n\nfib(" + std::to_string(results.fibonacci_number) + ") without a cut-off: " +
-                std::to_string(forks) + " forks, " + std::to_string(2 * forks + 1) + " calls.\n\n" +
-                table.markdown() + "\n";
+        text += "## Fork and join\n\nfib(" + std::to_string(results.fibonacci_number) +
+                ") without a cut-off: " + std::to_string(forks) + " forks, " + std::to_string(2 * forks + 1) +
+                " calls.\n\n" + table.markdown() + "\n";
     }
     for (int is_uneven = 0; is_uneven < 2; ++is_uneven) {
         if (results.loops[is_uneven].empty()) {
@@ -81,7 +83,8 @@ static std::string spans_markdown(const PoolResults &results) {
                      static_cast<double>(results.loop_count));
         }
         text += "## Loop of " + std::to_string(results.loop_count) + " iterations, " +
-                (is_uneven != 0 ? "very uneven: all work in the first 64th\n\n" : "even\n\n") + table.markdown() + "\n";
+                (is_uneven != 0 ? "very uneven: all work in the first 64th\n\n" : "even\n\n") +
+                table.markdown() + "\n";
     }
     return text;
 }
@@ -90,15 +93,19 @@ static std::string wakes_markdown(const PoolResults &results) {
     if (results.wakes.empty()) {
         return "";
     }
-    Table table({"pool", "p50", "p99", "p99.9", "max", "the call, p50", "wake-ups"});
+    Table table({"pool", "p50", "p99", "p99.9", "max", "the call, p50", "CPU", "wake-ups"});
     for (size_t index = 0; index < results.pools.size(); ++index) {
         const WakeOutcome &outcome = results.wakes[index];
         auto at = [&](double share) { return duration(outcome.waits.quantile(share) / ticks_per_ns()); };
         table.add({results.pools[index].name, at(0.5), at(0.99), at(0.999),
                    duration(static_cast<double>(outcome.waits.largest) / ticks_per_ns()),
-                   duration(outcome.calls.quantile(0.5) / ticks_per_ns()), std::to_string(outcome.waits.count())});
+                   duration(outcome.calls.quantile(0.5) / ticks_per_ns()), duration(median(outcome.cpu_ns)),
+                   std::to_string(outcome.waits.count())});
     }
-    return "## Wake-up of an idle worker\n\nFrom before the submission to the job's first step.\n\n" +
+    return "## Wake-up of an idle worker\n\nFrom before the submission to the job's first step. CPU: of the "
+           "process, "
+           "a wake-up, with the worker's spinning before it sleeps again and the measuring thread's "
+           "share.\n\n" +
            table.markdown() + "\n";
 }
 
@@ -133,8 +140,10 @@ static std::string timers_markdown(const PoolResults &results) {
                    times_ours(outcome.fired, ours.fired)});
     }
     return "## " + std::to_string(results.timer_count) +
-           " timers\n\nSet one after the other, in random order of deadlines; every second one cancelled; the others "
-           "due within a millisecond. Nanoseconds a timer; fire: from the first deadline to the last call, over "
+           " timers\n\nSet one after the other, in random order of deadlines; every second one cancelled; "
+           "the others "
+           "due within a millisecond. Nanoseconds a timer; fire: from the first deadline to the last call, "
+           "over "
            "those fired. dispatch_after cannot be cancelled, and fires all.\n\n" +
            table.markdown() + "\n";
 }
@@ -152,7 +161,8 @@ static std::string memory_markdown(const PoolResults &results) {
     }
     return "## Memory\n\nsizeof: ilk_job " + std::to_string(sizeof(ilk_job)) + ", ilk_group " +
            std::to_string(sizeof(ilk_group)) + ", ilk_timer " + std::to_string(sizeof(ilk_timer)) +
-           " bytes. Measured, in a process each; a waiting job with what it calls, of 100,000 that wait.\n\n" +
+           " bytes. Measured, in a process each; a waiting job with what it calls, of 100,000 that "
+           "wait.\n\n" +
            table.markdown() + "\n";
 }
 
@@ -204,6 +214,7 @@ std::vector<std::pair<std::string, Json>> to_json(const PoolResults &results) {
                                           {"p99_ns", at(0.99)},
                                           {"p99_9_ns", at(0.999)},
                                           {"call_p50_ns", outcome.calls.quantile(0.5) / ticks_per_ns()},
+                                          {"cpu_ns", median(outcome.cpu_ns)},
                                           {"p50_samples", outcome.p50_ns},
                                           {"p99_samples", outcome.p99_ns}}));
         }

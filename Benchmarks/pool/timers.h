@@ -49,7 +49,8 @@ std::string measure_timers(const std::vector<uint64_t> &delays_ns, uint64_t lead
     }
     const uint64_t cancelled_ns = now_ns();
     if (!adapter.wait(counted + left)) {
-        return std::to_string(jobs_counted() - counted) + " of " + std::to_string(left) + " timers have fired";
+        return std::to_string(jobs_counted() - counted) + " of " + std::to_string(left) +
+               " timers have fired";
     }
     const uint64_t fired_ns = now_ns();
     if (jobs_counted() != counted + left) {
@@ -60,7 +61,8 @@ std::string measure_timers(const std::vector<uint64_t> &delays_ns, uint64_t lead
     }
     outcome->set.push_back(static_cast<double>(set_ns - begin_ns) / static_cast<double>(count));
     if constexpr (Adapter::cancels) {
-        outcome->cancelled.push_back(static_cast<double>(cancelled_ns - set_ns) / static_cast<double>(count - left));
+        outcome->cancelled.push_back(static_cast<double>(cancelled_ns - set_ns) /
+                                     static_cast<double>(count - left));
     }
     outcome->fired.push_back(static_cast<double>(fired_ns - due_ns) / static_cast<double>(left));
     return "";

@@ -201,13 +201,12 @@ const EnlistedPool queue{8,
                           {{"mutex and condition", prepare, submit, nullptr, release}},
                           run_fibonacci,
                           run_loop}};
-const EnlistedPool async{
-    9,
-    {"std::async",
-     create_none,
-     destroy_none,
-     run_async,
-     {{"std::async", prepare_futures, submit_async, nullptr, release_futures, 1000}}}};
+const EnlistedPool async{9,
+                         {"std::async",
+                          create_none,
+                          destroy_none,
+                          run_async,
+                          {{"std::async", prepare_futures, submit_async, nullptr, release_futures, 1000}}}};
 
 } // namespace
 } // namespace bench
