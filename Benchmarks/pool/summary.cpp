@@ -8,6 +8,10 @@
 
 #include <interlock/pool.h>
 
+#include <chrono>
+#include <malloc.h>
+#include <thread>
+
 namespace bench {
 
 static std::string with_spread(const std::vector<double> &samples, const std::string &text) {
@@ -148,6 +152,23 @@ static std::string timers_markdown(const PoolResults &results) {
            table.markdown() + "\n";
 }
 
+/* What an ilk_pool of so many threads takes from the heap, with what the C library allocates for a thread; stacks are
+ * not on it. */
+static double heap_of(uint32_t threads) {
+    ilk_pool_options options{};
+    options.threads = threads;
+    ilk_pool *pool;
+    const size_t before = mallinfo2().uordblks;
+    if (ilk_pool_create(&pool, &options) != ILK_OK) {
+        return 0;
+    }
+    std::this_thread::sleep_for(
+        std::chrono::milliseconds(50)); /* the threads have their own memory by then */
+    const size_t after = mallinfo2().uordblks;
+    ilk_pool_destroy(pool);
+    return static_cast<double>(after) - static_cast<double>(before);
+}
+
 static std::string memory_markdown(const PoolResults &results) {
     if (results.memory.empty()) {
         return "";
@@ -159,7 +180,9 @@ static std::string memory_markdown(const PoolResults &results) {
                    digits(outcome.heap_bytes) + " B", digits(outcome.resident_bytes / 1024) + " KiB",
                    outcome.job_bytes == 0 ? "–" : digits(outcome.job_bytes) + " B"});
     }
-    return "## Memory\n\nsizeof: ilk_job " + std::to_string(sizeof(ilk_job)) + ", ilk_group " +
+    const double one = heap_of(1), nine = heap_of(9), worker = (nine - one) / 8;
+    return "## Memory\n\nFrom the heap: an ilk_pool " + digits(one - worker) + " bytes, each worker " +
+           digits(worker) + " more. sizeof: ilk_job " + std::to_string(sizeof(ilk_job)) + ", ilk_group " +
            std::to_string(sizeof(ilk_group)) + ", ilk_timer " + std::to_string(sizeof(ilk_timer)) +
            " bytes. Measured, in a process each; a waiting job with what it calls, of 100,000 that "
            "wait.\n\n" +
