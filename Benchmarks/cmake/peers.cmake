@@ -70,3 +70,23 @@ if(TARGET bench_peer_dpdk)
     # trusts the types.
     set_source_files_properties(rings/peers/dpdk.cpp PROPERTIES COMPILE_OPTIONS -fno-strict-aliasing)
 endif()
+
+find_path(INTERLOCK_BENCH_UV_INCLUDE uv.h)
+find_library(INTERLOCK_BENCH_UV uv)
+if(INTERLOCK_BENCH_UV AND INTERLOCK_BENCH_UV_INCLUDE)
+    set(INTERLOCK_BENCH_UV_FOUND ON)
+endif()
+interlock_bench_peer(uv libuv1-dev INTERLOCK_BENCH_UV_FOUND ${INTERLOCK_BENCH_UV})
+
+# libdispatch is the Swift toolchain's, whose compiler builds this, or the distribution's.
+get_filename_component(interlock_bench_toolchain "${CMAKE_CXX_COMPILER}" DIRECTORY)
+find_path(INTERLOCK_BENCH_DISPATCH_INCLUDE dispatch/dispatch.h HINTS "${interlock_bench_toolchain}/../lib/swift")
+find_library(INTERLOCK_BENCH_DISPATCH dispatch HINTS "${interlock_bench_toolchain}/../lib/swift/linux")
+if(INTERLOCK_BENCH_DISPATCH AND INTERLOCK_BENCH_DISPATCH_INCLUDE)
+    set(INTERLOCK_BENCH_DISPATCH_FOUND ON)
+endif()
+interlock_bench_peer(dispatch "libdispatch-dev, or a Swift toolchain" INTERLOCK_BENCH_DISPATCH_FOUND
+    ${INTERLOCK_BENCH_DISPATCH})
+if(TARGET bench_peer_dispatch)
+    target_include_directories(bench_peer_dispatch SYSTEM INTERFACE ${INTERLOCK_BENCH_DISPATCH_INCLUDE})
+endif()

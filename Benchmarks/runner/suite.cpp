@@ -22,11 +22,12 @@ static std::string today() {
 int report(const SuiteRun &run, const std::string &tables,
            std::vector<std::pair<std::string, Json>> members) {
     const double others = run.neighbours.cores_used();
-    std::printf(
-        "# %s\n\n%s.\n%u rounds of %g ms a contender; threads pinned.%s Other processes used %s cores "
-        "meanwhile. %s\n\n",
-        run.title, to_text(run.facts).c_str(), run.rounds, run.slice_ms, run.work, digits(others).c_str(),
-        run.turns.distance_text().c_str());
+    std::printf("# %s\n\n%s.\n%u rounds", run.title, to_text(run.facts).c_str(), run.rounds);
+    if (run.slice_ms > 0) {
+        std::printf(" of %g ms a contender; threads pinned", run.slice_ms);
+    }
+    std::printf(".%s Other processes used %s cores meanwhile. %s\n\n", run.work, digits(others).c_str(),
+                run.turns.distance_text().c_str());
     for (const std::string &missing : missing_peers()) {
         std::printf("Not in the comparison: %s\n\n", missing.c_str());
     }

@@ -22,7 +22,7 @@ struct SuiteRun {
     const Options &options;
     const Machine &facts;
     unsigned rounds;
-    double slice_ms;
+    double slice_ms; /* 0: what is done in a slice ends it, on threads that are not the runner's */
     const Neighbours &neighbours;
     const Rounds &turns;
 };

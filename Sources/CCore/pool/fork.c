@@ -111,7 +111,7 @@ void ilk_pool_join(ilk_pool *pool, ilk_job *job) {
 
 /* Parts of a loop for each thread, where the caller does not choose: few enough to cost nothing, and many enough to
  * even out. bench pool, loops. */
-enum { PARTS_PER_THREAD = 256 };
+enum { PARTS_PER_THREAD = 4096 };
 
 struct loop {
     ilk_pool *pool;

@@ -52,7 +52,7 @@ struct ilk__spin_policy {
 /* A side of a ring that finds nothing. bench rings, blocking. */
 #define ILK__SPIN_RING ((struct ilk__spin_policy){ILK__SPIN_PROBES(80), 64, 1})
 /* A worker without a job: the next one often comes at once. bench pool. */
-#define ILK__SPIN_POOL ((struct ilk__spin_policy){ILK__SPIN_PROBES(200), 180, 16})
+#define ILK__SPIN_POOL ((struct ilk__spin_policy){ILK__SPIN_PROBES(80), 60, 16})
 
 /* After probe number `probe`, counted from 0. */
 static inline void ilk__spin_pause(struct ilk__spin_policy policy, int probe) {
