@@ -29,7 +29,7 @@ struct EnlistedTimers {
 std::vector<Timers> timers();
 
 /* An adapter is made for a number of timers; set(index, deadline) makes one call count_job, cancel(index) takes it
- * back where `cancels` is true, and wait(count) returns when that many jobs have been counted in all. */
+ * back where `cancels` is true, and wait(count) returns when that many jobs have run. */
 template <class Adapter>
 std::string measure_timers(const std::vector<uint64_t> &delays_ns, uint64_t lead_ns, TimerOutcome *outcome) {
     const size_t count = delays_ns.size();
