@@ -3,6 +3,10 @@
  * Threads by pthread. What a thread is to be called, and its nice value, the thread itself tells the system, which
  * takes both for the calling thread only on some systems.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* pthread_setname_np, sched_getaffinity */
+#endif
+
 #include "platform/threads.h"
 
 #include "platform/signals.h"
