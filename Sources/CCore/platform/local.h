@@ -40,6 +40,7 @@ struct ilk__thread_state {
     uint16_t has_names_for_fork; /* forks that it is inside of, each with the mutex of the names */
     uint32_t id_before_fork;     /* its id as its last fork began */
     struct pool_worker *worker;  /* the calling thread is one of a pool's; see pool/pool.h */
+    uint32_t has_pools_for_fork; /* the same with the mutex of the pools' list */
     uint32_t held_unlisted;      /* locks held beyond those listed */
 };
 

@@ -50,13 +50,13 @@ void ilk__pool_fork_done(ilk_pool *pool, ilk_job *job) {
     }
 }
 
-static bool is_done(void *context) {
+static bool join_is_done(void *context) {
     const ilk_job *job = context;
     /* FJ2 acquire, pairs with FJ1 (acq_rel, the job has run). See there. */
     return ilk_atomic_load(&job->state, memory_order_acquire) == JOB_DONE;
 }
 
-static void will_sleep(void *context) {
+static void join_will_sleep(void *context) {
     ilk_job *job = context;
     uint32_t forked = JOB_FORKED;
     /* FJ3 relaxed: FJ1 reads it, both being read-modify-writes of one word. */
@@ -69,7 +69,7 @@ static void sleep_on_state(ilk_job *job) {
     (void)ilk_atomic_compare_exchange(&job->state, &forked, JOB_SLEPT_ON, memory_order_relaxed, /* FJ3 */
                                       memory_order_relaxed);
     ilk_pool_will_block();
-    while (!is_done(job)) {
+    while (!join_is_done(job)) {
         (void)ilk_park_wait(&job->state, JOB_SLEPT_ON, ILK_FOREVER);
     }
     ilk_pool_did_block();
@@ -84,7 +84,7 @@ void ilk_pool_join(ilk_pool *pool, ilk_job *job) {
     if (ILK_UNLIKELY(worker == NULL)) {
         ilk__misuse("ilk_pool_join", pool, "job %p was forked by another thread", (const void *)job);
     }
-    while (!is_done(job)) {
+    while (!join_is_done(job)) {
         ilk_job *mine = deque_take(&worker->deque);
         if (mine == job) {
             job->function(job->context);
@@ -104,7 +104,7 @@ void ilk_pool_join(ilk_pool *pool, ilk_job *job) {
         return;
     }
     const struct pool_limit limit = {.deadline_ns = ILK_FOREVER};
-    (void)ilk__pool_help(worker, is_done, will_sleep, job, limit);
+    (void)ilk__pool_help(worker, join_is_done, join_will_sleep, job, limit);
 }
 
 /* ---- Loops ---- */

@@ -113,13 +113,13 @@ bool ilk_group_follow(ilk_group *group, ilk_pool *pool, ilk_job *job) {
 
 /* ---- Waiting ---- */
 
-static bool is_over(void *context) {
+static bool group_is_over(void *context) {
     const ilk_group *group = context;
     /* GR7 acquire, pairs with GR4 (acq_rel, leaving). See there. */
     return ilk_atomic_load(&group->word, memory_order_acquire) < GROUP_ONE;
 }
 
-static void will_sleep(void *context) {
+static void group_will_sleep(void *context) {
     ilk_group *group = context;
     ilk_atomic_fetch_or(&group->word, GROUP_WORKERS, memory_order_relaxed); /* GR9 */
 }
@@ -136,13 +136,13 @@ static ilk_status sleep_on_word(ilk_group *group, uint64_t deadline_ns) {
             continue;
         }
         if (ilk_park_wait(&group->word, word | GROUP_SLEEPERS, deadline_ns) == ILK_TIMEDOUT) {
-            return is_over(group) ? ILK_OK : ILK_TIMEDOUT;
+            return group_is_over(group) ? ILK_OK : ILK_TIMEDOUT;
         }
     }
 }
 
 ilk_status ilk_group_wait_until(ilk_group *group, uint64_t deadline_ns) {
-    if (is_over(group)) {
+    if (group_is_over(group)) {
         return ILK_OK;
     }
     struct pool_worker *worker = ilk__pool_worker();
@@ -150,7 +150,7 @@ ilk_status ilk_group_wait_until(ilk_group *group, uint64_t deadline_ns) {
     if (worker != NULL && worker->pool == ilk_atomic_load(&group->pool, memory_order_relaxed) && /* GR2 */
         worker->depth < ILK_POOL_HELP_DEPTH && worker->blocked == 0) {
         const struct pool_limit limit = {.deadline_ns = deadline_ns};
-        return ilk__pool_help(worker, is_over, will_sleep, group, limit);
+        return ilk__pool_help(worker, group_is_over, group_will_sleep, group, limit);
     }
     ilk_pool_will_block();
     const ilk_status status = sleep_on_word(group, deadline_ns);

@@ -8,6 +8,7 @@
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
 #include "platform/local.h"
+#include "platform/native.h"
 #include "platform/signals.h"
 #include "pool/timers.h"
 #include <interlock/park.h>
@@ -219,32 +220,43 @@ ilk_pool_info ilk_pool_get_info(ilk_pool *pool) {
 
 /* ---- Fork ---- */
 
-/* All pools of the process. The mutex is held over a fork, so that the child finds the list whole. */
-static ilk_mutex pools_mutex;
+/* All pools of the process. The mutex is held over a fork, so that the child finds the list whole. A pthread mutex: the
+ * forking thread has another id in the child, and unlocks it there all the same. */
+static ilk__native_mutex pools_mutex = ILK__NATIVE_MUTEX_INIT;
 static LIST_HEAD(, ilk_pool) pools = LIST_HEAD_INITIALIZER(pools);
 
+/* Takes the mutex, with signals held back: a handler may fork. Not where the thread has it for a fork already, which a
+ * handler has interrupted and forks itself. */
 static void lock_pools(sigset_t *before) {
-    ilk__signals_hold(before); /* a handler may fork */
-    ilk_mutex_lock(&pools_mutex);
+    ilk__signals_hold(before);
+    if (ilk__thread_state()->has_pools_for_fork == 0) {
+        ilk__native_mutex_lock(&pools_mutex);
+    }
 }
 
 static void unlock_pools(const sigset_t *before) {
-    ilk_mutex_unlock(&pools_mutex);
+    if (ilk__thread_state()->has_pools_for_fork == 0) {
+        ilk__native_mutex_unlock(&pools_mutex);
+    }
     ilk__signals_release(before);
 }
 
 static void pools_before_fork(void) {
-    ilk_mutex_lock(&pools_mutex);
+    sigset_t before;
+    lock_pools(&before);
+    ilk__thread_state()->has_pools_for_fork++;
+    ilk__signals_release(&before);
 }
 
 static void pools_after_fork_in_parent(void) {
-    ilk_mutex_unlock(&pools_mutex);
+    sigset_t before;
+    ilk__signals_hold(&before);
+    ilk__thread_state()->has_pools_for_fork--;
+    unlock_pools(&before);
 }
 
 /* The threads are gone with what they held: the pool is closed and done, and destroy frees it. */
 static void pools_after_fork_in_child(void) {
-    ilk_mutex_init(&pools_mutex,
-                   false); /* not unlocked: this thread has another id than the one that locked it */
     ilk__thread_state()->worker = NULL;
     ilk_pool *pool;
     /* PL28 relaxed: the child has one thread. */
@@ -273,6 +285,7 @@ static void pools_after_fork_in_child(void) {
         pool->has_last_thread = false;
         pool->is_childs = true;
     }
+    pools_after_fork_in_parent(); /* lets go of the mutex */
 }
 
 __attribute__((constructor)) static void pools_watch_fork(void) {

@@ -51,7 +51,7 @@ static ilk_job *steal(struct pool_worker *worker) ILK_NONBLOCKING {
     return NULL;
 }
 
-static ilk_job *find(struct pool_worker *worker) ILK_NONBLOCKING {
+static ilk_job *find_job(struct pool_worker *worker) ILK_NONBLOCKING {
     ilk_pool *pool = worker->pool;
     ilk_job *job = NULL;
     if (worker->ran % LOW_TURN == LOW_TURN - 1) {
@@ -179,7 +179,7 @@ ilk_status ilk__pool_help(struct pool_worker *worker, bool (*is_over)(void *cont
         if (worker->depth == 0 && ILK_UNLIKELY(!worker->is_busy)) {
             ilk__pool_set_busy(worker, true); /* before it takes a job */
         }
-        ilk_job *job = find(worker);
+        ilk_job *job = find_job(worker);
         if (job != NULL) {
             if (ILK_UNLIKELY(worker->was_woken)) {
                 pass_wake_up_on(worker);
@@ -234,7 +234,7 @@ static bool must_leave_jobs(void *context) {
            is_finished(worker);
 }
 
-static void will_sleep(void *context) {
+static void worker_will_sleep(void *context) {
     ilk__pool_set_busy(context, false);
 }
 
@@ -247,7 +247,7 @@ void ilk__pool_work(void *context) {
     worker->was_woken = true; /* there was a job for it, and there may be more */
     for (;;) {
         const bool time_is_up =
-            ilk__pool_help(worker, must_leave_jobs, will_sleep, worker, limit) == ILK_TIMEDOUT;
+            ilk__pool_help(worker, must_leave_jobs, worker_will_sleep, worker, limit) == ILK_TIMEDOUT;
         const bool finished = is_finished(worker);
         if (finished || time_is_up) {
             const enum pool_end end = ilk__pool_end(worker, finished, &former);
