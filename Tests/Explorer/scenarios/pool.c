@@ -184,6 +184,7 @@ static void submit_many_that_meet(void) {
 }
 EX_SCENARIO(meet){
     .name = "pool-submit-submit-that-meet",
+    .slow = true,
     .claim = "two jobs begin on two workers, however these sleep",
     .setup = setup_two,
     .threads = {submit_two_that_meet, thread_0, thread_1},
@@ -193,6 +194,7 @@ EX_SCENARIO(meet){
 };
 EX_SCENARIO(many_meet){
     .name = "pool-submit_many-that-meet",
+    .slow = true,
     .claim = "one wake-up leads to the next: no worker sleeps while a job waits",
     .setup = setup_two,
     .threads = {submit_many_that_meet, thread_0, thread_1},
@@ -234,6 +236,7 @@ static void submit_priorities(void) {
 }
 EX_SCENARIO(priorities){
     .name = "pool-submit-each-priority",
+    .slow = true,
     .claim = "jobs of every priority run once",
     .setup = setup_two,
     .threads = {submit_priorities, thread_0, thread_1},
@@ -257,6 +260,7 @@ static void submit_parent_and_wait(void) {
 }
 EX_SCENARIO(children){
     .name = "pool-job-submits-two-that-meet",
+    .slow = true,
     .claim = "a job in a deque is stolen by a worker that slept",
     .setup = setup_two,
     .threads = {submit_parent_and_wait, thread_0, thread_1},
@@ -278,6 +282,7 @@ static void submit_waiting_parent(void) {
 }
 EX_SCENARIO(job_waits){
     .name = "pool-job-waits-for-its-child",
+    .slow = true,
     .claim = "a worker that waits for a group runs its job, or sleeps until it is over",
     .setup = setup_two,
     .threads = {submit_waiting_parent, thread_0, thread_1},
@@ -361,6 +366,7 @@ static void loop_and_end(void) {
 }
 EX_SCENARIO(loop_two){
     .name = "pool-for-two-workers",
+    .slow = true,
     .claim = "a loop's body is called once for each number",
     .setup = setup_two,
     .threads = {loop_and_end, thread_0, thread_1},
@@ -383,6 +389,7 @@ static void submit_blocking(void) {
 }
 EX_SCENARIO(block){
     .name = "pool-job-blocks-for-the-next",
+    .slow = true,
     .claim = "another thread takes over while a job blocks",
     .setup = setup_one_of_two,
     .threads = {submit_blocking, thread_0, thread_1},
@@ -404,6 +411,7 @@ static void submit_blocking_refused(void) {
 }
 EX_SCENARIO(block_refused){
     .name = "pool-job-blocks-thread-refused",
+    .slow = true,
     .claim = "the system is asked again for a thread when the next job comes",
     .setup = setup_one_of_two,
     .threads = {submit_blocking_refused, thread_0, thread_1},
@@ -479,6 +487,7 @@ static void two_idle_then_submit(void) {
 }
 EX_SCENARIO(idle){
     .name = "pool-idle-threads-end-down-to-kept",
+    .slow = true,
     .claim = "of two threads whose time is up together one stays",
     .setup = setup_two_kept_one,
     .threads = {two_idle_then_submit, thread_0, thread_1, thread_2, thread_3, thread_4},
@@ -497,6 +506,7 @@ static void two_idle_beside_submit(void) {
 }
 EX_SCENARIO(idle_beside){
     .name = "pool-idle-thread-ends-submit-that-meet",
+    .slow = true,
     .claim = "a job beside the end of an idle thread has another one started",
     .setup = setup_two_kept_one,
     .threads = {two_idle_beside_submit, thread_0, thread_1, thread_2, thread_3, thread_4},
@@ -593,6 +603,7 @@ static void submit_parent_until(void) {
 }
 EX_SCENARIO(job_waits_until){
     .name = "pool-job-waits_until-for-its-children-that-meet",
+    .slow = true,
     .claim = "a wake-up is not lost with a wait whose time is up",
     .setup = setup_two,
     .threads = {submit_parent_until, thread_0, thread_1},
