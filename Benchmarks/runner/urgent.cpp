@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Linux shares the processor among sessions first, and among a session's threads second (autogroup): a nice
- * value counts within the session only. So this makes a session, and gives the session the nice value, too. A
+ * value counts within its POSIX session only. So this calls setsid, and gives the new autogroup the nice value, too. A
  * real-time class would be simpler, but would let a spinning thread keep the lock's owner off the core for
  * good, and would measure another scheduler than programs use.
  */

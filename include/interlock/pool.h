@@ -33,14 +33,15 @@
  *
  * Guarantees
  *   A  A job that was accepted runs exactly once, or is handed back exactly once by close_now. A job that was refused
- *      was not touched.
+ *      is the caller's still: it does not run, and may be submitted again, here or elsewhere.
  *   B  What a thread did before it submitted a job is visible to the job. What a job did is visible to a wait for its
  *      group, to the job that follows the group, to the join of a forked job, and to a wait for the pool.
- *   C  Order. Jobs of one priority that are submitted from outside begin in the order of their submission, as far as
- *      one worker sees; several workers run side by side. A job submitted by a job may begin before older ones.
+ *   C  Order. Of the jobs that are submitted from outside, a single worker begins those of HIGH and of LOW in the order
+ *      of their submission, and a NORMAL job up to 16 places from its own. Several workers run side by side. A job
+ *      submitted by a job may begin before older ones.
  *   D  No priority starves. Of every 64 jobs that a worker runs, one is the oldest LOW job and three are the oldest
  *      NORMAL jobs from outside, where there are any: a LOW job with k others before it begins after at most 64 (k + 1)
- *      jobs of any one worker.
+ *      jobs of any one worker, but for the time in which the system keeps a thread that moves jobs off its core.
  *   E  A submission that wakes no worker makes no system call, takes no lock and allocates nothing; one that does makes
  *      one system call. Where not all threads run (blocked jobs, threads that could not be started, max_threads above
  *      threads), a submission may start a thread. submit and submit_many may be called in a signal handler where all
@@ -93,7 +94,8 @@ typedef struct ilk_job {
     uint32_t priority;
 } ilk_job;
 
-/* Fields are private. All zero bits are a group without jobs. The jobs of a group are all of one pool. */
+/* Fields are private. All zero bits are a group without jobs. The jobs of a group are all of one pool, as long as it has
+ * jobs or waiters. Thread-safe: jobs may be submitted beside waits and beside follow; init runs beside nothing. */
 struct ilk_group {
     ILK_ATOMIC(uint32_t) word;
     ILK_ATOMIC(ilk_pool *) pool; /* of its jobs */
