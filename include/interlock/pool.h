@@ -25,37 +25,33 @@
  *         ilk_pool_destroy(pool);
  *     }
  *
- * A job, a group and a timer lie in the caller's memory and are the pool's from submission until the job begins: the
- * job's own function may free it. Submitting allocates nothing.
- *
- * Concurrency matrix: every call may run beside every other from any thread, jobs included, but create and destroy,
- * which run beside nothing. fork, join, will_block and did_block are for a job's own thread.
+ * A job, a group and a timer lie in the caller's memory, and are the pool's until the job begins: its function may free
+ * it. Concurrency matrix: create and destroy run beside nothing; every other call from any thread, jobs included,
+ * beside every other. fork, join, will_block and did_block are for a job's own thread.
  *
  * Guarantees
- *   A  A job that was accepted runs exactly once, or is handed back exactly once by close_now. A job that was refused
- *      is the caller's still: it does not run, and may be submitted again, here or elsewhere.
+ *   A  An accepted job runs exactly once, or is handed back exactly once by close_now. A refused job is the caller's
+ *      still: it does not run, and may be submitted again, here or elsewhere.
  *   B  What a thread did before it submitted a job is visible to the job. What a job did is visible to a wait for its
  *      group, to the job that follows the group, to the join of a forked job, and to a wait for the pool.
- *   C  Order. Of the jobs that are submitted from outside, a single worker begins those of HIGH and of LOW in the order
- *      of their submission, and a NORMAL job up to 16 places from its own. Several workers run side by side. A job
- *      submitted by a job may begin before older ones.
+ *   C  Order. Of jobs from outside, a single worker begins those of HIGH and of LOW in the order of submission, a
+ *      NORMAL one up to 16 places from its own. Several workers run side by side. A job submitted by a job may begin
+ *      before older ones.
  *   D  No priority starves. Of every 64 jobs that a worker runs, one is the oldest LOW job and three are the oldest
- *      NORMAL jobs from outside, where there are any: a LOW job with k others before it begins after at most 64 (k + 1)
+ *      NORMAL jobs from outside, where there are any. A LOW job with k others before it begins after at most 64 (k + 1)
  *      jobs of any one worker, but for the time in which the system keeps a thread that moves jobs off its core.
  *   E  A submission that wakes no worker makes no system call, takes no lock and allocates nothing; one that does makes
- *      one system call. Where not all threads run (blocked jobs, threads that could not be started, max_threads above
- *      threads), a submission may start a thread. submit and submit_many may be called in a signal handler where all
- *      threads are running and none is blocked.
- *   F  Workers without a job use no processor time: they spin for some microseconds, then sleep.
- *   G  A worker that waits for a group or joins runs other jobs meanwhile, ILK_POOL_HELP_DEPTH of them on top of each
- *      other at most; beyond that it sleeps, and counts as blocked. A worker between will_block and did_block sleeps. Where
- *      max_threads threads sleep so and wait for each other's jobs, they wait for ever.
- *   H  fork: in the child a pool has no threads and is closed; destroy frees it. Jobs that had not begun are not run
- *      there, and waits for groups have no end. A job that forks ends its child itself (exec, _exit). Where it returns
- *      there, the child's only thread ends, and the child with it: the pool must not have been destroyed by then.
- *   I  Workers hold all signals back, so handlers run on other threads. A job that ends its thread (pthread_exit), or
- *      throws through its function, is misuse and ends the process; where the system cannot tell us (exit of the
- *      thread by a raw system call), the job's group never ends.
+ *      one system call, seldom two. Where threads are missing (blocked, refused, or max_threads above threads), it may start one;
+ *      elsewhere it never allocates, and submit and submit_many may be called in a signal handler.
+ *   F  Workers without a job use no processor time: they spin for some microseconds at most, then sleep.
+ *   G  A worker that waits for a group or joins runs other jobs, at most ILK_POOL_HELP_DEPTH on top of each other;
+ *      beyond that, and between will_block and did_block, it sleeps and counts as blocked. Where max_threads threads
+ *      sleep so and wait for each other's jobs, they wait for ever.
+ *   H  fork(2): in the child a pool has no threads and is closed; destroy frees it. Jobs that had not begun do not run
+ *      there; waits for groups have no end. A job that forks ends its child itself (exec, _exit). Where it returns
+ *      there, the child's only thread ends, and the child with it; destroying the pool before is misuse.
+ *   I  Workers hold all signals back. A job that ends its thread (pthread_exit), or throws through its function, is
+ *      misuse and ends the process. Where the system cannot tell (a raw system call), the job's group never ends.
  *
  * Source: Chase and Lev, "Dynamic circular work-stealing deque" (2005), with the orders of Lê, Pop, Cohen, Zappa
  * Nardelli (2013); Tzannes et al., "Lazy binary splitting" (2010). docs/pool.md draws the protocols.
@@ -73,15 +69,15 @@
 
 ILK_BEGIN_DECLARATIONS
 
-/* The most threads a pool may have. */
+/* The most threads of a pool. */
 #define ILK_POOL_MAX_THREADS 1024
-/* How many jobs a waiting worker runs on top of each other at most. */
+/* The most jobs that a waiting worker runs on top of each other. */
 #define ILK_POOL_HELP_DEPTH 64
 
 typedef struct ilk_pool ilk_pool;
 typedef struct ilk_group ilk_group;
 
-/* Jobs of one priority are served first in, first out; between priorities see guarantee D. */
+/* Guarantees C and D. */
 typedef enum { ILK_PRIORITY_NORMAL, ILK_PRIORITY_HIGH, ILK_PRIORITY_LOW } ilk_priority;
 
 /* Fields are private. */
@@ -94,12 +90,13 @@ typedef struct ilk_job {
     uint32_t priority;
 } ilk_job;
 
-/* Fields are private. All zero bits are a group without jobs. The jobs of a group are all of one pool, as long as it has
- * jobs or waiters. Thread-safe: jobs may be submitted beside waits and beside follow; init runs beside nothing. */
+/* Fields are private. All zero bits are a group without jobs. Its jobs are of one pool until they have ended; then it
+ * may have another pool's, which a wait that has not returned may wait for too. Thread-safe, but init runs beside
+ * nothing. */
 struct ilk_group {
     ILK_ATOMIC(uint32_t) word;
     ILK_ATOMIC(ilk_pool *) pool; /* of its jobs */
-    ilk_pool *follower_pool;     /* this and the next are guarded by a bit of the word */
+    ilk_pool *follower_pool;     /* this and the next: guarded by a bit of the word */
     ilk_job *follower;           /* runs after the last */
 };
 
@@ -111,101 +108,100 @@ typedef struct ilk_timer {
     ilk_pool *pool;                               /* where it is set; NULL: it is not */
 } ilk_timer;
 
-/* What a pool is made with. All zero bits are the defaults. */
+/* All zero bits are the defaults. A thread does not take over the real-time class of the thread that starts it. */
 typedef struct ilk_pool_options {
-    const char *name;      /* of the threads, followed by a number; NULL: "pool". The system keeps 15 bytes */
-    uint32_t threads;      /* how many run jobs at a time; 0: as many as the machine has processors */
+    const char *name;      /* of the threads, with a number; NULL: "pool". The system keeps 15 bytes */
+    uint32_t threads;      /* that run jobs at a time; 0: one for each processor */
     uint32_t max_threads;  /* with those whose jobs are blocked; 0: threads + 64 */
-    uint32_t kept_threads; /* that never end while the pool lives; 0: threads. At least one is kept */
-    uint64_t idle_ns;      /* after how long an idle thread beyond those ends; 0: ten seconds */
+    uint32_t kept_threads; /* that live as long as the pool; 0: threads. At least one is kept */
+    uint64_t idle_ns;      /* idle for so long, a thread beyond those ends; 0: ten seconds */
     size_t stack_size;     /* of a thread, in bytes; 0: the system's */
     int nice;              /* of the threads, added to the process's; 0 to 19, below 0 for the privileged */
 } ilk_pool_options;
 
-/* What a pool is doing: a snapshot that may be old. */
+/* A snapshot that may be old. */
 typedef struct ilk_pool_info {
     uint32_t threads; /* started and not ended */
     uint32_t blocked; /* of those, between will_block and did_block */
-    uint32_t refused; /* how often the system refused a thread since the pool was made */
+    uint32_t refused; /* threads that the system has refused since create */
     uint32_t timers;  /* set and not due */
 } ilk_pool_info;
 
-/* Makes a pool in `*out` and starts its kept threads. Allocates. ILK_OK: at least one thread runs; where the system
- * refuses others the pool goes on with those there are, asks again with later submissions (after 10 ms, or at once where
- * all others are blocked), and says so in its info.
- * ILK_INVALID: more than ILK_POOL_MAX_THREADS, or fewer at most than at a time. ILK_NOMEM: no memory, or no thread. */
+/* Makes a pool in `*out` and starts its kept threads. Allocates. ILK_OK: at least one thread runs. Where the system
+ * refuses others, the pool says so in its info, and asks again with later submissions (after 10 ms, or at once where
+ * all others are blocked). ILK_INVALID: more than ILK_POOL_MAX_THREADS; fewer max_threads than threads or
+ * kept_threads. ILK_NOMEM: no memory, or no thread. */
 ILK_MUST_USE ilk_status ilk_pool_create(ilk_pool **out, const ilk_pool_options *options);
 
 /* Closes `pool` if it is open, waits until its threads have ended, and frees it. Blocks while jobs run. NULL: nothing.
- * Misuse: called by one of its own jobs; jobs that were accepted have not begun, or timers are set: wait for the pool
- * or close_now first. */
+ * Misuse: called by one of its jobs; accepted jobs have not begun, or timers are set: wait for the pool, or close_now
+ * first. */
 void ilk_pool_destroy(ilk_pool *pool);
 
-/* Makes `job` call `function(context)`: NORMAL, without a group. The two others change that. Not while submitted. */
+/* Makes `job` call `function(context)`: NORMAL, without a group. The other two change that. Not while submitted. */
 void ilk_job_init(ilk_job *job, void (*function)(void *context), void *context);
 void ilk_job_set_priority(ilk_job *job, ilk_priority priority);
 void ilk_job_set_group(ilk_job *job, ilk_group *group);
 
-/* Hands `job` over. Thread-safe; see guarantee E for what it costs. O(1). False: the pool is closed, and the job is the
- * caller's still. A NORMAL job submitted by a job of the same pool goes to its worker's own deque. */
+/* Hands `job` over. Thread-safe; guarantee E. O(1). False: refused, the pool is closed. A NORMAL job submitted by a job
+ * of the same pool goes to its worker's own deque. */
 ILK_MUST_USE bool ilk_pool_submit(ilk_pool *pool, ilk_job *job) ILK_NONBLOCKING;
 
-/* The same for `count` jobs of one priority, in the order of the array: all or none. O(count), one atomic step.
- * Misuse: unlike priorities. */
+/* The same for `count` jobs of one priority, in the order of the array: all or none. O(count), one atomic step. Misuse:
+ * unlike priorities. */
 ILK_MUST_USE bool ilk_pool_submit_many(ilk_pool *pool, ilk_job *const *jobs, size_t count) ILK_NONBLOCKING;
 
 /* ---- Groups ---- */
 
 void ilk_group_init(ilk_group *group);
 
-/* Waits until all jobs of `group` that were submitted have ended, until `deadline_ns` at most. Thread-safe; with
- * guarantee B. Blocks; a worker runs other jobs meanwhile (guarantee G), each to its end: a wait may outlast its limit
- * by such a job. After ILK_OK the group may be freed, when no other thread uses it. */
+/* Waits until all submitted jobs of `group` have ended, until `deadline_ns` at most. Thread-safe; guarantee B. Blocks;
+ * a worker runs other jobs meanwhile (guarantee G), each to its end, by which the wait may outlast its limit. After
+ * ILK_OK the group may be freed, if no other thread uses it. */
 ILK_MUST_USE ilk_status ilk_group_wait_until(ilk_group *group, uint64_t deadline_ns);
 
-/* Submits `job` to `pool` when the jobs of `group` have ended: at once if it has none. False: the pool is closed. One
- * at a time: a second call before the first one's job was submitted is misuse. Accepted is accepted: a pool that is
- * closed meanwhile waits for it. */
+/* Submits `job` to `pool` when the jobs of `group` have ended: at once if it has none. A pool that is closed meanwhile
+ * waits for it. False: refused, the pool is closed. Misuse: another job follows already. */
 ILK_MUST_USE bool ilk_group_follow(ilk_group *group, ilk_pool *pool, ilk_job *job);
 
 /* ---- Fork and join ---- */
 
-/* Offers `function(context)` to the other workers. The job must stay until join. Never refused: also in a closed pool.
- * On a thread that is not the pool's the job waits for join, which runs it. O(1), no allocation. */
+/* Offers `function(context)` to the other workers. The job must stay until join. Never refused, also in a closed pool.
+ * On a thread that is not the pool's, join runs it. O(1), no allocation. */
 void ilk_pool_fork(ilk_pool *pool, ilk_job *job, void (*function)(void *context), void *context)
     ILK_NONBLOCKING;
 
-/* Returns when the forked job has run: runs it, if no other worker has begun it. Jobs are joined by the thread that has
- * forked them, the last one first. */
+/* Returns when the forked job has run: runs it, if no other worker has begun it. By the thread that forked it, the last
+ * forked job first. */
 void ilk_pool_join(ilk_pool *pool, ilk_job *job);
 
 /* Calls `body(context, first, end)` for parts that together are `begin` to `end` - 1, each number once, on the threads
- * of the pool, and returns when all have returned. A part is `grain` numbers long at most; 0: chosen by the length.
- * A thread splits what it has left where another one is out of work (lazy binary splitting), so uneven work spreads.
- * A job of the pool takes part; another thread sleeps meanwhile. Works in a closed pool if a job of it calls; false:
- * refused, nothing was called. */
+ * of the pool, and returns when all have returned. A part is `grain` numbers long at most; 0: chosen by the length. A
+ * thread splits what it has left where another is out of work (lazy binary splitting). A job of the pool takes part, in
+ * a closed pool too; another thread sleeps meanwhile. False: refused, nothing was called. */
 ILK_MUST_USE bool ilk_pool_for(ilk_pool *pool, size_t begin, size_t end, size_t grain,
                                void (*body)(void *context, size_t first, size_t end), void *context);
 
 /* ---- Blocking ---- */
 
-/* Around a call by which a job blocks: another thread takes over meanwhile, if jobs wait and there are fewer threads
- * than max_threads. Not on a thread of a pool: nothing. May be nested. May start a thread. */
+/* Around a call by which a job blocks: another thread takes over meanwhile, started if need be, if jobs wait and there
+ * are fewer threads than max_threads. Not on a thread of a pool: nothing. May be nested. */
 void ilk_pool_will_block(void);
 void ilk_pool_did_block(void);
 
 /* ---- Timers ---- */
 
-/* Makes `timer` call `function(context)`, as ilk_job_init. `ilk_timer_job` is its job, for priority and group. */
+/* As ilk_job_init. `ilk_timer_job` is the timer's job, for priority and group. */
 void ilk_timer_init(ilk_timer *timer, void (*function)(void *context), void *context);
 ilk_job *ilk_timer_job(ilk_timer *timer);
 
-/* Submits the timer's job when `deadline_ns` has come: not before. Thread-safe. O(1). The first timer of a pool starts a
- * thread that waits for them. ILK_CLOSED: refused. ILK_NOMEM: the system refuses that thread. Misuse: it is set. */
+/* Submits the timer's job when `deadline_ns` has come, not before. Thread-safe; takes a lock. O(1). The first timer
+ * of a pool starts a thread for them. ILK_CLOSED: refused. ILK_NOMEM: the system refuses that thread. Misuse: it is
+ * set. */
 ILK_MUST_USE ilk_status ilk_pool_submit_at(ilk_pool *pool, ilk_timer *timer, uint64_t deadline_ns);
 
-/* Takes `timer` back. True: its job will not be submitted, and may be set anew. False: it is not set, or its time has
- * come and its job is the pool's. O(log n) amortised. */
+/* Takes `timer` back. True: its job will not be submitted; it may be set anew. False: it is not set, or its job is the
+ * pool's already. O(log n) amortised. */
 bool ilk_pool_cancel(ilk_pool *pool, ilk_timer *timer);
 
 /* ---- Ending ---- */
@@ -213,13 +209,13 @@ bool ilk_pool_cancel(ilk_pool *pool, ilk_timer *timer);
 /* Nothing more comes in; what was accepted runs, timers at their time. Thread-safe; does not wait. */
 void ilk_pool_close(ilk_pool *pool);
 
-/* The same, and what has not begun is given to `hand_back(context, job)` instead of run, each job once: by this call,
- * by the pool's threads, or by the thread of the timers, several at a time. A job that is handed back has left its
- * group. Forked jobs and loops run: their joins and callers wait for them. The first call's function is used. */
+/* The same, and each job that has not begun is given to `hand_back(context, job)` once instead: by this call, the
+ * pool's threads, or the timers' thread, several at a time. It leaves its group then. Forked jobs and loops run. The
+ * first call's function is used; it must not wait for the pool, which ends after the last job is handed back. */
 void ilk_pool_close_now(ilk_pool *pool, void (*hand_back)(void *context, ilk_job *job), void *context);
 
-/* Waits until `pool` is closed and all it had accepted has run or was handed back, until `deadline_ns` at most.
- * Blocks. Misuse: called by one of its own jobs, which it would wait for. */
+/* Waits until `pool` is closed and all it had accepted has run or was handed back, until `deadline_ns` at most. Blocks.
+ * Misuse: called by one of its jobs. */
 ILK_MUST_USE ilk_status ilk_pool_wait_until(ilk_pool *pool, uint64_t deadline_ns);
 
 /* Thread-safe. Takes a lock for a moment. */

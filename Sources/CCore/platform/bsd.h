@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the core takes from the BSDs: intrusive queues and strlcpy. Apple's C library has them, elsewhere
- * libbsd.
+ * Intrusive queues and strlcpy: in Apple's C library, elsewhere from libbsd.
  */
 #ifndef INTERLOCK_PLATFORM_BSD_H
 #define INTERLOCK_PLATFORM_BSD_H

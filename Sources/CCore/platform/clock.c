@@ -18,6 +18,6 @@ uint64_t ilk__clock_ticks(void) {
 
 uint64_t ilk__clock_now_ns(void) {
     struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail: the clock always exists */
+    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one port to the clock: nanoseconds of CLOCK_MONOTONIC, and the conversion that system calls want. The
- * explorer's clock moves only when a test says so.
+ * The one port to the clock: nanoseconds of CLOCK_MONOTONIC, and the conversion for system calls.
  */
 #ifndef INTERLOCK_PLATFORM_CLOCK_H
 #define INTERLOCK_PLATFORM_CLOCK_H
@@ -11,12 +10,11 @@
 
 uint64_t ilk__clock_now_ns(void);
 
-/* The processor's counter: a few nanoseconds to read, a steady but unknown rate, and small differences
- * between cores. For guesses only. */
+/* The processor's counter: a few nanoseconds to read, a steady but unknown rate, small differences between
+ * cores. For guesses only. */
 uint64_t ilk__clock_ticks(void);
 
-/* Any uint64_t is a valid time here: the result has no negative seconds and less than a billion nanoseconds,
- * or futex(2) would refuse it. */
+/* For any uint64_t: no negative seconds and less than a billion nanoseconds, or futex(2) would refuse it. */
 static inline struct timespec ilk__clock_timespec(uint64_t time_ns) {
     const uint64_t second = UINT64_C(1000000000);
     return (struct timespec){.tv_sec = (time_t)(time_ns / second), .tv_nsec = (long)(time_ns % second)};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The part of native.h's condition variables that differs between systems: preparing a condition, and waiting
- * until a time of CLOCK_MONOTONIC.
+ * What differs between systems of native.h's condition variables.
  */
 #ifndef INTERLOCK_PLATFORM_CONDITION_H
 #define INTERLOCK_PLATFORM_CONDITION_H
@@ -11,8 +10,8 @@
 /* 0, or pthread's error. */
 int ilk__condition_prepare(ilk__native_condition *condition);
 
-/* Waits with `mutex` held. 0, or ETIMEDOUT once the deadline has passed; another error is a broken object.
- * May wake spuriously. */
+/* With `mutex` held. 0, or ETIMEDOUT once the deadline has passed; another error is a broken object. May wake
+ * spuriously. */
 int ilk__condition_wait_until(ilk__native_condition *condition, ilk__native_mutex *mutex,
                               uint64_t deadline_ns);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Apple systems have no pthread_condattr_setclock: pthread_cond_timedwait follows the wall clock, which may
- * be set. Its relative form takes the time that is left. That time stands still while the machine sleeps and
- * CLOCK_MONOTONIC runs, so a wait may end late by such a sleep, but not early. Written by the documentation;
+ * Apple's pthread_cond_timedwait follows the wall clock, which may be set: there is no
+ * pthread_condattr_setclock. Its relative form takes the time left, which stands still while the machine
+ * sleeps and CLOCK_MONOTONIC runs: a wait may end late by such a sleep, but not early. By the documentation;
  * never run.
  */
 #include "platform/condition.h"
@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-/* A longer wait wakes spuriously once in a while. */
+/* A longer wait wakes spuriously. */
 #define LONGEST_WAIT_NS (UINT64_C(1000000000) * 60 * 60 * 24)
 
 int ilk__condition_prepare(ilk__native_condition *condition) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Thread exit through the destructor of one pthread key, made before main and before the constructors of a
- * program linked with the library. The first 32 keys of a process cost nothing; for a later one glibc's
- * calloc gives each thread that uses it 512 bytes. So a copy of the library that is opened late, in a process
- * with many keys, allocates where a thread first gets its reader slots.
+ * program linked with the library: glibc keeps the first 32 keys of a process without allocation
+ * (docs/rwlock.md).
  */
 #include "platform/exit.h"
 
@@ -17,9 +16,9 @@ static pthread_key_t key;
 static bool key_exists;
 static ILK_ATOMIC(hook_function *) hook;
 
-/* pthread has reset the key's value before the call, so that a hook may register anew. */
+/* pthread has reset the key's value: a hook may register anew. */
 static void run(void *context) {
-    /* TE1 relaxed: this thread has written it by registering; other threads write the same value. */
+    /* TE1 relaxed: this thread wrote it by registering; others write the same value. */
     ilk_atomic_load(&hook, memory_order_relaxed)(context);
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The ids that the first thread of a forked process had in earlier processes. A mutex that it locked there
- * names it by one of them.
+ * The ids that the first thread of a forked process had in earlier processes, by which mutexes that it locked
+ * there name it.
  *
- * An id may become another thread's: when the parent has ended, or in another namespace. Then it leaves the
- * list, so that what the new thread owns is not taken for the first thread's. What the first thread still
- * holds under it from before the fork has no owner from then on.
+ * An id that becomes another thread's (the parent has ended, or another namespace) leaves the list: what the
+ * new thread owns is not taken for the first thread's, and what that still holds under it has no owner.
  */
 #include "platform/identity.h"
 #include "platform/local.h"
@@ -15,7 +14,7 @@
 /* Changes in a child while it has one thread; an entry goes back to 0 when its id becomes another
  * thread's. */
 static ILK_ATOMIC(uint32_t) former[ILK__FORMER_IDS];
-static uint32_t first; /* the id of the thread that the fork left; 0: this process was not forked */
+static uint32_t first; /* of the thread that the fork left; 0: not forked */
 
 bool ilk__thread_id_is_former(uint32_t id) ILK_NONBLOCKING {
     if (id == 0 || first == 0) {
@@ -23,7 +22,7 @@ bool ilk__thread_id_is_former(uint32_t id) ILK_NONBLOCKING {
     }
     for (unsigned index = 0; index < ILK__FORMER_IDS; index++) {
         /* ID1 relaxed: written before the process has a second thread, or by the thread that now has the id,
-         * before it uses the id. */
+         * before it uses it. */
         if (ilk_atomic_load(&former[index], memory_order_relaxed) == id) {
             return true;
         }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * futex(2) behind the port of futex.h. The only file that makes the system call, but for
- * mutex_inherit_linux.c.
+ * futex(2); but for mutex_inherit_linux.c the only file that makes the call.
  */
 #include "platform/futex.h"
 #include "platform/port.h"
@@ -17,18 +16,26 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-int ilk__futex_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns) {
+int ilk__futex_wait_marked(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns,
+                           uint32_t mark) {
     struct timespec deadline = ilk__clock_timespec(deadline_ns);
     const struct timespec *limit = deadline_ns == ILK_FOREVER ? NULL : &deadline;
-    /* WAIT_BITSET has an absolute time-out; plain WAIT would start over after a signal. */
-    long answer = syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected, limit, NULL,
-                          FUTEX_BITSET_MATCH_ANY);
+    /* WAIT_BITSET's time-out is absolute; plain WAIT would start over after a signal. */
+    long answer =
+        syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected, limit, NULL, mark);
     return answer == 0 ? 0 : errno;
 }
 
+int ilk__futex_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns) {
+    return ilk__futex_wait_marked(word, expected, deadline_ns, FUTEX_BITSET_MATCH_ANY);
+}
+
+bool ilk__futex_wake_marked(const ILK_ATOMIC(uint32_t) * word, uint32_t mark) {
+    return syscall(SYS_futex, word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, mark) == 1;
+}
+
 void ilk__futex_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count) {
-    /* The kernel takes a signed count. EFAULT, from a word that is gone, means that no thread sleeps
-     * there. */
+    /* The kernel takes a signed count. EFAULT: the word is gone, and no thread sleeps there. */
     (void)syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count > INT_MAX ? INT_MAX : (int)count,
                   NULL, NULL, 0);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The one port to the calling thread's id: a number that no other living thread of the process has, never 0,
- * also right in a child after fork. On Linux it is the kernel's thread id, by which debuggers and
- * FUTEX_LOCK_PI know a thread.
+ * also right in a child after fork. On Linux the kernel's thread id, by which debuggers and FUTEX_LOCK_PI
+ * know a thread.
  *
  * The thread that forks has another id in the child, and owns there what it owned under its old one:
- * platform/former.c remembers the old ids.
+ * platform/former.c remembers those.
  */
 #ifndef INTERLOCK_PLATFORM_IDENTITY_H
 #define INTERLOCK_PLATFORM_IDENTITY_H
@@ -16,23 +16,22 @@
 
 uint32_t ilk__thread_id(void) ILK_NONBLOCKING;
 
-/* The same, for callers outside real-time code: a sanitizer that watches such code lets these ask the
- * system. */
+/* The same outside real-time code: a sanitizer of such code lets it ask the system. */
 uint32_t ilk__thread_id_before_fork(void);
 
-/* Forgets the cached id of the calling thread: in a child after fork. */
+/* In a child after fork. */
 void ilk__thread_id_forget(void);
 
 /* Forks in a row whose old ids are remembered, each by the thread that the last one left. */
 enum { ILK__FORMER_IDS = 8 };
 
-/* Whether `id` was, in an earlier process, that of the thread which this process was forked by. */
+/* Whether `id` was, in an earlier process, that of the thread that forked this one. */
 bool ilk__thread_id_is_former(uint32_t id) ILK_NONBLOCKING;
 
-/* Whether it was, and the calling thread is that thread. */
+/* And the calling thread is that thread. */
 bool ilk__thread_was(uint32_t id) ILK_NONBLOCKING;
 
-/* `id` belongs to a thread that has just begun to ask for it: it is no former one from now on. */
+/* `id` belongs to a thread that has just asked for it: no former one any more. */
 void ilk__thread_id_is_new(uint32_t id) ILK_NONBLOCKING;
 
 #endif

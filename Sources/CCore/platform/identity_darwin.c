@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Apple systems: the Mach port of the thread, which the system caches itself.
+ * Apple systems: the thread's Mach port, which the system caches itself.
  */
 #include "platform/identity.h"
 #include "platform/port.h"
@@ -9,8 +9,7 @@
 
 #include <pthread.h>
 
-/* Nothing is cached here, so no thread asks for the first time: an old id that becomes another thread's goes
- * unnoticed. */
+/* Nothing is cached here: an old id that becomes another thread's goes unnoticed. */
 void ilk__thread_id_forget(void) {}
 
 uint32_t ilk__thread_id_before_fork(void) {

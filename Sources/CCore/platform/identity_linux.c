@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kernel's thread id, cached per thread: gettid(2) costs a system call. A child after fork is a new
- * thread to the kernel and forgets its parent's id.
+ * The kernel's thread id, cached per thread: gettid(2) is a system call. A child after fork forgets its
+ * parent's.
  */
 #include "platform/identity.h"
 #include "platform/port.h"
@@ -25,7 +25,7 @@ uint32_t ilk__thread_id_before_fork(void) {
     return kept_id;
 }
 
-/* One system call in a thread's life, and an initial-exec variable. */
+/* One system call in a thread's life. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 uint32_t ilk__thread_id(void) ILK_NONBLOCKING {
     return ilk__thread_id_before_fork();

@@ -13,11 +13,4 @@ enum { MOST = 256, BESIDE = 24 };
 _Static_assert(ILK__THREAD_HELD > 0 || sizeof(struct ilk__thread_state) + BESIDE <= MOST,
                "what is said above holds");
 
-static __thread struct ilk__thread_state state __attribute__((tls_model("initial-exec")));
-
-/* Initial-exec: no allocation on first use. */
-ILK_TRUSTED_NONBLOCKING_BEGIN
-struct ilk__thread_state *ilk__thread_state(void) ILK_NONBLOCKING {
-    return &state;
-}
-ILK_TRUSTED_NONBLOCKING_END
+__thread struct ilk__thread_state ilk__local_state __attribute__((tls_model("initial-exec")));

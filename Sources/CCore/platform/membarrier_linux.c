@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * membarrier(2) behind the port of membarrier.h.
+ * membarrier(2). See membarrier.h.
  */
 #include "platform/membarrier.h"
 #include "platform/port.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Systems without membarrier(2): registration is refused, and both sides of the asymmetric fence are full
- * fences.
+ * Systems without membarrier(2): both sides of the asymmetric fence are full fences.
  */
 #include "platform/membarrier.h"
 #include "platform/port.h"

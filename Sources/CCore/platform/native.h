@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one port to pthread mutexes and condition variables, for the park layer's fallback and for cold tables.
- * The explorer puts a file of the same name, with a modelled mutex and condition, in front of this one. No
- * call here fails: an error from pthread means a broken program, and aborts.
+ * The one port to pthread mutexes and condition variables, for the park layer's fallback and cold tables. No
+ * call fails: an error from pthread means a broken program, and aborts.
  *
- * A condition has one waiter at a time: glibc before 2.41 can lose a wake-up when several threads wait on one
- * condition (bug 25847).
+ * A condition has one waiter at a time: glibc before 2.41 can lose a wake-up of several (bug 25847).
  */
 #ifndef INTERLOCK_PLATFORM_NATIVE_H
 #define INTERLOCK_PLATFORM_NATIVE_H
@@ -24,8 +22,8 @@ void ilk__native_mutex_unlock(ilk__native_mutex *mutex);
 
 void ilk__native_condition_init(ilk__native_condition *condition);
 void ilk__native_condition_destroy(ilk__native_condition *condition);
-/* Waits with `mutex` held, until a CLOCK_MONOTONIC deadline or for ever; true unless the deadline passed. May
- * wake spuriously. Not a cancellation point. */
+/* With `mutex` held, until a CLOCK_MONOTONIC deadline or for ever; true unless it passed. May wake
+ * spuriously. Not a cancellation point. */
 bool ilk__native_condition_wait(ilk__native_condition *condition, ilk__native_mutex *mutex,
                                 uint64_t deadline_ns);
 void ilk__native_condition_signal(ilk__native_condition *condition);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * pthread mutexes and condition variables behind the port of native.h. Deadlines are compared with
- * CLOCK_MONOTONIC, never with the wall clock.
+ * pthread mutexes and condition variables (native.h). Deadlines are those of CLOCK_MONOTONIC, never of the
+ * wall clock.
  */
 #include "platform/native.h"
 
@@ -10,7 +10,7 @@
 #include <interlock/deadline.h>
 #include <stdlib.h>
 
-/* An error here means a destroyed or corrupted object of our own. */
+/* A destroyed or corrupted object of our own. */
 static void check(int error) {
     if (error != 0) {
         abort();
@@ -36,7 +36,7 @@ void ilk__native_condition_destroy(ilk__native_condition *condition) {
 bool ilk__native_condition_wait(ilk__native_condition *condition, ilk__native_mutex *mutex,
                                 uint64_t deadline_ns) {
     int previous;
-    /* A thread cancelled in the wait would leave its sleeper in a list on a dead stack. */
+    /* A thread cancelled in the wait would leave its sleeper on a dead stack. */
     check(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &previous));
     int error;
     if (deadline_ns == ILK_FOREVER) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mmap(2) behind the port of pages.h.
+ * mmap(2). See pages.h.
  */
 #include "platform/pages.h"
 

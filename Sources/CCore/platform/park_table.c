@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The park layer without futex(2): a fixed table of buckets, each a mutex and a list of sleepers, chosen by
- * the address slept on. What systems other than Linux run; built and tested on Linux too.
+ * the address slept on. For systems other than Linux; built and tested on Linux too.
  *
- * Every sleeper has a condition variable on its own stack, so that no wake-up goes to the wrong thread
- * (platform/native.h on glibc's bug 25847) and sleepers wake in order of arrival.
+ * Every sleeper has a condition variable on its own stack: no wake-up goes to the wrong thread
+ * (platform/native.h on glibc's bug 25847), and sleepers wake in order of arrival.
  *
  * Invariants
  *   - A sleeper is in its bucket's list exactly while `awake` is false.
- *   - The list and `awake` change under the bucket's mutex only. The comparison with the word is made under
- *     it too, and a waker takes it: comparing and sleeping are one step (guarantee A).
+ *   - The list and `awake` change under the bucket's mutex only. The word is compared under it too, and a
+ *     waker takes it: comparing and sleeping are one step (guarantee A).
  *   - A waker touches a sleeper under the mutex only, so the sleeper's stack is still there.
  *
- * Fork. A child has no sleepers: every bucket begins anew, also a locked one. So fork waits for no thread,
- * also where a signal handler that has interrupted a sleeper or a waker forks. That child must not go on with
- * what was interrupted, whose bucket is not the one it had: it may only call exec or _exit.
+ * Fork. A child has no sleepers: every bucket begins anew, also a locked one. So fork waits for no thread.
+ * The child of a signal handler that interrupted a sleeper or a waker must not go on with that, whose bucket
+ * is another now (docs/fork.md).
  *
  * Source: WebKit's ParkingLot (Pizlo, 2015), with a table that does not grow.
  */
@@ -25,6 +25,7 @@
 
 #include "platform/bsd.h"
 #include "platform/native.h"
+#include "platform/park_marked.h"
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,7 +45,7 @@ struct bucket {
     bool initialised; /* the list's head points at itself, which no static initialiser can say here */
 };
 
-/* A prime number of buckets: locks in arrays stand at even distances. */
+/* A prime number: locks in arrays stand at even distances. */
 #define BUCKET_COUNT 61
 #define BUCKET_INIT                                                                                          \
     { ILK__NATIVE_MUTEX_INIT, {NULL, NULL}, false }
@@ -77,8 +78,8 @@ static struct bucket *lock_bucket_of(const void *address) {
 
 ilk_status ilk_park_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns) {
     struct bucket *bucket = lock_bucket_of((const void *)word);
-    /* PK1 relaxed: under the bucket's mutex, which the waker takes after its own change of the word: either
-     * we see the change here, or the waker finds us in the list. */
+    /* PK1 relaxed: under the bucket's mutex, which the waker takes after changing the word: either we see the
+     * change, or it finds us in the list. */
     if (ilk_atomic_load(word, memory_order_relaxed) != expected) {
         ilk__native_mutex_unlock(&bucket->mutex);
         return ILK_OK;
@@ -90,7 +91,7 @@ ilk_status ilk_park_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_
     while (!self.awake && in_time) {
         in_time = ilk__native_condition_wait(&self.condition, &bucket->mutex, deadline_ns);
     }
-    /* Woken and late at once counts as woken: the wake-up must not be lost. */
+    /* Woken and late at once counts as woken. */
     ilk_status status = self.awake ? ILK_OK : ILK_TIMEDOUT;
     if (!self.awake) {
         TAILQ_REMOVE(&bucket->sleepers, &self, link);
@@ -118,5 +119,17 @@ void ilk_park_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count) ILK_NONBLO
     ilk__native_mutex_unlock(&bucket->mutex);
 }
 ILK_TRUSTED_NONBLOCKING_END
+
+ilk_status ilk__park_wait_marked(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns,
+                                 uint32_t mark) {
+    (void)mark;
+    return ilk_park_wait(word, expected, deadline_ns);
+}
+
+bool ilk__park_wake_marked(const ILK_ATOMIC(uint32_t) * word, uint32_t mark) ILK_NONBLOCKING {
+    (void)word;
+    (void)mark;
+    return false;
+}
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which of the files that do the same for different systems a build compiles. Each of them includes this and
- * is empty when it is not the chosen one, so that one list of sources serves SwiftPM, CMake and Xcode. Define
- * ILK_PARK_BACKEND_PTHREAD to build the portable park layer where futex(2) exists.
+ * Which of the files that do the same for different systems a build compiles. Each includes this and is empty
+ * when not chosen: one list of sources serves SwiftPM, CMake and Xcode. Define ILK_PARK_BACKEND_PTHREAD to
+ * build the portable park layer where futex(2) exists.
  */
 #ifndef INTERLOCK_PLATFORM_PORT_H
 #define INTERLOCK_PLATFORM_PORT_H
@@ -13,15 +13,15 @@
 #define ILK__PORT_LINUX 0
 #endif
 
-/* Objects in the ELF format: assembly places symbols, program headers list what is loaded. Not in the
- * explorer (ILK_MODEL), which has one copy of everything and resets plain variables between its runs. */
+/* ELF: assembly places symbols, program headers list what is loaded. Not in the explorer (ILK_MODEL), which
+ * has one copy of everything and resets plain variables between runs. */
 #if ILK__PORT_LINUX && !defined(ILK_MODEL)
 #define ILK__PORT_ELF 1
 #else
 #define ILK__PORT_ELF 0
 #endif
 
-/* What assembly and C share of rwlock/slot_table.h. */
+/* Shared by assembly and rwlock/slot_table.h. */
 #define ILK__TABLE_ROLE_OFFSET 8200
 #define ILK__TABLE_NOTE_TYPE 1
 

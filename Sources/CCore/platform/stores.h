@@ -2,7 +2,7 @@
  *
  * Where membarrier(2) is refused and running threads have left their fences out, only time helps. A store
  * waits in its processor's buffer before others see it, and a load may have been made as long ahead. No
- * processor names a bound, but none is known to take a millisecond.
+ * processor names a bound; none is known to take a millisecond.
  */
 #ifndef INTERLOCK_PLATFORM_STORES_H
 #define INTERLOCK_PLATFORM_STORES_H

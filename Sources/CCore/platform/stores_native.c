@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * nanosleep(2) behind the port of stores.h; a spin on the clock in a sandbox that refuses that too.
+ * nanosleep(2); a spin on the clock in a sandbox that refuses it.
  */
 #include "platform/stores.h"
 

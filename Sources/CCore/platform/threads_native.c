@@ -4,7 +4,7 @@
  * takes both for the calling thread only on some systems.
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* pthread_setname_np, sched_getaffinity */
+#define _GNU_SOURCE /* pthread_setname_np, sched_getaffinity, syscall */
 #endif
 
 #include "platform/threads.h"
@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { NAME_SIZE = 16 };
@@ -30,12 +31,19 @@ struct start {
 };
 
 #if defined(__linux__)
+/* Linux starts a thread with the scheduling class and the nice value of the thread that starts it: of a submitter. */
 static void describe_thread(const struct start *start) {
     (void)pthread_setname_np(pthread_self(), start->name);
-    if (start->nice != 0) {
-        /* Of the thread: Linux keeps a value for each, and a thread begins with that of the one that started it. The
-         * process's is that of its first thread. Refused below what it is without privilege: the pool goes on. */
-        (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, (id_t)getpid()) + start->nice);
+    /* The C library's own answer is a copy that may be old, in musl an error. */
+    const long policy = syscall(SYS_sched_getscheduler, 0);
+    if (policy == SCHED_FIFO || policy == SCHED_RR) {
+        const struct sched_param none = {0};
+        (void)pthread_setschedparam(pthread_self(), SCHED_OTHER, &none);
+    }
+    /* The process's is that of its first thread. Refused below what it is without privilege: the pool goes on. */
+    const int wanted = getpriority(PRIO_PROCESS, (id_t)getpid()) + start->nice;
+    if (getpriority(PRIO_PROCESS, 0) != wanted) {
+        (void)setpriority(PRIO_PROCESS, 0, wanted);
     }
 }
 #else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sched_yield(2) behind the port of yield.h.
+ * sched_yield(2). See yield.h.
  */
 #include "platform/yield.h"
 

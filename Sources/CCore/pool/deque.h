@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The bounded work-stealing deque of one worker: the owner pushes and takes at the bottom, thieves steal at the top.
+ * A full deque refuses a push. Indices run freely over 64 bits; their low bits are the place.
  *
  * Source: Chase and Lev (2005), with the orders of Lê, Pop, Cohen, Zappa Nardelli, "Correct and efficient work-stealing
- * for weak memory models" (2013). Bounded: a push that finds no room is refused, and the pool's inbox takes the job.
- * Indices run freely over 64 bits; their low bits are the place.
+ * for weak memory models" (2013).
  *
- * Must not happen: the owner and a thief both get the last element. Both then move `top` by compare-and-swap from the
- * same value. And: a push overwrites a place that a thief is about to read. The thief's compare-and-swap fails then,
- * because `top` has passed it, and what it has read is dropped.
+ * Must not happen: owner and thief both get the last element. Both move `top` by compare-and-swap from the same value.
+ * And: a push overwrites a place that a thief is about to read. `top` has passed the place, so the thief's
+ * compare-and-swap fails.
  */
 #ifndef INTERLOCK_POOL_DEQUE_H
 #define INTERLOCK_POOL_DEQUE_H
@@ -17,7 +17,7 @@
 #include <interlock/inline/attributes.h>
 #include <interlock/pool.h>
 
-/* The explorer makes it small: it is soon full, and soon wraps. */
+/* Small in the explorer: soon full, and soon wraps. */
 #ifndef ILK__DEQUE_PLACES
 #define ILK__DEQUE_PLACES 256
 #endif
@@ -39,12 +39,12 @@ static inline bool deque_push(struct deque *deque, ilk_job *job) ILK_NONBLOCKING
     const int64_t bottom = ilk_atomic_load(&deque->bottom, memory_order_relaxed); /* DQ1 */
     /* DQ2 acquire, pairs with DQ5 (seq_cst, moving top).
      * Carries: that the thief has read the place.
-     * If weaker: we overwrite a place whose thief reads it afterwards and succeeds. */
+     * If weaker: we overwrite a place before its thief, which succeeds, reads it. */
     const int64_t top = ilk_atomic_load(&deque->top, memory_order_acquire);
     if (ILK_UNLIKELY(bottom - top >= DEQUE_PLACES)) {
         return false;
     }
-    /* DQ3 relaxed: DQ4 publishes the place with the index. */
+    /* DQ3 relaxed: DQ4 publishes the place. */
     ilk_atomic_store(deque_place(deque, bottom), job, memory_order_relaxed);
     /* DQ4 release, pairs with DQ7 (acquire, a thief).
      * Carries: the job, and what the submitter did before.
@@ -61,10 +61,10 @@ static inline ilk_job *deque_take(struct deque *deque) ILK_NONBLOCKING {
         ilk_atomic_load(&deque->top, memory_order_relaxed)) { /* DQ8: it only grows: empty is empty */
         return NULL;
     }
-    /* DQ4: a thief that reads this index takes an older job, which it must see as well. */
+    /* DQ4: a thief that reads this index takes an older job. */
     ilk_atomic_store(&deque->bottom, bottom, memory_order_release);
-    /* DQ6 seq_cst, pairs with itself (a thief). Forbids: we lower bottom and read the old top, while the thief reads
-     * the old bottom and moves top past ours. */
+    /* DQ6 seq_cst, pairs with itself (a thief). Forbids: we lower bottom and read the old top, the thief reads the old
+     * bottom and moves top past ours. */
     ilk_atomic_fence(memory_order_seq_cst);
     /* DQ8 relaxed: ordered by DQ6; DQ5 decides over the last job. */
     int64_t top = ilk_atomic_load(&deque->top, memory_order_relaxed);
@@ -75,7 +75,7 @@ static inline ilk_job *deque_take(struct deque *deque) ILK_NONBLOCKING {
     if (top == bottom) {
         job = ilk_atomic_load(deque_place(deque, bottom), memory_order_relaxed); /* DQ3 */
         /* DQ5 seq_cst, pairs with itself, and with DQ2 (acquire, pushing): the last job goes to one of two threads. In
-         * one order with DQ6, so that the owner's fence and a thief's agree on which came first. */
+         * one order with DQ6: the fences of owner and thief agree on which came first. */
         if (!ilk_atomic_compare_exchange(&deque->top, &top, top + 1, memory_order_seq_cst,
                                          memory_order_relaxed)) {
             job = NULL;
@@ -86,7 +86,7 @@ static inline ilk_job *deque_take(struct deque *deque) ILK_NONBLOCKING {
     return job;
 }
 
-/* Any other thread's: the job pushed first, or NULL; `*lost`: another thread was faster, and there may be more. */
+/* Any other thread's: the job pushed first, or NULL. `*lost`: another thread was faster; there may be more. */
 static inline ilk_job *deque_steal(struct deque *deque, bool *lost) ILK_NONBLOCKING {
     const int64_t top = ilk_atomic_load(&deque->top, memory_order_acquire); /* DQ2 */
     ilk_atomic_fence(memory_order_seq_cst);                                 /* DQ6 */
@@ -105,11 +105,10 @@ static inline ilk_job *deque_steal(struct deque *deque, bool *lost) ILK_NONBLOCK
     return job;
 }
 
-/* Whether there is a job: a hint from any thread, exact for the owner when it says no. */
+/* A hint from any thread; for the owner, false is exact. */
 static inline bool deque_has_jobs(struct deque *deque) ILK_NONBLOCKING {
     const int64_t bottom = ilk_atomic_load(&deque->bottom, memory_order_acquire); /* DQ7 */
-    /* A thread that finds no job knows of those that have taken the last ones. */
-    return bottom > ilk_atomic_load(&deque->top, memory_order_acquire); /* DQ2 */
+    return bottom > ilk_atomic_load(&deque->top, memory_order_acquire);           /* DQ2 */
 }
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fork and join, and loops on top of them. A forked job lies in its owner's deque; the owner that joins finds it at the
- * bottom, if no thief has it, and runs it as a call.
+ * Fork and join, and loops on top of them. A forked job lies in its owner's deque: a join finds it at the bottom, if no
+ * thief has it, and calls it.
  *
  * The state of a forked job
  *   FORKED    in a deque, or with a thief that runs it
  *   AWAITED   the same, and its owner sleeps for it
- *   SLEPT_ON  the same, and its owner sleeps on this word: it is too deep in other jobs to run more
- *   DONE      it has run; set by the thief, its last touch
- * The thief exchanges DONE for the state, and wakes if that was AWAITED. Must not happen: the owner sleeps and the thief
- * does not know. The owner goes from FORKED to AWAITED by compare-and-swap, registers, and asks again before it parks.
+ *   SLEPT_ON  the same, on this word: the owner is too deep in other jobs to run more
+ *   DONE      it has run; the thief's last touch
+ * The thief exchanges DONE for the state, and wakes if that was AWAITED or SLEPT_ON. The owner leaves FORKED by
+ * compare-and-swap, and asks again before it parks. Must not happen: it sleeps, and the thief does not know.
  */
 #include "pool/pool.h"
 
@@ -18,7 +18,7 @@
 #include <interlock/park.h>
 #include <stddef.h>
 
-/* The calling thread's worker, if it is one of this pool's. */
+/* The calling thread's worker in this pool, or NULL. */
 static struct pool_worker *worker_of(const ilk_pool *pool) ILK_NONBLOCKING {
     struct pool_worker *worker = ilk__pool_worker();
     return worker != NULL && worker->pool == pool ? worker : NULL;
@@ -39,10 +39,10 @@ void ilk_pool_fork(ilk_pool *pool, ilk_job *job, void (*function)(void *context)
 }
 
 void ilk__pool_fork_done(ilk_pool *pool, ilk_job *job) {
-    /* FJ1 acq_rel, pairs with FJ2 (acquire, joining).
+    /* FJ1 release, pairs with FJ2 (acquire, joining).
      * Carries: what the job did.
-     * If weaker: the owner misses it, or frees the job under us. */
-    const uint32_t before = ilk_atomic_exchange(&job->state, JOB_DONE, memory_order_acq_rel);
+     * If weaker: the owner misses it, or frees the job too early. */
+    const uint32_t before = ilk_atomic_exchange(&job->state, JOB_DONE, memory_order_release);
     if (before == JOB_AWAITED) {
         ilk__event_wake_all(&pool->idle);
     } else if (before == JOB_SLEPT_ON) {
@@ -52,7 +52,7 @@ void ilk__pool_fork_done(ilk_pool *pool, ilk_job *job) {
 
 static bool join_is_done(void *context) {
     const ilk_job *job = context;
-    /* FJ2 acquire, pairs with FJ1 (acq_rel, the job has run). See there. */
+    /* FJ2 acquire, pairs with FJ1 (release, the job has run). See there. */
     return ilk_atomic_load(&job->state, memory_order_acquire) == JOB_DONE;
 }
 
@@ -109,8 +109,7 @@ void ilk_pool_join(ilk_pool *pool, ilk_job *job) {
 
 /* ---- Loops ---- */
 
-/* Parts of a loop for each thread, where the caller does not choose: few enough to cost nothing, and many enough to
- * even out. bench pool, loops. */
+/* Parts of a loop for each thread, where the caller does not choose. bench pool, loops. */
 enum { PARTS_PER_THREAD = 4096 };
 
 struct loop {
@@ -133,7 +132,7 @@ static void run_range(void *context) {
     size_t first = range->first;
     while (range->end - first > loop->grain) {
         if (worker != NULL && !deque_has_jobs(&worker->deque)) {
-            /* Thieves have taken all, or this is the beginning: half of what is left is for them. */
+            /* Thieves have taken all, or this is the beginning: they get half of what is left. */
             struct range half = {.loop = loop, .first = first + (range->end - first) / 2, .end = range->end};
             struct range rest = {.loop = loop, .first = first, .end = half.first};
             ilk_pool_fork(loop->pool, &half.job, run_range, &half);
@@ -162,7 +161,7 @@ bool ilk_pool_for(ilk_pool *pool, size_t begin, size_t end, size_t grain,
         run_range(&range);
         return true;
     }
-    /* Like a forked job it is never handed back: this call has promised that the body runs. */
+    /* Never handed back, like a forked job: this call promises that the body runs. */
     ilk_job_init(&range.job, run_range, &range);
     ilk_atomic_store(&range.job.state, JOB_FORKED, memory_order_relaxed); /* PL10 */
     if (!ilk_pool_submit(pool, &range.job)) {

@@ -7,8 +7,8 @@
  *   WORKERS    a worker of the pool sleeps on the pool's event count for the group; stays up
  *   FOLLOWER   follower and follower_pool are set
  *   the rest   jobs submitted and not ended, and calls of follow that are under way
- * The subtraction that makes the count 0 is the last touch: a waiter may free the group. A follower is taken out while
- * the count is still 1, by the thread that is about to make it 0, and submitted afterwards.
+ * The subtraction that makes the count 0 is the last touch: a waiter may free the group. The thread that makes it takes
+ * the follower out before, and submits it afterwards.
  */
 #include "pool/pool.h"
 
@@ -30,11 +30,10 @@ void ilk_group_init(ilk_group *group) {
 }
 
 void ilk__group_enter(ilk_group *group, ilk_pool *pool, uint32_t count) ILK_NONBLOCKING {
-    /* GR2 relaxed: constant while the group has jobs, all of one pool; a thread that waits reads it after the submission
-     * that it waits for. */
+    /* GR2 relaxed: constant while the group has jobs; a waiter reads it after the submission that it waits for. */
     if (ilk_atomic_load(&group->pool, memory_order_relaxed) != pool) {
         /* GR8 acquire, pairs with GR3 (release, entering).
-         * Carries: the pool that the first job of another thread has given the group.
+         * Carries: the pool that another thread's first job has given the group.
          * If weaker: two threads that submit its first jobs at once are reported. */
         if (ilk_atomic_load(&group->word, memory_order_acquire) >= GROUP_ONE &&
             ilk_atomic_load(&group->pool, memory_order_relaxed) != pool) { /* GR2 */
@@ -47,7 +46,6 @@ void ilk__group_enter(ilk_group *group, ilk_pool *pool, uint32_t count) ILK_NONB
     ilk_atomic_fetch_add(&group->word, count * GROUP_ONE, memory_order_release);
 }
 
-/* Submits the follower that was taken out of a group; its place was promised. */
 static void submit_follower(ilk_pool *pool, ilk_job *job) {
     if (job != NULL) {
         ilk__pool_push_promised(pool, job);
@@ -57,20 +55,21 @@ static void submit_follower(ilk_pool *pool, ilk_job *job) {
 void ilk__group_leave(ilk_group *group, ilk_pool *pool) {
     ilk_job *follower = NULL;
     ilk_pool *follower_pool = NULL;
-    /* GR5 acquire, pairs with GR6 (release, setting a follower).
+    /* GR5 acquire, pairs with GR4 (acq_rel, the leave of follow).
      * Carries: the follower. If weaker: we submit a pointer that is not written yet. */
     uint32_t word = ilk_atomic_load(&group->word, memory_order_acquire);
     for (;;) {
         const bool is_last = word / GROUP_ONE == 1;
         uint32_t next = word - GROUP_ONE;
         if (is_last && (word & GROUP_FOLLOWER) != 0) {
+            ilk_plain_read(&group->follower, sizeof group->follower);
             follower = group->follower;
             follower_pool = group->follower_pool;
             next -= GROUP_FOLLOWER;
         }
-        /* GR4 acq_rel, pairs with GR7 (acquire, waiting) and with itself.
-         * Carries: what every job did, along the chain of subtractions, to the waiters and to the follower.
-         * If weaker: a waiter misses the work of a job. */
+        /* GR4 acq_rel, pairs with GR5 (acquire, leaving), with GR7 (acquire, waiting) and with itself.
+         * Carries: what every job did, along the chain of subtractions.
+         * If weaker: a waiter, or the follower, misses the work of a job. */
         if (ilk_atomic_compare_exchange_weak(&group->word, &word, next, memory_order_acq_rel,
                                              memory_order_acquire)) {
             break;
@@ -96,16 +95,16 @@ bool ilk_group_follow(ilk_group *group, ilk_pool *pool, ilk_job *job) {
     if (job->group != NULL) {
         ilk__group_enter(job->group, pool, 1);
     }
-    /* Counts as a job, so that the group does not come to its end between the next steps. */
-    /* GR9 relaxed: steps of one word, all read-modify-writes; what they announce is read back by GR4. */
+    /* Counts as a job: the group does not end between the next steps. */
+    /* GR9 relaxed: steps of one word, read-modify-writes that GR4 reads. */
     uint32_t word = ilk_atomic_fetch_add(&group->word, GROUP_ONE, memory_order_relaxed);
     if ((word & GROUP_FOLLOWER) != 0) {
         ilk__misuse("ilk_group_follow", group, "it has a job that follows already");
     }
     group->follower_pool = pool;
+    ilk_plain_write(&group->follower, sizeof group->follower);
     group->follower = job;
-    /* GR6 release, pairs with GR5 (acquire, leaving). See there. */
-    ilk_atomic_fetch_or(&group->word, GROUP_FOLLOWER, memory_order_release);
+    ilk_atomic_fetch_or(&group->word, GROUP_FOLLOWER, memory_order_relaxed);   /* GR9 */
     ilk_pool *jobs_pool = ilk_atomic_load(&group->pool, memory_order_relaxed); /* GR2 */
     ilk__group_leave(group, jobs_pool == NULL ? pool : jobs_pool);
     return true;
@@ -117,6 +116,13 @@ static bool group_is_over(void *context) {
     const ilk_group *group = context;
     /* GR7 acquire, pairs with GR4 (acq_rel, leaving). See there. */
     return ilk_atomic_load(&group->word, memory_order_acquire) < GROUP_ONE;
+}
+
+/* Over, or its jobs are another pool's by now, and their end wakes no worker of this one. */
+static bool group_has_left(void *context) {
+    const ilk_group *group = context;
+    return group_is_over(context) ||
+           ilk_atomic_load(&group->pool, memory_order_relaxed) != ilk__pool_worker()->pool; /* GR2 */
 }
 
 static void group_will_sleep(void *context) {
@@ -146,11 +152,14 @@ ilk_status ilk_group_wait_until(ilk_group *group, uint64_t deadline_ns) {
         return ILK_OK;
     }
     struct pool_worker *worker = ilk__pool_worker();
-    /* A worker between will_block and did_block sleeps: another thread has its place. */
+    /* Between will_block and did_block another thread has the worker's place. */
     if (worker != NULL && worker->pool == ilk_atomic_load(&group->pool, memory_order_relaxed) && /* GR2 */
         worker->depth < ILK_POOL_HELP_DEPTH && worker->blocked == 0) {
         const struct pool_limit limit = {.deadline_ns = deadline_ns};
-        return ilk__pool_help(worker, group_is_over, group_will_sleep, group, limit);
+        const ilk_status status = ilk__pool_help(worker, group_has_left, group_will_sleep, group, limit);
+        if (status != ILK_OK || group_is_over(group)) {
+            return status;
+        }
     }
     ilk_pool_will_block();
     const ilk_status status = sleep_on_word(group, deadline_ns);

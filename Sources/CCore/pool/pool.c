@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Making, submitting to, closing and ending a pool, and what fork(2) does to it. The contract is in
- * <interlock/pool.h>, the protocols in docs/pool.md.
+ * Making, submitting to, closing and ending a pool, and what fork(2) does to it.
  */
 #include "pool/pool.h"
 
@@ -36,15 +35,15 @@ void ilk_job_set_group(ilk_job *job, ilk_group *group) {
 
 /* ---- Submitting ---- */
 
-/* A worker's NORMAL job, in its own deque, if there is room and the pool is open. */
+/* A worker's NORMAL job: in its own deque, if that has room and the pool is open. */
 static bool push_own(ilk_pool *pool, ilk_job *job) ILK_NONBLOCKING {
     struct pool_worker *worker = ilk__pool_worker();
     if (worker == NULL || worker->pool != pool || job->priority != ILK_PRIORITY_NORMAL) {
         return false;
     }
     ILK_ATOMIC(uintptr_t) *inbox = &pool->queues[ILK_PRIORITY_NORMAL].inbox;
-    /* PL1 relaxed: a guess, beside close either answer is right: PL2 decides, or the worker, which sees to its own deque
-     * before it ends. */
+    /* PL1 relaxed: a guess: PL2 decides. Beside close either answer is right: a worker empties its deque before it
+     * ends. */
     return (ilk_atomic_load(inbox, memory_order_relaxed) & POOL_CLOSED) == 0 &&
            deque_push(&worker->deque, job);
 }
@@ -125,12 +124,12 @@ void ilk__pool_promise_kept(ilk_pool *pool) {
             return;
         }
     }
-    /* The last promise lets a closed pool end, and be destroyed, while this thread may be another pool's, for which
-     * nobody waits. The last worker ends under the mutex, and so after our last touch. */
+    /* The last promise lets a closed pool end, and be destroyed; this thread may be another pool's. The last worker
+     * ends under the mutex, and so after our last touch. */
     ilk_mutex_lock(&pool->mutex);
     if (ilk_atomic_fetch_sub(&pool->promised, 1, memory_order_release) ==
         (POOL_PROMISES_CLOSED | 1)) { /* PL20 */
-        ilk__pool_wake_spares(pool);  /* drained, perhaps; there may be no other worker */
+        ilk__pool_wake_spares(pool);  /* drained, perhaps, without another worker */
         ilk__event_wake_all(&pool->idle);
     }
     ilk_mutex_unlock(&pool->mutex);
@@ -143,8 +142,8 @@ void ilk__pool_push_promised(ilk_pool *pool, ilk_job *job) {
 }
 
 bool ilk__pool_is_drained(ilk_pool *pool) ILK_NONBLOCKING {
-    /* PL19 acquire, pairs with PL20 (release, a promise kept) and PL21 (release, closing). First, so that a job whose
-     * promise is gone is in the inbox that we read. */
+    /* PL19 acquire, pairs with PL20 (release, a promise kept) and PL21 (release, closing). First: a job whose promise
+     * is gone is in the inbox that we read. */
     if (ilk_atomic_load(&pool->promised, memory_order_acquire) != POOL_PROMISES_CLOSED) {
         return false;
     }
@@ -158,7 +157,7 @@ void ilk_pool_close(ilk_pool *pool) {
         ilk_atomic_fetch_or(&pool->queues[priority].inbox, POOL_CLOSED,
                             memory_order_relaxed); /* PL2 decides */
     }
-    /* PL21 release, pairs with PL19 (acquire): a worker that finds promises closed finds the inboxes closed. */
+    /* PL21 release, pairs with PL19 (acquire): where promises are closed, the inboxes are. */
     ilk_atomic_fetch_or(&pool->promised, POOL_PROMISES_CLOSED, memory_order_release);
     ilk_mutex_lock(&pool->mutex);
     ilk__pool_wake_spares(pool);
@@ -169,8 +168,10 @@ void ilk_pool_close(ilk_pool *pool) {
 
 void ilk_pool_close_now(ilk_pool *pool, void (*hand_back)(void *context, ilk_job *job), void *context) {
     ilk_mutex_lock(&pool->mutex);
+    pool->closers++;
     /* PL27 relaxed: under the mutex. The first call's function stays. */
     if (!ilk_atomic_load(&pool->hands_back, memory_order_relaxed)) {
+        ilk_plain_write(&pool->hand_back, sizeof pool->hand_back);
         pool->hand_back = hand_back;
         pool->hand_back_context = context;
         /* PL12 release, pairs with PL11 (acquire, before a job is run). Carries: the function. */
@@ -186,6 +187,10 @@ void ilk_pool_close_now(ilk_pool *pool, void (*hand_back)(void *context, ilk_job
         }
     }
     ilk__event_wake_all(&pool->idle);
+    ilk_mutex_lock(&pool->mutex);
+    pool->closers--;
+    ilk__pool_end_if_left(pool);
+    ilk_mutex_unlock(&pool->mutex);
 }
 
 static void require_outside(const char *call, const ilk_pool *pool) {
@@ -220,13 +225,13 @@ ilk_pool_info ilk_pool_get_info(ilk_pool *pool) {
 
 /* ---- Fork ---- */
 
-/* All pools of the process. The mutex is held over a fork, so that the child finds the list whole. A pthread mutex: the
- * forking thread has another id in the child, and unlocks it there all the same. */
+/* All pools of the process. The mutex is held over a fork: the child finds the list whole. A pthread mutex, which the
+ * forking thread unlocks in the child under another id. */
 static ilk__native_mutex pools_mutex = ILK__NATIVE_MUTEX_INIT;
 static LIST_HEAD(, ilk_pool) pools = LIST_HEAD_INITIALIZER(pools);
 
-/* Takes the mutex, with signals held back: a handler may fork. Not where the thread has it for a fork already, which a
- * handler has interrupted and forks itself. */
+/* With signals held back: a handler may fork. Not where the thread has the mutex for a fork that a handler, which forks
+ * itself, has interrupted. */
 static void lock_pools(sigset_t *before) {
     ilk__signals_hold(before);
     if (ilk__thread_state()->has_pools_for_fork == 0) {
@@ -255,7 +260,7 @@ static void pools_after_fork_in_parent(void) {
     unlock_pools(&before);
 }
 
-/* The threads are gone with what they held: the pool is closed and done, and destroy frees it. */
+/* The threads are gone with what they held: the pool is closed and done. */
 static void pools_after_fork_in_child(void) {
     ilk__thread_state()->worker = NULL;
     ilk_pool *pool;
@@ -285,7 +290,7 @@ static void pools_after_fork_in_child(void) {
         pool->has_last_thread = false;
         pool->is_childs = true;
     }
-    pools_after_fork_in_parent(); /* lets go of the mutex */
+    pools_after_fork_in_parent(); /* unlocks */
 }
 
 __attribute__((constructor)) static void pools_watch_fork(void) {
@@ -295,7 +300,7 @@ __attribute__((constructor)) static void pools_watch_fork(void) {
 /* ---- Making and ending ---- */
 
 static void free_pool(ilk_pool *pool) {
-    /* PL29 relaxed: no other thread changes it: the caller has the pool alone, or has its mutex. */
+    /* PL29 relaxed: the caller has the pool alone, or has its mutex. */
     const uint32_t places = ilk_atomic_load(&pool->places, memory_order_relaxed);
     for (uint32_t place = 0; place < places; place++) {
         free(ilk_atomic_load(&pool->workers[place], memory_order_relaxed)); /* PL9 */
@@ -366,7 +371,7 @@ static void require_drained(ilk_pool *pool) {
     for (uint32_t priority = 0; priority < POOL_PRIORITIES; priority++) {
         has_jobs = has_jobs || ilk__pool_queue_is_filled(pool, priority);
     }
-    if (ilk_atomic_load(&pool->done, memory_order_acquire) == 0 && has_jobs) { /* PL17 */
+    if (ilk_atomic_load(&pool->done, memory_order_relaxed) == 0 && has_jobs) { /* PL29 */
         ilk__misuse("ilk_pool_destroy", pool,
                     "jobs that it has accepted have not begun; wait, or close it now");
     }
@@ -385,7 +390,7 @@ void ilk_pool_destroy(ilk_pool *pool) {
     if (!pool->is_childs) {
         ilk_pool_close(pool);
         (void)wait_until_done(pool, ILK_FOREVER);
-        ilk_mutex_lock(&pool->mutex); /* the last thread is in its last touch */
+        ilk_mutex_lock(&pool->mutex); /* after the last thread's last touch */
         ilk_mutex_unlock(&pool->mutex);
         ilk__thread_join(&pool->last_thread); /* it has joined the others */
     }

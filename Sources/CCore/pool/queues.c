@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Submission from outside: an inbox, which is a stack that any thread pushes to and that is taken whole, and a backlog,
- * which is the inbox turned round: a list, oldest first, under a lock that is tried and never waited for.
+ * Submission from outside: an inbox, a stack that any thread pushes to, is taken whole and turned round into a backlog,
+ * a list, oldest first, under a lock that is tried and never waited for.
  *
  * Source of the inbox: Treiber, "Systems programming: coping with parallelism" (1986); taken whole, it has no ABA.
  */
 #include "pool/pool.h"
 
-/* How many NORMAL jobs go from a backlog to a worker's deque at once, the one it runs not counted. */
+/* NORMAL jobs that go from a backlog to a worker's deque at once, beside the one it runs. */
 enum { REFILL = DEQUE_PLACES < 15 ? DEQUE_PLACES : 15 };
 
-/* `newest` to `oldest` are linked already, each to the one before it. */
+/* `newest` to `oldest` are linked, each to the one before it. */
 bool ilk__pool_push(ilk_pool *pool, uint32_t priority, ilk_job *newest, ilk_job *oldest, bool promised)
     ILK_NONBLOCKING {
     ILK_ATOMIC(uintptr_t) *inbox = &pool->queues[priority].inbox;
@@ -39,13 +39,13 @@ bool ilk__pool_queue_has_jobs(const ilk_pool *pool, uint32_t priority) ILK_NONBL
     const struct pool_queue *queue = &pool->queues[priority];
     /* PL22 acquire, pairs with PL3 (acq_rel, taking the inbox).
      * Carries: the lock of the thread that has emptied the inbox.
-     * If weaker: its jobs are in neither list, we believe that there are none, and sleep while they wait. */
+     * If weaker: its jobs are in neither list, and we sleep while they wait. */
     if ((ilk_atomic_load(&queue->inbox, memory_order_acquire) & ~POOL_CLOSED) != 0) {
         return true;
     }
     /* PL23 acquire, pairs with PL6 (release, unlocking). Carries: the backlog, and what went from it to a deque. */
     if (ilk_atomic_load(&queue->locked, memory_order_acquire) != 0) {
-        return true; /* perhaps: jobs are on their way from one place to another */
+        return true; /* perhaps: jobs are on their way */
     }
     /* PL24 acquire, pairs with PL25 (release, shortening the backlog). Carries: what went from it to a deque. */
     return ilk_atomic_load(&queue->backlog, memory_order_acquire) != NULL;
@@ -56,7 +56,7 @@ static ilk_job *next_of(const ilk_job *job) ILK_NONBLOCKING {
     return job->next;
 }
 
-/* Takes the inbox over, oldest first. */
+/* The inbox, oldest first. */
 static ilk_job *turn_round(struct pool_queue *queue) ILK_NONBLOCKING {
     /* PL3 acq_rel, pairs with PL2 (release, pushing) and PL22 (acquire, probing). See there. */
     ilk_job *newest =
@@ -72,19 +72,19 @@ static ilk_job *turn_round(struct pool_queue *queue) ILK_NONBLOCKING {
     return oldest;
 }
 
-/* The lock and the backlog, or the inbox if that is empty. False: nothing is there, or another thread has the lock. */
+/* The lock, and the backlog or else the inbox. False: nothing is there, or another thread has the lock. */
 static bool lock_backlog(ilk_pool *pool, uint32_t priority, ilk_job **oldest) ILK_NONBLOCKING {
     struct pool_queue *queue = &pool->queues[priority];
     if (!ilk__pool_queue_is_filled(pool, priority)) {
         return false;
     }
     /* PL5 acquire, pairs with PL6 (release, unlocking).
-     * Carries: the backlog as the last holder left it, and through it what the submitters did.
+     * Carries: the backlog, and what the submitters did.
      * If weaker: two workers take one job. */
     if (ilk_atomic_exchange(&queue->locked, 1, memory_order_acquire) != 0) {
         return false;
     }
-    /* PL4 relaxed: changed under the lock; other threads only ask whether it is empty. */
+    /* PL4 relaxed: changed under the lock; other threads ask whether it is empty. */
     *oldest = ilk_atomic_load(&queue->backlog, memory_order_relaxed);
     if (*oldest == NULL) {
         *oldest = turn_round(queue);
@@ -111,8 +111,8 @@ ilk_job *ilk__pool_take(ilk_pool *pool, uint32_t priority, struct pool_worker *r
         more[count++] = rest;
         rest = next_of(rest);
     }
-    /* The last first, so that the worker, which takes what it pushed last, goes on in their order. The deque is empty,
-     * and has room. Before the backlog is without them: a thread that probes finds them in one place or the other. */
+    /* The last first: the worker takes what it pushed last. The deque is empty, and has room. Before the backlog loses
+     * them: a thread that probes finds them in one place or the other. */
     while (count > 0) {
         (void)deque_push(&refilled->deque, more[--count]);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How many threads a pool has: started, blocked, spare, ended. All of it is under the pool's mutex and off the path of
- * jobs; docs/pool.md has the table of states.
+ * How many threads a pool has: started, blocked, spare, ended. All under the pool's mutex and off the path of jobs;
+ * docs/pool.md has the table of states.
  */
 #include "pool/pool.h"
 
@@ -13,19 +13,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long a system that has refused a thread is not asked again. */
+/* After a refusal the system is not asked again for so long. */
 enum { RETRY_NS = 10000000 };
 
-/* A sleeping submission hears of work that finds no idle worker while there is a thread to be had. */
+/* CALLS is up while running < target and there is a thread to be had. */
 void ilk__pool_update_calls(ilk_pool *pool) {
     const bool calls = pool->running < pool->target && (pool->spares != NULL || pool->started < pool->most);
     ilk__event_call(&pool->idle, calls);
     const uint32_t excess = pool->running > pool->target ? pool->running - pool->target : 0;
-    /* PL13 relaxed: a hint; ilk__pool_stay decides under the mutex. */
+    /* PL13 relaxed: hints; ilk__pool_stay and ilk__pool_end decide under the mutex. */
     ilk_atomic_store(&pool->excess, excess, memory_order_relaxed);
+    ilk_atomic_store(&pool->has_surplus, pool->started > pool->kept, memory_order_relaxed); /* PL13 */
 }
 
-/* A place whose worker has ended, or a new one; NULL without memory. */
+/* In the place of one that has ended, or a new one; NULL without memory. */
 static struct pool_worker *free_worker(ilk_pool *pool) {
     const uint32_t places = ilk_atomic_load(&pool->places, memory_order_relaxed); /* PL29 */
     for (uint32_t place = 0; place < places; place++) {
@@ -65,6 +66,8 @@ bool ilk__pool_start_thread(ilk_pool *pool) {
     snprintf(name, sizeof name, "%.11s-%u", pool->name, (unsigned)worker->index);
     options.name = name;
     options.ended_early = ended_early;
+    /* PL13: before the thread may be idle. Where it is refused, ilk__pool_update_calls follows. */
+    ilk_atomic_store(&pool->has_surplus, pool->started >= pool->kept, memory_order_relaxed);
     worker->has_ended = !ilk__thread_start(&worker->thread, &options, ilk__pool_work, worker);
     if (worker->has_ended) {
         pool->refused++;
@@ -80,8 +83,8 @@ static void wake_spare(ilk_pool *pool) {
     pool->spares = worker->next_spare;
     worker->is_spare = false;
     pool->running++;
-    /* PL14 release, pairs with PL15 (acquire, a spare worker). A count: a worker that is about to park sees it move. */
-    ilk_atomic_fetch_add(&worker->wakes, 1, memory_order_release);
+    /* PL14 relaxed: a count, which a worker that is about to park sees move. It probes for what it is woken for. */
+    ilk_atomic_fetch_add(&worker->wakes, 1, memory_order_relaxed);
     ilk_park_wake(&worker->wakes, 1);
 }
 
@@ -91,10 +94,10 @@ void ilk__pool_wake_spares(ilk_pool *pool) {
     }
 }
 
-/* The same with the mutex held. A system that has refused a thread is not asked again for every job while others run:
- * that would cost each submission as much as starting one. Where none runs, a job may wait for good: each one asks. */
+/* With the mutex held. After a refusal not every job asks the system while others run: each submission would cost as
+ * much as starting a thread. Where none runs, a job may wait for good: each one asks. */
 static void have_thread(ilk_pool *pool) {
-    /* The job may have begun meanwhile, and have been the last one: no thread is started in a pool that is done. */
+    /* The job may have begun, and have been the last: no thread is started in a pool that is done. */
     if (pool->running >= pool->target || ilk_atomic_load(&pool->done, memory_order_relaxed) != 0 || /* PL27 */
         !ilk__pool_has_jobs(pool)) {
         return;
@@ -114,16 +117,22 @@ void ilk__pool_need_thread(ilk_pool *pool) {
     ilk_mutex_unlock(&pool->mutex);
 }
 
-/* With the mutex held: the thread is no longer the pool's, and touches neither pool nor worker after the unlocking that
- * follows, but for joining the one that ended before it. So no thread is joined under the mutex, for which a destructor
- * of the thread's locals may wait; and when the last one has been joined, all have ended. */
+void ilk__pool_end_if_left(ilk_pool *pool) {
+    if (pool->started == 0 && pool->closers == 0) {
+        /* PL16 release, pairs with PL17 (acquire, waiting for the pool). Carries: what all jobs did. */
+        ilk_atomic_store(&pool->done, 1, memory_order_release);
+        ilk_park_wake(&pool->done, ILK_PARK_ALL);
+    }
+}
+
+/* With the mutex held. After unlocking it, the thread touches neither pool nor worker; it joins the one that ended
+ * before it. So none is joined under the mutex, for which a destructor of a thread's locals may wait, and when the
+ * last one has been joined, all have ended. */
 static void leave(struct pool_worker *worker, struct pool_former *former) {
     ilk_pool *pool = worker->pool;
     pool->started--;
     if (pool->started == 0) {
-        /* PL16 release, pairs with PL17 (acquire, waiting for the pool). Carries: what all jobs did. */
-        ilk_atomic_store(&pool->done, 1, memory_order_release);
-        ilk_park_wake(&pool->done, ILK_PARK_ALL);
+        ilk__pool_end_if_left(pool);
     } else if (ilk__pool_is_drained(pool)) {
         ilk__pool_wake_spares(pool);
     }
@@ -135,7 +144,6 @@ static void leave(struct pool_worker *worker, struct pool_former *former) {
     worker->has_ended = true;
 }
 
-/* Takes the worker off the list of the spare ones. */
 static void remove_spare(ilk_pool *pool, const struct pool_worker *worker) {
     struct pool_worker **link = &pool->spares;
     while (*link != worker) {
@@ -152,7 +160,7 @@ bool ilk__pool_stay(struct pool_worker *worker, struct pool_former *former) {
         ilk_mutex_unlock(&pool->mutex);
         return true;
     }
-    /* Others run: the last of them to leave a pool that is closed wakes us. */
+    /* Others run: the last of them to leave a closed pool wakes us. */
     pool->running--;
     worker->is_spare = true;
     worker->next_spare = pool->spares;
@@ -161,13 +169,12 @@ bool ilk__pool_stay(struct pool_worker *worker, struct pool_former *former) {
     const uint32_t wakes = ilk_atomic_load(&worker->wakes, memory_order_relaxed); /* PL27 */
     ilk__pool_update_calls(pool);
     ilk_mutex_unlock(&pool->mutex);
-    /* The work that this worker was perhaps woken for is another's. */
+    /* A wake-up may have been for this worker. */
     if (ilk__pool_has_jobs(pool)) {
         ilk__pool_publish(pool);
     }
     uint64_t deadline_ns = ilk_deadline_in_ns(pool->idle_ns);
-    /* PL15 acquire, pairs with PL14 (release, waking a spare worker). */
-    while (ilk_atomic_load(&worker->wakes, memory_order_acquire) == wakes) {
+    while (ilk_atomic_load(&worker->wakes, memory_order_relaxed) == wakes) { /* PL14 */
         if (ilk_park_wait(&worker->wakes, wakes, deadline_ns) == ILK_TIMEDOUT) {
             ilk_mutex_lock(&pool->mutex);
             const bool ends = worker->is_spare && pool->started > pool->kept;
@@ -187,32 +194,29 @@ bool ilk__pool_stay(struct pool_worker *worker, struct pool_former *former) {
     return true;
 }
 
-enum pool_end ilk__pool_end(struct pool_worker *worker, bool is_finished, struct pool_former *former) {
+bool ilk__pool_end(struct pool_worker *worker, bool is_finished, struct pool_former *former) {
     ilk_pool *pool = worker->pool;
     if (pool->is_childs) {
-        return POOL_ENDED; /* its job has forked and returned in the child */
+        return true; /* its job has forked and returned in the child */
     }
     ilk__pool_set_busy(worker, false);
     if (is_finished) {
-        ilk__event_wake_all(&pool->idle); /* the others, which end as well */
+        ilk__event_wake_all(&pool->idle); /* the others end as well */
     }
-    enum pool_end end = POOL_ENDED;
     ilk_mutex_lock(&pool->mutex);
     pool->running--;
     ilk__pool_update_calls(pool);
-    if (!is_finished && pool->started <= pool->kept) {
-        end = POOL_KEPT;
-    } else if (ilk__pool_has_jobs(pool)) {
-        end = POOL_HAS_JOBS; /* submitted after our last probe, and before CALLS was up */
-    }
-    if (end == POOL_ENDED) {
+    const bool is_kept = !is_finished && pool->started <= pool->kept;
+    /* Jobs: submitted after our last probe, before CALLS was up. */
+    const bool ends = !is_kept && !ilk__pool_has_jobs(pool);
+    if (ends) {
         leave(worker, former);
     } else {
         pool->running++;
         ilk__pool_update_calls(pool);
     }
     ilk_mutex_unlock(&pool->mutex);
-    return end;
+    return ends;
 }
 
 /* ---- Blocking ---- */
@@ -228,7 +232,7 @@ void ilk_pool_will_block(void) {
     pool->blocked++;
     ilk__pool_update_calls(pool);
     ilk_mutex_unlock(&pool->mutex);
-    /* Behind the fence of raising CALLS: a submission that we do not see sees CALLS. */
+    /* Behind the fence of raising CALLS: a submission that we miss sees CALLS. */
     if (ilk__pool_has_jobs(pool)) {
         ilk__pool_publish(pool);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The timers of a pool: a pairing heap of the callers' nodes, the soonest first, and a thread that sleeps until that
- * one is due and submits its job. All under one mutex, which is taken before the pool's, never after it.
+ * The timers of a pool: a pairing heap of the callers' nodes, and a thread that sleeps until the soonest is due and
+ * submits its job. All under one mutex, which is taken before the pool's.
  *
  * Source: Fredman, Sedgewick, Sleator, Tarjan, "The pairing heap: a new form of self-adjusting heap" (1986).
  */
@@ -14,18 +14,18 @@
 #include <stdlib.h>
 
 struct pool_timers {
+    ilk_pool *pool;
     ilk_mutex mutex;
     ilk_timer *soonest;
     uint32_t count;
-    bool ends; /* under the mutex: the pool is closed, and no timer comes in any more */
-    /* Slept on by the thread; moves when the soonest timer does. */
-    ILK_ATOMIC(uint32_t) changes;
+    bool ends;                    /* the pool is destroyed */
+    ILK_ATOMIC(uint32_t) changes; /* of the soonest timer; the thread sleeps on it */
     ilk__thread thread;
 };
 
 /* ---- The heap ---- */
 
-/* Of two roots, the sooner one takes the other as its first child. */
+/* The sooner root takes the other as its first child. */
 static ilk_timer *meld(ilk_timer *one, ilk_timer *other) {
     if (one == NULL || other == NULL) {
         return one == NULL ? other : one;
@@ -44,7 +44,7 @@ static ilk_timer *meld(ilk_timer *one, ilk_timer *other) {
     return one;
 }
 
-/* The children of a root that is taken out, melded in pairs from the front, and the pairs from the back. */
+/* Siblings melded in pairs from the front, and the pairs from the back. */
 static ilk_timer *meld_children(ilk_timer *child) {
     ilk_timer *pairs = NULL; /* linked by sibling, the last pair first */
     while (child != NULL) {
@@ -98,7 +98,7 @@ static void changed(struct pool_timers *timers) {
     ilk_park_wake(&timers->changes, 1);
 }
 
-/* Hands over all timers that are due, or all there are, in the order of their deadlines. With the mutex held. */
+/* Submits the timers that are due, or all, in the order of their deadlines. With the mutex held. */
 static void hand_over_due(ilk_pool *pool, struct pool_timers *timers, bool all) {
     const uint64_t now_ns = ilk__clock_now_ns();
     while (timers->soonest != NULL && (all || timers->soonest->deadline_ns <= now_ns)) {
@@ -109,11 +109,10 @@ static void hand_over_due(ilk_pool *pool, struct pool_timers *timers, bool all) 
 }
 
 static void keep_time(void *context) {
-    ilk_pool *pool = context;
-    struct pool_timers *timers = pool->timers;
+    struct pool_timers *timers = context;
     ilk_mutex_lock(&timers->mutex);
     while (!timers->ends) {
-        hand_over_due(pool, timers, false);
+        hand_over_due(timers->pool, timers, false);
         const uint32_t changes = ilk_atomic_load(&timers->changes, memory_order_relaxed); /* TM1 */
         const uint64_t next_ns = timers->soonest == NULL ? ILK_FOREVER : timers->soonest->deadline_ns;
         ilk_mutex_unlock(&timers->mutex);
@@ -123,37 +122,41 @@ static void keep_time(void *context) {
     ilk_mutex_unlock(&timers->mutex);
 }
 
-/* No code but ours runs on the thread, but for hand_back, which is asked to return. */
+/* The only code on the thread that is not ours is hand_back. */
 static void never_called(void *context) {
-    ilk__misuse("ilk_pool_close_now", context,
+    const struct pool_timers *timers = context;
+    ilk__misuse("ilk_pool_close_now", timers->pool,
                 "the function that jobs are handed back to has ended its thread");
 }
 
-/* The pool's timers, made with the first one; NULL where the system refuses. */
-static struct pool_timers *timers_of(ilk_pool *pool) {
+/* The pool's timers; NULL before the first one. */
+static struct pool_timers *existing_timers(ilk_pool *pool) {
+    /* TM2 acquire, pairs with TM3 (release, making the timers).
+     * Carries: their mutex and heap.
+     * If weaker: we change a heap that is not there yet. */
+    return ilk_atomic_load(&pool->timers, memory_order_acquire);
+}
+
+/* With the first timer, which waits for the thread's start: NULL where the system refuses it. */
+ILK_COLD static struct pool_timers *make_timers(ilk_pool *pool) {
     ilk_mutex_lock(&pool->mutex);
-    struct pool_timers *timers = pool->timers;
+    struct pool_timers *timers = existing_timers(pool);
     if (timers == NULL && (timers = calloc(1, sizeof *timers)) != NULL) {
+        timers->pool = pool;
         ilk_mutex_init(&timers->mutex, false);
-        pool->timers = timers; /* the thread reads it: creating it is an order of its own */
         char name[24];
         snprintf(name, sizeof name, "%.8s-timers", pool->name);
         struct ilk__thread_options options = pool->thread_options;
         options.name = name;
         options.ended_early = never_called;
-        if (!ilk__thread_start(&timers->thread, &options, keep_time, pool)) {
-            pool->timers = NULL;
+        if (ilk__thread_start(&timers->thread, &options, keep_time, timers)) {
+            /* TM3 release, pairs with TM2 (acquire, looking for the timers). See there. */
+            ilk_atomic_store(&pool->timers, timers, memory_order_release);
+        } else {
             free(timers);
             timers = NULL;
         }
     }
-    ilk_mutex_unlock(&pool->mutex);
-    return timers;
-}
-
-static struct pool_timers *existing_timers(ilk_pool *pool) {
-    ilk_mutex_lock(&pool->mutex);
-    struct pool_timers *timers = pool->timers;
     ilk_mutex_unlock(&pool->mutex);
     return timers;
 }
@@ -170,8 +173,8 @@ ilk_job *ilk_timer_job(ilk_timer *timer) {
 }
 
 ilk_status ilk_pool_submit_at(ilk_pool *pool, ilk_timer *timer, uint64_t deadline_ns) {
-    struct pool_timers *timers = timers_of(pool);
-    if (timers == NULL) {
+    struct pool_timers *timers = existing_timers(pool);
+    if (ILK_UNLIKELY(timers == NULL) && (timers = make_timers(pool)) == NULL) {
         return ILK_NOMEM;
     }
     if (!ilk__pool_promise(pool)) {
@@ -189,7 +192,7 @@ ilk_status ilk_pool_submit_at(ilk_pool *pool, ilk_timer *timer, uint64_t deadlin
     timers->soonest = meld(timers->soonest, timer);
     timers->count++;
     if (ilk_atomic_load(&pool->hands_back, memory_order_acquire)) { /* PL11 */
-        hand_over_due(pool, timers, true); /* close_now was here between the promise and the mutex */
+        hand_over_due(pool, timers, true); /* close_now came between the promise and the mutex */
     } else if (timers->soonest == timer) {
         changed(timers);
     }
@@ -205,7 +208,7 @@ bool ilk_pool_cancel(ilk_pool *pool, ilk_timer *timer) {
     ilk_mutex_lock(&timers->mutex);
     const bool was_set = timer->pool == pool;
     if (was_set && pool->is_childs) {
-        timer->pool = NULL; /* the heap is the parent's, as another thread may have left it */
+        timer->pool = NULL; /* a thread of the parent may have left the heap half done */
     } else if (was_set) {
         take_out(timers, timer);
     }
@@ -231,7 +234,7 @@ uint32_t ilk__pool_timers_count(ilk_pool *pool) {
 }
 
 void ilk__pool_timers_forget(ilk_pool *pool) {
-    struct pool_timers *timers = pool->timers;
+    struct pool_timers *timers = existing_timers(pool);
     if (timers != NULL) {
         ilk_mutex_init(&timers->mutex, false);
         timers->soonest = NULL;
@@ -240,6 +243,7 @@ void ilk__pool_timers_forget(ilk_pool *pool) {
 }
 
 void ilk__pool_timers_hand_back(ilk_pool *pool) {
+    /* Closing has taken the pool's mutex: timers that are made after it find the pool closed. */
     struct pool_timers *timers = existing_timers(pool);
     if (timers != NULL) {
         ilk_mutex_lock(&timers->mutex);
@@ -249,7 +253,7 @@ void ilk__pool_timers_hand_back(ilk_pool *pool) {
 }
 
 void ilk__pool_timers_end(ilk_pool *pool, bool has_thread) {
-    struct pool_timers *timers = pool->timers;
+    struct pool_timers *timers = existing_timers(pool);
     if (timers == NULL) {
         return;
     }

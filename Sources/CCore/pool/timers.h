@@ -9,11 +9,11 @@
 
 /* How many are set. */
 uint32_t ilk__pool_timers_count(ilk_pool *pool);
-/* In a child of fork, where the thread and what it held are gone. */
+/* In a child of fork. */
 void ilk__pool_timers_forget(ilk_pool *pool);
-/* Submits what is set to the pool, which hands it back. */
+/* Submits all to the pool, which hands them back. */
 void ilk__pool_timers_hand_back(ilk_pool *pool);
-/* Ends the thread, if it is there (it is not in a child of fork), and frees the timers. */
+/* Ends the thread, but in a child of fork, and frees the timers. */
 void ilk__pool_timers_end(ilk_pool *pool, bool has_thread);
 
 #endif

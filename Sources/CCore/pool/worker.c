@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a worker does: it finds a job, runs it, and where there is none spins for a while, then sleeps on the pool's
- * event count. docs/pool.md has the order of the search and the protocol of sleeping.
+ * What a worker does: it finds a job and runs it; without one it spins, then sleeps on the pool's event count.
+ * docs/pool.md has the order of the search and the protocol of sleeping.
  */
 #include "pool/pool.h"
 
@@ -10,12 +10,8 @@
 #include "platform/local.h"
 #include "wait/spin.h"
 
-/* One of so many jobs is the oldest LOW one, or the oldest NORMAL one from outside: guarantee D. */
+/* One of so many jobs is the oldest LOW or NORMAL one from outside: guarantee D. */
 enum { LOW_TURN = 64, NORMAL_TURN = 16 };
-
-struct pool_worker *ilk__pool_worker(void) ILK_NONBLOCKING {
-    return ilk__thread_state()->worker;
-}
 
 /* ---- Finding ---- */
 
@@ -47,7 +43,7 @@ static ilk_job *steal(struct pool_worker *worker) ILK_NONBLOCKING {
                 }
             }
         }
-    } while (lost); /* each loss is another thread's gain */
+    } while (lost); /* another thread has gained it */
     return NULL;
 }
 
@@ -84,7 +80,7 @@ bool ilk__pool_has_jobs(ilk_pool *pool) ILK_NONBLOCKING {
             return true;
         }
     }
-    return ilk__pool_deques_have_jobs(pool); /* after the queues: jobs go from those to deques */
+    return ilk__pool_deques_have_jobs(pool); /* after the queues, from which jobs go to deques */
 }
 
 bool ilk__pool_deques_have_jobs(ilk_pool *pool) ILK_NONBLOCKING {
@@ -98,10 +94,10 @@ bool ilk__pool_deques_have_jobs(ilk_pool *pool) ILK_NONBLOCKING {
     return false;
 }
 
-/* Starting a thread is a submission's only where the header says so. */
+/* Guarantee E says when a submission wakes or starts a thread. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
-void ilk__pool_publish(ilk_pool *pool) ILK_NONBLOCKING {
-    if (ilk__event_has_waiters(&pool->idle) && ilk__event_wake_one(&pool->idle)) {
+ILK_NOINLINE void ilk__pool_wake(ilk_pool *pool) ILK_NONBLOCKING {
+    if (ilk__event_wake_one(&pool->idle)) {
         ilk__pool_need_thread(pool);
     }
 }
@@ -111,6 +107,7 @@ ILK_TRUSTED_NONBLOCKING_END
 
 void ilk__pool_hand_back(ilk_pool *pool, ilk_job *job) {
     ilk_group *group = job->group;
+    ilk_plain_read(&pool->hand_back, sizeof pool->hand_back);
     pool->hand_back(pool->hand_back_context, job);
     if (group != NULL) {
         ilk__group_leave(group, pool);
@@ -122,7 +119,7 @@ void ilk__pool_run(struct pool_worker *worker, ilk_job *job) {
     const uint32_t blocked = worker->blocked;
     worker->ran++;
     worker->depth++;
-    /* PL10: constant from PLAIN or not while the job is queued; a join moves it between the other states. */
+    /* PL10: PLAIN or not is constant while the job is queued. */
     if (ilk_atomic_load(&job->state, memory_order_relaxed) != JOB_PLAIN) {
         job->function(job->context);
         ilk__pool_fork_done(pool, job);
@@ -130,7 +127,7 @@ void ilk__pool_run(struct pool_worker *worker, ilk_job *job) {
     } else if (ILK_UNLIKELY(ilk_atomic_load(&pool->hands_back, memory_order_acquire))) {
         ilk__pool_hand_back(pool, job);
     } else {
-        ilk_group *group = job->group; /* the job may be gone when its function returns */
+        ilk_group *group = job->group; /* the function may free the job */
         job->function(job->context);
         if (group != NULL) {
             ilk__group_leave(group, pool);
@@ -144,7 +141,7 @@ void ilk__pool_run(struct pool_worker *worker, ilk_job *job) {
 
 /* ---- Sleeping ---- */
 
-/* One sleep: registered, unless there is something to do. */
+/* One sleep, unless there is something to do. */
 static void sleep_once(struct pool_worker *worker, bool (*is_over)(void *context), void *context,
                        uint64_t deadline_ns) {
     ilk_pool *pool = worker->pool;
@@ -152,18 +149,17 @@ static void sleep_once(struct pool_worker *worker, bool (*is_over)(void *context
     const uint32_t epoch = ilk__event_prepare(&pool->idle);
     const bool over = is_over(context);
     if (!over && ilk__pool_has_jobs(pool)) {
-        ilk__thread_yield(); /* another thread has them in hand, and may need this core to go on */
+        ilk__thread_yield(); /* another thread has them in hand, and may need this core */
     } else if (!over) {
-        (void)ilk__event_park(&pool->idle, epoch, deadline_ns);
-        /* The wake-up may have been for this thread: the next publisher need not wait for its acknowledgement. */
+        (void)ilk__event_park(&pool->idle, epoch, deadline_ns, UINT32_C(1) << worker->index % 32);
+        /* Acknowledges a wake-up: the next publisher may wake another thread. */
         (void)ilk__event_prepare(&pool->idle);
     }
     ilk__event_unregister(&pool->idle);
     worker->was_woken = true;
 }
 
-/* One wake-up at a time: the woken worker wakes the next, if there is more to do than what it has in hand, or if it
- * leaves for another reason than a job. */
+/* One wake-up at a time: the woken worker wakes the next, if there is more to do than it has in hand. */
 static void pass_wake_up_on(struct pool_worker *worker) {
     worker->was_woken = false;
     if (ilk__pool_has_jobs(worker->pool)) {
@@ -171,11 +167,19 @@ static void pass_wake_up_on(struct pool_worker *worker) {
     }
 }
 
+/* With a job, or with the end of what was waited for. */
+static void spin_has_ended(struct pool_worker *worker, int probe, int probes) {
+    if (probe > 0 && probe <= probes) {
+        worker->failed_spins = ilk__spin_succeeded(worker->failed_spins);
+    }
+}
+
 ilk_status ilk__pool_help(struct pool_worker *worker, bool (*is_over)(void *context),
                           void (*will_sleep)(void *context), void *context, struct pool_limit limit) {
     ilk_status status = ILK_OK;
     uint64_t deadline_ns = limit.deadline_ns;
-    for (int probe = 0; !is_over(context);) {
+    int probe = 0, probes = ilk__spin_probes(ILK__SPIN_POOL, worker->failed_spins);
+    while (!is_over(context)) {
         if (worker->depth == 0 && ILK_UNLIKELY(!worker->is_busy)) {
             ilk__pool_set_busy(worker, true); /* before it takes a job */
         }
@@ -184,13 +188,18 @@ ilk_status ilk__pool_help(struct pool_worker *worker, bool (*is_over)(void *cont
             if (ILK_UNLIKELY(worker->was_woken)) {
                 pass_wake_up_on(worker);
             }
+            spin_has_ended(worker, probe, probes);
             ilk__pool_run(worker, job);
             probe = 0;
-        } else if (probe < ILK__SPIN_POOL.probes) {
+            probes = ilk__spin_probes(ILK__SPIN_POOL, worker->failed_spins);
+        } else if (probe < probes) {
             ilk__spin_pause(ILK__SPIN_POOL, probe++);
-        } else if (probe == ILK__SPIN_POOL.probes) {
+        } else if (probe == probes) {
+            worker->failed_spins++;
             probe++; /* idle from here on */
-            deadline_ns = limit.idle_ns == 0 ? limit.deadline_ns : ilk_deadline_in_ns(limit.idle_ns);
+            const bool ends = limit.ends_idle &&
+                              ilk_atomic_load(&worker->pool->has_surplus, memory_order_relaxed); /* PL13 */
+            deadline_ns = ends ? ilk_deadline_in_ns(worker->pool->idle_ns) : limit.deadline_ns;
         } else if (deadline_ns != ILK_FOREVER && ilk__clock_now_ns() >= deadline_ns) {
             status = ILK_TIMEDOUT;
             break;
@@ -199,6 +208,7 @@ ilk_status ilk__pool_help(struct pool_worker *worker, bool (*is_over)(void *cont
             sleep_once(worker, is_over, context, deadline_ns);
         }
     }
+    spin_has_ended(worker, probe, probes);
     if (worker->was_woken) {
         pass_wake_up_on(worker);
     }
@@ -213,15 +223,15 @@ void ilk__pool_set_busy(struct pool_worker *worker, bool is_busy) {
     }
     ilk_pool *pool = worker->pool;
     worker->is_busy = is_busy;
-    /* PL26 relaxed: steps of one word. A worker that is mistaken about the others leaves too early, or sleeps until it is
-     * woken here; the one that has the jobs is never mistaken about itself. */
+    /* PL26 relaxed: steps of one word. A worker that is mistaken about the others leaves early, or sleeps until it is
+     * woken here; the one that has the jobs is not mistaken about itself. */
     const uint32_t before = ilk_atomic_fetch_add(&pool->busy, is_busy ? 1 : UINT32_MAX, memory_order_relaxed);
     if (!is_busy && before == 1 && ilk__pool_is_drained(pool)) {
-        ilk__event_wake_all(&pool->idle); /* finished: those that slept while this worker was in a job */
+        ilk__event_wake_all(&pool->idle); /* finished, while others slept */
     }
 }
 
-/* Drained, and no other worker is in a job that may fork more. The last one to become idle finds it so. */
+/* Drained, and no other worker is in a job that may fork more. */
 static bool is_finished(struct pool_worker *worker) {
     return ilk__pool_is_drained(worker->pool) &&
            ilk_atomic_load(&worker->pool->busy, memory_order_relaxed) == worker->is_busy; /* PL26 */
@@ -240,21 +250,17 @@ static void worker_will_sleep(void *context) {
 
 void ilk__pool_work(void *context) {
     struct pool_worker *worker = context;
-    ilk_pool *pool = worker->pool;
     ilk__thread_state()->worker = worker;
-    struct pool_limit limit = {.deadline_ns = ILK_FOREVER, .idle_ns = pool->idle_ns};
+    const struct pool_limit limit = {.deadline_ns = ILK_FOREVER, .ends_idle = true};
     struct pool_former former = {.is_there = false};
-    worker->was_woken = true; /* there was a job for it, and there may be more */
+    worker->was_woken = true; /* by being started */
     for (;;) {
         const bool time_is_up =
             ilk__pool_help(worker, must_leave_jobs, worker_will_sleep, worker, limit) == ILK_TIMEDOUT;
         const bool finished = is_finished(worker);
         if (finished || time_is_up) {
-            const enum pool_end end = ilk__pool_end(worker, finished, &former);
-            if (end == POOL_ENDED) {
+            if (ilk__pool_end(worker, finished, &former)) {
                 break;
-            } else if (end == POOL_KEPT) {
-                limit.idle_ns = 0; /* sleeps for good */
             }
         } else if (!ilk__pool_stay(worker, &former)) {
             break;

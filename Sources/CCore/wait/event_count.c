@@ -4,7 +4,7 @@
  */
 #include "wait/event_count.h"
 
-#include <interlock/park.h>
+#include "platform/park_marked.h"
 
 enum { PASSES_WITH_FENCE = 1024 };
 
@@ -61,8 +61,15 @@ uint32_t ilk__event_prepare(struct ilk__event_count *event) {
     }
 }
 
-ilk_status ilk__event_park(struct ilk__event_count *event, uint32_t epoch, uint64_t deadline_ns) {
-    return ilk_park_wait(&event->epoch, epoch, deadline_ns);
+ilk_status ilk__event_park(struct ilk__event_count *event, uint32_t epoch, uint64_t deadline_ns,
+                           uint32_t mark) {
+    /* EC11 relaxed: a hint: where no sleeper has the mark, any is woken. */
+    ilk_atomic_store(&event->latest, mark, memory_order_relaxed);
+    const ilk_status status = ilk__park_wait_marked(&event->epoch, epoch, deadline_ns, mark);
+    if (ilk_atomic_load(&event->latest, memory_order_relaxed) == mark) { /* EC11 */
+        ilk_atomic_store(&event->latest, 0, memory_order_relaxed);       /* EC11 */
+    }
+    return status;
 }
 
 bool ilk__event_wake_one(struct ilk__event_count *event) ILK_NONBLOCKING {
@@ -93,7 +100,10 @@ bool ilk__event_wake_one(struct ilk__event_count *event) ILK_NONBLOCKING {
         /* EC10 relaxed: EC2, a release fence for it, carries the publication to EC5. */
     } while (!ilk_atomic_compare_exchange_weak(&event->epoch, &epoch, epoch + 1, memory_order_relaxed,
                                                memory_order_relaxed));
-    ilk_park_wake(&event->epoch, 1);
+    const uint32_t latest = ilk_atomic_load(&event->latest, memory_order_relaxed); /* EC11 */
+    if (latest == 0 || !ilk__park_wake_marked(&event->epoch, latest)) {
+        ilk_park_wake(&event->epoch, 1);
+    }
     return false;
 }
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The heavy side of the asymmetric fence (<interlock/inline/fence.h>), and the choice between its two forms.
+ * The heavy side of the asymmetric fence (<interlock/inline/fence.h>), and the choice between its forms.
  *
  *   membarrier_works   leaving     light side        heavy side
  *   true               0           nothing           membarrier; refused: to the next row
  *   false              1           a fence           waits until those that saw true have come through
  *   false              0           a fence           a fence
- * Must not happen: a heavy side relies on the light sides' fences (third row) while one that saw true is on
- * its way. So `leaving` goes up before membarrier_works goes down, and down after the wait. Several threads
- * may leave at once: when one has waited, all that saw true have come through. A child of fork waits for
- * none.
+ * Must not happen: a heavy side relies on light fences (third row) while a thread that saw true is on its
+ * way. So `leaving` goes up before membarrier_works goes down, and down after the wait. Of several that leave
+ * at once, one's wait serves all. A child of fork waits for none.
  */
 #include "wait/fence.h"
 #include "platform/membarrier.h"
@@ -33,28 +32,27 @@ __attribute__((constructor)) static void choose(void) {
 
 static void stop_relying_on_membarrier(void) {
     ilk_atomic_store(&leaving, 1, memory_order_relaxed); /* FN4: published by FN6 */
-    /* FN6 release, pairs with FN5 (acquire, a heavy side).
+    /* FN6 release, pairs with FN5.
      * Carries: that we are leaving.
      * If weaker: a heavy side relies on fences that are not made yet. */
     ilk_atomic_store(&ilk__membarrier_works, false, memory_order_release);
     ilk__wait_for_stores();
-    /* FN8 release, pairs with FN7 (acquire, a heavy side).
-     * Carries: that the threads that had seen true have come through, and what they did.
+    /* FN8 release, pairs with FN7.
+     * Carries: that the threads that saw true have come through, and what they did.
      * If weaker: as FN6. */
     ilk_atomic_store(&leaving, 0, memory_order_release);
 }
 
 void ilk__fence_heavy(void) {
     /* FN3 seq_cst, pairs with FN2 (the light side where it fences) and RS12 (the owner of a slot where it
-     * does). Executed in both forms: a light side that does not yet know of membarrier is in order too. See
-     * FN2 for the outcome. */
+     * does). In both forms: a light side that does not yet know of membarrier is in order too. */
     ilk_atomic_fence(memory_order_seq_cst);
-    /* FN5 acquire, pairs with FN6 (release, leaving). See there. */
+    /* FN5 acquire, pairs with FN6. */
     if (ilk_atomic_load(&ilk__membarrier_works, memory_order_acquire)) {
         if (!ilk__membarrier()) {
             stop_relying_on_membarrier();
         }
-        /* FN7 acquire, pairs with FN8 (release, having left). See there. */
+        /* FN7 acquire, pairs with FN8. */
     } else if (ilk_atomic_load(&leaving, memory_order_acquire) != 0) {
         ilk__wait_for_stores();
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The queue lock: a word-sized mutex that shares its word. See queue_lock.h for its states.
+ * The queue lock: a word-sized mutex that shares its word. queue_lock.h draws its states.
  */
 #include "wait/queue_lock.h"
 
@@ -8,7 +8,7 @@
 #include <interlock/park.h>
 
 bool ilk__queue_try_lock(ILK_ATOMIC(uint32_t) * word, uint32_t *seen) ILK_NONBLOCKING {
-    /* QL2 acquire, pairs with QL3 (release, unlocking).
+    /* QL2 acquire, pairs with QL3 (unlocking).
      * Carries: the queue as the last holder left it.
      * If weaker: we walk a list with links missing. */
     if (ilk_atomic_compare_exchange_weak(word, seen, *seen | ILK__QUEUE_LOCKED, memory_order_acquire,
@@ -34,8 +34,8 @@ ilk_status ilk__queue_lock_until(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_
         } else if (status == ILK_TIMEDOUT) {
             return ILK_TIMEDOUT;
         } else if ((*seen & ILK__QUEUE_CONTENDED) != 0 ||
-                   /* QL4 relaxed: publishes nothing but the wake request; the holder's QL3 reads it, both
-                    * being read-modify-writes of one word. */
+                   /* QL4 relaxed: publishes only the wake request; QL3 reads it, both being
+                    * read-modify-writes of one word. */
                    ilk_atomic_compare_exchange_weak(word, seen, *seen | ILK__QUEUE_CONTENDED,
                                                     memory_order_relaxed, memory_order_relaxed)) {
             status = ilk_park_wait(word, *seen | ILK__QUEUE_CONTENDED, deadline_ns);
@@ -48,10 +48,11 @@ void ilk__queue_lock(ILK_ATOMIC(uint32_t) * word, uint32_t *seen) {
 }
 
 bool ilk__queue_unlock(ILK_ATOMIC(uint32_t) * word, uint32_t *seen, uint32_t next) {
-    /* QL3 acq_rel, pairs with QL2 (acquire, locking), with RW8 (release, giving a lock up) and with a
-     * semaphore's permits, SE2, SE3, SE4 and SE8. Release carries: the queue, and what the caller guarded if
-     * this step also gives the lock up. Acquire: this step may take the lock for a waiter, from a thread that
-     * gave it up since the caller last read the word.
+    /* QL3 acq_rel, pairs with QL2 (locking), with RW8 (giving a lock up) and with a semaphore's permits, SE2,
+     * SE3, SE4 and SE8.
+     * Release carries: the queue, and what the caller guarded if this step also gives the lock up. Acquire:
+     * this step may take the lock for a waiter, from a thread that gave it up since the last read of the
+     * word.
      * If weaker: the next holder of the queue, or of the primitive, misses what was written. */
     if (!ilk_atomic_compare_exchange_weak(word, seen, next, memory_order_acq_rel, memory_order_relaxed)) {
         return false;

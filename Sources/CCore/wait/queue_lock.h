@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The short lock that guards a primitive's waiter queue, in two bits of the primitive's own word: releasing
- * the queue and changing the state are one atomic step. The thread that the new state lets in may free the
- * memory at once, so nothing may touch it afterwards.
+ * The short lock of a primitive's waiter queue, in two bits of the primitive's own word: releasing the queue
+ * and changing the state are one step. The thread that the new state lets in may free the memory at once:
+ * nothing touches it afterwards. The same bits in every such word:
  *
  *   bit 0  ILK__QUEUE_LOCKED     a thread has the queue
  *   bit 1  ILK__QUEUE_CONTENDED  a thread sleeps for it; set by the thread that will sleep
- * Every word that uses this has those two bits in those places.
  *
  *   state                 moved by                         to
  *   neither               a locker                         LOCKED
  *   LOCKED                a locker about to sleep          LOCKED|CONTENDED
  *   LOCKED                the holder                       neither, with the new state
  *   LOCKED|CONTENDED      the holder                       neither, then wakes all sleepers
- * A woken locker competes anew. Must not happen: a locker sleeps on a word without LOCKED (the park layer
- * compares the whole word), or the holder releases without seeing CONTENDED (the release is a
- * read-modify-write of the whole word and clears both bits).
+ * Woken lockers compete anew.
+ * Must not happen: a locker sleeps on a word without LOCKED (the park layer compares the whole word), or the
+ * holder releases without seeing CONTENDED (the release is a read-modify-write of the whole word).
  *
- * Only a thread that joins or leaves the queue for itself waits for this lock. A thread that gives a share or
- * a permit up never does: while another thread has the queue, it changes the rest of the word alone.
+ * Only a thread that joins or leaves the queue for itself waits for this lock. A thread that gives up a share
+ * or a permit changes the rest of the word alone while another has the queue:
  *
  *   giver, finds LOCKED              holder
  *                                      next = state without the share
@@ -28,8 +27,7 @@
  * Must not happen: the share is given up, the queue released, and a waiter that now fits stays queued. Both
  * steps are read-modify-writes of one word.
  *
- * The holder waits for nothing while it has the queue: tens of nanoseconds. While the system keeps it off its
- * core, lockers sleep and do not spin.
+ * The holder waits for nothing: tens of nanoseconds. While the system keeps it off its core, lockers sleep.
  */
 #ifndef INTERLOCK_WAIT_QUEUE_LOCK_H
 #define INTERLOCK_WAIT_QUEUE_LOCK_H
@@ -44,20 +42,19 @@
 #define ILK__QUEUE_CONTENDED UINT32_C(0x2)
 #define ILK__QUEUE_BITS (ILK__QUEUE_LOCKED | ILK__QUEUE_CONTENDED)
 
-/* Takes the queue of `word`; spins briefly, then sleeps until `deadline_ns` at most. ILK_OK: taken; `*seen`
- * is what the word held then. ILK_TIMEDOUT: not taken. */
+/* Takes the queue of `word`: spins briefly, then sleeps. ILK_OK: taken; `*seen` is what the word held then.
+ * ILK_TIMEDOUT: not taken. */
 ilk_status ilk__queue_lock_until(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns, uint32_t *seen);
 
-/* The same, however long it takes. */
+/* The same without limit. */
 void ilk__queue_lock(ILK_ATOMIC(uint32_t) * word, uint32_t *seen);
 
-/* One attempt to take the queue of a word that held `*seen`, without LOCKED. Never waits. `*seen` is
- * afterwards what the word holds. */
+/* One attempt on a word that held `*seen`, without LOCKED. Never waits. `*seen` is then what the word
+ * holds. */
 bool ilk__queue_try_lock(ILK_ATOMIC(uint32_t) * word, uint32_t *seen) ILK_NONBLOCKING;
 
 /* Releases the queue and moves the word from `*seen` to `next`, which has neither queue bit, in one step.
- * True when done. False: the word had changed; `*seen` is what it holds now, and the caller still has the
- * queue. */
+ * False: the word had changed; `*seen` is what it holds now, and the caller still has the queue. */
 bool ilk__queue_unlock(ILK_ATOMIC(uint32_t) * word, uint32_t *seen, uint32_t next);
 
 #endif

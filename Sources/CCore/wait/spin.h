@@ -2,11 +2,7 @@
  *
  * Spin-then-park: how long a thread probes a word before it sleeps in the kernel. Sleeping and waking cost
  * microseconds on both sides, and the other thread is often halfway through. Every wait of the core takes its
- * limits from the table below; no other file has any.
- *
- * A policy is three figures: the probes before parking; how many of those are followed by a pause; how long
- * the pauses grow, doubling from one pause instruction. The later probes yield the core: the thread that is
- * waited for may need this one. Each policy names the benchmark that chose it.
+ * limits from this table; each policy names the benchmark that chose it.
  *
  * Source: Karlin, Li, Manasse, Owicki, "Empirical studies of competitive spinning for a shared-memory
  * multiprocessor", SOSP 1991.
@@ -20,41 +16,41 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The explorer makes every limit one probe: a longer loop that finds nothing repeats a short one, and
- * exploring it would hide the paths behind it. */
+/* The explorer makes every limit one probe: a longer loop that finds nothing repeats a short one, and hides
+ * the paths behind it. */
 #ifndef ILK__SPIN_PROBES
 #define ILK__SPIN_PROBES(count) (count)
 #endif
 
 struct ilk__spin_policy {
-    int probes;        /* before parking */
-    int paused;        /* of those, how many are followed by a pause; the later ones yield the core */
-    int longest_pause; /* in pause instructions, a power of two */
+    int probes; /* before parking */
+    int paused; /* of those, followed by a pause; the later ones yield the core, which the thread waited for may need */
+    int longest_pause; /* in pause instructions, a power of two: pauses double up to it */
 };
 
-/* Before a thread joins a lock's queue. A longer pause lets the others run undisturbed for longer. bench
- * rwlock, 2 threads. */
+/* Before a thread joins a lock's queue. Longer pauses let the others run undisturbed. bench rwlock, 2
+ * threads. */
 #define ILK__SPIN_RWLOCK ((struct ilk__spin_policy){ILK__SPIN_PROBES(80), 48, 64})
-/* A writer that waits for one reader to leave its reader slot. bench rwlock, writer latency. */
+/* A writer that waits for one reader to leave its slot. bench rwlock, writer latency. */
 #define ILK__SPIN_READER_SLOT ((struct ilk__spin_policy){ILK__SPIN_PROBES(288), 256, 1})
-/* Before a thread joins a semaphore's queue, while that is empty: about what waking a sleeper takes. With
- * fewer probes a queue forms behind every hand-over, and every hand-over is a wake-up. With more, or with
- * yields, a thread could be overtaken for long before it has queued. bench mutex. */
+/* Before a thread joins a semaphore's empty queue: about what waking a sleeper takes. With fewer probes a
+ * queue forms behind every hand-over, and each is a wake-up; with more, or with yields, a thread could be
+ * overtaken for long before it queues. bench mutex. */
 #define ILK__SPIN_SEMAPHORE ((struct ilk__spin_policy){ILK__SPIN_PROBES(40), 40, 32})
-/* In the queue of a semaphore: the next waiter may be on this very core. bench mutex. */
+/* In that queue: the next waiter may be on this very core. bench mutex. */
 #define ILK__SPIN_SEMAPHORE_QUEUED ((struct ilk__spin_policy){ILK__SPIN_PROBES(40), 0, 1})
-/* The queue lock guards some twenty instructions. bench rwlock, 50 % writes. */
+/* It guards some twenty instructions. bench rwlock, 50 % writes. */
 #define ILK__SPIN_QUEUE_LOCK ((struct ilk__spin_policy){ILK__SPIN_PROBES(40), 40, 1})
 /* Ends most short critical sections. bench mutex. */
 #define ILK__SPIN_MUTEX ((struct ilk__spin_policy){ILK__SPIN_PROBES(64), 64, 1})
-/* On as many cores as parties the others are nearly there. No benchmark chose it: the mutex's figure. */
+/* On as many cores as parties the others are nearly there. The mutex's figure; no benchmark chose it. */
 #define ILK__SPIN_BARRIER ((struct ilk__spin_policy){ILK__SPIN_PROBES(64), 64, 1})
 /* A side of a ring that finds nothing. bench rings, blocking. */
 #define ILK__SPIN_RING ((struct ilk__spin_policy){ILK__SPIN_PROBES(80), 64, 1})
 /* A worker without a job: the next one often comes at once. bench pool. */
-#define ILK__SPIN_POOL ((struct ilk__spin_policy){ILK__SPIN_PROBES(80), 60, 16})
+#define ILK__SPIN_POOL ((struct ilk__spin_policy){ILK__SPIN_PROBES(60), 60, 16})
 
-/* After probe number `probe`, counted from 0. */
+/* After probe number `probe`, from 0. */
 static inline void ilk__spin_pause(struct ilk__spin_policy policy, int probe) {
     if (probe >= policy.paused) {
         ilk__thread_yield();
@@ -66,18 +62,16 @@ static inline void ilk__spin_pause(struct ilk__spin_policy policy, int probe) {
     }
 }
 
-/* Adaptive spinning: a ring that is fed slowly would burn its spin for every element. So each side counts its
- * failed spins in a row. After a few its threads park at once, but for a trial every sixteenth wait. bench
- * rings, blocking. */
+/* Adaptive spinning: a ring that is fed slowly would burn its spin for every element. So after a few failed
+ * spins in a row a side parks at once, but for a trial every sixteenth wait. bench rings, blocking. */
 enum { ILK__MOST_FAILED_SPINS = 4, ILK__WAITS_BETWEEN_SPINS = 16 };
 
-/* The probes that a wait begins with. */
 static inline int ilk__spin_probes(struct ilk__spin_policy policy, uint32_t failed_spins) {
     const bool spins = failed_spins < ILK__MOST_FAILED_SPINS || failed_spins % ILK__WAITS_BETWEEN_SPINS == 0;
     return spins ? policy.probes : 0;
 }
 
-/* The count after a spin that succeeded. A trial earns one more: it may have been luck. */
+/* After a spin that succeeded. A trial earns one more: it may have been luck. */
 static inline uint32_t ilk__spin_succeeded(uint32_t failed_spins) {
     return failed_spins < ILK__MOST_FAILED_SPINS ? 0 : ILK__MOST_FAILED_SPINS - 1;
 }

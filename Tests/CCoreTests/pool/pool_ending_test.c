@@ -128,7 +128,6 @@ static size_t finish_history(struct history *history, bool hands_back) {
         accepted += counted->accepted;
     }
     ilk_pool_destroy(history->pool);
-    free(history->jobs);
     return accepted;
 }
 
@@ -152,6 +151,28 @@ static void close_after(void *context) {
     }
 }
 
+/* What the first pool has refused, another one runs. */
+static void run_elsewhere(struct history *history) {
+    history->pool = make(2);
+    ilk_atomic_store(&history->next, history->count, memory_order_relaxed); /* no job submits others */
+    for (size_t i = 0; i < history->count; i++) {
+        struct counted *counted = &history->jobs[i];
+        if (!counted->accepted) {
+            check(ilk_pool_submit(history->pool, &counted->job));
+        }
+    }
+    await(&history->group);
+    ilk_pool_close(history->pool);
+    await_end(history->pool);
+    ilk_pool_destroy(history->pool);
+    for (size_t i = 0; i < history->count; i++) {
+        const struct counted *counted = &history->jobs[i];
+        check_equal(ilk_atomic_load(&counted->ran, memory_order_relaxed) +
+                        ilk_atomic_load(&counted->handed, memory_order_relaxed),
+                    1);
+    }
+}
+
 static void race_closing(bool now) {
     uint32_t random = 11;
     for (int round = 0; round < stress_rounds(300); round++) {
@@ -164,9 +185,12 @@ static void race_closing(bool now) {
         threads_run(SUBMITTERS, submit_until_refused, contexts, sizeof *contexts);
         thread_join(&thread);
         (void)finish_history(&history, now);
+        run_elsewhere(&history);
+        free(history.jobs);
     }
 }
 
+/* And what is refused runs once where it is submitted again. */
 static void what_is_accepted_beside_close_runs_once(void **state) {
     (void)state;
     race_closing(false);
@@ -195,6 +219,7 @@ static void a_long_history_runs_each_job_once(void **state) {
         threads_run(SUBMITTERS, submit_until_refused, contexts, sizeof *contexts);
         thread_join(&thread);
         accepted += finish_history(&history, i % 2 == 1);
+        free(history.jobs);
     }
     check(accepted > 0);
     print_message("%zu jobs\n", accepted);
@@ -321,6 +346,54 @@ static void close_now_hands_back_jobs_timers_and_followers(void **state) {
         check_equal(ran(&first) + ran(&follower), 0);
         ilk_pool_destroy(pool);
     }
+}
+
+struct closing {
+    ilk_pool *pool;
+    struct stage stage; /* 1: a job is being handed back; 2: goes on */
+};
+
+static void hand_back_slowly(void *context, ilk_job *job) {
+    struct closing *closing = context;
+    stage_reach(&closing->stage, 1);
+    stage_await(&closing->stage, 2);
+    hand_single(NULL, job);
+}
+
+static void close_slowly(void *context) {
+    struct closing *closing = context;
+    ilk_pool_close_now(closing->pool, hand_back_slowly, closing);
+}
+
+/*  worker          closer                   waiter
+ *   is held
+ *                   close_now: has the job
+ *   ends
+ *                                            the pool has not ended
+ *                   hands the job back
+ *                                            the pool has ended     */
+static void a_pool_has_not_ended_while_close_now_has_a_job_in_hand(void **state) {
+    (void)state;
+    ilk_pool *pool = make(1);
+    struct held held;
+    hold_worker(&held, pool);
+    struct single single;
+    prepare(&single, NULL);
+    check(ilk_pool_submit(pool, &single.job));
+    struct closing closing = {.pool = pool, .stage = STAGE_INIT};
+    struct thread closer;
+    thread_start(&closer, close_slowly, &closing);
+    stage_await(&closing.stage, 1);
+    stage_reach(&held.stage, 2);
+    while (ilk_pool_get_info(pool).threads > 0) {
+        sched_yield();
+    }
+    check_equal(ilk_pool_wait_until(pool, 0), ILK_TIMEDOUT);
+    stage_reach(&closing.stage, 2);
+    await_end(pool);
+    check_equal(handed(&single), 1);
+    thread_join(&closer);
+    ilk_pool_destroy(pool);
 }
 
 static void hand_timer(void *context, ilk_job *job) {
@@ -460,6 +533,61 @@ static void a_pool_may_be_destroyed_when_its_follower_has_run(void **state) {
     ilk_pool_close(pool);
     await_end(pool);
     ilk_pool_destroy(pool);
+}
+
+struct reused {
+    ilk_job waiter, first;
+    ilk_group *group;
+    ILK_ATOMIC(int) waits;
+};
+
+static void wait_for_reused(void *context) {
+    struct reused *reused = context;
+    ilk_atomic_store(&reused->waits, 1, memory_order_release);
+    await(reused->group);
+}
+
+/* Lets the waiter come as far as it likes. */
+static void end_beside_the_waiter(void *context) {
+    struct reused *reused = context;
+    while (ilk_atomic_load(&reused->waits, memory_order_acquire) == 0) {
+        sched_yield();
+    }
+    for (int yields = 0; yields < 200; yields++) {
+        sched_yield();
+    }
+}
+
+/*  worker of the pool     this thread
+ *   waits, asleep          waits
+ *   is woken               sees the end, and submits a job of the group to another pool
+ *   finds the group in use again: must not sleep where that pool does not wake it              */
+static void a_group_may_be_used_for_another_pool_beside_a_waiter_of_the_first(void **state) {
+    (void)state;
+    ilk_pool *pool = make(2), *other = make(1);
+    for (int round = 0; round < stress_rounds(3000); round++) {
+        ilk_group group = {0}, waiters = {0};
+        struct reused reused = {.group = &group};
+        struct single second;
+        prepare(&second, &group);
+        ilk_job_init(&reused.first, end_beside_the_waiter, &reused);
+        ilk_job_set_group(&reused.first, &group);
+        ilk_job_init(&reused.waiter, wait_for_reused, &reused);
+        ilk_job_set_group(&reused.waiter, &waiters);
+        check(ilk_pool_submit(pool, &reused.first));
+        check(ilk_pool_submit(pool, &reused.waiter));
+        await(&group);
+        check(ilk_pool_submit(other, &second.job));
+        await(&waiters);
+        await(&group);
+        check_equal(ran(&second), 1);
+    }
+    for (int i = 0; i < 2; i++) {
+        ilk_pool *ended = i == 0 ? pool : other;
+        ilk_pool_close(ended);
+        await_end(ended);
+        ilk_pool_destroy(ended);
+    }
 }
 
 /* ---- Misuse ---- */
@@ -697,9 +825,11 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(timers_and_followers_run_in_a_closed_pool),
     cmocka_unit_test(close_now_hands_back_jobs_timers_and_followers),
     cmocka_unit_test(close_now_hands_back_a_timer_long_before_its_time),
+    cmocka_unit_test(a_pool_has_not_ended_while_close_now_has_a_job_in_hand),
     cmocka_unit_test(a_loop_is_never_handed_back),
     cmocka_unit_test(a_closed_pool_drains_the_deque_of_a_blocked_worker),
     cmocka_unit_test(a_pool_may_be_destroyed_when_its_follower_has_run),
+    cmocka_unit_test(a_group_may_be_used_for_another_pool_beside_a_waiter_of_the_first),
     cmocka_unit_test(misuse_is_reported),
     cmocka_unit_test(a_child_of_fork_has_a_closed_pool),
     cmocka_unit_test(a_job_that_forks_ends_its_child),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Included before every source of the core (-include): the model has the core's heap and runs its fork
- * handlers, and spins before parking are one probe long.
+ * Included before every source of the core (-include): the model's heap, fork handlers, and one-probe spins.
  */
 #ifndef EXPLORER_MODEL_CORE_H
 #define EXPLORER_MODEL_CORE_H
@@ -20,7 +19,6 @@
 int ex_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
 #define pthread_atfork(prepare, parent, child) ex_at_fork((prepare), (parent), (child))
 
-/* wait/spin.h: every spin before parking is one probe long. */
 #define ILK__SPIN_PROBES(count) 1
 
 /* pool/deque.h: full after two jobs. */

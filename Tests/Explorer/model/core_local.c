@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Thread-local state of the core, one block per fiber; ex_local_reset() zeroes it at the start of each
- * execution. Takes the place of platform/local_native.c.
+ * Thread-local state of the core, one block per fiber; ex_local_reset() zeroes it before each execution.
+ * Replaces platform/local_native.c.
  */
 #include "../engine/state.h"
 #include <interlock/inline/slots.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The model's mutex and condition: POSIX's promises and no more. Unlocking lets all waiters compete. A
- * condition's waiter may wake spuriously, and a wait ends at its deadline at the latest.
+ * The model's mutex and condition: POSIX's promises and no more. Unlocking lets all waiters compete; a wait
+ * may end spuriously.
  */
 #include "platform/native.h"
 #include "../engine/state.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The core's ports to the system, in the model: futex, clock, thread identity, membarrier, thread exit, fork
- * handlers and misuse. They take the place of futex_linux.c and its kin at link time.
+ * The core's ports to the system, in the model; they replace futex_linux.c and its kin at link time.
  */
 #include "../engine/heap.h"
 #include "../engine/state.h"
@@ -24,8 +23,8 @@
 
 _Static_assert(EX_NEVER == ILK_FOREVER, "the engine's deadline that never passes is the core's");
 
-/* The kernel compares and puts to sleep in one step, and reads the newest value of the word (futex(2), and
- * smp_mb in futex_wait). It promises nothing else about the waiter's memory. */
+/* The kernel compares and puts to sleep in one step, and reads the newest value of the word (futex(2), smp_mb
+ * in futex_wait). It promises nothing else about the waiter's memory. */
 int ilk__futex_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns) {
     if (!ex.running) {
         return EAGAIN;
@@ -58,6 +57,19 @@ int ilk__futex_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t dea
     return event == EX_WOKEN ? 0 : event == EX_TIMED_OUT ? ETIMEDOUT : EINTR;
 }
 
+/* No sleeper is found by its mark: the caller wakes any. */
+int ilk__futex_wait_marked(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns,
+                           uint32_t mark) {
+    (void)mark;
+    return ilk__futex_wait(word, expected, deadline_ns);
+}
+
+bool ilk__futex_wake_marked(const ILK_ATOMIC(uint32_t) * word, uint32_t mark) {
+    (void)word;
+    (void)mark;
+    return false;
+}
+
 void ilk__futex_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count) {
     if (!ex.running) {
         return;
@@ -73,8 +85,8 @@ uint64_t ilk__clock_now_ns(void) {
     return ex.clock_ns;
 }
 
-/* The core uses ticks for heuristics only: any value is right. Each reading is long after the last, so that
- * heuristics which compare times see one as over; the same in every run of a schedule. */
+/* Ticks serve heuristics only. Readings lie far apart, so that heuristics see times as over; the same in
+ * every run of a schedule. */
 static uint64_t ticks;
 
 uint64_t ilk__clock_ticks(void) {
@@ -111,7 +123,6 @@ uint32_t ilk__thread_id_before_fork(void) {
     return ilk__thread_id();
 }
 
-/* A thread of the model keeps its id in the child. */
 void ilk__thread_id_forget(void) {}
 
 bool ilk__membarrier_register(void) {
@@ -133,8 +144,7 @@ bool ilk__membarrier(void) {
     return true;
 }
 
-/* Where membarrier is missing the core waits until stores must be visible: in the model, a fence on every
- * thread. */
+/* Without membarrier the core waits until stores must be visible: here, a fence on every thread. */
 void ilk__wait_for_stores(void) {
     if (ex.running) {
         ex_point();
@@ -162,7 +172,6 @@ void ilk__misuse(const char *call, const void *object, const char *format, ...) 
     ex_fail(EX_MISUSE, "interlock: %s(%p): %s", call, object, sentence);
 }
 
-/* Handlers registered before main stay; the end of an execution drops those that it registered. */
 enum { MOST_HANDLERS = 8 };
 
 static struct { void (*prepare)(void), (*parent)(void), (*child)(void); } handlers[MOST_HANDLERS];

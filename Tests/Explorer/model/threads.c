@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Threads that the core starts: function and context are kept until a body of the scenario runs them. A body that waits
- * for one, and a join, wait as for a modelled mutex. Takes the place of platform/threads_native.c.
+ * Threads that the core starts: a body runs the kept function and context. Waits for one, and joins, are
+ * those for a modelled mutex. Replaces platform/threads_native.c.
  */
 #include <platform/threads.h>
 

@@ -19,7 +19,7 @@ static struct {
     ILK_ATOMIC(uint32_t) ran[JOBS], handed[JOBS], accepted[JOBS];
     uint32_t data[JOBS];
     ilk_group group, done;
-    ilk_timer timer;
+    ilk_timer timer, second_timer;
     ilk_barrier barrier;
     ilk_semaphore semaphore;
     ILK_ATOMIC(uint32_t) cancelled, begun;
@@ -53,6 +53,11 @@ static void setup_two(void) {
 static void setup_two_kept_one(void) {
     setup();
     s.pool = make(2, 3, 1);
+}
+static void setup_two_and_another(void) {
+    setup();
+    s.pool = make(2, 2, 2);
+    s.other = make(1, 1, 1);
 }
 static void setup_two_pools(void) {
     setup();
@@ -125,6 +130,11 @@ static void check_accepted(void) {
     for (unsigned i = 0; i < JOBS; i++) {
         ex_assert(s.ran[i] + s.handed[i] == s.accepted[i]);
     }
+}
+
+static void run_timed(void *context) {
+    (void)context;
+    ex_assert(ilk_atomic_fetch_add(&s.ran[0], 1, memory_order_relaxed) == 0);
 }
 
 /* ---- Submitting and sleeping ---- */
@@ -316,7 +326,7 @@ EX_SCENARIO(closes){
 };
 EX_SCENARIO(closes_two){
     .name = "pool-submit-close-two-workers",
-    .claim = "all workers end",
+    .claim = "all workers end, and none before a job that was accepted beside close",
     .setup = setup_two,
     .threads = {submit_beside, close_beside, thread_0, thread_1},
     .check = check_accepted,
@@ -327,6 +337,47 @@ static void hand_back(void *context, ilk_job *job) {
     ex_assert(context == &s);
     ex_assert(ilk_atomic_fetch_add(&s.handed[job - s.jobs], 1, memory_order_relaxed) == 0);
 }
+static void submit_again_beside(void) {
+    (void)submit(0, run, &s.group);
+    await(&s.group);
+    (void)submit(1, run, &s.group);
+    ilk_semaphore_signal(&s.semaphore, 1);
+}
+static void close_beside_later(void) {
+    await(&s.group);
+    close_beside();
+}
+EX_SCENARIO(closes_later){
+    .name = "pool-submit-close-where-the-worker-has-slept",
+    .claim = "a job beside close is refused, or runs, also where publishers fence",
+    .setup = setup_one,
+    .threads = {submit_again_beside, close_beside_later, thread_0},
+    .check = check_accepted,
+    .step_limit = 6000,
+};
+
+static void submit_one_beside(void) {
+    (void)submit(0, run, &s.group);
+    ilk_semaphore_signal(&s.semaphore, 1);
+}
+static void await_beside(void) {
+    await(&s.group);
+    ilk_semaphore_signal(&s.semaphore, 1);
+}
+static void close_beside_both(void) {
+    ilk_pool_close(s.pool);
+    ilk_semaphore_wait(&s.semaphore);
+    close_beside();
+}
+EX_SCENARIO(refused_waiter){
+    .name = "pool-submit-close-beside-a-waiter",
+    .claim = "a job that is refused leaves its group, and wakes a thread that waits for that",
+    .setup = setup_one,
+    .threads = {submit_one_beside, close_beside_both, await_beside, thread_0},
+    .check = check_accepted,
+    .step_limit = 6000,
+};
+
 static void close_now_beside(void) {
     ilk_pool_close_now(s.pool, hand_back, &s);
     close_beside();
@@ -336,6 +387,27 @@ EX_SCENARIO(closes_now){
     .claim = "a job beside close_now is refused, runs, or is handed back, once, and its group ends",
     .setup = setup_one,
     .threads = {submit_beside, close_now_beside, thread_0},
+    .check = check_accepted,
+    .step_limit = 6000,
+};
+
+static void submit_and_close_now(void) {
+    ex_assert(submit(0, run, &s.group));
+    ilk_pool_close_now(s.pool, hand_back, &s);
+    ilk_semaphore_signal(&s.semaphore, 1);
+}
+static void await_end_beside(void) {
+    ex_assert(ilk_pool_wait_until(s.pool, ILK_FOREVER) == ILK_OK);
+    check_accepted();
+    ilk_semaphore_wait(&s.semaphore);
+    ilk_pool_destroy(s.pool);
+    ex_no_more_threads();
+}
+EX_SCENARIO(ends_after_hand_back){
+    .name = "pool-wait_until-close_now",
+    .claim = "a pool has ended when the last job has been handed back, by close_now itself too",
+    .setup = setup_one,
+    .threads = {submit_and_close_now, await_end_beside, thread_0},
     .check = check_accepted,
     .step_limit = 6000,
 };
@@ -372,6 +444,23 @@ EX_SCENARIO(loop_two){
     .threads = {loop_and_end, thread_0, thread_1},
     .check = check_accepted,
     .step_limit = 8000,
+};
+
+static void close_and_wait_until_soon(void) {
+    ex_assert(submit(0, run, NULL));
+    ilk_pool_close(s.pool);
+    if (ilk_pool_wait_until(s.pool, SOON) == ILK_OK) {
+        see(0);
+    }
+    end(s.pool);
+}
+EX_SCENARIO(wait_until){
+    .name = "pool-close-wait_until",
+    .claim = "a wait for the pool that is in time sees what its jobs did",
+    .setup = setup_one,
+    .threads = {close_and_wait_until_soon, thread_0},
+    .check = check_accepted,
+    .timeouts = 1,
 };
 
 /* ---- Blocking ---- */
@@ -470,6 +559,48 @@ EX_SCENARIO(spare){
     .weight = 2,
 };
 
+static void submit_blocking_twice(void) {
+    ex_assert(submit(0, block_for_next, &s.group));
+    ex_assert(submit(1, run_and_meet, &s.group));
+    await(&s.group);
+    ex_assert(submit(2, block_for_next, NULL));
+    ex_assert(submit(3, run_and_meet, NULL));
+    end(s.pool);
+}
+EX_SCENARIO(spare_again){
+    .name = "pool-spare-thread-takes-over",
+    .slow = true,
+    .claim = "a spare thread takes over while a job blocks",
+    .setup = setup_one_of_two,
+    .threads = {submit_blocking_twice, thread_0, thread_1, thread_2},
+    .check = check_accepted,
+    .step_limit = 12000,
+    .weight = 2,
+};
+
+static void block_and_close_with_timer(void) {
+    ilk_timer_init(&s.timer, run_timed, NULL);
+    ex_assert(ilk_pool_submit_at(s.pool, &s.timer, ILK_FOREVER) == ILK_OK);
+    ex_assert(submit(1, block_for_next, &s.group));
+    ex_assert(submit(2, run_and_meet, &s.group));
+    await(&s.group);
+    ilk_pool_close(s.pool);
+    (void)ilk_semaphore_wait_until(&s.semaphore, 5 * IDLE); /* time passes, in most schedules */
+    ex_assert(ilk_pool_cancel(s.pool, &s.timer));
+    end(s.pool);
+}
+EX_SCENARIO(spare_cancel){
+    .name = "pool-cancel-the-last-promise-beside-a-spare-thread",
+    .slow = true,
+    .claim = "a closed pool ends when its last timer is cancelled and only a spare thread is left",
+    .setup = setup_one_of_two,
+    .threads = {block_and_close_with_timer, thread_0, thread_1, thread_2, thread_3},
+    .check = check_accepted,
+    .step_limit = 12000,
+    .timeouts = 2,
+    .weight = 2,
+};
+
 /* ---- Threads that end ---- */
 
 /* Until the idle threads' time is up, in most schedules. */
@@ -536,6 +667,29 @@ EX_SCENARIO(follow){
     .check = check_accepted,
     .step_limit = 6000,
 };
+static void see_both(void *context) {
+    see(0);
+    see(1);
+    run(context);
+}
+static void follow_two_and_wait(void) {
+    ex_assert(submit(0, run, &s.group));
+    ex_assert(submit(1, run, &s.group));
+    prepare(2, see_both, &s.done);
+    ex_assert(ilk_group_follow(&s.group, s.pool, &s.jobs[2]));
+    s.accepted[2] = 1;
+    await(&s.done);
+    end(s.pool);
+}
+EX_SCENARIO(follow_two){
+    .name = "pool-follow-beside-the-last-of-two",
+    .slow = true,
+    .claim = "the job that follows sees what each job did",
+    .setup = setup_two,
+    .threads = {follow_two_and_wait, thread_0, thread_1},
+    .check = check_accepted,
+    .step_limit = 8000,
+};
 static void follow_and_close(void) {
     ex_assert(submit(0, run, &s.group));
     prepare(1, run, NULL);
@@ -572,6 +726,32 @@ EX_SCENARIO(follow_other){
     .check = check_accepted,
     .step_limit = 8000,
     .weight = 2,
+};
+static void await_group(void *context) {
+    run(context);
+    await(&s.group);
+}
+static void use_group_again(void) {
+    ex_assert(submit(1, await_group, NULL));
+    ex_assert(submit(0, run, &s.group));
+    await(&s.group);
+    prepare(2, run, &s.group);
+    ex_assert(ilk_pool_submit(s.other, &s.jobs[2]));
+    s.accepted[2] = 1;
+    ilk_pool_close(s.pool);
+    ex_assert(ilk_pool_wait_until(s.pool, ILK_FOREVER) == ILK_OK);
+    ilk_pool_destroy(s.pool);
+    end(s.other);
+}
+EX_SCENARIO(group_again){
+    .name = "pool-group-of-another-pool-beside-a-waiter",
+    .slow = true,
+    .claim =
+        "a worker that waits for a group is not left behind when the group's next jobs are another pool's",
+    .setup = setup_two_and_another,
+    .threads = {use_group_again, thread_0, thread_1, thread_2},
+    .check = check_accepted,
+    .step_limit = 8000,
 };
 static void wait_until_soon(void) {
     ex_assert(submit(0, run, &s.group));
@@ -674,12 +854,33 @@ EX_SCENARIO(forks_two){
     .step_limit = 8000,
 };
 
+static void fork_and_meet(void *context) {
+    run(context);
+    ilk_job job;
+    s.data[1] = 2;
+    ilk_pool_fork(s.pool, &job, run_and_meet, &s.jobs[1]);
+    (void)ilk_barrier_wait(&s.barrier);
+    ilk_pool_join(s.pool, &job);
+    see(1);
+}
+static void submit_forking_that_meet(void) {
+    ex_assert(submit(0, fork_and_meet, NULL));
+    end(s.pool);
+    s.accepted[1] = 1;
+}
+EX_SCENARIO(forks_meet){
+    .name = "pool-fork-that-meets-its-owner",
+    .slow = true,
+    .claim = "a forked job begins on a worker that slept",
+    .setup = setup_two,
+    .threads = {submit_forking_that_meet, thread_0, thread_1},
+    .check = check_accepted,
+    .step_limit = 8000,
+    .weight = 2,
+};
+
 /* ---- Timers ---- */
 
-static void run_timed(void *context) {
-    (void)context;
-    ex_assert(ilk_atomic_fetch_add(&s.ran[0], 1, memory_order_relaxed) == 0);
-}
 static void set_timer(void) {
     ilk_timer_init(&s.timer, run_timed, NULL);
     ilk_job_set_group(ilk_timer_job(&s.timer), &s.group);
@@ -696,6 +897,30 @@ EX_SCENARIO(timer){
     .claim = "a timer's job runs once, and a closed pool waits for it",
     .setup = setup_one,
     .threads = {set_timer_and_end, thread_0, thread_1},
+    .check = check_accepted,
+    .step_limit = 6000,
+    .timeouts = 1,
+};
+static void run_second_timed(void *context) {
+    (void)context;
+    ex_assert(ilk_atomic_fetch_add(&s.ran[1], 1, memory_order_relaxed) == 0);
+}
+static void set_second_timer(void) {
+    ilk_timer_init(&s.second_timer, run_second_timed, NULL);
+    ex_assert(ilk_pool_submit_at(s.pool, &s.second_timer, 0) == ILK_OK);
+    s.accepted[1] = 1;
+    ilk_semaphore_signal(&s.semaphore, 1);
+}
+static void set_timer_beside_another(void) {
+    set_timer();
+    ilk_semaphore_wait(&s.semaphore);
+    end(s.pool);
+}
+EX_SCENARIO(timers_two){
+    .name = "pool-submit_at-submit_at",
+    .claim = "two threads that set a pool's first timer share its thread",
+    .setup = setup_one,
+    .threads = {set_timer_beside_another, set_second_timer, thread_0, thread_1},
     .check = check_accepted,
     .step_limit = 6000,
     .timeouts = 1,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The model's mutex and condition; on the include path before Sources/CCore/platform/native.h. A condition
- * with two waiters at a time ends the execution: the core must not have one (see the original).
+ * The model's mutex and condition; before Sources/CCore/platform/native.h on the include path. A condition's
+ * second waiter ends the execution (see the original).
  */
 #ifndef INTERLOCK_THREADS_NATIVE_H
 #define INTERLOCK_THREADS_NATIVE_H

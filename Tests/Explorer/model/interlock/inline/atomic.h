@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The model's port of atomics. This folder comes first on the include path, so that it takes the place of
- * include/interlock/inline/atomic.h and the core's unchanged sources run under the explorer. An ILK_ATOMIC is
- * a plain object here and always holds the newest store, which a plain initialisation before sharing and a
- * check after the end rely on.
+ * The model's port of atomics, first on the include path: the core's unchanged sources run under the
+ * explorer. An ILK_ATOMIC is a plain object here and always holds the newest store, on which plain
+ * initialisation before sharing and checks after the end rely.
  */
 #ifndef INTERLOCK_INLINE_ATOMIC_H
 #define INTERLOCK_INLINE_ATOMIC_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The calling thread's block of reader slots, in the model: one pointer per fiber, reset by ex_local_reset().
- * Takes the place of the real <interlock/inline/my_slots.h>.
  */
 #ifndef INTERLOCK_INLINE_MY_SLOTS_H
 #define INTERLOCK_INLINE_MY_SLOTS_H
