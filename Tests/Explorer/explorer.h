@@ -3,8 +3,8 @@
  * The schedule explorer's interface for scenarios. A scenario is a few threads of at most a dozen operations
  * each. The explorer runs it again and again as fibers on one OS thread. At every atomic operation, park and
  * wake it chooses the next thread, and in the weak mode the store that a load returns. It reports the first
- * schedule that breaks a claim, as columns, with a line that replays it. docs/verification.md has the method
- * and what a clean run does not prove.
+ * schedule that breaks a claim, as columns with a replay line. See docs/verification.md for the method and
+ * what a clean run does not prove.
  *
  * A scenario in full:
  *
@@ -26,10 +26,10 @@
  *         .setup = setup, .threads = { writer, reader },
  *     };
  *
- * Rules: keep all state in static memory that setup() writes anew, or allocate it with ex_allocate;
- * use only <interlock/inline/atomic.h> and the primitives under test between threads; announce plain
- * memory that threads share with ilk_plain_read/ilk_plain_write (four bytes are the finest grain told
- * apart); put ilk_cpu_relax() into every spin loop; never print, sleep or use real threads.
+ * Rules: state is in static memory that setup() writes anew, or from ex_allocate; threads share only
+ * <interlock/inline/atomic.h>, the primitives under test, and plain memory announced with
+ * ilk_plain_read/ilk_plain_write (in grains of four bytes); every spin loop calls ilk_cpu_relax(); no
+ * printing, sleeping or real threads.
  */
 #ifndef EXPLORER_H
 #define EXPLORER_H
@@ -45,22 +45,22 @@
 typedef enum ex_verdict {
     EX_CLEAN,
     EX_ASSERTION,   /* ex_assert, ex_expect, a history without an order */
-    EX_RACE,        /* plain memory touched by two threads, one writing, with no happens-before */
-    EX_DEADLOCK,    /* every thread waits, and none is left to wake one */
-    EX_LOST_WAKEUP, /* the same, and a sleeper's word no longer has the value that it sleeps on */
-    EX_LIVELOCK,    /* the step limit was reached: threads run without progress */
-    EX_DEAD_MEMORY, /* an access to freed memory or to a stack frame that has returned */
+    EX_RACE,        /* plain memory of two threads, one writing, with no happens-before */
+    EX_DEADLOCK,    /* every thread waits, and none can wake another */
+    EX_LOST_WAKEUP, /* the same, and a sleeper's word has changed since */
+    EX_LIVELOCK,    /* the step limit was reached without progress */
+    EX_DEAD_MEMORY, /* an access to freed memory or to a returned stack frame */
     EX_MISUSE,      /* ilk__misuse was called */
-    EX_BEYOND       /* the scenario asks for something the model does not have */
+    EX_BEYOND       /* not modelled */
 } ex_verdict;
 
 enum { EX_SC = 1, EX_WEAK = 2, EX_UNBOUNDED = 1000 };
 
 typedef struct ex_scenario {
     const char *name;
-    const char *claim;                /* one sentence: what holds; for a broken one: what is wrong */
+    const char *claim;                /* what holds, in one sentence; for a broken one: what is wrong */
     void (*setup)(void);              /* alone, before the threads */
-    void (*threads[EX_BODIES])(void); /* two or more; the first NULL ends the list */
+    void (*threads[EX_BODIES])(void); /* the first NULL ends the list */
     const char *titles[EX_BODIES];    /* headings of the columns; "thread 1"... where NULL */
     void (*check)(void);              /* alone, after the last thread has ended */
 
@@ -70,25 +70,25 @@ typedef struct ex_scenario {
     int sc_bound, weak_bound; /* preemption bounds of the depth-first search; 0: 3 and 2 */
     unsigned step_limit;      /* 0: 2,000 */
 
-    /* Events that the explorer may place anywhere, at most so many in one execution. A time-out also
-     * happens, without limit, when no thread can run. */
+    /* Events that the explorer may place anywhere, at most so many in one execution. A time-out also happens,
+     * without limit, when no thread can run. */
     unsigned spurious_wakeups; /* a sleeper wakes without a wake-up */
     unsigned timeouts;         /* a deadline passes though others could run */
     unsigned weak_failures;    /* compare_exchange_weak fails spuriously */
     bool refuse_membarrier;
 
-    /* Threads that must never sleep, as a mask of body indices (bit 0: the first): a wait of one in the park
-     * layer is a finding, also where it would be woken. Mutexes of the modelled park table do not count. */
+    /* Threads that must never sleep, as a mask of body indices (bit 0: the first). Mutexes of the modelled
+     * park table do not count. */
     unsigned never_sleep;
 
-    /* Schedules that once failed, as replay lines have them ("weak 3:1,17:2"): tried first. */
+    /* Replay lines ("weak 3:1,17:2"), tried first. */
     const char *once_failed[4];
 
     unsigned weight; /* multiplies the budgets of random and PCT runs; 0: 1 */
     bool slow;       /* too long for the quick selection */
 } ex_scenario;
 
-/* Enters a scenario into the program's list; goes before its initialiser. */
+/* Enters a scenario into the program's list; stands before its initialiser. */
 #define EX_SCENARIO(identifier)                                                                              \
     static const ex_scenario identifier;                                                                     \
     __attribute__((constructor)) static void identifier##_enters(void) {                                     \
@@ -106,37 +106,35 @@ void ex_enter(const ex_scenario *scenario);
 _Noreturn void ex_fail_at(ex_verdict verdict, const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* A remark in the running thread's column of the trace; costs nothing when no trace is kept. */
+/* A remark in the running thread's column of the trace. */
 void ex_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Memory that ends with the execution and is never handed out twice in it, so that a use after free is found.
- * The core's malloc and free call these. */
+/* Memory of one execution, never handed out twice in it, so that a use after free is found. The core's malloc
+ * and free call these. */
 void *ex_allocate(size_t size, size_t alignment);
 void ex_free(void *memory);
 
 /* The model's clock advances by time-outs, and by this. */
 void ex_time_passes(uint64_t nanoseconds);
 
-/* The calling thread goes on as the only thread of a forked child: the others stop where they stand, and
- * what they hold stays held. Handlers given to pthread_atfork run as POSIX says. */
+/* The calling thread goes on as the only thread of a forked child; what the others hold stays held. Handlers
+ * given to pthread_atfork run as POSIX says. */
 void ex_fork(void);
 
-/* A thread that the core starts has no fiber of its own: a body lends it one. This runs the index-th started thread, and
- * waits until it is started. False: ex_no_more_threads was called first. */
+/* Runs the index-th thread that the core starts on the calling body's fiber, and waits until it is started.
+ * False: ex_no_more_threads was called first. */
 bool ex_run_started_thread(unsigned index);
 void ex_no_more_threads(void);
 
-/* The system refuses the next threads that the core asks for. */
 void ex_refuse_threads(unsigned count);
 
 /* 0 is the thread of setup() and check(), 1 and up the bodies. */
 unsigned ex_thread_index(void);
 
-/* The thread whose stack has the object, 0 if no body's has. */
+/* 0 if no body's has. */
 unsigned ex_stack_owner(const void *object);
 
-/* Another thread, by index, has ended or waits (parked, or for a modelled mutex): for scenarios that need a
- * certain state. Not a scheduling point. */
+/* Another thread, by index, has ended or waits (parked, or for a modelled mutex). Not a scheduling point. */
 bool ex_is_waiting(unsigned thread);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_barrier: a number of threads meet, round after round; in each round one of them is told that it
- * came last.
+ * ilk_barrier: threads meet, round after round; in each round one is told that it came last.
  *
  *     #include <interlock/barrier.h>
  *     #include <pthread.h>
@@ -25,18 +24,18 @@
  *         return pthread_join(thread, NULL);
  *     }
  *
- * Concurrency matrix: wait and wait_until may run beside each other, from any threads and any number of
- * them; init beside nothing. There is nothing to destroy. The memory must live until every wait has returned:
- * when one wait has returned, the party that came last may still be waking the others.
+ * Concurrency matrix: any number of waits may run beside each other. There is nothing to destroy. The memory
+ * must live until every wait has returned: when one has, the party that came last may still be waking the
+ * others.
  *
  * Guarantees
- *   A  A round is complete when as many waits have arrived in it as there are parties. No wait of a round
- *      returns before that, except one that times out.
- *   B  What a party did before its wait is visible to each party of the round after its own wait.
- *   C  Exactly one wait a round is told that it came last: the one whose arrival completed the round.
- *   D  A wait that times out takes its arrival back: its round needs as many more arrivals as if it had never
- *      been called. A wait whose round is complete does not time out, however late it finds out.
- *   E  Threads beyond the number of parties are counted into the rounds that follow.
+ *   A  A round is complete when as many waits have arrived in it as there are parties. None returns before
+ *      that, except one that times out.
+ *   B  What a party did before its wait is visible to each party of the round after its own.
+ *   C  Exactly one wait a round is told that it came last: the one that completed the round.
+ *   D  A wait that times out takes its arrival back: its round counts on as if it had never been called. A
+ *      wait whose round is complete does not time out, however late it finds out.
+ *   E  Threads beyond the number of parties are counted into the following rounds.
  */
 #ifndef INTERLOCK_BARRIER_H
 #define INTERLOCK_BARRIER_H
@@ -57,18 +56,17 @@ typedef struct ilk_barrier {
     uint32_t parties;           /* constant */
 } ilk_barrier;
 
-/* Makes `barrier` meet `parties` threads a round. Not thread-safe. Does not allocate. Misuse: 0 parties. */
+/* Makes `barrier` meet `parties` threads a round. Not thread-safe. Misuse: 0 parties. */
 void ilk_barrier_init(ilk_barrier *barrier, uint32_t parties);
 
-/* Waits until all parties of the round have arrived. Thread-safe. Blocks; not a cancellation point; does not
- * allocate; not in signal handlers. True for exactly one party a round (guarantee C). Visible then: guarantee
- * B. O(1); O(parties) for the last. */
+/* Waits until all parties of the round have arrived. Not a cancellation point; does not allocate; not in
+ * signal handlers. True for one party a round (C). O(1); O(parties) for the last. */
 bool ilk_barrier_wait(ilk_barrier *barrier);
 
-/* The same until `deadline_ns` at most. ILK_OK: the round is complete, and `*last` says whether the caller
- * came last. ILK_TIMEDOUT: the arrival is taken back (guarantee D), without waiting for another thread;
- * `*last` is false, and no more is visible than before. A deadline that has passed still completes a round
- * that lacks only this party. `last` may be NULL. */
+/* The same until `deadline_ns` at most. ILK_OK: complete; `*last` says whether the caller came last.
+ * ILK_TIMEDOUT: the arrival is taken back (D), without waiting for another thread; `*last` is false; nothing
+ * becomes visible. A passed deadline still completes a round that lacks only this party. `last` may be
+ * NULL. */
 ILK_MUST_USE ilk_status ilk_barrier_wait_until(ilk_barrier *barrier, uint64_t deadline_ns, bool *last);
 
 ILK_END_DECLARATIONS

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Deadlines: points in time, never lengths of time, so that a wait that has to start over does not
- * start its clock over. All are absolute nanoseconds of CLOCK_MONOTONIC, which a change of the
- * system's date does not move. (One exception on old kernels: ilk_mutex_lock_until, see mutex.h.)
+ * Deadlines are points in time, not lengths, so that a wait that starts over does not start its clock over:
+ * absolute nanoseconds of CLOCK_MONOTONIC, which a change of the date does not move (but see
+ * ilk_mutex_lock_until).
  *
  *     #include <interlock/deadline.h>
  *     #include <interlock/semaphore.h>
@@ -31,8 +31,8 @@ ILK_BEGIN_DECLARATIONS
 /* Now, in nanoseconds of CLOCK_MONOTONIC. Thread-safe, never blocks, safe in signal handlers. */
 uint64_t ilk_now_ns(void);
 
-/* The deadline `from_now` nanoseconds after now. Saturates at ILK_FOREVER instead of wrapping into the past:
- * ilk_deadline_in_ns(UINT64_MAX) waits for ever. Thread-safe, never blocks, safe in signal handlers. */
+/* The deadline `from_now` nanoseconds after now. Saturates at ILK_FOREVER instead of wrapping. Otherwise as
+ * ilk_now_ns. */
 uint64_t ilk_deadline_in_ns(uint64_t from_now);
 
 ILK_END_DECLARATIONS

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Everything at once. status.h says what calls answer and deadline.h how time is given; park.h is the
- * layer all waiting rests on; rwlock.h, semaphore.h, latch.h, barrier.h and mutex.h are what threads
- * wait for; spsc.h and mpmc.h are rings that hand data from thread to thread, and notify.h is how an
- * event loop waits for one; pool.h runs jobs on threads of its own; diagnostics.h names objects for reports. Each can be included alone.
+ * All headers; each can be included alone. status.h has answers, deadline.h time, park.h what all waiting
+ * rests on, diagnostics.h names for reports; rwlock.h, semaphore.h, latch.h, barrier.h and mutex.h what
+ * threads wait for; spsc.h and mpmc.h rings, notify.h how an event loop waits for one; pool.h a worker pool.
  *
  *     #include <interlock/interlock.h>
  *     #include <stdio.h>
@@ -25,7 +24,7 @@
  *     }
  *
  * A child of fork finds an object as it was if no other thread held it, waited for it or was in a call on it.
- * docs/fork.md says what it may do with the others; rwlock.h and mutex.h promise more.
+ * For the others see docs/fork.md, rwlock.h and mutex.h.
  */
 #ifndef INTERLOCK_INTERLOCK_H
 #define INTERLOCK_INTERLOCK_H

@@ -22,15 +22,14 @@
  *         return pthread_join(thread, NULL);
  *     }
  *
- * Concurrency matrix: count_down, wait_until, try_wait and count may run beside each other from any
- * thread; init beside nothing. There is nothing to destroy.
+ * Concurrency matrix: every call but init may run beside every other. There is nothing to destroy.
  *
  * Guarantees
  *   A  What a thread did before it counted down is visible to every thread whose wait succeeded.
- *   B  A thread whose wait has succeeded may free the latch at once when no other thread is in a call on it
- *      but the count_down that opened it, which does not touch the memory any more.
- *   C  A wait that timed out leaves nothing behind but the mark of a sleeper: the count_down that opens the
- *      latch then makes a system call which may wake no thread.
+ *   B  A thread whose wait has succeeded may free the latch when no other thread is in a call on it but the
+ *      count_down that opened it, which does not touch the memory any more.
+ *   C  A wait that timed out leaves only the mark of a sleeper: the count_down that opens the latch then
+ *      makes a system call which may wake no thread.
  */
 #ifndef INTERLOCK_LATCH_H
 #define INTERLOCK_LATCH_H
@@ -44,7 +43,7 @@
 
 ILK_BEGIN_DECLARATIONS
 
-/* The largest count: the word keeps one bit for itself. */
+/* The largest count. */
 #define ILK_LATCH_MAX UINT32_C(0x7FFFFFFF)
 
 /* Private: twice the count, plus 1 while a waiter sleeps. All zero bits are an open latch. */
@@ -52,21 +51,19 @@ typedef struct ilk_latch {
     ILK_ATOMIC(uint32_t) word;
 } ilk_latch;
 
-/* Makes `latch` wait for `count` calls of count_down; 0 is open at once. Not thread-safe.
- * Misuse: above ILK_LATCH_MAX. */
+/* Makes `latch` wait for `count` calls of count_down; 0 is open at once. Not thread-safe. Misuse: above
+ * ILK_LATCH_MAX. */
 void ilk_latch_init(ilk_latch *latch, uint32_t count);
 
-/* Counts one down; at zero opens the latch for good and wakes every waiter. Thread-safe. Does not block or
- * allocate; makes a system call where it opens a latch that a waiter sleeps at. O(1), O(sleepers) at zero.
- * Misuse: the latch is open already. */
+/* Counts one down; at zero opens the latch for good and wakes every waiter. Does not block or allocate; a
+ * system call only where it opens a latch with a sleeper. O(1), O(sleepers) at zero. Misuse: open already. */
 void ilk_latch_count_down(ilk_latch *latch) ILK_NONBLOCKING;
 
-/* Waits until the latch is open, or until `deadline_ns`. Thread-safe. Blocks; does not allocate; not a
- * cancellation point. ILK_OK: open, with guarantee A. ILK_TIMEDOUT: not open. A deadline that has passed
- * still finds an open latch. */
+/* Waits until the latch is open, or until `deadline_ns`. Does not allocate; not a cancellation point. ILK_OK:
+ * open (A). ILK_TIMEDOUT: not open. A passed deadline still finds an open latch. */
 ILK_MUST_USE ilk_status ilk_latch_wait_until(ilk_latch *latch, uint64_t deadline_ns);
 
-/* True if the latch is open, with guarantee A as after a wait. Never blocks. */
+/* True if the latch is open (A). Never blocks. */
 ILK_MUST_USE bool ilk_latch_try_wait(ilk_latch *latch) ILK_NONBLOCKING;
 
 /* The count that is left: a snapshot that may be old. */

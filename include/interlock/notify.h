@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hook by which an event loop, or the tasks of an async runtime, wait for a ring without a sleeping
- * thread. A ring has one hook with two sides, elements and room. Arming a side stands for going to sleep; an
- * armed side goes off once:
+ * The hook by which an event loop or an async runtime waits for a ring without a sleeping thread. A ring's
+ * hook has two sides, elements and room. Arming a side stands for going to sleep; an armed side goes off
+ * once:
  *
  *     #include <interlock/mpmc.h>
  *     #include <interlock/notify.h>
@@ -29,30 +29,28 @@
  *
  * The calls, in both rings
  *   set_notify         Installs the hook in place of an earlier one; NULL takes it away. One thread at a
- *                      time, and beside no arm call and no destroy; any other call may run beside it. Disarms
- *                      both sides, then waits for a call of the earlier hook that another thread is in: the
- *                      caller must not hold a lock that the hook takes. The hook itself may call it.
- *   arm_pop, arm_push  True: armed. False: an element, or for arm_push room, is there, or was meanwhile, or
- *                      none will ever come: probe again. Arming an armed hook changes nothing. Do not block;
- *                      make system calls. Misuse: no hook is installed.
+ *                      time, and beside no arm call and no destroy. Disarms both sides, then waits for
+ *                      another thread's call of the earlier hook: the caller must not hold a lock that the
+ *                      hook takes.
+ *   arm_pop, arm_push  True: armed. False: an element, or for arm_push room, is or was there, or none will
+ *                      ever come: probe again. Arming again changes nothing. Do not block; make system
+ *                      calls. Misuse: no hook is installed.
  *
  * Guarantees
- *   A  Arm answers true: the first element (or room, or close) that comes from then on sets the hook off, and
- *      it is called at least once for it. What came before was found by arm itself.
+ *   A  Arm answers true: the first element (or room, or close) from then on calls the hook at least once. Arm
+ *      itself has found what came before.
  *   B  Arm answers false: no call of the hook follows from it. What an earlier call has armed stays armed.
- *   C  The hook runs on the thread that pushed, popped, closed, or gave a reservation up, after its own
- *      operation is complete and outside every lock; never on a thread that is inside an arm call.
+ *   C  The hook runs on the thread that pushed, popped, closed, or gave a reservation up, after its operation
+ *      is complete and outside every lock; never on a thread inside an arm call.
  *   D  When set_notify returns, no earlier call of the hook is under way, but one that the calling thread
  *      itself is in, and none will come. What its context points to may be freed.
  *
- * A call is a hint to probe again: another consumer may have been faster. It may come in the moment in which
- * arm answers true, so a client that resets a flag of its own does that before it arms.
+ * A call is a hint: another consumer may have been faster. It may come just as arm answers true, so a client
+ * resets its flag before it arms.
  *
- * The hook must not block for long. It may use the ring, arm it and change the hook. A hook that is not armed
- * costs pushes and pops nothing beside the load of the flag that tells them of sleeping threads; for at
- * most 1,024 elements after an arm or a sleep each pays a fence.
- *
- * docs/rings.md draws the protocol.
+ * The hook must not block for long. It may use the ring, arm it and change the hook. An unarmed hook costs
+ * pushes and pops nothing beside the load of the flag for sleepers; for at most 1,024 elements after an arm
+ * or a sleep each pays a fence. docs/rings.md draws the protocol.
  */
 #ifndef INTERLOCK_NOTIFY_H
 #define INTERLOCK_NOTIFY_H

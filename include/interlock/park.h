@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The park layer: a thread sleeps on a 32-bit word while it holds an expected value, and is woken
- * by address. Every wait of the C core sleeps here, but for mutexes with priority inheritance, which the
- * kernel queues itself. It is public for programs that build a primitive of their own. Linux parks in
- * futex(2);
- * elsewhere, or when built with the pthread backend, in a table of mutexes and condition variables with the
- * same contract.
+ * The park layer: a thread sleeps on a 32-bit word while it holds an expected value, and is woken by address.
+ * Every wait of the C core sleeps here, but for mutexes with priority inheritance. Linux parks in futex(2);
+ * elsewhere, or with the pthread backend, a table of mutexes and condition variables has the same contract.
  *
  *     #include <interlock/park.h>
  *     #include <pthread.h>
@@ -27,16 +24,15 @@
  *         return pthread_join(thread, NULL);
  *     }
  *
- * Concurrency matrix: every call may run beside every other, from any thread.
+ * Concurrency matrix: every call may run beside every other.
  *
  * Guarantees
- *   A  The comparison and going to sleep are one step against ilk_park_wake of the same address. A thread
- *      that changes the word and then wakes is either seen by the comparison or wakes the sleeper: no wake-up
- *      is lost between the two.
- *   B  A wait may return ILK_OK without a wake-up (interrupted, or spuriously): the caller rechecks its own
- *      condition in a loop.
- *   C  ilk_park_wake uses the address only and never reads memory through it, so the word may already be
- *      freed. A sleeper on reused memory then sees a spurious wake-up (guarantee B).
+ *   A  The comparison and going to sleep are one step against ilk_park_wake of the same address: a thread
+ *      that changes the word and then wakes is seen by the comparison or wakes the sleeper. No wake-up is
+ *      lost.
+ *   B  A wait may return ILK_OK without a wake-up: the caller rechecks its condition in a loop.
+ *   C  ilk_park_wake uses the address only, so the word may already be freed. A sleeper on reused memory then
+ *      sees a spurious wake-up (B).
  *   D  Waiting changes no memory order: the caller's own atomic accesses carry the data.
  *   E  No thread sleeps in a child of fork; its threads may. Fork waits for no sleeper and no waker.
  *
@@ -56,12 +52,10 @@ ILK_BEGIN_DECLARATIONS
 /* Wakes all: the count to give ilk_park_wake. */
 #define ILK_PARK_ALL UINT32_MAX
 
-/* Sleeps while `*word` holds `expected`, at most until `deadline_ns`.
- *
- * Blocks; not a cancellation point; does not allocate. `word` must stay mapped while a thread waits. ILK_OK:
- * woken, the word did not hold `expected`, or spuriously (guarantee B). ILK_TIMEDOUT: the deadline has
- * passed, and not before. Either where both hold. A signal handler that runs meanwhile may end the wait as a
- * spurious wake-up does, and never moves the deadline. */
+/* Sleeps while `*word` holds `expected`, at most until `deadline_ns`. Blocks; not a cancellation point; does
+ * not allocate. `word` must stay mapped meanwhile. ILK_OK: woken, the word did not hold `expected`, or
+ * spuriously (B). ILK_TIMEDOUT: the deadline has passed, and not before. Either where both hold. A signal
+ * handler may end the wait spuriously, and never moves the deadline. */
 ilk_status ilk_park_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns);
 
 /* Wakes up to `count` threads that sleep on `word`; none sleeping is no error. Does not allocate. Does not

@@ -22,31 +22,27 @@
  *         return pthread_join(thread, NULL);
  *     }
  *
- * A signal hands its permits to the threads that have waited longest; a permit handed over cannot
- * be taken by a thread that comes later. The semaphore never allocates: waiters queue on their own stacks.
+ * The semaphore never allocates: waiters queue on their own stacks.
  *
- * Concurrency matrix: wait, try_wait, wait_until, signal and value may run beside each other from any thread;
- * init and destroy beside nothing.
+ * Concurrency matrix: every call but init and destroy may run beside every other.
  *
  * Guarantees
- *   A  Hand-off in order of arrival. signal(n) serves the n threads that came first, or all if fewer wait;
- *      the rest of the permits stay. A thread has arrived once it has queued. While the queue is empty, a
- *      caller spins for a permit for some tens of microseconds first, and the first spinner that sees one
- *      takes it. No thread overtakes the queue.
+ *   A  Hand-off in order of arrival. signal(n) serves the n threads that queued first, or all if fewer wait;
+ *      the rest of the permits stay. While the queue is empty, a caller first spins for a permit for some
+ *      tens of microseconds, and the first spinner that sees one takes it. No thread overtakes the queue.
  *   B  What a thread did before signal is visible to the thread that its permit goes to.
- *   C  A wait that timed out has taken no permit and has left the queue. It ends at its limit, or at the end
- *      of its spin if that is later, with one exception: it leaves the queue, or takes a permit that has been
- *      handed to it, behind any thread that is changing the queue or handing permits over. That is tens of
- *      instructions, and the time that the system keeps that thread off its core.
+ *   C  A wait that timed out has taken no permit and has left the queue. It ends at its limit or, if later,
+ *      after its spin, with one exception: it leaves the queue, or takes a permit handed to it, behind any
+ *      thread that is changing the queue or handing permits over: tens of instructions, and that thread's
+ *      time off its core.
  *   D  A thread that has got a permit may destroy the semaphore when no other thread will use it: the signal
  *      that gave the permit does not touch the memory any more.
- *   E  try_wait and signal wait for nothing, not even for a thread that is preempted while it changes the
- *      queue: that thread hands over the permits that a signal gives meanwhile. They never allocate. signal
- *      makes no system call but to wake sleepers. A signal handler may call both, whatever it interrupted.
- *      (Not with the pthread park backend, where a wake-up takes a mutex.)
+ *   E  try_wait and signal wait for nothing, not even for a thread preempted while it changes the queue: that
+ *      thread hands over the permits given meanwhile. signal makes no system call but to wake sleepers. A
+ *      signal handler may call both, whatever it interrupted. (Not with the pthread park backend.)
  *
  * Source of the hand-off: Birrell, "An introduction to programming with threads" (1989); Lampson and Redell
- * (1980) on why wake-and-compete loses the order.
+ * (1980).
  */
 #ifndef INTERLOCK_SEMAPHORE_H
 #define INTERLOCK_SEMAPHORE_H
@@ -60,7 +56,7 @@
 
 ILK_BEGIN_DECLARATIONS
 
-/* The most permits a semaphore holds: its word keeps four bits for itself. */
+/* The most permits a semaphore holds. */
 #define ILK_SEMAPHORE_MAX UINT32_C(0x0FFFFFFF)
 
 /* What libbsd's TAILQ_HEAD(ilk__waiter_list, ilk__waiter) expands to: this header needs no other. */
@@ -76,7 +72,7 @@ typedef struct ilk_semaphore {
     struct ilk__waiter_list waiters; /* oldest first; guarded likewise */
 } ilk_semaphore;
 
-/* A semaphore with `count` permits (at most ILK_SEMAPHORE_MAX), for initialisation where it is defined. */
+/* Initialises a semaphore with `count` permits, at most ILK_SEMAPHORE_MAX, where it is defined. */
 #define ILK_SEMAPHORE_INIT(count)                                                                            \
     {                                                                                                        \
         (uint32_t)(count) << 4, 0, {                                                                         \
@@ -84,32 +80,29 @@ typedef struct ilk_semaphore {
         }                                                                                                    \
     }
 
-/* Makes `semaphore` hold `permits`. Not thread-safe. Does not allocate.
- * Misuse: permits above ILK_SEMAPHORE_MAX. */
+/* Makes `semaphore` hold `permits`. Not thread-safe. Misuse: permits above ILK_SEMAPHORE_MAX. */
 void ilk_semaphore_init(ilk_semaphore *semaphore, uint32_t permits);
 
-/* Ends the use of `semaphore`, and drops its name if it has one. Not thread-safe. Any number of permits may
- * be out. Misuse: a thread is waiting. */
+/* Ends the use of `semaphore`, and drops its name. Not thread-safe. Any number of permits may be out. Misuse:
+ * a thread is waiting. */
 void ilk_semaphore_destroy(ilk_semaphore *semaphore);
 
-/* Takes one permit; queues for it as long as it takes. Blocks; does not allocate; not a cancellation
- * point. */
+/* Takes one permit; queues for it as long as it takes. Blocks; not a cancellation point. */
 static inline void ilk_semaphore_wait(ilk_semaphore *semaphore);
 
-/* Takes one permit if there is one that no thread is queued for: true when taken. Never blocks (guarantee
- * E). */
+/* Takes one permit if there is one that no thread is queued for: true when taken. Never blocks (E). */
 ILK_MUST_USE static inline bool ilk_semaphore_try_wait(ilk_semaphore *semaphore) ILK_NONBLOCKING;
 
-/* Takes one permit, waiting until `deadline_ns` at most. ILK_OK: taken. ILK_TIMEDOUT: not taken (guarantee
- * C). A deadline that has passed still takes a permit that is there. */
+/* As ilk_semaphore_wait, until `deadline_ns` at most. ILK_OK: taken. ILK_TIMEDOUT: not taken (C). A passed
+ * deadline still takes a permit that is there. */
 ILK_MUST_USE ilk_status ilk_semaphore_wait_until(ilk_semaphore *semaphore, uint64_t deadline_ns);
 
-/* Adds `permits`; 0 does nothing. Does not block (guarantee E). O(permits handed over).
- * Misuse: more than ILK_SEMAPHORE_MAX permits in all. */
+/* Adds `permits`; 0 does nothing. Does not block (E). O(permits handed over). Misuse: more than
+ * ILK_SEMAPHORE_MAX permits in all. */
 static inline void ilk_semaphore_signal(ilk_semaphore *semaphore, uint32_t permits);
 
-/* The textbook's counter: the permits there, or minus the number of queued threads. A snapshot that may be
- * old when read: for traces and tests, not for decisions. Blocks only for the queue's own short lock. */
+/* The permits there, or minus the number of queued threads: a snapshot that may be old, for traces and tests,
+ * not for decisions. Blocks only for the queue's own short lock. */
 int64_t ilk_semaphore_value(ilk_semaphore *semaphore);
 
 ILK_END_DECLARATIONS

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a call that can end in more than one expected way answers. Misuse is never a status: it is a
- * sentence on standard error and abort (see diagnostics.h).
+ * What a call answers that can end in more than one expected way. Misuse is never a status (diagnostics.h).
  *
  *     #include <interlock/spsc.h>
  *     #include <interlock/status.h>
@@ -33,8 +32,8 @@ typedef enum {
     ILK_NOMEM    /* memory could not be had; nothing was changed */
 } ilk_status;
 
-/* The name of `status` as it stands above ("ILK_OK"), or "ILK_STATUS_UNKNOWN" for any other value.
- * Thread-safe, never blocks or allocates, safe in signal handlers. The string is static. */
+/* The name of `status` ("ILK_OK"), or "ILK_STATUS_UNKNOWN" for any other value; the string is static.
+ * Thread-safe, never blocks or allocates, safe in signal handlers. */
 const char *ilk_status_name(ilk_status status) ILK_NONBLOCKING;
 
 ILK_END_DECLARATIONS

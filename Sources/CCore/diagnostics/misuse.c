@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The sentence before the abort. See misuse.h.
+ * See misuse.h.
  */
 #include "diagnostics/misuse.h"
 
@@ -24,7 +24,7 @@ ILK_TRUSTED_NONBLOCKING_BEGIN /* it prints and never returns: no caller is held 
     vsnprintf(line + length, sizeof line - (size_t)length - 1, format, arguments);
     va_end(arguments);
     (void)strcat(line, "\n");
-    /* Without standard error there is nothing left to do. */
+    /* Without standard error nothing is left to do. */
     ssize_t written = write(STDERR_FILENO, line, strlen(line));
     (void)written;
     abort();

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How misuse ends: one sentence on standard error that names the call, the object (address, and name if it
- * has one) and the state that was seen, then abort. One write(2), so that threads do not mix; no allocation,
- * so that it works with a broken heap.
+ * How misuse ends: one sentence on standard error that names the call, the object (address, and name if any)
+ * and the state seen, then abort. One write(2), so that threads do not mix; no allocation, so that it works
+ * with a broken heap.
  */
 #ifndef INTERLOCK_DIAGNOSTICS_MISUSE_H
 #define INTERLOCK_DIAGNOSTICS_MISUSE_H
 
 #include <interlock/inline/attributes.h>
 
-/* Prints "interlock: CALL(ADDRESS "NAME"): SENTENCE" and aborts. `format` makes the sentence. */
+/* Prints "interlock: CALL(ADDRESS "NAME"): SENTENCE". `format` makes the sentence. */
 ILK_COLD ILK_NORETURN void ilk__misuse(const char *call, const void *object, const char *format, ...)
     ILK_NONBLOCKING __attribute__((format(printf, 3, 4)));
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of names: a hash of libbsd lists under one mutex. Cold: written when a program names its locks,
- * read by a report. Each bucket has a count, so that destroying a nameless object takes the mutex only if a
- * name shares its bucket.
+ * The table of names, which is cold: a hash of libbsd lists under one mutex. Each bucket has a count:
+ * destroying a nameless object takes the mutex only if a name shares its bucket.
  *
- * Fork. The forking thread has the mutex over the fork, so that the child's table is whole and its mutex
- * free. Must not happen: the parent waits for the mutex for ever. So its holder waits for nothing: it
- * allocates and frees outside, for an allocator's own fork handlers may have locked the heap; and it holds
- * signals back, for a handler could fork and wait for its own thread. Fork handlers that run while the
- * forking thread has the mutex may use names (has_names_for_fork).
+ * Fork. The forking thread has the mutex over the fork: the child's table is whole and its mutex free.
+ * Must not happen: the parent waits for the mutex for ever. So its holder waits for nothing: it allocates and
+ * frees outside, for an allocator's fork handlers may have locked the heap, and holds signals back, for a
+ * handler could fork and wait for its own thread. Fork handlers that run while the forking thread has the
+ * mutex may use names (has_names_for_fork).
  */
 #include "diagnostics/names.h"
 
@@ -44,7 +43,7 @@ static struct name_bucket *name_bucket_of(const void *object) {
 
 /* ---- The mutex ---- */
 
-/* Takes the mutex and holds signals back; `before` is for unlock_names. */
+/* Holds signals back too; `before` is for unlock_names. */
 static void lock_names(sigset_t *before) {
     ilk__signals_hold(before);
     if (ilk__thread_state()->has_names_for_fork == 0) {
@@ -90,7 +89,7 @@ static struct entry *find(const void *object) {
     return NULL;
 }
 
-/* Replaces the name of `object`; false if it has none. */
+/* False if `object` has no name. */
 static bool rename_entry(const void *object, const char *name) {
     struct entry *entry = find(object);
     if (entry != NULL) {
@@ -101,8 +100,8 @@ static bool rename_entry(const void *object, const char *name) {
 
 void ilk__name_forget(const void *object) {
     struct name_bucket *bucket = name_bucket_of(object);
-    /* NM1 relaxed: an earlier naming of the same object happens before, for naming an object beside its
-     * destroy is not allowed. Names of other objects do not matter. */
+    /* NM1 relaxed: an earlier naming of the same object happens before, for naming beside its destroy is not
+     * allowed. Other objects' names do not matter. */
     if (ilk_atomic_load(&bucket->count, memory_order_relaxed) == 0) {
         return;
     }
@@ -136,7 +135,7 @@ ilk_status ilk_set_name(const void *object, const char *name) {
     entry->object = object;
     (void)strlcpy(entry->name, name, sizeof entry->name);
     lock_names(&before);
-    is_done = rename_entry(object, name); /* another thread has named it meanwhile */
+    is_done = rename_entry(object, name); /* another thread has named it */
     if (!is_done) {
         LIST_INSERT_HEAD(&name_bucket_of(object)->entries, entry, link);
         ilk_atomic_fetch_add(&name_bucket_of(object)->count, 1, memory_order_relaxed); /* NM1 */

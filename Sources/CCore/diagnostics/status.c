@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The names of statuses, for messages.
+ * Statuses as text.
  */
 #include <interlock/status.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Copies a batch between a ring and the caller's memory.
+ * Copies between a ring and the caller's memory.
  */
 #ifndef INTERLOCK_RING_COPY_H
 #define INTERLOCK_RING_COPY_H
@@ -10,10 +10,9 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The memory of a small batch has often been written a moment ago, in stores of 8 bytes. A wider load, as
- * those of memcpy, cannot take its bytes from the store buffer: it waits until they have reached the cache,
- * behind the slots of earlier batches, whose cache lines may have to come from another core. In a larger
- * batch memcpy is faster for all that. Chosen by bench rings, batches. */
+/* A small batch was often written a moment ago, in stores of 8 bytes. A wider load, as memcpy's, cannot take
+ * its bytes from the store buffer: it waits until they reach the cache, behind the slots of earlier batches,
+ * whose lines may come from another core. In a larger batch memcpy is faster. bench rings, batches. */
 enum { FRESH_AT_MOST = 128 };
 
 static inline void copy_into_ring(unsigned char *slots, const unsigned char *elements, size_t bytes) {

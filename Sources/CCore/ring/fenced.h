@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * When a ring tries to clear FENCED, the flag that a sleeper leaves behind (docs/rings.md): once in 1,024
- * elements. A heavy fence of ten microseconds is then ten nanoseconds an element. Chosen by bench rings,
- * blocking.
+ * elements, which makes a heavy fence of ten microseconds ten nanoseconds an element. bench rings, blocking.
  */
 #ifndef INTERLOCK_RING_FENCED_H
 #define INTERLOCK_RING_FENCED_H
@@ -11,7 +10,7 @@
 
 enum { FENCED_STEPS = 1024 };
 
-/* The period of the counter. Quotients are compared, because a batch may step over any one value. */
+/* A batch may step over any one value, not over a quotient. */
 static inline uint64_t fenced_epoch(uint64_t counter) {
     return counter / FENCED_STEPS;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The calls of a ring's hook that are under way, for both rings: counted, so that set_notify can wait for
- * them, and listed by thread, so that a hook may call set_notify itself. docs/rings.md draws the protocol.
+ * The calls of a ring's hook under way: counted, so that set_notify can wait for them, and listed by thread,
+ * so that a hook may call set_notify. docs/rings.md draws the protocol.
  */
 #ifndef INTERLOCK_RING_HOOK_H
 #define INTERLOCK_RING_HOOK_H
@@ -10,17 +10,15 @@
 #include <interlock/inline/atomic.h>
 #include <interlock/park.h>
 
-/* hook_calls counts the threads between taking an arm down and the hook's return; this bit: set_notify waits
- * for them. */
+/* hook_calls counts the threads from taking an arm down to the hook's return; this bit: set_notify waits. */
 #define HOOK_AWAITED UINT32_C(0x80000000)
 
-/* A call under way, on the stack of its thread. */
+/* On the stack of its thread. */
 struct ilk__hook_call {
     const void *ring;
-    const struct ilk__hook_call *outer; /* the call that this one is made from, of any ring's hook */
+    const struct ilk__hook_call *outer; /* the call of any ring's hook that this one is made from */
 };
 
-/* Before the arm is taken down. */
 static inline void hook_begin(ILK_ATOMIC(uint32_t) * calls, const void *ring, struct ilk__hook_call *call)
     ILK_NONBLOCKING {
     struct ilk__thread_state *thread = ilk__thread_state();
@@ -31,10 +29,10 @@ static inline void hook_begin(ILK_ATOMIC(uint32_t) * calls, const void *ring, st
     ilk_atomic_fetch_add(calls, 1, memory_order_relaxed);
 }
 
-/* After the hook. The ring may be freed once the count is lowered: only its address is used then. */
+/* Once the count is lowered the ring may be freed: only its address is used then. */
 static inline void hook_end(ILK_ATOMIC(uint32_t) * calls, const struct ilk__hook_call *call) ILK_NONBLOCKING {
     ilk__thread_state()->hook_calls = call->outer;
-    /* HK2 release, pairs with HK3 (acquire, waiting for calls).
+    /* HK2 release, pairs with HK3.
      * Carries: what the hook did, and that it has read the ring's hook and context.
      * If weaker: set_notify replaces them, and its caller frees the context, under a call. */
     if ((ilk_atomic_fetch_sub(calls, 1, memory_order_release) & HOOK_AWAITED) != 0) {
@@ -42,19 +40,17 @@ static inline void hook_end(ILK_ATOMIC(uint32_t) * calls, const struct ilk__hook
     }
 }
 
-/* Waits until no call is under way but those that the calling thread is in. Nothing is armed, so no call
- * begins. */
+/* Waits until only the calling thread's calls are under way. Nothing is armed: no call begins. */
 static inline void hook_await_calls(ILK_ATOMIC(uint32_t) * calls, const void *ring) {
     uint32_t own = 0;
     for (const struct ilk__hook_call *call = ilk__thread_state()->hook_calls; call != NULL;
          call = call->outer) {
         own += call->ring == ring ? 1 : 0;
     }
-    /* HK3 acquire, pairs with HK2 (release, after the hook). See there. */
+    /* HK3 acquire, pairs with HK2. */
     uint32_t now = ilk_atomic_load(calls, memory_order_acquire);
     while ((now & ~HOOK_AWAITED) > own) {
-        /* HK4 relaxed: asks for a wake-up; HK3 reads what the value carries. A word that has changed ends the
-         * park. */
+        /* HK4 relaxed: asks for a wake-up; HK3 reads what the value carries. */
         if (ilk_atomic_compare_exchange(calls, &now, now | HOOK_AWAITED, memory_order_relaxed,
                                         memory_order_relaxed)) {
             (void)ilk_park_wait(calls, now | HOOK_AWAITED, ILK_FOREVER);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_mpmc beyond its inline fast paths: creation and destruction, claims, batches. ring/mpmc.h names the
- * other files.
+ * ilk_mpmc beyond its inline fast paths: creation and destruction, claims, batches. See ring/mpmc.h.
  */
 #include "ring/mpmc.h"
 
@@ -58,7 +57,7 @@ ilk_status ilk_mpmc_create(ilk_mpmc **out, size_t capacity, size_t element_size)
     ring->skip = ring->lap_step - capacity * ILK__MPMC_STEP;
     ring->group_mask = prefetch_group(capacity, element_size) - 1;
     for (size_t slot = 0; slot < capacity; slot++) {
-        /* MP7 relaxed: no other thread has the ring yet. */
+        /* MP7 relaxed: not shared yet. */
         ilk_atomic_store(&ring->stamps[slot], slot * ILK__MPMC_STEP, memory_order_relaxed);
     }
     *out = ring;
@@ -83,7 +82,7 @@ void ilk_mpmc_destroy(ilk_mpmc *ring) {
     if (ring == NULL) {
         return;
     }
-    /* An armed hook is no waiter: by destroying the ring the program gives it up. */
+    /* An armed hook is no waiter: destroying the ring gives it up. */
     uint64_t consumers =
         ilk_atomic_load(&ring->consumers_waiting, memory_order_relaxed) & ILK__MPMC_THREADS; /* MP6 */
     uint64_t producers =
@@ -104,31 +103,29 @@ void ilk__mpmc_wrong_size(const char *call, const ilk_mpmc *ring, size_t element
                 ring->element_size);
 }
 
-/* ---- Claims of one slot, after one failed attempt ---- */
+/* ---- Claims of one slot ---- */
 
-/* A side that finds nothing backs off before it probes once more (ring/backoff.h). A thread that lost its
- * slot to another steps back, longer each time: threads that claim at the same time hand over the cache line
- * of their counter. How far the other side has got is read from a stamp, not from its counter, whose line it
- * needs most. bench rings times the pauses. */
+/* A thread that lost its slot to another steps back, longer each time (docs/rings.md): threads that claim at
+ * once hand over their counter's cache line. A stamp tells how far the other side has got, not its counter,
+ * whose line it needs most. */
 enum { LONGEST_STEP_BACK = 32 }; /* chosen by bench rings, try */
 
-/* True when a claim may have the slot at `position`. */
 static bool is_ready(const ilk_mpmc *ring, const struct claims *claims, uint64_t position) ILK_NONBLOCKING {
     return ilk__mpmc_stamp(ring, position) == (position | claims->state);
 }
 
-/* The position `count` further on; count is at most the capacity. */
+/* `count` is at most the capacity. */
 static uint64_t ahead(const ilk_mpmc *ring, uint64_t position, size_t count) ILK_NONBLOCKING {
     uint64_t skip = ilk__mpmc_slot(ring, position) + count >= ring->capacity ? ring->skip : 0;
     return position + count * ILK__MPMC_STEP + skip;
 }
 
-/* After a probe that found nothing at `position`: true after a back-off, false where none is due. */
+/* After a probe that found nothing: false where no back-off is due. */
 static bool back_off(ilk_mpmc *ring, const struct claims *claims, uint64_t position) ILK_NONBLOCKING {
     if (ring->capacity < SMALLEST_WITH_BACK_OFF) {
         return false;
     }
-    /* MP21 relaxed: hints for how long to pause. One lost between two threads does no harm. */
+    /* MP21 relaxed: hints for how long to pause; one lost between threads does no harm. */
     const uint64_t missed = ilk_atomic_load(claims->miss, memory_order_relaxed);
     const uint32_t before = ilk_atomic_load(claims->back_off, memory_order_relaxed); /* MP21 */
     uint32_t pauses = before;
@@ -195,7 +192,7 @@ uint64_t ilk__mpmc_claim_pop_slow(ilk_mpmc *ring) ILK_NONBLOCKING {
 
 /* ---- Claims of several slots ---- */
 
-/* How many of `most` slots next to each other are ready: their stamps go up by a step from `stamp` on. */
+/* How many of `most` adjacent slots have the stamps from `stamp`, a step apart. */
 static size_t count_ready(const ILK_ATOMIC(uint64_t) * stamps, uint64_t stamp, size_t most) ILK_NONBLOCKING {
     size_t count = 0;
     while (count < most && ilk_atomic_load(&stamps[count], memory_order_acquire) == stamp) { /* MP1 */
@@ -205,8 +202,8 @@ static size_t count_ready(const ILK_ATOMIC(uint64_t) * stamps, uint64_t stamp, s
     return count;
 }
 
-/* Stamps `count` slots next to each other, from the last one: a thread that comes for the first slot finds
- * all of them. Otherwise the batches of a full ring would break up into single elements. */
+/* From the last one: a thread that comes for the first finds all. Else the batches of a full ring break up
+ * into single elements. */
 static void stamp_slots(ILK_ATOMIC(uint64_t) * stamps, uint64_t stamp, size_t count) ILK_NONBLOCKING {
     stamp += count * ILK__MPMC_STEP;
     while (count-- > 0) {
@@ -245,7 +242,7 @@ size_t ilk__mpmc_claim_many(ilk_mpmc *ring, const struct claims *claims, size_t 
     }
 }
 
-/* `count` claimed slots from `slot` on, which do not wrap. */
+/* Claimed slots that do not wrap. */
 static void mpmc_copy_in(ilk_mpmc *ring, size_t slot, const unsigned char *elements, size_t count,
                          size_t size) ILK_NONBLOCKING {
     if (count > 0) {
@@ -309,8 +306,7 @@ size_t ilk_mpmc_try_pop_many(ilk_mpmc *ring, void *elements, size_t count, size_
 size_t ilk_mpmc_count(const ilk_mpmc *ring) ILK_NONBLOCKING {
     uint64_t head = ilk_atomic_load(&ring->head, memory_order_relaxed);                     /* MP2 */
     uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed) & ~ILK__MPMC_CLOSED; /* MP2 */
-    /* The two loads are not ordered: with a tail older than the head the ring counts as empty, with one far
-     * ahead of it as full. */
+    /* The loads are not ordered: a tail older than the head counts as empty, one far ahead as full. */
     if ((int64_t)(tail - head) <= 0) {
         return 0;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Access in place to ilk_mpmc: a thread claims slots, reads or writes them where they are, and gives them
- * back. Its thread-local state lists its open claims, so commit and release need no handle.
+ * Access in place to ilk_mpmc: a thread claims slots, uses them where they are, and gives them back. Its
+ * thread-local state lists its claims: commit and release need no handle.
  */
 #include "ring/mpmc.h"
 
@@ -10,7 +10,7 @@
 
 _Static_assert(ILK__THREAD_CLAIMS == ILK_MPMC_MAX_CLAIMS, "a thread has as many claims as the header says");
 
-/* The calling thread's open claim on `ring`; for NULL a free entry of its list. */
+/* For NULL a free entry. */
 static struct ilk__thread_claim *find_claim(const ilk_mpmc *ring, bool for_reading) ILK_NONBLOCKING {
     struct ilk__thread_state *thread = ilk__thread_state();
     for (size_t index = 0; index < ILK__THREAD_CLAIMS; index++) {

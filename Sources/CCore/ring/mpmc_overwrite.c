@@ -4,9 +4,9 @@
  *     1. move tail past it: the push has happened, also for a close that comes now;
  *     2. move head past it: the oldest is evicted; exchange the elements, publish;
  *        or find head moved: a consumer has the oldest; wait until it has given the slot back.
- * Between 1 and 2 the ring counts one element too many, and a second overwriter waits for 2.
- * Rejected: the other order. With head moved first, a close between the two lets a consumer find the ring
- * drained, before a push that still succeeds.
+ * Between 1 and 2 the ring counts one element too many, and a second overwriter waits for 2. Rejected: the
+ * other order, where a close between the two lets a consumer find the ring drained, before a push that still
+ * succeeds.
  */
 #include "ring/mpmc.h"
 
@@ -15,12 +15,11 @@
 #include <interlock/park.h>
 #include <string.h>
 
-/* Probes of a slot that another thread is in the middle of, before giving the core away. */
+/* Of a slot in another thread's hands, before giving the core away. */
 enum { PROBES_OF_A_SLOT = 128 };
 
-/* Gives a thread that is in the middle of a slot time to finish: it needs nanoseconds or, if it was
- * preempted, a core. Sleeps instead of yielding: a real-time caller that yields would keep it off the
- * core. */
+/* A thread in the middle of a slot needs nanoseconds or, if preempted, a core, which a real-time caller that
+ * yields would not give: sleeps. */
 static void give_time_to_finish(unsigned *probe) {
     if (*probe < PROBES_OF_A_SLOT) {
         *probe += 1;
@@ -33,7 +32,6 @@ static void give_time_to_finish(unsigned *probe) {
     (void)ilk_park_wait(&nobody_wakes, 0, ilk_deadline_in_ns(microseconds * 1000));
 }
 
-/* Moves tail past the slot at head in a full ring: true when `*position` is ours. */
 static bool claim_oldest(ilk_mpmc *ring, uint64_t *position) {
     uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed); /* MP2 */
     uint64_t head = ilk_atomic_load(&ring->head, memory_order_relaxed); /* MP2 */
@@ -45,8 +43,7 @@ static bool claim_oldest(ilk_mpmc *ring, uint64_t *position) {
                                        memory_order_relaxed); /* MP2 */
 }
 
-/* Moves the element in `slot` to `evicted`, and `element` into the slot. The two may be the same memory,
- * which is then exchanged piece by piece. */
+/* `element` and `evicted` may be the same memory, exchanged piece by piece. */
 static void exchange(unsigned char *slot, const unsigned char *element, unsigned char *evicted, size_t size) {
     ilk_plain_read(slot, size);
     ilk_plain_write(slot, size);
@@ -64,7 +61,7 @@ static void exchange(unsigned char *slot, const unsigned char *element, unsigned
     }
 }
 
-/* Reports memory that overlaps without being the same: it cannot hold both elements. */
+/* Memory that overlaps in part cannot hold both elements. */
 static void refuse_overlap(const ilk_mpmc *ring, const void *element, const void *evicted, size_t size) {
     const uintptr_t from = (uintptr_t)element, to = (uintptr_t)evicted;
     if (ILK_UNLIKELY(from != to && (from < to ? to - from : from - to) < size)) {
@@ -94,7 +91,7 @@ bool ilk_mpmc_push_overwriting(ilk_mpmc *ring, const void *element, size_t eleme
     bool evicts = ilk_atomic_compare_exchange(&ring->head, &oldest, ilk__mpmc_next(ring, oldest),
                                               memory_order_relaxed, memory_order_relaxed); /* MP2 */
     if (evicts) {
-        /* MP1 in claim_oldest has acquired the element that is still here. */
+        /* MP1 in claim_oldest has acquired this element. */
         exchange(slot, element, evicted, element_size);
     } else {
         for (unsigned probe = 0; ilk__mpmc_stamp(ring, position) != position;) {

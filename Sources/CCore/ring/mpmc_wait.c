@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The waking, waiting and closing of ilk_mpmc, and its hook. docs/rings.md draws the protocols.
+ * The waking, waiting and closing of ilk_mpmc, and its hook. docs/rings.md draws the protocols and what must
+ * not happen.
  *
- * Sleeping. Must not happen: the waiter misses the slot and the other side misses the waiter. A heavy fence,
- * or MP15 on both sides where FENCED was up, forbids it. FENCED goes up after the heavy fence and before its
- * waiter unregisters: the word was not 0 in between, so every thread has been made to see it.
- *
- * Waking. One wake-up a side is under way at a time: the event count is odd until a registered waiter
- * acknowledges it, and publishing makes no system call meanwhile.
- *   Must not happen: the other side finds the event count odd, and the waiter that acknowledges misses what
- *   was published. Each has MP15 in between.
- *   Must not happen: the event count stays odd and a waiter sleeps. Each reads it before it parks and after.
- *   A wake-up may be spurious: its slot may be behind one in progress, or taken by a thread that never slept.
- *   So a waiter that leaves wakes one more if its side can go on, and the thread that completes the slot in
- *   progress wakes too. Together: while the slot at head is full, or the ring is closed and drained, and a
- *   consumer sleeps, a wake-up is under way; and likewise for producers.
+ * A wake-up may be spurious: its slot is behind one in progress, or taken by a thread that never slept. So a
+ * waiter that leaves wakes one more if its side can go on, and the thread that completes the slot in progress
+ * wakes too. Together: while the slot at head is full, or the ring is closed and drained, and a consumer
+ * sleeps, a wake-up is under way; likewise for producers.
  */
 #include "ring/mpmc.h"
 
@@ -27,12 +19,11 @@
 
 /* ---- Waking ---- */
 
-/* One side of the ring. */
 struct mpmc_side {
     ILK_ATOMIC(uint64_t) * waiting;
     ILK_ATOMIC(uint32_t) * event_count;
     ILK_ATOMIC(uint32_t) * failed_spins;
-    const ILK_ATOMIC(uint64_t) * counter; /* the other side's: tells the epoch */
+    const ILK_ATOMIC(uint64_t) * counter; /* the other side's: for the epoch */
     ILK_ATOMIC(uint64_t) * epoch;
     ilk_ring_event event;
     bool pushes;
@@ -58,16 +49,16 @@ static struct mpmc_side producers_of(ilk_mpmc *ring) ILK_NONBLOCKING {
                               true};
 }
 
-/* Takes ARMED and ARMING down and counts the take, in one step: true when ARMED was up, and the caller must
- * call the hook. An arm that is under way finds the count changed. `waiting` is the word as last read. */
+/* Takes ARMED and ARMING down and counts the take in one step. True if ARMED was up: the caller must call the
+ * hook. `waiting`: the word as last read. */
 static bool take_arm(const struct mpmc_side *side, uint64_t waiting) ILK_NONBLOCKING {
     while ((waiting & (ILK__MPMC_ARMED | ILK__MPMC_ARMING)) != 0) {
         const uint64_t taken =
             (waiting & ~(ILK__MPMC_ARMED | ILK__MPMC_ARMING)) + ILK__MPMC_ONE_TAKE; /* wraps to 0 */
-        /* MP13 acq_rel, pairs with MP14 (release, the arm is up) and with MP22 (acquire, disarming).
+        /* MP13 acq_rel, pairs with MP14 and with MP22.
          * Acquires the hook installed before; releases that this call is counted.
-         * If weaker: we call by an old pointer, or set_notify does not wait for us. Acquire where it fails,
-         * for set_notify: another thread has taken the arm, and is counted. */
+         * If weaker: we call by an old pointer, or set_notify does not wait for us. Acquire where it fails:
+         * set_notify finds the taker counted. */
         if (ilk_atomic_compare_exchange_weak(side->waiting, &waiting, taken, memory_order_acq_rel,
                                              memory_order_acquire)) {
             return (waiting & ILK__MPMC_ARMED) != 0;
@@ -76,8 +67,7 @@ static bool take_arm(const struct mpmc_side *side, uint64_t waiting) ILK_NONBLOC
     return false;
 }
 
-/* Calls the hook if it is armed for this side; an arm still under way then answers false. The hook is foreign
- * code that the contract asks to be quick. `waiting` is read behind MP15. */
+/* The contract asks the hook, foreign code, to be quick. `waiting` is read behind MP15. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 static void mpmc_notify(ilk_mpmc *ring, const struct mpmc_side *side, uint64_t waiting) ILK_NONBLOCKING {
     if ((waiting & (ILK__MPMC_ARMED | ILK__MPMC_ARMING)) == 0) {
@@ -92,29 +82,29 @@ static void mpmc_notify(ilk_mpmc *ring, const struct mpmc_side *side, uint64_t w
 }
 ILK_TRUSTED_NONBLOCKING_END
 
-/* Wakes one waiter, unless a wake-up is under way. Behind MP15. */
+/* Unless a wake-up is under way. Behind MP15. */
 static void wake_one(const struct mpmc_side *side) ILK_NONBLOCKING {
-    /* MP12 relaxed: an odd count ends it, and MP15 orders what we published before the probe of the waiter
-     * that acknowledges; an even one is checked by MP8. */
+    /* MP12 relaxed: an odd count ends it, with our publication ordered by MP15 before the probe of the waiter
+     * that acknowledges; MP8 checks an even one. */
     uint32_t event_count = ilk_atomic_load(side->event_count, memory_order_relaxed);
     do {
         if ((event_count & ILK__MPMC_WAKE_PENDING) != 0) {
             return;
         }
-        /* MP8 relaxed: MP15, a release fence for it, carries to MP9 the slot or the closed bit that the
-         * wake-up is for. */
+        /* MP8 relaxed: MP15, a release fence for it, carries to MP9 the slot or closed bit that the wake-up
+         * is for. */
     } while (!ilk_atomic_compare_exchange_weak(side->event_count, &event_count, event_count + 1,
                                                memory_order_relaxed, memory_order_relaxed));
     ilk_park_wake(side->event_count, 1);
 }
 
-/* After a publication, or when a waiter leaves something to do: wakes a waiter if one is registered. The
- * side's word, as read. */
+/* After a publication, or when a waiter leaves something to do: wakes a registered waiter. The side's
+ * word. */
 static uint64_t wake_sleeper(const struct mpmc_side *side) ILK_NONBLOCKING {
     /* MP15 seq_cst, pairs with itself (a waiter that found FENCED up, or acknowledged), with a waiter's heavy
-     * fence, and with MP9 (acquire, reading the event count). Forbids: we publish and find no waiter
-     * registered, or the event count odd, while the waiter that registers or acknowledges misses what we
-     * published. */
+     * fence, and with MP9.
+     * Forbids: we publish and find no waiter registered, or the event count odd; the waiter that registers or
+     * acknowledges misses what we published. */
     ilk_atomic_fence(memory_order_seq_cst);
     const uint64_t waiting = ilk_atomic_load(side->waiting, memory_order_relaxed); /* MP6 */
     if ((waiting & ILK__MPMC_THREADS) != 0) {
@@ -123,14 +113,14 @@ static uint64_t wake_sleeper(const struct mpmc_side *side) ILK_NONBLOCKING {
     return waiting;
 }
 
-/* Clears FENCED where no thread waits, once in FENCED_STEPS steps of the counter. */
+/* Once in FENCED_STEPS steps of the counter. */
 static void mpmc_drop_fenced(const struct mpmc_side *side, uint64_t waiting) ILK_NONBLOCKING {
     const uint64_t counter = ilk_atomic_load(side->counter, memory_order_relaxed); /* MP2 */
     const uint64_t epoch = fenced_epoch(counter / ILK__MPMC_STEP);
-    /* MP23 relaxed: a hint. Two threads that both find it old clear FENCED twice, no more. */
+    /* MP23 relaxed: a hint. Two threads that find it old clear FENCED twice. */
     if (ilk_atomic_load(side->epoch, memory_order_relaxed) != epoch) {
         ilk_atomic_store(side->epoch, epoch, memory_order_relaxed); /* MP23 */
-        /* MP19 relaxed: a waiter that registers afterwards finds FENCED gone and fences heavily. */
+        /* MP19 relaxed: a waiter that registers later finds FENCED gone and fences heavily. */
         (void)ilk_atomic_compare_exchange(side->waiting, &waiting, 0, memory_order_relaxed,
                                           memory_order_relaxed);
     }
@@ -154,16 +144,16 @@ void ilk__mpmc_wake_producers(ilk_mpmc *ring) ILK_NONBLOCKING {
     mpmc_wake(ring, &side);
 }
 
-/* Wakes every thread that is registered or about to be. The event count is stepped in any case, and stays odd
- * if it was: the first waiter acknowledges. Behind MP15. */
+/* Wakes every thread registered or about to be. Steps the event count by two: odd stays odd, for the first
+ * waiter to acknowledge. Behind MP15. */
 static void wake_everyone(const struct mpmc_side *side) {
     ilk_atomic_fetch_add(side->event_count, 2, memory_order_relaxed); /* MP8 */
     ilk_park_wake(side->event_count, ILK_PARK_ALL);
 }
 
 void ilk_mpmc_close(ilk_mpmc *ring) {
-    /* MP10 release, pairs with MP11 (acquire, asking for the closed bit): what the closer did before is
-     * visible to a thread that finds the ring closed. This word alone orders pushes against the close. */
+    /* MP10 release, pairs with MP11: what the closer did before is visible to a thread that finds the ring
+     * closed. This word alone orders pushes against the close. */
     ilk_atomic_fetch_or(&ring->tail, ILK__MPMC_CLOSED, memory_order_release);
     /* Either arm finds the ring closed, or we find it armed. */
     ilk_atomic_fence(memory_order_seq_cst); /* MP15 */
@@ -171,7 +161,7 @@ void ilk_mpmc_close(ilk_mpmc *ring) {
     const struct mpmc_side producers = producers_of(ring);
     wake_everyone(&consumers);
     wake_everyone(&producers);
-    /* The hook last, when close has done everything else (C of notify.h). */
+    /* Last, when close has done all else (C of notify.h). */
     mpmc_notify(ring, &consumers, ilk_atomic_load(consumers.waiting, memory_order_relaxed)); /* MP6 */
     mpmc_notify(ring, &producers, ilk_atomic_load(producers.waiting, memory_order_relaxed)); /* MP6 */
 }
@@ -183,7 +173,7 @@ bool ilk_mpmc_is_closed(const ilk_mpmc *ring) ILK_NONBLOCKING {
 
 /* ---- Waiting ---- */
 
-/* One attempt: ILK_OK done, ILK_CLOSED never to be done, ILK_TIMEDOUT not now. */
+/* ILK_OK done, ILK_CLOSED never to be done, ILK_TIMEDOUT not now. */
 static ilk_status attempt(ilk_mpmc *ring, const struct mpmc_side *side, void *element, size_t element_size) {
     if (side->pushes) {
         if (ilk_mpmc_try_push(ring, element, element_size)) {
@@ -197,9 +187,9 @@ static ilk_status attempt(ilk_mpmc *ring, const struct mpmc_side *side, void *el
     return is_drained(ring) ? ILK_CLOSED : ILK_TIMEDOUT;
 }
 
-/* Can this side go on: is the slot at its counter ready, or nothing left to wait for? Reads the counter again
- * before it answers no: a neighbour may have taken the slot that was probed and left one behind it. The stamp
- * that the neighbour wrote (MP1) carries the counter's move. */
+/* Is the slot at this side's counter ready, or nothing left to wait for? Rereads the counter before it
+ * answers no: a neighbour may have taken the probed slot and left one behind it. Its stamp (MP1) carries the
+ * counter's move. */
 static bool can_go_on(const ilk_mpmc *ring, const struct mpmc_side *side) ILK_NONBLOCKING {
     const ILK_ATOMIC(uint64_t) *counter = side->pushes ? &ring->tail : &ring->head;
     uint64_t position = ilk_atomic_load(counter, memory_order_relaxed); /* MP2 */
@@ -218,29 +208,28 @@ static bool can_go_on(const ilk_mpmc *ring, const struct mpmc_side *side) ILK_NO
     }
 }
 
-/* Registers a thread that is about to sleep or, with ARMING, to arm the hook: from here on a thread that
- * publishes sees it, or has published what it will see. The word as it was before. */
+/* From here on a thread that publishes sees this waiter, or has published what it will see. `arming`: ARMING
+ * in an arm call. The word before. */
 static uint64_t register_waiter(const struct mpmc_side *side, uint64_t arming) {
-    /* MP16 acquire, pairs with MP18 (release, raising FENCED).
-     * Carries: what others had published before the heavy fence of the waiter that raised it.
+    /* MP16 acquire, pairs with MP18.
+     * Carries: what others published before the heavy fence of the waiter that raised FENCED.
      * If weaker: we rely on that fence and miss what it has shown. */
     uint64_t before = ilk_atomic_fetch_add(side->waiting, 1, memory_order_acquire);
     if (arming != 0) {
-        /* Registered first: TAKES does not start anew meanwhile. */
+        /* Registered first: TAKES does not start anew. */
         before = ilk_atomic_fetch_or(side->waiting, arming, memory_order_acquire); /* MP16 */
     }
     if ((before & ILK__MPMC_FENCED) != 0) {
         ilk_atomic_fence(memory_order_seq_cst); /* MP15 */
     } else {
         ilk__fence_heavy();
-        /* MP18 release, pairs with MP16 (acquire, registering). See there. */
+        /* MP18 release, pairs with MP16. */
         ilk_atomic_fetch_or(side->waiting, ILK__MPMC_FENCED, memory_order_release);
     }
     return before;
 }
 
-/* Unregisters, and passes a wake-up on to one that still sleeps. The hook is not called here: the thread that
- * published has called it. */
+/* Passes a wake-up on to one that still sleeps. Not the hook: the thread that published has called it. */
 static void unregister_waiter(ilk_mpmc *ring, const struct mpmc_side *side) {
     uint64_t before = ilk_atomic_fetch_sub(side->waiting, 1, memory_order_relaxed); /* MP6 */
     if ((before & ILK__MPMC_THREADS) == 1) {
@@ -251,19 +240,18 @@ static void unregister_waiter(ilk_mpmc *ring, const struct mpmc_side *side) {
     }
 }
 
-/* Acknowledges a wake-up that is under way, if there is one. The event count to park on, provided that a
- * probe follows. */
+/* The event count to park on, provided that a probe follows. */
 static uint32_t acknowledge_wake(const struct mpmc_side *side) {
     for (;;) {
-        /* MP9 acquire, pairs with MP15 (before the event count is stepped).
-         * Carries: the slot, or the closed bit, that the wake-up is for. A read-modify-write: a woken waiter
-         * that read an older event count would leave it odd, unacknowledged.
-         * If weaker: we read the new event count, miss the slot, and park on the new event count. */
+        /* MP9 acquire, pairs with MP15.
+         * Carries: the slot, or closed bit, that the wake-up is for. A read-modify-write: a woken waiter that
+         * read an older event count would leave it odd.
+         * If weaker: we read the new event count, miss the slot, and park. */
         uint32_t event_count = ilk_atomic_fetch_add(side->event_count, 0, memory_order_acquire);
         if ((event_count & ILK__MPMC_WAKE_PENDING) == 0) {
             return event_count;
         }
-        /* MP20 relaxed: passes on what the step before it carried; MP15 orders it before our probe. */
+        /* MP20 relaxed: passes on what the step before carried; MP15 orders it before our probe. */
         if (ilk_atomic_compare_exchange(side->event_count, &event_count, event_count + 1,
                                         memory_order_relaxed, memory_order_relaxed)) {
             ilk_atomic_fence(memory_order_seq_cst); /* MP15 */
@@ -275,7 +263,7 @@ static uint32_t acknowledge_wake(const struct mpmc_side *side) {
 static ilk_status sleep_until(ilk_mpmc *ring, const struct mpmc_side *side, void *element,
                               size_t element_size, uint64_t deadline_ns) {
     if (deadline_ns != ILK_FOREVER && deadline_ns <= ilk__clock_now_ns()) {
-        /* Once more, because a closed ring comes here too. */
+        /* Once more: a closed ring comes here too. */
         ilk_status status = attempt(ring, side, element, element_size);
         return status == ILK_TIMEDOUT ? ILK_TIMEDOUT : status;
     }
@@ -304,7 +292,7 @@ static ilk_status sleep_until(ilk_mpmc *ring, const struct mpmc_side *side, void
 
 static ilk_status spin_then_sleep(ilk_mpmc *ring, const struct mpmc_side *side, void *element,
                                   size_t element_size, uint64_t deadline_ns) {
-    /* MP17 relaxed: a hint for how long to spin; a count lost between two threads does no harm. */
+    /* MP17 relaxed: a hint for how long to spin; a count lost between threads does no harm. */
     uint32_t failed_spins = ilk_atomic_load(side->failed_spins, memory_order_relaxed);
     const int probes = ilk__spin_probes(ILK__SPIN_RING, failed_spins);
     for (int probe = 0; probe < probes; probe++) {
@@ -325,7 +313,7 @@ static ilk_status spin_then_sleep(ilk_mpmc *ring, const struct mpmc_side *side, 
 ilk_status ilk__mpmc_push_slow(ilk_mpmc *ring, const void *element, size_t element_size,
                                uint64_t deadline_ns) {
     const struct mpmc_side producers = producers_of(ring);
-    /* The element is only read: attempt() has one pointer for both directions. */
+    /* Only read. */
     return spin_then_sleep(ring, &producers, (void *)(uintptr_t)element, element_size, deadline_ns);
 }
 
@@ -336,10 +324,9 @@ ilk_status ilk__mpmc_pop_slow(ilk_mpmc *ring, void *element, size_t element_size
 
 /* ---- The hook ---- */
 
-/* Disarms a side. */
 static void disarm(const struct mpmc_side *side) {
-    /* MP22 acquire, pairs with MP13 (acq_rel, taking an arm down): a thread that took one before is counted.
-     * A read-modify-write, because it must not read an older word.
+    /* MP22 acquire, pairs with MP13: a thread that took an arm before is counted. A read-modify-write must
+     * not read an older word.
      * If weaker: a call is under way that we do not wait for. */
     (void)take_arm(side, ilk_atomic_fetch_add(side->waiting, 0, memory_order_acquire));
 }
@@ -354,9 +341,8 @@ void ilk_mpmc_set_notify(ilk_mpmc *ring, ilk_notify function, void *context) {
     ring->notify_context = context;
 }
 
-/* Registers with ARMING and probes. If there is nothing, the step that unregisters raises ARMED, unless a
- * thread has taken ARMING down since: that last step decides the answer. ARMING may stay up: it calls
- * nothing. docs/rings.md has the states. */
+/* The last step decides the answer: it unregisters and raises ARMED, unless a thread has taken ARMING down
+ * since. ARMING may stay up: it calls nothing. docs/rings.md has the states. */
 static bool mpmc_arm(ilk_mpmc *ring, const struct mpmc_side *side, const char *call) {
     if (ring->notify == NULL) {
         ilk__misuse(call, ring, "no hook is installed");
@@ -368,8 +354,8 @@ static bool mpmc_arm(ilk_mpmc *ring, const struct mpmc_side *side, const char *c
     if (!can_go_on(ring, side)) {
         uint64_t now = ilk_atomic_load(side->waiting, memory_order_relaxed); /* MP6 */
         while ((now & ILK__MPMC_TAKES) == takes) {
-            /* MP14 release, pairs with MP13 (acq_rel, taking the arm down): carries the hook. See there.
-             * Relaxed where it fails: the word has changed, and is judged anew. */
+            /* MP14 release, pairs with MP13: carries the hook. Relaxed where it fails: the word is judged
+             * anew. */
             if (ilk_atomic_compare_exchange_weak(side->waiting, &now, (now | ILK__MPMC_ARMED) - 1,
                                                  memory_order_release, memory_order_relaxed)) {
                 return true;

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The cache lines that a push to ilk_mpmc fetches ahead.
- *
- * A push writes two lines that another core has: that of the slot, which a consumer has read, and that of
- * its stamp, which the consumer has written; it waits for one after the other. So the push that enters a
- * group of slots asks for all lines of the next group, and they arrive side by side while this group is
- * pushed. One line at a time gains nothing, for the next compare-and-swap waits for it; nor do elements of
- * several lines, whose stores overlap. Pops do not ask: producers may be at work ahead of them. Chosen by
- * bench rings, try.
+ * The cache lines that a push to ilk_mpmc fetches ahead: those of the next group of slots and stamps, side by
+ * side while this one is pushed (docs/rings.md). One line at a time gains nothing, for the next
+ * compare-and-swap waits for it; nor do elements of several lines, whose stores overlap. Pops do not ask:
+ * producers may be at work ahead of them. bench rings, try.
  */
 #ifndef INTERLOCK_RING_PREFETCH_H
 #define INTERLOCK_RING_PREFETCH_H
@@ -17,7 +13,7 @@
 
 enum { LINE = 64, LONGEST_GROUP = 64, GROUP_BYTES = 512, SMALLEST_GROUP_BYTES = 256, GROUPS = 8 };
 
-/* In slots, a power of two; 0 where nothing is fetched ahead. */
+/* In slots, a power of two; 0: nothing is fetched ahead. */
 static inline size_t prefetch_group(size_t capacity, size_t element_size) {
     size_t group = LONGEST_GROUP;
     while (group > 1 && (GROUP_BYTES / group < element_size || capacity / GROUPS < group)) {
@@ -27,8 +23,8 @@ static inline size_t prefetch_group(size_t capacity, size_t element_size) {
 }
 
 #if defined(__x86_64__)
-/* __builtin_prefetch is one for reading, unless the compiler is told of the processor. A processor without
- * the instruction ignores it. */
+/* __builtin_prefetch is one for reading, unless the compiler knows the processor. A processor without it
+ * ignores this. */
 static inline void prefetch_line(const unsigned char *line) ILK_NONBLOCKING {
     __asm__ __volatile__("prefetchw %0" : : "m"(*line));
 }

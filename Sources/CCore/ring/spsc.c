@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_spsc beyond its inline fast paths: creation and destruction, batches, access in place. ring/spsc.h
- * names the other files.
+ * ilk_spsc beyond its inline fast paths: creation and destruction, batches, access in place. See ring/spsc.h.
  */
 #include "ring/spsc.h"
 
@@ -65,9 +64,9 @@ static void spsc_check_size(const char *call, const ilk_spsc *ring, size_t eleme
     }
 }
 
-/* ---- Pushes beside a reservation, pops beside a peek ---- */
+/* ---- Pushes in a reservation, pops in a peek ---- */
 
-/* Sends pushes to the back-off, where they are reported; see ILK__SPSC_RESERVED. */
+/* Sends pushes to the back-off, which reports them: see ILK__SPSC_RESERVED. */
 static void hold_pushes(ilk_spsc *ring, uint64_t tail) ILK_NONBLOCKING {
     ring->head_seen_kept = ring->head_seen;
     ring->push_back_off_kept = ring->push_back_off;
@@ -126,7 +125,7 @@ uint32_t ilk__spsc_next_back_off_slow(const ilk_spsc *ring, uint32_t back_off, s
 
 /* ---- Batches ---- */
 
-/* `count` slots from `slot` on, in two spans where they wrap. */
+/* In two spans where they wrap. */
 static void spsc_copy_in(ilk_spsc *ring, size_t slot, const unsigned char *elements, size_t count,
                          size_t size) {
     size_t first = ring->capacity - slot < count ? ring->capacity - slot : count;
@@ -178,10 +177,9 @@ size_t ilk_spsc_try_pop_many(ilk_spsc *ring, void *elements, size_t count, size_
 
 /* ---- In place ---- */
 
-/* Ends the reservation, for the consumer to see. */
 static void end_reservation(ilk_spsc *ring) ILK_NONBLOCKING {
     ring->reserved_count = 0;
-    /* SP16 release, pairs with SP14 (acquire, before sealing).
+    /* SP16 release, pairs with SP14 (before sealing).
      * Carries: the tail that the commit published.
      * If weaker: the consumer seals over the committed elements. */
     ilk_atomic_store(&ring->reserved, 0, memory_order_release);
@@ -197,7 +195,7 @@ void *ilk_spsc_reserve(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
     ilk_atomic_store(&ring->reserved, 1, memory_order_relaxed);
     ilk__fence_light();
     const size_t wanted = *count;
-    /* On a closed ring no more than the reservation had before. */
+    /* On a closed ring no more than before. */
     size_t room = ring->reserved_count;
     if ((ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) == 0) {
         room = ilk__spsc_room(ring, tail, wanted, "ilk_spsc_reserve");
@@ -209,7 +207,7 @@ void *ilk_spsc_reserve(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
     if (*count == 0) {
         end_reservation(ring);
         ilk__fence_light();
-        spsc_wake_flagged_consumer(ring); /* it may wait for the end of this reservation */
+        spsc_wake_flagged_consumer(ring); /* it may wait for this reservation's end */
         return NULL;
     }
     ring->reserved_count = *count;
@@ -255,7 +253,7 @@ const void *ilk_spsc_peek(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
 
 void ilk_spsc_release(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
     const uint64_t head = own_head(ring);
-    /* A pop after an earlier release ends what was shown. */
+    /* A pop after a release ends what was shown. */
     const size_t shown = ring->shown_from == head ? (size_t)(ring->shown - head) : 0;
     if (ILK_UNLIKELY(count > shown)) {
         ilk__misuse("ilk_spsc_release", ring, "%zu elements; %zu have been shown", count, shown);
@@ -270,9 +268,8 @@ void ilk_spsc_release(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
 /* ---- Figures ---- */
 
 size_t ilk_spsc_count(const ilk_spsc *ring) ILK_NONBLOCKING {
-    /* SP19 acquire, pairs with SP5 and SP6 (release, publishing and giving back): head first, so that the
-     * tail read after it is no older. If weaker: a count below zero. A tail that moves on meanwhile can make
-     * it more than fits. */
+    /* SP19 acquire, pairs with SP5 and SP6: head first, so that the tail read next is no older. If weaker: a
+     * count below zero. A tail that moves on meanwhile can exceed the capacity. */
     uint64_t head = ilk_atomic_load(&ring->head, memory_order_acquire);
     /* SP23 relaxed: SP19 makes it no older than head; the slots are not read. */
     uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed);

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files of ilk_spsc share. spsc.c moves elements, spsc_wait.c wakes, waits and closes.
- * <interlock/inline/spsc.h> has the layout and the meaning of every flag.
+ * What the files of ilk_spsc share: spsc.c moves elements, spsc_wait.c wakes, waits and closes.
  */
 #ifndef INTERLOCK_RING_SPSC_H
 #define INTERLOCK_RING_SPSC_H
 
 #include <interlock/spsc.h>
 
-/* A side's own counter. */
 static inline uint64_t own_tail(const ilk_spsc *ring) ILK_NONBLOCKING {
     return ilk_atomic_load(&ring->tail, memory_order_relaxed); /* SP4 */
 }
@@ -25,13 +23,12 @@ static inline bool is_shown(const ilk_spsc *ring) ILK_NONBLOCKING {
     return ring->pop_back_off == ILK__SPSC_SHOWN;
 }
 
-/* Reports a pop between peek and release. */
 void ilk__spsc_report_pop_while_shown(const ilk_spsc *ring, const char *call) ILK_NONBLOCKING;
 
-/* After the producer has published, or ended a reservation: wakes or notifies a consumer that waits. */
+/* After a publication, or the end of a reservation: wakes or notifies a consumer that waits. */
 void ilk__spsc_wake_consumer(ilk_spsc *ring) ILK_NONBLOCKING;
 
-/* The same, behind a light fence: a call only where a flag is up. */
+/* The same, behind a light fence. */
 static inline void spsc_wake_flagged_consumer(ilk_spsc *ring) ILK_NONBLOCKING {
     if (ILK_UNLIKELY((ilk__spsc_flags(ring) & ~ILK__SPSC_PRODUCER_WAITS) != 0)) {
         ilk__spsc_wake_consumer(ring);

@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The waking, waiting and closing of ilk_spsc, and its hook. docs/rings.md draws the protocols;
- * <interlock/inline/spsc.h> has the meaning of every flag.
- *
- * Sleeping. Must not happen: the sleeper misses the counter and the other side misses SLEEPS. A heavy fence,
- * or SP20 on both sides where FENCED was up, forbids it. Flags are raised and parked on in one word, so a
- * wake between the two ends the park.
+ * The waking, waiting and closing of ilk_spsc, and its hook. docs/rings.md draws the protocols and what must
+ * not happen; <interlock/inline/spsc.h> explains the flags. They are raised and parked on in one word: a wake
+ * between the two ends the park.
  *
  * Closing. A close, a push that has passed its first probe of CLOSED, and the consumer:
  *     close                push                              consumer
  *       raise CLOSED         write the slot, publish tail      DRAINABLE, and no element:
  *       heavy fence          light fence                         raise SEALED
  *       raise DRAINABLE      CLOSED up? raise LAST_PUSH
- *   Once DRAINABLE is seen, every push that did not find CLOSED is visible. The one producer is in one push
- *   at most that found it; the first of LAST_PUSH and SEALED decides that one. Where SEALED is first,
- *   elements popped before count, and the producer takes tail back for the rest.
- *   A reservation has no such race: reserve announces it (`reserved`) before it reads CLOSED, and a consumer
- *   does not seal while one is open.
+ * The first of LAST_PUSH and SEALED decides. A reservation has no such race: reserve announces it
+ * (`reserved`) before it reads CLOSED, and a consumer does not seal while one is open.
  */
 #include "ring/spsc.h"
 
@@ -27,9 +21,8 @@
 #include "wait/spin.h"
 #include <interlock/park.h>
 
-/* ---- Waking, and the race of a push with close ---- */
+/* ---- Waking, and a push beside close ---- */
 
-/* The flags of a side that waits, and the event for its hook. */
 struct spsc_side {
     uint32_t sleeps;
     uint32_t arming;
@@ -44,20 +37,18 @@ static const struct spsc_side spsc_producer = {ILK__SPSC_PRODUCER_SLEEPS, ILK__S
                                                ILK__SPSC_PRODUCER_ARMED, ILK__SPSC_PRODUCER_FENCED,
                                                ILK_WRITABLE};
 
-/* Clears the side's FENCED where it does not wait, once in FENCED_STEPS elements of the calling side, whose
- * `*epoch` has the period of the last time. */
+/* Once in FENCED_STEPS elements of the calling side; `*epoch` is the last period. */
 static void spsc_drop_fenced(ilk_spsc *ring, const struct spsc_side *side, uint32_t flags, uint64_t counter,
                              uint64_t *epoch) ILK_NONBLOCKING {
     if (fenced_epoch(counter) != *epoch) {
         *epoch = fenced_epoch(counter);
-        /* SP21 relaxed: a side that raises a flag afterwards finds FENCED gone and fences heavily. */
+        /* SP21 relaxed: a side that raises a flag later finds FENCED gone and fences heavily. */
         (void)ilk_atomic_compare_exchange(&ring->flags, &flags, flags & ~side->fenced, memory_order_relaxed,
                                           memory_order_relaxed);
     }
 }
 
-/* Takes the side's arm down, and calls the hook if it was up; an arm still under way then answers false. The
- * hook is foreign code that the contract asks to be quick. */
+/* The contract asks the hook, foreign code, to be quick. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 static void spsc_notify(ilk_spsc *ring, const struct spsc_side *side) ILK_NONBLOCKING {
     struct ilk__hook_call call;
@@ -74,10 +65,10 @@ static void spsc_notify(ilk_spsc *ring, const struct spsc_side *side) ILK_NONBLO
 }
 ILK_TRUSTED_NONBLOCKING_END
 
-/* Wakes or notifies the side that waits by `flags`. Behind SP20, or a change of the flags. */
+/* Behind SP20, or a change of the flags. */
 static void spsc_wake_flagged(ilk_spsc *ring, const struct spsc_side *side, uint32_t flags) ILK_NONBLOCKING {
     if ((flags & side->sleeps) != 0) {
-        /* SP26 relaxed: the thread that clears the flag wakes; the data travels by SP5 or SP6. */
+        /* SP26 relaxed: the thread that clears the flag wakes; SP5 or SP6 carries the data. */
         ilk_atomic_fetch_and(&ring->flags, ~side->sleeps, memory_order_relaxed);
         ilk_park_wake(&ring->flags, ILK_PARK_ALL);
     }
@@ -86,15 +77,15 @@ static void spsc_wake_flagged(ilk_spsc *ring, const struct spsc_side *side, uint
     }
 }
 
-/* After the calling side has published: wakes or notifies `side`, the other one. */
+/* `side`: the one that did not publish. */
 static void spsc_wake(ilk_spsc *ring, const struct spsc_side *side, uint64_t counter, uint64_t *epoch)
     ILK_NONBLOCKING {
     const uint32_t waits = side->sleeps | side->arming | side->armed;
     if ((ilk__spsc_flags(ring) & (waits | side->fenced)) == 0) {
         return;
     }
-    /* SP20 seq_cst, pairs with itself (raising flags where FENCED was up). Forbids: we publish and find no
-     * flag, while the other side raises it and misses what we published. */
+    /* SP20 seq_cst, pairs with itself (raising flags where FENCED was up).
+     * Forbids: we publish and find no flag; the other side raises it and misses what we published. */
     ilk_atomic_fence(memory_order_seq_cst);
     const uint32_t flags = ilk__spsc_flags(ring);
     if ((flags & waits) == 0) {
@@ -111,14 +102,14 @@ void ilk__spsc_wake_consumer(ilk_spsc *ring) ILK_NONBLOCKING {
 size_t ilk__spsc_pushed_slow(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
     uint32_t flags = ilk__spsc_flags(ring);
     if ((flags & ILK__SPSC_CLOSED) != 0) {
-        /* SP9 acq_rel, pairs with SP10 (acq_rel, sealing).
+        /* SP9 acq_rel, pairs with SP10.
          * Release carries tail to a consumer that comes second; acquire its head to us if we do.
          * If weaker: the consumer seals over an element, or we take back one that was popped. */
         flags = ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_LAST_PUSH, memory_order_acq_rel);
         if ((flags & ILK__SPSC_SEALED) != 0) {
             uint64_t tail = own_tail(ring);
-            /* SP11 relaxed: SP9 has read SEALED, which the consumer raised after its last head (SP10), and
-             * the slots are never written again. */
+            /* SP11 relaxed: SP9 has read SEALED, raised after the consumer's last head (SP10), and the slots
+             * are never written again. */
             uint64_t head = ilk_atomic_load(&ring->head, memory_order_relaxed);
             size_t refused = (size_t)(tail - head);
             refused = refused < count ? refused : count;
@@ -136,7 +127,6 @@ void ilk__spsc_popped_slow(ilk_spsc *ring) ILK_NONBLOCKING {
     spsc_wake(ring, &spsc_producer, own_head(ring), &ring->pop_epoch);
 }
 
-/* The elements not popped, by the tail of now. */
 static size_t probe_elements(ilk_spsc *ring) ILK_NONBLOCKING {
     ring->tail_seen = ilk_atomic_load(&ring->tail, memory_order_acquire); /* SP3 */
     return (size_t)(ring->tail_seen - own_head(ring));
@@ -149,12 +139,12 @@ bool ilk__spsc_find_last_slow(ilk_spsc *ring, const char *call) ILK_NONBLOCKING 
     if (ring->sealed != 0) {
         return false;
     }
-    /* SP13 acquire, pairs with SP15 (release, raising DRAINABLE).
+    /* SP13 acquire, pairs with SP15.
      * Carries: all pushes that did not see CLOSED, and the announcement of every open reservation.
-     * If weaker: we seal the ring over an element that close found in it. */
+     * If weaker: we seal the ring over an element in it. */
     (void)ilk_atomic_load(&ring->flags, memory_order_acquire);
-    /* SP14 acquire, pairs with SP16 (release, ending a reservation). Before tail: the tail we read has what a
-     * reservation that has ended committed. */
+    /* SP14 acquire, pairs with SP16 (ending a reservation). Before tail, which then has what an ended
+     * reservation committed. */
     bool reserved = ilk_atomic_load(&ring->reserved, memory_order_acquire) != 0;
     if (probe_elements(ring) > 0) {
         return true;
@@ -162,7 +152,7 @@ bool ilk__spsc_find_last_slow(ilk_spsc *ring, const char *call) ILK_NONBLOCKING 
     if (reserved) {
         return false;
     }
-    /* SP10 acq_rel, pairs with SP9 (acq_rel, the last push). See there. */
+    /* SP10 acq_rel, pairs with SP9. */
     uint32_t flags = ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_SEALED, memory_order_acq_rel);
     if ((flags & ILK__SPSC_LAST_PUSH) != 0 && probe_elements(ring) > 0) {
         return true;
@@ -173,12 +163,12 @@ bool ilk__spsc_find_last_slow(ilk_spsc *ring, const char *call) ILK_NONBLOCKING 
 
 void ilk_spsc_close(ilk_spsc *ring) {
     ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_CLOSED, memory_order_relaxed); /* SP1 */
-    /* Pairs with the light fences of publish and of reserve. Forbids: a push publishes late and misses
-     * CLOSED, while a consumer that saw DRAINABLE misses the push. */
+    /* Pairs with the light fences of publish and of reserve.
+     * Forbids: a push publishes late and misses CLOSED; a consumer that saw DRAINABLE misses the push. */
     ilk__fence_heavy();
-    /* SP15 release, pairs with SP13 (acquire, before sealing). See there. */
+    /* SP15 release, pairs with SP13. */
     const uint32_t flags = ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_DRAINABLE, memory_order_release);
-    /* A side that raises a flag afterwards finds CLOSED in the same word. */
+    /* A side that raises a flag later finds CLOSED in the word. */
     spsc_wake_flagged(ring, &spsc_consumer, flags);
     spsc_wake_flagged(ring, &spsc_producer, flags);
 }
@@ -189,8 +179,7 @@ bool ilk_spsc_is_closed(const ilk_spsc *ring) ILK_NONBLOCKING {
 
 /* ---- Waiting ---- */
 
-/* Raises a flag for the other side: from here on that sees the flag, or has published what we will see. The
- * flags as they are then. */
+/* From here on the other side sees the flag, or has published what we will see. The flags then. */
 static uint32_t raise_flag(ilk_spsc *ring, const struct spsc_side *side, uint32_t flag) {
     /* SP18 relaxed: the fence that follows orders it before the probe of the counter. */
     uint32_t before = ilk_atomic_fetch_or(&ring->flags, flag | side->fenced, memory_order_relaxed);
@@ -202,7 +191,7 @@ static uint32_t raise_flag(ilk_spsc *ring, const struct spsc_side *side, uint32_
     return before | flag | side->fenced;
 }
 
-/* Raises SLEEPS, and parks unless `can_go_on` after the fence. ILK_TIMEDOUT: the deadline has passed. */
+/* Parks unless `can_go_on` after the fence. ILK_TIMEDOUT: late. */
 static ilk_status sleep_unless(ilk_spsc *ring, const struct spsc_side *side, bool (*can_go_on)(ilk_spsc *),
                                uint64_t deadline_ns) {
     if (deadline_ns != ILK_FOREVER && deadline_ns <= ilk__clock_now_ns()) {
@@ -213,7 +202,7 @@ static ilk_status sleep_unless(ilk_spsc *ring, const struct spsc_side *side, boo
     if (!can_go_on(ring)) {
         status = ilk_park_wait(&ring->flags, flags, deadline_ns);
     }
-    /* SP22 relaxed: a flag that is seen for too long costs the other side a wake-up, no more. */
+    /* SP22 relaxed: seen for too long, a flag costs the other side a wake-up, no more. */
     ilk_atomic_fetch_and(&ring->flags, ~side->sleeps, memory_order_relaxed);
     return status;
 }
@@ -229,64 +218,49 @@ static bool has_element_or_drained(ilk_spsc *ring) {
            ring->sealed != 0;
 }
 
-/* After a wait: counts a spin that failed, or rewards one that succeeded. */
-static void record_spin(uint32_t *failed_spins, int probe, int probes) {
-    if (probe > probes) {
-        *failed_spins += 1;
-    } else if (probe > 0) {
-        *failed_spins = ilk__spin_succeeded(*failed_spins);
+/* Inlined, so that `pushes` is a constant: an attempt that need not wait pays nothing for the one body. */
+ILK_ALWAYS_INLINE ilk_status push_or_pop_until(ilk_spsc *ring, bool pushes, void *element,
+                                               size_t element_size, uint64_t deadline_ns) {
+    uint32_t *failed_spins = pushes ? &ring->push_failed_spins : &ring->pop_failed_spins;
+    const int probes = ilk__spin_probes(ILK__SPIN_RING, *failed_spins);
+    int probe = 0; /* probes + 1: it has slept */
+    bool late = false;
+    for (;;) {
+        if (pushes ? ilk__spsc_push_one(ring, element, element_size, "ilk_spsc_push_until")
+                   : ilk__spsc_pop_one(ring, element, element_size, "ilk_spsc_pop_until")) {
+            if (probe > probes) {
+                *failed_spins += 1;
+            } else if (probe > 0) {
+                *failed_spins = ilk__spin_succeeded(*failed_spins);
+            }
+            return ILK_OK;
+        }
+        if (pushes ? (ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) != 0 : ring->sealed != 0) {
+            return ILK_CLOSED;
+        }
+        if (late) {
+            return ILK_TIMEDOUT;
+        }
+        if (probe < probes) {
+            ilk__spin_pause(ILK__SPIN_RING, probe);
+            probe++;
+        } else {
+            late = sleep_unless(ring, pushes ? &spsc_producer : &spsc_consumer,
+                                pushes ? has_room_or_closed : has_element_or_drained,
+                                deadline_ns) == ILK_TIMEDOUT;
+            probe = probes + 1;
+        }
     }
 }
 
 ilk_status ilk__spsc_push_slow(ilk_spsc *ring, const void *element, size_t element_size,
                                uint64_t deadline_ns) {
-    bool late = false;
-    const int probes = ilk__spin_probes(ILK__SPIN_RING, ring->push_failed_spins);
-    int probe = 0; /* probes + 1: it has slept */
-    for (;;) {
-        if (ilk__spsc_push_one(ring, element, element_size, "ilk_spsc_push_until")) {
-            record_spin(&ring->push_failed_spins, probe, probes);
-            return ILK_OK;
-        }
-        if ((ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) != 0) {
-            return ILK_CLOSED;
-        }
-        if (late) {
-            return ILK_TIMEDOUT;
-        }
-        if (probe < probes) {
-            ilk__spin_pause(ILK__SPIN_RING, probe);
-            probe++;
-        } else {
-            late = sleep_unless(ring, &spsc_producer, has_room_or_closed, deadline_ns) == ILK_TIMEDOUT;
-            probe = probes + 1;
-        }
-    }
+    return push_or_pop_until(ring, true, (void *)(uintptr_t)element, element_size,
+                             deadline_ns); /* only read */
 }
 
 ilk_status ilk__spsc_pop_slow(ilk_spsc *ring, void *element, size_t element_size, uint64_t deadline_ns) {
-    bool late = false;
-    const int probes = ilk__spin_probes(ILK__SPIN_RING, ring->pop_failed_spins);
-    int probe = 0; /* probes + 1: it has slept */
-    for (;;) {
-        if (ilk__spsc_pop_one(ring, element, element_size, "ilk_spsc_pop_until")) {
-            record_spin(&ring->pop_failed_spins, probe, probes);
-            return ILK_OK;
-        }
-        if (ring->sealed != 0) {
-            return ILK_CLOSED;
-        }
-        if (late) {
-            return ILK_TIMEDOUT;
-        }
-        if (probe < probes) {
-            ilk__spin_pause(ILK__SPIN_RING, probe);
-            probe++;
-        } else {
-            late = sleep_unless(ring, &spsc_consumer, has_element_or_drained, deadline_ns) == ILK_TIMEDOUT;
-            probe = probes + 1;
-        }
-    }
+    return push_or_pop_until(ring, false, element, element_size, deadline_ns);
 }
 
 /* ---- The hook ---- */
@@ -294,7 +268,7 @@ ilk_status ilk__spsc_pop_slow(ilk_spsc *ring, void *element, size_t element_size
 void ilk_spsc_set_notify(ilk_spsc *ring, ilk_notify function, void *context) {
     const uint32_t arms = ILK__SPSC_CONSUMER_ARMING | ILK__SPSC_CONSUMER_ARMED | ILK__SPSC_PRODUCER_ARMING |
                           ILK__SPSC_PRODUCER_ARMED;
-    /* SP25 acquire, pairs with SP8 (acq_rel, taking an arm down): a thread that took one before is counted.
+    /* SP25 acquire, pairs with SP8: a thread that took an arm before is counted.
      * If weaker: a call is under way that we do not wait for. */
     ilk_atomic_fetch_and(&ring->flags, ~arms, memory_order_acquire);
     hook_await_calls(&ring->hook_calls, ring);
@@ -302,8 +276,8 @@ void ilk_spsc_set_notify(ilk_spsc *ring, ilk_notify function, void *context) {
     ring->notify_context = context;
 }
 
-/* Raises ARMING and probes. If there is nothing, one step puts ARMED in its place, if ARMING is still up:
- * that last step decides the answer. docs/rings.md has the states. */
+/* The last step decides the answer: it puts ARMED in the place of ARMING, if that is still up. docs/rings.md
+ * has the states. */
 static bool spsc_arm(ilk_spsc *ring, const struct spsc_side *side, bool (*can_go_on)(ilk_spsc *),
                      const char *call) {
     if (ring->notify == NULL) {
@@ -315,8 +289,8 @@ static bool spsc_arm(ilk_spsc *ring, const struct spsc_side *side, bool (*can_go
         return false;
     }
     while ((flags & side->arming) != 0) {
-        /* SP24 release, pairs with SP8 (acq_rel, taking the arm down): carries the hook. See there.
-         * Relaxed where it fails: another bit has changed, or the other side has come, after all. */
+        /* SP24 release, pairs with SP8: carries the hook. Relaxed where it fails: the flags are judged
+         * anew. */
         if (ilk_atomic_compare_exchange(&ring->flags, &flags, (flags & ~side->arming) | side->armed,
                                         memory_order_release, memory_order_relaxed)) {
             return true;

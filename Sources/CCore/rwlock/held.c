@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The lists of checked builds: which locks a thread holds, in its own state. See <interlock/inline/held.h>.
+ * Which locks a thread holds, in its own state: checked builds (<interlock/inline/held.h>).
  *
- * A signal handler may interrupt these functions and take and give up locks of its own, and leaves the list
- * as it found it. So each makes room before it writes, or moves an entry before it gives its place up.
+ * A signal handler may interrupt these functions; it leaves the list as it found it. So each makes room
+ * before it writes, or moves an entry before it gives its place up.
  */
 #include "rwlock/held.h"
 

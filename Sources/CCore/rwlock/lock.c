@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The slow paths of ilk_rwlock: entering, waiting, timing out, taking the write side from readers in slots.
- * The lock word is drawn in <interlock/inline/rwlock.h>, the hand-over in hand_over.c.
+ * <interlock/inline/rwlock.h> draws the word; hand_over.c hands over.
  */
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
@@ -23,7 +23,7 @@
 _Static_assert(ILK__RWLOCK_QUEUE_LOCKED == ILK__QUEUE_LOCKED, "the queue lock's bits are fixed");
 _Static_assert(ILK__RWLOCK_QUEUE_CONTENDED == ILK__QUEUE_CONTENDED, "the queue lock's bits are fixed");
 
-/* A try call's probes for readers that are about to leave again. */
+/* Probes for readers about to leave again. */
 enum { PROBES_OF_A_TRY = 8 };
 
 static void leave_write(ilk_rwlock *lock, uint32_t change, const char *call) {
@@ -52,7 +52,7 @@ static uint32_t with(uint32_t word, enum ilk__rwlock_kind kind) {
     return (kind == ILK__READ && is_full ? word & ~ILK__RWLOCK_READ_SAMPLES : word) + share_of(kind);
 }
 
-/* May `kind` come in without queueing, that is without overtaking a waiter? */
+/* May `kind` come in without overtaking a waiter? */
 static bool admits(uint32_t word, enum ilk__rwlock_kind kind) {
     const uint32_t holders = ILK__RWLOCK_WRITER | ILK__RWLOCK_UPGRADABLE | ILK__RWLOCK_READERS;
     switch (kind) {
@@ -68,15 +68,15 @@ static bool admits(uint32_t word, enum ilk__rwlock_kind kind) {
     return false;
 }
 
-/* Comes in if that needs no waiting. Retries only when the word has changed. */
+/* Without waiting. Retries only when the word has changed. */
 static bool enter_if_admitted(ilk_rwlock *lock, enum ilk__rwlock_kind kind, const char *call) {
     uint32_t word = ilk__rwlock_probe(lock);
     while (admits(word, kind)) {
         if (kind == ILK__READ && (word & ILK__RWLOCK_READERS) == ILK__RWLOCK_READERS) {
             ilk__rwlock_misuse(call, lock, word, "one reader more than the lock can count");
         }
-        /* RW5 seq_cst, pairs with RW2, RW4 and RW8 (release), and with RW10. As RW1, from a state with
-         * waiters or observed. */
+        /* RW5 seq_cst, pairs with RW2, RW4 and RW8, and with RW10. As RW1, from a state with waiters or
+         * observed. */
         if (ilk_atomic_compare_exchange_weak(&lock->word, &word, with(word, kind), memory_order_seq_cst,
                                              memory_order_relaxed)) {
             return true;
@@ -85,14 +85,13 @@ static bool enter_if_admitted(ilk_rwlock *lock, enum ilk__rwlock_kind kind, cons
     return false;
 }
 
-/* Whether the calling thread's slot announces this lock. */
 static bool is_in_my_slot(const ilk_rwlock *lock) {
     return ilk__slot_names(ilk__slot_load(ilk__my_slots(), ilk__rwlock_slot_number(lock)), lock);
 }
 
-/* Reports a wait without limit that would be for the calling thread itself. What is held for reading may be
- * read again while nobody waits, so a checked build reports that here and not where it is taken. An upgrade
- * holds the lock once by rights. */
+/* A wait without limit for the calling thread itself. A held read lock may be taken again while no thread
+ * waits, so a checked build reports that here, not where it is taken. An upgrade holds the lock once by
+ * rights. */
 static void report_wait_for_self(const ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
                                  const char *call) {
     bool reads = kind != ILK__READ && is_in_my_slot(lock);
@@ -123,7 +122,7 @@ static ilk_status wait_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint6
     }
     ilk__queue_lock(&lock->word, &seen);
     if (!self.waiter.queued) {
-        /* Late, but let in by a thread that will say so in a moment: taken is taken. */
+        /* Late, but let in: the grant is on its way. */
         ilk__rwlock_settle(lock, seen, 0, NULL);
         return ilk__waiter_sleep(&self.waiter, ILK_FOREVER);
     }
@@ -134,8 +133,8 @@ static ilk_status wait_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint6
 
 /* ---- Slots and modes ---- */
 
-/* With WRITER up: waits for the readers in slots and decides about the mode. ILK_TIMEDOUT: WRITER has been
- * given up again, for `instead`. */
+/* With WRITER up: waits for the readers in slots and decides the mode. ILK_TIMEDOUT: WRITER is given up
+ * again, for `instead`. */
 static ilk_status drain_until(ilk_rwlock *lock, uint32_t word, bool probes, uint32_t instead,
                               uint64_t deadline_ns, const char *call) {
     report_wait_for_self(lock, ILK__UPGRADE, deadline_ns, call);
@@ -170,7 +169,7 @@ void ilk__rwlock_drain(ilk_rwlock *lock, uint32_t word) {
     }
 }
 
-/* The second half of taking the write side, with WRITER up. ILK_TIMEDOUT: given up for `instead`. */
+/* The second half of taking the write side; as drain_until. */
 static ilk_status finish_write(ilk_rwlock *lock, uint32_t instead, uint64_t deadline_ns, const char *call) {
     uint32_t word = ilk__rwlock_probe(lock);
     return (word & ILK__RWLOCK_SLOTS) != 0
@@ -178,7 +177,7 @@ static ilk_status finish_write(ilk_rwlock *lock, uint32_t instead, uint64_t dead
                : ILK_OK;
 }
 
-/* A system call where the lock is fence-free, or where a waiter already sleeps for it. */
+/* A system call if the lock is fence-free, or a waiter already sleeps for it. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 static bool try_write(ilk_rwlock *lock) ILK_NONBLOCKING {
     if (!enter_if_admitted(lock, ILK__WRITE, "ilk_rwlock_try_write_lock")) {
@@ -189,14 +188,14 @@ static bool try_write(ilk_rwlock *lock) ILK_NONBLOCKING {
         return true;
     }
     if ((word & ILK__RWLOCK_FENCE_FREE) != 0 && !ilk__fence_everywhere_at_once()) {
-        /* Refused after it was granted: only a call that waits can lead the lock out of this mode. */
+        /* Refused after it was granted: only a call that waits can leave this mode. */
         leave_write(lock, 0, "ilk_rwlock_try_write_lock");
         return false;
     }
-    /* A reader that announces the lock now sees WRITER and leaves again at once: probe a few times. */
+    /* A reader that announces the lock now sees WRITER and leaves again at once. */
     for (int probe = 0; probe < PROBES_OF_A_TRY; probe++) {
         if (!ilk__slots_hold(lock)) {
-            (void)ilk__mode_count_write(lock, word); /* calls that may be late decide about the mode */
+            (void)ilk__mode_count_write(lock, word); /* calls that may be late decide the mode */
             return true;
         }
         ilk_cpu_relax();
@@ -210,7 +209,7 @@ ILK_TRUSTED_NONBLOCKING_END
 /* ---- The calls ---- */
 
 void ilk_rwlock_init(ilk_rwlock *lock) {
-    /* RW7 relaxed: no other thread uses the lock yet. */
+    /* RW7 relaxed: not shared yet. */
     ilk_atomic_store(&lock->word, 0, memory_order_relaxed);
     ilk_atomic_store(&lock->mode_state, 0, memory_order_relaxed); /* RW7 */
     lock->queue = NULL;
@@ -240,7 +239,6 @@ static void require_share(const ilk_rwlock *lock, uint32_t held, const char *cal
     }
 }
 
-/* Off the fast path, which has not come in. */
 static ilk_status read_until(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns,
                              const char *call) {
     ilk__mode_decide(lock);
@@ -252,7 +250,7 @@ static ilk_status read_until(ilk_rwlock *lock, ilk__read_section *section, uint6
     return wait_until(lock, ILK__READ, deadline_ns, call);
 }
 
-/* Takes the lock in any mode, and with WRITER waits for the readers in slots. */
+/* With WRITER, waits for the readers in slots too. */
 static ilk_status take_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
                              const char *call) {
     ilk__read_section section;
@@ -273,7 +271,6 @@ static ilk_status take_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint6
     return finish_write(lock, kind == ILK__UPGRADE ? ILK__RWLOCK_UPGRADABLE : 0, deadline_ns, call);
 }
 
-/* As take_until; afterwards the thread holds the lock once more than before. */
 static ilk_status lock_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
                              const char *call) {
     if (take_until(lock, kind, deadline_ns, call) != ILK_OK) {

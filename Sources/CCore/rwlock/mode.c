@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The choice of a lock's mode. All figures are clock ticks (the processor's counter) or counts; every
- * constant names the benchmark that chose it.
- *
- * Slots are tried, not foreseen: a writer's probe shows what they cost it. A lock whose trials fail makes
- * them ever more rarely, so that they cost a fixed small part of its time.
+ * The choice of a lock's mode (docs/rwlock.md). All figures are clock ticks (the processor's counter) or
+ * counts. Slots are tried, not foreseen: a writer's probe shows what they cost it.
  *
  * lock->mode_state:
- *   bits 0 to 23   with slots: writes since it took them up, wrapping; without: how many times the read
- *                  samples fill before the next trial
+ *   bits 0 to 23   with slots: writes since it took them up, wrapping; without: fillings of the read samples
+ *                  before the next trial
  *   bits 24 to 27  with slots: the penalty, which costly probes raise and cheap ones lower
- *   bits 28 to 31  how many trials have failed in a row, saturating
+ *   bits 28 to 31  failed trials in a row, saturating
  */
 #include "rwlock/mode.h"
 
@@ -22,32 +19,32 @@
 #define STATE_ONE_PENALTY UINT32_C(0x01000000)
 #define STATE_ONE_FAILURE UINT32_C(0x10000000)
 
-/* Times that the read samples fill after the first failed trial, doubling with each: bench rwlock, 2 threads,
- * 50 %. */
+/* Fillings of the read samples after the first failed trial, doubling with each: bench rwlock, 2 threads, 50
+ * %. */
 enum { SAMPLES_TO_SIT_OUT = 32 };
 enum { MOST_FAILURES = 9 };
 /* A costly probe outweighs four cheap ones, and two in a row decide: one may be luck (an interrupt, a late
- * reader), and where readers are in the way a writer still often meets none. A trial begins with a penalty,
- * so that its first probes come soon. */
+ * reader), and even with readers in the way a writer often meets none. A trial begins with a penalty: its
+ * first probes come soon. */
 enum { PENALTY_OF_A_COSTLY_PROBE = 4, PENALTY_TO_LEAVE = 8, INITIAL_PENALTY = 2 };
 /* A drain this short found no other reader's cache line: bench rwlock, 1 thread. */
 enum { QUIET_DRAIN_TICKS = 160 };
-/* More between two probes of one thread: the count may have wrapped. */
+/* More between a thread's probes: the count may have wrapped. */
 enum { MOST_WRITES = 1 << 14 };
-/* Where several threads read, and fewer times than this a write, the cache lines of their slots cost the
- * writers more than the word's costs all: bench rwlock, 2 threads, 50 %. */
+/* Where several threads read, and less than this, their slots' cache lines cost writers more than the word's
+ * costs all: bench rwlock, 2 threads, 50 %. */
 enum { READS_PER_WRITE = 4 };
-/* Ticks that a read in a slot saves over a counted one beside other readers: bench rwlock, 2 threads. */
+/* Saved by a read in a slot over a counted one beside other readers: bench rwlock, 2 threads. */
 enum { READ_GAIN_TICKS = 16 };
-/* Ticks of the reader's fence: bench rwlock, reads only. */
+/* The reader's fence: bench rwlock, reads only. */
 enum { FENCE_TICKS = 3 };
-/* A fence-free lock's writes lie at least this many membarriers apart. */
+/* At least, for a fence-free lock. */
 enum { MEMBARRIERS_BETWEEN_WRITES = 16 };
-/* Wraps of a slot's uses between two measurements of the membarrier. */
+/* Measurements of the membarrier, by wraps of a slot's uses. */
 enum { WRAPS_PER_MEASUREMENT = 8 };
-/* A membarrier this short found no other thread running: it does not make a writer late. */
+/* A shorter membarrier found no other thread running: it makes no writer late. */
 enum { CHEAP_MEMBARRIER_TICKS = 4000 };
-/* Reads without a write after which the next writer may be late once. */
+/* Without a write; then the next writer may be late once. */
 enum { READS_ALONE = 1 << 18 };
 
 /* What a membarrier took lately; 0 before the first. */
@@ -88,7 +85,7 @@ static void take_sample(const ilk_rwlock *lock, struct ilk__slot_sample *sample)
     sample->ticks = (uint32_t)(ilk__clock_ticks() >> 4);
 }
 
-/* Counts start anew now and then, so that a later one may be smaller. */
+/* Counts start anew now and then: a later one may be smaller. */
 static uint32_t growth(uint32_t before, uint32_t after) {
     uint32_t difference = after - before;
     return difference <= INT32_MAX ? difference : 0;
@@ -119,7 +116,7 @@ static bool wants_fence_free(ilk_rwlock *lock, struct ilk__slot_block *block) {
     *sample = now;
     const uint64_t gain = (uint64_t)reads * FENCE_TICKS;
     if (writes > gain / 64) {
-        return false; /* not even with the cheapest of membarriers */
+        return false; /* not even with the cheapest membarrier */
     }
     uint32_t wrap = load(&wraps);
     store(&wraps, wrap + 1);
@@ -133,13 +130,13 @@ static bool wants_fence_free(ilk_rwlock *lock, struct ilk__slot_block *block) {
 }
 
 /* RW17 relaxed: opens slots to readers, or lets them leave the fence out; they recheck the word (RW11) once
- * they are in. Lost to a change of the word: another reader will try. */
+ * in. Lost to a change of the word: another reader will try. */
 static void change_mode(ilk_rwlock *lock, uint32_t from, uint32_t to) ILK_NONBLOCKING {
     (void)ilk_atomic_compare_exchange(&lock->word, &from, to, memory_order_relaxed,
                                       memory_order_relaxed); /* RW17 */
 }
 
-/* Uses of a full reader slot between two decisions about the fence. */
+/* Decisions about the fence. */
 enum { FULL_SLOTS_PER_DECISION = 64 };
 
 void ilk__mode_decide(ilk_rwlock *lock) {
@@ -156,14 +153,14 @@ void ilk__mode_decide(ilk_rwlock *lock) {
         (word & ILK__RWLOCK_READ_PATH) == ILK__RWLOCK_SLOTS && wants_fence_free(lock, ilk__my_slots())) {
         change_mode(lock, word, word | ILK__RWLOCK_FENCE_FREE);
     }
-    /* Where slots are not wanted, the read that follows starts the read samples anew. */
+    /* Where slots are not wanted, the next read starts the read samples anew. */
     if ((word & ILK__RWLOCK_SLOTS) == 0 && (word & ILK__RWLOCK_READ_SAMPLES) == ILK__RWLOCK_READ_SAMPLES &&
         ilk__mode_wants_slots(lock)) {
         change_mode(lock, word, (word & ~ILK__RWLOCK_READ_SAMPLES) | ILK__RWLOCK_SLOTS);
     }
 }
 
-/* Whether several threads read in slots, and all of them too little. */
+/* Several threads read in slots, all too little. */
 static bool is_shared_and_written(const struct ilk__slot_sample *last, const struct ilk__slot_sample *now) {
     uint32_t writes = (uint16_t)(now->writes - last->writes);
     uint32_t reads = growth(last->uses, now->uses);
@@ -171,7 +168,7 @@ static bool is_shared_and_written(const struct ilk__slot_sample *last, const str
     return reads < writes * READS_PER_WRITE && mine < reads - reads / 8;
 }
 
-/* Whether the reads in slots since the writer's last probe were worth the probes. */
+/* Were the reads since the writer's last probe worth the probes? */
 static bool reads_pay(const struct ilk__slot_sample *last, const struct ilk__slot_sample *now,
                       uint32_t drained_in) {
     uint32_t writes = (uint16_t)(now->writes - last->writes);
@@ -179,7 +176,6 @@ static bool reads_pay(const struct ilk__slot_sample *last, const struct ilk__slo
     return (uint64_t)reads * READ_GAIN_TICKS >= (uint64_t)writes * drained_in;
 }
 
-/* After a trial that failed. */
 static uint32_t state_after_failure(uint32_t state) {
     uint32_t failures = failures_of(state);
     uint32_t more = failures < MOST_FAILURES ? failures + 1 : failures;

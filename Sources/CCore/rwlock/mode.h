@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The mode that a lock should be in: guesses from counts, made rarely. A wrong guess costs time only; nothing
+ * The mode that a lock should be in: guesses from counts, made rarely. A wrong one costs time only: nothing
  * here decides which thread holds the lock.
  */
 #ifndef INTERLOCK_RWLOCK_MODE_H
@@ -8,33 +8,29 @@
 
 #include <interlock/inline/rwlock.h>
 
-/* For a reader that may wait, off the fast path: gets the thread a block of reader slots, moves a lock that
- * is read a lot to slots, and lets one that is hardly written leave the fence out. The last measures a
- * membarrier once in a while. */
+/* For a reader that may wait: gets the thread a block, moves a lock that is read a lot to slots, and lets one
+ * that is hardly written leave the fence out, for which it measures a membarrier once in a while. */
 void ilk__mode_decide(ilk_rwlock *lock);
 
-/* Whether readers of the lock, whose read samples are full, should move to slots. */
+/* For readers that found the read samples full. */
 bool ilk__mode_wants_slots(ilk_rwlock *lock);
 
-/* Writes between two probes of the cost: enough for an average, as the gap between two writes says nothing. A
- * probe takes some eighty nanoseconds, so it is rarer where no penalty stands. */
+/* Enough for an average. A probe takes some eighty nanoseconds: rarer without penalty. */
 enum { ILK__WRITES_PER_PROBE = 32, ILK__WRITES_PER_CALM_PROBE = 512 };
 
 #define ILK__MODE_PENALTY UINT32_C(0x0F000000)
 
-/* Counts one write more of a lock with SLOTS, for its writer. True: the writer should probe what slots
- * cost. */
+/* Counts one write of a lock with SLOTS. True: its writer should probe what slots cost. */
 static inline bool ilk__mode_count_write(ilk_rwlock *lock, uint32_t word) {
-    /* The count is the lowest part of mode_state, and carries into the next once in sixteen million writes,
-     * which does no harm. */
+    /* The count carries into the next part of mode_state once in sixteen million writes: no harm. */
     uint32_t state = ilk_atomic_load(&lock->mode_state, memory_order_relaxed) + 1; /* RG1 */
     ilk_atomic_store(&lock->mode_state, state, memory_order_relaxed);              /* RG1 */
     bool penalised = (state & ILK__MODE_PENALTY) != 0 || (word & ILK__RWLOCK_FENCE_FREE) != 0;
     return state % ILK__WRITES_PER_PROBE == 0 && (penalised || state % ILK__WRITES_PER_CALM_PROBE == 0);
 }
 
-/* That writer has drained the lock: the mode bits that should go. `paid`: ticks of its membarrier, 0
- * without. */
+/* For the writer that has drained the lock: the mode bits that should go. `paid`: ticks of its membarrier, or
+ * 0. */
 uint32_t ilk__mode_to_leave(ilk_rwlock *lock, uint32_t word, uint32_t paid, uint32_t drained_in);
 
 #endif

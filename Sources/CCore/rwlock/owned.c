@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The waits of <interlock/inline/owned_rwlock.h>, after the check whether they would be for the calling
- * thread itself.
+ * The waits of <interlock/inline/owned_rwlock.h>, once they are not for the calling thread.
  */
 #include "diagnostics/misuse.h"
 #include <interlock/inline/owned_rwlock.h>
@@ -30,7 +29,7 @@ void ilk__owned_await_upgradable(ilk__owned_rwlock *owned, const char *call) {
 }
 
 ilk__read_section ilk__owned_await_read(ilk__owned_rwlock *owned, const char *call) {
-    /* A read beside one's own upgradable access waits only behind a writer. */
+    /* Beside its own upgradable access a read waits only behind a writer. */
     if ((ilk__rwlock_probe(&owned->lock) & (ILK__RWLOCK_WRITER | ILK__RWLOCK_READERS_HELD)) != 0) {
         require_another_owner(owned, call);
     }

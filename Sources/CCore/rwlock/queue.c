@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The fairness rule of ilk_rwlock as plain code. See queue.h.
+ * The fairness rule of ilk_rwlock. See queue.h.
  */
 #include "rwlock/queue.h"
 
@@ -11,7 +11,7 @@ static void move_list(struct ilk__rwlock_list *from, struct ilk__rwlock_list *to
     TAILQ_CONCAT(to, from, link);
 }
 
-/* A queued waiter: where the queue can live. */
+/* Where the queue can live. */
 static struct ilk__rwlock_waiter *some_waiter(const struct ilk__rwlock_queue *queue) {
     struct ilk__waiter *waiter = queue->upgrade;
     if (waiter == NULL) {
@@ -23,7 +23,7 @@ static struct ilk__rwlock_waiter *some_waiter(const struct ilk__rwlock_queue *qu
     return (struct ilk__rwlock_waiter *)waiter;
 }
 
-/* After waiters left: the queue must not stay on the stack of a thread that is no longer queued. */
+/* The queue must not stay on the stack of a thread no longer queued. */
 static void migrate(ilk_rwlock *lock) {
     struct ilk__rwlock_queue *old = lock->queue;
     struct ilk__rwlock_waiter *host = some_waiter(old);
@@ -72,7 +72,6 @@ void ilk__rwlock_enqueue(ilk_rwlock *lock, struct ilk__rwlock_waiter *waiter) {
     }
 }
 
-/* Takes one waiter out of its list; the queue stays where it lives. */
 static void unlink_waiter(struct ilk__rwlock_queue *queue, struct ilk__waiter *waiter) {
     waiter->queued = false;
     switch ((enum ilk__rwlock_kind)waiter->kind) {
@@ -116,12 +115,11 @@ struct ilk__rwlock_plan ilk__rwlock_plan(const ilk_rwlock *lock, uint32_t word, 
     bool readers_wait = queue->reader_count > 0;
 
     if (queue->upgrade != NULL) {
-        /* The upgrade goes before all: its thread is inside already. */
+        /* First: its thread is inside already. */
         plan.upgrade = !has_readers;
     } else if (!has_writer) {
         bool free_for_writer = !has_upgradable && !has_readers;
-        /* A queued writer holds readers back. They come in when a write has ended, or when no writer is
-         * queued. */
+        /* A queued writer holds readers back until a write has ended. */
         plan.all_readers = readers_wait && (readers_first || queue->writer_count == 0);
         if (writer_is_first) {
             plan.first_exclusive = free_for_writer && !plan.all_readers;

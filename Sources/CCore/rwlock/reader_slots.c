@@ -1,29 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of slot blocks. A thread gets a block when it first reads under a lock that uses slots; blocks
- * are never freed, and go to another thread when theirs ends. Memory is bounded by the largest number of
- * threads there ever were.
+ * The table of slot blocks. Blocks are never freed, and go to another thread when theirs ends: memory is
+ * bounded by the most threads there ever were.
  *
  * Writers of each field
  *   slots, wraps, samples         the owner; the child after fork, which has no other threads
  *   drain                         WAKE: set by a writer about to sleep, taken back by the owner, which then
  *                                 wakes all. FENCED, for good: set by the owner as it takes the block, or by
- *                                 a
- *                                 writer about to sleep, where membarrier is refused
+ *                                 a writer about to sleep, where membarrier is refused
  *   owner_fences                  0 -> 1 after FENCED, by the same thread, once the owner must have seen it
  *   taken                         0 -> 1 a thread that takes the block (compare-and-swap); 1 -> 0 the owner
  *                                 as it ends
- *   the count of blocks           + 1 by a thread that found none free (compare-and-swap from the count that
- *                                 it walked): a free block at the end, for the first thread that takes it
- *   the link to the next chunk    NULL -> a chunk, by a thread about to raise the count past the chunk before
+ *   the count of blocks           + 1 by a thread that found none free (compare-and-swap from the count it
+ *                                 walked)
+ *   the link to the next chunk    NULL -> a chunk, by a thread about to raise the count past the last
  *                                 (compare-and-swap)
- * Must not happen: a writer misses a block whose owner has already announced a lock. The owner has read a
- * count that includes its block (RS2) before its first announcement (RW10); the writer raises WRITER (RW1)
- * before it reads the count. These, and the step that made the count (RS1), are sequentially consistent, so
- * one sees the other, as in the handshake.
- *
- * Each step leaves the table whole, so neither fork nor a signal handler waits for a thread in between. At
- * worst a child loses a chunk that another thread had just made.
+ * Each step leaves the table whole: neither fork nor a signal handler waits for a thread. At worst a child
+ * loses a chunk just made.
+ * Must not happen: a writer misses a block whose owner has announced a lock. The owner reads a count with its
+ * block (RS2) before its first announcement (RW10); the writer raises WRITER (RW1) before it reads the count.
+ * These and the count's step (RS1) are sequentially consistent: one sees the other.
  */
 #include "rwlock/reader_slots.h"
 
@@ -50,16 +46,15 @@ static void give_back(void *context);
 
 static bool take(struct ilk__slot_block *block) {
     uint32_t free_block = 0;
-    /* RS3 acquire, pairs with RS4 (release, giving back): the last owner has finished with it. */
+    /* RS3 acquire, pairs with RS4: the last owner has finished with it. */
     return ilk_atomic_load(&block->taken, memory_order_relaxed) == 0 && /* RS3 decides */
            ilk_atomic_compare_exchange(&block->taken, &free_block, 1, memory_order_acquire,
                                        memory_order_relaxed);
 }
 
-/* The chunk after `chunk`, made if there is none; NULL without memory. Chunks come from the system, not from
- * malloc: a signal handler that takes a lock may have interrupted that. */
+/* NULL without memory. Not by malloc: a signal handler that takes a lock may have interrupted that. */
 static struct ilk__slot_chunk *next_chunk(struct ilk__slot_chunk *chunk) {
-    /* RS10 acquire, pairs with RS11 (release, linking a chunk).
+    /* RS10 acquire, pairs with RS11.
      * Carries: that the chunk is zero.
      * If weaker: our RS1 publishes blocks whose takers find them in a state they never had. */
     struct ilk__slot_chunk *next = ilk_atomic_load(&chunk->next, memory_order_acquire);
@@ -70,8 +65,7 @@ static struct ilk__slot_chunk *next_chunk(struct ilk__slot_chunk *chunk) {
     if (fresh == NULL) {
         return NULL;
     }
-    /* RS11 acq_rel, pairs with RS10 (acquire, finding it), and with itself where another thread has linked
-     * its own. See RS10. */
+    /* RS11 acq_rel, pairs with RS10, and with itself where another thread has linked its own. */
     if (ilk_atomic_compare_exchange(&chunk->next, &next, fresh, memory_order_acq_rel, memory_order_acquire)) {
         return fresh;
     }
@@ -79,7 +73,7 @@ static struct ilk__slot_chunk *next_chunk(struct ilk__slot_chunk *chunk) {
     return next;
 }
 
-/* Adds a block to a table of `count`, none of them free, unless another thread has. False: no memory. */
+/* To a table of `count`, none free, unless another thread has. False: no memory. */
 static bool add_block(uint32_t count) {
     struct ilk__slot_chunk *chunk = &ilk__slot_table.chunks;
     for (uint32_t last = ILK__CHUNK_BLOCKS; last <= count; last += ILK__CHUNK_BLOCKS) {
@@ -88,7 +82,7 @@ static bool add_block(uint32_t count) {
             return false;
         }
     }
-    /* RS1 seq_cst, pairs with RS2 (seq_cst, a walk). Carries the block and its place too. */
+    /* RS1 seq_cst, pairs with RS2 (a walk). Carries the block and its place too. */
     (void)ilk_atomic_compare_exchange(&ilk__slot_table.block_count, &count, count + 1, memory_order_seq_cst,
                                       memory_order_relaxed);
     return true;
@@ -110,7 +104,6 @@ static struct ilk__slot_block *find_block(void) {
     }
 }
 
-/* A block for the calling thread, which has none. */
 static struct ilk__slot_block *take_block(void) {
     struct ilk__slot_block *block = find_block();
     if (block == NULL) {
@@ -138,8 +131,7 @@ struct ilk__slot_block *ilk__slots_mine(bool may_allocate) {
     if (!may_allocate || ilk__thread_state()->has_ended || !ilk__table_is_in_charge()) {
         return NULL;
     }
-    /* Signals are held back: the child of a handler that forks would find the block taken, but owned by no
-     * thread. */
+    /* Signals are held back: a handler's forked child would find the block taken, but owned by no thread. */
     sigset_t before;
     ilk__signals_hold(&before);
     block = ilk__my_slots();
@@ -150,13 +142,13 @@ struct ilk__slot_block *ilk__slots_mine(bool may_allocate) {
     return block;
 }
 
-/* As the thread ends. Destructors of other thread-local state may still hold or take locks. */
+/* Destructors of other thread-local state may still hold or take locks. */
 static void give_back(void *context) {
     struct ilk__slot_block *block = context;
     for (size_t number = 0; number < ILK__SLOT_COUNT; number++) {
         if (!ilk__slot_is_free(ilk__slot_load(block, number))) {
-            /* A lock is held, and its unlock must find the announcement: try again later. If the lock is
-             * never given up, the block stays taken. */
+            /* The unlock must find the announcement: try again later. If none comes, the block stays
+             * taken. */
             (void)ilk__at_thread_exit(give_back, block);
             return;
         }
@@ -168,7 +160,7 @@ static void give_back(void *context) {
 
 /* ---- Fork ---- */
 
-/* The other threads are gone, and hold no slot. */
+/* The other threads, and their slots, are gone. */
 static void reader_slots_after_fork_in_child(void) {
     struct ilk__walk walk = ilk__walk_blocks();
     struct ilk__slot_block *block;
@@ -182,7 +174,7 @@ static void reader_slots_after_fork_in_child(void) {
     }
 }
 
-/* Once a process, however many copies of the library are in it. */
+/* Once a process, however many copies of the library. */
 __attribute__((constructor)) static void reader_slots_watch_fork(void) {
     if (ilk_atomic_exchange(&ilk__slot_table.watches_fork, 1, memory_order_relaxed) == 0) { /* RS5 */
         (void)pthread_atfork(NULL, NULL, reader_slots_after_fork_in_child);
@@ -205,7 +197,7 @@ uint32_t ilk__slots_reuse(ilk_rwlock *lock) ILK_NONBLOCKING {
 
 /* ---- The writer's side ---- */
 
-/* The thread that moved a lock to slots has a block in the lock's table: an empty table is not that one. */
+/* The thread that moved a lock to slots has a block in the lock's table: an empty one is another. */
 void ilk__slots_check_table(const ilk_rwlock *lock) ILK_NONBLOCKING {
     if (ilk__block_count() == 0 && (ilk__rwlock_probe(lock) & ILK__RWLOCK_SLOTS) != 0) {
         ilk__table_report_another(lock);
@@ -225,11 +217,10 @@ bool ilk__slots_hold(const ilk_rwlock *lock) {
     return false;
 }
 
-/* Between the wake request and the recheck: a fence on the owner's side too, between its freeing of the slot
- * and its load of the requests. Where membarrier is refused after the owner took its block, FENCED tells the
- * owner to fence, before the owner could miss the request. */
+/* A fence on the owner's side too, between freeing the slot and loading the requests. Where membarrier is
+ * refused since the owner took its block, FENCED tells it to fence before it could miss the request. */
 static void fence_against_owner(struct ilk__slot_block *block) {
-    /* RS13 acquire, pairs with RS14 (release, having told it). See there. */
+    /* RS13 acquire, pairs with RS14. */
     if (ilk_atomic_load(&block->owner_fences, memory_order_acquire) != 0) {
         ilk__fence_heavy();
         return;
@@ -239,13 +230,13 @@ static void fence_against_owner(struct ilk__slot_block *block) {
     }
     ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_FENCED, memory_order_relaxed); /* RS6 */
     ilk__fence_everywhere();
-    /* RS14 release, pairs with RS13 (acquire, the next writer that is about to sleep).
-     * Carries: that the owner either has come through or fences.
-     * If weaker: the next relies on a fence that the owner does not make yet. */
+    /* RS14 release, pairs with RS13 (the next writer about to sleep).
+     * Carries: that the owner has come through or fences.
+     * If weaker: the next relies on a fence not made yet. */
     ilk_atomic_store(&block->owner_fences, 1, memory_order_release);
 }
 
-/* Waits for one reader to leave its slot: spins briefly, then sleeps until the owner frees any slot. */
+/* Spins briefly, then sleeps until the owner frees any slot. */
 static ilk_status wait_for_slot(struct ilk__slot_block *block, size_t number, const ilk_rwlock *lock,
                                 uint64_t deadline_ns) {
     ilk_status status = ILK_OK;
@@ -257,8 +248,7 @@ static ilk_status wait_for_slot(struct ilk__slot_block *block, size_t number, co
             ilk__spin_pause(ILK__SPIN_READER_SLOT, probe++);
             continue;
         }
-        /* RS6 relaxed: the heavy fence orders the wake request before the recheck, against the owner's
-         * freeing. */
+        /* RS6 relaxed: the heavy fence orders the request before the recheck, against the owner's freeing. */
         uint32_t requests = ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_WAKE, memory_order_relaxed);
         fence_against_owner(block);
         if (ilk__slot_holds(block, number, lock)) {
@@ -268,8 +258,8 @@ static ilk_status wait_for_slot(struct ilk__slot_block *block, size_t number, co
     return ILK_OK;
 }
 
-/* With WRITER up. Readers have announced themselves without a fence, and the caller's membarrier may have
- * been refused: waits until their stores can be seen. Readers fence from now on. */
+/* The announcements had no fence, and the caller's membarrier may have been refused: waits until they can be
+ * seen. Readers fence from now on. */
 static void leave_fence_free(ilk_rwlock *lock) {
     ilk__fence_everywhere();
     ilk_atomic_fetch_and(&lock->word, ~ILK__RWLOCK_FENCE_FREE, memory_order_relaxed); /* RW16 */
@@ -297,9 +287,8 @@ void ilk__slot_wake_slow(struct ilk__slot_block *block) ILK_NONBLOCKING {
     /* RS7 relaxed: RW12 has freed the slot before. The thread that takes the request down wakes. */
     uint32_t requests = ilk_atomic_load(&block->drain, memory_order_relaxed);
     if ((requests & ILK__DRAIN_FENCED) != 0) {
-        /* RS12 seq_cst, pairs with FN3 (the fence of a writer that is about to sleep).
-         * Forbids: we free the slot and miss the request, while the writer makes it and finds the slot
-         * taken. */
+        /* RS12 seq_cst, pairs with FN3 (of a writer about to sleep).
+         * Forbids: we free the slot and miss the request; the writer makes it and finds the slot taken. */
         ilk_atomic_fence(memory_order_seq_cst);
         requests = ilk_atomic_load(&block->drain, memory_order_relaxed); /* RS7 */
     }
@@ -315,7 +304,7 @@ void ilk__slot_wake_slow(struct ilk__slot_block *block) ILK_NONBLOCKING {
 
 uint32_t ilk__slots_uses_of(const struct ilk__slot_block *block, const ilk_rwlock *lock) {
     const size_t number = ilk__rwlock_slot_number(lock);
-    /* RS8 relaxed: a hint, off by a wrap for a moment now and then. */
+    /* RS8 relaxed: a hint, now and then off by a wrap. */
     return ilk_atomic_load(&block->wraps[number], memory_order_relaxed) * (uint32_t)ILK__SLOT_FULL +
            (uint32_t)(ilk__slot_load(block, number) & ILK__SLOT_USES);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The sentences about misuse of ilk_rwlock. See report.h.
+ * See report.h.
  */
 #include "rwlock/report.h"
 

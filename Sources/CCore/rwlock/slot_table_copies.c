@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Several copies of this library in one process, on ELF systems. A note in its object's program headers
- * (slot_table_elf.S) leads to the role of each copy's table; no form of linking hides it.
+ * Several copies of this library in one process, on ELF systems: at most one table of a process is in charge,
+ * that is, hands out blocks. A note in each object's program headers (slot_table_elf.S) leads to the role of
+ * its copy's table; no form of linking hides it. The table of the first copy whose constructor runs takes
+ * charge; a later copy with another leaves that idle (docs/rwlock.md).
  *
- * The rule: at most one table of a process is in charge, that is, hands out blocks. The first copy whose
- * constructor runs puts its table in charge; a later copy with another table leaves that idle. An idle copy's
- * readers are counted in the lock's word, which every copy sees, and none of them moves a lock to slots.
  * Exclusion would be lost in one case: a lock that the copy in charge has moved to slots, whose readers the
- * idle copy cannot see. Two facts that the idle copy reads anyway show it: the word has SLOTS, and its own
- * table is empty, which the table of the copy that set SLOTS never is. So fast paths pay nothing, and slow
- * ones report it (ilk__table_report_another).
+ * idle copy cannot see. What the idle copy reads anyway shows it: the word has SLOTS, and its own table is
+ * empty, which that of the copy that set SLOTS never is. So fast paths pay nothing, and slow ones report it
+ * (ilk__table_report_another).
  *
  * Rejected: a rendezvous by symbol (a link may hide it), by a file or socket (sandboxes; they survive fork),
  * by a page at a fixed address (sanitizers and layouts differ). Rejected too: letting the idle copy walk the
- * other's table. Its threads' blocks are named by thread-locals that it cannot reach, so a lock taken in one
- * copy and given up in the other would still break.
- *
- * Copies in different namespaces of dlmopen(3) do not see each other; nor do their C libraries.
+ * other's table. Thread-locals that it cannot reach name its threads' blocks: a lock taken in one copy and
+ * given up in the other would still break.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dl_iterate_phdr */
@@ -36,7 +33,6 @@
 
 typedef ILK_ATOMIC(uint32_t) table_role;
 
-/* As in slot_table_elf.S. */
 _Static_assert(offsetof(struct ilk__slot_table, role) == ILK__TABLE_ROLE_OFFSET, "as in the assembly");
 _Static_assert(sizeof(struct ilk__slot_table) <= 8320, "as in the assembly");
 _Static_assert(sizeof(struct ilk__slot_block) == 256, "as in the assembly");
@@ -44,22 +40,22 @@ _Static_assert(sizeof(uintptr_t) == 8, "as in the assembly");
 
 extern table_role *const ilk__role_here __attribute__((visibility("hidden")));
 
-/* Absent from a statically linked program, which has nothing to close. dlopen is asked for by name: the
- * linker of such a program would warn of a reference. */
+/* Absent from a statically linked program, which has nothing to close. dlopen is asked for by name: that
+ * program's linker would warn of a reference. */
 extern __typeof__(dlsym) dlsym __attribute__((weak));
 
 /* ---- Finding copies ---- */
 
 struct search {
-    const char *in_charge; /* the object whose table is in charge, or about to be, and not ours */
-    const char *self;      /* the object that this copy is in */
+    const char *in_charge; /* the object of another table in charge, or about to be */
+    const char *self;      /* this copy's object */
 };
 
 static void see_copy(struct search *search, const char *object, table_role *const *role_there) {
     if (role_there == &ilk__role_here) {
         search->self = object;
     } else if (*role_there != ilk__role_here) {
-        /* TC2 seq_cst, pairs with TC1 (seq_cst, becoming a candidate).
+        /* TC2 seq_cst, pairs with TC1.
          * Forbids: both candidates, each sees the other undecided. */
         uint32_t role = ilk_atomic_load(*role_there, memory_order_seq_cst);
         if (role == ILK__TABLE_CANDIDATE || role == ILK__TABLE_IN_CHARGE) {
@@ -119,8 +115,8 @@ static struct search find_copies(void) {
 
 /* ---- As the copy is loaded ---- */
 
-/* A thread that read through this copy runs its code once more as it ends, so the copy stays, also where it
- * was linked without `-z nodelete`. */
+/* A thread that read through this copy runs its code once more as it ends: the copy stays, also if linked
+ * without `-z nodelete`. */
 static void stay_loaded(const char *object) {
     if (object == NULL || object[0] == '\0' || dlsym == NULL) {
         return; /* the program itself */
@@ -134,11 +130,11 @@ static void stay_loaded(const char *object) {
 }
 
 /* Constructors run one after the other, but for a library that a thread opens beside the program's own. So
- * each candidate first says so and then checks: two tables are never in charge. Two at once may leave none in
- * charge, which costs time only. */
+ * each candidate says so before it checks: two tables are never in charge. None may be, if two come at once,
+ * which costs time only. */
 __attribute__((constructor)) static void choose_table(void) {
     uint32_t undecided = ILK__TABLE_UNDECIDED;
-    /* TC1 seq_cst, pairs with TC2 (seq_cst, the check of the others). See there. */
+    /* TC1 seq_cst, pairs with TC2. */
     bool decides = ilk_atomic_compare_exchange(ilk__role_here, &undecided, ILK__TABLE_CANDIDATE,
                                                memory_order_seq_cst, memory_order_relaxed);
     const struct search search = find_copies();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The slot table as ordinary variables: systems other than Linux, and the explorer. See slot_table.h.
+ * The slot table as ordinary variables (slot_table.h): systems other than Linux, and the explorer.
  */
 #include "rwlock/slot_table.h"
 
@@ -9,8 +9,8 @@
 
 #if !ILK__PORT_ELF
 
-/* Apple's linker and dyld take one definition of a weak symbol for all images of a process, as for the
- * variables of C++'s inline functions. By the documentation: this file was never run there. */
+/* Apple's linker and dyld take one definition of a weak symbol for all images of a process. By the
+ * documentation: never run there. */
 #if defined(__APPLE__)
 #define ONE_FOR_ALL_IMAGES __attribute__((weak, visibility("default")))
 #else

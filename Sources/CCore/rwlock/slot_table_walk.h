@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A writer's walk over the blocks of the slot table. Inline: for a writer that meets no reader the walk is a
- * good part of the whole call.
+ * A writer's walk over the blocks of the slot table. Inline: it is a good part of a write that meets no
+ * reader.
  */
 #ifndef INTERLOCK_RWLOCK_SLOT_TABLE_WALK_H
 #define INTERLOCK_RWLOCK_SLOT_TABLE_WALK_H
@@ -23,7 +23,7 @@ static inline struct ilk__walk ilk__walk_chunk(struct ilk__slot_chunk *chunk, ui
 }
 
 static inline uint32_t ilk__block_count(void) {
-    /* RS2 seq_cst, pairs with RS1 (seq_cst, a new block). See the top of reader_slots.c. */
+    /* RS2 seq_cst, pairs with RS1 (a new block). See the top of reader_slots.c. */
     return ilk_atomic_load(&ilk__slot_table.block_count, memory_order_seq_cst);
 }
 
@@ -36,7 +36,7 @@ static inline struct ilk__slot_block *ilk__next_block(struct ilk__walk *walk) {
         if (ILK_LIKELY(walk->left == 0)) {
             return NULL;
         }
-        /* RS9 relaxed: RS2 has carried the chunk with the count that says there is one. */
+        /* RS9 relaxed: RS2 has carried the chunk with the count that includes it. */
         *walk = ilk__walk_chunk(ilk_atomic_load(&walk->chunk->next, memory_order_relaxed), walk->left);
     }
     return walk->next++;
@@ -44,14 +44,14 @@ static inline struct ilk__slot_block *ilk__next_block(struct ilk__walk *walk) {
 
 static inline bool ilk__slot_holds(const struct ilk__slot_block *block, size_t number,
                                    const ilk_rwlock *lock) {
-    /* RW13 seq_cst, pairs with RW10 (seq_cst, a reader's announcement), RW12 (release, freeing the slot) and
-     * RW15 (release, an announcement without fence).
-     * Carries: that the reader has finished. For what sequential consistency forbids see RW10. */
+    /* RW13 seq_cst, pairs with RW10 (announcing), RW12 (freeing the slot) and RW15 (announcing without
+     * fence).
+     * Carries: that the reader has finished. RW10 has what sequential consistency forbids. */
     return ilk__slot_names(ilk_atomic_load(&block->slots[number], memory_order_seq_cst), lock);
 }
 
-/* False if no reader of `lock`, which uses slots, is in one. True if one is, or if a longer check is needed:
- * too many blocks for a quick one, or none at all (slot_table_copies.c). */
+/* False: no reader of `lock`, which uses slots, is in one. True: one is, or a longer check is needed: too
+ * many blocks for a quick one, or none at all (slot_table_copies.c). */
 static inline bool ilk__slots_may_hold(const ilk_rwlock *lock) {
     uint32_t count = ilk__block_count();
     if (ILK_UNLIKELY(count - 1 >= ILK__CHUNK_BLOCKS)) {

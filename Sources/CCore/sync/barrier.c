@@ -2,24 +2,13 @@
  *
  * ilk_barrier. One 64-bit word holds the number of the round and its arrivals, so that arriving, completing a
  * round and taking an arrival back are one step each. Parties sleep on a second word, which counts the
- * wake-ups.
+ * wake-ups and is read first. docs/rings.md has what must not happen.
  *
  *   state            moved by                                to
  *   (r, n)           a party, n + 1 < parties                (r, n + 1)
- *   (r, parties-1)   the last party                          (r + 1, 0); then it increments `wakes`, and
- *   wakes
+ *   (r, parties-1)   the last party                          (r + 1, 0); then increments `wakes` and wakes
  *   (r, n)           a party of round r whose time is up     (r, n - 1)
- *
- * Must not happen
- *   - A party takes its arrival back from a complete round, or from the one after: its step is a
- *     compare-and-swap from its own round's number. Two words would allow it.
- *   - A party sleeps through the end of its round. It reads `wakes` before `state`: a new `wakes` brings the
- *     new state along (BR5, BR6), and with an old one the park does not sleep.
- *   - A wait outlasts its limit because the last party is preempted between its two steps: a party whose time
- *     is up reads `state`, not `wakes`.
- *
- * A party mistakes a round for its own only after 2^32 rounds. Its own is then long complete, so that many
- * rounds of other threads must fit between two of its probes.
+ * A party mistakes a round for its own only if 2^32 rounds of other threads fit between two of its probes.
  */
 #include "diagnostics/misuse.h"
 #include "wait/spin.h"
@@ -39,21 +28,21 @@ void ilk_barrier_init(ilk_barrier *barrier, uint32_t parties) {
     if (parties == 0) {
         ilk__misuse("ilk_barrier_init", barrier, "0 parties; a barrier needs at least one");
     }
-    /* BR1 relaxed: no other thread uses the barrier yet. */
+    /* BR1 relaxed: not shared yet. */
     ilk_atomic_store(&barrier->state, 0, memory_order_relaxed);
     ilk_atomic_store(&barrier->wakes, 0, memory_order_relaxed); /* BR1 */
     barrier->parties = parties;
 }
 
-/* Takes the arrival of a party of `round` back; false if the round is complete. */
+/* False if the round is complete. */
 static bool withdraw(ilk_barrier *barrier, uint32_t round) {
     for (;;) {
         uint64_t state = ilk_atomic_load(&barrier->state, memory_order_relaxed); /* BR2 */
         if (round_of(state) != round) {
             return false;
         }
-        /* BR7 relaxed: carries nothing of the caller's; as a read-modify-write it passes on what earlier
-         * arrivals released. */
+        /* BR7 relaxed: carries nothing of ours; a read-modify-write passes on what earlier arrivals
+         * released. */
         if (ilk_atomic_compare_exchange(&barrier->state, &state, state - 1, memory_order_relaxed,
                                         memory_order_relaxed)) {
             return true;
@@ -70,7 +59,7 @@ ilk_status ilk_barrier_wait_until(ilk_barrier *barrier, uint64_t deadline_ns, bo
         is_last = arrived_in(state) + 1 == barrier->parties;
         next = is_last ? (uint64_t)(round_of(state) + 1) << 32 : state + 1;
         /* BR3 acq_rel, pairs with itself and with BR4.
-         * Carries: each party's work to the last one, and from there to all.
+         * Carries: each party's work to the last, and from there to all.
          * If weaker: a party leaves the round without the others' work. */
     } while (!ilk_atomic_compare_exchange_weak(&barrier->state, &state, next, memory_order_acq_rel,
                                                memory_order_relaxed));
@@ -78,7 +67,7 @@ ilk_status ilk_barrier_wait_until(ilk_barrier *barrier, uint64_t deadline_ns, bo
         *last = is_last;
     }
     if (is_last) {
-        /* BR5 release, pairs with BR6 (acquire, before sleeping).
+        /* BR5 release, pairs with BR6 (before sleeping).
          * Carries: the completed round.
          * If weaker: a party reads the new `wakes` and the old round, and sleeps for the next one. */
         ilk_atomic_fetch_add(&barrier->wakes, 1, memory_order_release);
@@ -87,7 +76,7 @@ ilk_status ilk_barrier_wait_until(ilk_barrier *barrier, uint64_t deadline_ns, bo
     }
     uint32_t round = round_of(state);
     for (int probe = 0;;) {
-        /* BR6 acquire, pairs with BR5. See there. */
+        /* BR6 acquire, pairs with BR5. */
         uint32_t wakes = ilk_atomic_load(&barrier->wakes, memory_order_acquire);
         /* BR4 acquire, pairs with BR3 (release, completing the round). See there. */
         if (round_of(ilk_atomic_load(&barrier->state, memory_order_acquire)) != round) {

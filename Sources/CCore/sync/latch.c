@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_latch. One word: twice the count, and a bit that says a waiter sleeps on the word.
+ * ilk_latch (docs/rings.md). One word: twice the count, and a bit that says a waiter sleeps on the word.
  *
  *   moves                       by
  *   2n   -> 2n + 1              a waiter, before it sleeps
  *   2n+b -> 2(n-1)+b            count_down; the one that arrives at 0 or 1 has opened the latch
- * The opener's subtraction is its last touch; it wakes by address, and only if the bit was up.
- * Must not happen: a waiter sleeps and the opener does not know. The waiter raises the bit by a
- * compare-and-swap from a count above zero and parks on exactly that value: if the opener came between, the
- * word differs and the park returns. A count_down that does not open changes the word too; the waiter then
- * rechecks.
+ * The opener's subtraction is its last touch; it wakes by address, and only if the bit was up. A waiter parks
+ * on the exact value: after any count_down the word differs.
  */
 #include "diagnostics/misuse.h"
 #include <interlock/latch.h>
@@ -23,12 +20,12 @@ void ilk_latch_init(ilk_latch *latch, uint32_t count) {
         ilk__misuse("ilk_latch_init", latch, "a count of %u; a latch counts at most %u", (unsigned)count,
                     (unsigned)ILK_LATCH_MAX);
     }
-    /* LT1 relaxed: no other thread uses the latch yet. */
+    /* LT1 relaxed: not shared yet. */
     ilk_atomic_store(&latch->word, count * ONE_COUNT, memory_order_relaxed);
 }
 
 void ilk_latch_count_down(ilk_latch *latch) ILK_NONBLOCKING {
-    /* LT2 acq_rel, pairs with LT3 (acquire, waiting), and with itself.
+    /* LT2 acq_rel, pairs with LT3 (waiting), and with itself.
      * Carries: each counter's work, along the chain of subtractions, to the waiters.
      * If weaker: a waiter misses the work of a thread that counted down. */
     uint32_t before = ilk_atomic_fetch_sub(&latch->word, ONE_COUNT, memory_order_acq_rel);
@@ -42,12 +39,12 @@ void ilk_latch_count_down(ilk_latch *latch) ILK_NONBLOCKING {
 
 ilk_status ilk_latch_wait_until(ilk_latch *latch, uint64_t deadline_ns) {
     for (;;) {
-        /* LT3 acquire, pairs with LT2 (release, counting down). See there. */
+        /* LT3 acquire, pairs with LT2. */
         uint32_t word = ilk_atomic_load(&latch->word, memory_order_acquire);
         if (word < ONE_COUNT) {
             return ILK_OK;
         }
-        /* LT4 relaxed: publishes only the wake request, which LT2 reads: both are read-modify-writes of one
+        /* LT4 relaxed: publishes only the wake request; LT2 reads it, both being read-modify-writes of one
          * word. */
         if ((word & LATCH_SLEEPERS) == 0 &&
             !ilk_atomic_compare_exchange(&latch->word, &word, word | LATCH_SLEEPERS, memory_order_relaxed,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_mutex. The word is the owner's thread id; bit 31 (the kernel's FUTEX_WAITERS) says that a waiter
+ * ilk_mutex (docs/rings.md). The word is the owner's thread id; bit 31 (the kernel's FUTEX_WAITERS): a waiter
  * sleeps.
  *
  *   state                  moved by                     to
@@ -8,12 +8,10 @@
  *   id                     a locker about to sleep      id | MUTEX_SLEEPERS
  *   id                     the owner                    0
  *   id | MUTEX_SLEEPERS    the owner                    0, then wakes one
- * A locker that has slept does not know whether others still sleep, so it takes the mutex with the bit up:
- * one wake-up too many, never one too few. With inheritance the kernel makes the moves of a word with the bit
- * up, both ways.
+ * With inheritance the kernel moves a word with the bit up.
  *
- * Fork. In the child the thread that forked has another id, and still owns the mutexes that name it by the
- * old one (platform/former.c). Their bit may stand for sleepers that do not exist: a wake-up for none. With
+ * Fork. In the child the forking thread has another id, and owns the mutexes that name the old one
+ * (platform/former.c). Their bit may stand for sleepers that do not exist: a wake-up for none. For
  * inheritance see mutex_inherit_linux.c.
  */
 #include "diagnostics/misuse.h"
@@ -29,12 +27,12 @@ static const uint32_t MUTEX_OWNER = UINT32_C(0x3FFFFFFF); /* bit 30 is the kerne
 _Static_assert(ILK_MUTEX_FORKS == ILK__FORMER_IDS, "what the header says is what is remembered");
 
 void ilk_mutex_init(ilk_mutex *mutex, bool priority_inheritance) {
-    /* MX1 relaxed: no other thread uses the mutex yet. */
+    /* MX1 relaxed: not shared yet. */
     ilk_atomic_store(&mutex->word, 0, memory_order_relaxed);
     mutex->inherits = priority_inheritance && ilk__mutex_can_inherit();
 }
 
-/* Whether the word names the calling thread, whose id is `self`. */
+/* Whether the word names the calling thread, of id `self`. */
 static bool names_me(uint32_t word, uint32_t self) ILK_NONBLOCKING {
     return (word & MUTEX_OWNER) == self || ilk__thread_was(word & MUTEX_OWNER);
 }
@@ -42,9 +40,9 @@ static bool names_me(uint32_t word, uint32_t self) ILK_NONBLOCKING {
 /* Takes a free mutex: 0, or what the word held. */
 static uint32_t take_free(ilk_mutex *mutex, uint32_t word) ILK_NONBLOCKING {
     uint32_t seen = 0;
-    /* MX2 acquire, pairs with MX3 (release, unlocking).
+    /* MX2 acquire, pairs with MX3 (unlocking).
      * Carries: what the last owner wrote.
-     * If weaker: we read the guarded data as it was before. */
+     * If weaker: we read guarded data as it was before. */
     (void)ilk_atomic_compare_exchange(&mutex->word, &seen, word, memory_order_acquire, memory_order_relaxed);
     return seen;
 }
@@ -102,7 +100,7 @@ ilk_status ilk_mutex_lock_until(ilk_mutex *mutex, uint64_t deadline_ns) {
 void ilk_mutex_unlock(ilk_mutex *mutex) {
     uint32_t self = ilk__thread_id();
     uint32_t seen = self;
-    /* MX3 release, pairs with MX2 (acquire, taking). See there. The last touch. */
+    /* MX3 release, pairs with MX2. The last touch. */
     if (ilk_atomic_compare_exchange(&mutex->word, &seen, 0, memory_order_release, memory_order_relaxed)) {
         return;
     }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Priority inheritance through FUTEX_LOCK_PI2, whose deadline is on the monotonic clock. Kernels before 5.14
- * have only FUTEX_LOCK_PI, whose deadline is on the wall clock and is computed anew for each wait.
+ * Priority inheritance through FUTEX_LOCK_PI2, with a deadline on the monotonic clock. Kernels before 5.14
+ * have only FUTEX_LOCK_PI, with one on the wall clock, computed anew for each wait.
  *
  * Fork. In the child, a mutex that the forking thread owns names the parent's thread: the kernel would lend
- * the priority to that thread, and refuse to hand over. So a waiter for such a mutex does not wait in the
- * kernel's queue but for an event of the process (`former_ends`), without inheritance. The owner sets the
- * word to 0 and raises the event; from then on the mutex is like any other.
+ * that thread the priority, and refuse to hand over. So a waiter for it waits for an event of the process
+ * (`former_ends`), without inheritance. The owner sets the word to 0 and raises the event; then the mutex is
+ * like any other.
  */
 #include "platform/port.h"
 #include "sync/mutex_inherit.h"
@@ -56,19 +56,17 @@ static int lock_once(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns) {
     return syscall(SYS_futex, word, FUTEX_LOCK_PI | FUTEX_PRIVATE_FLAG, 0, &wall, NULL, 0) == 0 ? 0 : errno;
 }
 
-/* How many mutexes from before the fork the first thread of a forked process has given up; wraps. */
+/* Mutexes from before the fork that the first thread of a forked process has given up; wraps. */
 static ILK_ATOMIC(uint32_t) former_ends;
 
-/* Whether the mutex is owned from before the fork. */
 static bool has_former_owner(ILK_ATOMIC(uint32_t) * word) {
-    /* MX7 relaxed: a former id changes to 0 and never comes back; ordered by MX8. */
+    /* MX7 relaxed: a former id changes to 0 and never back; ordered by MX8. */
     return ilk__thread_id_is_former(ilk_atomic_load(word, memory_order_relaxed) & FUTEX_TID_MASK);
 }
 
-/* Waits until it no longer is. */
 static ilk_status wait_for_former_owner(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns) {
     for (;;) {
-        /* MX8 acquire, pairs with MX9 (release, giving one up).
+        /* MX8 acquire, pairs with MX9.
          * Carries: the word at 0.
          * If weaker: we read the old word, and sleep for an event that has been. */
         uint32_t ends = ilk_atomic_load(&former_ends, memory_order_acquire);
@@ -82,7 +80,7 @@ static ilk_status wait_for_former_owner(ILK_ATOMIC(uint32_t) * word, uint64_t de
 }
 
 void ilk__mutex_inherit_former_gone(void) {
-    /* MX9 release, pairs with MX8. See there. */
+    /* MX9 release, pairs with MX8. */
     ilk_atomic_fetch_add(&former_ends, 1, memory_order_release);
     ilk_park_wake(&former_ends, ILK_PARK_ALL);
 }
@@ -95,8 +93,8 @@ ilk_status ilk__mutex_inherit_lock(ILK_ATOMIC(uint32_t) * word, uint64_t deadlin
         int error = lock_once(word, deadline_ns);
         switch (error) {
         case 0:
-            /* MX5 acquire, pairs with MX6 (release, handing over). The kernel has ordered it, with barriers
-             * that neither the memory model nor ThreadSanitizer knows. */
+            /* MX5 acquire, pairs with MX6 (handing over). The kernel has ordered it, with barriers unknown to
+             * the memory model and ThreadSanitizer. */
             (void)ilk_atomic_load(word, memory_order_acquire);
             return ILK_OK;
         case ETIMEDOUT:
@@ -112,7 +110,7 @@ ilk_status ilk__mutex_inherit_lock(ILK_ATOMIC(uint32_t) * word, uint64_t deadlin
 }
 
 void ilk__mutex_inherit_unlock(ILK_ATOMIC(uint32_t) * word) {
-    /* MX6 release, pairs with MX5 (acquire, having been handed it). Changes nothing; see there. */
+    /* MX6 release, pairs with MX5. Changes nothing; see there. */
     (void)ilk_atomic_fetch_add(word, 0, memory_order_release);
     if (syscall(SYS_futex, word, FUTEX_UNLOCK_PI | FUTEX_PRIVATE_FLAG, 0, NULL, NULL, 0) != 0) {
         ilk__misuse("ilk_mutex_unlock", (const void *)word, "the system refuses to hand it over: %s",

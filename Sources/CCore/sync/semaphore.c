@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The slow paths of ilk_semaphore. The word is drawn in <interlock/inline/semaphore.h>, the queue lock in
+ * The slow paths of ilk_semaphore; docs/rings.md has what must not happen. The word is drawn in
+ * <interlock/inline/semaphore.h>, the queue lock, and what a signal does that finds it held, in
  * wait/queue_lock.h.
  *
- * The protocol
- *   - HAS_WAITERS is up while the queue is not empty. While it is up no permit is taken from the word: what
- *     is there belongs to the queue. So every signal comes here.
- *   - A signal settles where it can lock the queue. Where another thread has the queue, the signal adds its
- *     permits to the word, and that thread hands them over.
- *   - semaphore_settle() hands the permits to the first waiters, releases the queue in the step that leaves
- *     the other permits, and only then tells the served: they may free the semaphore (guarantee D).
- * Must not happen
- *   - A permit is added on the fast path beside a waiter that is queueing. The waiter raises HAS_WAITERS by a
- *     compare-and-swap from a word without permits, and the signal adds by one from a word without
- *     HAS_WAITERS: one of them fails and starts anew.
- *   - A permit lies in the word beside waiters and an unlocked queue. The queue is released only by a step
- *     from a word whose permits have been handed over as far as the queue goes.
+ * While HAS_WAITERS is up permits in the word belong to the queue, and every signal comes here.
+ * semaphore_settle() releases the queue in the step that leaves the permits not handed over, and only then
+ * tells the served: they may free the semaphore (guarantee D).
+ * Must not happen: a permit lies beside waiters and an unlocked queue. Only a step from a word whose permits
+ * have been handed over, as far as the queue goes, releases the queue.
  */
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
@@ -39,11 +32,11 @@ ILK_COLD ILK_NORETURN static void refuse_permits(const ilk_semaphore *semaphore,
                 (unsigned)permits, (unsigned)there, (unsigned)ILK_SEMAPHORE_MAX);
 }
 
-/* Takes a permit that does not belong to the queue, also while observed. */
+/* None that belongs to the queue; also while observed. */
 static bool take_if_there(ilk_semaphore *semaphore) ILK_NONBLOCKING {
     uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
     while ((word & ILK__SEMAPHORE_PERMITS) != 0 && (word & ILK__SEMAPHORE_HAS_WAITERS) == 0) {
-        /* SE4 acquire, pairs with SE3, SE8 and QL3 (release, giving permits). As SE2. */
+        /* SE4 acquire, pairs with SE3, SE8 and QL3. As SE2. */
         if (ilk_atomic_compare_exchange_weak(&semaphore->word, &word, word - ILK__SEMAPHORE_ONE_PERMIT,
                                              memory_order_acquire, memory_order_relaxed)) {
             return true;
@@ -107,7 +100,7 @@ static void semaphore_settle(ilk_semaphore *semaphore, uint32_t seen, uint32_t p
     }
 }
 
-/* Queues, and takes a permit that came meanwhile. ILK_TIMEDOUT: not even queued. */
+/* Takes a permit that came meanwhile. ILK_TIMEDOUT: not even queued. */
 static ilk_status enqueue_until(ilk_semaphore *semaphore, struct ilk__waiter *self, uint64_t deadline_ns) {
     uint32_t seen;
     if (ilk__queue_lock_until(&semaphore->word, deadline_ns, &seen) != ILK_OK) {
@@ -125,7 +118,7 @@ static ilk_status enqueue_until(ilk_semaphore *semaphore, struct ilk__waiter *se
     return ILK_OK;
 }
 
-/* Leaves the queue when time is up: false when a permit has been handed over already. */
+/* False: time is up, but a permit has been handed over. */
 static bool leave_queue(ilk_semaphore *semaphore, struct ilk__waiter *self) {
     uint32_t seen;
     ilk__queue_lock(&semaphore->word, &seen);
@@ -151,8 +144,7 @@ static ilk_status wait_slow(ilk_semaphore *semaphore, uint64_t deadline_ns) {
     if (enqueue_until(semaphore, &self, deadline_ns) != ILK_OK) {
         return ILK_TIMEDOUT;
     }
-    /* The next waiter may be on this very core, and runs when we yield it; asleep, each would need a
-     * wake-up. */
+    /* Yields to waiters on this core; asleep, each would need a wake-up. */
     /* SE6 relaxed: a hint; WT1 decides. */
     for (int probe = 0; probe < ILK__SPIN_SEMAPHORE_QUEUED.probes &&
                         ilk_atomic_load(&self.granted, memory_order_relaxed) == 0;
@@ -165,7 +157,7 @@ static ilk_status wait_slow(ilk_semaphore *semaphore, uint64_t deadline_ns) {
     if (leave_queue(semaphore, &self)) {
         return ILK_TIMEDOUT;
     }
-    /* Late, but a permit is on its way: it must not be lost. */
+    /* Late, but a permit is on its way. */
     return ilk__waiter_sleep(&self, ILK_FOREVER);
 }
 
@@ -174,7 +166,7 @@ void ilk_semaphore_init(ilk_semaphore *semaphore, uint32_t permits) {
         ilk__misuse("ilk_semaphore_init", semaphore, "%u permits; a semaphore holds at most %u",
                     (unsigned)permits, (unsigned)ILK_SEMAPHORE_MAX);
     }
-    /* SE5 relaxed: no other thread uses the semaphore yet. */
+    /* SE5 relaxed: not shared yet. */
     ilk_atomic_store(&semaphore->word, permits * ILK__SEMAPHORE_ONE_PERMIT, memory_order_relaxed);
     semaphore->waiter_count = 0;
     TAILQ_INIT(&semaphore->waiters);
@@ -211,8 +203,8 @@ void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t permits) {
             if (permits > ILK_SEMAPHORE_MAX - permits_in(word)) {
                 refuse_permits(semaphore, permits, permits_in(word));
             }
-            /* SE8 release, pairs with SE2 and SE4 (acquire, taking) and QL3. As SE3, where no waiter is
-             * queued, or where the thread that has the queue hands the permits over. */
+            /* SE8 release, pairs with SE2 and SE4 and QL3. As SE3, where no waiter is queued, or where the
+             * thread that has the queue hands the permits over. */
             if (ilk_atomic_compare_exchange_weak(&semaphore->word, &word,
                                                  word + permits * ILK__SEMAPHORE_ONE_PERMIT,
                                                  memory_order_release, memory_order_relaxed)) {

@@ -1,17 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The shared library exports exactly what the installed headers declare: a function that a header declares
-# and the library hides would not link; an internal one that it shows could never be changed.
+# The shared library exports exactly what the installed headers declare.
 #   exported_symbols.sh NM LIBRARY INCLUDE-FOLDER CC
 set -eu
 nm=$1 library=$2 include=$3 cc=$4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Unique symbols (u) are exported to be found by other copies of the library in the process, not to be
-# called: they need no declaration.
-"$nm" -D --defined-only "$library" | awk '$3 ~ /^ilk_/ { sub(/@.*/, "", $3); print $2, $3 }' >"$work/symbols"
+# Unique symbols (u) are for other copies of the library in the process: they need no declaration. A local one is not
+# exported: linkers list a hidden thread-local that has a relocation.
+"$nm" -D --defined-only "$library" | awk '$2 ~ /^[A-Zu]$/ && $3 ~ /^ilk_/ { sub(/@.*/, "", $3); print $2, $3 }' >"$work/symbols"
 awk '{ print $2 }' "$work/symbols" | sort >"$work/exported"
 awk '$1 == "u" { print $2 }' "$work/symbols" | sort >"$work/unique"
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sizes and offsets: what callers embed, what lies in cache lines of its own, and where elements start.
- * A static assertion where the compiler can tell, a test where only a made object can.
+ * What callers embed, which fields have cache lines of their own, where elements start.
  */
 #include "support/test.h"
 #include <interlock/interlock.h>
 
-/* What a program embeds. The alignment must stay at or below 16: Swift does not import more. */
+/* What a program embeds. Swift imports no alignment above 16. */
 _Static_assert(sizeof(ilk_rwlock) <= 16, "a lock fits in 16 bytes");
 _Static_assert(sizeof(ilk_semaphore) <= 24, "a semaphore fits in 24 bytes");
 _Static_assert(sizeof(ilk_latch) == 4, "a latch is one word");
@@ -18,7 +17,7 @@ _Static_assert(_Alignof(ilk_rwlock) <= 16 && _Alignof(ilk_semaphore) <= 16 && _A
 _Static_assert(_Alignof(struct ilk_spsc) <= 16 && _Alignof(struct ilk_mpmc) <= 16, "Swift imports it");
 _Static_assert(offsetof(ilk_rwlock, word) == 0, "the word is where the address points");
 
-/* Everything one side writes is at least a prefetched pair of cache lines from what the other does. */
+/* A prefetched pair of cache lines lies between the two sides' fields. */
 #define END_OF(type, field) (offsetof(type, field) + sizeof(((type *)0)->field))
 #define LINE(offset) ((offset) / ILK__RING_SEPARATION)
 _Static_assert(ILK__RING_SEPARATION >= 128, "x86 prefetches lines in pairs, Apple's lines have 128 bytes");
@@ -37,7 +36,7 @@ _Static_assert(LINE(offsetof(struct ilk_mpmc, head)) < LINE(offsetof(struct ilk_
 _Static_assert(LINE(END_OF(struct ilk_mpmc, not_full) - 1) < LINE(sizeof(struct ilk_mpmc)),
                "the event counts are apart from the stamps");
 
-/* The C++ headers rest on std::atomic having the layout of _Atomic; headers_cxx17.cc has its half. */
+/* The C++ headers need std::atomic to have _Atomic's layout; see headers_cxx17.cc. */
 size_t cxx_size_of_rwlock(void);
 size_t cxx_size_of_semaphore(void);
 size_t cxx_size_of_spsc(void);
@@ -55,7 +54,6 @@ static void c_and_cxx_agree_on_every_layout(void **state) {
     check_equal(cxx_offset_of_mpmc_not_full(), offsetof(struct ilk_mpmc, not_full));
 }
 
-/* Uses every primitive through its C++ inline functions. */
 void cxx_use_every_primitive(void);
 
 static void cxx_programs_can_use_every_primitive(void **state) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * No memory: the linker puts the functions below in front of the allocator (--wrap), and the n-th call
- * fails, for every n a call makes. What cannot be had answers ILK_NOMEM, changes nothing and leaks
- * nothing; and the calls that promise not to allocate do not.
+ * The linker puts the functions below in front of the allocator (--wrap), and the n-th call fails, for every
+ * n. A failed call answers ILK_NOMEM, changes nothing and leaks nothing; the calls that promise not to
+ * allocate do not.
  */
 #include "support/test.h"
 #include <interlock/interlock.h>
@@ -21,7 +21,7 @@ int __wrap_posix_memalign(void **out, size_t alignment, size_t size);
 void __wrap_free(void *memory);
 
 static _Thread_local long calls;        /* allocations since the count was set to 0 */
-static _Thread_local long fails_at = 0; /* the number of the one that fails; 0: none */
+static _Thread_local long fails_at = 0; /* the number of the failing one; 0: none */
 static _Thread_local long live;         /* allocated and not freed, by this thread */
 static _Thread_local size_t asked_for;  /* by the last call of aligned_alloc */
 
@@ -61,7 +61,6 @@ void __wrap_free(void *memory) {
     __real_free(memory);
 }
 
-/* Fails each allocation that `attempt` makes, one after the other. */
 static void fail_every_allocation(ilk_status (*attempt)(void)) {
     long live_before = live;
     long made = 0;
@@ -73,11 +72,11 @@ static void fail_every_allocation(ilk_status (*attempt)(void)) {
         check_equal(live, live_before);
         if (status == ILK_OK) {
             made = calls;
-            break; /* it makes fewer than `failing`: all have failed once */
+            break; /* fewer than `failing`: all have failed once */
         }
         check_equal(status, ILK_NOMEM);
     }
-    check(made > 0); /* or nothing was put in front of the allocator */
+    check(made > 0); /* or nothing is in front of the allocator */
 }
 
 static ilk_status make_spsc(void) {
@@ -118,9 +117,8 @@ static ilk_status try_mpmc(size_t capacity, size_t element_size) {
     return status;
 }
 
-/* Creates rings around the largest there may be, with the allocation failing: what is asked for fits in a
- * ptrdiff_t and holds the elements, and a size is refused only where it could not. `beside` is what a slot
- * has besides its element. */
+/* Rings around the largest size, with the allocation failing: the request fits in a ptrdiff_t and holds the
+ * elements, and a size is refused only where it could not. `beside`: a slot's bytes beside its element. */
 static void create_at_the_limit(ilk_status (*create)(size_t capacity, size_t element_size),
                                 size_t element_size, size_t beside) {
     const size_t slot = element_size + beside;
@@ -134,7 +132,7 @@ static void create_at_the_limit(ilk_status (*create)(size_t capacity, size_t ele
         fails_at = 0;
         if (status == ILK_INVALID) {
             check_equal(calls, 0);
-            check(tried == 0); /* what is larger is refused, what is smaller is not */
+            check(tried == 0); /* larger is refused, smaller is not */
             refused++;
             check(capacity > most || capacity * slot > (size_t)PTRDIFF_MAX - overhead);
         } else {
@@ -163,7 +161,7 @@ static ilk_status make_pool(void) {
     const ilk_pool_options options = {.threads = 1};
     ilk_status status = ilk_pool_create(&pool, &options);
     if (status == ILK_OK) {
-        live -= 1; /* what starting a thread needs is freed by that thread, which has a count of its own */
+        live -= 1; /* the started thread frees it, and counts for itself */
         ilk_pool_destroy(pool);
     } else {
         check(pool == untouched);
@@ -205,7 +203,6 @@ static void an_earlier_name_outlives_a_failure(void **state) {
 
 /* ---- Calls that never allocate ---- */
 
-/* Sleeps through every kind of wait, with every allocation failing. */
 static void wait_in_everything(void *context) {
     (void)context;
     calls = 0;
@@ -249,7 +246,7 @@ static void wait_in_everything(void *context) {
 static void locks_and_their_waits_never_allocate(void **state) {
     (void)state;
     wait_in_everything(NULL);
-    struct thread thread; /* and not for a thread's first use of them either */
+    struct thread thread; /* nor for a thread's first use */
     thread_start(&thread, wait_in_everything, NULL);
     thread_join(&thread);
 }
@@ -329,7 +326,7 @@ static void use_pool(void *context) {
     ilk_pool_join(allocating->pool, &forked);
     check(ilk_pool_for(allocating->pool, 0, 1000, 1, visit_nothing, NULL));
     check_equal(ilk_group_wait_until(&group, ILK_FOREVER), ILK_OK);
-    ilk_pool_will_block(); /* nothing waits: no thread is started */
+    ilk_pool_will_block(); /* another thread would be one too many */
     ilk_pool_did_block();
     allocating->of_worker = calls;
 }
@@ -337,7 +334,7 @@ static void use_pool(void *context) {
 static void a_pool_allocates_for_threads_only(void **state) {
     (void)state;
     static struct allocating allocating;
-    const ilk_pool_options options = {.threads = 1};
+    const ilk_pool_options options = {.threads = 1, .max_threads = 1};
     check_equal(ilk_pool_create(&allocating.pool, &options), ILK_OK);
     ilk_timer timers[100];
     ilk_timer_init(&timers[0], do_nothing, NULL);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sentences of the headers of locks that no test of one primitive holds (docs/contracts.md): what priority
- * inheritance lends, how long a wait spins, which calls make no system call, which readers are counted, how
- * many locks a checked build lists, what a child of fork finds.
+ * Sentences of the locks' headers that no test of one primitive holds (docs/contracts.md).
  *
  * Has been seen to fail on: an inheriting mutex that waits without the kernel's inheritance; spins a hundred
  * times as long; a yield in a try call; a latch that wakes without a sleeper; a heavy fence beside the
@@ -62,21 +60,8 @@ static void join(struct scheduled *thread) {
     check_equal(pthread_join(thread->id, NULL), 0);
 }
 
-/* Threads started from here on share one core: one of higher priority runs until it sleeps. */
-static void bind_to_one_core(void) {
-    cpu_set_t allowed, one;
-    check_equal(sched_getaffinity(0, sizeof allowed, &allowed), 0);
-    int core = 0;
-    while (!CPU_ISSET(core, &allowed)) {
-        core++;
-    }
-    CPU_ZERO(&one);
-    CPU_SET(core, &one);
-    check_equal(sched_setaffinity(0, sizeof one, &one), 0);
-}
-
 static void run_at(int priority, thread_body *body, ilk_mutex *mutex) {
-    bind_to_one_core();
+    thread_share_one_core();
     struct scheduled thread;
     if (!start_at(&thread, priority, body, mutex)) {
         print_message("skipped: no right to SCHED_FIFO here\n");
@@ -85,8 +70,7 @@ static void run_at(int priority, thread_body *body, ilk_mutex *mutex) {
     join(&thread);
 }
 
-/* The real-time priority that the kernel runs the calling thread at: lent ones too, which
- * pthread_getschedparam does not tell. The 18th field of stat(5) is minus one more. */
+/* The calling thread's real-time priority with lent ones: the 18th field of stat(5) is minus one more. */
 static int effective_priority(void) {
     char path[64], text[512];
     snprintf(path, sizeof path, "/proc/self/task/%ld/stat", (long)syscall(SYS_gettid));
@@ -166,7 +150,7 @@ static void an_inheriting_mutex_goes_to_the_sleeper_of_highest_priority(void **s
 
 /* ---- Spins ---- */
 
-enum { ATTEMPTS = 50, LONGEST_SPIN_NS = 1000000 }; /* ten times what the headers say, for slow machines */
+enum { ATTEMPTS = 50, LONGEST_SPIN_NS = 1000000 }; /* ten times the headers' figure, for slow machines */
 
 struct held {
     ilk_rwlock written, upgradable;
@@ -250,8 +234,8 @@ static void a_limit_that_has_passed_ends_a_wait_after_its_spin(void **state) {
 
 /* ---- System calls ---- */
 
-/* What does not wait, with no thread asleep: in the strict mode of seccomp(2) any system call but read, write
- * and exit kills the process. */
+/* No thread is asleep. In the strict mode of seccomp(2) any system call but read, write and exit kills the
+ * process. */
 static void use_without_waiting(ilk_rwlock *lock) {
     for (int round = 0; round < 3; round++) {
         check(ilk_rwlock_try_read_lock(lock));
@@ -337,7 +321,6 @@ bool __wrap_ilk__membarrier(void) {
     return __real_ilk__membarrier();
 }
 
-/* Its readers leave the fence out, so a try to write must make them fence; no other call that does not wait. */
 static void a_try_to_write_makes_one_membarrier_where_readers_leave_the_fence_out(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fork while objects are held or waited for: which of them a child may go on using (mutexes of the thread
- * that forked), and which it initialises anew. docs/fork.md has the rules.
+ * fork while objects are held or waited for: which a child may go on using, and which it initialises anew
+ * (docs/fork.md).
  */
 #include "support/fork.h"
 #include "support/rwlock_actor.h"
@@ -23,7 +23,7 @@ static void lock_and_unlock(void *context) {
     ilk_mutex_unlock(mutex);
 }
 
-/* The child gives up what the parent's thread had locked, also with a thread of its own that waits. */
+/* The child unlocks what the parent's thread had locked, also with a waiter of its own. */
 static int give_up_in_child(ilk_mutex *mutex, bool with_waiter) {
     struct thread waiter;
     if (with_waiter) {
@@ -167,7 +167,6 @@ static void unlock_on_another_thread_of_the_child(void *context) {
     end_like(child);
 }
 
-/* The thread that forked owns it, in the child too, and no other thread does. */
 static void misuse_of_a_mutex_is_reported_in_the_child(void **state) {
     (void)state;
     need_children();
@@ -197,8 +196,7 @@ static void use_mutex_on(void *context) {
     }
 }
 
-/* The usual pattern: locked before the fork, unlocked on both sides after it; beside threads that use the
- * mutex all the time. */
+/* Locked before the fork, unlocked on both sides, beside threads that use the mutex all the time. */
 static void fork_handlers_may_hold_a_mutex_over_the_fork(void **state) {
     (void)state;
     need_children();
@@ -231,8 +229,7 @@ static void fork_handlers_may_hold_a_mutex_over_the_fork(void **state) {
 
 /* ---- Other objects ---- */
 
-/* A lock that the forking thread holds for writing while others wait has their places in its queue. The child
- * has none of these threads, so it initialises the lock anew. */
+/* The lock's queue holds waiters that the child does not have. */
 static void a_child_initialises_anew_what_its_thread_held(void **state) {
     (void)state;
     need_children();

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fork in the middle of what the library does for itself (a table that grows, a list of names, a bucket of
- * sleepers): by another thread there, or by a signal handler that has interrupted the thread that forks. The
- * places are reached by the linker (--wrap), which puts a function of this file in front of one that is
- * called there. What a child may use is told in docs/fork.md.
+ * fork in the middle of the library's own changes (a table that grows, a list of names, a bucket of
+ * sleepers), by another thread or a signal handler. The linker (--wrap) puts functions of this file there.
+ * See docs/fork.md.
  */
 #include "platform/exit.h"
 #include "platform/native.h"
@@ -55,13 +54,13 @@ size_t __wrap_strlcpy(char *to, const char *from, size_t size);
 void __real_ilk__native_condition_signal(ilk__native_condition *condition);
 void __wrap_ilk__native_condition_signal(ilk__native_condition *condition);
 
-/* A thread adds the first block of a new chunk to the table of slots. */
+/* A thread adds a new chunk's first block to the table of slots. */
 void *__wrap_ilk__pages_allocate(size_t size) {
     pass(&at_pages);
     return __real_ilk__pages_allocate(size);
 }
 
-/* A thread has taken a block, and has not recorded it as its own. */
+/* A thread has taken a block, and not recorded it yet. */
 bool __wrap_ilk__at_thread_exit(void (*hook)(void *context), void *context) {
     pass(&at_exit_hook);
     return __real_ilk__at_thread_exit(hook, context);
@@ -73,13 +72,12 @@ size_t __wrap_strlcpy(char *to, const char *from, size_t size) {
     return __real_strlcpy(to, from, size);
 }
 
-/* A thread has a bucket of sleepers: pthread park backend only. */
+/* A thread holds a bucket of sleepers: pthread park backend only. */
 void __wrap_ilk__native_condition_signal(ilk__native_condition *condition) {
     pass(&at_signal);
     __real_ilk__native_condition_signal(condition);
 }
 
-/* Forks a child that can take `lock` for writing. */
 static void fork_a_writer(void *context) {
     ilk_rwlock *lock = context;
     pid_t child = fork();
@@ -97,7 +95,7 @@ static uint32_t block_count(void) {
     return ilk_atomic_load(&ilk__slot_table.block_count, memory_order_relaxed);
 }
 
-/* A lock with readers in all blocks of the first chunk: the next thread that reads makes a new chunk. */
+/* Readers in all blocks of the first chunk: the next new reader makes a chunk. */
 struct full_table {
     ilk_rwlock lock;
     struct actor readers[ILK__CHUNK_BLOCKS];
@@ -206,7 +204,7 @@ static void fork_in_handler(int signal) {
     pid_t child = fork();
     if (is_child(child)) {
         in_child = true;
-        return; /* the child goes on with what the signal has interrupted */
+        return; /* the child goes on with what the signal interrupted */
     }
     expect_exit(child, 7);
     ilk_atomic_fetch_add(&forked_by_handler, 1, memory_order_relaxed);
@@ -281,7 +279,6 @@ static void read_beside_a_handler(void *context) {
     check_equal(block_count(), before + 1); /* one for both */
 }
 
-/* A handler may read while its thread takes its block. */
 static void a_handler_may_read_while_the_thread_takes_its_block(void **state) {
     (void)state;
     alarm(LONGEST);
@@ -301,7 +298,7 @@ static void a_handler_may_read_while_the_thread_takes_its_block(void **state) {
 
 static ILK_ATOMIC(int) fork_begins, fork_is_over;
 
-/* Asleep, and not only in a short call of futex(2). */
+/* Asleep, not in a short call of futex(2). */
 static bool stays_asleep(const struct thread *thread) {
     for (int times = 0; times < 50; times++) {
         if (!thread_sleeps(thread)) {
@@ -395,8 +392,7 @@ static void a_handler_that_interrupts_naming_may_fork(void **state) {
     check_equal(ilk_set_name(&object, NULL), ILK_OK);
 }
 
-/* Fork handlers of a program may run while the library has its list of names for fork: those that were
- * registered before the library was loaded. */
+/* Handlers from before the library was loaded run while the library has its list of names. */
 static int named_by_handlers;
 static bool handlers_name;
 
@@ -473,7 +469,7 @@ static void a_child_can_sleep_where_another_thread_was_waking(void **state) {
         thread_start(&another, sleep_once, NULL);
         thread_await_sleep(&another);
         ilk_atomic_store(&slept_on, 1, memory_order_release);
-        ilk_park_wake(&slept_on, 1); /* the parent's sleepers are not here, and not in the way */
+        ilk_park_wake(&slept_on, 1); /* the parent's sleepers are not in the way */
         thread_join(&another);
         _exit(ilk_park_wait(&slept_on, 1, ilk_now_ns()) == ILK_TIMEDOUT ? 7 : 3);
     }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A thread that was let in may free what let it in, at once. The schedule that breaks a careless release,
- * forced:
+ * A thread may free at once what let it in. The schedule that breaks a careless release, forced:
  *
  *     releaser                                  the thread let in
  *       gives up, lets the other in
  *       (stops here)                              has it; gives it up; unmaps the memory
  *       goes on: any touch is a fault
  *
- * The linker puts the functions below in front of the two that tell a waiter (--wrap), so that a releaser can
- * be stopped right behind one, or right before the wake-up by address, which may come that late. The object
- * lies in a page of its own, which is unmapped: a touch ends the program in every build.
+ * The linker puts the functions below in front of the two that tell a waiter (--wrap): a releaser stops right
+ * behind one, or right before the wake-up by address. The object lies in an unmapped page of its own, so a
+ * touch ends the program in every build.
  */
 #include "support/test.h"
 #include <interlock/interlock.h>
@@ -23,7 +22,7 @@ void __wrap_ilk__waiter_grant(struct ilk__waiter *waiter);
 void __real_ilk_park_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count);
 void __wrap_ilk_park_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count);
 
-/* Where the calling thread stops, until the stage is 1; NULL: it does not. */
+/* Where the calling thread stops, until the stage is 1; NULL: nowhere. */
 static _Thread_local struct stage *behind_grant, *before_wake;
 static _Thread_local int stops;
 
@@ -121,7 +120,7 @@ static void an_unlock_does_not_touch_the_lock_it_handed_over(void **state) {
         stops = 0;
         release_lock(lock, pairs[i][0]);
         behind_grant = NULL;
-        check_equal(stops, 1); /* it was handed over, and we were stopped */
+        check_equal(stops, 1); /* it was handed over, and we stopped */
         thread_join(&heir.thread);
     }
 }
@@ -152,7 +151,7 @@ static void read_once(void *context) {
 static void a_time_out_does_not_touch_the_lock_it_handed_over(void **state) {
     (void)state;
     bool forced = false;
-    /* If the machine is so busy that the deadline passes before both have queued, more time. */
+    /* The deadline passed too early: more time. */
     for (int wait_ms = 30; !forced; wait_ms *= 2) {
         ilk_rwlock *lock = map_page();
         struct stage unmapped = STAGE_INIT;
@@ -206,7 +205,7 @@ static void a_signal_does_not_touch_the_semaphore_it_handed_over(void **state) {
 
 /* ---- latch and mutex: a spurious wake-up comes before the wake-up ---- */
 
-/* These wait several times for a short while, which is as good as a spurious wake-up. */
+/* Several short waits are as good as a spurious wake-up. */
 static void inherit_latch(void *context) {
     struct heir *heir = context;
     while (ilk_latch_wait_until(heir->object, ilk_deadline_in_ns(2000000)) != ILK_OK) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What waits for nothing: try calls, unlocks and the downgrade of ilk_rwlock, and ilk_semaphore_signal; and
- * what ends at its limit, both beside a thread that the system has taken off its core at the worst place.
- * That place is forced: the linker puts the functions below in front of the core's own (--wrap).
+ * What waits for nothing (try calls, unlocks and the downgrade of ilk_rwlock, ilk_semaphore_signal) and what
+ * ends at its limit, beside a thread that has lost its core at the worst place. The linker puts the functions
+ * below in front of the core's own (--wrap):
  *
  *     stopped                              under test
  *       takes the queue lock
  *       (stops here)                         must return all the same
  *       goes on: hands over what was given up meanwhile
  *
- * A call under test that waited would wait for ever, and end by the test's time limit.
+ * A call under test that waited would end by the test's time limit.
  */
 #include "platform/port.h"
 #include "support/rwlock_mode.h"
@@ -22,10 +22,10 @@ bool __wrap_ilk__queue_unlock(ILK_ATOMIC(uint32_t) * word, uint32_t *seen, uint3
 void __real_ilk__fence_heavy(void);
 void __wrap_ilk__fence_heavy(void);
 
-/* Set on a thread that is to stop before it releases a queue: 1 it stands there, 2 it may go on. */
+/* Set on a thread that stops before it releases a queue: 1 it stands there, 2 it may go on. */
 static _Thread_local struct stage *stop_in_queue;
 
-/* Set on a thread that is to be interrupted there. */
+/* Set on a thread that is interrupted there. */
 static _Thread_local bool interrupt_in_queue;
 
 bool __wrap_ilk__queue_unlock(ILK_ATOMIC(uint32_t) * word, uint32_t *seen, uint32_t next) {
@@ -80,7 +80,7 @@ static void start_stopped(struct stopped *stopped, ilk_rwlock *lock, ilk_semapho
     stage_await(&stopped->stage, 1);
 }
 
-/* It gets what it waits for, from what was given up while it stood there. */
+/* It gets what was given up while it stood there. */
 static void go_on(struct stopped *stopped) {
     stage_reach(&stopped->stage, 2);
     thread_join(&stopped->thread);
@@ -125,7 +125,7 @@ static void a_try_does_not_wait_for_a_thread_stopped_in_the_queue(void **state) 
     check(!ilk_rwlock_try_write_lock(&lock));
     check(!ilk_rwlock_try_read_lock(&lock));
     ilk_rwlock_write_unlock(&lock);
-    /* Free but for the queue: a try may have it, and gives it up again without the queue. */
+    /* Free but for the queue: a try may take it, and give it up again. */
     if (ilk_rwlock_try_write_lock(&lock)) {
         ilk_rwlock_write_unlock(&lock);
     }
@@ -159,8 +159,7 @@ static void a_try_that_gives_up_does_not_wait_either(void **state) {
     thread_start(&reader.thread, read_in_a_slot, &reader);
     stage_await(&reader.orders, 1);
     check(is_in_a_slot(&lock));
-    /* The queue is taken as a thread would that is about to queue: HAS_WAITERS is not up yet, so that the try
-     * raises WRITER beside it. */
+    /* The queue is taken before HAS_WAITERS is up, so that the try raises WRITER beside it. */
     uint32_t before = ilk_atomic_fetch_or(&lock.word, ILK__RWLOCK_QUEUE_LOCKED, memory_order_relaxed);
     check_equal(before & ILK__RWLOCK_QUEUE_LOCKED, 0);
     check(!ilk_rwlock_try_write_lock(&lock));
@@ -189,8 +188,8 @@ static void a_limit_ends_a_wait_for_the_queue(void **state) {
 
 enum { READS_OF_A_SLOT = 1024, READS = 300 * READS_OF_A_SLOT };
 
-/* With a write now and then, these reads make ilk_rwlock_read_lock measure a membarrier: the count of fences
- * shows that the place is met. */
+/* With rare writes, these reads make ilk_rwlock_read_lock measure a membarrier: the count of fences shows
+ * it. */
 static int fences_of_reads(bool tries) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock);
@@ -300,7 +299,6 @@ static struct {
     int runs;
 } handled;
 
-/* Interrupts a thread that has the queue of both. */
 static void try_everything(int signal) {
     (void)signal;
     if (ilk_rwlock_try_write_lock(&handled.lock)) {
@@ -323,7 +321,7 @@ static void wait_interrupted(void *context) {
     ilk_rwlock_write_unlock(&handled.lock);
     interrupt_in_queue = true;
     ilk_semaphore_wait(&handled.semaphore); /* the permit of the first run */
-    ilk_semaphore_wait(&handled.semaphore); /* in line; the permit of the second run, which comes then */
+    ilk_semaphore_wait(&handled.semaphore); /* in line; the second run's permit comes then */
 }
 
 /*   thread                              its handler

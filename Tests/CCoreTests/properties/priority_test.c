@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Real-time priorities: no wait of ours spins or yields for ever for a thread that it keeps off the core.
- * Both threads run on one core under SCHED_FIFO, so that the lower one runs only while the higher one sleeps:
+ * Real-time priorities: no wait spins or yields for ever for a thread that it keeps off the core. Both
+ * threads run on one core under SCHED_FIFO, so the lower one runs only while the higher one sleeps:
  *
  *     low, priority 1                    high, priority 2
  *       makes high wait for it
@@ -9,8 +9,7 @@
  *       ends the wait <-----------------
  *                                          goes on
  *
- * A wait that never sleeps keeps low off the core, and the test ends by its time limit. Needs the right to
- * schedule so; skipped where the system refuses it.
+ * A wait that never sleeps ends by the test's time limit. Skipped where the system refuses such scheduling.
  */
 #include "support/rwlock_mode.h"
 #include "support/test.h"
@@ -38,7 +37,7 @@ struct wait {
 
 static const struct wait *tested;
 
-/* `body` on the core that the calling thread is bound to, at `priority`. False: the system refuses. */
+/* `body` on the calling thread's core, at `priority`. False: the system refuses. */
 static bool start_at(int priority, pthread_t *thread, void *(*body)(void *)) {
     pthread_attr_t attributes;
     const struct sched_param parameter = {.sched_priority = priority};
@@ -67,20 +66,8 @@ static void *low(void *context) {
     return NULL;
 }
 
-static void bind_to_one_core(void) {
-    cpu_set_t allowed, one;
-    check_equal(sched_getaffinity(0, sizeof allowed, &allowed), 0);
-    int core = 0;
-    while (!CPU_ISSET(core, &allowed)) {
-        core++;
-    }
-    CPU_ZERO(&one);
-    CPU_SET(core, &one);
-    check_equal(sched_setaffinity(0, sizeof one, &one), 0);
-}
-
 static void run(const struct wait *wait) {
-    bind_to_one_core();
+    thread_share_one_core();
     pthread_t thread;
     tested = wait;
     if (!start_at(LOW, &thread, low)) {

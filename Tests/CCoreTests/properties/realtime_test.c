@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Under RealtimeSanitizer, which ends the program when a function marked nonblocking allocates, locks or
- * makes a blocking system call: every try_ call, where no thread sleeps on the other side. The first test
- * shows that the sanitizer is there and checks.
+ * RealtimeSanitizer ends the program when a function marked nonblocking allocates, locks or makes a blocking
+ * system call: every try_ call, with no sleeper on the other side. The first test shows that it checks.
  */
 #include "support/test.h"
 #include <interlock/interlock.h>
@@ -40,7 +39,7 @@ static void the_sanitizer_finds_an_allocation(void **state) {
     check(!WIFEXITED(status) || WEXITSTATUS(status) != 0);
 }
 
-/* The calls that give up are not marked (they may hand over to a waiter): they stand outside. */
+/* The calls that give up are not marked (they may hand over to a waiter). */
 static bool try_read(ilk_rwlock *lock) ILK_NONBLOCKING {
     return ilk_rwlock_try_read_lock(lock);
 }
@@ -72,8 +71,8 @@ static void locks_do_not_block(void **state) {
     ilk_latch_init(&latch, ROUNDS + 1);
     ilk_mutex mutex;
     ilk_mutex_init(&mutex, true);
-    /* A thread's first use of any mutex asks the kernel for its id: a system call, but one that cannot
-     * block. The sanitizer holds every system call for one that can. */
+    /* A thread's first use of any mutex asks the kernel for its id, which cannot block: the sanitizer does
+     * not know. */
     __rtsan_disable();
     ilk_mutex_lock(&mutex);
     ilk_mutex_unlock(&mutex);
@@ -96,9 +95,8 @@ static void locks_do_not_block(void **state) {
 
 enum { LARGE = 128 }; /* a ring in which a side that finds nothing may pause */
 
-/* Every verb, on a ring of `capacity` that is empty: filled and emptied one at a time, in batches and in
- * place, and asked for more than it has each time. A macro, for the two rings have the same verbs and no
- * common type. */
+/* Every verb, on an empty ring of `capacity`: one at a time, in batches and in place, and for more than it
+ * has. A macro: the two rings have no common type. */
 #define USE_RING(name)                                                                                       \
     static bool use_##name(ilk_##name *ring) ILK_NONBLOCKING {                                               \
         const size_t capacity = ilk_##name##_capacity(ring);                                                 \
@@ -162,7 +160,7 @@ enum { LARGE = 128 }; /* a ring in which a side that finds nothing may pause */
         ilk_##name##_destroy(ring);                                                                          \
     }
 
-/* Closing makes system calls, as its contract says: it wakes any sleeper. */
+/* Closing makes system calls: it wakes any sleeper. */
 static void close_spsc(ilk_spsc *ring) {
     __rtsan_disable();
     ilk_spsc_close(ring);
@@ -174,7 +172,6 @@ static void close_mpmc(ilk_mpmc *ring) {
     __rtsan_enable();
 }
 
-/* A hook that is installed and not armed. */
 static void never_called(void *context, ilk_ring_event event) {
     (void)context;
     (void)event;
@@ -222,7 +219,7 @@ struct busy {
     struct stage stage; /* 1: the worker is in a job; 2: it may end */
 };
 
-/* A thread's first use of a mutex: see locks_do_not_block. */
+/* See locks_do_not_block. */
 static void use_a_mutex(void) {
     ilk_mutex mutex;
     ilk_mutex_init(&mutex, false);
@@ -251,10 +248,9 @@ static void submit_and_fork(void *context) {
             ilk_pool_join(busy->pool, &forked[i]);
         }
     }
-    __rtsan_disable(); /* what the thread does from here on, it may: it wakes those that wait */
+    __rtsan_disable(); /* from here on the thread may wake its waiters */
 }
 
-/* The only worker is in a job: a submission wakes nobody. */
 static void a_submission_that_wakes_nobody_does_not_block(void **state) {
     (void)state;
     static struct busy busy;

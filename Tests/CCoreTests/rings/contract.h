@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The contract of both rings: what spsc.h and mpmc.h promise alike, except load (ring_stress.h, ring_long.h),
- * the hook (ring_notify.h) and misuse (ring_misuse.h). spsc_test.c and mpmc_test.c include it, each after the
- * face of its ring, and add what that ring promises alone.
+ * The contract of both rings, except load (ring_stress.h, ring_long.h), the hook (ring_notify.h) and misuse
+ * (ring_misuse.h). spsc_test.c and mpmc_test.c include it after a face.
  */
 #ifndef INTERLOCK_TESTS_RINGS_CONTRACT_H
 #define INTERLOCK_TESTS_RINGS_CONTRACT_H

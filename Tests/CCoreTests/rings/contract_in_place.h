@@ -7,7 +7,7 @@
 
 #include "rings/ring_test.h"
 
-/* Commits all of a reservation: in pieces of one and two where the ring allows pieces. */
+/* In pieces of one and two where the ring allows pieces. */
 static inline void commit_all(ring_type *ring, size_t count) {
     for (size_t done = 0; HAS_CLAIMS && done < count;) {
         size_t piece = done % 3 == 0 || count - done == 1 ? 1 : 2;

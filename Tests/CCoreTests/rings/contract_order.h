@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Both rings: exact capacities, order, element sizes, batches. Most tests sweep the capacities, starting
- * slots and element sizes at which something wraps differently.
+ * Both rings: exact capacities, order, element sizes, batches; most swept over where something wraps
+ * differently.
  */
 #ifndef INTERLOCK_TESTS_RINGS_CONTRACT_ORDER_H
 #define INTERLOCK_TESTS_RINGS_CONTRACT_ORDER_H
@@ -83,8 +83,7 @@ static void destroying_none_does_nothing(void **state) {
     RING(destroy)(NULL);
 }
 
-/* The elements left in a ring are freed with it, in whichever slots they are (LeakSanitizer watches), and are
- * no open claim. */
+/* In whichever slots (LeakSanitizer watches); they are no open claim. */
 static void a_ring_may_be_destroyed_with_elements_in_it(void **state) {
     (void)state;
     for (size_t start = 0; start < 3; start++) {
@@ -139,7 +138,7 @@ static void a_batch_of_none_is_none(void **state) {
     RING(destroy)(ring);
 }
 
-/* Sizes that no machine word has, across the end of the ring, in batches and in place. */
+/* Sizes of no machine word, across the end of the ring. */
 static void batches_of_every_size_cross_the_end(void **state) {
     (void)state;
     enum { BATCH = 5, LARGEST = 4096 };

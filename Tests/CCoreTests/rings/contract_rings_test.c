@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sentences of <interlock/spsc.h>, <interlock/mpmc.h> and <interlock/notify.h> that no other test holds: what a
- * call executes, what it never asks of the kernel, where elements lie.
- * docs/contracts.md says which sentence each test holds.
+ * Sentences of <interlock/spsc.h>, <interlock/mpmc.h> and <interlock/notify.h> that no other test holds
+ * (docs/contracts.md).
  */
 #include "support/test.h"
 #include <interlock/inline/fence.h>
@@ -80,7 +79,7 @@ static void elements_lie_at_multiples_of_their_size(void **state) {
 
 #if defined(__x86_64__) && !defined(SANITIZED)
 
-/* The processor stops after every instruction; the handler reads the next one. */
+/* The processor stops after every instruction; the handler reads the next. */
 static volatile bool stepping, measuring;
 static volatile size_t instructions, locked;
 
@@ -120,7 +119,6 @@ static void stop_stepping(void) {
     stepping = false;
 }
 
-/* The count sees what it is to see. */
 static void check_stepping(void) {
     start_stepping();
     measuring = true;
@@ -135,7 +133,7 @@ static void ignore_event(void *context, ilk_ring_event event) {
     (void)event;
 }
 
-/* A hook is installed and nothing armed: neither costs anything (notify.h). */
+/* A hook is installed and nothing armed: neither has a cost (notify.h). */
 static void a_push_or_pop_executes_no_locked_instruction(void **state) {
     (void)state;
     if (!ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed)) {
@@ -182,7 +180,7 @@ static void count_event(void *context, ilk_ring_event event) {
     *(int *)context += 1;
 }
 
-/* Every call of guarantee E, also where it finds nothing. No thread sleeps. */
+/* Every call of guarantee E, also on nothing. No thread sleeps. */
 #define USE(name, ring)                                                                                      \
     do {                                                                                                     \
         item values[4] = {1, 2, 3, 4}, out[4];                                                               \
@@ -207,8 +205,8 @@ static void count_event(void *context, ilk_ring_event event) {
 
 enum { FINE = 7, BROKEN, REFUSED };
 
-/* A process that is killed by its next system call, but for read, write, exit and sigreturn. The arm
- * before has left FENCED up, and the hook is armed: the next push calls it. */
+/* The next system call but read, write, exit and sigreturn kills the process. The arm before has left FENCED
+ * up, and the hook is armed: the next push calls it. */
 static _Noreturn void use_rings_without_a_kernel(void) {
     ilk_spsc *spsc = make_spsc(4);
     ilk_mpmc *mpmc = make_mpmc(4);
@@ -265,7 +263,7 @@ struct waiter {
     struct thread thread;
 };
 
-/* A cancellation that the wait acts on ends the thread before it has set its status. */
+/* If the wait acts on a cancellation, the thread ends before it has set its status. */
 static void wait_in_ring(void *context) {
     struct waiter *self = context;
     item value = 1;

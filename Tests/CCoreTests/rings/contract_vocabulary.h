@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Both rings: any sequence of verbs on one thread is a bounded queue. Reservations and peeks stay open beside
- * the other side's verbs. The model is two counts: what went in and what came out.
+ * Both rings: any sequence of verbs on one thread is a bounded queue, with reservations and peeks open beside
+ * the other side's verbs. The model is two counts: in and out.
  */
 #ifndef INTERLOCK_TESTS_RINGS_CONTRACT_VOCABULARY_H
 #define INTERLOCK_TESTS_RINGS_CONTRACT_VOCABULARY_H
@@ -105,7 +105,7 @@ static void step_peek_or_release(struct sequence *now) {
     now->shown = NULL;
 }
 
-/* Which steps an open reservation or peek forbids: those of its own side. */
+/* Which side's steps an open reservation or peek forbids. */
 enum side_in_use { OF_PRODUCER, OF_CONSUMER, OF_NEITHER };
 
 static const struct {

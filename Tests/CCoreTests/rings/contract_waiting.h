@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Both rings: waits for an element and for room, their limits, and what close does to them. WAITERS threads
- * wait at once, as many as the ring allows a side.
+ * Both rings: waits, their limits, and close. WAITERS threads wait at once, as many as the ring allows a
+ * side.
  */
 #ifndef INTERLOCK_TESTS_RINGS_CONTRACT_WAITING_H
 #define INTERLOCK_TESTS_RINGS_CONTRACT_WAITING_H
@@ -93,10 +93,9 @@ static void waits_time_out_and_not_early(void **state) {
     check(ilk_now_ns() >= deadline);
     check_equal(RING(pop_until)(ring, &value, sizeof value, 0), ILK_OK); /* there is one */
     check_equal(RING(count)(ring), 0);
-    RING(destroy)(ring); /* no wait that timed out counts as a waiter */
+    RING(destroy)(ring);
 }
 
-/* The waits of each side, and a ring in which they last. */
 static const struct side {
     const char *name;
     thread_body *wait;
@@ -155,7 +154,6 @@ static void a_closed_ring_drains_and_takes_nothing_more(void **state) {
     RING(destroy)(ring);
 }
 
-/* One element a call, and all at once: what was in the ring comes out in order, and then ILK_CLOSED. */
 static void every_kind_of_pop_drains_a_closed_ring(void **state) {
     (void)state;
     enum { COUNT = 3 };
@@ -215,7 +213,7 @@ static void close_wakes_every_waiter(void **state) {
             expect_answer(&waiters[i], ILK_CLOSED);
         }
         if (sides[s].elements > 0) {
-            expect_pop(ring, 100); /* and what was refused is not in it */
+            expect_pop(ring, 100); /* the refused ones are not in it */
         }
         expect_empty(ring);
         RING(destroy)(ring);

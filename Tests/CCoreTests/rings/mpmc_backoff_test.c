@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside ilk_mpmc: the adaptive back-off of a call that finds nothing (ring/backoff.h), and the groups of
- * slots that are fetched ahead. They decide speed only; here is when each is used.
+ * When ilk_mpmc uses the adaptive back-off of a failed call (ring/backoff.h) and the prefetched groups of
+ * slots.
  */
 #include "rings/mpmc_face.h"
 
@@ -32,7 +32,6 @@ static void back_off_grows_until_the_other_side_gets_far_ahead(void **state) {
     check_equal(far_enough(65536), 256);
 }
 
-/* The other side rests: a back-off finds nothing, and no other follows. */
 static void a_back_off_that_finds_nothing_is_the_last(void **state) {
     (void)state;
     ilk_mpmc *ring = make(128);
@@ -56,7 +55,6 @@ static void a_back_off_that_finds_nothing_is_the_last(void **state) {
     ilk_mpmc_destroy(ring);
 }
 
-/* Where no side can get far ahead there is no back-off, whatever passed through the ring. */
 static void small_rings_do_not_back_off(void **state) {
     (void)state;
     ilk_mpmc *ring = make(8);
@@ -82,8 +80,7 @@ static size_t group_mask(size_t capacity, size_t element_size) {
     return mask;
 }
 
-/* A group is of some cache lines, a ring of several groups. In a ring without groups only slot 0 begins one.
- * */
+/* A group is of some cache lines, a ring of several groups; otherwise only slot 0 begins one. */
 static void slots_are_fetched_ahead_in_groups(void **state) {
     (void)state;
     check_equal(group_mask(1024, 8), 63);
@@ -96,7 +93,7 @@ static void slots_are_fetched_ahead_in_groups(void **state) {
     check_equal(group_mask(1, 1), SIZE_MAX);
 }
 
-/* The last group of the ring is not whole: elements and batches go on across it. */
+/* Elements and batches go on across the last group. */
 static void groups_that_are_not_whole_lose_nothing(void **state) {
     (void)state;
     const item capacity = 1000;

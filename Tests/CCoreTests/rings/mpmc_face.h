@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_mpmc as the bodies see it that both rings share; spsc_face.h says what each name is for.
+ * ilk_mpmc for the bodies that both rings share; spsc_face.h explains the names.
  */
 #ifndef INTERLOCK_TESTS_RINGS_MPMC_FACE_H
 #define INTERLOCK_TESTS_RINGS_MPMC_FACE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_mpmc after long use: that of both rings, and the event counts of its sleepers, which have 32 bits.
+ * ilk_mpmc after long use: both rings' tests, and its sleepers' event counts of 32 bits.
  */
 #include "rings/mpmc_face.h"
 

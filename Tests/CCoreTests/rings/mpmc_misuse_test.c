@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Misuse of ilk_mpmc, call by call: each ends a child process with SIGABRT after one sentence that names the
- * call, the object and the state seen.
+ * Misuse of ilk_mpmc, call by call.
  */
 #include "rings/mpmc_face.h"
 
@@ -55,7 +54,6 @@ static void destroy_shown(void *context) {
     ilk_mpmc_destroy(ring);
 }
 
-/* A claim belongs to the thread that made it. */
 static void reserve_and_keep(void *context) {
     reserve(context, 1);
     sleep_for_ever();

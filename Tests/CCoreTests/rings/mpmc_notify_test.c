@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hook of ilk_mpmc: that of both rings, and what many threads a side mean for it.
+ * The hook of ilk_mpmc: both rings' tests, and many threads a side.
  */
 #include "rings/mpmc_face.h"
 
@@ -17,14 +17,13 @@ static void overwriting_sets_the_hook_off(void **state) {
     ilk_mpmc_destroy(ring);
 }
 
-/* Two threads arm at the same time. The arm that finds an element and answers false must not take the other's
- * with it.
+/* Two threads arm at once. The arm that answers false must not take the other's with it.
  *   this thread                      another consumer
  *   arm_pop: raises its flag
  *                                    arm_pop: finds nothing, answers true
  *                                    (an element is published; its push has not read the flags)
  *   finds it: answers false
- *                                    the push reads them: calls                                      */
+ *                                    the push reads them: calls */
 static void arm_then_publish_and_stop(void *context) {
     ilk_mpmc *ring = context;
     check(ilk_mpmc_arm_pop(ring));
@@ -46,13 +45,13 @@ static void an_arm_that_answers_false_leaves_anothers_up(void **state) {
     ilk_mpmc_destroy(ring);
 }
 
-/* A thread that leaves the arm call may have to wake a sleeper. It must not call the hook: its caller may
+/* A thread that leaves the arm call may have to wake a sleeper, but must not call the hook: its caller may
  * hold a lock that the hook takes.
  *   this thread              another consumer           producer
  *                            pop_until: registered
  *   arm_pop: raises its flag
  *                                                       publishes, and stops
- *   finds the element, leaves                                                                        */
+ *   finds the element, leaves */
 struct stop {
     ilk_mpmc *ring;
     struct stage stage; /* 1: registered as a waiter; 2: go on */
@@ -97,8 +96,7 @@ static void the_hook_never_runs_on_the_thread_that_arms(void **state) {
     ilk_mpmc_destroy(ring);
 }
 
-/* Close wakes the sleepers of both sides before it calls the hook, which may wait for them. While the only
- * slot is reserved there is nothing to pop and no room. */
+/* Close wakes both sides' sleepers before it calls the hook, which may wait for them. */
 static void push_and_be_refused(void *context) {
     ilk_mpmc *ring = context;
     uint64_t value = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_mpmc_push_overwriting: which element it hands back, where, and on a closed ring.
+ * ilk_mpmc_push_overwriting: which element it evicts, where to, and on a closed ring.
  */
 #include "rings/mpmc_face.h"
 
@@ -44,7 +44,7 @@ static void overwriting_a_closed_ring_gives_the_element_back(void **state) {
     ilk_mpmc_destroy(ring);
 }
 
-/* One buffer for what goes in and what comes out, of sizes below and above a piece of the exchange. */
+/* Sizes below and above a piece of the exchange. */
 static void overwriting_may_use_one_buffer(void **state) {
     (void)state;
     const size_t sizes[] = {1, 8, 63, 64, 65, 200};

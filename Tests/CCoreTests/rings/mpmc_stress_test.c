@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_mpmc under load: that of both rings, overwriting, and a crowd that sleeps all the time.
+ * ilk_mpmc under load: both rings' tests, overwriting, and a crowd of sleepers.
  */
 #include "rings/mpmc_face.h"
 
@@ -21,7 +21,7 @@ static void overwriting_loses_nothing_but_what_it_hands_back(void **state) {
     }
 }
 
-/* All sides sleep all the time. One lost wake-up and no thread goes on. */
+/* All sides sleep all the time: a lost wake-up is a hang. */
 struct relay {
     ilk_mpmc *from, *to;
     int rounds;

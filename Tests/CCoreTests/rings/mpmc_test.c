@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What ilk_mpmc promises alone: claims of threads on slots, and what waits behind a slot in progress. What it
- * shares with ilk_spsc comes from contract.h.
+ * ilk_mpmc alone: claims of threads on slots, and what waits behind a slot in progress.
  */
 #include "rings/mpmc_face.h"
 
 #include "rings/contract.h"
 
-/* Guarantee D: a batch stops at the first slot in progress. */
 static void a_batch_stops_at_a_slot_in_progress(void **state) {
     (void)state;
     ilk_mpmc *ring = make(4);
@@ -36,7 +34,6 @@ static void a_batch_stops_at_a_slot_in_progress(void **state) {
     ilk_mpmc_destroy(ring);
 }
 
-/* Guarantee D as the header has it: a slot in progress hides a later one that is done. */
 static void an_open_reservation_hides_what_comes_after_it(void **state) {
     (void)state;
     ilk_mpmc *ring = make(4);
@@ -73,7 +70,6 @@ static void a_thread_may_have_claims_on_several_rings(void **state) {
     }
 }
 
-/* One slot is read and another written at the same time. */
 static void a_thread_may_show_and_reserve_in_one_ring(void **state) {
     (void)state;
     ilk_mpmc *ring = make(2);
@@ -89,8 +85,7 @@ static void a_thread_may_show_and_reserve_in_one_ring(void **state) {
     ilk_mpmc_destroy(ring);
 }
 
-/* One consumer takes the last element of a closed ring. The others must hear that nothing follows, though
- * close woke them before. */
+/* The other consumers, woken by close before, must hear of it. */
 static void the_last_pop_of_a_closed_ring_ends_the_other_waits(void **state) {
     (void)state;
     enum { COUNT = 3 };
@@ -111,7 +106,7 @@ static void the_last_pop_of_a_closed_ring_ends_the_other_waits(void **state) {
     ilk_mpmc_destroy(ring);
 }
 
-/* Beside each slot there is a stamp of eight bytes. */
+/* Each slot has a stamp of eight bytes. */
 static void a_capacity_whose_stamps_do_not_fit_is_invalid(void **state) {
     (void)state;
     expect_invalid(PTRDIFF_MAX / 8, 1);

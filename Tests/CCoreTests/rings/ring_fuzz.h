@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Random sequences of every verb of a ring, on one thread, against a model: an array that knows for each slot
- * whether it is free, full, reserved or shown (support/fuzz.h). Element sizes are of all kinds; buffers have
- * exactly the size asked for and are not aligned, so that AddressSanitizer and UBSan see a byte too many.
+ * Random sequences of every verb of a ring, on one thread, against a model: an array of slots that are free,
+ * full, reserved or shown (support/fuzz.h). Buffers have exactly the size asked for and are not aligned, so
+ * that AddressSanitizer and UBSan see a byte too many.
  *
- * The model is as weak as the headers and no weaker:
+ * The model is as weak as the headers:
  *   - a hook may be called more often than it was armed for, but an armed one is called by the step after
  *     which an element (or room) is there, or the ring is closed;
  *   - reserve and peek may give fewer slots than wanted, but not none where there is one;
- *   - the answer of is_closed, and the hook, may wait for the end of a reservation that is open.
- * Not played, because it is misuse or waits for itself: verbs of one side of ilk_spsc inside its own
- * reservation or peek, and overwriting a slot that this thread has open.
+ *   - the answer of is_closed, and the hook, may wait for the end of an open reservation.
+ * Not played: verbs of one side of ilk_spsc inside its own reservation or peek, and overwriting a slot that
+ * this thread has open.
  *
  * Has been seen to fail on: an arm that stays up after its answer was false; an arm that raises no flag; a
- * reservation that grows after close; a batch that begins anew where the ring wraps; a batch that stops
- * there; a peek beyond the end of the ring; a release that gives back a slot too many; a commit that
- * publishes its first slot twice; overwriting that drops the element on a closed ring, and that evicts the
- * new one.
+ * reservation that grows after close; a batch that begins anew where the ring wraps, or stops there; a peek
+ * beyond the end of the ring; a release of a slot too many; a commit that publishes its first slot twice;
+ * overwriting that drops the element on a closed ring, or evicts the new one.
  */
 #ifndef INTERLOCK_TESTS_RINGS_RING_FUZZ_H
 #define INTERLOCK_TESTS_RINGS_RING_FUZZ_H
@@ -76,7 +75,7 @@ static inline size_t slot_of(const struct model *m, uint64_t position) {
     return (size_t)(position % m->capacity);
 }
 
-/* How many elements a push could put in next to each other now. */
+/* How many elements a push could put in contiguously. */
 static inline size_t room(const struct model *m) {
     size_t free = 0;
     while (free < m->capacity && m->slots[slot_of(m, m->tail + free)] == FREE) {
@@ -98,7 +97,7 @@ static inline bool is_drained(const struct model *m) {
     return m->closed && m->reserved == 0 && m->head == m->tail;
 }
 
-/* A side of ilk_spsc that is in the middle of a reservation or peek does nothing else. */
+/* A side of ilk_spsc does nothing else inside a reservation or peek. */
 static inline bool producer_is_busy(const struct model *m) {
     return !HAS_CLAIMS && m->reserved > 0;
 }
@@ -134,7 +133,7 @@ static inline bool is_element(const unsigned char *element, size_t size, uint64_
     return memcmp(element, expected, size) == 0;
 }
 
-/* A buffer of exactly `count` elements, that begins `offset` bytes behind where the heap would align it. */
+/* Exactly `count` elements, `offset` bytes behind where the heap would align them. */
 struct buffer {
     unsigned char *memory, *elements;
 };
@@ -260,7 +259,7 @@ static inline bool do_overwrite(struct fuzz_play *play, struct model *m, uint32_
     return agreed;
 }
 
-/* Memory of a position: a multiple of the size from a boundary of 128 bytes. */
+/* A multiple of the element size from a boundary of 128 bytes. */
 static inline bool lies_right(const struct model *m, const void *memory, uint64_t position) {
     return ((uintptr_t)memory - slot_of(m, position) * m->size) % 128 == 0;
 }
@@ -272,12 +271,12 @@ static inline bool do_reserve(struct fuzz_play *play, struct model *m, uint32_t 
     const size_t wanted = argument % (MOST_AT_ONCE + 1);
     const bool again = m->reserved > 0;
     if (again && wanted == 0) {
-        return true; /* the header does not say what becomes of the reservation */
+        return true; /* the header leaves the reservation's fate open */
     }
     size_t to_end = m->capacity - slot_of(m, m->tail);
     size_t fit = again ? m->capacity - (size_t)(m->tail - m->head) : room(m);
     if (m->closed) {
-        fit = again ? m->reserved : 0; /* what was reserved before may be had again, and not more */
+        fit = again ? m->reserved : 0; /* the old reservation may be had again, and no more */
     }
     size_t most = fit < to_end ? fit : to_end;
     most = wanted < most ? wanted : most;
@@ -290,7 +289,7 @@ static inline bool do_reserve(struct fuzz_play *play, struct model *m, uint32_t 
         return fuzz_mismatch(play, "no slot reserved of %zu where %zu are free", wanted, most);
     }
     if (again && count == 0) {
-        return true; /* refused after close: the reservation stays as it was */
+        return true; /* refused after close: the reservation stays */
     }
     if (count > 0 && !lies_right(m, memory, m->tail)) {
         return fuzz_mismatch(play, "slot %zu was expected at the address", slot_of(m, m->tail));
@@ -467,7 +466,6 @@ static inline bool play_on_ring(struct fuzz_play *play, const struct fuzz_step *
         unsigned readable = m.readable_calls, writable = m.writable_calls;
         agreed = do_step(play, &m, steps[play->at]) && agrees(play, &m, readable, writable);
     }
-    /* Gives back what is open, then takes out what is left. */
     while (agreed && (m.reserved > 0 || m.shown > 0 || elements(&m) > 0)) {
         if (m.reserved > 0) {
             do_commit(&m, (uint32_t)m.reserved);
@@ -480,7 +478,7 @@ static inline bool play_on_ring(struct fuzz_play *play, const struct fuzz_step *
         m.closed = true;
         agreed = do_pop(play, &m, POP_UNTIL, 0);
     }
-    if (!agreed) { /* destroying with something open is misuse, and would hide what was found */
+    if (!agreed) { /* destroying with something open would hide the finding */
         return false;
     }
     RING(destroy)(m.ring);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Both rings after long use: counters about to wrap, at 2^32 and at 2^64, and closings by the million beside
- * pushes.
+ * Both rings after long use: counters about to wrap, at 2^32 and at 2^64, and closings by the million.
  */
 #ifndef INTERLOCK_TESTS_RINGS_RING_LONG_H
 #define INTERLOCK_TESTS_RINGS_RING_LONG_H
@@ -15,7 +14,6 @@
 static const uint64_t wraps[] = {UINT64_C(1) << 32, 0};
 enum { WRAPS = sizeof wraps / sizeof *wraps };
 
-/* Fills the ring and empties it by every verb, several laps. */
 static inline void use_ring(ring_type *ring, size_t capacity) {
     item next_in = 0, next_out = 0, elements[LARGEST_CAPACITY];
     for (int round = 0; round < 3; round++) {
@@ -75,7 +73,7 @@ static void counters_may_wrap(void **state) {
     }
 }
 
-/* Every number of elements carried across the wrap: one counter has passed it, the other has not. */
+/* Every number of elements across the wrap: one counter has passed it, the other has not. */
 static void counters_may_wrap_with_elements_between_them(void **state) {
     (void)state;
     for (int c = 0; c < CAPACITIES; c++) {
@@ -96,7 +94,7 @@ static void counters_may_wrap_with_elements_between_them(void **state) {
     }
 }
 
-/* The same with both sides at work, and asleep, while the counters wrap. */
+/* The same with both sides at work, and asleep. */
 enum { STREAM = 20000 };
 
 static inline void push_stream(void *ring) {
@@ -116,7 +114,7 @@ static void counters_may_wrap_beside_the_other_side(void **state) {
     (void)state;
     for (int c = 0; c < CAPACITIES; c++) {
         for (int wrap = 0; wrap < WRAPS; wrap++) {
-            /* Rounded down to laps that are whole: the wrap comes in the middle of the stream. */
+            /* Whole laps: the wrap comes in the middle of the stream. */
             const uint64_t before = STREAM / 2 / capacities[c] * capacities[c];
             ring_type *ring = ring_make_old(capacities[c], sizeof(item), wraps[wrap], before);
             struct thread producer, consumer;
@@ -132,8 +130,7 @@ static void counters_may_wrap_beside_the_other_side(void **state) {
 
 /* ---- Closings ---- */
 
-/* One thread pushes as long as it may. The other pops, closes at any moment, and drains. Both go through one
- * ring after the other, in step. */
+/* One thread pushes as long as it may. The other pops, closes at any moment, and drains. */
 struct closings {
     int rounds;
     ILK_ATOMIC(ring_type *) ring; /* to push to */
@@ -160,7 +157,7 @@ static inline void push_while_open(void *context) {
         last = ring;
         closings->pushed = 0;
         for (int pauses = 0;;) {
-            bool closed = RING(is_closed)(ring); /* asked before: a push after that cannot succeed */
+            bool closed = RING(is_closed)(ring); /* asked before: a later push cannot succeed */
             if (push(ring, closings->pushed)) {
                 check(!closed);
                 closings->pushed++;
@@ -174,15 +171,15 @@ static inline void push_while_open(void *context) {
     }
 }
 
-/* A million; where threads park in the table, which a closing has nothing to do with, a tenth of that. Each
- * closing of a ring for two threads interrupts the pusher (membarrier), which takes most of the time. */
+/* A million; a tenth where threads park in the table. Each closing of a ring for two threads interrupts the
+ * pusher (membarrier), which takes most of the time. */
 #ifdef ILK_TEST_FEWER_CLOSINGS
 enum { CLOSINGS = 100000 };
 #else
 enum { CLOSINGS = 1000000 };
 #endif
 
-/* Two rings at a time, so that each differs from the one before: new memory may lie where the old one did. */
+/* Two rings at a time: new memory may lie where the old one did. */
 static void a_million_closings_lose_nothing(void **state) {
     (void)state;
     struct closings closings = {.rounds = stress_rounds(CLOSINGS)};

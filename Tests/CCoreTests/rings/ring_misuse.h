@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Misuse that both rings report. What each must say of it differs, and is in spsc_misuse_test.c and
- * mpmc_misuse_test.c.
+ * Misuse that both rings report.
  */
 #ifndef INTERLOCK_TESTS_RINGS_RING_MISUSE_H
 #define INTERLOCK_TESTS_RINGS_RING_MISUSE_H
@@ -11,7 +10,6 @@
 
 static const item element = 1;
 
-/* A ring of four, with `count` elements in it. */
 static inline ring_type *make_with(size_t count) {
     ring_type *ring = make(4);
     for (size_t i = 0; i < count; i++) {
@@ -93,7 +91,6 @@ static inline void commit_too_many(void *context) {
     RING(commit)(ring, 3);
 }
 
-/* Both elements are in the ring, and one has been shown. */
 static inline void release_unshown(void *context) {
     (void)context;
     ring_type *ring = make_with(2);

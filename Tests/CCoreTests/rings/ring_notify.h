@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hook of both rings, for a side that does not sleep in a thread: armed, it is called once when something
- * comes. What happens between a probe and an arm is in ring_notify_arm.h.
+ * The hook of both rings: armed, it is called once when something comes. See also ring_notify_arm.h.
  */
 #ifndef INTERLOCK_TESTS_RINGS_RING_NOTIFY_H
 #define INTERLOCK_TESTS_RINGS_RING_NOTIFY_H
 
 #include "rings/ring_test.h"
 
-/* How often the hook was called for each event. */
 struct calls {
     struct stage readable, writable;
 };
@@ -83,7 +81,7 @@ static void close_sets_both_sides_off(void **state) {
     RING(destroy)(ring);
 }
 
-/* All verbs of a side: one call, and it comes with the commit and the release. */
+/* All verbs of a side: one call, with the commit and the release. */
 static void every_verb_sets_the_hook_off(void **state) {
     (void)state;
     enum { COUNT = 2 };
@@ -137,7 +135,6 @@ static void the_hook_may_be_changed_and_taken_away(void **state) {
     RING(destroy)(ring);
 }
 
-/* A ring may be destroyed with its hook armed. The hook is not called, and it is no misuse. */
 static void an_armed_ring_may_be_destroyed(void **state) {
     (void)state;
     struct calls calls;
@@ -150,8 +147,7 @@ static void an_armed_ring_may_be_destroyed(void **state) {
     check_equal(stage_now(&calls.writable), 0);
 }
 
-/* The hook runs after the operation that set it off, outside every lock, so it may use the ring: it pops what
- * came or pushes into the room, and arms anew. */
+/* The hook runs outside every lock: it pops or pushes, and arms anew. */
 struct client {
     ring_type *ring;
     uint64_t sum;
@@ -193,14 +189,14 @@ static void the_hook_may_use_the_ring(void **state) {
     check(RING(arm_push)(client.ring));
     for (int pops = 0; pops < 10; pops++) {
         uint64_t value = 0;
-        check(pop(client.ring, &value)); /* always an element: the hook has filled it */
+        check(pop(client.ring, &value)); /* the hook has filled it */
         check_equal(value, 7);
     }
     check_equal(client.calls, 20);
     RING(destroy)(client.ring);
 }
 
-/* Arming for both sides at once: each goes off for its own event. */
+/* Each goes off for its own event. */
 static void both_sides_may_be_armed(void **state) {
     (void)state;
     struct calls calls;
@@ -234,7 +230,7 @@ static void arming_without_a_hook_is_misuse(void **state) {
     expect_misuse(arm_push_without_a_hook, NULL, RING_CALL(arm_push), "hook");
 }
 
-/* Both sides sleep on what the hook advances, and nowhere else. One call missed and neither goes on. */
+/* Both sides sleep only on what the hook advances: a missed call is a hang. */
 struct stream {
     ring_type *ring;
     struct calls calls;

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hook of both rings beside what another thread does meanwhile: an arm that answers false arms nothing,
- * one that answers true misses nothing, and a hook that was taken away is not called.
- *
- * The first arm of a ring makes a heavy fence between raising its flag and probing the ring. The linker puts
- * __wrap_ilk__fence_heavy there (CMakeLists.txt), so that a test can place what another thread does in
- * between.
+ * The hook of both rings beside another thread. The first arm of a ring makes a heavy fence between raising
+ * its flag and probing the ring. The linker puts __wrap_ilk__fence_heavy there (CMakeLists.txt), for a test
+ * to place what another thread does.
  */
 #ifndef INTERLOCK_TESTS_RINGS_RING_NOTIFY_ARM_H
 #define INTERLOCK_TESTS_RINGS_RING_NOTIFY_ARM_H
@@ -208,8 +205,7 @@ static void a_new_hook_finds_nothing_armed(void **state) {
 
 /* ---- What an arm leaves behind ---- */
 
-/* The fence that a sleep asks of the other side ends once it is not needed: within 1,024 elements and one
- * batch, for batches of every size, copied and in place. */
+/* Within 1,024 elements and one batch, for batches of every size, copied and in place. */
 enum { FENCED_ELEMENTS = 1024, LARGEST_BATCH = 16 };
 
 static inline size_t push_batch(ring_type *ring, enum push_verb verb, size_t count) {

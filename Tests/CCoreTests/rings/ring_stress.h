@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Both rings under load: every element pushed with success comes out once, each producer's in order, also
- * when waits time out, when pushes overwrite, and when the ring is closed at any moment.
- *
- * An element names its producer and its number there; a second word repeats both in another form, so that a
- * torn or early element is seen. It is plain memory: ThreadSanitizer sees an order that is missing.
+ * Both rings under load: every pushed element comes out once, each producer's in order, also beside
+ * time-outs, overwriting and a close. An element has its producer and its number, and both in another form in
+ * a second word, so that a torn or early element is seen. It is plain memory: ThreadSanitizer sees a missing
+ * order.
  */
 #ifndef INTERLOCK_TESTS_RINGS_RING_STRESS_H
 #define INTERLOCK_TESTS_RINGS_RING_STRESS_H
@@ -25,14 +24,14 @@ static inline struct element element_of(uint32_t producer, uint32_t number) {
 struct received {
     uint64_t count[MOST_A_SIDE]; /* of each producer */
     uint64_t sum[MOST_A_SIDE];   /* of their numbers */
-    uint64_t next[MOST_A_SIDE];  /* the lowest number that may still come, in order */
+    uint64_t next[MOST_A_SIDE];  /* the lowest number that may still come */
 };
 
 static inline void receive(struct received *received, const struct element *element) {
     struct element expected = element_of(element->producer, element->number);
     check(element->producer < MOST_A_SIDE);
     check_equal(element->check, expected.check);
-    /* Guarantee A: what one thread pops of one producer comes in that producer's order. */
+    /* Guarantee A. */
     check(element->number >= received->next[element->producer]);
     received->next[element->producer] = (uint64_t)element->number + 1;
     received->count[element->producer]++;
@@ -45,7 +44,7 @@ struct load {
     int count; /* each producer pushes numbers 0 to count - 1 */
     enum push_verb push;
     enum pop_verb pop;
-    bool is_cut_short; /* a further thread closes the ring meanwhile, after `delay` pauses */
+    bool is_cut_short; /* a further thread closes the ring, after `delay` pauses */
     int delay;
     ring_type *ring;
     ILK_ATOMIC(int) producers_left;
@@ -78,7 +77,6 @@ static inline enum push_verb choose_push(struct worker *self, uint64_t *deadline
     return choices[choice];
 }
 
-/* Pushes up to `wanted` elements, of the numbers that come next; returns how many went in. */
 static inline size_t push_some(struct worker *self, size_t wanted) {
     ring_type *ring = self->load->ring;
     struct element batch[MOST_IN_A_PIECE], evicted;
@@ -245,7 +243,7 @@ static inline void run_load(struct load load) {
     RING(destroy)(load.ring);
 }
 
-/* One to one by every pair of verbs, then as many to as many as the ring takes, by any verb. */
+/* One to one by every pair of verbs, then the most a side by any verb. */
 static void every_element_comes_out_once_and_in_its_producers_order(void **state) {
     (void)state;
     static const struct {
@@ -282,7 +280,7 @@ static void every_element_comes_out_once_and_in_its_producers_order(void **state
     }
 }
 
-/* Both sides sleep all the time: capacity 1, so that they alternate. One lost wake-up and neither goes on. */
+/* Capacity 1, so that both sides alternate and sleep: a lost wake-up is a hang. */
 static void no_wake_up_is_lost(void **state) {
     (void)state;
     run_load((struct load){.capacity = 1,
@@ -293,8 +291,7 @@ static void no_wake_up_is_lost(void **state) {
                            .pop = POP_UNTIL});
 }
 
-/* Guarantee B: a further thread closes at any moment. What producers were told went in comes out, and nothing
- * else. */
+/* Guarantee B. */
 static void nothing_pushed_with_success_is_lost_to_a_racing_close(void **state) {
     (void)state;
     enum { TWO_OR_ONE = MOST_A_SIDE > 1 ? 2 : 1 };

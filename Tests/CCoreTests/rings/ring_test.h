@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What tests of a ring are made of: a ring of numbers, pushes and pops that are expected to succeed, and the
- * verbs by name. The file that includes it has included a face before (spsc_face.h, mpmc_face.h).
+ * For tests of a ring, after a face (spsc_face.h, mpmc_face.h): a ring of numbers, pushes and pops that must
+ * succeed, and the verbs by name.
  */
 #ifndef INTERLOCK_TESTS_RINGS_RING_TEST_H
 #define INTERLOCK_TESTS_RINGS_RING_TEST_H
@@ -11,7 +11,7 @@
 
 typedef uint64_t item;
 
-/* Each wraps differently: powers of two, their neighbours, the smallest, and one that is neither. */
+/* Each wraps differently: powers of two, their neighbours, the smallest, and neither. */
 static const size_t capacities[] = {1, 2, 3, 4, 5, 7, 8, 63, 64, 100};
 enum { CAPACITIES = sizeof capacities / sizeof *capacities, LARGEST_CAPACITY = 100 };
 
@@ -79,12 +79,11 @@ static inline const char *pop_name(enum pop_verb verb) {
     return names[verb];
 }
 
-/* What `for (verb = TRY_PUSH; verb < push_verbs(); verb++)` goes through. */
 static inline enum push_verb push_verbs(void) {
     return HAS_OVERWRITING ? ANY_PUSH : PUSH_OVERWRITING;
 }
 
-/* Reserves `count` slots, which must lie next to each other, and writes them. */
+/* Reserves `count` contiguous slots, and writes them. */
 static inline void reserve_all(ring_type *ring, const item *values, size_t count) {
     size_t reserved = count;
     item *slots = RING(reserve)(ring, &reserved);
@@ -93,7 +92,6 @@ static inline void reserve_all(ring_type *ring, const item *values, size_t count
     memcpy(slots, values, count * sizeof *values);
 }
 
-/* Pushes `count` values for which there is room. */
 static inline void push_all(ring_type *ring, enum push_verb verb, const item *values, size_t count) {
     item evicted;
     switch (verb) {
@@ -124,7 +122,7 @@ static inline void push_all(ring_type *ring, enum push_verb verb, const item *va
     }
 }
 
-/* Pops `count` values that are there; those in place must lie next to each other. */
+/* Those in place must be contiguous. */
 static inline void pop_all(ring_type *ring, enum pop_verb verb, item *values, size_t count) {
     switch (verb) {
     case TRY_POP:

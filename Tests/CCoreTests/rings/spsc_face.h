@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_spsc as the bodies see it that both rings share (ring_*.h, contract_*.h). mpmc_face.h has the same
- * names; a body includes neither. Verbs of the public header are RING(verb); the rest needs the inside.
+ * ilk_spsc for the bodies that both rings share (ring_*.h, contract_*.h). mpmc_face.h has the same names.
+ * RING(verb) is a public verb; the rest needs the inside.
  */
 #ifndef INTERLOCK_TESTS_RINGS_SPSC_FACE_H
 #define INTERLOCK_TESTS_RINGS_SPSC_FACE_H
@@ -16,8 +16,8 @@ typedef ilk_spsc ring_type;
 #define RING_CALL(verb) "ilk_spsc_" #verb
 
 enum {
-    MOST_A_SIDE = 1, /* threads that may push, or pop, at once */
-    HAS_CLAIMS = 0,  /* reserve and peek take slots for the calling thread; pieces of them are given back */
+    MOST_A_SIDE = 1,     /* threads that may push, or pop, at once */
+    HAS_CLAIMS = 0,      /* reserve and peek take slots for the calling thread; pieces are given back */
     HAS_OVERWRITING = 0, /* ring_overwrite may be called */
 };
 
@@ -38,12 +38,11 @@ static inline ring_type *ring_make_old(size_t capacity, size_t element_size, uin
     return ring;
 }
 
-/* How far pops have come; negative before `end`. */
 static inline int64_t ring_popped_beyond(const ring_type *ring, uint64_t end) {
     return (int64_t)(ilk_atomic_load(&ring->head, memory_order_relaxed) - end);
 }
 
-/* The first push into an empty ring of uint64_t, up to where it has published and has not read the flags. */
+/* The first push into an empty ring, up to where it has published and not read the flags. */
 static inline void ring_publish_first(ring_type *ring) {
     ilk_atomic_store(&ring->tail, 1, memory_order_release);
 }
@@ -53,7 +52,6 @@ static inline void ring_finish_push(ring_type *ring) {
     check_equal(ilk__spsc_pushed_slow(ring, 1), 1);
 }
 
-/* Does a push make a fence for a consumer that may sleep? */
 static inline bool ring_is_fenced(const ring_type *ring) {
     return (ilk_atomic_load(&ring->flags, memory_order_relaxed) & ILK__SPSC_CONSUMER_FENCED) != 0;
 }

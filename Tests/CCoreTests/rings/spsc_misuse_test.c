@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Misuse of ilk_spsc, call by call: each ends a child process with SIGABRT after one sentence that names the
- * call, the object and the state seen.
+ * Misuse of ilk_spsc, call by call.
  */
 #include "rings/spsc_face.h"
 
@@ -105,7 +104,6 @@ static void destroy_shown(void *context) {
     ilk_spsc_destroy(in_use(context, show));
 }
 
-/* The reservation is as large as the ring, so the push would find no room in any case. */
 static void push_while_all_is_reserved(void *context) {
     (void)context;
     ilk_spsc *ring = make(4);
@@ -128,7 +126,7 @@ static void spsc_push_or_pop_beside_its_own_access_in_place_is_reported(void **s
         {destroy_shown, "ilk_spsc_destroy", "with 2 elements shown and not released"},
     };
     EXPECT_ALL(table);
-    /* On a closed ring too: misuse does not depend on when another thread closes. */
+    /* Closed too: misuse does not depend on another thread's close. */
     static int closed;
     expect_all_misuse(table, sizeof table / sizeof *table, &closed);
 }

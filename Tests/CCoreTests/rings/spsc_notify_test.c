@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hook of ilk_spsc: that of both rings, and what an open reservation or peek means for it.
+ * The hook of ilk_spsc: both rings' tests, and open reservations or peeks.
  */
 #include "rings/spsc_face.h"
 
 #include "rings/ring_notify_arm.h"
 
-/* A consumer that waits for the end of a closed ring hears that the last reservation was given up. */
 static void giving_the_last_reservation_up_sets_the_hook_off(void **state) {
     (void)state;
     struct calls calls;
@@ -25,7 +24,6 @@ static void giving_the_last_reservation_up_sets_the_hook_off(void **state) {
     ilk_spsc_destroy(ring);
 }
 
-/* A side that has slots or elements open in place need not wait for any. */
 static void what_is_reserved_is_room_and_what_is_shown_is_there(void **state) {
     (void)state;
     struct calls calls;

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What ilk_spsc promises alone: sides that move between threads, reservations and peeks that may be asked for
- * again, and the adaptive back-off of each side. What it shares with ilk_mpmc comes from
- * contract.h.
+ * ilk_spsc alone: sides that move between threads, repeated reservations and peeks, and each side's back-off.
  */
 #include "rings/spsc_face.h"
 
 #include "rings/contract.h"
 
-/* The producer may change its thread, and the consumer too; the program orders the change. */
+/* Either side may change its thread; the program orders the change. */
 struct part {
     ilk_spsc *ring;
     item next;
@@ -123,7 +121,6 @@ static void a_peek_shows_no_more_than_wanted(void **state) {
     ilk_spsc_destroy(ring);
 }
 
-/* What a release leaves of what was shown may be released by the next, or popped; not both. */
 static void what_a_release_leaves_may_be_released_or_popped(void **state) {
     (void)state;
     ilk_spsc *ring = make(8);
@@ -149,7 +146,6 @@ static void what_a_release_leaves_may_be_released_or_popped(void **state) {
     ilk_spsc_destroy(ring);
 }
 
-/* What one side has open in place does not touch the other side, nor what either asks about the ring. */
 static void the_other_side_goes_on_beside_access_in_place(void **state) {
     (void)state;
     ilk_spsc *ring = make(4);
@@ -179,7 +175,7 @@ static void the_other_side_goes_on_beside_access_in_place(void **state) {
 
 /* ---- Closing ---- */
 
-/* It is answered anew as before, smaller where less is wanted, and never larger again. */
+/* Answered anew as before, smaller where less is wanted, never larger again. */
 static void a_reservation_does_not_grow_after_close(void **state) {
     (void)state;
     ilk_spsc *ring = make(8);
@@ -208,7 +204,7 @@ static void a_reservation_does_not_grow_after_close(void **state) {
     ilk_spsc_destroy(ring);
 }
 
-/* How the header says an empty ring is told from a drained one: asked before, and no reservation open. */
+/* The header's recipe. */
 static void closed_and_then_empty_is_drained_but_for_an_open_reservation(void **state) {
     (void)state;
     ilk_spsc *ring = make(2);
@@ -228,7 +224,7 @@ static void closed_and_then_empty_is_drained_but_for_an_open_reservation(void **
     ilk_spsc_destroy(ring);
 }
 
-/* A pop that waits while a reservation is open hears of its end, also when nothing was committed. */
+/* Also when nothing was committed. */
 static void a_waiting_pop_hears_that_the_last_reservation_was_given_up(void **state) {
     (void)state;
     ilk_spsc *ring = make(1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A thread that waits in push_until or pop_until, as the body of a test of either ring sees it.
+ * A thread in push_until or pop_until, of either ring.
  */
 #ifndef INTERLOCK_TESTS_RINGS_WAITER_H
 #define INTERLOCK_TESTS_RINGS_WAITER_H
@@ -25,7 +25,7 @@ static inline void pop_and_wait(void *context) {
     self->status = RING(pop_until)(self->ring, &self->value, sizeof(item), self->deadline_ns);
 }
 
-/* Starts `count` of them, which push 1, 2, 4 and so on; returns when all sleep. */
+/* They push 1, 2, 4 and so on; returns when all sleep. */
 static inline void start_waiters(struct waiter *waiters, int count, ring_type *ring, thread_body *body) {
     for (int i = 0; i < count; i++) {
         waiters[i] = (struct waiter){.ring = ring, .value = (item)1 << i, .deadline_ns = ILK_FOREVER};

@@ -4,7 +4,7 @@
  * knows after each step which threads are inside and which sleep (support/fuzz_crew.h).
  *
  * Has been seen to fail on: readers that come in past a queued writer; a write that lets no readers in; a
- * writer that times out and leaves the readers it held back asleep; an upgradable beside another; an upgrade
+ * timed-out writer that leaves the readers it held back asleep; an upgradable beside another; an upgrade
  * beside readers.
  */
 #include "support/fuzz_crew.h"
@@ -170,7 +170,7 @@ static bool rwlock_take(struct rwlock_model *m, int number, enum mode mode, enum
                         uint32_t argument) {
     actor_call *call = rwlock_calls[mode][manner];
     if (m->holds[number] != NONE) {
-        /* A try to write by a thread that holds the lock is no misuse, and fails. */
+        /* A try to write by a holder is no misuse, and fails. */
         return mode != WRITE || manner != TRIES || answers(&m->scene, number, call, 0, ILK_TIMEDOUT);
     }
     if (goes_in(m, mode)) {
@@ -181,7 +181,7 @@ static bool rwlock_take(struct rwlock_model *m, int number, enum mode mode, enum
     if (manner == TRIES) {
         return answers(&m->scene, number, call, 0, ILK_TIMEDOUT);
     }
-    if (manner == LIMITED) { /* as if it had not come; no other thread came meanwhile */
+    if (manner == LIMITED) { /* as if it had not come */
         return answers(&m->scene, number, call, short_limit(argument), ILK_TIMEDOUT);
     }
     m->wants[number] = mode;
@@ -191,8 +191,7 @@ static bool rwlock_take(struct rwlock_model *m, int number, enum mode mode, enum
     return waits(&m->scene, number, call);
 }
 
-/* A writer with a limit holds readers back while it waits; when it gives up they are let in. Its wait is so
- * long that the reader, which is told once the writer sleeps, comes in time. */
+/* Its wait is so long that the reader, which is told once the writer sleeps, comes in time. */
 static bool rwlock_late_writer(struct rwlock_model *m, int number, int reader) {
     if (m->holds[number] != NONE || m->holds[reader] != NONE || m->wants[number] != NONE ||
         m->wants[reader] != NONE || number == reader || count_of(m->holds, READ) == 0 || writer_waits(m) ||
@@ -209,7 +208,7 @@ static bool rwlock_late_writer(struct rwlock_model *m, int number, int reader) {
         }
         breathe(attempt);
     }
-    /* Held back or, if this machine is slow, not: it reads in the end, and the writer has timed out. */
+    /* On a slow machine it is not held back: it reads in the end, and the writer has timed out. */
     m->scene.waiting[number] = false;
     m->holds[reader] = READ;
     if (!answers(&m->scene, reader, read_wait, 0, ILK_OK)) {
@@ -253,7 +252,7 @@ static bool rwlock_upgrade(struct rwlock_model *m, int number, enum manner manne
         return answers(&m->scene, number, manner == LIMITED ? upgrade_until : upgrade, 0, ILK_OK);
     }
     if (manner == LIMITED && count_of(m->wants, READ) > 0) {
-        return true; /* whether it lets readers in that wait behind a writer depends on the reader mode */
+        return true; /* depends on the reader mode, if readers wait behind a writer */
     }
     if (manner == LIMITED) {
         return answers(&m->scene, number, upgrade_until, short_limit(argument), ILK_TIMEDOUT);
@@ -322,7 +321,7 @@ static bool play_rwlock(struct fuzz_play *play, const struct fuzz_step *steps, s
     for (play->at = 0; agreed && play->at < count; play->at++) {
         agreed = rwlock_step(&m, steps[play->at]);
     }
-    while (agreed && count_of(m.holds, NONE) < ACTORS) { /* all leave, those that wait once they are in */
+    while (agreed && count_of(m.holds, NONE) < ACTORS) { /* all leave, the waiting ones once they are in */
         for (int i = 0; agreed && i < ACTORS; i++) {
             agreed = m.scene.waiting[i] || rwlock_leave(&m, i);
         }
@@ -332,7 +331,7 @@ static bool play_rwlock(struct fuzz_play *play, const struct fuzz_step *steps, s
         return false;
     }
     check(m.line_length == 0 && count_of(m.wants, NONE) == ACTORS);
-    ilk_rwlock_destroy(lock); /* misuse if it is held or waited for */
+    ilk_rwlock_destroy(lock); /* misuse if held or waited for */
     free(lock);
     return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Copies of the library that come late into a process: several plugins with one each, and one in a process
- * that has used up what costs nothing. Counts allocations by standing in front of the allocator's functions.
+ * Late copies of the library: several plugins with one each, and one in a process that has used up what costs
+ * nothing. Counts allocations.
  */
 #include "rwlock_two_libraries.h"
 #include "support/rwlock_mode.h"
@@ -47,7 +47,6 @@ static const struct rwlock_copy *open_copy(const char *path) {
 
 enum { PLUGINS = 6 };
 
-/* Thread-local memory that a copy needs is short (platform/local_native.c). */
 static void six_plugins_with_a_copy_each_can_be_opened(void **state) {
     (void)state;
 #if defined(HAS_OTHER_ALLOCATOR) || defined(ILK_CHECKED)
@@ -134,7 +133,7 @@ static void read_unlock(ilk_rwlock *lock) {
     ilk_rwlock_read_unlock(lock);
 }
 
-/* Before any constructor of this program's own: the library's key comes before them. */
+/* Before any constructor of this program: the library's key comes before them. */
 enum { KEYS = 32 };
 static pthread_key_t keys[KEYS];
 
@@ -159,7 +158,7 @@ static void a_program_that_is_linked_with_it_never_allocates_in_a_lock(void **st
     check_free_and_destroy(&lock);
 }
 
-/* The exception that the header names: one, and without memory readers are counted. */
+/* The header's exception; without memory readers are counted. */
 static void a_late_copy_in_a_process_with_many_keys_allocates_once_a_thread(void **state) {
     (void)state;
 #ifdef HAS_OTHER_ALLOCATOR

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A sandbox that a process enters after the library has begun to count on membarrier(2): from then on a
- * seccomp filter refuses it. Waiting and excluding go on, with fences. rwlock_refused_test.c has the
- * processes that never had it.
+ * A sandbox entered after the library has begun to count on membarrier(2): a seccomp filter refuses it.
+ * Waiting and excluding go on, with fences. rwlock_refused_test.c has the processes that never had it.
  */
 #include "rwlock/reader_slots.h"
 #include "rwlock_two_libraries.h"
@@ -29,7 +28,7 @@ enum { LONGEST = 60 };
 #endif
 #endif
 
-/* Threads that are started later inherit the filter. */
+/* Later threads inherit the filter. */
 static void enter_sandbox(void) {
     struct sock_filter program[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -43,7 +42,7 @@ static void enter_sandbox(void) {
     check_equal(syscall(SYS_membarrier, 0, 0, 0), -1);
 }
 
-/* A process of its own: nothing leaves a sandbox again. */
+/* A process of its own: nothing leaves a sandbox. */
 static void in_a_process(void (*body)(void)) {
 #ifdef CHILDREN_ARE_WATCHED
     print_message(
@@ -96,7 +95,7 @@ static void pop_first(void *context) {
     check_equal(out, 1);
 }
 
-/* Both sides sleep again and again: a wake-up that is lost is a hang. */
+/* Both sides sleep again and again: a lost wake-up is a hang. */
 static void rings(void) {
     ilk_spsc *one;
     ilk_mpmc *many;
@@ -160,7 +159,6 @@ void __wrap_ilk__wait_for_stores(void);
 static ILK_ATOMIC(int) waits;
 static struct stage *stops_in_wait; /* 1: stopped, 2: goes on */
 
-/* A thread changes from the one form of the fence to the other. */
 void __wrap_ilk__wait_for_stores(void) {
     ilk_atomic_fetch_add(&waits, 1, memory_order_relaxed);
     if (stops_in_wait != NULL) {
@@ -201,7 +199,6 @@ static void fork_beside_the_change(void) {
     ilk_mpmc_destroy(ring);
 }
 
-/* The child has no thread to wait for, and does not wait for ever. */
 static void a_child_does_not_wait_for_a_change_that_nobody_makes(void **state) {
     (void)state;
     in_a_process(fork_beside_the_change);
@@ -290,8 +287,7 @@ static void a_lock_without_fences_gets_them_and_excludes(void **state) {
     in_a_process(fence_free_lock);
 }
 
-/* A try may not wait for the fences that membarrier would have been: it fails, and changes nothing, until a
- * writer that may wait has led the lock out of this mode. */
+/* A try fails, and changes nothing, until a writer that may wait has led the lock out of this mode. */
 static void tried_fence_free_lock(void) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_fence_free(&lock);
@@ -313,8 +309,8 @@ static void a_try_to_write_waits_for_no_fence_that_is_refused(void **state) {
     in_a_process(tried_fence_free_lock);
 }
 
-/* Ten milliseconds each: once for the process and once for a lock whose readers had left the fence out, once for a
- * thread that a writer sleeps for; then none. */
+/* Ten milliseconds each: once for the process, once for a lock whose readers had left the fence out, once for
+ * a thread that a writer sleeps for. */
 static void write_locks_with_a_limit(void) {
     ilk_rwlock fence_free = ILK_RWLOCK_INIT, fenced = ILK_RWLOCK_INIT;
     move_to_fence_free(&fence_free);
@@ -346,8 +342,7 @@ static void each_wait_for_refused_fences_is_made_once(void **state) {
     in_a_process(write_locks_with_a_limit);
 }
 
-/* A copy of the library that is opened in the sandbox never had membarrier; the program's readers count on
- * its writers to have it. */
+/* The copy never had membarrier; the program's readers count on its writers to have it. */
 static void fence_free_lock_of_two_copies(void) {
     struct guarded guarded = {.lock = ILK_RWLOCK_INIT};
     move_to_fence_free(&guarded.lock);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Misuse of ilk_rwlock, call by call: each ends a child process with SIGABRT after one sentence that names
- * the call, the object and the state seen.
+ * Misuse of ilk_rwlock, call by call.
  */
 #include "support/misuse.h"
 #include "support/rwlock_mode.h"
@@ -238,7 +237,7 @@ static void waiting_for_oneself_is_reported_in_a_checked_build(void **state) {
 #endif
 }
 
-/* The facade's lock, in every build: taken again by the thread that holds it for writing or upgradable. */
+/* The facade's lock, in every build: taken again by its writing or upgradable holder. */
 static const char *const section = "called from inside a write or upgradable section of the same lock";
 
 static void owned_write_in_write(void *context) {
@@ -286,7 +285,7 @@ static void taking_an_owned_lock_again_is_reported(void **state) {
         {owned_read_in_upgradable_behind_a_writer, "the call", section},
     };
     EXPECT_ALL(table);
-    /* It has no owner after each end, and a read beside the thread's own upgradable access does not wait. */
+    /* No owner after each end; a read beside the thread's own upgradable access does not wait. */
     ilk__owned_rwlock owned = {ILK_RWLOCK_INIT, 0};
     for (int round = 0; round < 2; round++) {
         ilk__owned_write_lock(&owned, "the call");
@@ -302,7 +301,6 @@ static void taking_an_owned_lock_again_is_reported(void **state) {
     }
 }
 
-/* Each locks on one thread and unlocks on another. */
 static void unlock_read(void *context) {
     ilk_rwlock_read_unlock(context);
 }
@@ -341,7 +339,7 @@ static void unlocking_elsewhere_is_reported_in_a_checked_build(void **state) {
         {unlock_upgradable_elsewhere, "ilk_rwlock_upgradable_unlock", text},
     };
     EXPECT_ALL(table);
-    /* Balanced, though more locks are held at once than are recorded. */
+    /* Balanced, though more locks are held than recorded. */
     static ilk_rwlock locks[40];
     for (unsigned round = 0; round < 2; round++) {
         for (unsigned index = 0; index < 40; index++) {

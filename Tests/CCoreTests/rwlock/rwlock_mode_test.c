@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How an ilk_rwlock comes to its mode: from readers in the word to readers in slots, to reads without a
- * fence, and back. The figures are those of rwlock/mode.h. rwlock_refused_test runs this program once more
- * where the system refuses membarrier(2).
+ * How an ilk_rwlock comes to its mode: from readers in the word to slots, to reads without a fence, and back.
+ * The figures are rwlock/mode.h's. rwlock_refused_test runs this program without membarrier(2).
  */
 #include "rwlock/slots_schedules.h"
 #include <linux/membarrier.h>
@@ -51,10 +50,10 @@ static void writes_between_them_do_not_hide_reads(void **state) {
     check_free_and_destroy(&lock);
 }
 
-/* After a penalty, a writer probes what slots cost it every so many writes (rwlock/mode.h). */
+/* After a penalty, how often a writer probes the slots' cost (rwlock/mode.h). */
 enum { PROBE = ILK__WRITES_PER_PROBE };
 
-/* Writes through several probes, which all find the slots empty at once; false if the lock left them. */
+/* Writes through several probes, which find the slots empty at once; false if the lock left them. */
 static bool writes_stay_in_slots(void) {
     ilk_rwlock lock = ILK_RWLOCK_INIT;
     move_to_slots(&lock);
@@ -75,8 +74,8 @@ static bool writes_stay_in_slots(void) {
     return stays;
 }
 
-/* No other thread reads, so that a probe costs next to nothing. Several attempts, since one may be
- * interrupted in two of its probes, which the lock takes for readers in the way. */
+/* No other thread reads, so a probe is cheap. An interrupted one looks like readers in the way: several
+ * attempts. */
 static void one_threads_writes_stay_in_slots(void **state) {
     (void)state;
 #if defined(__has_feature)
@@ -92,7 +91,7 @@ static void one_threads_writes_stay_in_slots(void **state) {
     }
 }
 
-/* The mode decision of a writer that drained the lock within so many ticks, at the next probe. */
+/* The mode decision of a writer that drained the lock within so many ticks. */
 static uint32_t decision_after(ilk_rwlock *lock, uint32_t drained_in) {
     lock->mode_state += PROBE;
     return ilk__mode_to_leave(lock, word_of(lock), 0, drained_in);
@@ -140,7 +139,7 @@ static void two_long_probes_leave_the_slots_and_one_does_not(void **state) {
     check_free_and_destroy(&lock);
 }
 
-/* Two reads a write, in another thread's slot: not worth its cache line, however quick the probes. */
+/* Two reads a write are not worth the other thread's cache line. */
 static void reads_of_several_threads_must_outnumber_writes(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -221,7 +220,7 @@ static void writes_as_frequent_as_reads_bring_it_back_to_the_word(void **state) 
         ilk_rwlock_write_lock(&shared.lock);
         ilk_rwlock_write_unlock(&shared.lock);
         for (int i = 0; i < 100; i++) {
-            ilk_cpu_relax(); /* the reader's turn: it is then met in its slot */
+            ilk_cpu_relax(); /* the reader's turn: it is met in its slot */
         }
     }
     ilk_atomic_store(&shared.stop, 1, memory_order_relaxed);

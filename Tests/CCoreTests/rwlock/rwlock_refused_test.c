@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_rwlock where the system really refuses membarrier(2): a seccomp filter, installed before the tests of
- * the slots are executed anew, answers with the error that a container's policy (EPERM) or an old kernel
- * (ENOSYS) would give. The choice is made before main, so nothing less shows that it is made right.
+ * ilk_rwlock where the system really refuses membarrier(2): a seccomp filter, installed before the slots'
+ * tests are executed anew, answers as a container's policy (EPERM) or an old kernel (ENOSYS).
  */
 #include "support/test.h"
 
@@ -19,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Lets every system call pass but one. The program executes itself, so the numbers are of one machine. */
+/* Lets every system call pass but one. The numbers are this machine's. */
 static bool refuse_membarrier(int error) {
     struct sock_filter program[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -32,7 +31,6 @@ static bool refuse_membarrier(int error) {
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-/* Claims that need no membarrier(2); made anew by a program that cannot have it. */
 static const struct {
     const char *program, *claim;
 } claims[] = {

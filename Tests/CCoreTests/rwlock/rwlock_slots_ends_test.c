@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reader slots of ilk_rwlock where something ends or breaks in: threads and their destructors, blocks that
- * pass from thread to thread, fork, cancellation, signal handlers, and misuse.
+ * Reader slots of ilk_rwlock beside ends of threads and their destructors, blocks that change threads, fork,
+ * cancellation, signal handlers, and misuse.
  */
 #include "rwlock/reader_slots.h"
 #include "rwlock/slot_table.h"
@@ -44,7 +44,7 @@ static void a_block_serves_one_thread_after_another(void **state) {
     check_free_and_destroy(&lock);
 }
 
-/* More readers at once than a chunk of the table has places, twice over; a writer must find each. */
+/* Twice as many readers at once as a chunk has places. */
 static void a_writer_finds_the_readers_of_every_chunk(void **state) {
     (void)state;
     enum { READERS = 2 * ILK__CHUNK_BLOCKS + 2 };
@@ -71,8 +71,8 @@ static void a_writer_finds_the_readers_of_every_chunk(void **state) {
 
 /* ---- The end of a thread ---- */
 
-/* Rounds of destructors. The last is what catches a block taken again too late to be given back, but
- * ThreadSanitizer has taken its leave of the thread by then. */
+/* Rounds of destructors. The last catches a block taken again too late to be given back; ThreadSanitizer has
+ * left the thread by then. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 enum { ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS - 1 };
@@ -91,8 +91,7 @@ struct mourner {
     struct stage progress; /* odd: the destructor holds the lock; even: it may go on */
 };
 
-/* In every round: before, beside and after the one that gives the
- * block back. */
+/* In every round: before, beside and after the one that gives the block back. */
 static void still_hold_it(void *value) {
     struct mourner *self = value;
     self->round++;
@@ -176,15 +175,15 @@ static void take_blocks_often(void *context) {
 static int use_in_a_child(ilk_rwlock *lock, bool own_read) {
     if (own_read) {
         if (ilk_rwlock_try_write_lock(lock)) {
-            return 2; /* what the forking thread reads it still reads */
+            return 2; /* the forking thread still reads it */
         }
         ilk_rwlock_read_unlock(lock);
     }
     if (ilk_rwlock_write_lock_until(lock, ilk_deadline_in_ns(UINT64_C(20000000000))) != ILK_OK) {
-        return 3; /* kept out by a thread that does not exist here */
+        return 3;
     }
     ilk_rwlock_write_unlock(lock);
-    /* One takes a block of the dead; more of them at once than there ever were need the table to grow. */
+    /* More at once than ever make the table grow. */
     enum { MORE = 8 };
     struct actor reader, more[MORE], writer;
     uint32_t blocks = block_count();
@@ -253,8 +252,8 @@ static void a_child_of_fork_is_not_kept_out_by_readers_it_does_not_have(void **s
         thread_join(&readers[i]);
     }
     thread_join(&table_user);
-    /* The parent has its holder still. Not asked between two forks: a reader that meets this try is counted
-     * in the word, and a fork just then gives the child a count that no thread takes off. */
+    /* Not asked between two forks: a reader that meets this try is counted in the word, and a fork just then
+     * gives the child a count that no thread takes off. */
     check(!ilk_rwlock_try_write_lock(&lock));
     actor_leave(&holder);
     check_free_and_destroy(&lock);
@@ -275,7 +274,7 @@ static void a_cancelled_thread_that_waits_for_a_slot_leaves_the_lock_usable(void
     thread_await_sleep(&writer.thread); /* waiting is not a cancellation point */
     check(!actor_is_inside(&writer));
     actor_leave(&holder);
-    actor_await_inside(&writer);                          /* then cancelled, as it waits for its orders */
+    actor_await_inside(&writer);                          /* then cancelled, at its wait for orders */
     check_equal(pthread_join(writer.thread.id, NULL), 0); /* its clean-up handler has unlocked */
     actor_await_inside(&reader);
     check_equal(pthread_join(reader.thread.id, NULL), 0);
@@ -286,7 +285,7 @@ static void a_cancelled_thread_that_waits_for_a_slot_leaves_the_lock_usable(void
 
 enum { LOCKS = 256 };
 
-/* A lock for the interrupted code and one of the same slot for the handler, each with what it guards. */
+/* A lock for the interrupted code and one of the same slot for the handler. */
 static struct guarded {
     ilk_rwlock *lock;
     uint64_t first, second;
@@ -353,7 +352,7 @@ static void a_signal_handler_may_use_another_lock_of_the_same_slot(void **state)
     thread_start(&reader, be_interrupted, NULL);
     thread_start(&writer, write_now_and_then, NULL);
     const int wanted = stress_rounds(4000);
-    /* Signals do not queue, so each waits for the one before. */
+    /* Signals do not queue. */
     for (int sent = 0; sent < wanted || ilk_atomic_load(&interruptions_inside, memory_order_relaxed) == 0;
          sent++) {
         thread_interrupt(&reader);

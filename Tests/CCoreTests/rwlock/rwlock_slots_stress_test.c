@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_rwlock under loads that drive it from mode to mode, and starvation measured in each. The guarded
- * data are plain memory: what excludes too little tears them, what orders too little is a race to
- * ThreadSanitizer. A seed is printed with every run.
+ * ilk_rwlock under loads that drive it from mode to mode, and starvation measured in each. The guarded data
+ * are plain memory: too little exclusion tears them, too little order is a race to ThreadSanitizer.
  */
 #include "rwlock/slot_table.h"
 #include "support/rwlock_mode.h"
@@ -123,7 +122,6 @@ static void work(void *context) {
     }
 }
 
-/* Lets the workers go on until the lock has come to `mode`. ctest ends a test that waits for ever. */
 static int await_mode(struct shared *shared, uint32_t write_share, uint32_t mode) {
     int changes = 0;
     uint32_t seen = mode_of(&shared->lock);
@@ -170,9 +168,8 @@ static void a_lock_changes_its_mode_under_load_and_excludes_in_each(void **state
     check_free_and_destroy(&shared.lock);
 }
 
-/* A lock stays fence-free only while its writes are rare, so it takes a load of its own: a reader that
- * comes and goes as fast as it can, and a writer that comes now and then, in the middle of its entering.
- * A writer that left out its membarrier is not seen here, so short is the moment: the explorer sees it. */
+/* A lock stays fence-free only while writes are rare: one reader comes and goes as fast as it can, and a
+ * writer comes now and then. Only the explorer sees a missing membarrier. */
 static void rare_writes_are_alone_in_a_fence_free_lock(void **state) {
     (void)state;
     if (!membarrier_works()) {
@@ -204,7 +201,6 @@ static void rare_writes_are_alone_in_a_fence_free_lock(void **state) {
 
 /* ---- Nobody starves, counted ---- */
 
-/* Brings the lock to a mode, and back to it after a load has changed it. */
 static bool enter_mode(ilk_rwlock *lock, uint32_t mode) {
     if (mode == ILK__RWLOCK_MODE && !membarrier_works()) {
         printf("no membarrier(2): the fence-free mode is left out\n");
@@ -221,7 +217,7 @@ static bool enter_mode(ilk_rwlock *lock, uint32_t mode) {
 }
 
 static const uint32_t modes[] = {0, ILK__RWLOCK_SLOTS, ILK__RWLOCK_MODE};
-/* Each thread that comes to wait gives its core away some thirty times first: long on a busy machine. */
+/* Each waiter first gives its core away some thirty times: long on a busy machine. */
 enum { MODES = 3, MANY = 4, ROUNDS = 9 };
 
 struct crowd {
@@ -262,8 +258,8 @@ static void hold_until_told(void *context) {
     ilk_rwlock_read_unlock(lock);
 }
 
-/* A reader is inside, four writers wait that will come again and again, and a reader queues behind them.
- * It must see the write of one of them at most. */
+/* A reader is inside, four writers wait that will come again, and a reader queues behind them. It must see
+ * one write at most. */
 static void queue_behind_writers(struct crowd *crowd) {
     struct stage orders = STAGE_INIT;
     void *holding[] = {&crowd->lock, &orders};
@@ -309,7 +305,7 @@ static void read_on(void *context) {
         ilk_rwlock_read_lock(&self->crowd->lock);
         ilk_atomic_fetch_add(&self->crowd->reads[self->index], 1, memory_order_relaxed);
         for (int i = 0; i < 50; i++) {
-            ilk_cpu_relax(); /* so that they overlap and a moment without readers is rare */
+            ilk_cpu_relax(); /* they overlap: a moment without readers is rare */
         }
         ilk_rwlock_read_unlock(&self->crowd->lock);
     }
@@ -332,8 +328,8 @@ static uint64_t all_reads(struct crowd *crowd) {
     return reads;
 }
 
-/* A reader is inside and a writer waits for it, among four readers that come again and again: all of them
- * end up asleep behind the writer, and not one has come in before the writer. */
+/* A reader is inside and a writer waits for it, among four readers that come again: all end asleep behind the
+ * writer. */
 static void wait_among_readers(struct crowd *crowd) {
     struct stage orders = STAGE_INIT;
     void *holding[] = {&crowd->lock, &orders};
@@ -381,8 +377,8 @@ static void a_writer_among_saturating_readers_waits_for_those_inside_only(void *
 
 /* ---- Tries ---- */
 
-/* A reader and a writer try a free lock at the same moment, round after round. Whichever comes second may be
- * refused; that both are means that each was put off by the other's attempt, not by a holder. */
+/* A reader and a writer try a free lock at the same moment, in rounds. If both are refused, each was put off
+ * by the other's attempt. */
 struct duel {
     ilk_rwlock lock;
     int rounds;
@@ -391,7 +387,7 @@ struct duel {
     int refused_both;
 };
 
-/* Both leave within nanoseconds of each other, as they would not from a barrier that sleeps. */
+/* Both leave within nanoseconds of each other, unlike from a barrier that sleeps. */
 static void meet(ILK_ATOMIC(int) * arrivals, int round) {
     ilk_atomic_fetch_add(arrivals, 1, memory_order_acq_rel);
     for (int probes = 1; ilk_atomic_load(arrivals, memory_order_acquire) < 2 * (round + 1); probes++) {
@@ -440,7 +436,6 @@ static int try_at_once(void (*to_mode)(ilk_rwlock *lock)) {
     thread_start(&writer, try_to_write, &duel);
     thread_join(&reader);
     thread_join(&writer);
-    /* A thread that tries alone gets in, whatever the two did to each other. */
     check(ilk_rwlock_try_write_lock(&duel.lock));
     ilk_rwlock_write_unlock(&duel.lock);
     check(ilk_rwlock_try_read_lock(&duel.lock));
@@ -449,7 +444,7 @@ static int try_at_once(void (*to_mode)(ilk_rwlock *lock)) {
     return duel.refused_both;
 }
 
-/* In slots both may be refused: the reader's announcement and the writer's flag meet (guarantee F). */
+/* In slots both may be refused: the announcement and the writer's flag meet (guarantee F). */
 static void of_two_that_try_at_once_not_both_get_in_and_a_lone_try_does(void **state) {
     (void)state;
     check_equal(try_at_once(ilk_rwlock_init), 0);
@@ -458,7 +453,7 @@ static void of_two_that_try_at_once_not_both_get_in_and_a_lone_try_does(void **s
 
 /* ---- Freed by the last user ---- */
 
-/* Leaving a slot must not touch the lock: the writer that waited for it may have freed it. */
+/* The writer that waited may have freed the lock. */
 struct mortal {
     ilk_rwlock lock;
 };

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_rwlock with its readers in slots: which thread waits for which. Every schedule is forced; "asleep"
- * below is the kernel's word. How a lock comes to its mode is in rwlock_mode_test.c; what ends (threads,
- * fork, signals, misuse) in rwlock_slots_ends_test.c; load in rwlock_slots_stress_test.c.
- *
- * Each claim about waiting is made in both modes that use slots. rwlock_refused_test runs this program once
- * more where the system refuses membarrier(2).
+ * ilk_rwlock with its readers in slots: which thread waits for which, in both modes that use slots. Every
+ * schedule is forced; "asleep" is the kernel's word. rwlock_refused_test runs this program without
+ * membarrier(2).
  */
 #include "rwlock/slots_schedules.h"
 #include <interlock/inline/fence.h>
@@ -41,7 +38,7 @@ static void reads_in_slots_leave_the_word_alone(void **state) {
     in_both_modes(read_in_a_slot);
 }
 
-/* A read inside a read of the same lock finds its slot taken and is counted. Either order of unlocking. */
+/* The inner read finds its slot taken and is counted. Either order of unlocking. */
 static void read_within_a_read(ilk_rwlock *lock) {
     ilk_rwlock_read_lock(lock);
     ilk_rwlock_read_lock(lock);
@@ -137,13 +134,13 @@ static void time_out_beside_a_reader(ilk_rwlock *lock) {
     check(ilk_rwlock_try_read_lock(lock));
     ilk_rwlock_read_unlock(lock);
 
-    /* Long enough for the others to fall asleep behind it, which is checked. */
+    /* Long enough for the others to fall asleep, which is checked. */
     actor_start_until(&late, lock, WRITE, ilk_deadline_in_ns(MILLISECONDS(1500)));
     await_drain(&late);
     actor_queue(&waiting, lock, READ, NULL);
     actor_queue(&next, lock, WRITE, NULL);
     actor_join_timed_out(&late);
-    actor_await_inside(&waiting); /* though the first reader has not left and another writer waits */
+    actor_await_inside(&waiting); /* though the first reader is inside and another writer waits */
     check(!actor_is_inside(&next));
     actor_leave(&waiting);
     thread_await_sleep(&next.thread); /* for the slot now */
@@ -216,7 +213,6 @@ static void upgrade_beside_a_reader(ilk_rwlock *lock) {
     actor_leave(&writer);
 }
 
-/* With no thread queued the upgrade takes the fast path, and drains from there. */
 static void upgrade_beside_nothing_but_a_reader(ilk_rwlock *lock) {
     struct actor reader, upgradable;
     actor_enter(&reader, lock, READ);
@@ -276,7 +272,7 @@ static void a_downgraded_lock_has_counted_readers_beside_slots(void **state) {
 
 enum { LOCKS = 256 };
 
-/* Locks whose slots have one number: the first read is in the slot, the second counted. */
+/* The first read is in the slot that both locks share, the second is counted. */
 static void hold_two_that_collide(ilk_rwlock *first, ilk_rwlock *second, bool in_order) {
     ilk_rwlock_read_lock(first);
     ilk_rwlock_read_lock(second);
@@ -291,7 +287,7 @@ static void hold_two_that_collide(ilk_rwlock *first, ilk_rwlock *second, bool in
     check(!ilk_rwlock_try_write_lock(held));
     struct actor writer;
     actor_queue(&writer, held, WRITE, NULL);
-    ilk_rwlock_read_lock(left); /* in the slot, or counted if that is the other's */
+    ilk_rwlock_read_lock(left); /* counted if the slot is the other's */
     check_equal(is_in_a_slot(left), in_order);
     ilk_rwlock_read_unlock(held);
     actor_await_inside(&writer);
@@ -326,7 +322,7 @@ static void more_locks_than_slots_are_held_at_once(void **state) {
     check(locks != NULL);
     int in_slots = 0;
     for (int i = 0; i < HELD; i++) {
-        move_to_slots(&locks[i]); /* before any is held, so that none is here for want of a slot */
+        move_to_slots(&locks[i]); /* before any is held, so that none lacks a slot */
     }
     for (int i = 0; i < HELD; i++) {
         ilk_rwlock_read_lock(&locks[i]);
@@ -335,7 +331,7 @@ static void more_locks_than_slots_are_held_at_once(void **state) {
     }
     check(in_slots > 1 && in_slots <= ILK__SLOT_COUNT);
     for (int i = 0; i < HELD; i++) {
-        int next = i * 7 % HELD; /* 7 and 24 have no common factor: each once, not in order */
+        int next = i * 7 % HELD; /* 7 and 24 are coprime: each once, not in order */
         for (int other = 0; other < HELD; other++) {
             bool is_held = true;
             for (int left = 0; left < i; left++) {
@@ -383,7 +379,7 @@ static uint64_t processor_time_of(const struct thread *thread) {
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* The span is what is measured; nothing is hoped to happen in it. */
+/* The span is measured; nothing is hoped to happen in it. */
 static void wait_idly(ilk_rwlock *lock) {
     struct actor reader, writer, held_back;
     actor_enter(&reader, lock, READ);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * ilk_rwlock under load: exclusion, visibility, starvation, deadlines that race with grants, and locks
- * that are destroyed by the thread that was let in last. The guarded data are plain memory, so that
- * ThreadSanitizer sees a lock that orders too little, and their invariants are checked, so that a
- * lock that excludes too little is seen without it. A seed is printed when a check fails.
+ * destroyed by the thread let in last. The guarded data are plain memory with checked invariants, for
+ * ThreadSanitizer.
  */
 #include "support/test.h"
 #include <interlock/rwlock.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What the lock guards: a writer makes all of them the same new number, one by one. */
+/* A writer makes all of them the same new number, one by one. */
 enum { FIELDS = 8 };
 
 struct shared {
@@ -191,7 +190,6 @@ static void all_modes_together_exclude_and_order(void **state) {
     run_mixed_load(8, 0);
 }
 
-/* An observed lock takes the slow path in every call and must answer the same. */
 static void an_observed_lock_behaves_the_same(void **state) {
     (void)state;
     run_mixed_load(2, ILK__RWLOCK_OBSERVED);
@@ -200,8 +198,7 @@ static void an_observed_lock_behaves_the_same(void **state) {
 
 /* ---- Fairness, counted ---- */
 
-/* All threads hammer until each has been in as often as asked: a thread that starves keeps the test from
- * ending. At the end no thread may be far behind the busiest of its own kind. */
+/* A starving thread keeps the test from ending. At the end none may be far behind the busiest of its kind. */
 struct hammer {
     ilk_rwlock *lock;
     ILK_ATOMIC(int) * satisfied; /* threads that reached their share */
@@ -220,7 +217,7 @@ static void hammer_on(void *context) {
         } else {
             ilk_rwlock_read_lock(self->lock);
             for (int i = 0; i < 50; i++) {
-                ilk_cpu_relax(); /* so that readers overlap and a gap is rare */
+                ilk_cpu_relax(); /* readers overlap, and a gap is rare */
             }
             ilk_rwlock_read_unlock(self->lock);
         }
@@ -257,8 +254,8 @@ static void nobody_starves_when_writers_saturate_it(void **state) {
     run_saturated(1, 4);
 }
 
-/* Phase-fairness in numbers. A reader queues while four writers wait; the writes that end between its
- * queueing and its entry are counted by the writers themselves, under the lock. */
+/* A reader queues while four writers wait; the writers count, under the lock, the writes that end before its
+ * entry. */
 struct phase {
     ilk_rwlock lock;
     uint64_t writes; /* guarded by the lock */
@@ -313,9 +310,8 @@ static void a_queued_reader_sees_one_write_at_most(void **state) {
 
 /* ---- Destroyed by the last one in (guarantee E) ---- */
 
-/* Each thread takes the lock once and counts down; the last one in frees it. An unlock that touches the
- * lock after it let another in touches freed memory: AddressSanitizer sees it, and without it the
- * poisoned word below makes a queue lock hang or a misuse. */
+/* The last thread to count down frees the lock. A later touch of it is seen by AddressSanitizer, or as a hang
+ * or a misuse through the poisoned word. */
 struct mortal {
     ilk_rwlock lock;
     int uses_left; /* guarded by the lock in an exclusive mode */

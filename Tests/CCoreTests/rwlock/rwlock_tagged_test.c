@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pointers to a lock that carry a tag in their eight high bits, as arm64 and some sanitizers have them: a
- * lock is one lock, whichever tag it is called by. Where the processor does not ignore a tag, what is worked
- * out from the pointer is tested, and what would follow it is not.
+ * Pointers to a lock with a tag in their eight high bits, as on arm64. Where the processor does not ignore
+ * tags, only what is computed from the pointer is tested.
  */
 #include "rwlock/mode.h"
 #include "support/rwlock_mode.h"
@@ -46,7 +45,6 @@ static void a_reader_with_a_tag_does_not_move_its_lock_to_slots(void **state) {
     }
 }
 
-/* In slots by its plain pointer, and read by one with a tag: the writer probes where that reader is. */
 static void a_reader_with_a_tag_keeps_a_writer_without_out(void **state) {
     (void)state;
 #if defined(__aarch64__)

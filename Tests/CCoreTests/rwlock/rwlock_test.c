@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * ilk_rwlock: which modes exclude each other, which waiter is next, and deadlines. Every schedule is forced:
- * "queued" below means that the kernel says the thread sleeps in the call. Load is in rwlock_stress_test.c,
- * misuse in rwlock_misuse_test.c.
+ * "queued" means that the kernel says the thread sleeps in the call.
  */
 #include "support/rwlock_actor.h"
 #include "support/test.h"
@@ -11,8 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Free, and nothing left behind: what every test ends with. The word may hold the lock's mode and its
- * read samples. */
+/* Free, and nothing left behind. The word may hold the lock's mode and its read samples. */
 static void check_free(ilk_rwlock *lock) {
     check(ilk__rwlock_is_idle(ilk_atomic_load(&lock->word, memory_order_relaxed)));
     check(lock->queue == NULL);
@@ -192,7 +190,6 @@ static void a_waiting_reader_is_let_in_after_one_write(void **state) {
     check_free(&lock);
 }
 
-/* All readers that wait come in together, once; readers that come later wait for the next writer. */
 static void between_two_writers_comes_one_group_of_readers(void **state) {
     (void)state;
     ilk_rwlock lock = ILK_RWLOCK_INIT;
@@ -294,8 +291,7 @@ static void a_waiting_upgrade_holds_back_new_readers(void **state) {
     check_free(&lock);
 }
 
-/* With a writer queued new readers wait. When the upgradable leaves without upgrading, the last holder that
- * leaves must let the writer in. */
+/* With a writer queued new readers wait. When the upgradable leaves, the last holder lets the writer in. */
 static void an_upgradable_that_leaves_lets_the_writer_in(void **state) {
     (void)state;
     for (int upgradable_last = 0; upgradable_last < 2; upgradable_last++) {
@@ -394,7 +390,6 @@ static void a_wait_times_out_and_not_early(void **state) {
     }
 }
 
-/* A wait with a deadline that is far away is served like one without. */
 static void a_timed_wait_is_served_in_time(void **state) {
     (void)state;
     for (int mode = READ; mode <= UPGRADABLE; mode++) {
@@ -418,7 +413,7 @@ static void a_timed_wait_is_served_in_time(void **state) {
 static void a_writer_that_times_out_lets_those_behind_it_in(void **state) {
     (void)state;
     bool forced = false;
-    /* If the machine is so busy that the deadline passes before R2 has queued, give it more time. */
+    /* The deadline passed too early: more time. */
     for (unsigned wait_ms = 50; !forced; wait_ms *= 2) {
         ilk_rwlock lock = ILK_RWLOCK_INIT;
         struct actor first, writer, second;
@@ -489,7 +484,7 @@ static void a_wait_is_not_a_cancellation_point(void **state) {
     check_equal(pthread_cancel(waiter.thread.id), 0);
     check(thread_sleeps(&waiter.thread));
     actor_leave(&holder);
-    actor_await_inside(&waiter); /* then cancelled: waiting for its orders is a cancellation point */
+    actor_await_inside(&waiter); /* then cancelled: the wait for orders is a cancellation point */
     check_equal(pthread_join(waiter.thread.id, NULL), 0); /* its clean-up handler has unlocked */
     check_free(&lock);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A shared object with a copy of Interlock linked into it, as a plugin would have. Built twice under two
- * names; rwlock_two_libraries_test opens both.
+ * A plugin with a copy of Interlock linked in. Built under two names for rwlock_two_libraries_test.
  */
 #include "rwlock_two_libraries.h"
 

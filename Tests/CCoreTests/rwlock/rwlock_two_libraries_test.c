@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Several copies of Interlock in one process: two shared objects with one each, opened so that neither
- * sees the other's symbols, and the program's own. A lock that they share must keep a writer of one copy
- * out while a reader of another is in a slot.
+ * Several copies of Interlock in one process: two shared objects without each other's symbols, and the
+ * program. A shared lock must keep one copy's writer out while another's reader is in a slot.
  */
 #include "rwlock_two_libraries.h"
 
@@ -60,7 +59,6 @@ static const struct rwlock_copy own_calls = {own_read_lock,      own_read_unlock
 
 /* ---- Claims about a pair of copies ---- */
 
-/* Reads through a copy until the lock uses slots. */
 static void use_slots(const struct copy *copy, ilk_rwlock *lock) {
     for (int reads = 0; mode_of(lock) == 0; reads++) {
         check(reads < 1000);
@@ -98,7 +96,6 @@ static void keeps_out(const struct copy *reads, const struct copy *writes) {
     reads->calls->read_unlock(&lock);
     thread_join(&writer);
 
-    /* A thread's announcement is its own, in any copy. */
     reads->calls->read_lock(&lock);
     writes->calls->read_unlock(&lock);
     check(reads->calls->try_write_lock(&lock));
@@ -142,7 +139,6 @@ static void read_and_linger(void *context) {
     stage_await(&self->progress, 2);
 }
 
-/* Both copies watch fork and guard the one table. */
 static void a_process_with_two_copies_can_fork(void **state) {
     (void)state;
     const struct copy first = open_copy(FIRST_COPY), second = open_copy(SECOND_COPY);
@@ -160,7 +156,7 @@ static void a_process_with_two_copies_can_fork(void **state) {
         }
         struct reader late = {.copy = &first, .lock = &lock, .progress = STAGE_INIT};
         struct thread thread;
-        thread_start(&thread, read_and_linger, &late); /* which needs a block of slots, from the table */
+        thread_start(&thread, read_and_linger, &late); /* which needs a block of slots */
         stage_await(&late.progress, 1);
         stage_reach(&late.progress, 2);
         thread_join(&thread);
@@ -173,7 +169,6 @@ static void a_process_with_two_copies_can_fork(void **state) {
     keeps_out(&first, &second);
 }
 
-/* A thread that took its block through a copy which is closed before the thread ends. */
 static void a_library_may_be_closed_before_a_thread_that_read_through_it_ends(void **state) {
     (void)state;
     const struct copy first = open_copy(FIRST_COPY), second = open_copy(SECOND_COPY);

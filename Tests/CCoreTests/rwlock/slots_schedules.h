@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What tests of the reader slots share: a lock in each mode that uses slots, and the schedule in which a
- * writer waits for a slot.
+ * A lock in each mode that uses slots, and the schedule in which a writer waits for a slot.
  */
 #ifndef INTERLOCK_TESTS_RWLOCK_SLOTS_SCHEDULES_H
 #define INTERLOCK_TESTS_RWLOCK_SLOTS_SCHEDULES_H
@@ -13,7 +12,7 @@
 #include <sched.h>
 #include <stdio.h>
 
-/* Runs a body on a lock with slots, then on one without fences, where there can be one. */
+/* Runs a body on a lock with slots, then, where possible, on one without fences. */
 static inline void in_both_modes(void (*body)(ilk_rwlock *lock)) {
     ilk_rwlock fenced = ILK_RWLOCK_INIT;
     move_to_slots(&fenced);
@@ -29,7 +28,7 @@ static inline void in_both_modes(void (*body)(ilk_rwlock *lock)) {
     check_free_and_destroy(&fence_free);
 }
 
-/* Waits until a thread that holds WRITER already, by a write or an upgrade, sleeps for the slots. */
+/* Waits until a thread that holds WRITER, by a write or an upgrade, sleeps for the slots. */
 static inline void await_drain(struct actor *writer) {
     while ((word_of(writer->lock) & ILK__RWLOCK_WRITER) == 0) {
         sched_yield();
@@ -44,7 +43,7 @@ static inline void write_beside_a_reader(ilk_rwlock *lock) {
     check(is_in_a_slot(lock));
     check_equal(counted_readers(lock), 0);
     actor_queue(&writer, lock, WRITE, NULL);
-    actor_leave(&second); /* wakes the writer, or not; the other reader is still there */
+    actor_leave(&second); /* may wake the writer; the other reader is still there */
     thread_await_sleep(&writer.thread);
     check(!actor_is_inside(&writer));
     actor_leave(&reader);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Checks for every thread, the choice of one test by name, and what depends on the sanitizer.
+ * Checks for every thread, the choice of a test by name, and sanitizer settings.
  */
 #include "support/test.h"
 
@@ -40,7 +40,7 @@ void check_equal_at(const char *file, int line, const char *text, long long actu
     }
 }
 
-/* Far more than a test takes: one that waits for ever ends, also where no ctest watches over it. */
+/* Ends a test that waits for ever, also without ctest. */
 enum { SECONDS_FOR_ONE_TEST = 600, SECONDS_FOR_ALL = 3600 };
 
 static const char *chosen = "*";
@@ -92,9 +92,8 @@ enum manner any_manner(uint32_t *random) {
     return choices[next_random(random) % (sizeof choices / sizeof *choices)];
 }
 
-/* ThreadSanitizer asks for these. Children of expect_misuse start threads; a finding must not be lost in a
- * test that passes otherwise; and the runtime of Swift's toolchain, unlike clang's own, does not check
- * what memcpy reads and writes unless told to: elements of rings are copied by nothing else. */
+/* ThreadSanitizer asks for these. Children of expect_misuse start threads; a finding fails a test that passes
+ * otherwise; the runtime of Swift's toolchain checks memcpy only when told to. */
 const char *__tsan_default_options(void);
 const char *__tsan_default_options(void) {
     return "die_after_fork=0:halt_on_error=1:exitcode=66:ignore_interceptors_accesses=0";

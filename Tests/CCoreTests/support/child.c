@@ -13,8 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Misuse is often a race as well (destroying what another thread waits for). It is to be reported by the
- * library, not by ThreadSanitizer: the child, which does nothing else, is not watched. */
+/* Misuse is often a race as well, which ThreadSanitizer would report first. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define WATCHED 1
@@ -31,7 +30,6 @@ static void stop_watching(void) {
 static void stop_watching(void) {}
 #endif
 
-/* Reads all of `file`; the end of what does not fit is dropped. */
 static void read_all(int file, char *text, size_t size) {
     size_t used = 0;
     char chunk[256];
@@ -59,11 +57,11 @@ void expect_misuse(void (*misuse)(void *context), void *context, const char *cal
     if (child == 0) {
         const struct rlimit no_core = {0, 0};
         setrlimit(RLIMIT_CORE, &no_core);
-        signal(SIGABRT, SIG_DFL); /* cmocka's handler would call it a failed test and go on */
+        signal(SIGABRT, SIG_DFL); /* cmocka's handler would call it a failed test */
         dup2(ends[1], STDERR_FILENO);
         close(ends[0]);
         close(ends[1]);
-        alarm(30); /* misuse that hangs ends as SIGALRM, which is not SIGABRT */
+        alarm(30); /* misuse that hangs ends as SIGALRM */
         stop_watching();
         misuse(context);
         _exit(0);

@@ -9,8 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ThreadSanitizer's runtime now and then fails a check of its own in the child of a process with several
- * running threads. */
+/* ThreadSanitizer's runtime now and then fails a check of its own in the child of a threaded process. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define CHILDREN_ARE_WATCHED 1

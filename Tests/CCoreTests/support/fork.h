@@ -7,16 +7,15 @@
 
 #include "support/test.h"
 
-/* A fork that hangs, or a child that does, is a failure. */
 enum { LONGEST = 30 };
 
-/* Skips the test where children cannot have threads, and sets its time limit. */
+/* Skips the test where children cannot have threads; sets its time limit. */
 void need_children(void);
 
 /* The child's side begins: true in it. */
 bool is_child(pid_t pid);
 
-/* Waits for the end of the child, which must exit with this code. */
+/* Waits for the child, which must exit with this code. */
 void expect_exit(pid_t child, int code);
 
 #endif

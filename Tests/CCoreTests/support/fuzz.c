@@ -47,7 +47,7 @@ static void describe(const char *what) {
     (void)ignored;
 }
 
-/* snprintf is not on POSIX's list for handlers; the process is lost anyway, and the text is worth the try. */
+/* snprintf is not async-signal-safe; the process is lost anyway. */
 static void on_crash(int number) {
     signal(number, SIG_DFL);
     describe(number == SIGALRM ? "a sequence does not end" : "crashed");
@@ -58,10 +58,10 @@ static void on_sanitizer_report(void) {
     describe("a sanitizer reported");
 }
 
-/* The sanitizers' runtimes have it; other builds do not. */
+/* Only in the sanitizers' runtimes. */
 void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
 
-/* cmocka's handlers would call a crash a failed test and go on. */
+/* cmocka's handlers would call a crash a failed test. */
 static void install_handlers(void) {
     if (__sanitizer_set_death_callback != NULL) {
         __sanitizer_set_death_callback(on_sanitizer_report);
@@ -106,7 +106,7 @@ static bool play(const struct fuzz_driver *driver, struct fuzz_play *now, uint64
     return agreed;
 }
 
-/* Leaves out runs of steps, half of them, then ever shorter ones, while the rest still does not agree. */
+/* Leaves out half of the steps, then ever shorter runs, while the rest still does not agree. */
 static size_t shrink(const struct fuzz_driver *driver, uint64_t seed, struct fuzz_step *steps, size_t count) {
     static struct fuzz_play attempt;
     const uint64_t end = ilk_deadline_in_ns((uint64_t)SECONDS_TO_SHRINK * 1000000000);
@@ -150,7 +150,7 @@ void fuzz_run(const struct fuzz_driver *driver) {
     install_handlers();
     const bool seeded = getenv("INTERLOCK_FUZZ_SEED") != NULL;
     uint64_t seed = number_from("INTERLOCK_FUZZ_SEED", ilk_now_ns());
-    /* A seed that is given and no budget: that sequence. */
+    /* A seed without a budget: that sequence. */
     const bool budgeted = getenv("INTERLOCK_FUZZ_SECONDS") != NULL || getenv("INTERLOCK_FUZZ_ROUNDS") != NULL;
     uint64_t rounds = number_from("INTERLOCK_FUZZ_ROUNDS", seeded && !budgeted ? 1 : UINT64_MAX);
     const uint64_t end = ilk_deadline_in_ns(number_from("INTERLOCK_FUZZ_SECONDS", 1) * 1000000000);

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Differential fuzzing: random sequences of verbs are played on an object and on a plain model of it, whose
- * answers must be the same. A driver gives its verbs and a function that plays a sequence; this file makes
- * the sequences, keeps to a budget, and on a mismatch leaves out steps as long as the mismatch stays, then
- * prints seed, configuration and the steps that are left. A crash, a report of a sanitizer and a sequence
- * that does not end print the same but for the leaving out.
+ * answers must be the same. A driver gives its verbs and a function that plays a sequence. On a mismatch this
+ * file leaves out steps while the mismatch stays, then prints seed, configuration and the steps left; a
+ * crash, a sanitizer's report and a hang print all steps.
  *
  *     INTERLOCK_FUZZ_SECONDS   budget of each driver; 1 if unset
  *     INTERLOCK_FUZZ_ROUNDS    at most so many sequences
- *     INTERLOCK_FUZZ_SEED      seed of the first sequence; the next one's is greater by 1. Without it the
- *                              clock gives one. A seed alone is played once: what a failure printed.
+ *     INTERLOCK_FUZZ_SEED      seed of the first sequence, greater by 1 for each next; the clock's if unset. A
+ *                              seed alone is played once: what a failure printed.
  *
- * Rule for drivers: a step that the state forbids (a commit of more than is reserved) does nothing, so that
- * any part of a sequence is a sequence; and all randomness comes from the seed.
+ * Rule for drivers: a step that the state forbids does nothing, so that any part of a sequence is a sequence;
+ * and all randomness comes from the seed.
  */
 #ifndef INTERLOCK_TESTS_SUPPORT_FUZZ_H
 #define INTERLOCK_TESTS_SUPPORT_FUZZ_H
@@ -29,13 +28,12 @@ struct fuzz_step {
     uint32_t argument; /* the driver takes from it what it wants */
 };
 
-/* What a sequence is played with, and where it says what it found. */
 struct fuzz_play {
     uint64_t seed;           /* the configuration comes from it */
     char configuration[160]; /* written by the driver before the first step */
     char mismatch[200];      /* written by fuzz_mismatch */
     size_t at;               /* the step being played, from 0; for crashes */
-    bool shrinking;          /* a mismatch was found: what does not come may be given up soon */
+    bool shrinking;          /* a mismatch was found: a missing event may be given up soon */
 };
 
 struct fuzz_driver {
@@ -43,17 +41,16 @@ struct fuzz_driver {
     const struct fuzz_verb *verbs;
     size_t verb_count;
     size_t longest; /* steps of a sequence */
-    /* Plays the steps on a new object; false after fuzz_mismatch. */
     bool (*play)(struct fuzz_play *play, const struct fuzz_step *steps, size_t count);
 };
 
 /* Says what did not agree; false, for the driver to return. */
 bool fuzz_mismatch(struct fuzz_play *play, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A random number that depends on nothing but the state: splitmix64 (Steele, Lea, Flood, 2014). */
+/* splitmix64 (Steele, Lea, Flood, 2014): depends on the state only. */
 uint64_t fuzz_random(uint64_t *state);
 
-/* Plays sequences until the budget is used up; ends the program on a mismatch. */
+/* Ends the program on a mismatch. */
 void fuzz_run(const struct fuzz_driver *driver);
 
 #endif

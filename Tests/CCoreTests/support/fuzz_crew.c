@@ -67,7 +67,7 @@ void breathe(int attempt) {
         sched_yield();
     } else {
         const struct timespec pause = {.tv_nsec = 50000};
-        nanosleep(&pause, NULL); /* only to leave the processor: the loop decides */
+        nanosleep(&pause, NULL); /* only to leave the processor */
     }
 }
 

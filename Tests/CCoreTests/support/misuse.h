@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tables of misuse: what is done, the call that reports it, and what it must say. Each row ends a child
- * process (expect_misuse).
+ * Tables of misuse: what is done, the call that reports it, and its text. Each row ends a child process with
+ * SIGABRT after one sentence (expect_misuse).
  */
 #ifndef INTERLOCK_TESTS_SUPPORT_MISUSE_H
 #define INTERLOCK_TESTS_SUPPORT_MISUSE_H
@@ -22,7 +22,6 @@ void expect_all_misuse(const struct misuse *table, size_t count, void *context);
 /* Starts a thread that holds, or waits, until the child has ended; returns when it sleeps. */
 void misuse_beside(thread_body *body, void *context);
 
-/* Sleeps for ever: for such a thread that holds something. */
 void sleep_for_ever(void);
 
 #endif

@@ -31,7 +31,7 @@ static ilk_status take(struct actor *actor) {
     return ILK_INVALID;
 }
 
-/* Also as a cancelled thread's clean-up handler: a lock is given up by the thread that has it. */
+/* Also a cancelled thread's clean-up handler: the owner unlocks. */
 static void give_up(void *context) {
     struct actor *actor = context;
     switch (actor->held) {
@@ -101,7 +101,7 @@ void actor_enter(struct actor *actor, ilk_rwlock *lock, enum mode mode) {
 
 void actor_await_queued(struct actor *actor) {
     thread_await_sleep(&actor->thread);
-    check(!actor_is_inside(actor)); /* an actor inside sleeps too, for its orders */
+    check(!actor_is_inside(actor)); /* an actor inside sleeps too */
 }
 
 void actor_await_inside(struct actor *actor) {
@@ -121,7 +121,7 @@ void actor_await_upgraded(struct actor *actor) {
 }
 
 void actor_await_upgrade_queued(struct actor *actor) {
-    /* READERS_HELD goes up when the upgrade queues, and an upgrade that need not wait never queues. */
+    /* READERS_HELD goes up when the upgrade queues. */
     while ((ilk_atomic_load(&actor->lock->word, memory_order_relaxed) & ILK__RWLOCK_READERS_HELD) == 0) {
         check(stage_now(&actor->inside) < 2);
         sched_yield();

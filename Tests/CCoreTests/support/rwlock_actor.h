@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An actor takes an ilk_rwlock in one mode on a thread of its own and holds it until told to leave. A
- * test leads several of them through a schedule:
+ * An actor takes an ilk_rwlock in one mode on a thread of its own and holds it until told to leave:
  *     actor_start, then actor_await_queued or actor_await_inside, later actor_leave.
  */
 #ifndef INTERLOCK_TESTS_SUPPORT_RWLOCK_ACTOR_H
@@ -28,10 +27,9 @@ struct actor {
 void actor_start(struct actor *actor, ilk_rwlock *lock, enum mode mode, struct stage *arrivals);
 void actor_start_until(struct actor *actor, ilk_rwlock *lock, enum mode mode, uint64_t deadline_ns);
 
-/* Starts it and waits until it sleeps in the queue. */
 void actor_queue(struct actor *actor, ilk_rwlock *lock, enum mode mode, struct stage *arrivals);
 
-/* Starts it and waits until it has the lock. */
+/* Starts it; returns when it has the lock. */
 void actor_enter(struct actor *actor, ilk_rwlock *lock, enum mode mode);
 
 void actor_await_queued(struct actor *actor);

@@ -27,8 +27,8 @@ bool membarrier_works(void) {
     return ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed);
 }
 
-/* One thread's undisturbed reads need a quarter of a million in slots and a mode decision, of which there is
- * one in 65,536 uses. After many penalties a lock waits for up to half a million reads first. */
+/* A quarter of a million undisturbed reads of one thread in slots and a mode decision, one in 65,536 uses.
+ * After many penalties up to half a million reads come first. */
 enum { MORE_READS_THAN_IT_TAKES = 1 << 21 };
 
 static void read_until(ilk_rwlock *lock, uint32_t mode) {

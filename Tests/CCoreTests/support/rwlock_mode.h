@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Leading an ilk_rwlock from one mode to another by nothing but its public calls, and telling where
- * its readers are recorded. Needs the core's internal headers.
+ * Leads an ilk_rwlock from mode to mode by its public calls, and tells where its readers are recorded.
  */
 #ifndef INTERLOCK_TESTS_SUPPORT_RWLOCK_MODE_H
 #define INTERLOCK_TESTS_SUPPORT_RWLOCK_MODE_H
@@ -17,7 +16,6 @@ uint32_t mode_of(const ilk_rwlock *lock);
 /* Readers that are counted in the word. */
 unsigned counted_readers(const ilk_rwlock *lock);
 
-/* Is a reader of the lock in a slot, of any thread's? */
 bool is_in_a_slot(const ilk_rwlock *lock);
 
 bool membarrier_works(void);
@@ -29,7 +27,7 @@ void move_to_fence_free(ilk_rwlock *lock);
 /* The first of `locks`, from `start`, whose slot has the same number as that of `like`. */
 size_t find_colliding(const ilk_rwlock *locks, size_t count, size_t start, const ilk_rwlock *like);
 
-/* Free, nothing left behind, and still of use to readers and writers; then destroyed. */
+/* Free, nothing left behind, still usable; then destroyed. */
 void check_free_and_destroy(ilk_rwlock *lock);
 
 #endif

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What every C test uses: cmocka, checks that work on any thread, threads with handshakes, children
- * for misuse.
+ * What every C test uses: cmocka, checks on any thread, threads with handshakes, children for misuse.
  *
- * Schedules are forced, never hoped for: a test moves threads through numbered stages (`stage_reach`,
- * `stage_await`), and knows that a thread sleeps inside a call because the kernel says so
- * (`thread_await_sleep`), not because time has passed.
+ * Schedules are forced: a test moves threads through numbered stages (`stage_reach`, `stage_await`), and the
+ * kernel says that a thread sleeps inside a call (`thread_await_sleep`).
  *
- * ctest runs each test in a process of its own: `rwlock_test NAME` runs the one called NAME.
+ * ctest runs each test in a process of its own: `rwlock_test NAME`.
  */
 #ifndef INTERLOCK_TESTS_SUPPORT_TEST_H
 #define INTERLOCK_TESTS_SUPPORT_TEST_H
@@ -27,7 +25,6 @@
 
 /* ---- Checks, usable on every thread (cmocka's own jump out of the main one only) ---- */
 
-/* Ends the test program with the place and the text if `condition` is false. */
 #define check(condition)                                                                                     \
     do {                                                                                                     \
         if (!(condition)) {                                                                                  \
@@ -37,11 +34,9 @@
 
 _Noreturn void check_failed(const char *file, int line, const char *condition);
 
-/* What the test does next, by name, and the seed it does it with (0: none). A failure prints both; NULL ends
- * it. */
+/* The next step, and its seed (0: none), for a failure to print; NULL ends it. */
 void check_during(const char *what, uint64_t seed);
 
-/* Two integers that must be the same; a failure prints both. */
 #define check_equal(actual, expected)                                                                        \
     check_equal_at(__FILE__, __LINE__, #actual " == " #expected, (long long)(actual), (long long)(expected))
 
@@ -49,8 +44,8 @@ void check_equal_at(const char *file, int line, const char *text, long long actu
 
 /* ---- Stages ---- */
 
-/* A number that only grows. Orders memory like a mutex, so a test of what a primitive itself makes
- * visible must not have one between the write and the read. */
+/* A number that only grows. Orders memory like a mutex: a test of what a primitive makes visible must not
+ * have one between the write and the read. */
 struct stage {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -90,47 +85,47 @@ void thread_join(struct thread *thread);
 /* True once the body has returned. */
 bool thread_is_done(struct thread *thread);
 
-/* Waits until the thread sleeps in futex(2), which both park backends end in. For threads whose body
- * can sleep nowhere but in the call under test. */
+/* Waits until the thread sleeps in futex(2), which both park backends end in. For threads whose body can
+ * sleep only in the call under test. */
 void thread_await_sleep(struct thread *thread);
 
 /* Is it asleep there now? */
 bool thread_sleeps(const struct thread *thread);
 
-/* Sends SIGUSR1 to the thread; thread_allow_interrupts, called once, gives it a handler that does
- * nothing and interrupts system calls. */
+/* The calling thread, and those that it starts from here on, share one core. */
+void thread_share_one_core(void);
+
+/* thread_interrupt sends SIGUSR1; thread_allow_interrupts, called once, gives it an empty handler that
+ * interrupts system calls. */
 void thread_allow_interrupts(void);
 void thread_interrupt(const struct thread *thread);
 
-/* Starts `count` threads that all begin `body` at the same moment, each with `contexts` + i * `size`;
- * returns when all have ended. */
+/* Starts `count` threads that begin `body` at the same moment, each with `contexts` + i * `size`; returns
+ * when all have ended. */
 void threads_run(int count, thread_body *body, void *contexts, size_t size);
 
 /* ---- Children ---- */
 
-/* Runs `misuse(context)` in a child process. It must end with SIGABRT after one line on standard error
- * that starts with "interlock: CALL(" and contains `text`. */
+/* Runs `misuse(context)` in a child process. It must end with SIGABRT after one line on standard error that
+ * starts with "interlock: CALL(" and contains `text`. */
 void expect_misuse(void (*misuse)(void *context), void *context, const char *call, const char *text);
 
 /* ---- Sizes of stress ---- */
 
-/* `count` scaled to the build: sanitizers slow everything down ten times or more. INTERLOCK_STRESS=less in
- * the environment makes it a quarter. */
+/* `count` scaled to the build (sanitizers are ten times slower); a quarter with INTERLOCK_STRESS=less. */
 int stress_rounds(int count);
 
-/* A small deterministic generator for stress schedules; never 0 for a seed that is not. */
+/* For stress schedules; never 0 for a seed that is not. */
 uint32_t next_random(uint32_t *state);
 
-/* How a call that may wait is made: the one that tries, with a limit, or for as long as it takes. */
+/* How a call that may wait is made. */
 enum manner { TRIES, LIMITED, WAITS };
 
-/* Half of all calls wait; the others try or have a limit. */
 enum manner any_manner(uint32_t *random);
 
 /* ---- The program ---- */
 
-/* The main function of a test file: all tests, or those whose name is an argument. A name that no test has is
- * an error. */
+/* All tests, or those named by arguments; an unknown name is an error. */
 #define TEST_MAIN(tests)                                                                                     \
     int main(int argument_count, char **arguments) {                                                         \
         test_filter(argument_count, arguments);                                                              \
@@ -138,7 +133,7 @@ enum manner any_manner(uint32_t *random);
         return cmocka_run_group_tests(tests, NULL, NULL);                                                    \
     }
 
-/* The same for a file that shares `shared_tests` with another file, and has `tests` of its own. */
+/* With `shared_tests` of another file, too. */
 #define TEST_MAIN_WITH_SHARED(shared_tests, tests)                                                           \
     int main(int argument_count, char **arguments) {                                                         \
         test_filter(argument_count, arguments);                                                              \

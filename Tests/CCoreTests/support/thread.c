@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Threads that a test can lead: stages to wait for, and the kernel's word on which thread sleeps.
+ * Threads that a test can lead.
  */
 #include "support/test.h"
 
@@ -70,8 +70,8 @@ bool thread_is_done(struct thread *thread) {
     return stage_now(&thread->life) == 2;
 }
 
-/* The system call that a thread is in, by the kernel's number; -1 while it runs or when it has ended. `third`
- * gets the third argument. */
+/* The system call that a thread is in; -1 while it runs or when it has ended. `third` gets the third
+ * argument. */
 static long call_of(pid_t kernel_id, unsigned long *third) {
     char path[64], text[128] = "";
     snprintf(path, sizeof path, "/proc/self/task/%d/syscall", (int)kernel_id);
@@ -85,9 +85,8 @@ static long call_of(pid_t kernel_id, unsigned long *third) {
     return length > 0 && sscanf(text, "%ld %*x %*x %lx", &number, third) == 2 ? number : -1;
 }
 
-/* What the kernel calls futex(2). SYS_futex is what this program calls it, which is another number where an
- * emulator runs it on another processor. Found out once, from a thread that sleeps on a value that no other
- * call would have as its argument. */
+/* The kernel's number of futex(2), which differs from SYS_futex under an emulator of another processor: found
+ * from a thread that sleeps on a value of its own. */
 enum { SIGN_OF_THE_SLEEPER = 0x2C6B1D37 };
 static pthread_once_t number_once = PTHREAD_ONCE_INIT;
 static long futex_number;
@@ -130,7 +129,7 @@ void thread_await_sleep(struct thread *thread) {
     while (!thread_sleeps(thread)) {
         check(!thread_is_done(thread)); /* it was to wait, and it has returned */
         const struct timespec pause = {.tv_nsec = 100000};
-        nanosleep(&pause, NULL); /* only to leave the processor: the loop decides */
+        nanosleep(&pause, NULL); /* only to leave the processor */
     }
 }
 
@@ -175,4 +174,16 @@ void threads_run(int count, thread_body *body, void *contexts, size_t size) {
     pthread_barrier_destroy(&begin);
     free(together);
     free(threads);
+}
+
+void thread_share_one_core(void) {
+    cpu_set_t allowed, one;
+    check_equal(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+    int core = 0;
+    while (!CPU_ISSET(core, &allowed)) {
+        core++;
+    }
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    check_equal(sched_setaffinity(0, sizeof one, &one), 0);
 }

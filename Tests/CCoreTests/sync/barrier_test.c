@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_barrier: rounds have exactly their parties, one of which is the last, also where waits run out of time.
+ * ilk_barrier: rounds have exactly their parties, one of which is the last, also beside time-outs.
  */
 #include "support/test.h"
 #include <interlock/barrier.h>
 
 struct party {
     ilk_barrier *barrier;
-    int *marks; /* plain: one a party, written before and read after the barrier */
+    int *marks; /* one a party, written before and read after the barrier */
     int parties, index, rounds, lasts;
 };
 
@@ -17,7 +17,7 @@ static void meet(void *context) {
         self->marks[self->index] = round;
         self->lasts += ilk_barrier_wait(self->barrier) ? 1 : 0;
         for (int i = 0; i < self->parties; i++) {
-            check_equal(self->marks[i], round); /* A and B: all have arrived, and it is visible */
+            check_equal(self->marks[i], round); /* A and B: all have arrived, visibly */
         }
         self->lasts += ilk_barrier_wait(self->barrier) ? 1 : 0; /* no party writes while another reads */
     }
@@ -82,7 +82,7 @@ static unsigned arrived(ilk_barrier *barrier) {
     return (unsigned)(uint32_t)ilk_atomic_load(&barrier->state, memory_order_relaxed);
 }
 
-/* Guarantee D: two of three arrive, one of them leaves; two more must come. */
+/* Guarantee D. */
 static void a_party_whose_time_runs_out_has_not_arrived(void **state) {
     (void)state;
     ilk_barrier barrier;
@@ -133,7 +133,7 @@ static void a_barrier_wait_is_not_early_and_survives_signals(void **state) {
     check_equal(arrived(&barrier), 0);
 }
 
-/* Guarantee E: a third thread at a barrier of two waits for the round after. */
+/* Guarantee E. */
 static void a_thread_too_many_is_of_the_next_round(void **state) {
     (void)state;
     ilk_barrier barrier;
@@ -149,8 +149,7 @@ static void a_thread_too_many_is_of_the_next_round(void **state) {
     check(!first.last && !third.last);
 }
 
-/* Several threads meet with limits so short that many run out. A round has exactly as many waits that met as
- * it has parties. */
+/* The limits are so short that many run out. */
 struct hurried {
     ilk_barrier *barrier;
     uint32_t random;

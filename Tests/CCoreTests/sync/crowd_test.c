@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * 64 threads at one ring, one semaphore, one mutex and one barrier, on any number of cores: all of them get
- * on.
+ * 64 threads at one ring, one semaphore, one mutex and one barrier, on any number of cores.
  */
 #include "support/test.h"
 #include <interlock/barrier.h>
@@ -27,7 +26,6 @@ struct member {
     int index;
 };
 
-/* Half of the threads push and half pop; each takes both locks. Then all meet. */
 static void take_part(void *context) {
     const struct member *self = context;
     struct crowd *crowd = self->crowd;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Random sequences of the verbs of ilk_semaphore, ilk_mutex, ilk_barrier and ilk_latch against models that
- * know after each step which threads sleep (support/fuzz_crew.h). ilk_semaphore serves first come, first
- * served. ilk_mutex promises no order: any of its waiters may be next.
+ * know after each step which threads sleep (support/fuzz_crew.h). ilk_mutex promises no order: any of its
+ * waiters may be next.
  *
  * Has been seen to fail on: a signal that serves the last of the queue; a mutex whose unlock wakes no waiter;
  * a barrier whose late party stays counted; a latch that opens one early.
@@ -131,7 +131,6 @@ struct mutex_model {
     int owner; /* -1: free */
 };
 
-/* The owner leaves; exactly one of the waiters comes in. */
 static bool mutex_hand_over(struct mutex_model *m) {
     struct scene *scene = &m->scene;
     int waiters = 0;

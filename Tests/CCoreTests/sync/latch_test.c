@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_latch: opens once, wakes every waiter, carries what was written before the count went down, and may be
- * freed by a waiter.
+ * ilk_latch: opens once, wakes every waiter, carries what was written before, and may be freed by a waiter.
  */
 #include "support/test.h"
 #include <interlock/latch.h>
@@ -136,7 +135,6 @@ static bool try_or_yield(ilk_latch *latch, int round) {
     return false;
 }
 
-/* Frees each latch as soon as `is_open` finds it open. */
 static void free_each_when_open(int rounds, bool (*is_open)(ilk_latch *latch, int round)) {
     static struct latch_round round;
     round.rounds = stress_rounds(rounds);
@@ -148,7 +146,7 @@ static void free_each_when_open(int rounds, bool (*is_open)(ilk_latch *latch, in
         ilk_latch_init(latch, 1);
         round.latches[i % LATCHES] = latch;
         ilk_atomic_store(&round.ready, i + 1, memory_order_release);
-        while (!is_open(latch, i)) { /* the counter comes, or the test's time limit */
+        while (!is_open(latch, i)) { /* the counter comes, or the time limit */
         }
         check_equal(round.results[i % LATCHES], i);
         free(latch);
@@ -162,7 +160,7 @@ static void a_waiter_may_free_the_latch_at_once(void **state) {
     free_each_when_open(20000, wait_or_time_out);
 }
 
-/* Guarantees A and B where the latch is found open instead of waited for. */
+/* Guarantees A and B without a wait. */
 static void a_thread_that_finds_the_latch_open_may_free_it(void **state) {
     (void)state;
     free_each_when_open(5000, try_or_yield);

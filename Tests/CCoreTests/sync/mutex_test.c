@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_mutex: one owner at a time, limits, wake-ups, and freeing by the last owner; each with and without
- * priority inheritance.
+ * ilk_mutex, with and without priority inheritance: one owner, limits, wake-ups, freeing by the last owner.
  */
 #include "support/test.h"
 #include <interlock/mutex.h>
@@ -83,7 +82,7 @@ static void an_inheriting_mutex_has_one_owner_at_a_time(void **state) {
 struct mutex_waiter {
     ilk_mutex *mutex;
     uint64_t deadline_ns;
-    uint64_t *plain; /* guarded by the mutex: ThreadSanitizer sees an order that is missing */
+    uint64_t *plain; /* guarded by the mutex, for ThreadSanitizer */
     ilk_status status;
     struct thread thread;
 };
@@ -207,7 +206,7 @@ static void the_last_owner_may_free_an_inheriting_mutex_at_once(void **state) {
     run_last_owners(true, stress_rounds(2000));
 }
 
-/* A wait that timed out leaves no sleeper behind in the word: after the next uses it is as it was before. */
+/* A timed-out wait leaves no sleeper in the word once the mutex was used again. */
 static void a_mutex_is_as_new_after_a_wait_that_timed_out(void **state) {
     (void)state;
     for (int inherits = 0; inherits < 2; inherits++) {

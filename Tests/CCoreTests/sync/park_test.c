@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The park layer, the same claims for both backends: sleeping on a word, waking by address, deadlines.
+ * The park layer, by both backends: sleeping on a word, waking by address, deadlines.
  */
 #include "support/test.h"
 #include <interlock/park.h>
@@ -71,7 +71,7 @@ static void wait_never_times_out_early(void **state) {
     }
 }
 
-/* Deadlines no clock will reach must neither be refused nor taken for the past. */
+/* Deadlines that no clock will reach are neither refused nor in the past. */
 static void far_deadlines_sleep(void **state) {
     (void)state;
     const uint64_t far[] = {ILK_FOREVER - 1, UINT64_C(1) << 63, ilk_deadline_in_ns(UINT64_MAX / 2),
@@ -87,8 +87,8 @@ static void far_deadlines_sleep(void **state) {
     }
 }
 
-/* Waits until `woken` of the sleepers are done; the others must sleep then. A wake-up takes a sleeper out
- * of its sleep before the call returns, so one too many does not go unseen. */
+/* Waits until `woken` of the sleepers are done; the others must sleep. A wake-up ends a sleep before the call
+ * returns, so one too many is seen. */
 static void check_woken(struct sleeper *sleepers, int count, int woken) {
     int done, asleep;
     do {
@@ -134,7 +134,7 @@ static void wake_all_wakes_everyone(void **state) {
     }
 }
 
-/* The words lie so that the table of the pthread backend puts some into one bucket. */
+/* The pthread backend's table puts some of the words into one bucket. */
 static void wake_wakes_sleepers_of_its_own_address_only(void **state) {
     (void)state;
     enum { COUNT = 200 };
@@ -150,7 +150,7 @@ static void wake_wakes_sleepers_of_its_own_address_only(void **state) {
     thread_join(&sleeper.thread);
 }
 
-/* Guarantee C: wake reads nothing through the address. */
+/* Guarantee C. */
 static void wake_of_unmapped_memory_is_no_error(void **state) {
     (void)state;
     size_t size = (size_t)sysconf(_SC_PAGESIZE);
@@ -168,8 +168,7 @@ static void wait_until_timed_out(void *context) {
     check(ilk_now_ns() >= self->deadline_ns);
 }
 
-/* A wait that started its clock over after each signal would never end here: signals come until it
- * has ended. */
+/* A wait that restarted its clock at each signal would not end: signals come until it has ended. */
 static void signals_do_not_move_the_deadline(void **state) {
     (void)state;
     thread_allow_interrupts();
@@ -197,8 +196,7 @@ static void wait_is_not_a_cancellation_point(void **state) {
     check(sleeper.returned);
 }
 
-/* Guarantee A under load: a token is passed round, and each thread wakes the next one only. One lost wake-up
- * and all sleep for ever. */
+/* Guarantee A under load: each thread wakes the next one only. */
 struct relay {
     ILK_ATOMIC(uint32_t) * words;
     uint32_t own, next;

@@ -12,7 +12,6 @@ static uint32_t word_of(ilk_semaphore *semaphore) {
     return ilk_atomic_load(&semaphore->word, memory_order_relaxed);
 }
 
-/* One user: waits for a permit, records its place among the users served. */
 struct user {
     ilk_semaphore *semaphore;
     uint64_t deadline_ns;
@@ -41,7 +40,7 @@ static void user_start(struct user *user, ilk_semaphore *semaphore, uint64_t dea
     thread_start(&user->thread, wait_for_permit, user);
 }
 
-/* Starts it and waits until it stands in line. */
+/* Starts it; returns when it stands in line. */
 static void user_queue(struct user *user, ilk_semaphore *semaphore, struct stage *served) {
     int64_t before = ilk_semaphore_value(semaphore);
     user_start(user, semaphore, ILK_FOREVER, served);
@@ -70,7 +69,7 @@ static void all_initialisers_give_the_permits_asked_for(void **state) {
     ilk_semaphore_destroy(&initialised);
 }
 
-/* Three users of one permit, as textbooks trace the counter: 1 0 -1 -2 -1 0 1. */
+/* The textbooks' trace of the counter: 1 0 -1 -2 -1 0 1. */
 static void the_counter_of_three_users_of_one_permit(void **state) {
     (void)state;
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(1);
@@ -112,7 +111,6 @@ static void permits_are_handed_over_in_order_of_arrival(void **state) {
     ilk_semaphore_destroy(&semaphore);
 }
 
-/* A signal of several serves as many from the front of the line, and keeps the rest. */
 static void a_signal_serves_exactly_as_many_as_it_has_permits(void **state) {
     (void)state;
     enum { COUNT = 5 };
@@ -134,7 +132,7 @@ static void a_signal_serves_exactly_as_many_as_it_has_permits(void **state) {
     ilk_semaphore_destroy(&semaphore);
 }
 
-/* Hand-off: once signalled, the permit belongs to the sleeper, though it has not run yet. */
+/* The permit belongs to the signalled sleeper, though it has not run yet. */
 static void a_permit_handed_over_cannot_be_stolen(void **state) {
     (void)state;
     for (int round = 0; round < stress_rounds(300); round++) {
@@ -208,7 +206,7 @@ static void a_timed_out_wait_was_not_early_and_leaves_the_line(void **state) {
 static void one_that_times_out_leaves_the_others_in_order(void **state) {
     (void)state;
     bool forced = false;
-    /* If the machine is so busy that the deadline passes before the third has queued, more time. */
+    /* The deadline passed too early: more time. */
     for (unsigned wait_ms = 20; !forced; wait_ms *= 2) {
         ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
         struct user first, second, third;
@@ -239,7 +237,6 @@ static void wait_without_end(void *context) {
     user->status = ilk_semaphore_wait_until(user->semaphore, ILK_FOREVER);
 }
 
-/* wait_until with no end is wait: it stands in line, and is served. */
 static void a_wait_until_forever_is_a_wait(void **state) {
     (void)state;
     ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
@@ -256,7 +253,7 @@ static void a_wait_until_forever_is_a_wait(void **state) {
     ilk_semaphore_destroy(&semaphore);
 }
 
-/* Queues behind `before` others; false if it cannot be told, because one of the leavers has left. */
+/* Queues behind `before` others; false if one of the leavers has left. */
 static bool queues_behind(ilk_semaphore *semaphore, int before, struct user *leavers, int started) {
     while (ilk_semaphore_value(semaphore) != -(int64_t)before - 1) {
         for (int i = 0; i < started; i++) {
@@ -276,13 +273,12 @@ static int count_done(struct user *users, int count) {
     return done;
 }
 
-/* Many waiters time out, at the front, in the middle and at the end of the queue: the queue holds together,
- * and the waiters that stay are served in their order. */
+/* Waiters time out at the front, in the middle and at the end of the queue. */
 static void many_that_time_out_leave_the_others_in_order(void **state) {
     (void)state;
     enum { STAY = 6, LEAVE = 7 };
     bool forced = false;
-    /* If the machine is so busy that a deadline passes before all have queued, more time. */
+    /* As above, before all have queued. */
     for (unsigned wait_ms = 20; !forced; wait_ms *= 2) {
         ilk_semaphore semaphore = ILK_SEMAPHORE_INIT(0);
         struct user stayers[STAY], leavers[LEAVE];
@@ -334,8 +330,8 @@ static void signals_do_not_move_the_deadline(void **state) {
 
 /* ---- Load ---- */
 
-/* Permits guard a room; plain counters inside are guarded by the hand-off alone when there is one
- * permit, so ThreadSanitizer sees an order that is missing. */
+/* With one permit only the hand-off guards the plain counters inside: ThreadSanitizer sees a missing
+ * order. */
 struct room {
     ilk_semaphore semaphore;
     int capacity;
@@ -414,7 +410,6 @@ static void an_observed_semaphore_behaves_the_same(void **state) {
     run_room(2, 4, ILK__SEMAPHORE_OBSERVED);
 }
 
-/* Signals of several at once against as many waits: the sums meet. */
 struct sums {
     ilk_semaphore semaphore;
     int rounds;
@@ -452,8 +447,8 @@ static void every_permit_signalled_is_taken_once(void **state) {
     ilk_semaphore_destroy(&sums.semaphore);
 }
 
-/* Guarantee D: the semaphore of a finished request is on the waiter's stack or heap and goes away as
- * soon as the wait returns. Under AddressSanitizer a signal that touches it afterwards is seen. */
+/* Guarantee D: the waiter frees a request's semaphore as soon as the wait returns; AddressSanitizer sees a
+ * later touch. */
 struct request {
     ilk_semaphore *semaphores[64];
     ILK_ATOMIC(int) ready; /* how many of them the other side may signal */
@@ -485,7 +480,6 @@ static void the_one_served_may_free_it_at_once(void **state) {
         if (round % 2 == 0) {
             ilk_semaphore_wait(semaphore);
         } else {
-            /* Late or in time, over and over: the hand-over that races with a time-out. */
             while (ilk_semaphore_wait_until(semaphore, ilk_deadline_in_ns(500)) != ILK_OK) {
             }
         }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Misuse of ilk_semaphore, ilk_latch, ilk_barrier and ilk_mutex, call by call: each ends a child process with
- * SIGABRT after one sentence that names the call, the object and the state seen.
+ * Misuse of ilk_semaphore, ilk_latch, ilk_barrier and ilk_mutex, call by call.
  */
 #include "support/misuse.h"
 #include <interlock/interlock.h>

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A consumer that sleeps when the ring is empty, with a flag that tells the producer. Two broken twins lose
- * the wake-up:
- *   - no recheck: the consumer raises the flag and sleeps without a recheck of the ring; a push between its
- *     probe and the flag wakes no thread;
- *   - no fence: it does recheck, but raising the flag and rechecking is store-then-load on one side, as
- *     pushing and probing the flag is on the other; without fences both may probe too early. JDK 6822370 lost
- *     wake-ups so; only weak memory shows it.
+ * A consumer that sleeps when the ring is empty, with a flag that tells the producer. Raising the flag and
+ * rechecking is store-then-load, as pushing and probing the flag is; without fences both may probe too early
+ * (JDK 6822370). Only weak memory shows it.
  */
 #include "../explorer.h"
 #include <platform/futex.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Closing a channel beside a push. Right: the count of elements and the closed bit are one word, so a
- * push either comes before the close, and is drained, or fails. The broken twin probes the closed flag and
- * pushes afterwards: a push succeeds whose element no pop takes.
+ * Closing a channel beside a push. The count of elements and the closed bit are one word, so a push comes
+ * before the close and is drained, or fails.
  */
 #include "../explorer.h"
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A condition variable: a signal wakes a thread that waits at that moment. The right one counts signals, and
- * each waiter keeps the count it began with. The broken one has anonymous wake-ups: a thread that begins to
- * wait after the signal consumes it, and the waiter it was for sleeps on. That is glibc's bug 25847 without
- * its groups; it takes three threads.
+ * A condition variable that counts signals; each waiter keeps the count it began with. Broken: anonymous
+ * wake-ups, glibc's bug 25847 without its groups; it takes three threads.
  */
 #include "../explorer.h"
 #include <platform/futex.h>

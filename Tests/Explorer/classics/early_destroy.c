@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A semaphore whose only waiter frees it as soon as it has its permit. The signal must not touch it after the
- * step that gives the permit, except for waking by address. The broken twin then reads whether others wait:
- * glibc's bug 12674. It shows as a race even in schedules in which the read comes in time: nothing orders it
- * before the memory's end.
+ * A semaphore whose only waiter frees it with its permit. After giving the permit the signal must only wake
+ * by address. Broken: glibc's bug 12674, a race in every schedule: nothing orders the read before the
+ * memory's end.
  */
 #include "../explorer.h"
 #include <platform/futex.h>

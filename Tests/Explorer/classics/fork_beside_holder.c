@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Forking while another thread owns a mutex: the child has the locked mutex and not its owner. Right: a fork
- * handler locks the mutex first and unlocks it in the child. The broken twin has no handler.
+ * Forking while another thread owns a mutex: a fork handler locks it first and unlocks it in the child.
+ * Broken: no handler.
  */
 #include "../explorer.h"
 #include <platform/native.h>

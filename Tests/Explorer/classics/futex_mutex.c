@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A mutex of three states on a futex (Drepper, "Futexes are tricky", 2011): 0 free, 1 locked, 2 locked and a
- * thread may sleep. A thread that slept must lock with 2, since it cannot know whether others still sleep.
- * The broken twin locks with 1: with three threads the last sleeper is never woken.
+ * thread may sleep. Broken: of three threads the last sleeper is never woken.
  */
 #include "../explorer.h"
 #include <platform/futex.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A permit granted to a waiter whose deadline has just passed. The waiter must leave by an atomic step that
- * fails if the permit was granted, and then take it. The broken twin probes whether it was granted, and then
- * leaves: a permit granted between the two is lost.
+ * A permit granted to a waiter whose deadline has just passed. The waiter leaves by an atomic step that fails
+ * if the permit was granted.
  */
 #include "../explorer.h"
 #include <platform/futex.h>

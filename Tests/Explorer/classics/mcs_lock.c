@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A queue lock (Mellor-Crummey and Scott, 1991). An owner that unlocks and finds no successor linked must
- * read the tail: if the tail is another node, a successor is about to link in, and the owner waits for it.
- * The broken twin returns at once: the successor spins for ever on a word that no thread will write.
+ * A queue lock (Mellor-Crummey and Scott, 1991). An owner that unlocks with no successor linked reads the
+ * tail: if it is another node, the owner waits for the link.
  */
 #include "../explorer.h"
 

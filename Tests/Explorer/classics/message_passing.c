@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Publishing data by a flag: the flag's store must release and its load acquire. The broken twin
- * stores the flag relaxed.
+ * Publishing data by a flag: the store releases, the load acquires.
  */
 #include "../explorer.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Initialisation on first use, with a check before the lock. The pointer must be published with release and
- * checked with acquire. The broken twin checks it relaxed and sees an object half initialised.
+ * Initialisation on first use, with a check before the lock. The pointer is published with release and
+ * checked with acquire.
  */
 #include "../explorer.h"
 #include <platform/native.h>

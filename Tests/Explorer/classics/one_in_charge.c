@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How one slot table of a process comes to be in charge (Sources/CCore/rwlock/slot_table_copies.c), for two
- * copies whose constructors run at the same time: each first makes its own table a candidate, then checks the
- * other's role, and takes charge only if the other is neither a candidate nor in charge. Both may end idle;
- * never may both be in charge. Broken:
- *   - checking first and then taking charge;
- *   - release and acquire where TC1 and TC2 are sequentially consistent: each misses that the other is a
- *     candidate.
+ * How one slot table of a process takes charge (Sources/CCore/rwlock/slot_table_copies.c), for two copies
+ * whose constructors run at once: each makes its own table a candidate, checks the other's role, and takes
+ * charge if the other is neither a candidate nor in charge. Both may end idle. TC1 and TC2 are sequentially
+ * consistent.
  */
 #include "../explorer.h"
 

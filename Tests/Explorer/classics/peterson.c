@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Peterson's lock (1981) for two threads. Each raises its flag, gives the other precedence (`turn`), and
- * waits while the other's flag is up and the other has precedence. Right in C11: an exchange (acq_rel) gives
- * precedence, so that the later thread sees the earlier one's flag (Williams, "Peterson's lock with C++0x
- * atomics", 2008). Broken:
- *   - release stores and acquire loads only: raising one's flag and reading the other's is store-then-load,
- *     which they do not order;
- *   - the same with a seq_cst fence in between, as textbooks advise. The modification order of `turn` may be
- *     the opposite of the fences' order: the thread of the first fence misses the other's flag, and the other
- *     finds itself given precedence. x86 never shows it; the explorer does.
+ * waits while the other's flag is up and the other has precedence. Right in C11: an acq_rel exchange gives
+ * precedence, so the later thread sees the earlier one's flag (Williams, "Peterson's lock with C++0x
+ * atomics", 2008). Textbooks advise a seq_cst fence instead. The modification order of `turn` may be the
+ * opposite of the fences' order: the thread of the first fence misses the other's flag, and the other finds
+ * itself given precedence. x86 never shows it.
  */
 #include "../explorer.h"
 

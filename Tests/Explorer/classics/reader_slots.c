@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A lock with reader slots: a reader stores into a slot of its own and probes the writer's flag; the writer
- * raises the flag and probes the slots. The reader needs no fence because the writer calls membarrier in
- * between. The broken twin leaves it out: the reader's store is still in its store buffer when the writer
- * probes. Where membarrier is refused, both sides must fence: the third scenario.
+ * A lock with reader slots: a reader stores into its slot and probes the writer's flag; the writer raises the
+ * flag, calls membarrier, which spares the reader a fence, and probes the slots.
  */
 #include "../explorer.h"
 #include <platform/membarrier.h>

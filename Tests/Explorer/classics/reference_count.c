@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Freeing by the last of several owners. Each decrement must release its owner's uses, and the last must
- * acquire the others'. The broken twin decrements relaxed: the memory is freed beside a use of it.
+ * Freeing by the last of several owners. Each decrement releases its owner's uses; the last acquires the
+ * others'.
  */
 #include "../explorer.h"
 

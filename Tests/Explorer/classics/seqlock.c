@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A sequence lock: the reader reads two numbers and keeps them if the sequence was even and the same before
- * and after. An acquire fence must stand between reading the data and the recheck (Boehm, "Can seqlocks get
- * along with programming language memory models?", 2012). The broken twin's recheck may read an old sequence:
- * it keeps torn data.
+ * A sequence lock: the reader keeps two numbers if the sequence was even and the same before and after. An
+ * acquire fence stands between reading the data and the recheck (Boehm, "Can seqlocks get along with
+ * programming language memory models?", 2012), which otherwise may read an old sequence.
  */
 #include "../explorer.h"
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A bounded ring with a sequence number per slot (Vyukov, 2010), capacity 2. Positions must be too wide to
- * wrap while a thread is preempted between its probe and its claim. The broken twin has positions of 2 bits:
- * four pops by others wrap the head to the value that a slow consumer probed, its compare-and-swap succeeds,
- * and it takes an element that was taken long ago.
+ * A bounded ring with a sequence number per slot (Vyukov, 2010), capacity 2. Broken: four pops wrap the head
+ * to the value that a slow consumer probed, and it takes an element a second time.
  */
 #include "../explorer.h"
 
@@ -12,7 +10,7 @@ enum { CAPACITY = 2 };
 static struct {
     struct {
         ILK_ATOMIC(uint32_t) sequence;
-        ILK_ATOMIC(uint32_t) element; /* atomic, so that the finding is the wrong answer, not a race */
+        ILK_ATOMIC(uint32_t) element; /* atomic: the finding is the wrong answer, not a race */
     } slot[CAPACITY];
     ILK_ATOMIC(uint32_t) head, tail;
     uint32_t mask; /* positions are modulo this plus 1 */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A semaphore that serves first come, first served, by tickets: a permit belongs to the oldest ticket,
- * whichever thread runs first. The broken twin counts permits and wakes: a thread that comes between the
- * signal and the woken waiter's return takes the permit.
+ * A semaphore that serves by tickets: a permit belongs to the oldest one. Broken: a count of permits and
+ * wakes.
  */
 #include "../explorer.h"
 #include <platform/futex.h>
@@ -60,7 +59,7 @@ static void signal_permit(void) {
     ilk__futex_wake(&s.permits, 1);
 }
 
-/* Comes later than the first user, if it saw it queued. Gives back what it took, so that all end. */
+/* Comes later than the first user, if it saw it queued. Gives back what it took. */
 static void latecomer(bool (*try_wait)(void), void (*signal)(void)) {
     bool behind = ilk_atomic_load(&s.queued, memory_order_acquire) == 1;
     if (try_wait()) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A reader slot that a thread claims on first use and keeps until it ends. An exit hook must give it back:
- * the next thread waits for it. The broken twin registers no hook.
+ * A reader slot that a thread claims on first use. An exit hook gives it back: the next thread waits for it.
  */
 #include "../explorer.h"
 #include <platform/exit.h>

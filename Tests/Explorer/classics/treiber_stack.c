@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A stack of nodes by index (Treiber, 1986). Pop reads the top node's successor and moves the top to it. If
- * the node was popped and pushed again in between, its successor differs, and the compare-and-swap does not
- * fail (ABA). Right: a tag beside the index that every change increments.
+ * A stack of nodes by index (Treiber, 1986). Pop moves the top to the top node's successor, which differs if
+ * the node was popped and pushed again in between (ABA): a tag beside the index counts every change.
  */
 #include "../explorer.h"
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Upgrading a read lock to a write lock. Two threads read a number, upgrade, and write it plus one. Right:
- * only one owner may be upgradable; it keeps its share while the readers leave. Broken twins:
- *   - unlock, then lock for writing: the other thread writes in between, and its write is lost;
- *   - keep the read lock and wait for the other readers to leave: two upgraders wait for each other.
+ * Two threads read a number, upgrade their lock, and write the number plus one. Only one owner may be
+ * upgradable; it keeps its share while the readers leave.
  */
 #include "../explorer.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Linked right after the core's objects: where their static data ends. See globals.c.
+ * See core_begin.c.
  */
 extern char ex_data_end[], ex_bss_end[];
 char ex_data_end[16] = {1};

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One execution: thread 0 runs setup(), starts the bodies, waits for them and runs check(). An execution that
- * fails stops where it stands: its fibers are dropped. The next setup(), the heap's reset and the restored
- * static data of the core undo what it did to memory.
+ * One execution: thread 0 runs setup(), starts the bodies, waits for them and runs check(). A failure drops
+ * the fibers where they stand; the next setup(), the heap's reset and the restored static data undo it.
  */
 #include "state.h"
 #include <stdarg.h>
@@ -125,14 +124,13 @@ static void main_main(void) {
     __builtin_unreachable();
 }
 
-/* The forked child: every other thread stops for good, where it is. */
 void ex_keep_only_current(void) {
     unsigned me = 1u << ex.current;
     for (unsigned i = 1; i < ex.threads; i++) {
         if (i != ex.current) {
             ex.thread[i].waiting = EX_NOT_WAITING;
             ex.thread[i].waits_for = NULL;
-            /* The child's memory is a copy of the parent's newest: the child reads nothing stale. */
+            /* The child reads nothing stale. */
             ex_knowledge_join(&ex.thread[ex.current].now, &ex.thread[i].now);
         }
     }

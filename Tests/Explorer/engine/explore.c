@@ -43,7 +43,7 @@ void ex_find(const ex_scenario *scenario, const ex_search *search, ex_finding *f
     finding->seconds = ex_seconds() - start;
 }
 
-/* Shorter: fewer choices other than the default, then fewer steps. */
+/* Fewer choices other than the default, then fewer steps. */
 static bool is_shorter(unsigned choices, uint32_t steps, const ex_finding *than) {
     return choices < than->schedule.length || (choices == than->schedule.length && steps < than->steps);
 }
@@ -86,7 +86,7 @@ enum { SHORTENING_EXECUTIONS = 200000 };
 
 void ex_shorten(const ex_scenario *scenario, const ex_search *search, ex_finding *finding) {
     leave_choices_out(scenario, search->weak, finding);
-    /* A depth-first search with few preemptions often finds a simpler schedule with the same verdict. */
+    /* Depth-first with few preemptions often finds a simpler schedule. */
     static ex_finding simpler;
     for (int bound = 0; bound <= 3; bound++) {
         ex_search depth_first = {EX_DEPTH_FIRST, search->weak, bound, 0, SHORTENING_EXECUTIONS / 4};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Searching: many executions of one scenario under one strategy, and shortening what was found.
+ * Searching: many executions of one scenario under one strategy, and shortening a finding.
  */
 #ifndef EXPLORER_ENGINE_EXPLORE_H
 #define EXPLORER_ENGINE_EXPLORE_H
@@ -28,13 +28,13 @@ typedef struct ex_finding {
 
 void ex_find(const ex_scenario *scenario, const ex_search *search, ex_finding *finding);
 
-/* Searches for a shorter schedule with the same verdict, by leaving choices out and by further searches. */
+/* Searches for a shorter schedule with the same verdict. */
 void ex_shorten(const ex_scenario *scenario, const ex_search *search, ex_finding *finding);
 
-/* Replays and prints the finding: verdict, place, replay line, columns. */
+/* Replays and prints the finding. */
 void ex_show(FILE *to, const ex_scenario *scenario, bool weak, const ex_schedule *schedule);
 
-/* "3:1,17:2", or "-" for the schedule without choices. Reading returns false for anything else. */
+/* "3:1,17:2", or "-" for no choices. Reading returns false for anything else. */
 void ex_print_schedule(FILE *to, const ex_schedule *schedule);
 bool ex_read_schedule(const char *text, ex_schedule *schedule);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fibers over a hand-written switch: the stacks and a new fiber's first frame. The switch itself is in
- * fiber_x86_64.S or fiber_aarch64.S. Both agree with the frame laid out here: the callee-saved registers, all
- * zero, and the entry's address where the switch returns to.
+ * Fibers over fiber_x86_64.S or fiber_aarch64.S: the stacks and a new fiber's first frame, which has the
+ * callee-saved registers, all zero, and the entry's address where the switch returns to.
  */
 #include "fiber.h"
 #include <stdio.h>
@@ -38,7 +37,7 @@ static _Noreturn void fell_off(void) {
 
 void ex_fiber_start(ex_fiber *fiber, unsigned index, void (*entry)(void)) {
     uintptr_t top = ex_stack_base + (uintptr_t)(index + 1) * EX_STACK_SIZE - 64;
-    /* On entry the stack pointer must be as after a call: on x86-64 a multiple of 16 less 8. */
+    /* On entry the stack pointer is as after a call: on x86-64 a multiple of 16 less 8. */
     uintptr_t *frame = (uintptr_t *)(top - FRAME_SIZE_WORDS * sizeof(uintptr_t));
     memset(frame, 0, FRAME_SIZE_WORDS * sizeof *frame);
     frame[RETURN_WORD] = (uintptr_t)entry;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fibers over <ucontext.h>, for machines without a switch of their own here. Correct and slow: every switch
- * makes a system call for the signal mask.
+ * Fibers over <ucontext.h>, for other machines. Every switch makes a system call for the signal mask.
  */
 #include "fiber.h"
 #include <stdio.h>
@@ -43,8 +42,7 @@ void ex_fiber_switch(ex_fiber *from, ex_fiber *to) {
 }
 
 uintptr_t ex_fiber_depth(const ex_fiber *fiber) {
-    /* The place of the stack pointer in a context differs by machine. 0: frames that have returned are not
-     * told from live ones. */
+    /* The stack pointer's place differs by machine. 0: returned frames are not told from live ones. */
     ucontext_t *context = fiber->saved;
     return (uintptr_t)context->uc_stack.ss_sp;
 }

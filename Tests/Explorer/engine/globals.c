@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The core's static data (tables of parked threads, names, reader slots, statistics) is saved before the
- * first execution and restored before each. The linker lays out data in the order of the command line: two
- * marks, in objects linked right before and right after the core's, enclose it (core_begin.c and core_end.c).
- * In a program without the core the marks are side by side.
+ * The core's static data is saved before the first execution and restored before each. Two marks in objects
+ * linked right before and after the core's (core_begin.c, core_end.c) enclose it: the linker lays out data in
+ * the order of the command line. Without the core the marks are side by side.
  */
 #include "state.h"
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The model's heap: memory from one arena at a fixed address, never handed out twice in an execution, so that
- * a pointer to freed memory stays recognisable. Freeing counts as a plain write to the block: every use of it
- * must happen before. What an execution leaves allocated is no finding.
+ * The model's heap: one arena at a fixed address, without reuse in an execution, so a pointer to freed memory
+ * stays recognisable. Freeing is a plain write to the block. What an execution leaves allocated is no
+ * finding.
  */
 #include "heap.h"
 #include "state.h"

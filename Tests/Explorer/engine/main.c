@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The command line of every explorer program: which scenarios, under which strategies, to which budget.
- * scripts/explore builds and calls it. Exit status 0: every scenario ended as it declares; 1: one did not;
- * 2: the command was not understood.
+ * The command line of every explorer program, which scripts/explore builds and calls. Exit status 0: every
+ * scenario ended as it declares; 1: one did not; 2: the command was not understood.
  */
 #include "explore.h"
 #include "state.h"
@@ -22,7 +21,6 @@ void ex_enter(const ex_scenario *scenario) {
     scenarios[scenario_count++] = scenario;
 }
 
-/* The executions that each search of a scenario gets. */
 typedef struct budget {
     uint64_t depth_first, random, pct; /* pct: for each depth */
 } budget;
@@ -72,7 +70,6 @@ static const char *search_label(const ex_search *search, char *text, size_t size
     return text;
 }
 
-/* Fills `plan` with the searches of a scenario in one mode; returns how many. */
 static unsigned make_plan(const ex_scenario *scenario, bool weak, ex_search *plan) {
     int bound = weak ? scenario->weak_bound : scenario->sc_bound;
     bound = bound != 0 ? bound : weak ? 2 : 3;
@@ -102,7 +99,6 @@ static unsigned make_plan(const ex_scenario *scenario, bool weak, ex_search *pla
     return count;
 }
 
-/* Replays the schedules that once failed. True if one still does. */
 static bool still_fails(const ex_scenario *scenario) {
     static ex_schedule schedule;
     for (unsigned i = 0; i < 4 && scenario->once_failed[i] != NULL; i++) {
@@ -121,8 +117,8 @@ static bool still_fails(const ex_scenario *scenario) {
     return false;
 }
 
-/* Two pairs of verdicts are one fault seen at different moments: a use after the end of memory may show as a
- * race before the end comes, and a lost wake-up as a deadlock if the word has its old value again. */
+/* Two pairs of verdicts are one fault seen at different moments: a race and a use of ended memory; a deadlock
+ * and a lost wake-up, if the word has its old value again. */
 static bool is_the_same_fault(ex_verdict found, ex_verdict wanted) {
     bool both_memory =
         (found == EX_RACE || found == EX_DEAD_MEMORY) && (wanted == EX_RACE || wanted == EX_DEAD_MEMORY);
@@ -167,7 +163,7 @@ static bool run_mode(const ex_scenario *scenario, bool weak) {
             best_by = plan[i];
         }
         if (finding.exhausted && wanted == EX_CLEAN && plan[i].bound >= EX_UNBOUNDED) {
-            break; /* every schedule has been seen: the other searches would repeat some */
+            break; /* every schedule has been seen */
         }
     }
     bool as_wanted = !wrong && is_the_same_fault(best.verdict, wanted);

@@ -8,14 +8,13 @@
  *     buffering, and both-last-stores-lose (2+2W), are never shown;
  *   - the order S of seq_cst operations is the order of execution;
  *   - a load reaches at most EX_STALENESS stores back and is stale at most so often in a row.
- * A release sequence is headed by the release store and continued by read-modify-writes only (C++20;
- * C11 also lets plain stores of the same thread continue it, which no code should lean on).
+ * A release sequence is headed by the release store and continued by read-modify-writes only (C++20).
  */
 #include "state.h"
 #include <stdatomic.h>
 #include <string.h>
 
-enum { SLOTS = 2048 }; /* of the address table; a power of two, four times EX_LOCATIONS */
+enum { SLOTS = 2048 }; /* a power of two, four times EX_LOCATIONS */
 
 static struct {
     uint32_t generation; /* of this execution: older slots count as empty */
@@ -89,8 +88,8 @@ ex_location *ex_find_location(uintptr_t address) {
     return m.slot[slot].generation == m.generation ? &m.location[m.slot[slot].id] : NULL;
 }
 
-/* The next access to the address finds a new object without history: its memory was initialised again, or
- * ended. What threads know of its stores holds for the old number only. */
+/* The next access to the address finds a new object: its memory was initialised again, or ended. What threads
+ * know of its stores holds for the old number only. */
 static void begin_location(unsigned slot, uintptr_t address, unsigned size) {
     if (ex.locations == EX_LOCATIONS) {
         ex_fail(EX_BEYOND, "more than %d atomic objects in one execution", EX_LOCATIONS);
@@ -134,14 +133,13 @@ ex_location *ex_locate(const volatile void *object, unsigned size) {
         ex_fail(EX_BEYOND, "an atomic object of %u bytes is accessed as %u", location->size, size);
     }
     if (newest(location)->value != peek(object, size)) {
-        /* Written plainly since: a new object at the same address, for example in the next call's frame. */
+        /* Written plainly since: a new object. */
         begin_location(slot, address, size);
         location = &m.location[m.slot[slot].id];
     }
     return location;
 }
 
-/* One step of the thread's own time; every visible operation takes one. */
 static ex_thread *tick(ex_location *location, const ex_site *site) {
     ex_thread *me = ex_me();
     uint16_t now = ++me->now.clock.at[ex.current];
@@ -189,8 +187,8 @@ static ex_store *back(ex_location *location, unsigned steps) {
     return &location->kept[(location->newest - steps) % EX_KEPT];
 }
 
-/* The effect of reading a store: coherence always; the store's message at once if the load acquires, else
- * with the next acquire fence. */
+/* Reading a store: coherence always; the store's message at once if the load acquires, else with the next
+ * acquire fence. */
 static void read_from(ex_thread *me, const ex_location *location, const ex_store *store, int order) {
     if (ex.weak) {
         ex_view_raise(&me->now.view, location->id, store->number);
@@ -200,7 +198,7 @@ static void read_from(ex_thread *me, const ex_location *location, const ex_store
     }
 }
 
-/* Appends a store; `continues` is the store that a read-modify-write read: its message is passed on. */
+/* Appends a store; the message of `continues`, which a read-modify-write read, is passed on. */
 static void append(ex_thread *me, ex_location *location, uint64_t value, int order,
                    const ex_store *continues) {
     bool is_news = newest(location)->value != value;
@@ -285,7 +283,6 @@ uint64_t ex_atomic_update(volatile void *object, unsigned size, ex_update update
     ex_point();
     ex_location *location = ex_locate(object, size);
     ex_thread *me = tick(location, site);
-    /* A read-modify-write reads the newest store, in C11 as here. */
     ex_store *store = back(location, 0);
     uint64_t old = store->value;
     uint64_t value = narrow(updated(update, old, operand), size);
@@ -297,9 +294,8 @@ uint64_t ex_atomic_update(volatile void *object, unsigned size, ex_update update
     return old;
 }
 
-/* A comparison that fails is only a load, and may have read any visible store that differs from what
- * is expected; one that succeeds read the newest. Alternatives, in this order: the newest store; older
- * ones that differ; a spurious failure, if weak and allowed. */
+/* A failed comparison is only a load of any visible store that differs from what is expected. Alternatives,
+ * in this order: the newest store; older ones that differ; a spurious failure, if weak and allowed. */
 static ex_store *choose_comparison(ex_location *location, uint64_t expected, int failure, bool weak,
                                    bool *spurious) {
     unsigned reach = visible(location, failure);
@@ -368,7 +364,7 @@ void ex_atomic_fence(int order, const ex_site *site) {
         take_in(me);
     }
     if (order == memory_order_seq_cst && ex.weak) {
-        /* Two threads that store, fence and load: the later fence knows the earlier one's store. */
+        /* Store, fence, load on both sides: the later fence knows the earlier one's store. */
         ex_view_join(&me->now.view, &ex.sc);
         ex_view_join(&ex.sc, &me->now.view);
     }
@@ -380,7 +376,7 @@ void ex_atomic_fence(int order, const ex_site *site) {
     }
 }
 
-/* membarrier(2): as if every thread executed a seq_cst fence, wherever it stands, all at once. */
+/* membarrier(2): as if every thread executed a seq_cst fence at once. */
 void ex_full_barrier_everywhere(void) {
     for (unsigned i = 0; i < EX_THREADS; i++) {
         take_in(&ex.thread[i]);
@@ -402,7 +398,6 @@ void ex_atomic_relax(const ex_site *site) {
     ex_yield();
 }
 
-/* A modelled mutex orders its owners as an atomic word would: acquire at lock, release at unlock. */
 void ex_acquire_object(const void *object, unsigned size) {
     ex_location *location = ex_locate(object, size);
     read_from(tick(location, NULL), location, newest(location), memory_order_acquire);

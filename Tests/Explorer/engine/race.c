@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Plain memory: data races by vector clocks, and accesses to memory that is gone. A plain access is no
- * scheduling point: two accesses race if neither happens before the other, whichever came first in this
- * schedule.
+ * scheduling point: two accesses race if neither happens before the other, in whatever order they ran.
  *
- * The unit is a grain of four bytes. Each keeps its last write and the last read of every thread (Flanagan
- * and Freund, "FastTrack", 2009, without the compression).
+ * A grain of four bytes keeps its last write and every thread's last read (Flanagan and Freund, "FastTrack",
+ * 2009, without the compression).
  */
 #include "state.h"
 #include <string.h>
@@ -108,8 +107,8 @@ void ex_plain_read(const volatile void *address, size_t size, const ex_site *sit
     }
 }
 
-/* A plain write over an atomic object ends the object and begins another: every use of the old one must
- * happen before. This rule finds uses of reused queue nodes and freed blocks. */
+/* A plain write over an atomic object begins another object: every use of the old one must happen before.
+ * This finds uses of reused queue nodes and freed blocks. */
 static void end_atomic(uintptr_t at, const volatile void *address, const ex_site *site) {
     ex_location *location = ex_find_location(at);
     if (location == NULL) {
@@ -166,7 +165,7 @@ void ex_plain_retire(const volatile void *address, size_t size, const ex_site *s
     }
 }
 
-/* The first atomic access to memory that was written plainly must come after that write. */
+/* The first atomic access must come after the plain write that initialised the memory. */
 void ex_check_initialised(const ex_location *location) {
     cell *found = find_cell(location->address & ~(uintptr_t)(GRAIN - 1), false);
     if (found != NULL && found->writer != ex.current && found->written != 0 &&

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The choice of the next thread. Every visible operation calls ex_point() first; there the strategy may
- * switch to another thread, or let an event end a thread's wait. The switch is direct: there is no scheduler
- * fiber between two threads.
+ * switch to another thread, or let an event end a thread's wait.
  *
- * Spin loops: a thread that calls ilk_cpu_relax() yields until another thread writes, or until no other
- * thread can run, so that a correct spin loop ends. A loop with a limit of iterations ends without any write
- * by others; therefore a thread may also stay, once without such a write in between.
+ * A thread that calls ilk_cpu_relax() yields until another thread writes, or until no other can run. A loop
+ * with a limit ends without a write: so a thread may also stay, once without a write in between.
  */
 #include "state.h"
 
-/* Lists the threads that may run next. `here`: the current thread may continue, and is candidate 0. */
+/* Lists the threads that may run next. `here`: the current thread is candidate 0. */
 static unsigned list_candidates(ex_candidate *list, bool here) {
     unsigned count = 0;
     if (here) {
@@ -25,7 +23,7 @@ static unsigned list_candidates(ex_candidate *list, bool here) {
     }
     bool stuck = count == 0;
     if (ex.timed != 0) {
-        /* When no thread is runnable but spinners, time passes: the earliest deadline is reached. */
+        /* Only spinners are left: time passes to the earliest deadline. */
         uint64_t earliest = EX_NEVER;
         for (unsigned i = 0; i < EX_THREADS; i++) {
             if ((ex.timed & (1u << i)) && ex.thread[i].deadline < earliest) {
@@ -43,7 +41,7 @@ static unsigned list_candidates(ex_candidate *list, bool here) {
         }
     }
     if (stuck && ex.runnable != 0) {
-        /* Only spinners: round robin, without a choice among them. */
+        /* Only spinners: round robin, no choice. */
         for (unsigned i = 1; i <= EX_THREADS; i++) {
             unsigned thread = (ex.current + i) % EX_THREADS;
             if (ex.runnable & (1u << thread)) {
@@ -148,7 +146,7 @@ enum current {
     IS_OUT    /* it waits, has ended, or yielded */
 };
 
-/* Chooses the next thread and switches to it; returns when the current thread is chosen again. */
+/* Returns when the current thread is chosen again. */
 static void schedule(enum current current) {
     unsigned ready = ex.runnable & ~ex.yielded;
     unsigned me = 1u << ex.current;
@@ -225,7 +223,7 @@ unsigned ex_wake(ex_waiting kind, const void *object, unsigned count) {
         if (found == 0) {
             break;
         }
-        /* The contract leaves open which of several sleepers a wake-up reaches. */
+        /* The contract leaves open which sleeper a wake-up reaches. */
         unsigned which = found > count - woken ? ex_choose(found) : 0;
         if (ex.recording && kind != EX_ON_MUTEX && kind != EX_ON_JOIN) {
             ex_trace(NULL, "  wakes %s", ex_title(waiting[which]));

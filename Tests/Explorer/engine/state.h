@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The state of one execution, shared by the engine's files. One execution runs at a time, on one OS thread:
- * one static struct holds it, without locks.
+ * The state of one execution, shared by the engine's files: one static struct without locks, because one
+ * execution runs at a time, on one OS thread.
  *
  * The memory model. A location keeps its last few stores, numbered in modification order, which is the order
- * of execution. A thread's knowledge is a vector clock (for happens-before on plain memory) and a view: for
- * each location the oldest store that the thread may still read. A load may choose any kept store from the
- * view's on. A release store or fence attaches its thread's knowledge to the store as a message. An acquire
- * that reads the store joins the message into the reader's knowledge. The sc mode is the same machine without
- * views: loads return the newest store. It follows the view machines of Kang et al., "A promising semantics
- * for relaxed-memory concurrency" (2017), without promises, and Norris and Demsky, "CDSChecker" (2013), for
- * bounded exploration.
+ * of execution. A thread's knowledge is a vector clock (happens-before on plain memory) and a view: for each
+ * location the oldest store that the thread may still read. A load may choose any kept store from the view's
+ * on. A release store or fence attaches its thread's knowledge to the store as a message, which an acquire of
+ * the store joins into the reader's. In the sc mode loads return the newest store. Sources: Kang et al., "A
+ * promising semantics for relaxed-memory concurrency" (2017), without promises; Norris and Demsky,
+ * "CDSChecker" (2013), for bounded exploration.
  */
 #ifndef EXPLORER_ENGINE_STATE_H
 #define EXPLORER_ENGINE_STATE_H
@@ -22,7 +21,7 @@
 #include <stdio.h>
 
 enum {
-    EX_THREADS = EX_BODIES + 2, /* with thread 0, rounded up to the length of a vector */
+    EX_THREADS = EX_BODIES + 2, /* with thread 0, a multiple of a vector's length */
     EX_LOCATIONS = 512,
     EX_STALENESS = 2, /* how many stores back a load may reach, and how often in a row */
     EX_KEPT = 4       /* stores kept per location: a power of two above EX_STALENESS */
@@ -32,7 +31,7 @@ typedef struct ex_clock {
     uint16_t at[EX_THREADS];
 } ex_clock;
 
-/* Entries from `length` on count as 0: the initial store, which every thread may read. */
+/* Entries from `length` on are 0: the initial store. */
 typedef struct ex_view {
     uint16_t length;
     uint16_t at[EX_LOCATIONS];
@@ -82,8 +81,8 @@ typedef struct ex_thread {
     void (*hook)(void *);
     void *hook_context;
     ex_knowledge now;     /* what it knows */
-    ex_knowledge heard;   /* what relaxed loads read; an acquire fence joins it */
-    ex_knowledge offered; /* what the last release fence attaches to later relaxed stores */
+    ex_knowledge heard;   /* read by relaxed loads; an acquire fence joins it */
+    ex_knowledge offered; /* the last release fence attaches it to later relaxed stores */
 } ex_thread;
 
 typedef struct ex_execution {
@@ -105,7 +104,7 @@ typedef struct ex_execution {
     uint64_t clock_ns;
     unsigned spurious_wakeups, timeouts, weak_failures; /* budgets left */
 
-    ex_view sc; /* what seq_cst fences and stores have made known to later ones */
+    ex_view sc; /* what seq_cst fences and stores made known */
     unsigned locations;
     ex_thread thread[EX_THREADS];
 

@@ -2,12 +2,11 @@
  *
  * The strategies behind strategy.h.
  *
- * Depth-first keeps the path of the current execution as a stack of (taken, alternatives) and advances the
- * deepest entry. A preemption bound cuts off schedules with more preemptions (Musuvathi and Qadeer,
- * "Iterative context bounding", 2007). PCT gives threads random priorities and lowers the running thread's at
- * depth - 1 random steps: it hits a bug of depth d with probability at least 1 / (n k^(d-1)) (Burckhardt et
- * al., "A randomized scheduler with probabilistic guarantees of finding bugs", 2010). Random takes every
- * alternative with the same probability.
+ * Depth-first keeps the execution's path as a stack of (taken, alternatives) and advances the deepest entry.
+ * A preemption bound cuts off schedules (Musuvathi and Qadeer, "Iterative context bounding", 2007). PCT gives
+ * threads random priorities and lowers the running thread's at depth - 1 random steps: it hits a bug of depth
+ * d with probability at least 1 / (n k^(d-1)) (Burckhardt et al., "A randomized scheduler with probabilistic
+ * guarantees of finding bugs", 2010). Random takes every alternative with the same probability.
  */
 #include "state.h"
 #include <stdlib.h>
@@ -72,7 +71,7 @@ void ex_strategy_start_execution(void) {
         for (int i = 0; i + 1 < s.bound && i < PCT_DEEPEST; i++) {
             s.change_at[i] = 1 + random_below(s.longest);
         }
-        /* A random permutation above the priorities that change points give. */
+        /* A random permutation above the priorities of change points. */
         for (unsigned i = 0; i < EX_THREADS; i++) {
             ex.thread[i].priority = PCT_DEEPEST + 1 + (int)i;
         }
@@ -162,7 +161,7 @@ static unsigned highest_priority(const ex_candidate *candidates, unsigned count)
         }
         threads++;
     }
-    /* Events have no priority: each happens with a fixed probability. */
+    /* Events have no priority but a fixed probability. */
     if (threads < count && (threads == 0 || random_below(8) == 0)) {
         unsigned wanted = random_below(count - threads);
         for (unsigned i = 0; i < count; i++) {
@@ -204,7 +203,7 @@ unsigned ex_choose(unsigned count) {
         break;
     case EX_RANDOM:
     case EX_PCT:
-        /* Half of the time the default, so that unusual choices meet usual ones. */
+        /* Half of the time the default: unusual choices meet usual ones. */
         taken = random_below(2) ? 0 : random_below(count);
         break;
     case EX_REPLAY:

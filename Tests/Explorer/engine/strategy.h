@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Strategies make the engine's choices. Every choice has alternatives 0 to n - 1, and 0 is always the
- * default: the running thread goes on, the load returns the newest store, no spurious event happens. A
- * schedule is therefore described by its few choices other than 0, whatever strategy made them: that list is
- * the replay line.
+ * Strategies make the engine's choices. Alternative 0 is the default: the running thread goes on, the load
+ * returns the newest store, no spurious event happens. The few other choices are a schedule's replay line.
  */
 #ifndef EXPLORER_ENGINE_STRATEGY_H
 #define EXPLORER_ENGINE_STRATEGY_H
@@ -14,7 +12,7 @@
 
 typedef enum ex_strategy { EX_DEPTH_FIRST, EX_RANDOM, EX_PCT, EX_REPLAY } ex_strategy;
 
-/* One choice other than 0: its index in the execution, and the alternative taken. */
+/* Its index in the execution, and its alternative. */
 typedef struct ex_choice {
     uint32_t at;
     uint32_t taken;
@@ -27,11 +25,11 @@ typedef struct ex_schedule {
     ex_choice choices[EX_LONGEST_SCHEDULE];
 } ex_schedule;
 
-/* Sets up a search. `bound` is the preemption bound (depth-first) or the depth (PCT). */
+/* `bound` is the preemption bound (depth-first) or the depth (PCT). */
 void ex_strategy_begin(ex_strategy strategy, int bound, uint64_t seed);
 void ex_strategy_replay(const ex_schedule *schedule);
 
-/* Around each execution; the second returns false when a depth-first search has seen every schedule. */
+/* Around each execution; the second is false after a complete depth-first search. */
 void ex_strategy_start_execution(void);
 bool ex_strategy_next(void);
 
@@ -43,10 +41,9 @@ typedef struct ex_candidate {
     uint8_t event; /* ex_event: what ends its wait, or none */
 } ex_candidate;
 
-/* Chooses the next thread. Candidates from `free` on interrupt a thread that could go on: a choice of one
- * counts as a preemption. */
+/* Chooses the next thread. A candidate from `free` on is a preemption. */
 unsigned ex_choose_thread(const ex_candidate *candidates, unsigned count, unsigned free);
-/* Chooses a store to read, a sleeper to wake, or whether to fail spuriously. */
+/* Chooses a store to read, a sleeper to wake, or a spurious failure. */
 unsigned ex_choose(unsigned count);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The trace of one execution: a row per step, a column per thread. Kept only when a schedule is replayed to
- * be shown; searches do not pay for it.
+ * The trace of one execution: a row per step, a column per thread. Kept only when a schedule is replayed.
  */
 #include "state.h"
 #include <stdarg.h>
@@ -103,7 +102,6 @@ static const char *basename_of(const char *path) {
     return slash != NULL ? slash + 1 : path;
 }
 
-/* The length of `text` that fits a line of a column: up to a space where there is one. */
 static size_t line_length(const char *text, size_t limit) {
     size_t length = strlen(text);
     if (length <= limit) {
@@ -116,7 +114,7 @@ static size_t line_length(const char *text, size_t limit) {
     return text[take] == ' ' ? take : limit;
 }
 
-/* One step: number and place in the margin, the text in the thread's column, wrapped where too long. */
+/* Number and place in the margin, the text in the thread's column. */
 static void print_step(FILE *to, const ex_step *step) {
     char place[64] = "";
     if (step->site != NULL) {

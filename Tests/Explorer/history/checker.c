@@ -2,8 +2,8 @@
  *
  * The checker: a search for an order, operation by operation (Wing and Gong, "Testing and verifying
  * concurrent objects", 1993), that never visits the same set of placed operations with the same state twice
- * (Lowe, "Testing for linearizability", 2017). A 128-bit hash stands for the set: each placed operation adds
- * a random number of its own. So histories of many thousand operations fit in memory.
+ * (Lowe, "Testing for linearizability", 2017). A 128-bit hash, the sum of random numbers of the placed
+ * operations, stands for the set: histories of many thousand operations fit in memory.
  */
 #include "history.h"
 #include <stdlib.h>
@@ -13,7 +13,7 @@ typedef struct key {
     uint64_t a, b;
 } key;
 
-/* The memory of the search, kept between calls: a scenario checks a history per execution. */
+/* The memory of the search, kept between calls. */
 static struct {
     size_t capacity; /* operations */
     size_t state_bytes;
@@ -87,7 +87,6 @@ static bool insert(key *table, size_t size, key entry) {
     return true;
 }
 
-/* True if this set and state have not been visited before. */
 static bool visit(key entry) {
     if (w.visited_count * 2 >= w.visited_size) {
         size_t larger = w.visited_size * 2;
@@ -117,7 +116,7 @@ static bool precedes(const ex_history *history, const ex_operation *first, const
     return second->after[first->thread] >= first->returned;
 }
 
-/* Which kinds each operation overlaps. By time, only neighbours in the order of calls can. */
+/* Which kinds each operation overlaps: by time, only neighbours in the order of calls. */
 static void find_meetings(ex_history *history) {
     for (size_t i = 0; i < history->count; i++) {
         history->operations[i].meets = 0;
@@ -138,8 +137,8 @@ static void find_meetings(ex_history *history) {
     }
 }
 
-/* The first operation from `from` on that may be placed next: not placed, and everything that precedes
- * it is. `first` is the first that is not placed. count if there is none. */
+/* The first operation from `from` on that may be placed next: everything that precedes it is placed. `first`
+ * is the first unplaced. count if there is none. */
 static size_t next_candidate(const ex_history *history, size_t first, size_t from) {
     const ex_operation *operations = history->operations;
     if (!history->happens_before) {
@@ -192,7 +191,6 @@ static void print_operation(FILE *to, const ex_model *model, const ex_operation 
 
 enum { LAST_SHOWN = 4 };
 
-/* The longest order found, and what could not follow it. */
 static void explain(FILE *to, const ex_history *history, const ex_model *model, const void *parameters,
                     size_t longest) {
     size_t *places = calloc(history->count, sizeof *places);
@@ -207,7 +205,7 @@ static void explain(FILE *to, const ex_history *history, const ex_model *model, 
         places[w.best[i]] = i + 1;
         (void)model->apply(state, &history->operations[w.best[i]]);
     }
-    /* Of those not placed, the operation that returned first: everything it could come after is placed. */
+    /* Of the unplaced, the operation that returned first: its predecessors are placed. */
     const ex_operation *stuck = NULL;
     for (size_t i = 0; i < history->count; i++) {
         const ex_operation *operation = &history->operations[i];

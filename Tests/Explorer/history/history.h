@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Histories: calls with arguments and results, and which call came after which. The checker searches for an
- * order of the operations that respects this and in which each result is that of a plain sequential object (a
+ * order of the operations that respects this and in which each result is that of a sequential object (a
  * model): linearisability (Herlihy and Wing, 1990).
  *
- * Histories come from two sources:
- *   - the explorer: ex_begin and ex_end in a scenario's threads. "After" is order in time in the sc mode, and
- *     happens-before in the weak mode.
- *   - real threads: recorder.h.
+ * Sources: the explorer (ex_begin, ex_end), where "after" is order in time in the sc mode and happens-before
+ * in the weak mode; and real threads (recorder.h).
  */
 #ifndef EXPLORER_HISTORY_H
 #define EXPLORER_HISTORY_H
@@ -24,11 +22,11 @@ typedef struct ex_operation {
     unsigned kind; /* the model's */
     uint64_t argument;
     uint64_t result; /* meaningless unless answered */
-    bool answered;   /* false: still running at the end; it may have happened or not */
+    bool answered;   /* false: still running at the end; it may have happened */
     uint64_t called, returned;
-    /* In histories ordered by happens-before: the returns, by thread, that the call comes after. */
+    /* In histories ordered by happens-before: the returns, by thread, before the call. */
     uint64_t after[EX_HISTORY_THREADS];
-    uint64_t meets; /* set by the checker: kinds of the operations it overlaps, a bit each */
+    uint64_t meets; /* the kinds of the operations it overlaps, by the checker */
 } ex_operation;
 
 typedef struct ex_history {
@@ -37,25 +35,25 @@ typedef struct ex_history {
     bool happens_before; /* order by `after` instead of by time */
 } ex_history;
 
-/* A sequential object. States are plain bytes: equal bytes mean equal states. */
+/* A sequential object. Equal bytes mean equal states. */
 typedef struct ex_model {
     const char *name;
     size_t state_size;
     void (*begin)(void *state, const void *parameters);
-    /* Applies an operation; false if this object would not have given its result. An operation without a
-     * result always fits. */
+    /* Applies an operation; false if this object would give another result. An operation without a result
+     * fits. */
     bool (*apply)(void *state, const ex_operation *operation);
     void (*describe_state)(const void *state, char *text, size_t size);
     void (*describe)(const ex_operation *operation, char *text, size_t size);
 } ex_model;
 
-/* True if the history fits the model. If not, and `to` is not NULL, prints which operation cannot be placed,
+/* True if the history fits the model. If not, prints to `to`, unless NULL, which operation cannot be placed,
  * after which others, and those that it overlaps. Sets `meets`. Not thread-safe. */
 bool ex_history_fits(ex_history *history, const ex_model *model, const void *parameters, FILE *to);
 
 /* ---- In scenarios ---- */
 
-/* Around one operation, on its own thread; the first returns a handle for the second. */
+/* Around one operation, on its thread; the first returns a handle for the second. */
 size_t ex_begin(unsigned kind, uint64_t argument);
 void ex_end(size_t operation, uint64_t result);
 

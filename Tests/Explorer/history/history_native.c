@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Histories of real threads on the real core: rings, the semaphore, and a map under the reader-writer lock.
- * Several threads use each as fast as they can; the recorded history is checked against the sequential model.
- * Then the same with a fault: one result changed in a history that fitted, and a register that sometimes
- * returns an old value. Both must be found and blamed.
+ * Then two planted faults, which must be found and blamed: one changed result, and a register that sometimes
+ * returns an old value.
  */
 #include "models.h"
 #include "recorder.h"
@@ -19,8 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Threads run their operations in bursts that begin together: a thread that is only started first would end
- * before the next runs, and nothing would overlap. */
+/* Bursts begin together; otherwise one thread would end before the next runs. */
 enum { OPERATIONS = 16384, BURST = 64, MOST_THREADS = 4, ATTEMPTS = 10, ENOUGH_OVERLAPS = 200 };
 
 static struct {
@@ -105,7 +103,7 @@ static void map_operation(unsigned thread, uint64_t random, uint64_t number) {
     ex_record_return(s.recorder, thread, answer);
 }
 
-/* A register whose reads sometimes return the value before the last: the planted fault. */
+/* The planted fault: reads sometimes return the value before the last. */
 static void faulty_operation(unsigned thread, uint64_t random, uint64_t number) {
     static _Thread_local unsigned kept;
     if (random % 4 == 0) {
@@ -122,7 +120,7 @@ static void faulty_operation(unsigned thread, uint64_t random, uint64_t number) 
     }
 }
 
-/* Between bursts only: inside one, threads share no word but the object. */
+/* Between bursts only: inside one, threads share only the object. */
 static void begin_together(void) {
     unsigned burst = atomic_load(&s.burst);
     if (atomic_fetch_add(&s.arrived, 1) + 1 == s.threads) {
@@ -140,7 +138,6 @@ static void begin_together(void) {
 typedef void (*body)(unsigned thread, uint64_t random, uint64_t number);
 static body running;
 
-/* A core for each thread, where there are enough: two threads on one never overlap. */
 static void pin(unsigned thread) {
     cpu_set_t allowed, one;
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
@@ -206,7 +203,7 @@ static size_t overlaps_in(const ex_history *history) {
     return count;
 }
 
-/* Runs and checks until enough operations have overlapped. The last history stays in the recorder. */
+/* Runs and checks until enough operations have overlapped. The recorder keeps the last history. */
 static ex_history expect_fit(const char *what, void (*prepare)(void), body operation, unsigned threads,
                              const ex_model *model, const void *parameters) {
     ex_history history = {0};
@@ -294,7 +291,7 @@ static void prepare_map(void) {
 int main(int count, char **arguments) {
     s.seed = count > 1 ? strtoull(arguments[1], NULL, 10) : 1;
     printf("seed %llu\n", (unsigned long long)s.seed);
-    /* More threads than cores would run one after the other. */
+    /* More threads than cores would not overlap. */
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     unsigned threads = cores < 2 ? 2 : cores > MOST_THREADS ? MOST_THREADS : (unsigned)cores;
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The history checker on histories whose verdict is known, for every model: right ones must fit; wrong ones
- * must not, and the report must blame the wrong operation; and one wrong result planted in a long history
- * must be found in reasonable time.
+ * The history checker on known histories, for every model: right ones fit; wrong ones do not, and the report
+ * blames the wrong operation; one wrong result in a long history is found in reasonable time.
  */
 #include "models.h"
 #include <stdlib.h>
@@ -21,7 +20,7 @@ static ex_operation operation(unsigned thread, unsigned kind, uint64_t argument,
                           .returned = returned != 0 ? returned : UINT64_MAX};
 }
 
-/* `blamed`: a part of what the explanation must say; NULL: the history must fit. */
+/* `blamed`: a part of the explanation; NULL: the history must fit. */
 static void expect(const char *claim, const ex_model *model, const void *parameters, ex_operation *operations,
                    size_t count, const char *blamed) {
     ex_history history = {operations, count, false};
@@ -139,7 +138,6 @@ static void maps(void) {
            operation(1, EX_GET, KEY(1, 0), 10, 5, 6));
 }
 
-/* Happens-before: operations are ordered only where one knows of the other. */
 static void partial_orders(void) {
     ex_operation operations[] = {operation(1, EX_WRITE, 1, 0, 1, 1), operation(2, EX_READ, 0, 0, 2, 1)};
     ex_history history = {operations, 2, true};
@@ -155,8 +153,8 @@ static void partial_orders(void) {
     }
 }
 
-/* Long histories of a queue used by several threads at once: the model runs, and calls are widened at random.
- * Then the same with one result changed. */
+/* Long histories of a queue: the model runs, and calls are widened at random. Then the same with one wrong
+ * result. */
 enum { LONG = 4000 };
 
 static uint64_t random_state = 1;
@@ -176,7 +174,7 @@ static void long_histories(void) {
     uint64_t last_return[4] = {0};
     uint64_t queue[8], head = 0, tail = 0;
     for (size_t i = 0; i < LONG; i++) {
-        /* Operation i takes effect at this moment, between its call and its return. */
+        /* Operation i takes effect at this moment. */
         uint64_t moment = 1000 + 100 * (i + 1);
         unsigned thread = (unsigned)random_below(4);
         while (last_return[thread] >= moment) {
@@ -202,7 +200,6 @@ static void long_histories(void) {
     qsort(operations, LONG, sizeof operations[0], by_call);
     expect("a long history of a queue fits", &ex_bounded_queue, &parameters, operations, LONG, NULL);
 
-    /* One pop in the middle returns an element that was popped long before. */
     size_t early = 0, late = LONG / 2;
     while (operations[early].kind != EX_POP || operations[early].result == EX_EMPTY) {
         early++;

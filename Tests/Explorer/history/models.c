@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The sequential models of models.h. An operation without a result fits any: it takes the one that the object
- * gives.
+ * The sequential models of models.h. An operation without a result takes the one that the object gives.
  */
 #include "models.h"
 #include <string.h>

@@ -27,11 +27,11 @@ enum { EX_PUSH, EX_POP, EX_CLOSE, EX_OVERWRITE };
 enum { EX_QUEUE_MOST = 16 };
 typedef struct ex_queue_parameters {
     unsigned capacity; /* at most EX_QUEUE_MOST */
-    /* "full" may be answered beside a pop in progress, and "empty" beside a push, whatever is in the
-     * queue: a ring with a stamp per slot cannot do better. */
+    /* "full" may be answered beside a pop in progress, and "empty" beside a push: a ring with a stamp per
+     * slot cannot do better. */
     bool inexact;
-    /* A push that runs beside a close may still succeed after it, as long as no pop has said that the
-     * queue is drained. */
+    /* A push that runs beside a close may succeed after it, until a pop has said that the queue is
+     * drained. */
     bool late_pushes;
 } ex_queue_parameters;
 extern const ex_model ex_bounded_queue;

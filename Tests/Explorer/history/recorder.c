@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Two cache lines apart, so that threads do not write to one line. */
+/* Two cache lines apart, against false sharing. */
 typedef struct buffer {
     ex_operation *operations;
     size_t count;

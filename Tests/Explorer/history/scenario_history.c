@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Histories of scenarios: recorded as the fibers run, checked in check(). All operations of an
- * execution are recorded in the order of their calls, because one runs at a time.
+ * Histories of scenarios: recorded, in the order of their calls, as the fibers run; checked in check().
  */
 #include "../engine/state.h"
 #include "history.h"

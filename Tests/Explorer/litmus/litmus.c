@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Litmus tests: the model's outcomes compared with C11's. Each shape runs with every combination of memory
- * orders, to exhaustion. The set of outcomes must be exactly what C11 allows, with two stated exceptions that
- * the model can never show (load buffering, 2+2W). A model that is too weak reports faults that are none; one
- * that is too strong misses faults: both fail here.
+ * orders, to exhaustion. The outcomes must be exactly what C11 allows, with two exceptions that the model
+ * never shows (load buffering, 2+2W).
  */
 #include "../engine/explore.h"
 #include "../engine/state.h"
@@ -11,7 +10,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* The variables, the registers, and the orders of the run at hand. */
 static struct {
     ILK_ATOMIC(uint32_t) x, y;
     uint32_t r[4];
@@ -26,7 +24,7 @@ static void setup(void) {
     memset(s.r, 0, sizeof s.r);
 }
 
-/* An outcome: the registers, a bit each, from r0 up. */
+/* The registers, a bit each, from r0 up. */
 static unsigned outcome_of(unsigned r0, unsigned r1, unsigned r2, unsigned r3) {
     return r0 | r1 << 1 | r2 << 2 | r3 << 3;
 }
@@ -67,7 +65,7 @@ static void sbx_right(void) {
 static const ex_scenario sbx = {
     .name = "SB+rmw", .setup = setup, .threads = {sbx_left, sbx_right}, .check = collect};
 
-/* The same with membarrier on one side and nothing on the other. */
+/* The same with membarrier on one side only. */
 static void sbm_right(void) {
     ilk_atomic_store(&s.y, 1, memory_order_relaxed);
     (void)ilk__membarrier();

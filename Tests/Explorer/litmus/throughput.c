@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The scenario that measures the engine's speed: two threads, ten operations, no fault. The bound is high
- * enough that a depth-first search does not exhaust the schedules soon.
+ * Measures the engine's speed: two threads, ten operations, no fault, and a bound that depth-first does not
+ * exhaust soon.
  */
 #include "../explorer.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_barrier under the explorer. A barrier's results have no sequential model. That no party leaves a round
- * before all have arrived shows in the work that each party sees afterwards.
+ * ilk_barrier. Results have no sequential model; that no party leaves a round early shows in the work that
+ * each party sees afterwards.
  */
 #include "work.h"
 #include <interlock/barrier.h>
@@ -173,8 +173,7 @@ EX_SCENARIO(barrier_late_three){
     .timeouts = 1,
 };
 
-/* One of two parties times out, arrives again, and meets in the next round as well: it does not sleep on
- * the word of the round before. */
+/* It does not sleep on the word of the round before. */
 static void arrive_twice(void) {
     do_work(ex_thread_index() - 1);
     ex_assert(arrive_by(ILK_FOREVER));

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The event count by itself, used as its header says: a sleeper registers, prepares, probes and parks; a publisher
- * publishes and wakes. No sleeper sleeps on while what it wants is there.
+ * The event count by itself, used as its header says. No sleeper sleeps on while what it wants is there.
  */
 #include "../explorer.h"
 #include <interlock/deadline.h>
@@ -69,14 +68,14 @@ static void publish_both(void) {
     publish(1);
 }
 
-/* Takes one, sleeping as a worker does, and wakes the next if there is more. */
+/* Takes one, sleeping as a worker does; wakes the next if there is more. */
 static void take_one(void) {
     bool was_woken = false;
     while (!take()) {
         ilk__event_register(&s.event);
         const uint32_t epoch = ilk__event_prepare(&s.event);
         if (!is_there()) {
-            (void)ilk__event_park(&s.event, epoch, ILK_FOREVER);
+            (void)ilk__event_park(&s.event, epoch, ILK_FOREVER, 1);
             (void)ilk__event_prepare(&s.event);
         }
         ilk__event_unregister(&s.event);
@@ -91,12 +90,12 @@ static void take_two(void) {
     take_one();
 }
 
-/* Gives up after one sleep, and passes on what it was perhaps woken for. */
+/* Gives up after one sleep, and passes its wake-up on. */
 static void give_up(void) {
     ilk__event_register(&s.event);
     const uint32_t epoch = ilk__event_prepare(&s.event);
     if (!is_there()) {
-        (void)ilk__event_park(&s.event, epoch, 5000);
+        (void)ilk__event_park(&s.event, epoch, 5000, 1);
         (void)ilk__event_prepare(&s.event);
     }
     ilk__event_unregister(&s.event);
@@ -192,7 +191,7 @@ static void await_end(void) {
         ilk__event_register(&s.event);
         const uint32_t epoch = ilk__event_prepare(&s.event);
         if (ilk_atomic_load(&s.over, memory_order_relaxed) == 0) {
-            (void)ilk__event_park(&s.event, epoch, ILK_FOREVER);
+            (void)ilk__event_park(&s.event, epoch, ILK_FOREVER, 1);
         }
         ilk__event_unregister(&s.event);
     }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * fork beside threads in the middle of an operation on process-wide state: the park table, names, a mutex.
- * The child goes on with its own thread alone, wherever the others were. rwlock_slots.c has fork beside
- * reader slots.
+ * rwlock_slots.c has fork beside reader slots.
  */
 #include "../explorer.h"
 #include <interlock/diagnostics.h>

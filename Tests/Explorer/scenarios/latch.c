@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_latch under the explorer: histories against a latch, the work that its waiters see, and freeing by a
- * waiter.
+ * ilk_latch: histories against a latch, the work that its waiters see, and freeing by a waiter.
  */
 #include "../history/models.h"
 #include "work.h"

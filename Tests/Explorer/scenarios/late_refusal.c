@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * membarrier refused after it was granted (a sandbox that the process enters): the heavy side of the
- * asymmetric fence changes its form beside light sides that have not read the change. rwlock_slots.c has the
- * same for reader slots ("refused" from a mode with membarrier).
+ * membarrier refused after it was granted (a sandbox): the heavy side of the asymmetric fence changes its
+ * form beside light sides that have not read the change. rwlock_slots.c has the same for reader slots.
  */
 #include "../explorer.h"
 #include <interlock/inline/fence.h>
@@ -26,7 +25,7 @@ static void start(void) {
     }
 }
 
-/* Twice, each against a heavy side of its own: the second may come when the first has left. */
+/* Twice, each against a heavy side of its own. */
 static void be_light(void) {
     for (unsigned side = 0; side < 2; side++) {
         ilk_atomic_store(&s.light[side], 1, memory_order_relaxed);

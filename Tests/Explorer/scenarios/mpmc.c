@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_mpmc under the explorer: pushes and pops of two and three threads, waiting, in batches, in place and
- * beside a close. ring_scenarios.h has the scenarios that it shares with spsc.c; mpmc_overwrite.c has pushes
- * that overwrite.
+ * ilk_mpmc: two and three threads, waiting, in batches, in place and beside a close. See also
+ * ring_scenarios.h and mpmc_overwrite.c.
  */
 #include "mpmc_face.h"
 
@@ -19,12 +18,12 @@ static void setup_full(void) {
     try_push();
 }
 
-/* In a ring of two the third element goes where a batch has been read. */
+/* The third element goes where a batch was read. */
 static void batch_then_push(void) {
     push_batch();
     try_push();
 }
-/* In a ring of one the second element goes where the first has been read. */
+/* The second element goes where the first was read. */
 static void push_in_place_then_one(void) {
     push_in_place();
     try_push();
@@ -33,7 +32,7 @@ static void pop_then_until(void) {
     pop();
     pop_until();
 }
-/* A claim open across the close: both consumers find the ring closed and not drained, and sleep again. */
+/* Both consumers find the ring closed, not drained, and sleep again. */
 static void reserve_close_commit(void) {
     size_t count = 1;
     const uint64_t element = next_element();
@@ -69,7 +68,6 @@ SCENARIO(in_place_in_place, "reserve-reserve-peek", setup_2, push_in_place, push
 SCENARIO(three_try, "try_push-try_push-try_pop", setup_1, try_push, try_push, try_pop_twice);
 SCENARIO(three_pop, "try_push-try_pop-try_pop", setup_2, try_push_twice, try_pop, try_pop);
 
-/* Two threads that may sleep at once, woken by every kind of push and pop. */
 SCENARIO(wait_often_two, "push_thrice-pop_twice-pop", setup_2, push_thrice, pop_twice, pop);
 SCENARIO(two_consumers, "push-pop-pop", setup_1, push_twice, pop, pop);
 SCENARIO(two_producers, "push-push-pop", setup_1, push, push, pop_twice);
@@ -108,7 +106,7 @@ EX_SCENARIO(refused_work){
     .titles = {"closer", "producer"},
 };
 
-/* The ring holds one element at most at any time: a count of more was never true. */
+/* The ring holds one element at most: a larger count was never true. */
 static void push_and_pop_unrecorded(void) {
     uint64_t element = 1;
     ex_assert(ilk_mpmc_try_push(s.ring, &element, sizeof element));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_mpmc as the headers see it that both rings share: the names of spsc_face.h.
+ * ilk_mpmc for the headers that both rings share: the names of spsc_face.h.
  */
 #ifndef EXPLORER_SCENARIOS_MPMC_FACE_H
 #define EXPLORER_SCENARIOS_MPMC_FACE_H

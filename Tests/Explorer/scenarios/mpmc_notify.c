@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The notify hook of ilk_mpmc: what notify_scenarios.h does not share with ilk_spsc. Clients of the hook run
- * beside threads that wait without one, and beside each other.
+ * The notify hook of ilk_mpmc, beside notify_scenarios.h: clients of the hook run beside threads that wait
+ * without one, and beside each other.
  */
 #include "mpmc_face.h"
 
@@ -13,7 +13,6 @@ static void push_one_by_hook(void) {
     install(ILK_WRITABLE);
     push_by_installed_hook();
 }
-/* Two into a ring of one: the second waits for room. */
 static void fill_by_hook(void) {
     ex_assert(try_push());
     push_one_by_hook();
@@ -83,7 +82,7 @@ EX_SCENARIO(two_clients){
     .titles = {"producer", "hook's consumer", "hook's consumer"},
 };
 
-/* Three clients, one of which sleeps without the hook: it is woken though others arm, and not by them. */
+/* Three clients, one of which sleeps without the hook: others' arms neither keep it asleep nor wake it. */
 static void push_three(void) {
     push_two();
     push_one();

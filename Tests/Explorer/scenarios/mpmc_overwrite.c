@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_mpmc_push_overwriting under the explorer, beside every other verb: what it evicts and what pops take
- * are together what a bounded queue would have given.
+ * ilk_mpmc_push_overwriting beside every other verb: evicted and popped elements together are a bounded
+ * queue's.
  */
 #include "mpmc_face.h"
 

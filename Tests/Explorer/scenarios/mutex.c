@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_mutex under the explorer: histories against a semaphore of one permit, and freeing by the last owner.
+ * ilk_mutex: histories against a semaphore of one permit, and freeing by the last owner.
  */
 #include "../history/models.h"
 #include "work.h"
@@ -68,7 +68,7 @@ MUTEX(lock_lock_try, "lock-lock-try_lock", lock, lock, try_lock);
 MUTEX(lock_lock_lock_until, "lock-lock-lock_until", lock, lock, lock_until);
 MUTEX(lock_until_until, "lock-lock_until-lock_until", lock, lock_until, lock_until);
 
-/* Guarantee D: the next owner frees the mutex while the unlock returns. */
+/* Guarantee D. */
 static struct {
     ilk_mutex *mutex;
     uint32_t users;

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls that wait for nothing, under the explorer: the try calls, the unlocks and the downgrade of ilk_rwlock
- * (guarantee F of <interlock/rwlock.h>), and ilk_semaphore_signal, beside threads at any point of a call of
- * their own, the queue lock included. The calling thread must never sleep, and what it releases must still
- * reach the waiters: a waiter left in the queue ends in deadlock.
+ * Calls that wait for nothing: the try calls, the unlocks and the downgrade of ilk_rwlock (guarantee F of
+ * <interlock/rwlock.h>), and ilk_semaphore_signal, beside threads at any point of a call, the queue lock
+ * included. A waiter left in the queue ends in deadlock.
  */
 #include "rwlock_data.h"
 #include <interlock/semaphore.h>
 
 enum { FIRST = 1, SECOND = 2 }; /* masks of threads */
 
-/* Locks that setup() has taken, for a body to unlock. */
 static void free_lock(void) {
     start_in(0, false);
 }

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rings' notify hook, <interlock/notify.h>: after an arm that answered true, the hook is called when an
- * element comes, or room, or the ring closes. The clients loop as the header shows, and sleep on a word that
- * the hook sets, so that a missing call ends in deadlock. The hook reads plain memory that its installer
- * wrote: it must be ordered after the arm.
+ * The rings' notify hook, <interlock/notify.h>, after a face (spsc_face.h, mpmc_face.h). The clients loop as
+ * the header shows, and sleep on a word that the hook sets: a missing call ends in deadlock. The hook reads
+ * plain memory of its installer: it must be ordered after the arm.
  *
- * A call made before the arm went up counts for nothing. A client therefore takes the number of calls at the
- * moment in which arm answers, and sleeps until there is one more. The arm goes up in arm's last atomic step,
- * and the explorer changes threads only before such steps, so that no call comes between the two.
- *
- * The including file has included a face before (spsc_face.h, mpmc_face.h).
+ * A call made before the arm went up counts for nothing. A client takes the number of calls when arm answers,
+ * and sleeps until there is one more. The arm goes up in arm's last atomic step, and the explorer changes
+ * threads only before such steps, so that no call comes between.
  */
 #ifndef EXPLORER_SCENARIOS_NOTIFY_CLIENTS_H
 #define EXPLORER_SCENARIOS_NOTIFY_CLIENTS_H
@@ -18,8 +15,8 @@
 
 /* What a hook's context points to. */
 struct calls {
-    ILK_ATOMIC(uint32_t) ended; /* the number of the last call that has ended; clients sleep on it */
-    uint32_t begun;             /* how many have begun; the explorer's own record, not under test */
+    ILK_ATOMIC(uint32_t) ended; /* the number of the last ended call; clients sleep on it */
+    uint32_t begun;             /* how many have begun; the explorer's own record */
     uint32_t installed;         /* plain, by the installer before it installs */
     ilk_ring_event event;
 };
@@ -27,7 +24,7 @@ struct calls {
 static struct {
     ring_type *ring;
     struct calls calls;
-    unsigned arming; /* a bit for each thread that is in an arm call */
+    unsigned arming; /* a bit for each thread in an arm call */
     bool refused;    /* the one arm of the execution answered false */
 } s;
 
@@ -74,7 +71,7 @@ static inline void install(ilk_ring_event event) {
     RING(set_notify)(s.ring, hook, &s.calls);
 }
 
-/* What an arm call answers; `*before` is then the number of calls that came before the arm was up. */
+/* What arm answers; `*before`: the number of calls before the arm was up. */
 static inline bool arm(ilk_ring_event event, uint32_t *before) {
     const unsigned me = 1U << ex_thread_index();
     s.arming |= me;
@@ -90,7 +87,7 @@ static inline void arm_and_await(ilk_ring_event event) {
         return;
     }
     for (;;) {
-        /* A read-modify-write reads the newest value: a plain load might read 0 for ever. */
+        /* A read-modify-write: a plain load might read 0 for ever. */
         const uint32_t ended = ilk_atomic_fetch_add(&s.calls.ended, 0, memory_order_acquire);
         if (ended > before) {
             return;
@@ -130,7 +127,6 @@ static inline void push_by_installed_hook(void) {
         arm_and_await(ILK_WRITABLE);
     }
 }
-/* Until the ring is closed, or closed and drained: a call with deadline 0 tells. */
 static inline void drain_by_hook(void) {
     install(ILK_READABLE);
     for (ilk_status status = ILK_OK; status != ILK_CLOSED;) {
@@ -174,7 +170,7 @@ static inline void push_two(void) {
 static inline void pop_one(void) {
     ex_assert(pop_until(ILK_FOREVER) == ILK_OK);
 }
-/* Pops with a deadline, which may pass over and over; every element comes in the end. */
+/* The deadline may pass again and again. */
 static inline void pop_late(unsigned count) {
     for (unsigned popped = 0; popped < count;) {
         popped += pop_until(SOON) == ILK_OK ? 1 : 0;
@@ -192,7 +188,6 @@ static inline void push_in_place(void) {
     *slot = 1;
     RING(commit)(s.ring, 1);
 }
-/* Pops that do not wait, until so many elements are found. */
 static inline void pop_by_batch(size_t count) {
     uint64_t elements[2];
     for (size_t popped = 0; popped < count;) {

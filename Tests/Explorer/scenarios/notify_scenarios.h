@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The scenarios of the notify hook that both rings must pass. spsc_notify.c and mpmc_notify.c include them
- * after a face and notify_clients.h.
+ * The notify hook's scenarios for both rings, after a face and notify_clients.h.
  */
 #ifndef EXPLORER_SCENARIOS_NOTIFY_SCENARIOS_H
 #define EXPLORER_SCENARIOS_NOTIFY_SCENARIOS_H
@@ -18,7 +17,7 @@ SCENARIO(in_place, "reserve", setup_1, push_in_place, pop_one_by_hook);
 
 /* ---- An arm that answers false ---- */
 
-/* An element may be there when arm begins, and one may come then. */
+/* An element may be there when arm begins, or come then. */
 static void arm_once_then_pop(void) {
     uint32_t before;
     install(ILK_READABLE);
@@ -40,7 +39,7 @@ REFUSED(arms_once, "arm_once", setup_2, push_if_room_twice, arm_once_then_pop);
 
 /* ---- Taking the hook away ---- */
 
-/* After set_notify the memory behind the old hook is the client's again, and the new hook is not armed. */
+/* After set_notify the client owns the old hook's memory again, and the new hook is not armed. */
 static void hook_not_armed(void *context, ilk_ring_event event) {
     (void)context;
     (void)event;
@@ -80,7 +79,7 @@ AWAY(away, "taken-away", push_if_room, arm_pop_and_take_away);
 AWAY(away_push, "push-taken-away", arm_push_and_take_away, pop_if_any);
 AWAY(away_close, "close-taken-away", close_ring, arm_pop_and_take_away);
 
-/* The hook takes itself away, beside a call of the other side's hook that does the same wait. */
+/* The hook removes itself, beside a call of the other side's hook that does the same wait. */
 static void hook_takes_itself_away(void *context, ilk_ring_event event) {
     (void)context;
     (void)event;

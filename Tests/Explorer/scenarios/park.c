@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The park layer by its contract, guarantees A to D of <interlock/park.h>, over either backend: futex or
- * table. The clients are as small as clients can be.
+ * The park layer's guarantees A to D (<interlock/park.h>), over either backend: futex or table.
  */
 #include "../explorer.h"
 #include <interlock/park.h>
@@ -55,7 +54,7 @@ static void await_until(void) {
     }
 }
 
-/* Sleeps on its own word of a pair; a wake of the other must do nothing. */
+/* Sleeps on its word of a pair; a wake of the other must do nothing. */
 static void await_other(void) {
     while (ilk_atomic_load(&s.other, memory_order_acquire) == 0) {
         ex_assert(ilk_park_wait(&s.other, 0, ILK_FOREVER) == ILK_OK);
@@ -68,7 +67,7 @@ static void wake_both_words(void) {
     set_and_wake_one();
 }
 
-/* Guarantee C: the sleeper frees the word as soon as it reads the change; the waker wakes afterwards. */
+/* Guarantee C: the sleeper frees the word when it reads the change; the waker wakes afterwards. */
 static void await_and_free(void) {
     ILK_ATOMIC(uint32_t) *word = s.heap;
     while (ilk_atomic_load(word, memory_order_acquire) == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What other threads see of a batch and of a count, in both rings under the explorer: batches whole and in one
- * piece, counts within the capacity. The scenarios of spsc.c and mpmc.c take a batch for so many single elements.
+ * Batches and counts, in both rings. The scenarios of spsc.c and mpmc.c take a batch for so many single
+ * elements; here it is seen whole and in one piece.
  */
 #include "../explorer.h"
 #include <interlock/mpmc.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The scenarios of one producer and one consumer, which both rings must pass. spsc.c and mpmc.c include them
- * after a face and ring_verbs.h.
+ * The scenarios of one producer and one consumer, for both rings, after a face and ring_verbs.h.
  */
 #ifndef EXPLORER_SCENARIOS_RING_SCENARIOS_H
 #define EXPLORER_SCENARIOS_RING_SCENARIOS_H
@@ -10,12 +9,11 @@ SCENARIO(try_try, "try_push-try_pop", setup_1, try_push_thrice, try_pop_thrice);
 SCENARIO(try_try_2, "try_push-try_pop-capacity-2", setup_2, try_push_thrice, try_pop_thrice);
 SCENARIO(wait_wait, "push-pop", setup_1, push_twice, pop_twice);
 SCENARIO(wait_wait_refused, "push-pop-membarrier-refused", setup_refused, push_twice, pop_twice);
-/* Long enough to sleep behind the FENCED of an earlier sleep, and beside the thread that takes it down. */
+/* Long enough to sleep behind an earlier sleep's FENCED, and beside the thread that takes it down. */
 SCENARIO(wait_often, "push_thrice-pop_thrice", setup_1, push_thrice, pop_thrice);
 SCENARIO(batches, "push_many-pop_many", setup_3, push_then_batch, pop_then_batch);
 SCENARIO(in_place, "reserve-peek", setup_1, push_in_place_twice, pop_in_place_twice);
 
-/* Pushes that wait, woken by every kind of pop. */
 SCENARIO(wait_batch, "push-pop_many", setup_1, push_twice, batch_until_found);
 SCENARIO(wait_in_place, "push-peek", setup_1, push_twice, in_place_until_found);
 SCENARIO(until_batch, "push_until-pop_many", setup_1, push_until_twice, pop_batch);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A ring of uint64_t whose verbs are recorded in a history, and the thread bodies made of them. check()
- * compares the history with a bounded queue (guarantees A to D of both headers): "full" and "empty" are exact
- * beside nothing, and may be answered beside an operation of the other side. The including file has included
- * a face before (spsc_face.h, mpmc_face.h).
+ * A ring of uint64_t whose verbs are recorded in a history, and thread bodies made of them, after a face
+ * (spsc_face.h, mpmc_face.h). check() compares the history with a bounded queue (guarantees A to D of both
+ * headers): "full" and "empty" may be wrong only beside an operation of the other side.
  */
 #ifndef EXPLORER_SCENARIOS_RING_VERBS_H
 #define EXPLORER_SCENARIOS_RING_VERBS_H
@@ -13,7 +12,7 @@
 static struct {
     ring_type *ring;
     ex_queue_parameters queue;
-    uint32_t pushed[EX_BODIES + 1]; /* by thread; the explorer's own record, not under test */
+    uint32_t pushed[EX_BODIES + 1]; /* by thread; the explorer's own record */
     uint32_t work;                  /* plain: what the closer did before the close */
 } s;
 
@@ -53,7 +52,7 @@ static inline uint64_t deadline_of(wait wait) {
     return wait == WAIT_UNTIL ? SOON : ILK_FOREVER;
 }
 
-/* Elements differ: tens tell the thread that pushed it, from 1 on. */
+/* Tens tell the thread that pushed it, from 1 on. */
 static inline uint64_t next_element(void) {
     const unsigned thread = ex_thread_index();
     return 10 * thread + ++s.pushed[thread];
@@ -90,7 +89,7 @@ static inline void close_ring(void) {
     ex_end(operation, EX_DONE);
 }
 
-/* A batch is recorded as that many operations of one element, all between its call and its return. */
+/* A batch is recorded as that many operations of one element between its call and its return. */
 static inline void push_batch(void) {
     uint64_t elements[2];
     elements[0] = next_element();
@@ -223,7 +222,6 @@ static inline void pop_in_place_twice(void) {
     pop_in_place();
 }
 
-/* Pops until the ring is closed and drained. */
 static inline void drain(void) {
     while (pop_by(WAIT) == ILK_OK) {
     }
@@ -237,7 +235,7 @@ static inline void in_place_then_drain(void) {
     drain();
 }
 
-/* Pops that do not wait, repeated until one finds an element: a sleeping producer depends on it. */
+/* Repeats a failed pop: a sleeping producer depends on it. */
 static inline void batch_until_found(void) {
     while (!take_batch()) {
         ilk_cpu_relax();
@@ -249,7 +247,6 @@ static inline void in_place_until_found(void) {
     }
 }
 
-/* No operation is in progress at the end: what is left comes out in order, and then nothing. */
 static inline void check(void) {
     while (pop_by(TRY) == ILK_OK) {
     }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_rwlock under the explorer: every pair of operations that can meet, in two and three threads. Each
- * thread does one or two things with the lock around guarded plain data: a wrong admission is a data race or
- * a broken sum, and a lost wake-up ends in deadlock.
+ * ilk_rwlock: every pair of operations that can meet, in two and three threads, around guarded plain data.
  */
 #include "rwlock_data.h"
 

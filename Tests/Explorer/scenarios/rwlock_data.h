@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A lock and the plain data that it guards, for the scenarios of ilk_rwlock: a wrong admission is a data race
- * or a broken sum.
+ * A lock and the plain data that it guards. A wrong admission is a data race or a broken sum, a lost wake-up
+ * ends in deadlock.
  */
 #ifndef EXPLORER_SCENARIOS_RWLOCK_DATA_H
 #define EXPLORER_SCENARIOS_RWLOCK_DATA_H
@@ -18,7 +18,7 @@ static struct {
     ilk_rwlock lock;
     uint32_t data[2]; /* equal whenever no thread writes */
     uint32_t writes;  /* that should have happened */
-    bool have_blocks; /* every thread has its block of reader slots, as if it had read before */
+    bool have_blocks; /* every thread has its block of reader slots */
 } s;
 
 /* The first blocks of the table, which is restored before each execution. */
@@ -54,7 +54,7 @@ static inline void change(void) {
     s.writes++;
 }
 
-/* At the end no thread is inside or in the queue, no waiter has left a trace, and every write is counted. */
+/* At the end no thread is inside or queued, no waiter has left a trace, and every write is counted. */
 static inline void check_idle(void) {
     ex_assert(s.data[0] == s.writes && s.data[1] == s.writes);
     ex_expect(ilk__rwlock_is_idle(s.lock.word), "the lock's word is 0x%x after every thread has left",

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The guarantees of <interlock/rwlock.h> that exclusion alone does not show: the order of service (A),
- * readers held back (B), no trace of a time-out (D), freeing by the last owner (E), and try calls on a free
- * lock (G). The scenarios read the lock's queue to know which threads wait; a waiter lies on its thread's
- * stack, which identifies the thread.
+ * The guarantees of <interlock/rwlock.h> beyond exclusion: the order of service (A), readers held back (B),
+ * no trace of a time-out (D), freeing by the last owner (E), and try calls on a free lock (G). The scenarios
+ * read the lock's queue, whose waiters lie on their threads' stacks.
  */
 #include "../explorer.h"
 #include <interlock/rwlock.h>
@@ -87,7 +86,7 @@ EX_SCENARIO(phase_fair){
     .check = check,
 };
 
-/* The same where the owner leaves the hand-over to a thread that has just locked the queue. */
+/* The same; a thread that has just locked the queue gets the hand-over. */
 static void be_upgradable(void) {
     ilk_rwlock_upgradable_lock(&s.lock);
     ilk_plain_read(&s.writes, sizeof s.writes);
@@ -102,7 +101,6 @@ EX_SCENARIO(phase_fair_beside_a_third){
     .check = check,
 };
 
-/* Two waiters for exclusive or upgradable access are let in in the order of the queue. */
 static void hand_over_in_order(void) {
     ilk_rwlock_write_lock(&s.lock);
     await_both();
@@ -170,7 +168,7 @@ static void upgrade(void) {
     ilk_rwlock_write_unlock(&s.lock);
 }
 
-/* The word itself must show a writer in the queue. */
+/* The word itself must show a queued writer. */
 static void probe_while_reading(void) {
     ilk_rwlock_read_lock(&s.lock);
     const struct ilk__rwlock_queue *queue = s.lock.queue;
@@ -213,8 +211,8 @@ static void give_up_writing(void) {
         record_write();
         ilk_rwlock_write_unlock(&s.lock);
     } else {
-        /* The readers that the attempt held back are in. Nothing of it is left in the word once the queue is
-         * unlocked, unless another writer waits, and here there is none. */
+        /* The readers that the attempt held back are in. The word keeps nothing of it once the queue is
+         * unlocked, unless another writer waits. */
         ilk_rwlock_read_lock(&s.lock);
         ilk_rwlock_read_unlock(&s.lock);
     }

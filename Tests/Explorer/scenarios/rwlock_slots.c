@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_rwlock in its reader modes with slots: every pair of calls that can meet, in the fenced and in the
- * fence-free mode, with membarrier and without, and across every change of mode. The lock starts in the mode
- * under test, and every thread already has its block of reader slots; adding a block to the table has
- * scenarios of its own (read_first).
+ * ilk_rwlock in its reader modes with slots: every pair of calls that can meet, fenced and fence-free, with
+ * and without membarrier, and across every change of mode. The lock starts in the mode under test, and every
+ * thread has its block of reader slots; read_first adds one.
  */
 #include "rwlock_data.h"
 #include <interlock/inline/read_section.h>
 #include <platform/exit.h>
 #include <rwlock/reader_slots.h>
 
-/* Among so many adjacent locks, one has its slot in common with the first. */
+/* Among so many adjacent locks, one shares its slot with the first. */
 enum { LOCKS = 32 };
 
 static ilk_rwlock others[LOCKS]; /* in the same mode */
@@ -23,7 +22,7 @@ static void start_all_in(uint32_t word) {
     }
 }
 
-/* The next thread without a block adds a chunk to the table. */
+/* The next thread without a block adds a chunk. */
 static void fenced_in_full_table(void) {
     start_all_in(ILK__RWLOCK_SLOTS);
     for (unsigned index = 0; index < ILK__CHUNK_BLOCKS; index++) {
@@ -32,13 +31,13 @@ static void fenced_in_full_table(void) {
     ilk__slot_table.block_count = ILK__CHUNK_BLOCKS;
 }
 
-/* The table has one free block, which two threads may claim. */
+/* One free block, which two threads may claim. */
 static void fenced_with_a_free_block(void) {
     start_all_in(ILK__RWLOCK_SLOTS);
     blocks[0].taken = 0; /* have_block() gives the others */
 }
 
-/* Threads have blocks and do not use them; rwlock.c has the scenarios without blocks. */
+/* Threads have blocks and do not use them. */
 static void central(void) {
     start_all_in(0);
 }
@@ -47,7 +46,7 @@ static void fenced(void) {
     start_all_in(ILK__RWLOCK_SLOTS);
 }
 
-/* As on a system without membarrier: decided before main, so the lock never saw it work. */
+/* As on a system without membarrier: decided before main. */
 static void refuse_membarrier(void) {
     ilk__membarrier_works = false;
     for (unsigned index = 0; index < BLOCKS; index++) {
@@ -75,19 +74,18 @@ static void about_to_take_slots(void) {
     start_all_in(ILK__RWLOCK_READ_SAMPLES);
 }
 
-/* The next use of its slot makes a reader decide the mode, and no thread has written: fence-free. */
+/* A reader decides the mode at its slot's next use, and no thread has written: fence-free. */
 static void about_to_be_fence_free(void) {
     start_all_in(ILK__RWLOCK_SLOTS);
     size_t number = ilk__rwlock_slot_number(&s.lock);
     for (unsigned index = 0; index < BLOCKS; index++) {
         blocks[index].slots[number] = ILK__SLOT_FULL;
-        blocks[index].wraps[number] = 1023; /* samples enough without a write, and a decision is due */
+        blocks[index].wraps[number] = 1023; /* enough samples without a write, and a decision is due */
         blocks[index].samples[number].tag = (uint32_t)((uintptr_t)&s.lock >> 3);
     }
 }
 
-/* The next writer decides the mode, as the one before did: its probe of the slots took long, and no thread
- * reads. */
+/* The next writer decides the mode: its probe of the slots took long, and no thread reads. */
 static void about_to_leave_slots(void) {
     start_all_in(ILK__RWLOCK_SLOTS);
     s.lock.mode_state = UINT32_C(7) << 24 | 31;
@@ -96,7 +94,7 @@ static void about_to_leave_slots(void) {
     }
 }
 
-/* The last write was a moment ago: too close for a membarrier per write. */
+/* The last write is too recent for a membarrier per write. */
 static void about_to_need_fences(void) {
     about_to_leave_slots();
     s.lock.word |= ILK__RWLOCK_FENCE_FREE;
@@ -129,7 +127,7 @@ static ilk_rwlock *with_another_slot(void) {
     return &others[index];
 }
 
-/* A writer that probes the slot late finds another lock's announcement there. */
+/* A writer that probes late finds another lock's announcement in the slot. */
 static void read_and_another(void) {
     read();
     ilk_rwlock *other = with_the_same_slot();
@@ -137,7 +135,7 @@ static void read_and_another(void) {
     ilk_rwlock_read_unlock(other);
 }
 
-/* In two slots of one block: two writers may sleep until they are free. */
+/* Two writers may sleep until the two slots of one block are free. */
 static void read_two(void) {
     have_block();
     ilk_rwlock_read_lock(&s.lock);
@@ -153,7 +151,6 @@ static void write_other(void) {
     ilk_rwlock_write_unlock(with_another_slot());
 }
 
-/* Another lock has the slot: the reader is counted in the word. */
 static void read_inside_another(void) {
     have_block();
     ilk_rwlock *other = with_the_same_slot();
@@ -168,7 +165,7 @@ static void begin_section(ilk__read_section *section) {
     }
 }
 
-/* As the Swift facade reads, and once more inside, which would be misuse beside a waiting writer. */
+/* As the Swift facade reads, and once more inside: misuse beside a waiting writer. */
 static void read_section_and_inside(void) {
     have_block();
     ilk__read_section section, inner;
@@ -188,7 +185,7 @@ static void read_section(void) {
     ilk__read_section_end(&s.lock, section);
 }
 
-/* The count of its slot is full, and overflows into `wraps` while a writer probes. */
+/* The slot's full count overflows into `wraps` while a writer probes. */
 static void read_in_full_slot(void) {
     have_block();
     ilk_atomic_store(&ilk__my_slots()->slots[ilk__rwlock_slot_number(&s.lock)], ILK__SLOT_FULL - 1,
@@ -196,21 +193,19 @@ static void read_in_full_slot(void) {
     read_twice();
 }
 
-/* Its block comes into the table while a writer probes. */
 static void read_first(void) {
     ilk_rwlock_read_lock(&s.lock);
     value();
     ilk_rwlock_read_unlock(&s.lock);
 }
 
-/* Readers of the parent do not keep the child out, which has no other threads. */
+/* The parent's readers do not keep the child out. */
 static void fork_and_write(void) {
     have_block();
     ex_fork();
     write();
 }
 
-/* Forks while it reads itself: the child still reads. */
 static void fork_inside_and_write(void) {
     have_block();
     ilk_rwlock_read_lock(&s.lock);
@@ -221,7 +216,7 @@ static void fork_inside_and_write(void) {
     write();
 }
 
-/* Another thread was adding to the table: the child has one to read in. */
+/* The child has a table to read in, though another thread was adding to it. */
 static void fork_and_read_first(void) {
     ex_fork();
     read_first();
@@ -247,7 +242,7 @@ static void upgrade(void) {
     ilk_rwlock_write_unlock(&s.lock);
 }
 
-/* The thread ends after it has read: its block goes back while a writer probes it. */
+/* The thread's block goes back while a writer probes it. */
 static void read_and_end(void) {
     read_first();
 }
@@ -311,8 +306,7 @@ PAIR(about_to_be_fence_free, read_twice, try_write, granted);
 PAIR(about_to_leave_slots, read_twice, write, granted);
 PAIR(about_to_need_fences, read_twice, write, granted);
 
-/* membarrier is refused after it was granted: the lock is fence-free, or its readers have blocks, from
- * before. */
+/* membarrier is refused later: the lock is fence-free, or its readers have blocks, from before. */
 PAIR(fenced, read, write, refused);
 PAIR(fenced, read_twice, write, refused);
 PAIR(fenced, read_and_another, write, refused);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_rwlock_upgrade_until under the explorer: an upgrade that times out is still an upgradable reader,
- * without a gap, and the waiters that it held back go on; with counted readers and with readers in slots.
+ * ilk_rwlock_upgrade_until: a timed-out upgrade is still an upgradable reader, without a gap, and the waiters
+ * that it held back go on; with counted readers and with slots.
  */
 #include "rwlock_data.h"
 

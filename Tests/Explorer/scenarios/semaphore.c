@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_semaphore under the explorer: histories against a counting semaphore, the order of service, and
- * freeing by the last thread served (guarantees A to D of <interlock/semaphore.h>).
+ * ilk_semaphore: histories against a counting semaphore, the order of service, and freeing by the last thread
+ * served (guarantees A to D of <interlock/semaphore.h>).
  */
 #include "../explorer.h"
 #include "../history/models.h"
@@ -127,10 +127,9 @@ SCENARIO(until_until_two, "wait_until-wait_until-signal_two", setup_empty, wait_
 SCENARIO(try_two, "wait-try_wait-signal_two", setup_empty, wait, try_wait_once, signal_two);
 SCENARIO(signal_signal, "wait-signal-signal_two", setup_empty, wait, signal_one, signal_two);
 
-/* The last waiter to leave the queue leaves nothing that a signal would have to mend. */
+/* The last waiter to leave leaves nothing for a signal to mend. */
 SCENARIO(no_signal, "wait_until-wait_until-no-signal", setup_empty, wait_until_once, wait_until_once);
 
-/* Two waiters leave at once, one from the front of the queue. */
 EX_SCENARIO(two_leave){
     .name = "semaphore-two-time-out",
     .claim = "a permit has one owner at a time; none is lost or made up",
@@ -140,8 +139,8 @@ EX_SCENARIO(two_leave){
     .timeouts = 2,
 };
 
-/* Guarantee A: the first in the queue gets the permit. The second knows from the semaphore's own count
- * that it waits behind the first; the signaller gives the second permit after the first was taken. */
+/* Guarantee A: the first in the queue gets the permit. The second reads from the count that it waits behind
+ * the first; the second permit comes after the first was taken. */
 static void be_first(void) {
     ilk_semaphore_wait(&s.semaphore);
     ilk_atomic_store(&s.served, 1, memory_order_relaxed);
@@ -171,8 +170,8 @@ EX_SCENARIO(order){
     .spurious_wakeups = 1,
 };
 
-/* Guarantee A: the waiter in the queue gets the permit, not a thread that comes later. The semaphore's own
- * count shows that the first is queued: it is below zero. */
+/* Guarantee A: the queued waiter gets the permit, not a later thread. A count below zero shows that the first
+ * is queued. */
 static void first_in_queue(void) {
     wait();
 }
@@ -203,8 +202,8 @@ EX_SCENARIO(no_stealing){
     .check = check_end,
 };
 
-/* The same where the signal leaves the hand-over to a thread that has locked the queue: its permit, the only
- * one, is in the word for a moment. The first is queued before the others begin. */
+/* The same with a thread that has locked the queue: the only permit is in the word for a moment. The first is
+ * queued before the others begin. */
 static void await_first(void) {
     while (!ex_is_waiting(1)) {
         ilk_cpu_relax();
@@ -234,7 +233,6 @@ static void give_and_try_off_the_fast_path(void) {
 NO_STEALING(no_stealing_busy, "while-another-has-the-queue", give_and_try);
 NO_STEALING(no_stealing_slowly, "off-the-fast-path", give_and_try_off_the_fast_path);
 
-/* A value read beside changes is one that the semaphore had. */
 static void watch(void) {
     int64_t value = ilk_semaphore_value(&s.semaphore);
     ex_expect(value >= -1 && value <= 1, "a value of %lld was seen", (long long)value);
@@ -247,7 +245,7 @@ EX_SCENARIO(value){
     .check = check,
 };
 
-/* Guarantee D: the last thread served frees the semaphore while the signal returns. */
+/* Guarantee D. */
 static void setup_heap(void) {
     begin(0);
     s.heap = ex_allocate(sizeof *s.heap, 16);

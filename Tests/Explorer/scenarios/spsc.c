@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_spsc under the explorer: a producer beside a consumer, and a closer beside both. ring_scenarios.h has
- * the scenarios that it shares with mpmc.c. Here are its own: reservations given up or grown, batches beside
- * waits, and misuse of access in place.
+ * ilk_spsc: a producer beside a consumer, and a closer beside both; reservations given up or grown, batches
+ * beside waits, and misuse of access in place. See also ring_scenarios.h.
  */
 #include "spsc_face.h"
 
@@ -25,8 +24,7 @@ static void reserve_then_push(void) {
     try_push();
 }
 
-/* Asks before it pops: the header's recipe for telling an empty ring from a drained one where no reservation
- * is open. */
+/* The header's recipe for telling empty from drained without an open reservation. */
 static void ask_then_pop(void) {
     uint64_t element = 0;
     size_t operation = ex_begin(EX_POP, 0);
@@ -46,7 +44,6 @@ SCENARIO(batches_2, "push_many-pop_many-capacity-2", setup_2, push_then_batch, p
 SCENARIO(in_place_2, "reserve-peek-capacity-2", setup_2, push_in_place_twice, pop_in_place_twice);
 SCENARIO(give_up, "reserve_and_give_up-pop", setup_1, reserve_then_push, pop_until);
 
-/* Every kind of push beside every kind of pop. */
 SCENARIO(wait_batch_refused, "push-pop_many-membarrier-refused", setup_refused, push_twice,
          batch_until_found);
 SCENARIO(batch_wait, "push_many-pop", setup_2, push_batch, pop_twice);
@@ -67,7 +64,7 @@ SCENARIO(close_give_up, "reserve_and_give_up-drain-close", setup_1, reserve_then
 SCENARIO(close_ask, "try_push-ask_then_pop-close", setup_1, try_push_twice, ask_thrice, close_ring);
 SLOW(close_pop_batch, "push_many-pop_many_drain-close", setup_2, push_batch, batch_then_drain, close_ring);
 
-/* The ring holds one element at most at any time: a count of more was never true. */
+/* The ring holds one element at most: a larger count was never true. */
 static void push_unrecorded(void) {
     uint64_t element = 1;
     ex_assert(ilk_spsc_try_push(s.ring, &element, sizeof element));
@@ -142,7 +139,7 @@ IN_PLACE_MISUSE(misused_pop_closed, "pop-in-peek-closed", setup_closed_element, 
 IN_PLACE_MISUSE(misused_push_close, "push-in-reservation-close", setup_2, reserve_close_and_push,
                 try_pop_thrice);
 
-/* Asks again for a reservation of one: it may grow only as long as the ring is open. */
+/* A reservation grows only while the ring is open. */
 static void grow(void) {
     size_t count = 1;
     if (ilk_spsc_reserve(s.ring, &count) == NULL) {

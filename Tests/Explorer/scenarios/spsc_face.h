@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_spsc as the headers see it that both rings share (ring_*.h, notify_*.h). mpmc_face.h defines the same
- * names; the shared headers include neither. RING(verb) is a verb of the public header; the rest of a face
- * needs the ring's inside.
+ * ilk_spsc for the headers that both rings share (ring_*.h, notify_*.h); mpmc_face.h defines the same names.
+ * RING(verb) is a public verb; the rest needs the ring's inside.
  */
 #ifndef EXPLORER_SCENARIOS_SPSC_FACE_H
 #define EXPLORER_SCENARIOS_SPSC_FACE_H
@@ -18,17 +17,15 @@ typedef ilk_spsc ring_type;
 #define RING_TITLES                                                                                          \
     { "producer", "consumer", "closer" }
 
-/* Guarantee C: a push beside a close may succeed after it. */
+/* Guarantee C. */
 enum { PUSHES_BESIDE_CLOSE = true };
 
-/* An empty ring becomes one through which `position` elements have passed. */
 static inline void ring_start_at(ring_type *ring, uint64_t position) {
     ring->head_seen = ring->tail_seen = ring->shown = ring->shown_from = position;
     ilk_atomic_store(&ring->head, position, memory_order_relaxed);
     ilk_atomic_store(&ring->tail, position, memory_order_relaxed);
 }
 
-/* Alone: a push makes a fence for a consumer that may sleep. */
 static inline bool ring_is_fenced(const ring_type *ring) {
     return (ring->flags & ILK__SPSC_CONSUMER_FENCED) != 0;
 }

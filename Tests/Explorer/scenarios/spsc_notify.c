@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The notify hook of ilk_spsc: what notify_scenarios.h does not share with ilk_mpmc.
+ * The notify hook of ilk_spsc, beside notify_scenarios.h.
  */
 #include "spsc_face.h"
 
@@ -24,7 +24,7 @@ static void pop_two_by_hook(void) {
     pop_by_installed_hook();
     pop_by_installed_hook();
 }
-/* Sleeps first: the producer may read the flags because of FENCED while the arm goes up. */
+/* Sleeps first: FENCED may make the producer read the flags while the arm goes up. */
 static void pop_then_by_hook(void) {
     pop_one();
     pop_one_by_hook();

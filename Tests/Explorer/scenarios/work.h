@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Plain work of up to three threads: a primitive that orders too little shows as a data race or a wrong
- * count.
+ * Plain work of up to three threads: too little ordering shows as a data race or a wrong count.
  */
 #ifndef EXPLORER_SCENARIOS_WORK_H
 #define EXPLORER_SCENARIOS_WORK_H

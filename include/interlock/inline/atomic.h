@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The one port to atomics. Every atomic operation of the C core, inline fast paths included, goes through
- * these names and never through <stdatomic.h>. So the same sources compile against a model in which a test
- * chooses the schedule: the explorer puts a folder with its own <interlock/inline/atomic.h> in front on the
- * include path. A quoted include would bypass it.
+ * these names, never through <stdatomic.h>. So the sources compile against a model too: the explorer puts its
+ * own <interlock/inline/atomic.h> in front on the include path, which a quoted include would bypass.
  *
- * Operations (object is the address of an ILK_ATOMIC; orders are C11's memory_order_ constants):
- *   ilk_atomic_load(object, order)                 ilk_atomic_store(object, value, order)
- *   ilk_atomic_exchange(object, value, order)      ilk_atomic_fetch_add / _sub / _or / _and
- *   ilk_atomic_compare_exchange(object, &expected, desired, success, failure)        strong
- *   ilk_atomic_compare_exchange_weak(object, &expected, desired, success, failure)
- *   ilk_atomic_fence(order)                        a thread fence
- *   ilk_compiler_fence()                           orders against this thread's own signal handlers,
- *                                                  and against the far side of a membarrier
- *   ilk_cpu_relax()                                a hint inside a spin loop; no order
- * Plain memory that an atomic protocol guards (ring slots, list nodes) is announced to the model:
- *   ilk_plain_read(address, size)   ilk_plain_write(address, size)      nothing in a real build
+ * Operations, on the address of an ILK_ATOMIC, with C11's memory_order_ constants:
+ *   ilk_atomic_load, _store, _exchange, _fetch_add, _fetch_sub, _fetch_or, _fetch_and, _fence    as in C11
+ *   ilk_atomic_compare_exchange, ilk_atomic_compare_exchange_weak                                strong, weak
+ *   ilk_compiler_fence    orders against this thread's own signal handlers, and the far side of a membarrier
+ *   ilk_cpu_relax         a hint inside a spin loop; no order
+ *   ilk_plain_read, ilk_plain_write    announce plain memory that an atomic protocol guards (ring slots, list
+ *                                      nodes) to the model; nothing in a real build
  */
 #ifndef INTERLOCK_INLINE_ATOMIC_H
 #define INTERLOCK_INLINE_ATOMIC_H

@@ -5,7 +5,7 @@
 #ifndef INTERLOCK_INLINE_ATOMIC_C11_H
 #define INTERLOCK_INLINE_ATOMIC_C11_H
 
-#include <interlock/inline/attributes.h> /* first: it refuses what this cannot be compiled for */
+#include <interlock/inline/attributes.h> /* first: it refuses unfit targets */
 
 #include <stdatomic.h>
 

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * C++'s atomics under the names of <interlock/inline/atomic.h>. Include that one. `_Atomic` is not C++.
- * std::atomic of the same integer or pointer has the same size, alignment and representation with gcc and
- * clang (Tests/CCoreTests/library/headers_cxx17.cc checks it).
- *
- * <atomic> holds templates: include this outside every extern "C" block.
+ * C++'s atomics under the names of <interlock/inline/atomic.h>. Include that one, outside every extern "C"
+ * block: <atomic> holds templates. std::atomic of an integer or pointer has the size, alignment and
+ * representation of `_Atomic` with gcc and clang (Tests/CCoreTests/library/headers_cxx17.cc checks it).
  */
 #ifndef INTERLOCK_INLINE_ATOMIC_CXX_H
 #define INTERLOCK_INLINE_ATOMIC_CXX_H
 
-#include <interlock/inline/attributes.h> /* first: it refuses what <atomic> cannot be compiled for */
+#include <interlock/inline/attributes.h> /* first: it refuses unfit targets */
 
 #include <atomic>
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The compiler attributes of the public headers, one macro each, empty where a compiler does not know them.
- * None changes what a call does.
+ * Compiler attributes, empty where a compiler does not know them. None changes what a call does.
  */
 #ifndef INTERLOCK_INLINE_ATTRIBUTES_H
 #define INTERLOCK_INLINE_ATTRIBUTES_H
 
-/* Targets that the headers refuse, with a sentence. */
+/* Targets that the headers refuse. */
 #if !defined(__SIZEOF_POINTER__) || __SIZEOF_POINTER__ != 8
 #error "Interlock needs a 64-bit target: its locks and rings keep pointers and counters in 64-bit atomics"
 #endif
@@ -14,7 +13,7 @@
 #error "Interlock's headers need C++11 or later: compile with -std=c++11"
 #endif
 
-/* Inline code is C. A C++ compiler may be asked to warn of that: -Wold-style-cast, -Wuseless-cast. */
+/* Inline code is C, which a C++ compiler may be asked to warn of: -Wold-style-cast, -Wuseless-cast. */
 #if defined(__cplusplus)
 #if defined(__clang__)
 #define ILK_BEGIN_DECLARATIONS                                                                               \
@@ -35,22 +34,22 @@
 #define ILK_END_DECLARATIONS
 #endif
 
-/* The result of a try call says whether anything happened: dropping it is a bug. */
+/* Of a try call: to drop the result is a bug. */
 #define ILK_MUST_USE __attribute__((warn_unused_result))
 
-/* Out of line and away from the hot code: the slow half of a fast path. */
+/* The slow half of a fast path: out of line, away from the hot code. */
 #define ILK_COLD __attribute__((cold, noinline))
-/* Out of line, so that its caller stays small. */
+/* Keeps the caller small. */
 #define ILK_NOINLINE __attribute__((noinline))
 /* nothrow: -Wfunction-effects asks for it in C++. */
 #define ILK_NORETURN __attribute__((noreturn, nothrow))
 
-/* Inlined whatever its size: a fast path, of which an ordinary call would be the larger half. */
+/* Whatever its size: a call would be the larger half. */
 #define ILK_ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* The call never blocks or allocates, and makes no system call but those that its contract names: as a rule a
- * wake-up, when a thread sleeps on the other side. clang 20 and later check it with -Wfunction-effects and
- * RealtimeSanitizer. The attribute is part of the function's type, so it stands behind the parameter list. */
+/* The call never blocks or allocates, and makes no system call but those its contract names: as a rule a
+ * wake-up, when a thread sleeps on the other side. clang 20 and later check it (-Wfunction-effects,
+ * RealtimeSanitizer). Part of the function's type, hence behind the parameter list. */
 #if defined(__has_attribute)
 #if __has_attribute(nonblocking)
 #define ILK_NONBLOCKING __attribute__((nonblocking))
@@ -60,8 +59,8 @@
 #define ILK_NONBLOCKING
 #endif
 
-/* Around a function that is ILK_NONBLOCKING by decision and not by analysis: a wake-up, which is a system
- * call made only when a thread sleeps, and the report before an abort. */
+/* Around a function that is ILK_NONBLOCKING by decision, not by analysis: a wake-up, a system call made only
+ * when a thread sleeps; the report before an abort. */
 #if defined(__clang__)
 #define ILK_TRUSTED_NONBLOCKING_BEGIN                                                                        \
     _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wunknown-warning-option\"")        \
@@ -74,7 +73,7 @@
 
 #define ILK_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define ILK_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
-/* Seldom true, but not moved into a function of its own, as clang does with ILK_UNLIKELY. */
+/* Seldom true, but not moved out of line, as clang does with ILK_UNLIKELY. */
 #define ILK_SELDOM(condition) __builtin_expect_with_probability(!!(condition), 0, 0.9)
 
 #endif

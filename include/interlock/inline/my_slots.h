@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one port to the calling thread's block of reader slots, inlined into every reader: one load at an
- * offset from the thread pointer. The explorer puts its own file, with a block for every fiber, in front of
- * this one.
+ * The one port to the calling thread's block of reader slots: one load at an offset from the thread pointer,
+ * inlined into every reader.
  */
 #ifndef INTERLOCK_INLINE_MY_SLOTS_H
 #define INTERLOCK_INLINE_MY_SLOTS_H

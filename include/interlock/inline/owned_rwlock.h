@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * An ilk_rwlock that knows the thread which holds it for writing or upgradable, for the Swift facade. A
- * thread that takes such a lock again would wait for itself for ever; every build reports that before the
- * wait. It costs a write three instructions and a read none.
+ * thread that takes it again would wait for itself for ever; every build reports that first. It costs a write
+ * three instructions, a read none.
  *
- * The holding thread writes the owner after it has taken the lock and before it gives it up. So a thread that
- * reads its own token holds the lock, and any other value says nothing: no order is needed. The lock's
+ * The holding thread writes the owner after it takes the lock and before it gives it up. So a thread that
+ * reads its own token holds the lock; any other value says nothing, and no order is needed. The lock's
  * accesses are those of <interlock/inline/rwlock.h>. Not installed, like thread_access.h.
  */
 #ifndef INTERLOCK_INLINE_OWNED_RWLOCK_H
@@ -21,12 +21,12 @@ typedef struct ilk__owned_rwlock {
     ILK_ATOMIC(uintptr_t) owner;
 } ilk__owned_rwlock;
 
-/* Off the fast path. Reports a thread that would wait for itself, as misuse of `call`; otherwise waits. */
+/* Report a thread that would wait for itself, as misuse of `call`; else wait. */
 ILK_COLD void ilk__owned_await_write(ilk__owned_rwlock *owned, const char *call);
 ILK_COLD void ilk__owned_await_upgradable(ilk__owned_rwlock *owned, const char *call);
 ILK_COLD ilk__read_section ilk__owned_await_read(ilk__owned_rwlock *owned, const char *call);
 
-/* Not 0, and unlike that of every other living thread. */
+/* Not 0, and no other living thread's. */
 static inline uintptr_t ilk__thread_token(void) ILK_NONBLOCKING {
     return (uintptr_t)__builtin_thread_pointer();
 }
@@ -40,7 +40,7 @@ ILK_ALWAYS_INLINE void ilk__owned_end(ilk__owned_rwlock *owned) ILK_NONBLOCKING 
     ilk_atomic_store(&owned->owner, 0, memory_order_relaxed); /* OW1 */
 }
 
-/* As ilk_rwlock_write_lock, and the calling thread is the owner. */
+/* As ilk_rwlock_write_lock; the calling thread is then the owner. */
 ILK_ALWAYS_INLINE void ilk__owned_write_lock(ilk__owned_rwlock *owned, const char *call) {
     uint32_t word = ilk__rwlock_probe(&owned->lock);
     uint32_t held = word | ILK__RWLOCK_WRITER;
@@ -59,7 +59,7 @@ ILK_ALWAYS_INLINE void ilk__owned_write_unlock(ilk__owned_rwlock *owned) {
     ilk_rwlock_write_unlock(&owned->lock);
 }
 
-/* As ilk_rwlock_upgradable_lock, and the calling thread is the owner. */
+/* Likewise. */
 ILK_ALWAYS_INLINE void ilk__owned_upgradable_lock(ilk__owned_rwlock *owned, const char *call) {
     uint32_t word = ilk__rwlock_probe(&owned->lock);
     if (ILK_UNLIKELY(!ilk__rwlock_is_idle(word)) ||
@@ -75,7 +75,7 @@ ILK_ALWAYS_INLINE void ilk__owned_upgradable_unlock(ilk__owned_rwlock *owned) {
     ilk_rwlock_upgradable_unlock(&owned->lock);
 }
 
-/* Turns a write into a read. The lock has no owner from here on: any reader's unlock gives it up. */
+/* Leaves the lock without owner: any reader's unlock gives it up. */
 ILK_ALWAYS_INLINE void ilk__owned_downgrade(ilk__owned_rwlock *owned) {
     ilk__owned_end(owned);
     ilk_rwlock_downgrade(&owned->lock);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading under an ilk_rwlock where lock and unlock stand side by side: the unlock is handed the slot that
- * the lock took. It saves a quarter of the instructions of a read that scales. For the Swift facade's
- * sections only, which are written once; other callers take ilk_rwlock_read_lock and ilk_rwlock_read_unlock.
- * Same states, same memory orders, same labels.
+ * Reading under an ilk_rwlock where lock and unlock stand side by side: the unlock is handed the lock's slot,
+ * which saves a quarter of the instructions of a read that scales. For the Swift facade's sections; other
+ * callers take ilk_rwlock_read_lock and ilk_rwlock_read_unlock. Same states, orders and labels.
  */
 #ifndef INTERLOCK_INLINE_READ_SECTION_H
 #define INTERLOCK_INLINE_READ_SECTION_H
@@ -12,7 +11,7 @@
 
 ILK_BEGIN_DECLARATIONS
 
-/* The fast path: true when in. Otherwise ilk__read_section_begin_late. */
+/* True when in; else ilk__read_section_begin_late. */
 ILK_ALWAYS_INLINE bool ilk__read_section_try_begin(ilk_rwlock *lock, ilk__read_section *section)
     ILK_NONBLOCKING {
     if (!ilk__rwlock_try_read_fast(lock, section)) {
@@ -22,7 +21,7 @@ ILK_ALWAYS_INLINE bool ilk__read_section_try_begin(ilk_rwlock *lock, ilk__read_s
     return true;
 }
 
-/* The slow path. By value: a section whose address went to a function would live in memory ever after. */
+/* By value: a section whose address went to a function would stay in memory. */
 static inline ilk_status ilk__read_section_begin_late(ilk_rwlock *lock, ilk__read_section *section,
                                                       uint64_t deadline_ns) {
     ilk__read_section late;
@@ -53,13 +52,12 @@ static inline bool ilk__read_section_try(ilk_rwlock *lock, ilk__read_section *se
     return true;
 }
 
-/* The section of a lock that ilk_rwlock_downgrade has left held for reading. */
+/* What ilk_rwlock_downgrade leaves. */
 static inline ilk__read_section ilk__read_section_downgraded(void) ILK_NONBLOCKING {
     const ilk__read_section counted = {NULL, 0, 0};
     return counted;
 }
 
-/* The calling thread, which holds the lock by the section, gives it up. */
 ILK_ALWAYS_INLINE void ilk__read_section_end(ilk_rwlock *lock, ilk__read_section section) {
     ilk__held_less(lock, ILK__RWLOCK_READERS, "ilk_rwlock_read_unlock");
     if (section.block != NULL) {

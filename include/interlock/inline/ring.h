@@ -5,8 +5,8 @@
 #ifndef INTERLOCK_INLINE_RING_H
 #define INTERLOCK_INLINE_RING_H
 
-/* Keeps the two sides of a ring apart: two cache lines of x86, which prefetches lines in pairs, and one of
- * Apple's arm64. */
+/* Keeps the two sides of a ring apart: two cache lines of x86, which prefetches pairs, and one of Apple's
+ * arm64. */
 #define ILK__RING_SEPARATION 128
 
 #endif

@@ -1,34 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The fast paths of ilk_rwlock. Contracts are in <interlock/rwlock.h>, slow paths in Sources/CCore/rwlock;
- * docs/rwlock.md draws the modes. A fast path moves only between states without waiters and observers; every
- * other state goes to the slow path.
+ * The fast paths of ilk_rwlock: moves between states without waiters and observers. Other states go slow
+ * (Sources/CCore/rwlock). Contracts are in <interlock/rwlock.h>; docs/rwlock.md draws the modes.
  *
  * The word, from the low end:
- *   bit 0   QUEUE_LOCKED     a thread is changing the queue. Set and cleared by slow paths.
- *   bit 1   QUEUE_CONTENDED  a thread sleeps for bit 0. Only a hint to wake; see wait/queue_lock.h.
- *   bit 2   HAS_WAITERS      the queue is not empty. Changes under bit 0 only. Unlocking goes slow.
- *   bit 3   READERS_HELD     a writer or an upgrade is queued. Changes under bit 0 only. New readers
- *                            queue (guarantee B).
- *   bit 4   OBSERVED         every call takes the slow path, where diagnosis lives.
- *   bit 5   FENCE_FREE       readers enter slots without a fence; a writer pays a membarrier before it
- *                            probes the slots. Only with SLOTS. Set by a reader, cleared by a writer
- *                            that holds the lock and has paid.
- *   bit 6   WRITER           held for writing, or by a writer that waits for the slots to empty.
- *                            Excludes UPGRADABLE, counted readers, and new readers of any kind.
- *   bit 7   SLOTS            readers may be in slots; writers must probe them. Set by a reader, cleared
- *                            by a writer that holds the lock.
+ *   bit 0   QUEUE_LOCKED     a thread is changing the queue. Slow paths only.
+ *   bit 1   QUEUE_CONTENDED  a thread sleeps for bit 0: a hint to wake; see wait/queue_lock.h.
+ *   bit 2   HAS_WAITERS      the queue is not empty. Changes under bit 0. Unlocking goes slow.
+ *   bit 3   READERS_HELD     a writer or an upgrade is queued: new readers queue (guarantee B). Changes under
+ *                            bit 0.
+ *   bit 4   OBSERVED         every call goes slow, where diagnosis lives.
+ *   bit 5   FENCE_FREE       with SLOTS only: readers enter slots without a fence, a writer pays a membarrier
+ *                            before it probes them. Set by a reader, cleared by a writer that holds the lock
+ *                            and has paid.
+ *   bit 6   WRITER           held for writing, or by a writer that waits for the slots to empty. Excludes
+ *                            UPGRADABLE, counted readers, and all new readers.
+ *   bit 7   SLOTS            readers may be in slots; writers probe them. Set by a reader, cleared by a
+ *                            writer that holds the lock.
  *   bit 8   UPGRADABLE       held upgradable.
- *   bits 9 to 13             read samples, a hint: reads since the last mode decision, saturating.
- *                            0 with SLOTS.
- *   bits 14 to 30            number of counted readers: those that are not in slots.
- *   bit 31                   guard: never set; a reader that would carry into it goes slow and is reported.
+ *   bits 9 to 13             read samples, a hint: reads since the last mode decision, saturating. 0 with
+ *                            SLOTS.
+ *   bits 14 to 30            counted readers: those not in slots.
+ *   bit 31                   guard: never set; a reader that would carry into it is reported.
  *
- * The three modes (rwlock/mode.c chooses):
- *   central      neither bit: readers are counted in the word
- *   fenced       SLOTS: a reader announces the lock in its slot by an exchange, then probes the word
- *   fence-free   SLOTS and FENCE_FREE: the announcement is a plain store
- * In the last two a reader whose slot is taken by another lock is counted as in the first.
+ * The mode is central (neither SLOTS nor FENCE_FREE), fenced (SLOTS) or fence-free (both). In each, a reader
+ * whose slot another lock has is counted.
  */
 #ifndef INTERLOCK_INLINE_RWLOCK_H
 #define INTERLOCK_INLINE_RWLOCK_H
@@ -55,19 +51,17 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__RWLOCK_READERS UINT32_C(0x7FFFC000)
 #define ILK__RWLOCK_MODE (ILK__RWLOCK_SLOTS | ILK__RWLOCK_FENCE_FREE)
 #define ILK__RWLOCK_KEEPS_READERS_OUT (ILK__RWLOCK_WRITER | ILK__RWLOCK_READERS_HELD | ILK__RWLOCK_OBSERVED)
-/* What decides a reader's fast path: 0, SLOTS or MODE admit it. A whole byte takes the fewest instructions to
- * compare. */
+/* Decides a reader's fast path: 0, SLOTS or MODE admit it. A whole byte is the cheapest to compare. */
 #define ILK__RWLOCK_READ_PATH UINT32_C(0xFF)
 
-/* How a reader holds a lock: announced in slot `number` of `block`, which it leaves as `empty`; without a
- * block, counted in the word. */
+/* Announced in slot `number` of `block`, to be left as `empty`; without a block, counted in the word. */
 typedef struct ilk__read_section {
     struct ilk__slot_block *block;
     size_t number;
     uint64_t empty;
 } ilk__read_section;
 
-/* What a thread asks of a lock. UPGRADE comes from UPGRADABLE, and is given up as WRITE. */
+/* UPGRADE comes from UPGRADABLE, and is given up as WRITE. */
 enum ilk__rwlock_kind { ILK__READ, ILK__WRITE, ILK__UPGRADABLE, ILK__UPGRADE };
 
 /* Slow paths: contended, observed, a change of mode, or misuse. */
@@ -78,66 +72,64 @@ ILK_COLD void ilk__rwlock_downgrade_slow(ilk_rwlock *lock);
 /* As ilk_rwlock_read_lock_until, and says how the reader came in. */
 ILK_COLD ilk_status ilk__read_section_begin_slow(ilk_rwlock *lock, ilk__read_section *section,
                                                  uint64_t deadline_ns);
-/* With WRITER just set on a lock with SLOTS: waits for the readers in slots. Neither cold nor inline. */
+/* With WRITER just set beside SLOTS: waits for the readers in slots. Neither cold nor inline. */
 void ilk__rwlock_drain(ilk_rwlock *lock, uint32_t word);
-/* After freeing a slot: wakes the writers that sleep on the block. */
+/* Wakes the writers that sleep on the block. */
 ILK_COLD void ilk__slot_wake_slow(struct ilk__slot_block *block) ILK_NONBLOCKING;
 
-/* The index of this lock's slot in every block: the top bits of a product spread neighbours apart. The factor
- * is a multiple of 256, so that the address's eight high bits do not matter: a lock has one slot, whatever
- * tag a pointer carries. */
+/* The lock's slot in every block: the top bits of a product spread neighbours apart. The factor, a multiple
+ * of 256, drops any tag in the address's eight high bits. */
 static inline size_t ilk__rwlock_slot_number(const ilk_rwlock *lock) ILK_NONBLOCKING {
     return (size_t)(((uint64_t)(uintptr_t)lock * UINT64_C(0x9E3779B97F4A7D00)) >> 61);
 }
 
-/* One attempt to move the word from a state read earlier to another. */
 ILK_ALWAYS_INLINE bool ilk__rwlock_enter(ilk_rwlock *lock, uint32_t from, uint32_t to) ILK_NONBLOCKING {
-    /* RW1 seq_cst, pairs with RW2, RW4 and RW8 (release, giving up), and with RW10 in the slots' handshake.
-     * Carries: everything the holders before us wrote.
-     * If weaker: we read the guarded data as it was before their write. Sequentially consistent for RW10. */
+    /* RW1 seq_cst, pairs with RW2, RW4 and RW8 (giving up), and with RW10 in the slots' handshake.
+     * Carries: what the holders before us wrote.
+     * If weaker: we read guarded data from before their write. Sequentially consistent for RW10. */
     return ilk_atomic_compare_exchange(&lock->word, &from, to, memory_order_seq_cst, memory_order_relaxed);
 }
 
 ILK_ALWAYS_INLINE bool ilk__rwlock_leave(ilk_rwlock *lock, uint32_t from, uint32_t to) ILK_NONBLOCKING {
-    /* RW2 release, pairs with RW1, RW4 and RW5 (acquire, taking) and RW11 (the probe after a slot was taken).
-     * Carries: everything we wrote, and that we have finished reading.
-     * If weaker: the next writer changes data we are still reading, or the next reader misses ours. */
+    /* RW2 release, pairs with RW1, RW4 and RW5 (taking) and RW11 (the probe after a slot was taken).
+     * Carries: what we wrote, and that we have finished reading.
+     * If weaker: the next writer changes data we still read, or the next reader misses ours. */
     return ilk_atomic_compare_exchange(&lock->word, &from, to, memory_order_release, memory_order_relaxed);
 }
 
 static inline uint32_t ilk__rwlock_probe(const ilk_rwlock *lock) ILK_NONBLOCKING {
-    /* RW3 relaxed: a hint; the compare-and-swap that follows (RW1, RW2), or RW11, decides. */
+    /* RW3 relaxed: a hint; RW1, RW2 or RW11 decides. */
     return ilk_atomic_load(&lock->word, memory_order_relaxed);
 }
 
 ILK_ALWAYS_INLINE uint64_t ilk__slot_load(const struct ilk__slot_block *block, size_t number)
     ILK_NONBLOCKING {
-    /* RW9 relaxed: the owner's own slot; no other thread writes it while this one lives. */
+    /* RW9 relaxed: the owner's own slot, which no other thread writes while it lives. */
     return ilk_atomic_load(&block->slots[number], memory_order_relaxed);
 }
 
-/* A lock as a slot announces it. */
 static inline uint64_t ilk__slot_announcement(const ilk_rwlock *lock) ILK_NONBLOCKING {
     return (uint64_t)(uintptr_t)lock << (64 - ILK__SLOT_ADDRESS_BITS);
 }
 
-/* Whether the value of a slot names no lock. */
+/* Names no lock. */
 static inline bool ilk__slot_is_free(uint64_t seen) ILK_NONBLOCKING {
     return seen <= ILK__SLOT_USES;
 }
 
-/* Whether it names this lock: only then does subtracting the lock leave a free slot. */
+/* Names this lock: only then does subtracting it leave a free slot. */
 static inline bool ilk__slot_names(uint64_t seen, const ilk_rwlock *lock) ILK_NONBLOCKING {
     return ilk__slot_is_free(seen - ilk__slot_announcement(lock));
 }
 
 /* After a step that another thread may sleep for. */
 ILK_ALWAYS_INLINE void ilk__slot_check_requests(struct ilk__slot_block *block) ILK_NONBLOCKING {
-    /* Pairs with the heavy fence of a writer that is about to sleep (rwlock/reader_slots.c). Where the owner
-     * must fence, ILK__DRAIN_FENCED is up and the slow path does. Forbids: we free the slot, or the word, and
-     * miss the wake request, while the writer makes the request and misses what is free. */
+    /* Pairs with the heavy fence of a writer about to sleep (rwlock/reader_slots.c); an owner that must fence
+     * has ILK__DRAIN_FENCED up, and does on the slow path.
+     * Forbids: we free the slot, or the word, and miss the wake request; the writer makes it and misses what
+     * is free. */
     ilk_compiler_fence();
-    /* RW14 relaxed: ordered by that fence. In this thread's own block, which is never freed. */
+    /* RW14 relaxed: ordered by that fence. Our own block, never freed. */
     if (ILK_UNLIKELY((ilk_atomic_load(&block->drain, memory_order_relaxed) & ILK__DRAIN_REQUESTS) != 0)) {
         ilk__slot_wake_slow(block);
     }
@@ -145,15 +137,15 @@ ILK_ALWAYS_INLINE void ilk__slot_check_requests(struct ilk__slot_block *block) I
 
 ILK_ALWAYS_INLINE void ilk__slot_free(struct ilk__slot_block *block, size_t number, uint64_t empty)
     ILK_NONBLOCKING {
-    /* RW12 release, pairs with RW13 (seq_cst, the writer's probe of the slot).
-     * Carries: that we have finished reading. The lock itself is not touched: it may be gone.
-     * If weaker: the writer changes data we are still reading. */
+    /* RW12 release, pairs with RW13 (the writer's probe).
+     * Carries: that we have finished reading. The lock is not touched: it may be gone.
+     * If weaker: the writer changes data we still read. */
     ilk_atomic_store(&block->slots[number], empty, memory_order_release);
     ilk__slot_check_requests(block);
 }
 
-/* The second half of the slots' handshake: probes whether the word still admits readers by this path, and
- * leaves the slot if not, or if the queue is busy.
+/* The second half of the slots' handshake: whether the word still admits readers by this path. If not, or if
+ * the queue is busy, leaves the slot.
  *     reader                          writer
  *       slot = lock                     word |= WRITER
  *       (full fence, or none)           (RW1 is one)  (membarrier, if readers have none)
@@ -161,7 +153,7 @@ ILK_ALWAYS_INLINE void ilk__slot_free(struct ilk__slot_block *block, size_t numb
  * Must not happen: both miss the other. */
 ILK_ALWAYS_INLINE bool ilk__rwlock_stay(ilk_rwlock *lock, uint32_t path, const ilk__read_section *section)
     ILK_NONBLOCKING {
-    /* RW11 seq_cst, pairs with RW2 and RW4 (release, giving up). Sequentially consistent for RW10.
+    /* RW11 seq_cst, pairs with RW2 and RW4 (giving up). Sequentially consistent for RW10.
      * Carries: what the last writer wrote. */
     uint32_t now = ilk_atomic_load(&lock->word, memory_order_seq_cst);
     if (ILK_UNLIKELY((now & ILK__RWLOCK_READ_PATH) != path)) {
@@ -171,8 +163,7 @@ ILK_ALWAYS_INLINE bool ilk__rwlock_stay(ilk_rwlock *lock, uint32_t path, const i
     return true;
 }
 
-/* The fast path. No hints between its three branches: any may be the likely one, and the others would be
- * moved far away. */
+/* No hints between the branches: any may be likely, and the others would move far away. */
 ILK_ALWAYS_INLINE bool ilk__rwlock_try_read_fast(ilk_rwlock *lock, ilk__read_section *section)
     ILK_NONBLOCKING {
     uint32_t word = ilk__rwlock_probe(lock);
@@ -186,11 +177,11 @@ ILK_ALWAYS_INLINE bool ilk__rwlock_try_read_fast(ilk_rwlock *lock, ilk__read_sec
         if (ILK_UNLIKELY(!ilk__slot_is_free(ilk__slot_load(block, number)))) {
             return false;
         }
-        /* RW15 release, pairs with RW13 (seq_cst, the probe by another lock's writer), which learns from this
-         * announcement too that we have finished reading under its lock.
-         * If weaker: it changes data we are still reading.
-         * No fence of ours: the writer's membarrier, between its RW1 and its RW13, is one. Uncounted: one
-         * read's store must not depend on what the last one did. */
+        /* RW15 release, pairs with RW13 (the probe by another lock's writer).
+         * Carries: that we have finished reading under its lock.
+         * If weaker: it changes data we still read.
+         * No fence: the writer's membarrier between RW1 and RW13 is one. Uncounted: one read's store must not
+         * depend on the last one's. */
         ilk_atomic_store(&block->slots[number], announcement, memory_order_release);
         ilk_compiler_fence();
         return ilk__rwlock_stay(lock, ILK__RWLOCK_MODE, section);
@@ -204,7 +195,7 @@ ILK_ALWAYS_INLINE bool ilk__rwlock_try_read_fast(ilk_rwlock *lock, ilk__read_sec
         if (ILK_UNLIKELY(seen >= ILK__SLOT_FULL)) {
             return false;
         }
-        /* RW10 seq_cst, pairs with RW1, RW5 and RW13 (seq_cst, the writer's two steps).
+        /* RW10 seq_cst, pairs with RW1, RW5 and RW13 (the writer's two steps).
          * Forbids: slot = lock; probe: no writer  beside  WRITER up; probe: slot empty. */
         (void)ilk_atomic_exchange(&block->slots[number], seen + 1 + announcement, memory_order_seq_cst);
         return ilk__rwlock_stay(lock, ILK__RWLOCK_SLOTS, section);
@@ -217,10 +208,9 @@ ILK_ALWAYS_INLINE bool ilk__rwlock_try_read_fast(ilk_rwlock *lock, ilk__read_sec
            ilk__rwlock_enter(lock, word, word + ILK__RWLOCK_ONE_READER + ILK__RWLOCK_ONE_READ_SAMPLE);
 }
 
-/* Gives up a counted read. */
 ILK_ALWAYS_INLINE void ilk__rwlock_uncount(ilk_rwlock *lock) {
     uint32_t word = ilk__rwlock_probe(lock);
-    /* A plain decrement only where no waiter could be waiting for the last reader. */
+    /* No waiter can wait for the last reader. */
     bool plain =
         (word & (ILK__RWLOCK_HAS_WAITERS | ILK__RWLOCK_OBSERVED)) == 0 && (word & ILK__RWLOCK_READERS) != 0;
     if (ILK_UNLIKELY(!plain) || ILK_UNLIKELY(!ilk__rwlock_leave(lock, word, word - ILK__RWLOCK_ONE_READER))) {
@@ -228,14 +218,14 @@ ILK_ALWAYS_INLINE void ilk__rwlock_uncount(ilk_rwlock *lock) {
     }
 }
 
-/* No holder, no waiter, not observed: mode and read samples may be anything. */
+/* No holder, waiter or observer. */
 static inline bool ilk__rwlock_is_idle(uint32_t word) ILK_NONBLOCKING {
     return (word & ~(ILK__RWLOCK_MODE | ILK__RWLOCK_READ_SAMPLES)) == 0;
 }
 
 ILK_ALWAYS_INLINE void ilk_rwlock_read_lock(ilk_rwlock *lock) {
     ilk__read_section section;
-    /* No hint on top of those within: with one, clang's hot-cold splitting took the whole for cold. */
+    /* No hint here: with one, clang's hot-cold splitting took the whole for cold. */
     if (!ilk__rwlock_try_read_fast(lock, &section)) {
         ilk__rwlock_lock_slow(lock, ILK__READ);
     }

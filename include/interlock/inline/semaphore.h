@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The fast paths of ilk_semaphore: one compare-and-swap when a permit is there, or when no thread waits for
- * the one given. Contracts are in <interlock/semaphore.h>; slow paths in Sources/CCore/sync/semaphore.c.
+ * the one given. Contracts are in <interlock/semaphore.h>, slow paths in Sources/CCore/sync/semaphore.c.
  *
  * The word, from the low end:
- *   bit 0   QUEUE_LOCKED     a thread is changing the queue. Set and cleared by slow paths.
- *   bit 1   QUEUE_CONTENDED  a thread sleeps for bit 0. Only a hint to wake; see wait/queue_lock.h.
+ *   bit 0   QUEUE_LOCKED     a thread is changing the queue. Slow paths only.
+ *   bit 1   QUEUE_CONTENDED  a thread sleeps for bit 0: a hint to wake; see wait/queue_lock.h.
  *   bit 2   HAS_WAITERS      the queue is not empty. Changes under bit 0. Permits beside it belong to the
  *                            queue: the holder of bit 0 hands them over.
- *   bit 3   OBSERVED         every call takes the slow path, where diagnosis lives.
+ *   bit 3   OBSERVED         every call goes slow, where diagnosis lives.
  *   bits 4 to 31             permits.
  */
 #ifndef INTERLOCK_INLINE_SEMAPHORE_H
@@ -29,7 +29,7 @@ ILK_COLD void ilk__semaphore_wait_slow(ilk_semaphore *semaphore);
 ILK_COLD bool ilk__semaphore_try_wait_slow(ilk_semaphore *semaphore) ILK_NONBLOCKING;
 ILK_COLD void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t permits);
 
-/* One attempt to take a permit that does not belong to the queue, from a word that is not observed. */
+/* Takes a permit that does not belong to the queue; none while observed. */
 static inline bool ilk__semaphore_take_fast(ilk_semaphore *semaphore) ILK_NONBLOCKING {
     /* SE1 relaxed: a hint; SE2 decides. */
     uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed);
@@ -37,8 +37,8 @@ static inline bool ilk__semaphore_take_fast(ilk_semaphore *semaphore) ILK_NONBLO
     if (ILK_UNLIKELY((word & ILK__SEMAPHORE_PERMITS) == 0 || (word & slow) != 0)) {
         return false;
     }
-    /* SE2 acquire, pairs with SE3 and QL3 and SE8 (release, giving permits).
-     * Carries: what the signaller did before it signalled (guarantee B).
+    /* SE2 acquire, pairs with SE3 and QL3 and SE8 (giving permits).
+     * Carries: what the signaller did before (guarantee B).
      * If weaker: we read what the permit stands for as it was before. */
     return ilk_atomic_compare_exchange(&semaphore->word, &word, word - ILK__SEMAPHORE_ONE_PERMIT,
                                        memory_order_acquire, memory_order_relaxed);
@@ -61,7 +61,7 @@ static inline void ilk_semaphore_signal(ilk_semaphore *semaphore, uint32_t permi
     uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
     bool room = permits <= ILK_SEMAPHORE_MAX - word / ILK__SEMAPHORE_ONE_PERMIT;
     if (ILK_LIKELY((word & ~ILK__SEMAPHORE_PERMITS) == 0 && room)) {
-        /* SE3 release, pairs with SE2 and SE4 (acquire, taking) and QL3. Carries and fails as SE2. */
+        /* SE3 release, pairs with SE2, SE4 and QL3. Carries and fails as SE2. */
         if (ILK_LIKELY(ilk_atomic_compare_exchange(&semaphore->word, &word,
                                                    word + permits * ILK__SEMAPHORE_ONE_PERMIT,
                                                    memory_order_release, memory_order_relaxed))) {

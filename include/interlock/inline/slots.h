@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reader slots: a reader announces the lock that it reads in memory of its own thread, so that readers of one
- * lock share no cache line. The process has one table (rwlock/reader_slots.c), with one block a thread. A
- * lock's slot has the same index in every block, so a writer probes one slot a thread.
+ * Reader slots: a reader announces its lock in memory of its own thread, so that readers of one lock share no
+ * cache line. The process has one table (rwlock/reader_slots.c), with one block a thread. A lock's slot has
+ * the same index in every block, so a writer probes one slot a thread.
  *
- * A reader slot, from the low end:
- *   bits 0 to 10   how often it has been used with a fence. At 1,024 it is full: its owner adds that to
- *                  `wraps` before the next use. A count elsewhere would be a store that the next exchange
- *                  waits for. A use without fence resets it to 0.
- *   bits 11 to 63  the lock's address, without its three low bits, which are 0, and its eight high ones; 0
+ * A slot, written by its owner (after fork also by the child), read by writers; from the low end:
+ *   bits 0 to 10   uses with a fence. At 1,024 the slot is full: its owner adds that to `wraps` before the
+ *                  next use. A count elsewhere would be a store that the next exchange waits for. A use
+ *                  without fence resets it to 0.
+ *   bits 11 to 63  the lock's address without its three low bits, which are 0, and its eight high ones; 0
  *                  while the slot is free
- * One comparison tells whether the slot can be used, another whether it names a certain lock. The owning
- * thread writes it (after fork also the child), writers read it.
- *
- * The eight high bits of a pointer are 0, or a tag that the processor ignores (arm64, or address sanitizers
- * that use it). A slot drops them, so that pointers with unlike tags name one lock. A reader whose pointer
- * has more than 56 bits never moves its lock to slots: bits that are no tag would be lost.
+ * The eight high bits may be a tag that the processor ignores: pointers with unlike tags name one lock
+ * (docs/rwlock.md). A reader whose pointer has more than 56 bits never moves its lock to slots: bits that are
+ * no tag would be lost.
  */
 #ifndef INTERLOCK_INLINE_SLOTS_H
 #define INTERLOCK_INLINE_SLOTS_H
@@ -33,20 +30,20 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__SLOT_USES UINT64_C(0x7FF)
 #define ILK__SLOT_FULL UINT64_C(0x400)
 
-/* A block's `drain`: writers' requests, and above them how often they were acknowledged, so that a writer
- * that was about to sleep before does not take another's wake request for its own. */
+/* A block's `drain`: writers' requests, and above them how often they were acknowledged: a writer about to
+ * sleep must not take another's request for its own. */
 #define ILK__DRAIN_WAKE UINT32_C(1)   /* a writer sleeps until a slot is freed */
 #define ILK__DRAIN_FENCED UINT32_C(2) /* no membarrier: the owner fences before it reads the requests */
 #define ILK__DRAIN_REQUESTS (ILK__DRAIN_WAKE | ILK__DRAIN_FENCED)
 #define ILK__DRAIN_ONE_ACKNOWLEDGED UINT32_C(4)
 
-/* What a thread remembers of a lock that it writes, to choose the lock's mode by. */
+/* What a thread remembers of a lock it writes, to choose the mode. */
 struct ilk__slot_sample {
-    uint32_t tag;    /* the lock, truncated: a collision spoils a guess, nothing else */
-    uint16_t writes; /* the lock's writes then */
-    uint16_t mine;   /* the uses of the thread's own slot then, truncated */
-    uint32_t uses;   /* the uses of all its slots then */
-    uint32_t ticks;  /* the coarse clock then */
+    uint32_t tag;    /* the lock, truncated: a collision spoils a guess, no more */
+    uint16_t writes; /* the lock's writes */
+    uint16_t mine;   /* uses of the thread's own slot, truncated */
+    uint32_t uses;   /* uses of all its slots */
+    uint32_t ticks;  /* the coarse clock */
 };
 
 /* 256 bytes, aligned to 128. */
@@ -54,19 +51,19 @@ struct ilk__slot_block {
     /* The readers' cache line: the owner writes it at every lock and unlock, writers read it. */
     ILK_ATOMIC(uint64_t) slots[ILK__SLOT_COUNT];
     /* The cache line of both sides. */
-    ILK_ATOMIC(uint32_t) drain;                  /* writers' requests; the word that writers sleep on */
+    ILK_ATOMIC(uint32_t) drain;                  /* the word that writers sleep on */
     ILK_ATOMIC(uint32_t) taken;                  /* 1: a thread owns the block */
-    ILK_ATOMIC(uint32_t) wraps[ILK__SLOT_COUNT]; /* 1,024 uses each, by slot; hints to other threads */
-    ILK_ATOMIC(uint32_t) owner_fences; /* 1: FENCED is up, and the owner has seen it if there is one */
+    ILK_ATOMIC(uint32_t) wraps[ILK__SLOT_COUNT]; /* 1,024 uses each; hints to other threads */
+    ILK_ATOMIC(uint32_t) owner_fences;           /* 1: FENCED is up, and the owner, if any, has seen it */
     unsigned char pad_meeting[64 - (3 + ILK__SLOT_COUNT) * sizeof(uint32_t)];
     /* The owner's, as a writer. */
     struct ilk__slot_sample samples[ILK__SLOT_COUNT];
 };
 
-/* The block of a thread that has none: every slot occupied, so that fast paths turn to their slow ones. */
+/* Of a thread without a block: every slot occupied, so that fast paths go slow. */
 extern struct ilk__slot_block ilk__no_slots;
 
-/* The table. Visible, so that all copies of the library in a process share one. */
+/* Visible: all copies of the library in a process share one. */
 struct ilk__slot_table;
 extern struct ilk__slot_table ilk__slot_table;
 

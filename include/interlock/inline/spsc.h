@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The layout of ilk_spsc and the fast paths of its single-element calls. Contracts are in <interlock/spsc.h>,
- * the other calls in Sources/CCore/ring/spsc.c and spsc_wait.c. docs/rings.md draws the protocol.
+ * the other calls in Sources/CCore/ring/spsc*.c; docs/rings.md draws the protocol.
  *
- * Both counters run freely over 64 bits. Where the capacity is a power of two a mask gives the slot: that
- * saves a store an element, and its place in the store buffer while the counter's cache line is on the other
- * core. Elsewhere each side keeps the slot beside its counter, wrapped by comparison: no capacity costs a
- * division.
+ * Where the capacity is a power of two a mask gives the slot: that saves a store an element, and its place in
+ * the store buffer while the counter's cache line is on the other core. Elsewhere each side keeps the slot
+ * beside its counter, wrapped by comparison: no division.
  */
 #ifndef INTERLOCK_INLINE_SPSC_H
 #define INTERLOCK_INLINE_SPSC_H
@@ -20,18 +19,17 @@
 ILK_BEGIN_DECLARATIONS
 
 /* flags. Both sides read them after every publication; written when a thread sleeps, arms or closes.
- *   CONSUMER_SLEEPS  set by the consumer before it parks; cleared by the thread that wakes it, or by itself.
- *   CONSUMER_ARMING  set by arm_pop when it begins; cleared by the producer, which then calls nothing, or by
- *                    arm_pop when it ends.
- *   CONSUMER_ARMED   set by arm_pop in place of ARMING, if that is still set; cleared by the producer or
+ *   CONSUMER_SLEEPS  set by the consumer before it parks; cleared by itself or the thread that wakes it.
+ *   CONSUMER_ARMING  set as arm_pop begins; cleared as it ends, or by the producer, which then calls nothing.
+ *   CONSUMER_ARMED   set by arm_pop in place of ARMING, if that is still up; cleared by the producer or
  *                    closer, which then calls the hook.
- *   CONSUMER_FENCED  set by the consumer with SLEEPS or ARMING, before its heavy fence. While it is set, the
- *                    producer decides behind a fence of its own, and the consumer needs no heavy one. Cleared
- *                    by the producer, once in 1,024 elements if the consumer does not wait.
- *   PRODUCER_…       the same four for the other side.
- *   CLOSED           set by close, first. Pushes that start afterwards fail.
- *   DRAINABLE        set by close after its heavy fence. Pops may now conclude that nothing follows.
- *   LAST_PUSH        set by a producer whose push met CLOSED halfway, to have it count.
+ *   CONSUMER_FENCED  set by the consumer with SLEEPS or ARMING, before its heavy fence. While it is up the
+ *                    producer decides behind a fence, and the consumer needs no heavy one. Cleared by the
+ *                    producer, once in 1,024 elements if the consumer does not wait.
+ *   PRODUCER_…       the same for the other side.
+ *   CLOSED           set by close, first. Later pushes fail.
+ *   DRAINABLE        set by close after its heavy fence. Pops may conclude that nothing follows.
+ *   LAST_PUSH        set by a push that met CLOSED halfway, to count.
  *   SEALED           set by a consumer that found the ring drained. The first of LAST_PUSH and SEALED decides
  *                    whether that push happened. */
 #define ILK__SPSC_CONSUMER_SLEEPS UINT32_C(0x01)
@@ -46,20 +44,19 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__SPSC_PRODUCER_FENCED UINT32_C(0x200)
 #define ILK__SPSC_CONSUMER_ARMING UINT32_C(0x400)
 #define ILK__SPSC_PRODUCER_ARMING UINT32_C(0x800)
-/* Flags that send a consumer to its slow path when it gives slots back; the others do that to a producer. */
+/* Send a consumer that gives slots back to its slow path; the other flags, a producer. */
 #define ILK__SPSC_PRODUCER_WAITS                                                                             \
     (ILK__SPSC_PRODUCER_SLEEPS | ILK__SPSC_PRODUCER_ARMING | ILK__SPSC_PRODUCER_ARMED |                      \
      ILK__SPSC_PRODUCER_FENCED)
 
 /* Values of push_back_off while a reservation is open, and of pop_back_off while elements are shown; no
- * back-off is as long. head_seen is then as in a full ring, tail_seen as in an empty one. So a push or pop
- * that is misuse now (F) goes to back off, and is reported there: the fast path has no instruction for it.
- * …_kept has what the two fields held before. */
+ * back-off is as long. Misused pushes and pops (F) back off by them, and are reported there (docs/rings.md).
+ * …_kept has what the fields held before. */
 #define ILK__SPSC_RESERVED UINT32_MAX
 #define ILK__SPSC_SHOWN (UINT32_MAX - 1)
 
 struct ilk_spsc {
-    /* Constant after creation, but for the flags: a cache line that both cores keep. */
+    /* Constant after creation but for the flags: a cache line that both cores keep. */
     unsigned char *slots;
     size_t capacity;
     size_t mask; /* capacity - 1 where capacity is a power of two above 1; else 0, and …_slot counts */
@@ -71,10 +68,10 @@ struct ilk_spsc {
     unsigned char separate_producer[ILK__RING_SEPARATION - 6 * sizeof(size_t) - 2 * sizeof(uint32_t)];
 
     /* The producer's. The consumer reads tail and reserved only. */
-    ILK_ATOMIC(uint64_t) tail;     /* elements ever pushed */
-    uint64_t head_seen;            /* the head this side knows: at most the real one */
-    size_t tail_slot;              /* where element number tail goes; if mask is 0 */
-    size_t reserved_count;         /* slots open to the producer */
+    ILK_ATOMIC(uint64_t) tail; /* elements ever pushed */
+    uint64_t head_seen;        /* the head this side knows: at most the real one */
+    size_t tail_slot;          /* the slot of tail; if mask is 0 */
+    size_t reserved_count;
     ILK_ATOMIC(uint32_t) reserved; /* 1 while a reservation is open */
     uint32_t push_failed_spins;    /* see wait/spin.h */
     uint32_t push_back_off;        /* pauses before the next probe for room; see ring/backoff.h */
@@ -87,11 +84,11 @@ struct ilk_spsc {
     /* The consumer's. The producer reads head only. */
     ILK_ATOMIC(uint64_t) head;  /* elements ever popped */
     uint64_t tail_seen;         /* the tail this side knows: at most the real one */
-    size_t head_slot;           /* where element number head is; if mask is 0 */
+    size_t head_slot;           /* the slot of head; if mask is 0 */
     uint64_t shown;             /* head once all that peek has shown is released */
     uint64_t shown_from;        /* head as peek or release left it; differs once a pop has come between */
     uint32_t pop_failed_spins;  /* see wait/spin.h */
-    uint32_t pop_back_off;      /* pauses before the next probe for elements */
+    uint32_t pop_back_off;      /* as push_back_off, for elements */
     uint32_t sealed;            /* 1: this side sealed the ring, and does not read tail again */
     uint32_t pop_back_off_kept; /* see ILK__SPSC_SHOWN */
     uint64_t tail_seen_kept;
@@ -101,44 +98,41 @@ struct ilk_spsc {
 };
 
 ILK_COLD ILK_NORETURN void ilk__spsc_wrong_size(const char *call, const ilk_spsc *ring, size_t element_size);
-/* After publishing `count` elements with a flag set: wakes, or decides the race with close. The number
- * pushed. */
+/* With a flag set: wakes, or decides the race with close. The number pushed. */
 ILK_COLD size_t ilk__spsc_pushed_slow(ilk_spsc *ring, size_t count) ILK_NONBLOCKING;
-/* After giving slots back with a flag set: wakes. */
+/* With a flag set: wakes. */
 ILK_COLD void ilk__spsc_popped_slow(ilk_spsc *ring) ILK_NONBLOCKING;
-/* A push on a closed ring: reports an open reservation. `call` is the public call, for the report. */
+/* Reports a push beside an open reservation on a closed ring. */
 ILK_COLD void ilk__spsc_push_closed_slow(const ilk_spsc *ring, const char *call) ILK_NONBLOCKING;
-/* The waiting calls, after one failed attempt. */
+/* After one failed attempt. */
 ILK_COLD ilk_status ilk__spsc_push_slow(ilk_spsc *ring, const void *element, size_t element_size,
                                         uint64_t deadline_ns);
 ILK_COLD ilk_status ilk__spsc_pop_slow(ilk_spsc *ring, void *element, size_t element_size,
                                        uint64_t deadline_ns);
-/* The back-off itself. Reports the misuse that RESERVED and SHOWN stand for. */
+/* Backs off, or reports the misuse that RESERVED or SHOWN stands for. */
 ILK_COLD void ilk__spsc_pause_slow(const ilk_spsc *ring, uint32_t back_off, const char *call) ILK_NONBLOCKING;
 ILK_COLD uint32_t ilk__spsc_next_back_off_slow(const ilk_spsc *ring, uint32_t back_off, size_t found,
                                                size_t wanted) ILK_NONBLOCKING;
-/* Probes a closed ring for elements, and seals it if there are none: true if there are. Reports a pop while
- * elements are shown. */
+/* Whether a closed ring has elements; seals it if not. Reports a pop while elements are shown. */
 ILK_COLD bool ilk__spsc_find_last_slow(ilk_spsc *ring, const char *call) ILK_NONBLOCKING;
 
-/* Takes the size from the caller: where that is a constant, so is the multiplication. */
+/* The caller's size: where that is constant, so is the multiplication. */
 static inline unsigned char *ilk__spsc_slot(const ilk_spsc *ring, size_t slot, size_t element_size)
     ILK_NONBLOCKING {
     return ring->slots + slot * element_size;
 }
 
-/* The slot `count` further on; count is at most the capacity. */
+/* `count` is at most the capacity. */
 static inline size_t ilk__spsc_advance(const ilk_spsc *ring, size_t slot, size_t count) ILK_NONBLOCKING {
     size_t to_end = ring->capacity - slot;
     return count < to_end ? slot + count : count - to_end;
 }
 
-/* Where the element at a side's counter goes or is; `counted` is the slot the side has counted. */
+/* `counted`: the slot that the side counts. */
 static inline size_t ilk__spsc_place(const ilk_spsc *ring, uint64_t counter, size_t counted) ILK_NONBLOCKING {
     return ILK_LIKELY(ring->mask != 0) ? (size_t)counter & ring->mask : counted;
 }
 
-/* Moves a side's slot on with its counter. */
 static inline void ilk__spsc_move(const ilk_spsc *ring, size_t *counted, size_t count) ILK_NONBLOCKING {
     if (ILK_UNLIKELY(ring->mask == 0)) {
         *counted = ilk__spsc_advance(ring, *counted, count);
@@ -147,12 +141,11 @@ static inline void ilk__spsc_move(const ilk_spsc *ring, size_t *counted, size_t 
 
 static inline uint32_t ilk__spsc_flags(const ilk_spsc *ring) ILK_NONBLOCKING {
     /* SP1 relaxed: a hint. Before a push it only refuses early; after a publication the light fence orders
-     * it; every decision is taken again on SP9 to SP12. */
+     * it; SP9 to SP12 decide. */
     return ilk_atomic_load(&ring->flags, memory_order_relaxed);
 }
 
-/* Adaptive back-off (ring/backoff.h): a side that has used up what it knew of pauses before it probes again.
- * A probe that finds no more than one element a pause ends that. */
+/* Once a side has used up what it knew of: see ring/backoff.h. */
 static inline void ilk__spsc_pause(const ilk_spsc *ring, uint32_t back_off, const char *call)
     ILK_NONBLOCKING {
     if (ILK_UNLIKELY(back_off > 0)) {
@@ -160,14 +153,13 @@ static inline void ilk__spsc_pause(const ilk_spsc *ring, uint32_t back_off, cons
     }
 }
 
-/* The back-off after a probe that found `found` elements, or slots, where there were none. */
+/* After a probe that found `found` elements, or slots, where there were none. */
 static inline uint32_t ilk__spsc_next_back_off(const ilk_spsc *ring, uint32_t back_off, size_t found,
                                                size_t wanted) ILK_NONBLOCKING {
     return found <= back_off + 1 ? 0 : ilk__spsc_next_back_off_slow(ring, back_off, found, wanted);
 }
 
-/* Free slots as the producer knows them; probes head if they are fewer than `wanted`. `call` is the public
- * call, for a report of misuse. */
+/* Free slots as the producer knows them; probes head if fewer than `wanted`. Misuse is that of `call`. */
 ILK_ALWAYS_INLINE size_t ilk__spsc_room(ilk_spsc *ring, uint64_t tail, size_t wanted, const char *call)
     ILK_NONBLOCKING {
     size_t room = ring->capacity - (size_t)(tail - ring->head_seen);
@@ -188,7 +180,7 @@ ILK_ALWAYS_INLINE size_t ilk__spsc_room(ilk_spsc *ring, uint64_t tail, size_t wa
     return room;
 }
 
-/* Elements as the consumer knows them; probes tail if they are fewer than `wanted`. */
+/* As ilk__spsc_room: elements, by tail. */
 ILK_ALWAYS_INLINE size_t ilk__spsc_ready(ilk_spsc *ring, uint64_t head, size_t wanted, const char *call)
     ILK_NONBLOCKING {
     size_t ready = (size_t)(ring->tail_seen - head);
@@ -201,8 +193,8 @@ ILK_ALWAYS_INLINE size_t ilk__spsc_ready(ilk_spsc *ring, uint64_t head, size_t w
             if (ready == 0) {
                 ilk__spsc_pause(ring, ring->pop_back_off, call);
             }
-            /* SP3 acquire, pairs with SP5 (release, pushed).
-             * Carries: the elements in the slots before it.
+            /* SP3 acquire, pairs with SP5 (pushed).
+             * Carries: the elements before it.
              * If weaker: we read a slot before its element arrives. */
             ring->tail_seen = ilk_atomic_load(&ring->tail, memory_order_acquire);
         }
@@ -215,13 +207,13 @@ ILK_ALWAYS_INLINE size_t ilk__spsc_ready(ilk_spsc *ring, uint64_t head, size_t w
     return ready;
 }
 
-/* Publishes `count` written slots. The number pushed: all, unless a close came first. */
+/* The number pushed: all, unless a close came first. */
 static inline size_t ilk__spsc_publish(ilk_spsc *ring, uint64_t tail, size_t count) ILK_NONBLOCKING {
     ilk__spsc_move(ring, &ring->tail_slot, count);
-    /* SP5 release, pairs with SP3 (acquire, probing for elements) and SP19. See SP3. */
+    /* SP5 release, pairs with SP3 and SP19. */
     ilk_atomic_store(&ring->tail, tail + count, memory_order_release);
-    /* Pairs with the heavy fence of a consumer going to sleep, and of close. Forbids: we publish and miss the
-     * flag, while the other side sets the flag and misses the element. */
+    /* Pairs with the heavy fence of a consumer going to sleep, and of close.
+     * Forbids: we publish and miss the flag; the other side sets it and misses the element. */
     ilk__fence_light();
     if (ILK_UNLIKELY((ilk__spsc_flags(ring) & ~ILK__SPSC_PRODUCER_WAITS) != 0)) {
         return ilk__spsc_pushed_slow(ring, count);
@@ -229,25 +221,23 @@ static inline size_t ilk__spsc_publish(ilk_spsc *ring, uint64_t tail, size_t cou
     return count;
 }
 
-/* Gives `count` slots back. */
 static inline void ilk__spsc_give_back(ilk_spsc *ring, uint64_t head, size_t count) ILK_NONBLOCKING {
     ilk__spsc_move(ring, &ring->head_slot, count);
-    /* SP6 release, pairs with SP2 (acquire, probing for room) and SP19. See SP2. */
+    /* SP6 release, pairs with SP2 and SP19. See SP2. */
     ilk_atomic_store(&ring->head, head + count, memory_order_release);
-    /* Pairs with the heavy fence of a producer going to sleep, as in publish. */
+    /* As in publish. */
     ilk__fence_light();
     if (ILK_UNLIKELY((ilk__spsc_flags(ring) & ILK__SPSC_PRODUCER_WAITS) != 0)) {
         ilk__spsc_popped_slow(ring);
     }
 }
 
-/* One attempt, for the public call `call`. */
 ILK_ALWAYS_INLINE bool ilk__spsc_push_one(ilk_spsc *ring, const void *element, size_t element_size,
                                           const char *call) ILK_NONBLOCKING {
     if (ILK_UNLIKELY(element_size != ring->element_size)) {
         ilk__spsc_wrong_size(call, ring, element_size);
     }
-    /* SP4 relaxed: the producer's own counter; no other thread writes it. */
+    /* SP4 relaxed: the producer's own counter. */
     uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed);
     if (ILK_UNLIKELY((ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) != 0)) {
         ilk__spsc_push_closed_slow(ring, call);
@@ -267,7 +257,7 @@ ILK_ALWAYS_INLINE bool ilk__spsc_pop_one(ilk_spsc *ring, void *element, size_t e
     if (ILK_UNLIKELY(element_size != ring->element_size)) {
         ilk__spsc_wrong_size(call, ring, element_size);
     }
-    /* SP7 relaxed: the consumer's own counter; no other thread writes it. */
+    /* SP7 relaxed: the consumer's own counter. */
     uint64_t head = ilk_atomic_load(&ring->head, memory_order_relaxed);
     const unsigned char *slot =
         ilk__spsc_slot(ring, ilk__spsc_place(ring, head, ring->head_slot), element_size);

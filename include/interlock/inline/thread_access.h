@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A word of the calling thread in which the Swift facade keeps the list of the objects whose closures the
- * thread is running (Sources/SwiftFacade/Internal/ThreadAccess.swift). In C, because Swift has no
- * thread-locals. Inline and initial-exec, because every such call asks: one load, where pthread_getspecific
- * is a call of some nanoseconds. The core does not use it, the umbrella header leaves it out, the shared
- * library does not export it.
+ * The calling thread's list of the objects whose closures it is running, for the Swift facade
+ * (Sources/SwiftFacade/Internal/ThreadAccess.swift): Swift has no thread-locals. Inline and initial-exec,
+ * because every such call asks: one load, where pthread_getspecific is a call of some nanoseconds. The core
+ * does not use it, the umbrella header leaves it out, the shared library does not export it.
  */
 #ifndef INTERLOCK_INLINE_THREAD_ACCESS_H
 #define INTERLOCK_INLINE_THREAD_ACCESS_H
@@ -13,12 +12,12 @@
 
 ILK_BEGIN_DECLARATIONS
 
-/* __thread and not _Thread_local: C++ has it too. */
+/* C++ has no _Thread_local. */
 extern __thread void *ilk__thread_access_pointer __attribute__((tls_model("initial-exec")));
 
 /* Initial-exec: no allocation on first use. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
-/* NULL until the thread has set it. */
+/* NULL at first. */
 static inline void *ilk__thread_access(void) ILK_NONBLOCKING {
     return ilk__thread_access_pointer;
 }
