@@ -3,7 +3,7 @@
 
 import PackageDescription
 
-// A package of its own: a package that depends on Interlock gets none of the libraries it is compared with.
+// A package of its own: packages that depend on Interlock get none of its peers.
 
 let package = Package(
     name: "interlock-swift-benchmarks",
@@ -14,9 +14,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
     ],
     targets: [
-        // The loops of the rings from C, and the system calls that Swift has no declarations for.
+        // The rings' loops from C, and system calls that Swift does not declare.
         .target(name: "CBench", dependencies: [.product(name: "CInterlock", package: "interlock")]),
-        // A symbolic link to Tests/PureSwift: a target's folder must lie in its package.
+        // A symbolic link to Tests/PureSwift: a target's folder lies in its package.
         .target(name: "PureSwift"),
         .executableTarget(
             name: "bench_swift",

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Work that starts after a delay and can be cancelled. `dispatch_after` has no cancellation, and a
-// cancelled `DispatchWorkItem` keeps its captures until its deadline. Here the timer and
-// `cancel()` race to claim the work; libdispatch keeps an empty box until the deadline.
+// Work that starts after a delay and can be cancelled. `dispatch_after` cannot; a cancelled `DispatchWorkItem` keeps
+// its captures until its deadline. Here the timer and `cancel()` race to claim the work.
 
 import Dispatch
 
 /// Work scheduled by ``GCD/after(_:on:_:)``.
 ///
-/// All of it may be used from any thread. It is a handle only: dropping it does not cancel the work.
+/// May be used from any thread. Dropping it does not cancel the work.
 public final class DelayedTask: Sendable {
     private let work: PendingWork<@Sendable () -> Void>
     /// Whether the work ran, or was cancelled before.
@@ -22,12 +21,10 @@ public final class DelayedTask: Sendable {
         self.work = PendingWork(work)
     }
 
-    /// Prevents the work if it has not begun, and frees it with its captures before returning.
+    /// Prevents the work if it has not begun, and frees it with its captures before returning. May be called any number
+    /// of times; does not wait.
     ///
-    /// May be called from any thread, any number of times. Does not wait for work that has begun.
-    ///
-    /// - Returns: whether this call prevented the run: false where the work has begun, has ended, or
-    ///   had been cancelled before.
+    /// - Returns: whether this call prevented the run.
     @discardableResult
     public func cancel() -> Bool {
         guard work.claim() != nil else { return false }
@@ -35,18 +32,15 @@ public final class DelayedTask: Sendable {
         return true
     }
 
-    /// Suspends until the work has run or was cancelled; answers whether it ran.
-    ///
-    /// May be called from any task. What the work did is visible after the return.
+    /// Suspends until the work has run or was cancelled. What the work did is visible.
     ///
     /// - Returns: true once the work has returned, false if it was cancelled before it began.
-    /// - Throws: `CancellationError` if the awaiting task is cancelled, at once; the delayed work is not touched.
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the delayed work is not touched.
     public func finished() async throws(CancellationError) -> Bool {
         guard await ran.wait() == .granted, let ran = ran.value else { throw CancellationError() }
         return ran
     }
 
-    /// The timer's side.
     func fire() {
         guard let work = work.claim() else { return }
         work()
@@ -57,12 +51,10 @@ public final class DelayedTask: Sendable {
 extension GCD {
     /// Runs `work` on `queue`, no earlier than `delay` from now.
     ///
-    /// May be called from any thread; returns at once. The delay is measured on the monotonic clock: setting
-    /// the time of day changes nothing. A delay of zero or less means as soon as possible.
+    /// Returns at once. The delay is measured on the monotonic clock; zero or less means as soon as possible.
     ///
     /// - Parameters:
-    ///   - delay: the time to wait at least.
-    ///   - queue: where the work runs, by default the main queue, which needs a program that drains it.
+    ///   - queue: by default the main queue, which needs a program that drains it.
     ///   - work: runs once, unless cancelled before.
     /// - Returns: the handle that cancels it.
     @discardableResult
@@ -77,7 +69,7 @@ extension GCD {
         return task
     }
 
-    /// A timer that fires early is armed again: the clock that decides is the one the deadline is on.
+    /// A timer that fires early by the deadline's clock is armed again.
     private static func arm(_ task: DelayedTask, on queue: DispatchQueue) {
         queue.asyncAfter(deadline: task.deadline) {
             if DispatchTime.now() < task.deadline {

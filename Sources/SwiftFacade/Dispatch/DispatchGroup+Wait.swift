@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waiting for a group with a report, and taking the results of its jobs. The suspending forms wait for a promise that
-// `notify` fulfils, and hold no thread.
+// Waiting for a group with a report, and taking the results of its jobs.
 
 import Dispatch
 
@@ -9,8 +8,8 @@ import Dispatch
 public struct GroupWaitReport: Sendable, CustomStringConvertible {
     /// Whether the group became empty in time.
     public let isFinished: Bool
-    /// The jobs that had not left when time was over, in order of entry. They go on running. A job that
-    /// entered with a bare `enter()` is not listed.
+    /// The jobs that had not left in time, in order of entry; they go on. A job that entered with a bare `enter()` is
+    /// not listed.
     public let running: [RunningJob]
 
     /// A sentence: finished, or which jobs are still running.
@@ -26,7 +25,7 @@ public struct GroupWaitReport: Sendable, CustomStringConvertible {
 
 /// The results of a group's jobs, in order of entry.
 public struct CollectedResults<Value: Sendable>: Sendable {
-    /// One for each job; nil for one that has not finished.
+    /// One for each job; nil where it has not finished.
     public let results: [Result<Value, any Error>?]
     /// The jobs that had not finished, in order of entry.
     public let running: [RunningJob]
@@ -34,7 +33,7 @@ public struct CollectedResults<Value: Sendable>: Sendable {
     /// Whether every job has a result.
     public var isComplete: Bool { running.isEmpty }
 
-    /// The values of the jobs that have succeeded so far, in order of entry.
+    /// The values of the jobs that have succeeded, in order of entry.
     public var successes: [Value] { results.compactMap { try? $0?.get() } }
 
     /// All values in order of entry; throws the first error in that order, or else ``GroupTimedOut`` where a job has no
@@ -51,19 +50,17 @@ public struct GroupTimedOut: Error, Sendable, CustomStringConvertible {
     /// The jobs that had not finished.
     public let running: [RunningJob]
 
-    /// A sentence naming the jobs.
+    /// A sentence.
     public var description: String {
         "timed out; still running: " + running.map(\.description).joined(separator: ", ")
     }
 }
 
 extension DispatchGroup {
-    /// Blocks until the group is empty or `timeout` is over, and says which jobs are still running.
+    /// Blocks until the group is empty, for `timeout` at most (nil: for ever), and says which jobs are still running.
     ///
-    /// May be called from any thread but those the jobs need. Jobs may join while it waits. In `async`
-    /// code the compiler takes the suspending form of the same name. What the jobs did before they left is visible.
-    ///
-    /// - Parameter timeout: how long to wait; nil waits for ever.
+    /// May be called from any thread but those the jobs need. Jobs may join while it waits. What the jobs did is
+    /// visible.
     @available(
         *,
         noasync,
@@ -73,25 +70,18 @@ extension DispatchGroup {
         report(isFinished: wait(timeout: .after(timeout)) == .success)
     }
 
-    /// Suspends until the group is empty or `timeout` is over, and says which jobs are still running.
+    /// As the blocking form, suspending.
     ///
-    /// May be called from any task. Jobs may join while it waits. What the jobs did before they left is visible.
-    ///
-    /// - Parameter timeout: how long to wait; nil waits for ever.
-    /// - Throws: `CancellationError` if the awaiting task is cancelled, at once; the jobs go on.
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the jobs go on.
     public func waitReport(timeout: Duration?) async throws(CancellationError) -> GroupWaitReport {
         report(isFinished: try await becameEmpty(timeout: timeout))
     }
 
-    /// Blocks until the group is empty or `timeout` is over, and gives the results of the jobs started
-    /// by `wrap` or `run` whose values are of type `Value`, in order of entry.
+    /// Waits as ``waitReport(timeout:)``, and gives the results of type `Value` of the jobs started by `wrap` or `run`,
+    /// in order of entry.
     ///
-    /// May be called from any thread but those the jobs need. Complete results are given once: collecting them removes
-    /// them. After a time-out they stay, and a later call gives all of them.
+    /// Complete results are given once. After a time-out they stay, and a later call gives all of them.
     ///
-    /// - Parameters:
-    ///   - type: the values' type, where it cannot be inferred.
-    ///   - timeout: how long to wait; nil waits for ever.
     /// - Complexity: O(*n*) in the jobs.
     @available(
         *,
@@ -106,10 +96,9 @@ extension DispatchGroup {
         return taken(type)
     }
 
-    /// Suspends until the group is empty or `timeout` is over, and gives the results; otherwise as the
-    /// blocking form. May be called from any task.
+    /// As the blocking form, suspending.
     ///
-    /// - Throws: `CancellationError` if the awaiting task is cancelled, at once; the jobs go on, and the results stay.
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the jobs go on, and the results stay.
     public func collect<Value: Sendable>(
         _ type: Value.Type = Value.self,
         timeout: Duration? = nil
@@ -132,7 +121,7 @@ extension DispatchGroup {
 
     private func becameEmpty(timeout: Duration?) async throws(CancellationError) -> Bool {
         let isEmpty = Promise<Void>()
-        // The closure outlives a wait that gives up, until the group is empty. It holds only the promise.
+        // The closure outlives a wait that gives up, and holds only the promise.
         notify(queue: .global()) { isEmpty.fulfil(()) }
         switch await isEmpty.wait(until: timeout.map(moment(in:))) {
         case .granted: return true

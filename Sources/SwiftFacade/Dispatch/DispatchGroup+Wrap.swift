@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Jobs that balance by themselves. A completion-handler function enters before it is called and leaves
-// when its callback has come: with a value, with an error, twice, or not at all because the
-// function returned early and dropped it. One fault remains: a callback that is kept
-// for ever and not called; `waitReport` names it.
+// Jobs that balance by themselves: a completion-handler function enters before it is called and leaves when its
+// callback has come or was dropped. A callback kept for ever and not called remains a fault; `waitReport` names it.
 
 import Dispatch
 
@@ -21,25 +19,24 @@ private final class GroupJob<Output: Sendable>: CompletableJob {
         _ = finish(.failure(JobAbandoned(job: token.label, origin: token.origin)))
     }
 
-    // A group's job has no cancellation.
     var isCancelled: Bool { false }
     func onCancel(_: @escaping @Sendable () -> Void) {}
 }
 
-/// The result of a job whose callback was dropped without having been called.
+/// The result of a job whose callback was dropped without a call.
 public struct JobAbandoned: Error, Hashable, CustomStringConvertible {
     /// The job's label.
     public let job: String
     /// Where it entered its group.
     public let origin: String
 
-    /// Makes the error for a job.
+    /// Makes the error.
     public init(job: String, origin: String) {
         self.job = job
         self.origin = origin
     }
 
-    /// A sentence naming the job and the place.
+    /// A sentence.
     public var description: String {
         "the callback of the job \(job.isEmpty ? "" : "\"\(job)\" ")entered at \(origin) was dropped without a call"
     }
@@ -48,13 +45,11 @@ public struct JobAbandoned: Error, Hashable, CustomStringConvertible {
 extension DispatchGroup {
     /// Starts a completion-handler function as a job of the group.
     ///
-    /// May be called from any thread; `start` runs on this one, before the return. An error that it throws
-    /// becomes the job's result. The result is kept until `collect` takes it or the group is gone.
+    /// May be called from any thread; `start` runs on this one, before the return. An error that it throws becomes the
+    /// job's result. The result is kept until `collect` takes it or the group is gone.
     ///
     /// - Parameters:
-    ///   - label: names the job in reports.
-    ///   - file: where the job enters; leave the default.
-    ///   - line: where the job enters; leave the default.
+    ///   - label: names the job in reports, as `file` and `line` do; leave their defaults.
     ///   - start: given the completion, which it or its callback calls.
     public func wrap<Value: Sendable>(
         _ label: String = "",
@@ -66,19 +61,12 @@ extension DispatchGroup {
         do { try start(completion) } catch { completion.fail(error) }
     }
 
-    /// A callback that calls `handler` and then leaves the group, to be handed to a function that takes
-    /// a completion handler: `fetch(url, completion: group.leaving("page") { data, error in … })`.
+    /// A callback that calls `handler` and then leaves the group: `fetch(url, completion: group.leaving("page") { data,
+    /// error in … })`.
     ///
     /// May be called from any thread; the job enters before the return. The handler runs for the first call only, and
-    /// has returned before the group sees the job leave. If the callback is dropped without a call, the job leaves
-    /// then.
-    ///
-    /// - Parameters:
-    ///   - label: names the job in reports.
-    ///   - file: where the job enters; leave the default.
-    ///   - line: where the job enters; leave the default.
-    ///   - handler: what the callback does.
-    /// - Returns: the callback.
+    /// has returned before the group sees the job leave. A callback dropped without a call leaves then. Parameters as
+    /// in `wrap`.
     public func leaving<each Argument>(
         _ label: String = "",
         file: StaticString = #fileID,
@@ -93,15 +81,7 @@ extension DispatchGroup {
 
     /// Runs a closure on `queue` as a job of the group; its value or error is the job's result.
     ///
-    /// May be called from any thread; returns at once, with the job entered. The result is kept until `collect` takes
-    /// it or the group is gone.
-    ///
-    /// - Parameters:
-    ///   - label: names the job in reports.
-    ///   - queue: where it runs.
-    ///   - file: where the job enters; leave the default.
-    ///   - line: where the job enters; leave the default.
-    ///   - work: the closure.
+    /// May be called from any thread; returns at once, with the job entered. Result and parameters as in `wrap`.
     public func run<Value: Sendable>(
         _ label: String = "",
         on queue: DispatchQueue,

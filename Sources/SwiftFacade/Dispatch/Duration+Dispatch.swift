@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From `Duration`, the unit of every time limit in this module, to the times libdispatch waits on. A duration that
-// does not fit is "for ever" instead of a wrapped number. Rounding, up, is that of `nanoseconds`.
+// From `Duration` to the times libdispatch waits on. A duration that does not fit is "for ever". Rounding, up, is that
+// of `nanoseconds`.
 
 import Dispatch
 
 extension DispatchTime {
-    /// The moment `duration` from now on the monotonic clock; `.distantFuture` where there is no limit
-    /// or none that fits.
+    /// The moment `duration` from now on the monotonic clock; `.distantFuture` where there is no limit or none that
+    /// fits.
     static func after(_ duration: Duration?) -> DispatchTime {
         guard let duration else { return .distantFuture }
         let (sum, overflow) = DispatchTime.now().uptimeNanoseconds

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queues a thread is inside of: a list in thread-specific data, for `GCD.sync` to read before it waits for
-// one of them. Rejected: a task-local list. Tasks that outlive the `sync` would inherit it, and be reported for a
-// queue they are not on.
+// A list in thread-specific data, for `GCD.sync`. Rejected: a task-local list, which tasks that outlive the `sync`
+// would inherit.
 
 import Foundation
 
 /// The queues this thread is inside of through `GCD.sync`, outermost first.
 ///
-/// Invariant: the thread's key holds the innermost list, unretained, while the frame of `with` that owns
-/// it is on this thread's stack, and no longer. So no destructor is needed, and a read costs a few
-/// nanoseconds (`Thread.current.threadDictionary`: some thousands).
+/// Invariant: the thread's key holds the innermost list, unretained, exactly while the frame of `with` that owns it is
+/// on the stack. So no destructor is needed, and a read costs a few nanoseconds (`Thread.current.threadDictionary`:
+/// some thousands).
 enum EnteredQueues {
     private final class List {
         let tags: [QueueTag]
@@ -30,7 +29,7 @@ enum EnteredQueues {
         return Unmanaged<List>.fromOpaque(list).takeUnretainedValue().tags
     }
 
-    /// Runs `body` with the list replaced, and puts back what this thread had before.
+    /// Runs `body` with the list replaced, then restores it.
     static func with<Value, Failure: Error>(
         _ entered: [QueueTag],
         _ body: () throws(Failure) -> Value

@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Work in the background, its result on a chosen queue. The forms for work that throws have a completion that takes
-// a `Result`, by which the compiler picks. `deliver` holds the rule of all: the completion runs exactly once, on the
-// queue asked for, and sees everything the work did.
+// Work in the background, its result on a chosen queue. The completion of work that throws takes a `Result`, by which
+// the compiler picks the form.
 
 import Dispatch
 
 extension GCD {
-    /// Computes an expression on `queue` and delivers its value on another.
-    ///
-    /// May be called from any thread; returns at once. The expression is evaluated on `queue`, not here.
-    /// The default delivery, the main queue, needs a program that drains it.
+    /// Computes an expression on `queue` and delivers its value on another. Returns at once.
     ///
     /// - Parameters:
-    ///   - queue: where the work runs, by default the global queue for work the user waits for.
-    ///   - delivery: where `completion` runs, by default the main queue.
-    ///   - work: the expression.
-    ///   - completion: called exactly once, with the value; it sees everything the work did.
+    ///   - queue: where the expression is evaluated, by default the global queue for work the user waits for.
+    ///   - delivery: where `completion` runs, by default the main queue, which needs a program that drains it.
+    ///   - completion: called exactly once; it sees everything the work did.
     public static func run<Value: Sendable>(
         on queue: DispatchQueue = userInitiated,
         deliverOn delivery: DispatchQueue = main,
@@ -26,8 +21,7 @@ extension GCD {
         deliver(on: queue, deliverOn: delivery, work, completion)
     }
 
-    /// Runs a closure on `queue` and delivers its value on another; otherwise as the form for an
-    /// expression.
+    /// As the form for an expression, with a closure.
     public static func run<Value: Sendable>(
         on queue: DispatchQueue = userInitiated,
         deliverOn delivery: DispatchQueue = main,
@@ -37,8 +31,7 @@ extension GCD {
         deliver(on: queue, deliverOn: delivery, work, completion)
     }
 
-    /// Computes an expression that may throw on `queue` and delivers its `Result` on another; otherwise as the form
-    /// for an expression.
+    /// As the form for an expression, for one that may throw; delivers its `Result`.
     public static func run<Value: Sendable>(
         on queue: DispatchQueue = userInitiated,
         deliverOn delivery: DispatchQueue = main,
@@ -48,8 +41,7 @@ extension GCD {
         deliver(on: queue, deliverOn: delivery, { Result(catching: work) }, completion)
     }
 
-    /// Runs a closure that may throw on `queue` and delivers its `Result` on another; otherwise as the form for an
-    /// expression.
+    /// As the form for an expression, with a closure that may throw; delivers its `Result`.
     public static func run<Value: Sendable>(
         on queue: DispatchQueue = userInitiated,
         deliverOn delivery: DispatchQueue = main,
@@ -61,13 +53,9 @@ extension GCD {
 
     /// Runs a closure on `queue` and suspends until its value is there.
     ///
-    /// May be called from any task. Keeps blocking or long computation off the cooperative threads of Swift
-    /// concurrency. If the task is cancelled before the work has begun, the work never runs and its captures are freed.
-    /// Work that has begun is waited for.
+    /// Keeps blocking or long computation off the cooperative threads. If the task is cancelled before the work has
+    /// begun, the work never runs and its captures are freed. Work that has begun is waited for.
     ///
-    /// - Parameters:
-    ///   - queue: where the work runs, by default the global queue for work the user waits for.
-    ///   - work: the closure.
     /// - Returns: the closure's value. Everything the work did is visible.
     /// - Throws: the closure's error; `CancellationError` at once where the work never runs.
     public static func run<Value: Sendable>(

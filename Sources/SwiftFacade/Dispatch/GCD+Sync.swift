@@ -1,35 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `sync` that refuses to wait for itself. libdispatch traps without a sentence when a thread waits for the
-// queue it is on. It hangs when the queue was entered further out (A, then B, then A again): it
-// reads the innermost queue only. Two sources are read here before waiting: the tag of the current
-// queue, which also tells of work that arrived by plain `async`; and the list of the queues this thread
-// has entered through `GCD.sync`.
+// `sync` that refuses to wait for itself. libdispatch traps without a sentence when a thread waits for the queue it is
+// on, and hangs when the queue was entered further out. Two sources are read before waiting: the tag of the current
+// queue, which also tells of work that arrived by plain `async`; and the list of the queues this thread has entered
+// through `GCD.sync`.
 
 import Dispatch
 
 extension GCD {
-    /// Runs `body` on `queue` and waits for its result, or reports that it could never come.
-    ///
-    /// May be called from any thread; blocks until `queue` has run `body`. In `async` code use
-    /// ``run(on:_:)``, which suspends.
+    /// Runs `body` on `queue` and blocks until it has run, or reports that it never could.
     ///
     /// Entering a queue that this thread is already on, directly or further out (A, then B, then A again), is misuse,
-    /// reported with the labels of all queues on the way before the program aborts. So it is for
-    /// concurrent queues, where a second `sync` hangs as soon as a barrier waits in between. The
-    /// global queues, which have no barriers, are exempt.
+    /// reported with the labels of all queues on the way; for concurrent queues too, where a second `sync` hangs as
+    /// soon as a barrier waits in between. The global queues, which have no barriers, are exempt.
     ///
-    /// Queues entered through this call are seen, and so is the current queue, however work got there,
-    /// if ``GCD`` made it or met it before. A queue entered by plain `sync` or `async` is not seen once another queue
-    /// was entered in between. libdispatch does not tell a queue
-    /// from one that targets it: a queue without a tag of its own counts as the queue it targets, which
-    /// is right where that one is serial. Make a concurrent target with
-    /// ``concurrentQueue(label:qos:target:)``, and the two are told apart.
+    /// Queues entered through this call are seen, and so is the current queue, however work got there, if ``GCD`` made
+    /// it or met it before. A queue entered by plain `sync` or `async` is not seen once another was entered in between.
+    /// A queue without a tag of its own counts as the queue it targets, which is right where that one is serial; a
+    /// concurrent target made with ``concurrentQueue(label:qos:target:)`` is told apart.
     ///
-    /// - Parameters:
-    ///   - queue: the queue to run on.
-    ///   - body: the work; its error is thrown on. It sees everything done before the call.
-    /// - Returns: the value of `body`. What `body` did is visible.
+    /// - Returns: the value of `body`, whose error is thrown on. `body` sees what was done before; what it did is
+    ///   visible.
     @discardableResult
     @available(
         *,
@@ -58,8 +49,8 @@ extension GCD {
         }
     }
 
-    /// The list kept by `sync`, followed by the current queue where work got there another way. A
-    /// concurrent one is left out: the tag may be that of a target, which is free to be entered.
+    /// The list kept by `sync`, followed by the current queue where work got there another way; not a concurrent one,
+    /// whose tag may be that of a target.
     private static func enteredQueues() -> [QueueTag] {
         let entered = EnteredQueues.current
         guard let current = QueueTag.current, current.width != .concurrent,

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names for the queues of the process, and makers for others. A queue made here is tagged at once, so that `GCD.sync`
-// recognises it however work reached it.
+// Names for queues, and makers of queues, which are tagged at once for `GCD.sync`.
 
 import Dispatch
 
 /// Grand Central Dispatch by name: the process's queues, and helpers that run work on them.
 ///
-/// All of it may be used from any thread. On Linux a service class is only a hint: it
-/// becomes a nice value, raising it needs privilege, and nothing is inherited. Do not rely on it for order.
+/// May be used from any thread. On Linux a service class is only a hint: it becomes a nice value, raising it needs
+/// privilege, and nothing is inherited. Do not rely on it for order.
 public enum GCD {
     /// The main queue: serial, and drained only under `dispatchMain()`, a run loop or an async `main`.
     public static var main: DispatchQueue { .main }
-    /// The global queue for work the user is waiting on at this moment, such as animation. On
-    /// Linux it is the queue for ``userInitiated``: there is no class above that one.
+    /// The global queue for work the user waits on at this moment, such as animation; on Linux that for
+    /// ``userInitiated``.
     public static var userInteractive: DispatchQueue { .global(qos: .userInteractive) }
     /// The global queue for work the user asked for and waits for.
     public static var userInitiated: DispatchQueue { .global(qos: .userInitiated) }
@@ -24,12 +23,12 @@ public enum GCD {
     /// The global queue for work the user does not see.
     public static var background: DispatchQueue { .global(qos: .background) }
 
-    /// A queue that runs one piece of work at a time, in the order it was given.
+    /// A queue that runs one piece of work at a time, in the order given.
     ///
     /// - Parameters:
-    ///   - label: names the queue in reports and debuggers; use one that is unique in the program.
-    ///   - qos: the service class, a hint on Linux.
-    ///   - target: the queue that supplies the threads, by default a global one.
+    ///   - label: names the queue in reports and debuggers; unique in the program.
+    ///   - qos: a hint on Linux.
+    ///   - target: supplies the threads, by default a global queue.
     public static func serialQueue(
         label: String,
         qos: DispatchQoS = .unspecified,
@@ -40,16 +39,10 @@ public enum GCD {
         return queue
     }
 
-    /// A queue that starts work in the order it was given and runs several pieces at once.
+    /// A queue that starts work in the order given and runs several pieces at once. Parameters as in `serialQueue`.
     ///
-    /// Work that blocks holds one of few shared threads: on Linux the pool starts with one for each
-    /// processor and grows by one a second. ``ConcurrentBlockOperation`` and `concurrentForEach` give such work threads
-    /// of its own.
-    ///
-    /// - Parameters:
-    ///   - label: names the queue in reports and debuggers; use one that is unique in the program.
-    ///   - qos: the service class, a hint on Linux.
-    ///   - target: the queue that supplies the threads, by default a global one.
+    /// Work that blocks holds one of few shared threads: on Linux the pool starts with one for each processor and grows
+    /// by one a second. ``ConcurrentBlockOperation`` and `concurrentForEach` give such work threads of its own.
     public static func concurrentQueue(
         label: String,
         qos: DispatchQoS = .unspecified,

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a `DispatchGroup` does not record: the jobs in it, where each entered, and its result. A table holds the ledger
-// of each group from its first token on; those of groups that are gone are swept out as the table grows. The table holds
-// groups weakly and compares identity, so a new group at an old address starts with an empty ledger.
+// What a `DispatchGroup` does not record: the jobs in it, where each entered, and its result. A table holds each
+// group's ledger from its first token on; those of groups that are gone are swept out as it grows. Groups are held
+// weakly and compared by identity: a new one at an old address gets an empty ledger.
 //
-// Invariant: a job is in the ledger from before its `enter` until after its `leave`; one with a result
-// stays until the result is collected.
+// Invariant: a job is in the ledger from before its `enter` until after its `leave`; with a result, until that is
+// collected.
 
 import Dispatch
 
 /// A job of a group that has not left it yet.
 public struct RunningJob: Sendable, CustomStringConvertible {
-    /// The name given on entry; empty if none was.
+    /// The name given on entry, or empty.
     public let label: String
     /// Where it entered: file and line.
     public let origin: String
@@ -26,7 +26,7 @@ final class GroupLedger: Sendable {
     struct Entry {
         let id: UInt64
         let job: RunningJob
-        /// The type of the values collected from this job; nil where there is nothing to collect.
+        /// The type of the job's values; nil where there is nothing to collect.
         let valueType: ObjectIdentifier?
         var hasLeft = false
         /// A `Result<Value, any Error>` of that type, before the job leaves.
@@ -37,7 +37,6 @@ final class GroupLedger: Sendable {
         var lastID: UInt64 = 0
         var entries: [Entry] = []
 
-        /// Entries are in the order of their ids.
         func index(of id: UInt64) -> Int? {
             var (low, high) = (0, entries.count)
             while low < high {
@@ -83,7 +82,7 @@ final class GroupLedger: Sendable {
         page.withLock { $0.entries.filter { !$0.hasLeft }.map(\.job) }
     }
 
-    /// The entries whose values are of that type, in order of entry; removed if all of them have results.
+    /// The entries with values of that type, in order of entry; removed if all have results.
     func collect(_ valueType: ObjectIdentifier) -> [Entry] {
         page.withLock { page in
             let matching = page.entries.filter { $0.valueType == valueType }
@@ -108,10 +107,9 @@ final class GroupLedger: Sendable {
 
     private static let table = VisibleMutex(Table())
 
-    /// The group's ledger, made now if it had none.
     static func of(_ group: DispatchGroup) -> GroupLedger {
-        // The ledgers of groups that are gone, with results that were not collected: not released under the lock,
-        // because their ends are the users' and may come back here.
+        // Ledgers of groups that are gone, with uncollected results: not released under the lock, because their ends
+        // are the users' and may come back here.
         var swept: [Shelf] = []
         var met: [DispatchGroup] = []
         let ledger = table.withLock { table in

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `enter` and `leave` in one object. An unbalanced `leave` traps in libdispatch without a sentence, and a
-// missing one hangs the waiters.
+// `enter` and `leave` in one object. In libdispatch an unbalanced `leave` traps without a sentence, and a missing one
+// hangs the waiters.
 //
-// A second `leave` could be that of another job, so it aborts before it does harm. A token dropped without
-// leaving usually is an early return: an abort would turn one forgotten line into a crash, and a hang is worse. So it
-// is reported and the token leaves.
+// A second `leave` could be that of another job, so it aborts. A token dropped without leaving, usually by an early
+// return, is reported and leaves: a hang is worse.
 
 import Dispatch
 
 /// A stay in a `DispatchGroup` that is ended exactly once, by ``leave()``.
 ///
-/// May be used from any thread. A second `leave()` is misuse, reported with the token and the place where it was
-/// made before the program aborts. A token that is dropped without a `leave()` is reported in the same way
-/// and leaves, so that the group balances; the program goes on.
+/// May be used from any thread. A second `leave()` is misuse, reported with the token and its place. A token dropped
+/// without a `leave()` is reported likewise and leaves; the program goes on.
 public final class LeaveToken: Sendable {
     /// The name given to ``Dispatch/DispatchGroup/enterToken(_:file:line:)``.
     public let label: String
@@ -44,9 +42,7 @@ public final class LeaveToken: Sendable {
         }
     }
 
-    /// Leaves the group. May be called from any thread, once: a second call is misuse.
-    ///
-    /// Everything done before is visible to the group's waiters.
+    /// Leaves the group, once: a second call is misuse. Everything done before is visible to the group's waiters.
     public func leave() {
         if !leaveIfInside() {
             misuse(
@@ -57,7 +53,7 @@ public final class LeaveToken: Sendable {
         }
     }
 
-    /// Leaves unless it has; answers whether it did. `before` runs once, while the group still counts the job.
+    /// Leaves unless it has; answers whether it did. `before` runs while the group still counts the job.
     @discardableResult
     func leaveIfInside(before: (GroupLedger, UInt64) -> Void = { _, _ in }) -> Bool {
         let isFirst = hasLeft.withLock { hasLeft in
@@ -78,13 +74,10 @@ public final class LeaveToken: Sendable {
 extension DispatchGroup {
     /// Enters the group and gives the token that leaves it.
     ///
-    /// May be called from any thread, also while others wait. The token keeps the group alive.
+    /// May be called from any thread, also while others wait. The token keeps the group alive; its
+    /// ``LeaveToken/leave()`` must be called once.
     ///
-    /// - Parameters:
-    ///   - label: names the job in reports.
-    ///   - file: where the token is made; leave the default.
-    ///   - line: where the token is made; leave the default.
-    /// - Returns: the token, whose ``LeaveToken/leave()`` must be called once.
+    /// - Parameter label: names the job in reports, as `file` and `line` do; leave their defaults.
     public func enterToken(_ label: String = "", file: StaticString = #fileID, line: UInt = #line)
         -> LeaveToken
     {

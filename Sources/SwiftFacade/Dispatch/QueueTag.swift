@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The identity of a queue. libdispatch has none to read: two
-// `DispatchQueue` objects may stand for one queue (`DispatchQueue.main` makes a new one each time), and
-// `getSpecific` reads only the innermost queue. So the first helper that meets a queue attaches a tag to
-// it, the queue's identity from then on. `GCD.sync` keeps the list of tags its thread has entered
-// (EnteredQueues.swift).
+// The identity of a queue, a tag that the first helper to meet the queue attaches. libdispatch has none: two
+// `DispatchQueue` objects may stand for one queue (`DispatchQueue.main` makes a new one each time), and `getSpecific`
+// reads only the innermost.
 
 import Dispatch
 import Foundation
 
 final class QueueTag: Sendable {
-    /// How the queue runs its work, where that is known: of the queues made by `GCD` and of the main queue.
-    /// libdispatch does not tell.
+    /// How the queue runs its work: known of the main queue and of those made by `GCD`.
     enum Width: Sendable { case serial, concurrent, unknown }
 
     let label: String
@@ -23,14 +20,14 @@ final class QueueTag: Sendable {
     }
 
     private static let key = DispatchSpecificKey<QueueTag>()
-    /// Makes find-or-attach one step, and guards nothing else.
+    /// Makes find-or-attach one step.
     private static let attaching = VisibleMutex(())
 
-    /// The queue's tag, attached now if it had none; nil for a global queue, which takes no tags.
+    /// The queue's tag, attached now if it had none; nil for a global queue.
     static func of(_ queue: DispatchQueue, width: Width = .unknown) -> QueueTag? {
         if let tag = queue.getSpecific(key: key) { return tag }
         let label = queue.label
-        // Attaching to a global queue is a trap. Their labels are libdispatch's own on every platform.
+        // Attaching to a global queue traps. Their labels are libdispatch's own on every platform.
         if label.hasPrefix("com.apple.root.") { return nil }
         return attaching.withLock { _ in
             if let tag = queue.getSpecific(key: key) { return tag }

@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Map and for-each over several child tasks at once. A task group without a limit would start a task
-// for each element. Here a new one starts only when one has ended, so at most `maxConcurrency` elements
-// are in progress.
+// Map and for-each over several child tasks at once; a new one starts when one has ended.
 
 import Foundation
 
 extension Sequence where Element: Sendable {
     /// The results of `transform` for each element, in the elements' order, computed several at a time.
     ///
-    /// Suspends; may be called from any task. The first error (in time) cancels the child tasks in progress, no further
-    /// element is begun, and the error is thrown once they have ended. A cancellation of the calling task cancels the
-    /// child tasks, and no further element is begun: the outcome is that of the elements in progress, or
-    /// `CancellationError` where an element was not begun.
+    /// The first error (in time) cancels the child tasks, no further element is begun, and the error is thrown once
+    /// they have ended. A cancellation of the calling task does the same: the outcome is that of the elements in
+    /// progress, or `CancellationError` where an element was not begun.
     ///
     /// - Parameters:
-    ///   - maxConcurrency: how many elements are in progress at most; by default the number of processors. A limit
-    ///     below 1 is misuse, reported before the program aborts.
+    ///   - maxConcurrency: how many elements are in progress at most; by default the number of processors. Below 1 is
+    ///     misuse.
     ///   - transform: called once for each element begun, in a child task.
     /// - Returns: one result for each element. Everything the transforms did is visible.
-    /// - Complexity: O(*n*) calls, and as many child tasks.
+    /// - Complexity: O(*n*) calls and child tasks.
     public func concurrentMap<Output: Sendable>(
         maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
         _ transform: @escaping @Sendable (Element) async throws -> Output
@@ -38,8 +35,7 @@ extension Sequence where Element: Sendable {
         return results.map { $0! }
     }
 
-    /// Calls `body` for each element, several at a time; otherwise as the suspending
-    /// `concurrentMap(maxConcurrency:_:)`.
+    /// As the suspending `concurrentMap(maxConcurrency:_:)`, without results.
     public func concurrentForEach(
         maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
         _ body: @escaping @Sendable (Element) async throws -> Void

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Map and for-each over several threads at once, blocking form. The calling thread works beside
-// threads made for the call, so elements may block without starving libdispatch's pool. Workers take the next index
-// from one counter; each hands its results over once, at its end. So the lock is taken once an element and not
-// held while one is in progress.
+// Map and for-each over several threads at once, blocking form. The calling thread works beside helpers, jobs of
+// WorkerPool.blocking: elements may block without starving libdispatch's pool. Workers take the next index from one
+// counter; each hands its results over at its end.
 //
-// The blocking forms are disfavoured so that `await` before the call decides: for a closure that fits both forms the
-// compiler otherwise finds them equally good.
+//   caller                              helper
+//     submits the helpers
+//     works until no index is left        lock: is there a body? joins the group, works, leaves it
+//     lock: takes the body away           lock: none? nothing
+//     waits for the group
+//
+// So a call waits for the helpers that have begun, never for one behind other work of the pool.
+//
+// The blocking forms are disfavoured so that `await` before the call decides where a closure fits both forms.
 
 import Dispatch
 import Foundation
@@ -14,20 +20,20 @@ import Foundation
 extension Sequence where Element: Sendable {
     /// The results of `transform` for each element, in the elements' order, computed several at a time.
     ///
-    /// May be called from any thread, also inside another `concurrentMap`. Blocks the calling thread, which works
-    /// too, until all workers are done. Elements are begun in order. After the first error (in time) no further element
-    /// is begun; those in progress are waited for, then the error is thrown.
+    /// May be called from any thread, also inside another `concurrentMap`. Blocks the calling thread, which works too,
+    /// until all workers are done. Elements are begun in order. After the first error (in time) none is begun; those in
+    /// progress are waited for, then it is thrown.
     ///
-    /// Where the system makes fewer threads than are asked for, those there are do the work, the calling one at
-    /// least: an element that waits for another to be in progress may then wait for ever.
+    /// Where ``WorkerPool/blocking`` has too few free threads, those there are do the work, the calling one at least: an
+    /// element that waits for another to be in progress may then wait for ever.
     ///
     /// - Parameters:
     ///   - maxConcurrency: how many elements are in progress at most; by default the number of processors. More are of
-    ///     use where elements block. A limit below 1 is misuse, reported before the program aborts.
-    ///   - transform: called once for each element begun, on the calling thread or on a thread made for the call.
+    ///     use where elements block. Below 1 is misuse.
+    ///   - transform: called once for each element begun, on the calling thread or one of the pool.
     /// - Returns: one result for each element. Everything the transforms did is visible.
-    /// - Complexity: O(*n*) calls; creates `maxConcurrency` - 1 threads, or one fewer than there are elements if
-    ///   those are fewer.
+    /// - Complexity: O(*n*) calls; submits one job fewer than `maxConcurrency`, or than there are elements if those are
+    ///   fewer.
     @_disfavoredOverload
     @available(
         *,
@@ -42,34 +48,20 @@ extension Sequence where Element: Sendable {
         let work = SharedWork<Output, Failure>(count: elements.count)
         let workers = Swift.min(validated(maxConcurrency, "concurrentMap"), elements.count)
         withoutActuallyEscaping(transform) { transform in
-            let helpers = DispatchGroup()
-            // The helpers' work is a part of what this thread computes for a SingleFlightCache.
+            // The helpers' work is part of what this thread computes for a SingleFlightCache.
             let computation = FlightWaits.current
             work.begin { index throws(Failure) in try transform(elements[index]) }
-            for number in 1..<Swift.max(workers, 1) {
-                helpers.enter()
-                do throws(ThreadUnavailable) {
-                    try OwnThread.start(named: "concurrentMap.\(number)") {
-                        FlightWaits.inside(computation) { work.run() }
-                        helpers.leave()
-                    }
-                } catch {
-                    // The threads that were made do the work, with this one.
-                    helpers.leave()
-                    break
-                }
+            if workers > 1, let pool = WorkerPool.blockingIfAvailable {
+                for _ in 1..<workers
+                where !pool.submit({ FlightWaits.inside(computation) { work.help() } }) { break }
             }
             work.run()
-            helpers.wait()
-            // A helper's thread may still be ending. It holds `work`, not the closure:
-            // with this the caller's reference to the closure is the last again.
             work.end()
         }
         return try work.results()
     }
 
-    /// Calls `body` for each element, several at a time; otherwise as
-    /// `concurrentMap(maxConcurrency:_:)`.
+    /// As `concurrentMap(maxConcurrency:_:)`, without results.
     @_disfavoredOverload
     @available(
         *,
@@ -95,7 +87,7 @@ extension Sequence where Element: Sendable {
     }
 }
 
-/// The closure, the counter, the results and the first error of one `concurrentMap`.
+/// The state of one `concurrentMap`.
 private final class SharedWork<Output: Sendable, Failure: Error>: Sendable {
     typealias Body = @Sendable (Int) throws(Failure) -> Output
 
@@ -108,6 +100,8 @@ private final class SharedWork<Output: Sendable, Failure: Error>: Sendable {
 
     private let count: Int
     private let state: VisibleMutex<State>
+    /// The helpers that have begun; entered under the lock.
+    private let helpers = DispatchGroup()
 
     init(count: Int) {
         self.count = count
@@ -116,10 +110,26 @@ private final class SharedWork<Output: Sendable, Failure: Error>: Sendable {
 
     func begin(_ body: @escaping Body) { state.withLock { $0.body = body } }
 
-    func end() { state.withLock { $0.body = nil } }
+    /// From here on no helper begins; waits for those that have.
+    func end() {
+        state.withLock { $0.body = nil }
+        WorkerPool.withBlockingCall { helpers.wait() }
+    }
 
-    /// One worker: takes indices until none is left or one has failed. Not inlined: its reference
-    /// to the closure must be gone when it returns.
+    /// A helper's part: the caller's, unless the call has ended.
+    func help() {
+        let begins = state.withLock { state in
+            if state.body != nil { helpers.enter() }
+            return state.body != nil
+        }
+        if begins {
+            run()
+            helpers.leave()
+        }
+    }
+
+    /// One worker: takes indices until none is left or one has failed. Not inlined: its reference to the closure must
+    /// be gone when it returns.
     @inline(never)
     func run() {
         guard let body = state.withLock({ $0.body }) else { return }
@@ -144,8 +154,13 @@ private final class SharedWork<Output: Sendable, Failure: Error>: Sendable {
         }
     }
 
+    /// Once, after ``end()``.
     func results() throws(Failure) -> [Output] {
-        let (failure, results) = state.withLock { ($0.failure, $0.results) }
+        // A helper that has not begun may hold `self` for long: nothing of the outcome is left here.
+        let (failure, results) = state.withLock { state in
+            defer { (state.failure, state.results) = (nil, []) }
+            return (state.failure, state.results)
+        }
         if let failure { throw failure }
         return results.map { $0! }
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arrays that several threads share. A contender is an adapter; the loops are generic over it, and specialised for each
-// adapter, so that no call is indirect.
+// Arrays that several threads share. The loops are generic, and specialised for each contender's adapter.
 
 import CBench
 import Dispatch
@@ -21,13 +20,13 @@ protocol ArrayAdapter: AnyObject, Sendable {
     var count: Int { get }
 }
 
-// Types that threads can share by themselves. A lock needs a class around it: its adapter.
+// Types that threads can share. A lock's adapter is the class around it.
 extension SafeArray: ArrayAdapter where Element == Int {
     @inline(__always) func set(_ index: Int, _ element: Int) { self[index] = element }
     @inline(__always) func empty() { removeAll(keepingCapacity: true) }
 }
 
-/// The adapters with a lock and an array: they have one requirement, and get the rest here.
+/// The adapters with a lock and an array.
 protocol LockedArrayAdapter: ArrayAdapter {
     func locked<Result: Sendable>(_ body: (inout [Int]) -> Result) -> Result
 }
@@ -115,7 +114,6 @@ final class PureAdapter<Array: GuardedArray>: ArrayAdapter where Array.Element =
     @inline(__always) var count: Int { array.count }
 }
 
-/// The pure-Swift reader–writer lock over an array.
 final class PhaseFairAdapter: ArrayAdapter {
     private let array: PhaseFairLock<[Int]>
     init(_ elements: [Int]) { array = PhaseFairLock(elements) }
@@ -135,7 +133,7 @@ enum ArrayWork: Sendable {
     case append
     /// One operation in so many replaces an element.
     case mixed(threads: Int, writeEvery: Int)
-    /// Scenario 2: 1,000 iterations on all cores, each reads the last element and appends one more.
+    /// Scenario 2: 1,000 iterations on all cores: read the last element, append one more.
     case lastAndAppend
 
     var title: String {
@@ -204,7 +202,7 @@ private func appendLoop<Adapter: ArrayAdapter>(_ array: Adapter, _ phase: Phase)
 ) {
     phase.measure(size: 1_024) { first in
         for number in first..<first &+ 1_024 { array.append(number) }
-        // Bounds the memory, and waits for asynchronous appends: they count when done.
+        // Bounds the memory, and waits for asynchronous appends.
         array.empty()
     }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cells: pieces of work, each done by several contenders in turns. A round gives every contender one slice, in an order
-// drawn anew. Reported are the median of the rounds, and half the distance from the fastest to the slowest.
+// Cells: pieces of work, each done by several contenders in turns. A round gives every contender one slice, in a new
+// order. Reported are the rounds' median, and half the distance from the fastest to the slowest.
 
 import Foundation
 
-/// One contender: answers nanoseconds an operation in one slice.
+/// Answers nanoseconds an operation in one slice.
 struct Contender: Sendable {
     let name: String
     let run: @Sendable (_ time: Duration) async -> Double
@@ -35,8 +35,7 @@ struct Outcome: Codable {
     let title: String
     let lines: [Line]
 
-    /// How many times `by` goes into `of`: the median of the rounds' own ratios, because a change of the machine
-    /// between two rounds meets both contenders.
+    /// How many times `by` goes into `of`: the median of the rounds' ratios.
     func ratio(_ of: String, _ by: String) -> Double? {
         guard
             let dividend = lines.first(where: { $0.contender == of }),

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The goals that the facade has set itself, and whether a run reached them.
+// The facade's goals, and whether a run reached them.
 
 import Foundation
 
-/// A ratio and what it should be.
 struct Goal {
     let claim: String
     let cell: String
-    /// The contender whose time is divided, and the one it is divided by.
+    /// The contender whose time is divided, and the divisor.
     let of: String
     let by: String
     let limit: Limit
@@ -46,6 +45,9 @@ struct Goal {
         func rings(_ kind: String, _ how: String) -> Goal {
             let title = "\(kind) ring, \(how)"
             return Goal(claim: title, cell: title, of: "through Swift", by: "from C", limit: .atMost(1.1))
+        }
+        func pool(_ cell: Cell, _ of: String, _ by: String, _ limit: Limit) -> Goal {
+            Goal(claim: cell.title, cell: cell.title, of: of, by: by, limit: limit)
         }
         return [
             Goal(
@@ -90,6 +92,11 @@ struct Goal {
                 by: "MPMCRing of 1,024",
                 limit: .atLeast(5)
             ),
+            pool(PoolWork.taskCell, "WorkerPool", "default executor", .atMost(1)),
+            pool(PoolWork.evenCell, "WorkerPool.forEach", "concurrentPerform", .atMost(1)),
+            pool(PoolWork.unevenCell, "WorkerPool.forEach", "concurrentPerform", .atMost(1)),
+            pool(PoolWork.closureCell, "DispatchQueue.async", "WorkerPool.submit", .atLeast(1)),
+            pool(PoolWork.closureCell, "OperationQueue", "WorkerPool.submit", .atLeast(5)),
         ].map { goal in
             Goal(
                 claim: "\(goal.claim): \(goal.of) / \(goal.by)",

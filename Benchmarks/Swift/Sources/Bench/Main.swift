@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Swift facade beside what one would write without it: runs the cells in rounds, prints Markdown, and the goals.
+// The Swift facade beside what one would write without it: runs the cells, prints Markdown, and the goals.
 //
 //     bench_swift [--quick] [--only WORDS] [--rounds N] [--slice MS] [--json FILE]
 //     bench_swift --count spsc-swift|spsc-c|mpmc-swift|mpmc-c NUMBER    pairs of push and pop, for callgrind
@@ -41,7 +41,8 @@ enum Main {
             .mixed(threads: 2, writeEvery: 100), .lastAndAppend,
         ]
         let cells =
-            (arrays.map(\.cell) + RingWork.cells + [SuspendingWork.cell(elements: isQuick ? 50_000 : 200_000)])
+            (arrays.map(\.cell) + RingWork.cells + [SuspendingWork.cell(elements: isQuick ? 50_000 : 200_000)]
+            + PoolWork.cells)
             .filter { only == nil || $0.title.contains(only!) }
 
         print("## Swift facade\n")

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rings of 64-bit elements, 1,024 of them: through Swift, from C, and the pure-Swift ones. The sum of the popped
-// elements is checked.
+// Rings of 1,024 64-bit elements: through Swift, from C, and pure Swift. The sum of the popped elements is checked.
 
 import CBench
 import CInterlock
@@ -13,7 +12,7 @@ import Synchronization
 private let capacity = 1_024
 private let batch: UInt64 = 4_096
 
-/// The calls that all of these rings have. One thread uses `producer`, one `consumer`.
+/// One thread uses `producer`, one `consumer`.
 protocol RingAdapter: AnyObject, Sendable {
     init()
     func tryPush(_ element: UInt64) -> Bool
@@ -75,7 +74,7 @@ final class SwiftSPSC: RingAdapter, @unchecked Sendable {
     func close() { producer.close() }
     @inline(__always) var isClosed: Bool { producer.isClosed }
 
-    // Each loop borrows its end once, as a user would.
+    // Each loop borrows its end once.
     @inline(__always) func pairs(_ count: UInt64) -> UInt64 { spscPairs(producer, consumer, count) }
 }
 

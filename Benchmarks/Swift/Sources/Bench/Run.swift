@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The facts without which the figures of a run mean nothing, as the C suites write them: day, machine, compiler, and
-// the load by other processes.
+// A run's day, machine, compiler, and load by other processes, as the C suites write them.
 
 import Foundation
 
-/// What --json writes. The names are those of the C suites' results; scripts/lib/bench_table.py reads both.
+/// What --json writes, under the C suites' names; scripts/lib/bench_table.py reads both.
 struct Run: Encodable {
     let suite = "swift"
     let date = String(ISO8601DateFormatter().string(from: Date()).prefix(10))
@@ -14,7 +13,7 @@ struct Run: Encodable {
     let rounds: Int
     let sliceMilliseconds: Double
     let coresUsedByOthers: Double
-    /// The loops here check nothing, unlike those of the C suites.
+    /// These loops check nothing.
     let faults = 0
     let cells: [Outcome]
 
@@ -43,10 +42,10 @@ struct Machine: Encodable {
     let processor = first(of: "/proc/cpuinfo", after: "model name") ?? "unknown"
     let cores = ProcessInfo.processInfo.activeProcessorCount
     let kernel = "Linux " + (first(of: "/proc/sys/kernel/osrelease", after: "") ?? "unknown")
-    /// From scripts/bench: a program does not know which compiler made it.
+    /// From scripts/bench: a program does not know its compiler.
     let compiler = ProcessInfo.processInfo.environment["INTERLOCK_COMPILER"] ?? "unknown"
 
-    /// The rest of the first line with this prefix, after its colon if it has one.
+    /// The rest of the first line with this prefix, after its colon.
     private static func first(of path: String, after prefix: String) -> String? {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
         return text.split(separator: "\n").first { $0.hasPrefix(prefix) }
@@ -66,7 +65,7 @@ struct Neighbours {
         max(0, Self.usedByOthers() - usedAtBegin) / ((ContinuousClock.now - begin) / .seconds(1))
     }
 
-    /// Seconds of CPU time: what all processes have used, less what this one has.
+    /// Seconds of CPU time of all processes less this one's.
     private static func usedByOthers() -> Double {
         guard let stat = try? String(contentsOfFile: "/proc/stat", encoding: .utf8) else { return 0 }
         let fields = stat.prefix { $0 != "\n" }.split(separator: " ").dropFirst().prefix(8).compactMap {

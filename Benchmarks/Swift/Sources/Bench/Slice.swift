@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One slice: threads of its own, each pinned to a core, start together, warm up for an eighth of the time, and are
-// measured for the rest. Each thread computes its speed from its own two readings of the clock.
+// One slice: its threads, each pinned to a core, start together, warm up for an eighth of the time, and are measured
+// for the rest, each by its own readings of the clock.
 
 import CBench
 import Foundation
@@ -15,8 +15,8 @@ final class Phase: Sendable {
     func isAt(_ phase: Int) -> Bool { value.load(ordering: .relaxed) == phase }
     func become(_ phase: Int) { value.store(phase, ordering: .releasing) }
 
-    /// Runs `batch` over and over, first to warm up, then measured: nanoseconds, and how often. `batch` is given the
-    /// number of its first operation, and does `size` operations.
+    /// Nanoseconds, and how often `batch` ran after warming up. `batch` is given the number of its first operation, and
+    /// does `size` operations.
     @inline(__always)
     func measure(size: Int, _ batch: (_ first: Int) -> Void) -> (nanoseconds: Double, operations: Int) {
         while isAt(0) { sched_yield() }
@@ -35,7 +35,7 @@ final class Phase: Sendable {
     }
 }
 
-/// The nanoseconds between two operations, of all threads together.
+/// Nanoseconds between two operations, of all threads together.
 func slice(
     threads: Int,
     time: Duration,
@@ -66,7 +66,6 @@ func slice(
     return 1 / speeds.withLock { $0.reduce(0, +) }
 }
 
-/// Keeps the optimiser from removing a result.
 @inline(never)
 func keep(_ value: UInt64) {
     if value == 0x5EED_5EED_5EED_5EED { print("") }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From one task to another. Tasks run on the cooperative pool's threads, which cannot be pinned, so a slice is longer
-// and has a number of elements, not a time.
+// From one task to another. The cooperative pool's threads cannot be pinned, so a slice has a number of elements, not a
+// time.
 
 import AsyncAlgorithms
 import Foundation
@@ -15,7 +15,7 @@ enum SuspendingWork {
                 Contender("MPMCRing of 1,024") { _ in await ring(1_024, elements) },
                 Contender("MPMCRing of 64") { _ in await ring(64, elements) },
                 Contender("AsyncStream") { _ in await stream(elements) },
-                // A meeting for each element: fewer of them in the same time.
+                // A meeting for each element.
                 Contender("AsyncChannel") { _ in await channel(elements / 10) },
             ]
         )

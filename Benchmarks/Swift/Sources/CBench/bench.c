@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The loops, one text for both rings, so that they differ only in the ring.
+ * The loops: one text for both rings.
  */
 #define _GNU_SOURCE
 #include "bench.h"

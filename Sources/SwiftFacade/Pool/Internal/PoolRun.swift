@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One `run`: its work, and where the outcome goes. The work is a PendingWork: the thread that runs it, the waiter that
+// withdraws it and the close that hands it back race for one claim, and the claimant decides the outcome.
+//
+//   waiter                            worker
+//   submits the run
+//   sleeps, or runs other jobs        claims the work, runs it, stores the outcome
+//   limit: claims the work; has it    leaves the group, the last touch
+//     ──▶ nothing ran
+//   has it not ──▶ waits on
+//   reads the outcome
+//
+// The C core touches the group of a job after the job's function has returned. So a waiter that withdraws leaves the
+// group to a job that follows (PoolGroup.retire).
+
+import CInterlock
+import Dispatch
+
+/// A run for which a thread waits.
+// The claimant stores the outcome, and the waiter reads it after the group's end.
+final class BlockingRun<Value: Sendable, Failure: Error>: PoolObject, @unchecked Sendable {
+    private let work: PendingWork<@Sendable () throws(Failure) -> Value>
+    private let group = PoolGroup()
+    private let computation = FlightWaits.current
+    private var outcome: Result<Value, WorkerPoolRunError<Failure>>?
+
+    init(_ work: @escaping @Sendable () throws(Failure) -> Value) {
+        self.work = PendingWork(work)
+    }
+
+    // Not inlined: its reference to the closure must be gone when it returns.
+    @inline(never)
+    func run() {
+        guard let work = work.claim() else { return }
+        do throws(Failure) {
+            outcome = .success(try FlightWaits.inside(computation, work))
+        } catch {
+            outcome = .failure(.failed(error))
+        }
+    }
+
+    func handBack(to core: PoolCore) {
+        guard work.claim() != nil else { return }
+        outcome = .failure(.notRun(.closed(pool: core.name)))
+    }
+
+    /// Submits the run and waits for its end. `nil`: it had not begun at `deadline`, and will not.
+    func wait(
+        on core: PoolCore,
+        _ priority: ilk_priority,
+        until deadline: UInt64
+    ) -> Result<Value, WorkerPoolRunError<Failure>>? {
+        guard core.submit(.object(self), priority, group: group.pointer) else {
+            return .failure(.notRun(.closed(pool: core.name)))
+        }
+        if ilk_group_wait_until(group.pointer, deadline) != ILK_OK {
+            if work.claim() != nil {
+                group.retire(on: core)
+                return nil
+            }
+            _ = ilk_group_wait_until(group.pointer, forever)
+        }
+        return outcome!
+    }
+}
+
+/// A run for which a task waits.
+final class SuspendingRun<Value: Sendable>: PoolObject {
+    private let work: PendingWork<@Sendable () throws -> Value>
+    let result = Promise<Result<Value, any Error>>()
+    private let computation = FlightWaits.current
+
+    init(_ work: @escaping @Sendable () throws -> Value) {
+        self.work = PendingWork(work)
+    }
+
+    func run() {
+        guard let work = work.claim() else { return }
+        result.fulfil(FlightWaits.inside(computation) { Result(catching: work) })
+    }
+
+    func handBack(to core: PoolCore) {
+        guard work.claim() != nil else { return }
+        result.fulfil(.failure(WorkerPoolError.closed(pool: core.name)))
+    }
+
+    /// Submits the run and waits for its end. `nil`: it had not begun at `deadline`, and will not.
+    func wait(
+        on core: PoolCore,
+        _ priority: ilk_priority,
+        until deadline: ContinuousClock.Instant?
+    ) async throws -> Value? {
+        try Task.checkCancellation()
+        guard core.submit(.object(self), priority) else { throw WorkerPoolError.closed(pool: core.name) }
+        let outcome = await result.wait(until: deadline)
+        if outcome != .granted, work.claim() != nil {
+            if outcome == .cancelled { throw CancellationError() }
+            return nil
+        }
+        return try await result.take().get()
+    }
+}
+
+/// A run whose outcome goes to a queue.
+final class DeliveredRun<Value: Sendable, Failure: Error>: PoolObject {
+    typealias Outcome = Result<Value, WorkerPoolRunError<Failure>>
+
+    private struct Parts: Sendable {
+        let work: @Sendable () throws(Failure) -> Value
+        let completion: @Sendable (Outcome) -> Void
+    }
+
+    private let parts: PendingWork<Parts>
+    private let delivery: DispatchQueue
+
+    init(
+        _ work: @escaping @Sendable () throws(Failure) -> Value,
+        _ delivery: DispatchQueue,
+        _ completion: @escaping @Sendable (Outcome) -> Void
+    ) {
+        parts = PendingWork(Parts(work: work, completion: completion))
+        self.delivery = delivery
+    }
+
+    func run() {
+        guard let parts = parts.claim() else { return }
+        let outcome: Outcome
+        do throws(Failure) {
+            outcome = .success(try parts.work())
+        } catch {
+            outcome = .failure(.failed(error))
+        }
+        let completion = parts.completion
+        delivery.async { completion(outcome) }
+    }
+
+    func handBack(to core: PoolCore) {
+        guard let completion = parts.claim()?.completion else { return }
+        let error = WorkerPoolError.closed(pool: core.name)
+        delivery.async { completion(.failure(.notRun(error))) }
+    }
+}

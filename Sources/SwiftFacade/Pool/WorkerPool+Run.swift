@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Work with an outcome, in three forms: the caller blocks, is called back, or suspends. Limits and cancellation are
+// about the beginning: work that has begun is waited for, so no outcome is lost and nothing runs unobserved.
+
+import CInterlock
+import Dispatch
+
+extension WorkerPool {
+    // MARK: Blocking
+
+    // In async code, too, a closure that does not suspend fits this overload; disfavoured, it is not chosen there.
+    /// Runs `work` on a thread of the pool, and waits for its outcome. Blocks the thread; a worker of the pool runs other
+    /// jobs meanwhile.
+    ///
+    /// - Returns: What `work` returns.
+    /// - Throws: ``WorkerPoolRunError/failed(_:)`` with what `work` throws; ``WorkerPoolRunError/notRun(_:)`` where the
+    ///   pool is closed before it has begun.
+    @_disfavoredOverload
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await run`"
+    )
+    public func run<Value: Sendable, Failure: Error>(
+        priority: Priority = .normal,
+        _ work: @Sendable () throws(Failure) -> Value
+    ) throws(WorkerPoolRunError<Failure>) -> Value {
+        try blocked(priority, forever, work)!.get()
+    }
+
+    /// Runs `work` as ``run(priority:_:)``, if it begins until `deadline`. Blocks the thread.
+    ///
+    /// - Returns: What `work` returns, or `nil` if it had not begun in time: it will not run.
+    @_disfavoredOverload
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await run`"
+    )
+    public func run<Value: Sendable, Failure: Error>(
+        priority: Priority = .normal,
+        until deadline: ContinuousClock.Instant,
+        _ work: @Sendable () throws(Failure) -> Value
+    ) throws(WorkerPoolRunError<Failure>) -> Value? {
+        try blocked(priority, Interlock.deadline(at: deadline), work)?.get()
+    }
+
+    /// Runs `work` as ``run(priority:_:)``, if it begins within `timeout`. Blocks the thread.
+    ///
+    /// - Returns: What `work` returns, or `nil` if it had not begun in time: it will not run.
+    @_disfavoredOverload
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await run`"
+    )
+    public func run<Value: Sendable, Failure: Error>(
+        priority: Priority = .normal,
+        timeout: Duration,
+        _ work: @Sendable () throws(Failure) -> Value
+    ) throws(WorkerPoolRunError<Failure>) -> Value? {
+        try blocked(priority, Interlock.deadline(in: timeout), work)?.get()
+    }
+
+    private func blocked<Value: Sendable, Failure: Error>(
+        _ priority: Priority,
+        _ deadline: UInt64,
+        _ work: @Sendable () throws(Failure) -> Value
+    ) -> Result<Value, WorkerPoolRunError<Failure>>? {
+        withoutActuallyEscaping(work) { work in
+            BlockingRun(work).wait(on: core, priority.inC, until: deadline)
+        }
+    }
+
+    // MARK: Called back
+
+    /// Runs `work` on a thread of the pool, and delivers its outcome on a queue. Does not wait.
+    ///
+    /// - Parameters:
+    ///   - delivery: Where `completion` runs, by default the main queue, which needs a program that drains it.
+    ///   - completion: Called once, with what `work` returns or throws, or with ``WorkerPoolRunError/notRun(_:)``. It sees
+    ///     all that the work did.
+    public func run<Value: Sendable, Failure: Error>(
+        priority: Priority = .normal,
+        deliverOn delivery: DispatchQueue = .main,
+        _ work: @escaping @Sendable () throws(Failure) -> Value,
+        completion: @escaping @Sendable (Result<Value, WorkerPoolRunError<Failure>>) -> Void
+    ) {
+        let run = DeliveredRun(work, delivery, completion)
+        if !core.submit(.object(run), priority.inC) { run.handBack(to: core) }
+    }
+
+    // MARK: Suspending
+
+    /// Runs `work` on a thread of the pool, and waits for its outcome. Suspends the task.
+    ///
+    /// If the task is cancelled before the work has begun, the work never runs, and is released at once.
+    ///
+    /// - Returns: What `work` returns.
+    /// - Throws: What `work` throws; `CancellationError` where it was cancelled before it began;
+    ///   ``WorkerPoolError/closed(pool:)`` where the pool was closed before it began.
+    public func run<Value: Sendable>(
+        priority: Priority = .normal,
+        _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        try await SuspendingRun(work).wait(on: core, priority.inC, until: nil)!
+    }
+
+    /// Runs `work` as the suspending `run(priority:_:)`, if it begins until `deadline`.
+    ///
+    /// - Returns: What `work` returns, or `nil` if it had not begun in time: it will not run.
+    public func run<Value: Sendable>(
+        priority: Priority = .normal,
+        until deadline: ContinuousClock.Instant,
+        _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value? {
+        try await SuspendingRun(work).wait(on: core, priority.inC, until: deadline)
+    }
+
+    /// Runs `work` as the suspending `run(priority:_:)`, if it begins within `timeout`.
+    ///
+    /// - Returns: What `work` returns, or `nil` if it had not begun in time: it will not run.
+    public func run<Value: Sendable>(
+        priority: Priority = .normal,
+        timeout: Duration,
+        _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value? {
+        try await SuspendingRun(work).wait(on: core, priority.inC, until: moment(in: timeout))
+    }
+}

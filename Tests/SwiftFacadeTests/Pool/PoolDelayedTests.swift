@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Delayed tasks of a pool: not early, cancelled or run, and released.
+
+import Foundation
+import Testing
+
+@testable import Interlock
+
+@Suite(.timeLimit(.minutes(2))) struct PoolDelayedTests {
+    @Test func delayedWorkIsNeverEarlyAndGivesItsValue() async throws {
+        let pool = try WorkerPool(threads: 1)
+        let begin = ContinuousClock.now
+        let after = try pool.after(.milliseconds(30)) { ContinuousClock.now }
+        let at = try pool.at(begin.advanced(by: .milliseconds(20))) { ContinuousClock.now }
+        let past = try pool.after(.seconds(-5), priority: .high) { 7 }
+        #expect(try await past.value == 7)
+        #expect(try await after.value - begin >= .milliseconds(30))
+        #expect(try await at.value - begin >= .milliseconds(20))
+        #expect(after.deadline - begin >= .milliseconds(30))
+        let failing = try pool.after(.zero) { () throws -> Int in throw JobFailure() }
+        await #expect(throws: JobFailure()) { try await failing.value }
+    }
+
+    @Test func cancellingPreventsTheRunAndReleasesTheWorkAtOnce() async throws {
+        let pool = try WorkerPool(threads: 1)
+        let (ran, freed) = (Counter(), Counter())
+        let task: WorkerPool.DelayedTask<Void>
+        do {
+            let tracked = Tracked(freed: freed)
+            task = try pool.after(.seconds(3_600)) {
+                tracked.touch()
+                ran.increment()
+            }
+        }
+        #expect(task.cancel())
+        #expect(freed.value == 1 && !task.cancel() && pool.info.delayedTasks == 0)
+        await #expect(throws: CancellationError.self) { try await task.value }
+        pool.close()
+        try await pool.wait()
+        #expect(ran.value == 0)
+    }
+
+    // The timer holds the task while it is set, and no longer.
+    @Test func aCancelledTaskIsReleased() async throws {
+        let pool = try WorkerPool(threads: 1)
+        weak var handle: WorkerPool.DelayedTask<Void>?
+        do {
+            let task = try pool.after(.seconds(3_600)) {}
+            handle = task
+            #expect(task.cancel())
+        }
+        #expect(handle == nil)
+    }
+
+    // worker    in a job; the due task waits behind it     ends it; finds an empty job
+    // caller                                         cancels
+    @Test func aDueTaskThatHasNotBegunCanBeCancelled() async throws {
+        let held = try HeldPool()
+        let (ran, freed) = (Counter(), Counter())
+        let task: WorkerPool.DelayedTask<Void>
+        do {
+            let tracked = Tracked(freed: freed)
+            task = try held.pool.after(.zero) {
+                tracked.touch()
+                ran.increment()
+            }
+        }
+        await eventually("it is due") { held.pool.info.delayedTasks == 0 }
+        #expect(task.cancel() && freed.value == 1)
+        held.release()
+        held.pool.close()
+        try await held.pool.wait()
+        #expect(ran.value == 0)
+    }
+
+    @Test func cancellingInARaceWithTheTimerDecidesOnce() async throws {
+        let pool = try WorkerPool(threads: 2)
+        let (ran, freed, cancelled) = (Counter(), Counter(), Counter())
+        for delay in 0..<300 {
+            let tracked = Tracked(freed: freed)
+            let task = try pool.after(.microseconds(delay)) {
+                tracked.touch()
+                ran.increment()
+            }
+            if delay.isMultiple(of: 2) { try await Task.sleep(for: .microseconds(delay)) }
+            if task.cancel() { cancelled.increment() }
+        }
+        pool.close()
+        try await pool.wait()
+        #expect(ran.value + cancelled.value == 300)
+        await eventually("all are released") { freed.value == 300 }
+    }
+
+    @Test func aTaskThatIsDroppedRunsAllTheSame() async throws {
+        let pool = try WorkerPool(threads: 1)
+        let ran = Handshake()
+        try pool.after(.milliseconds(1)) { ran.give() }
+        await ran.taken()
+    }
+
+    @Test func aCancelledWaitLeavesTheWorkAlone() async throws {
+        let held = try HeldPool()
+        let task = try held.pool.after(.zero) { 3 }
+        let waiting = Task { try await task.value }
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+        held.release()
+        #expect(try await task.value == 3)
+    }
+
+    @Test func aClosedPoolRefusesAndClosingAtOnceEndsTheWait() async throws {
+        let pool = try WorkerPool(name: "shut", threads: 1)
+        let (freed, ran) = (Counter(), Counter())
+        let task: WorkerPool.DelayedTask<Void>
+        do {
+            let tracked = Tracked(freed: freed)
+            task = try pool.after(.seconds(3_600)) {
+                tracked.touch()
+                ran.increment()
+            }
+        }
+        pool.closeNow()
+        await #expect(throws: WorkerPoolError.closed(pool: "shut")) { try await task.value }
+        try await pool.wait()
+        await eventually("the work is released") { freed.value == 1 }
+        #expect(throws: WorkerPoolError.closed(pool: "shut")) { try pool.after(.zero) { ran.increment() } }
+        #expect(ran.value == 0 && !task.cancel())
+    }
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Work with an outcome: blocking, called back, suspending; limits, cancellation and closing.
+
+import CInterlock
+import Dispatch
+import Foundation
+import Testing
+
+@testable import Interlock
+
+@Suite(.timeLimit(.minutes(2))) struct PoolRunTests {
+    /// The blocking form, out of reach of the suspending one.
+    static func block<Value: Sendable, Failure: Error>(
+        _ pool: WorkerPool,
+        _ work: @Sendable () throws(Failure) -> Value
+    ) throws(WorkerPoolRunError<Failure>) -> Value {
+        try pool.run(work)
+    }
+
+    static func block<Value: Sendable>(
+        _ pool: WorkerPool,
+        timeout: Duration,
+        _ work: @Sendable () -> Value
+    ) throws(WorkerPoolRunError<Never>) -> Value? {
+        try pool.run(timeout: timeout, work)
+    }
+
+    // MARK: Blocking
+
+    @Test func theValueAndTheErrorComeBack() async throws {
+        let pool = try WorkerPool(threads: 2)
+        await blocking {
+            #expect(try! Self.block(pool) { threadName() }.hasPrefix("pool-"))
+            #expect(throws: WorkerPoolRunError.failed(JobFailure(why: "yes"))) {
+                try Self.block(pool) { () throws(JobFailure) -> Int in throw JobFailure(why: "yes") }
+            }
+        }
+    }
+
+    // The only thread waits for what only it can run.
+    @Test func aWorkerThatWaitsRunsOtherJobsMeanwhile() async throws {
+        let pool = try WorkerPool(threads: 1, maximumThreads: 1)
+        let depth = try await pool.run {
+            try! Self.block(pool) { try! Self.block(pool) { 1 } + 1 } + 1
+        }
+        #expect(depth == 3)
+    }
+
+    // worker    in a job               ends it; finds nothing to run
+    // waiter    submits, limit passes
+    @Test func workThatHasNotBegunInTimeNeverRunsAndIsReleased() async throws {
+        let held = try HeldPool()
+        let (ran, freed) = (Counter(), Counter())
+        await blocking {
+            let tracked = Tracked(freed: freed)
+            let value = try! Self.block(held.pool, timeout: .milliseconds(5)) {
+                tracked.touch()
+                return ran.increment()
+            }
+            #expect(value == nil)
+        }
+        #expect(freed.value == 1, "released by the wait, while the pool still holds the empty job")
+        held.release()
+        held.pool.close()
+        try await held.pool.wait()
+        #expect(ran.value == 0)
+    }
+
+    // waiter    submits          limit passes           has the value
+    // worker             begins                 ends
+    @Test func workThatHasBegunIsWaitedForBeyondItsLimit() async throws {
+        let pool = try WorkerPool(threads: 1)
+        let value = await blocking {
+            let limit = Duration.milliseconds(300)
+            let deadline = ContinuousClock.now + limit + .milliseconds(5)
+            return try! Self.block(pool, timeout: limit) {
+                while ContinuousClock.now < deadline { sched_yield() }
+                return 7
+            }
+        }
+        #expect(value == 7)
+    }
+
+    // A worker that waits with a limit helps, and its withdrawn work is gone.
+    @Test func aWorkersLimitWithdrawsItsWork() async throws {
+        let pool = try WorkerPool(threads: 2, maximumThreads: 2)
+        let (begun, end) = (Handshake(), Handshake())
+        #expect(
+            pool.submit {
+                begun.give()
+                end.take()
+            }
+        )
+        await begun.taken()
+        let ran = Counter()
+        let value = try await pool.run { () -> Int? in
+            WorkerPool.withBlockingCall {
+                // Between will_block and did_block a worker sleeps; the other one is in its job.
+                try! Self.block(pool, timeout: .milliseconds(5)) { ran.increment() }
+            }
+        }
+        end.give()
+        pool.close()
+        try await pool.wait()
+        #expect(value == nil && ran.value == 0)
+    }
+
+    @Test func aClosedPoolRunsNothing() async throws {
+        let pool = try WorkerPool(name: "shut", threads: 1)
+        pool.close()
+        await blocking {
+            let error = #expect(throws: WorkerPoolRunError<Never>.self) { try Self.block(pool) { 1 } }
+            #expect(error == .notRun(.closed(pool: "shut")))
+        }
+        await #expect(throws: WorkerPoolError.closed(pool: "shut")) { try await pool.run { 1 } }
+        let told = Handshake()
+        pool.run(deliverOn: .global()) { () throws(JobFailure) in
+            1
+        } completion: { result in
+            #expect(result == .failure(.notRun(.closed(pool: "shut"))))
+            told.give()
+        }
+        await told.taken()
+    }
+
+    // worker    in a job                          ends it
+    // waiters   submit            have an error
+    // closer             closes at once
+    @Test func closingAtOnceEndsTheRunsThatHaveNotBegun() async throws {
+        let held = try HeldPool()
+        let (ran, submitted, told) = (Counter(), Handshake(), Handshake())
+        async let blocked = blocking {
+            do {
+                _ = try Self.block(held.pool) { ran.increment() }
+                return false
+            } catch { return true }
+        }
+        async let suspended = Task {
+            await #expect(throws: WorkerPoolError.closed(pool: "held")) {
+                try await held.pool.run { ran.increment() }
+            }
+        }.value
+        held.pool.run(deliverOn: .global()) {
+            ran.increment()
+        } completion: { result in
+            #expect(throws: WorkerPoolRunError<Never>.self) { try result.get() }
+            told.give()
+        }
+        // Both are in the queue, or will be refused: each ends with the error.
+        submitted.give()
+        held.pool.closeNow()
+        held.release()
+        await told.taken()
+        _ = await suspended
+        #expect(await blocked && ran.value == 0)
+    }
+
+    // MARK: Called back
+
+    @Test func theOutcomeIsDeliveredOnceOnItsQueue() async throws {
+        let pool = try WorkerPool(threads: 1)
+        let queue = DispatchQueue(label: "org.interlock.delivery")
+        let key = DispatchSpecificKey<Int>()
+        queue.setSpecific(key: key, value: 1)
+        let (deliveries, freed, done) = (Trace<Int>(), Counter(), Handshake())
+        do {
+            let tracked = Tracked(freed: freed)
+            pool.run(deliverOn: queue) {
+                tracked.touch()
+                return 5
+            } completion: { result in
+                #expect(DispatchQueue.getSpecific(key: key) == 1)
+                deliveries.add((try? result.get()) ?? -1)
+                done.give()
+            }
+        }
+        await done.taken()
+        pool.run(deliverOn: queue) { () throws(JobFailure) -> Int in
+            throw JobFailure()
+        } completion: { result in
+            #expect(result == .failure(.failed(JobFailure())))
+            done.give()
+        }
+        await done.taken()
+        #expect(deliveries.events == [5])
+        await eventually("the work is released") { freed.value == 1 }
+    }
+
+    // MARK: Suspending
+
+    @Test func theSuspendingFormReturnsAndThrows() async throws {
+        let pool = try WorkerPool(threads: 1)
+        #expect(try await pool.run { 3 } == 3)
+        await #expect(throws: JobFailure()) { try await pool.run { () throws -> Int in throw JobFailure() } }
+    }
+
+    // task      submits, suspends   cancelled: throws
+    // worker    in a job                              ends it; finds an empty job
+    @Test func workOfACancelledTaskThatHasNotBegunNeverRunsAndIsReleased() async throws {
+        let held = try HeldPool()
+        let (ran, freed) = (Counter(), Counter())
+        let run: SuspendingRun<Int>
+        do {
+            let tracked = Tracked(freed: freed)
+            run = SuspendingRun {
+                tracked.touch()
+                return ran.increment()
+            }
+        }
+        let task = Task { [core = held.pool.core] in
+            try await run.wait(on: core, ILK_PRIORITY_NORMAL, until: nil)
+        }
+        await eventually("it is submitted, and the task waits") { run.result.waiterCount == 1 }
+        #expect(freed.value == 0)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(freed.value == 1, "released before the pool comes to it")
+        held.release()
+        held.pool.close()
+        try await held.pool.wait()
+        #expect(ran.value == 0)
+    }
+
+    @Test func aCancelledTaskSubmitsNothing() async throws {
+        let held = try HeldPool()
+        let task = Task { [pool = held.pool] in
+            await untilCancelled()
+            return try await pool.run { 1 }
+        }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        held.release()
+    }
+
+    @Test func workThatHasBegunIsWaitedForAlthoughItsTaskIsCancelled() async throws {
+        let pool = try WorkerPool(threads: 1)
+        let (begun, goOn) = (Handshake(), Handshake())
+        let task = Task {
+            try await pool.run {
+                begun.give()
+                goOn.take()
+                return 9
+            }
+        }
+        await begun.taken()
+        task.cancel()
+        goOn.give()
+        #expect(try await task.value == 9)
+    }
+
+    @Test func aSuspendingRunThatHasNotBegunInTimeIsWithdrawn() async throws {
+        let held = try HeldPool()
+        let ran = Counter()
+        #expect(try await held.pool.run(timeout: .milliseconds(5)) { ran.increment() } == nil)
+        #expect(try await held.pool.run(until: .now) { ran.increment() } == nil)
+        held.release()
+        #expect(try await held.pool.run(timeout: .seconds(60)) { 1 } == 1)
+        #expect(ran.value == 0)
+    }
+
+    // A cancellation that comes while the run is submitted, begins or ends: it has run, or it was cancelled, never both
+    // and never neither; and each closure is released.
+    @Test func aCancellationInARaceWithTheWorkDecidesOnce() async throws {
+        let pool = try WorkerPool(threads: 2)
+        let (ran, freed, cancelled, returned) = (Counter(), Counter(), Counter(), Counter())
+        for _ in 0..<500 {
+            let tracked = Tracked(freed: freed)
+            let task = Task {
+                try await pool.run {
+                    tracked.touch()
+                    ran.increment()
+                }
+            }
+            await Task.yield()
+            task.cancel()
+            switch await task.result {
+            case .success: returned.increment()
+            case .failure: cancelled.increment()
+            }
+        }
+        #expect(ran.value == returned.value && returned.value + cancelled.value == 500)
+        await eventually("all are released") { freed.value == 500 }
+    }
+}

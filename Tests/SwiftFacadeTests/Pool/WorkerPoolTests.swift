@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Making a pool, submitting to it, its priorities and its threads.
+
+import Foundation
+import Testing
+
+@testable import Interlock
+
+@Suite(.timeLimit(.minutes(2))) struct WorkerPoolTests {
+    @Test func anOptionThatNoPoolCanHaveIsNamed() {
+        func name(_ make: () throws(WorkerPoolError) -> WorkerPool) -> String? {
+            do throws(WorkerPoolError) {
+                _ = try make()
+                return nil
+            } catch {
+                guard case .invalidOption(let name, let reason) = error else { return "\(error)" }
+                #expect(!reason.isEmpty && error.description.hasPrefix("\(name): "))
+                return name
+            }
+        }
+        #expect(name { () throws(WorkerPoolError) in try WorkerPool(threads: 0) } == "threads")
+        #expect(name { () throws(WorkerPoolError) in try WorkerPool(threads: -1) } == "threads")
+        #expect(name { () throws(WorkerPoolError) in try WorkerPool(threads: 1_025) } == "threads")
+        #expect(
+            name { () throws(WorkerPoolError) in try WorkerPool(threads: 4, maximumThreads: 3) }
+                == "maximumThreads"
+        )
+        #expect(
+            name { () throws(WorkerPoolError) in try WorkerPool(maximumThreads: 2_000) } == "maximumThreads"
+        )
+        #expect(
+            name { () throws(WorkerPoolError) in try WorkerPool(threads: 1, maximumThreads: 2, keptThreads: 3)
+            }
+                == "keptThreads"
+        )
+        #expect(name { () throws(WorkerPoolError) in try WorkerPool(keptThreads: -1) } == "keptThreads")
+        #expect(name { () throws(WorkerPoolError) in try WorkerPool(idleTime: .zero) } == "idleTime")
+        #expect(name { () throws(WorkerPoolError) in try WorkerPool(stackSize: 1) } == "stackSize")
+        #expect(name { () throws(WorkerPoolError) in try WorkerPool(nice: 20) } == "nice")
+        #expect(
+            name { () throws(WorkerPoolError) in try WorkerPool(threads: 1, keptThreads: 0, nice: 19) } == nil
+        )
+    }
+
+    #if os(Linux)
+    @Test func theThreadsAreAsAskedFor() async throws {
+        let pool = try WorkerPool(name: "thumbnails", threads: 1, nice: 3)
+        let (name, nice) = try await pool.run {
+            (threadName(), getpriority(numericCast(PRIO_PROCESS.rawValue), 0))
+        }
+        #expect(name == "thumbnails-0")
+        let ours = getpriority(numericCast(PRIO_PROCESS.rawValue), id_t(getpid()))
+        #expect(nice == min(ours + 3, 19))
+    }
+    #endif
+
+    @Test func everyAcceptedClosureRunsOnceAndIsReleasedOnce() async throws {
+        let pool = try WorkerPool(threads: 2)
+        let (alive, freed, ran) = (Counter(), Counter(), Counter())
+        for _ in 0..<5_000 {
+            let tracked = Tracked(alive: alive, freed: freed)
+            #expect(
+                pool.submit {
+                    tracked.touch()
+                    ran.increment()
+                }
+            )
+        }
+        pool.close()
+        try await pool.wait()
+        #expect(ran.value == 5_000 && freed.value == 5_000)
+    }
+
+    @Test func aClosedPoolRefusesAndReleases() throws {
+        let pool = try WorkerPool(threads: 1)
+        pool.close()
+        let (ran, freed) = (Counter(), Counter())
+        do {
+            let tracked = Tracked(freed: freed)
+            let isAccepted = pool.submit {
+                tracked.touch()
+                ran.increment()
+            }
+            #expect(!isAccepted)
+        }
+        #expect(freed.value == 1 && ran.value == 0)
+    }
+
+    // thread     in a job       low, normal and high wait
+    @Test func ofJobsThatWaitHighBeginsFirstAndLowLast() async throws {
+        let held = try HeldPool()
+        let order = Trace<WorkerPool.Priority>()
+        for priority in [WorkerPool.Priority.low, .normal, .high] {
+            #expect(held.pool.submit(priority: priority) { order.add(priority) })
+        }
+        held.release()
+        held.pool.close()
+        try await held.pool.wait()
+        #expect(order.events == [.high, .normal, .low])
+    }
+
+    // worker 1    in a blocking call, waits for the other job
+    // worker 2                        takes over: runs it
+    @Test func anotherThreadTakesOverForABlockedOne() async throws {
+        let pool = try WorkerPool(threads: 1, maximumThreads: 2)
+        let (met, blocked) = (Handshake(), Trace<Int>())
+        try await pool.run {
+            WorkerPool.withBlockingCall {
+                #expect(
+                    pool.submit {
+                        blocked.add(pool.info.blockedThreads)
+                        met.give()
+                    }
+                )
+                met.take()
+            }
+        }
+        #expect(blocked.events == [1])
+    }
+
+    @Test func aBlockingCallPassesOnWhatItsBodyGives() {
+        #expect(WorkerPool.withBlockingCall { 7 } == 7)
+        #expect(throws: JobFailure()) {
+            try WorkerPool.withBlockingCall { () throws(JobFailure) in throw JobFailure() }
+        }
+    }
+
+    @Test func theInfoCountsThreadsAndDelayedTasks() throws {
+        let pool = try WorkerPool(threads: 3, keptThreads: 2)
+        #expect(pool.info.threads >= 2 && pool.info.blockedThreads == 0 && pool.info.refusedThreads == 0)
+        let task = try pool.after(.seconds(3_600)) {}
+        #expect(pool.info.delayedTasks == 1)
+        #expect(task.cancel())
+        #expect(pool.info.delayedTasks == 0)
+    }
+
+    // Jobs that wait for each other go on only if all have a thread.
+    @Test func theBlockingPoolHasAThreadForEachJob() async throws {
+        let (arrivals, allArrived, ended) = (Counter(), Handshake(), Handshake())
+        for _ in 0..<20 {
+            #expect(
+                WorkerPool.blocking.submit {
+                    if arrivals.increment() == 20 { allArrived.give(20) }
+                    allArrived.take()
+                    ended.give()
+                }
+            )
+        }
+        await ended.taken(20)
+        #expect(arrivals.value == 20)
+    }
+
+    @Test func thePoolsOfTheProcessAreOneEach() {
+        #expect(WorkerPool.shared === WorkerPool.shared && WorkerPool.blocking === WorkerPool.blocking)
+        #expect(WorkerPool.shared.name == "shared" && WorkerPool.blocking.name == "blocking")
+    }
+
+    @Test func closingAPoolOfTheProcessIsReported() async {
+        let closed = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            alarm(20)
+            WorkerPool.shared.close()
+        }
+        #expect(sentence(closed).contains("interlock: WorkerPool.close(\"shared\"): "))
+        let closedNow = await #expect(
+            processExitsWith: .signal(SIGABRT),
+            observing: [\.standardErrorContent]
+        ) {
+            alarm(20)
+            WorkerPool.blocking.closeNow()
+        }
+        #expect(sentence(closedNow).contains("interlock: WorkerPool.closeNow(\"blocking\"): "))
+        let waited = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            alarm(20)
+            try await WorkerPool.shared.wait()
+        }
+        #expect(sentence(waited).contains("interlock: WorkerPool.wait(\"shared\"): "))
+    }
+
+    #if os(Linux)
+    @Test func aPoolWithoutAThreadIsAnError() async {
+        await #expect(processExitsWith: .success) {
+            refuseThreads()
+            do throws(WorkerPoolError) {
+                _ = try WorkerPool(name: "none", threads: 1)
+                exit(1)
+            } catch {
+                exit(error == .unavailable(pool: "none") ? EXIT_SUCCESS : 2)
+            }
+        }
+    }
+    #endif
+}
