@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A program's own malloc takes the place of the C library's for everything that it links, the Swift runtime
- * too. glibc's malloc stays reachable by its internal names.
+ * too. glibc's stays reachable by its internal names.
  */
 #include "counting_allocator.h"
 #include <errno.h>

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a SingleFlightCache keeps: values by key, in the order in which they were last asked for, and the
-// computations under way. The cache guards it with its lock, and releases what it hands back outside
-// that lock.
+// What a SingleFlightCache keeps under its lock: values by key, in the order last asked for, and the computations under
+// way. What it hands back is released outside that lock.
 //
-// The order is a list through the entries, so that asking, keeping and evicting are O(1).
+// The order is a list through the entries: asking, keeping and evicting are O(1).
 
-/// Values, their order of use and their ages; and the flights.
 struct CacheState<Key: Hashable & Sendable, Value: Sendable> {
-    /// A value and its key. An entry is handed back whole, so that its key is not released under the cache's lock
-    /// either.
+    /// A value and its key, handed back whole: the key is not released under the cache's lock either.
     final class Entry {
         let key: Key
         let value: Value
@@ -41,7 +38,7 @@ struct CacheState<Key: Hashable & Sendable, Value: Sendable> {
 
     var count: Int { entries.count }
 
-    /// The value of `key`, now the newest in the order; or the entry that was too old and has been taken out.
+    /// The value of `key`, now the newest; or the entry that was too old, taken out.
     mutating func value(forKey key: Key, at time: Duration) -> (kept: Value?, expired: Entry?) {
         guard let entry = entries[key] else { return (nil, nil) }
         if isExpired(entry, at: time) { return (nil, take(key)) }
@@ -52,7 +49,7 @@ struct CacheState<Key: Hashable & Sendable, Value: Sendable> {
         return (entry.value, nil)
     }
 
-    /// Keeps a value for a key that has none; hands back the entry that had to go, which may be the new one.
+    /// Keeps a value for a key that has none; hands back the entry that had to go, perhaps the new one.
     mutating func insert(_ value: Value, forKey key: Key, at time: Duration) -> Entry? {
         guard capacity > 0 else { return Entry(key, value, born: time) }
         assert(entries[key] == nil, "the thread that computes or replaces a value has taken the old one out")
@@ -63,7 +60,6 @@ struct CacheState<Key: Hashable & Sendable, Value: Sendable> {
         return evicted
     }
 
-    /// Takes the value of `key` out, also where it is too old to count.
     mutating func remove(_ key: Key, at time: Duration) -> (entry: Entry, isExpired: Bool)? {
         take(key).map { ($0, isExpired($0, at: time)) }
     }

@@ -2,15 +2,13 @@
 //
 // A computation under way, its waiters, and which computation waits for which.
 //
-// The result is a promise, with its own lock; the cache's lock guards the number of waiters.
-//
-// The waits are a graph under one lock of the process, because a circle may lead through several caches.
-// Only questions asked inside a computation take that lock.
+// The result is a promise, with its own lock; the cache's lock guards the number of waiters. The waits are a graph
+// under one lock of the process, because a circle may lead through several caches; only questions asked inside a
+// computation take it.
 
-/// A computation, of whatever type.
 // Its one field is guarded by the lock of FlightWaits.
 class AnyFlight: @unchecked Sendable {
-    // Under the lock of FlightWaits: the computations that this one waits for, as often as it does.
+    // What this one waits for, as often as it does.
     fileprivate var waitsFor: [AnyFlight] = []
 
     /// Whether this computation waits for `other`, directly or by others, or is it.
@@ -27,17 +25,15 @@ class AnyFlight: @unchecked Sendable {
     }
 }
 
-/// A computation of a value.
 // `waiters` and `task` change under the cache's lock.
 final class Flight<Value: Sendable>: AnyFlight, @unchecked Sendable {
-    /// The number of waiters, and of threads that compute. Under the cache's lock.
     var waiters = 1
     /// The task that computes, unless a thread does. Under the cache's lock.
     var task: Task<Void, Never>?
 
     private let result = Promise<Result<Value, any Error>>()
 
-    /// Hands the result to every waiter, also to later ones. Once.
+    /// Hands the result to every waiter, later ones too. Once.
     func finish(_ result: Result<Value, any Error>) {
         self.result.fulfil(result)
     }
@@ -50,14 +46,12 @@ final class Flight<Value: Sendable>: AnyFlight, @unchecked Sendable {
         }
     }
 
-    /// Blocks the thread until there is a result.
     func block() -> Result<Value, any Error> {
         result.block()
         return result.value!
     }
 }
 
-/// Which computation waits for which.
 enum FlightWaits {
     /// The computation that the current task or thread is part of.
     @TaskLocal static var current: AnyFlight?
@@ -65,16 +59,13 @@ enum FlightWaits {
     // Guards `waitsFor` of every flight.
     private static let lock = ReadWriteLock()
 
-    /// That one computation waits for another.
     struct Edge: Sendable {
         fileprivate let from: AnyFlight
         fileprivate let to: AnyFlight
     }
 
-    /// Runs `body` as a part of a computation; as a part of none where `flight` is nil.
-    ///
-    /// The runtime passes ``current`` on to tasks. Code that passes a closure to another thread and waits for it calls
-    /// this there.
+    /// Runs `body` as a part of a computation, or of none where `flight` is nil. ``current`` passes on to tasks; code
+    /// that passes a closure to another thread and waits for it calls this there.
     static func inside<Result, Failure: Error>(
         _ flight: AnyFlight?,
         _ body: () throws(Failure) -> Result
@@ -86,16 +77,15 @@ enum FlightWaits {
         }.get()
     }
 
-    /// Registers that the current computation, if there is one, waits for a computation that it starts itself and that
-    /// waits for nothing yet.
+    /// Registers that the current computation, if any, waits for one that it starts and that waits for nothing yet.
     static func begin(starting flight: AnyFlight) -> Edge? {
         guard let current else { return nil }
         lock.withWriteLock { _ in current.waitsFor.append(flight) }
         return Edge(from: current, to: flight)
     }
 
-    /// Registers that the current computation, if there is one, will wait for `flight`; throws if `flight` waits
-    /// for the current one already. The caller passes the edge to ``end(_:)``.
+    /// Registers that the current computation, if any, will wait for `flight`; throws if `flight` waits for it already.
+    /// ``end(_:)`` takes the edge.
     static func begin(_ flight: AnyFlight, _ key: any Hashable & Sendable) throws(CircularComputation)
         -> Edge?
     {

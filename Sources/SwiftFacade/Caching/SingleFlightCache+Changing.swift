@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Changing what a cache keeps. A computation under way goes on for its waiters, and its
-// value is not kept: the change has overtaken it.
+// Changing what a cache keeps. The change overtakes a computation under way.
 
 extension SingleFlightCache {
-    /// Keeps `value` for `key`, as if it had just been computed. May be called from any thread.
-    ///
-    /// A computation under way still answers its waiters, but its value is not kept.
+    /// Keeps `value` for `key`, as if it had just been computed. A computation under way still answers its waiters, but
+    /// its value is not kept.
     ///
     /// - Returns: The value that was kept before; `nil` if it was too old.
     /// - Complexity: O(1) and one key's hashing.
@@ -22,13 +20,7 @@ extension SingleFlightCache {
         return old.flatMap { $0.isExpired ? nil : $0.entry.value }
     }
 
-    /// Forgets the value of `key`; the next question has it computed anew. May be called from any thread.
-    ///
-    /// A computation under way still answers its waiters, but its value is not kept: it may have
-    /// begun with data that has just become wrong.
-    ///
-    /// - Returns: The value that was kept; `nil` if it was too old.
-    /// - Complexity: O(1) and one key's hashing.
+    /// Forgets the value of `key`; the next question has it computed anew. Otherwise as ``updateValue(_:forKey:)``.
     @discardableResult
     public func removeValue(forKey key: Key) -> Value? {
         let time = age()
@@ -39,7 +31,7 @@ extension SingleFlightCache {
         return old.flatMap { $0.isExpired ? nil : $0.entry.value }
     }
 
-    /// Forgets every value, as ``removeValue(forKey:)`` does. May be called from any thread.
+    /// Forgets every value, as ``removeValue(forKey:)`` does.
     ///
     /// - Complexity: O(*n*).
     public func removeAll() {
@@ -50,8 +42,7 @@ extension SingleFlightCache {
         withExtendedLifetime(removed) {}
     }
 
-    /// Forgets the values that are older than ``maximumAge``; those that are just as old stay. May be called from any
-    /// thread.
+    /// Forgets the values older than ``maximumAge``; those just as old stay.
     ///
     /// - Returns: The number of values forgotten.
     /// - Complexity: O(*n*).
@@ -61,8 +52,7 @@ extension SingleFlightCache {
         return state.withWriteLock { $0.removeExpired(at: time) }.count
     }
 
-    /// The number of values kept, those too old included. May be read from any thread; it may have changed by the time
-    /// it is used.
+    /// The number of values kept at this moment, those too old included.
     public var count: Int {
         state.withReadLock { $0.count }
     }

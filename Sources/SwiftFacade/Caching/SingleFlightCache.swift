@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cache that computes a missing value once for all questions at the same time: its promises, and
-// the path of one question. CacheState.swift decides what is kept and what has to go; Flight.swift is a computation
-// under way with its waiters.
+// The cache: the path of one question. CacheState.swift decides what is kept; Flight.swift is a computation under way.
 //
 //   asks first                    asks meanwhile                  the computation
 //   finds nothing, leaves a
@@ -13,14 +11,12 @@
 //                                                                and the value is kept
 //   given the result ◀──────────── given the result ◀──────────  hands the result to the waiters
 //
-// Invariant: a key has at most one flight in `flights`, and a caller that finds it there registers in `waiters`
-// under the same lock. So the computation of that flight is not cancelled before its result is
-// handed out, unless that caller gives up too.
+// Invariant: a key has at most one flight in `flights`, and a caller that finds it there registers in `waiters` under
+// the same lock. So that computation is not cancelled before its result is handed out, unless that caller gives up too.
 
 /// Values by key, each computed once however many threads and tasks ask for it at the same time.
 ///
-/// The first question for a value that is missing has it computed. A question asked meanwhile waits for the same
-/// computation; a later one finds its value.
+/// The first question for a missing value has it computed; those asked meanwhile wait for it.
 ///
 /// ```swift
 /// let thumbnails = SingleFlightCache<URL, Image>(capacity: 500, maximumAge: .seconds(600))
@@ -30,47 +26,42 @@
 /// }
 /// ```
 ///
-/// **Errors** go to every waiter when the computation fails, and are not kept: the next question has it
-/// computed again.
+/// **Errors** go to every waiter and are not kept: the next question has the value computed again.
 ///
-/// **Cancellation** concerns the task that is cancelled. A task that is cancelled while it waits throws
-/// `CancellationError`; the other waiters go on waiting. The computation is cancelled with its last
-/// waiter, and its result is dropped then.
+/// **Cancellation** concerns the task that is cancelled: waiting, it throws `CancellationError`. The computation is
+/// cancelled with its last waiter, and its result dropped.
 ///
-/// **Limits.** With more values than `capacity` the least recently asked for goes. A value
-/// older than `maximumAge` counts as missing. No timer runs: a value that is too old takes its room until
-/// a question for it, the need for room, or ``removeExpired()`` removes it.
+/// **Limits.** With more values than `capacity` the least recently asked for goes. A value older than `maximumAge`
+/// counts as missing; without a timer, it stays until a question for it, the need for room, or ``removeExpired()``
+/// removes it.
 ///
-/// **Computations that ask for each other's values** in a circle would wait for ever; the question that would
-/// close the circle throws ``CircularComputation`` instead, across caches too, whether it blocks or suspends.
-/// For that a question must be known to be part of a computation. It is known on the computation's
-/// own thread or task, in a task started there (not by `Task.detached`), in a closure given to
-/// `concurrentMap`, or in one given to `GCD.run` and awaited. A circle that leads through another thread or
-/// queue, for which a computation waits by other means, is not seen and waits for ever.
+/// **Computations that ask for each other's values** in a circle would wait for ever; the question that would close the
+/// circle throws ``CircularComputation``, across caches too, whether it blocks or suspends. A question is known to be
+/// part of a computation on its own thread or task, in a task started there (not by `Task.detached`), in a closure
+/// given to `concurrentMap`, or in one given to `GCD.run` and awaited. A circle through any other thread or queue is
+/// not seen and waits for ever.
 ///
-/// Every method is thread-safe. Each holds the cache's lock for the steps of its complexity, and not
-/// while a computation runs. Keys' `==` and `hash(into:)` run under that
-/// lock and must not call the cache; keys and values are released outside it. What a computation did is visible to
-/// every caller it answers.
+/// Every method is thread-safe. Each holds the cache's lock for the steps of its complexity, and not while a
+/// computation runs. Keys' `==` and `hash(into:)` run under that lock and must not call the cache; keys and values are
+/// released outside it. What a computation did is visible to every caller it answers.
 public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     let state: ReadWriteLock<CacheState<Key, Value>>
     /// The time since the cache was made, by its clock.
     let age: @Sendable () -> Duration
 
-    /// The number of values kept at most.
+    /// The most values kept.
     public let capacity: Int
-    /// How long a value counts, from the end of its computation: at that age it does, older it does not. `nil`: as
-    /// long as there is room.
+    /// How long a value counts, from the end of its computation; at that age it still does. `nil`: as long as there is
+    /// room.
     public let maximumAge: Duration?
 
     /// An empty cache.
     ///
     /// - Parameters:
-    ///   - capacity: The number of values kept at most. With 0 none are kept: only questions at the same time
-    ///     share a computation.
-    ///   - maximumAge: How long a value counts, from the end of its computation; `nil` for ever.
-    ///   - clock: The clock of the ages. It is read only where there is a `maximumAge`.
-    /// - Precondition: `capacity` is not negative; otherwise it is misuse, reported before the program aborts.
+    ///   - capacity: The most values kept. With 0 none: only questions at the same time share a computation.
+    ///   - maximumAge: How long a value counts; `nil` for ever.
+    ///   - clock: The clock of the ages, read only where there is a `maximumAge`.
+    /// - Precondition: `capacity` is not negative; otherwise it is misuse.
     public init<Time: Clock>(
         capacity: Int = .max,
         maximumAge: Duration? = nil,
@@ -88,19 +79,15 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
 
     // MARK: Asking
 
-    /// The value of `key`; has `compute` compute it if it is missing and not being computed yet. Suspends
-    /// the task while it is being computed.
+    /// The value of `key`; has `compute` compute it if it is missing and not being computed yet. Suspends meanwhile.
     ///
-    /// May be called from any task. The computation runs in a task of its own, with the priority and the task-local
-    /// values of the task that asked first. It goes on when that task is cancelled, as long as another caller waits.
+    /// The computation runs in a task of its own, with the priority and the task-local values of the task that asked
+    /// first. It goes on when that task is cancelled, as long as another caller waits.
     ///
-    /// - Parameters:
-    ///   - key: The key asked for.
-    ///   - compute: Computes the value. Of all questions at the same time one closure runs, which may be another
-    ///     caller's: closures for one key should compute the same.
-    /// - Returns: The value kept, or the one computed.
-    /// - Throws: What the computation throws; `CancellationError` if this task is cancelled before there is a
-    ///   value; ``CircularComputation``. A cancelled task is still given a value that is kept.
+    /// - Parameter compute: Of all questions at the same time one closure runs: closures for one key should compute the
+    ///   same.
+    /// - Throws: What the computation throws; `CancellationError` if this task is cancelled before there is a value;
+    ///   ``CircularComputation``. A cancelled task is still given a value that is kept.
     /// - Complexity: O(1) and one key's hashing if the value is kept.
     public func value(
         forKey key: Key,
@@ -113,21 +100,16 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
         case .join(let flight): return try await wait(for: flight, key)
         case .start(let flight):
             let task = Task { await self.run(flight, key, compute) }
-            // The first caller stays registered until its wait is over, so the task is not read earlier.
+            // The first caller stays registered until its wait is over: the task is not read earlier.
             state.withWriteLock { _ in flight.task = task }
             return try await wait(for: flight, key)
         }
     }
 
-    /// The value of `key`; has `compute` compute it if it is missing and not being computed yet. Blocks the
-    /// thread while it is being computed.
+    /// As the suspending form, blocking the thread. The computation runs on the thread that asked first, also for tasks
+    /// that ask meanwhile.
     ///
-    /// May be called from any thread. The computation runs on the thread that asked first; tasks and threads that ask
-    /// meanwhile share it.
-    ///
-    /// - Returns: The value kept, or the one computed.
     /// - Throws: What the computation throws, and ``CircularComputation``.
-    /// - Complexity: O(1) and one key's hashing if the value is kept.
     @_disfavoredOverload
     @available(
         *,
@@ -153,8 +135,6 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
     }
 
     /// The value of `key` if it is kept; computes nothing. Counts as a question: a value that is too old goes.
-    ///
-    /// May be called from any thread.
     ///
     /// - Complexity: O(1) and one key's hashing.
     public func cachedValue(forKey key: Key) -> Value? {
@@ -225,7 +205,7 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
         finish(flight, key, result)
     }
 
-    /// A waiter has gone without the result; the last one to go cancels the computation.
+    /// A waiter has gone without the result; the last one cancels the computation.
     private func leave(_ flight: Flight<Value>, _ key: Key) {
         let task = state.withWriteLock { state -> Task<Void, Never>? in
             flight.waiters -= 1
@@ -257,15 +237,13 @@ public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>:
     }
 }
 
-/// A computation of a ``SingleFlightCache`` asked, directly or through others, for the value it is computing: it would
-/// wait for itself for ever.
-///
-/// A task that a computation started without waiting for it counts as part of it, and is refused likewise.
+/// A computation of a ``SingleFlightCache`` asked, directly or through others, for the value it is computing, for which
+/// it would wait for ever. A task that it started without waiting for it counts as part of it.
 public struct CircularComputation: Error, CustomStringConvertible {
-    /// The key that was asked for.
+    /// The key asked for.
     public let key: any Hashable & Sendable
 
-    /// The key and what is wrong with asking for it.
+    /// A sentence.
     public var description: String {
         "the computation of the value of \(key) waits, by way of others or directly, for that very value"
     }

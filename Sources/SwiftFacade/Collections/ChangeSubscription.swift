@@ -2,8 +2,7 @@
 //
 // The handle of a running subscription.
 
-/// A running delivery of announcements. It ends with ``cancel()``, or when the last reference to it goes: keep it as
-/// long as announcements are wanted. Thread-safe.
+/// A running delivery of announcements. It ends with ``cancel()`` or with its last reference: keep it. Thread-safe.
 public final class ChangeSubscription: Sendable {
     private let end: ReadWriteLock<(@Sendable () -> Void)?>
 
@@ -15,13 +14,13 @@ public final class ChangeSubscription: Sendable {
         cancel()
     }
 
-    /// Ends the delivery. Thread-safe; never blocks for a handler: it may be called anywhere, also inside a closure of
+    /// Ends the delivery. Thread-safe; does not wait for a handler: it may be called anywhere, also inside a closure of
     /// the collection. A second call does nothing.
     ///
-    /// On return no further announcement is taken up. A handler that is running, on another thread or around this call,
-    /// may be finishing. Otherwise the handler has been released, with the announcements that it had not received.
+    /// On return no further announcement is taken up. Unless a handler is still running, on another thread or around
+    /// this call, it has been released, with the announcements that it had not received.
     public func cancel() {
-        // Taken out under the lock and called outside: ending releases the handler, which is foreign code.
+        // Called outside the lock: it releases the handler, which is foreign code.
         let end = end.withWriteLock { end in
             defer { end = nil }
             return end

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The changes of an array, and how to subscribe to them. Internal/ChangeMailbox.swift says how an announcement travels,
-// and why it is in order and visible.
+// The changes of an array, and subscribing to them. Internal/ChangeMailbox.swift says how an announcement travels.
 
 import Dispatch
 
 extension SafeArray {
-    /// One change of the contents. Applied in order to a snapshot taken when the subscription began, the changes give
-    /// the contents at every later moment.
+    /// One change. Applied in order to a snapshot taken when the subscription began, the changes give the contents at
+    /// every later moment.
     public enum Change {
-        /// Elements were inserted; the first of them is at the index.
+        /// Elements were inserted; the index is the first's.
         case insertion(at: Int, elements: [Element])
-        /// Elements were removed; the first of them was at the index.
+        /// Elements were removed; the index was the first's.
         case removal(at: Int, elements: [Element])
-        /// Elements from the index on were replaced by others, which may be more or fewer.
+        /// Elements from the index on were replaced, by more or fewer too.
         case replacement(at: Int, old: [Element], new: [Element])
 
         /// Makes the change to `elements`. O(*n*).
         ///
-        /// - Precondition: `elements` is as the array was before the change. An array that is too short is reported and
-        ///   ends the process.
+        /// - Precondition: `elements` is as before the change. An array that is too short is reported and ends the
+        ///   process.
         public func apply(to elements: inout [Element]) {
             switch self {
             case .insertion(let index, let added): replace(index, 0, with: added, in: &elements)
@@ -51,20 +50,17 @@ extension SafeArray where Element: Sendable {
     /// Announces every change from now on, in order, by calling `handler` on `queue`. Thread-safe; blocks as a write
     /// does; allocates.
     ///
-    /// A change is announced outside the lock. It is visible to `handler`, which may read and change the array.
-    /// Handlers of one subscription run one at a time, also on a concurrent queue. The changes of ``withWriteLock(_:)``
-    /// and of the verbs with closures are announced as one replacement. Where elements are `Equatable`, a change that
-    /// leaves them equal is not announced.
+    /// The change is visible to `handler`, which runs outside the lock and may read and change the array. Handlers of
+    /// one subscription run one at a time, also on a concurrent queue. The changes of ``withWriteLock(_:)`` and of the
+    /// verbs with closures are announced as one replacement. A change that leaves `Equatable` elements equal is not
+    /// announced.
     ///
-    /// Writers pay for observers: each change is copied for each of them, and a verb for the whole array copies the
-    /// storage once.
+    /// Writers copy each change for each observer; a verb for the whole array copies the storage once.
     ///
-    /// - Parameters:
-    ///   - queue: Where to call. The main queue drains only in a program that runs it: an `async` main,
-    ///     `dispatchMain()` or a run loop.
-    ///   - handler: Called with each change.
-    /// - Returns: The subscription. The announcements end when it is cancelled or released, on any thread and in any
-    ///   closure.
+    /// - Parameter queue: The main queue drains only in a program that runs it: an `async` main, `dispatchMain()` or a
+    ///   run loop.
+    /// - Returns: The subscription: cancelling or releasing it, on any thread and in any closure, ends the
+    ///   announcements.
     public func changes(
         deliverOn queue: DispatchQueue = .main,
         _ handler: @escaping @Sendable (Change) -> Void
@@ -72,13 +68,12 @@ extension SafeArray where Element: Sendable {
         subscribe(queue, handler)
     }
 
-    /// Every change from now on, in order, as an asynchronous sequence. It ends when the task is cancelled, and, after
-    /// the last change, when the array is gone. It also ends when the loop and the sequence are left.
+    /// Every change from now on, in order, as an asynchronous sequence. It ends when the task is cancelled, when the
+    /// loop and the sequence are left, and, after the last change, when the array is gone.
     ///
-    /// Writers keep each change and wake the consumer. The consumer compares and delivers, so that no writer works for
-    /// another. Each change goes to one consumer of a sequence: take a sequence for each consumer that wants all of
-    /// them. Memory: changes are kept until a consumer asks for them, so a consumer slower than the writers needs more
-    /// and more.
+    /// Writers keep each change and wake the consumer, which compares and delivers. Each change goes to one consumer of
+    /// a sequence: take a sequence for each that wants all. Changes are kept until asked for: a consumer slower than
+    /// the writers needs more and more memory.
     public var changesSequence: AsyncStream<Change> {
         makeChangesSequence()
     }
@@ -95,8 +90,8 @@ extension SafeArray: ChangeSource {
 }
 
 extension SafeArray.Change {
-    /// The change without the elements at both ends that it left as they were, or `nil` if nothing is left of it.
-    /// Elements are compared where they are `Equatable`.
+    /// The change without the equal elements at both ends, or `nil` if nothing is left. Elements are compared where
+    /// they are `Equatable`.
     fileprivate var withoutEqualEnds: Self? {
         guard case .replacement(let index, let old, let new) = self else { return self }
         guard Element.self is any Equatable.Type else {

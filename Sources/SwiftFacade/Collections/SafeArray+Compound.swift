@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Steps that read and change in one. Made of two calls, each would be a race.
+// Steps that read and change in one; two calls would be a race.
 
 extension SafeArray {
-    /// Changes the element at `index` in place, if there is one. Thread-safe; blocks while another thread holds the
-    /// lock.
+    /// Changes the element at `index` in place, if there is one, in one step. O(1).
     ///
     /// - Precondition: `body` does not call this array.
-    /// - Returns: What `body` returns, or `nil` if `index` is out of range and `body` did not run.
-    /// - Complexity: O(1).
+    /// - Returns: What `body` returns, or `nil` if `index` is out of range.
     @inlinable
     @discardableResult
     public func update<Result: ~Copyable, Failure: Error>(
@@ -24,11 +22,10 @@ extension SafeArray {
         }
     }
 
-    /// Changes the first element that satisfies `predicate` in place, if there is one, in one step.
+    /// Changes the first element that satisfies `predicate` in place, if there is one, in one step. O(*n*).
     ///
     /// - Precondition: Neither closure calls this array.
-    /// - Returns: What `body` returns, or `nil` if no element satisfies `predicate`.
-    /// - Complexity: O(*n*).
+    /// - Returns: What `body` returns, or `nil` if it did not run.
     @inlinable
     @discardableResult
     public func updateFirst<Result: ~Copyable, Failure: Error>(
@@ -46,11 +43,9 @@ extension SafeArray {
         }
     }
 
-    /// Removes the first element that satisfies `predicate`, in one step.
+    /// Removes and returns the first element that satisfies `predicate`, or `nil` if none does, in one step. O(*n*).
     ///
     /// - Precondition: `predicate` does not call this array.
-    /// - Returns: The element, or `nil` if none satisfies `predicate`.
-    /// - Complexity: O(*n*).
     @inlinable
     @discardableResult
     public func removeFirst<Failure: Error>(
@@ -66,11 +61,9 @@ extension SafeArray {
         }
     }
 
-    /// Adds `element` at the end if no element satisfies `predicate`, in one step.
+    /// Adds `element` at the end if no element satisfies `predicate`, in one step; returns whether it did. O(*n*).
     ///
     /// - Precondition: `predicate` does not call this array.
-    /// - Returns: Whether it was added.
-    /// - Complexity: O(*n*).
     @inlinable
     @discardableResult
     public func append<Failure: Error>(
@@ -86,8 +79,8 @@ extension SafeArray {
         }
     }
 
-    /// Removes and returns all elements, in one step: an element that another thread appends is in the answer or in the
-    /// array, never lost. O(1).
+    /// Removes and returns all elements, in one step: an element appended meanwhile is in the answer or in the array.
+    /// O(1).
     @inlinable
     public func drain() -> [Element] {
         replaceAll(with: [])
@@ -95,10 +88,7 @@ extension SafeArray {
 }
 
 extension SafeArray where Element: Equatable {
-    /// Adds `element` at the end if no equal one is there, in one step.
-    ///
-    /// - Returns: Whether it was added.
-    /// - Complexity: O(*n*).
+    /// Adds `element` at the end if no equal one is there, in one step; returns whether it did. O(*n*).
     @inlinable
     @discardableResult
     public func appendIfAbsent(_ element: consuming Element) -> Bool {
@@ -111,10 +101,7 @@ extension SafeArray where Element: Equatable {
         }
     }
 
-    /// Removes the first element equal to `element`, in one step.
-    ///
-    /// - Returns: Whether there was one.
-    /// - Complexity: O(*n*).
+    /// Removes the first element equal to `element`, in one step; returns whether there was one. O(*n*).
     @inlinable
     @discardableResult
     public func removeFirst(equalTo element: Element) -> Bool {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The conformances of Array that a shared array can have. Each works on one snapshot, so that it sees one state, and
-// foreign code (elements' encode(to:), description) runs outside the lock.
+// The conformances of Array that a shared array can have. Each works on one snapshot, outside the lock.
 //
-// Not Equatable nor Hashable: the contents change, so they are no key, and two arrays that change are equal at no one
-// moment. Callers compare references (===) or snapshots.
+// Not Equatable nor Hashable: the contents change.
 
 extension SafeArray: ExpressibleByArrayLiteral {
     /// An array of the elements of the literal.
@@ -14,8 +12,7 @@ extension SafeArray: ExpressibleByArrayLiteral {
     }
 }
 
-/// Iterating goes over a snapshot taken at the start: changes made meanwhile are not seen, and the first
-/// of them copies the storage.
+/// Iterates over a snapshot taken at the start.
 extension SafeArray: Sequence {
     /// An iterator over a snapshot.
     @inlinable
@@ -57,7 +54,7 @@ extension SafeArray: CustomStringConvertible, CustomDebugStringConvertible {
 }
 
 extension SafeArray: CustomReflectable {
-    /// The elements of a snapshot, as debuggers and `dump` show an `Array`.
+    /// A snapshot, as debuggers and `dump` show an `Array`.
     public var customMirror: Mirror {
         Mirror(self, unlabeledChildren: snapshot, displayStyle: .collection)
     }

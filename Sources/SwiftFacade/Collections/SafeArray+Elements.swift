@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading: one element, and the questions about elements. A read of one element is the lock's read fast path, a
-// comparison and a copy of the element.
+// Reading: one element, and questions about elements. A read of one element is the lock's read fast path, a comparison
+// and a copy of the element.
 
 extension SafeArray {
-    /// The number of elements. It may have changed when the caller uses it.
+    /// The number of elements now.
     @inlinable
     public var count: Int {
-        let section = storage.lockForReading("count")
-        defer { storage.unlockForReading(section) }
-        return storage.state.contents.count
+        storage.whileReading("count") { storage.state.contents.count }
     }
 
-    /// Whether there are no elements. Prefer ``popFirst()`` or ``popLast()``, which ask and remove in one step.
+    /// Whether there are no elements. ``popFirst()`` and ``popLast()`` ask and remove in one step.
     @inlinable
     public var isEmpty: Bool {
         count == 0
@@ -21,9 +19,7 @@ extension SafeArray {
     /// How many elements fit before the storage grows.
     @inlinable
     public var capacity: Int {
-        let section = storage.lockForReading("capacity")
-        defer { storage.unlockForReading(section) }
-        return storage.state.contents.capacity
+        storage.whileReading("capacity") { storage.state.contents.capacity }
     }
 
     /// The element at `index`, or `nil` if there is none. O(1).
@@ -45,18 +41,14 @@ extension SafeArray {
     /// The last element, or `nil` if there is none. O(1).
     @inlinable
     public var last: Element? {
-        let section = storage.lockForReading("last")
-        defer { storage.unlockForReading(section) }
-        return storage.state.contents.last
+        storage.whileReading("last") { storage.state.contents.last }
     }
 
     /// The element at `index`.
     ///
-    /// Reading copies the element and assigning replaces it. A change in place (`array[i] += 1`, `array[i].name = "x"`)
-    /// holds the lock for writing and is one step.
+    /// A change in place (`array[i] += 1`, `array[i].name = "x"`) holds the lock for writing and is one step.
     ///
-    /// - Precondition: `index` is at least 0 and less than the count. Otherwise index and count are reported and the
-    ///   process ends; ``element(at:)`` answers `nil` instead.
+    /// - Precondition: `index` is in `0..<count`; ``element(at:)`` answers `nil` instead.
     /// - Precondition: A change in place does not call this array, and does not suspend (`await`).
     /// - Complexity: O(1).
     @inlinable
@@ -69,7 +61,7 @@ extension SafeArray {
             return storage.state.contents[index]
         }
         set {
-            // The previous element is released when this returns, after the lock.
+            // The previous element is released after the lock.
             _ = replace(at: index, with: newValue)
         }
         _modify {
@@ -93,10 +85,9 @@ extension SafeArray {
         }
     }
 
-    /// The index of the first element that satisfies `predicate`, as it is now. O(*n*).
+    /// The index of the first element that satisfies `predicate` now. O(*n*).
     ///
-    /// The index may mean another element when the caller uses it: read and change in one step with
-    /// ``removeFirst(where:)`` or ``withWriteLock(_:)``.
+    /// ``removeFirst(where:)`` and ``withWriteLock(_:)`` read and change in one step.
     ///
     /// - Precondition: `predicate` does not call this array.
     @inlinable
@@ -111,14 +102,12 @@ extension SafeArray {
         }
     }
 
-    /// The first element that satisfies `predicate`, or `nil`. O(*n*). Searches under the lock, without a snapshot,
-    /// which would make the next write copy.
+    /// The first element that satisfies `predicate`, or `nil`. O(*n*), under the lock.
     ///
     /// - Precondition: `predicate` does not call this array.
     @inlinable
     public func first(where predicate: (Element) throws -> Bool) rethrows -> Element? {
-        // This and contains(where:) rethrow as Sequence's do: overloads with a typed error lose against those and would
-        // never be chosen.
+        // This and contains(where:) rethrow: with a typed error they would lose against Sequence's.
         try storage.read("first(where:)") { state in
             for element in state.contents where try predicate(element) {
                 return element
@@ -127,7 +116,7 @@ extension SafeArray {
         }
     }
 
-    /// The last element that satisfies `predicate`, or `nil`. O(*n*). Searches under the lock.
+    /// The last element that satisfies `predicate`, or `nil`. O(*n*), under the lock.
     ///
     /// - Precondition: `predicate` does not call this array.
     @inlinable
@@ -159,8 +148,7 @@ extension SafeArray {
         }
     }
 
-    /// Whether an element satisfies `predicate` now. O(*n*). Searches under the lock, without a snapshot, which would
-    /// make the next write copy.
+    /// Whether an element satisfies `predicate` now. O(*n*), under the lock.
     ///
     /// - Precondition: `predicate` does not call this array.
     @inlinable
@@ -170,7 +158,7 @@ extension SafeArray {
         }
     }
 
-    /// The index of the last element that satisfies `predicate`, as it is now. O(*n*).
+    /// As ``firstIndex(where:)``, of the last such element.
     ///
     /// - Precondition: `predicate` does not call this array.
     @inlinable
@@ -185,8 +173,7 @@ extension SafeArray {
         }
     }
 
-    /// The indices of all elements that satisfy `predicate`, as they are now. O(*n*). They may mean other elements when
-    /// the caller uses them, as with ``firstIndex(where:)``.
+    /// As ``firstIndex(where:)``, of all such elements.
     ///
     /// - Precondition: `predicate` does not call this array.
     @inlinable
@@ -198,26 +185,25 @@ extension SafeArray {
 }
 
 extension SafeArray where Element: Equatable {
-    /// The indices of all elements equal to `element`, as they are now. O(*n*).
+    /// As ``firstIndex(of:)``, of all such elements.
     @inlinable
     public func indices(of element: Element) -> RangeSet<Int> {
         indices { $0 == element }
     }
 
-    /// The index of the first element equal to `element`, as it is now. O(*n*).
+    /// The index of the first element equal to `element` now. O(*n*).
     @inlinable
     public func firstIndex(of element: Element) -> Int? {
         firstIndex { $0 == element }
     }
 
-    /// The index of the last element equal to `element`, as it is now. O(*n*).
+    /// As ``firstIndex(of:)``, of the last such element.
     @inlinable
     public func lastIndex(of element: Element) -> Int? {
         lastIndex { $0 == element }
     }
 
-    /// Whether an element equal to `element` is there now. O(*n*). Searches under the lock, without a snapshot, which
-    /// would make the next write copy.
+    /// Whether an element equal to `element` is there now. O(*n*), under the lock.
     @inlinable
     public func contains(_ element: Element) -> Bool {
         firstIndex(of: element) != nil

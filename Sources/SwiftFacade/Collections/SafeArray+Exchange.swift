@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elements that change places or are replaced: replacing, swapping, sorting. Each verb is one atomic step, in place.
+// Elements that are replaced or change places. Each verb is one atomic step, in place.
 
 extension SafeArray {
     /// Replaces the element at `index` and returns the previous one. O(1).
     ///
-    /// - Precondition: `index` is at least 0 and less than the count. Otherwise it is reported and the process ends.
+    /// - Precondition: `index` is in `0..<count`.
     @inlinable
     @discardableResult
     public func replace(at index: Int, with element: consuming Element) -> Element {
@@ -21,7 +21,7 @@ extension SafeArray {
         }
     }
 
-    /// Replaces all elements and returns the previous ones, in one step. O(1).
+    /// Replaces all elements and returns the previous ones. O(1).
     @inlinable
     @discardableResult
     public func replaceAll(with newElements: [Element]) -> [Element] {
@@ -33,9 +33,9 @@ extension SafeArray {
         }
     }
 
-    /// Exchanges the elements at two indices, in one step. O(1).
+    /// Exchanges the elements at two indices. O(1).
     ///
-    /// - Precondition: Both are at least 0 and less than the count. Otherwise it is reported and the process ends.
+    /// - Precondition: Both are in `0..<count`.
     @inlinable
     public func swapAt(_ i: Int, _ j: Int) {
         change("swapAt") { elements, observers in
@@ -51,7 +51,7 @@ extension SafeArray {
         }
     }
 
-    /// Sorts in place, in one step, by the caller's order. O(*n* log *n*). Stable.
+    /// Sorts by the caller's order. O(*n* log *n*). Stable.
     ///
     /// - Precondition: `areInIncreasingOrder` does not call this array.
     @inlinable
@@ -61,19 +61,19 @@ extension SafeArray {
         }
     }
 
-    /// Reverses the order of the elements, in one step. O(*n*).
+    /// Reverses the elements. O(*n*).
     @inlinable
     public func reverse() {
         changeWhole("reverse") { $0.reverse() }
     }
 
-    /// Puts the elements in random order, in one step. O(*n*).
+    /// Puts the elements in random order. O(*n*).
     @inlinable
     public func shuffle() {
         changeWhole("shuffle") { $0.shuffle() }
     }
 
-    /// Puts the elements in an order that `generator` chooses, in one step. O(*n*).
+    /// Puts the elements in an order that `generator` chooses. O(*n*).
     ///
     /// - Precondition: `generator` does not call this array.
     @inlinable
@@ -81,8 +81,8 @@ extension SafeArray {
         changeWhole("shuffle(using:)") { $0.shuffle(using: &generator) }
     }
 
-    /// Puts the elements that satisfy `belongsInSecondPartition` behind the others, in one step, and returns the index
-    /// of the first of them. O(*n*). Not stable.
+    /// Puts the elements that satisfy `belongsInSecondPartition` behind the others, and returns the index of the first
+    /// of them. O(*n*). Not stable.
     ///
     /// - Precondition: The closure does not call this array.
     @inlinable
@@ -95,7 +95,7 @@ extension SafeArray {
 }
 
 extension SafeArray where Element: Comparable {
-    /// Sorts in place, in one step. O(*n* log *n*). Stable.
+    /// Sorts. O(*n* log *n*). Stable.
     @inlinable
     public func sort() {
         changeWhole("sort") { $0.sort() }

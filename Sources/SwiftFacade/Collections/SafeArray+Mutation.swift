@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Array's verbs that add and remove single elements and the whole, each one atomic step, in place; +Ranges has those
-// for ranges. Verbs that take closures run as accesses by closure. The others are a few instructions under the lock and
-// return the elements that they took out.
+// Array's verbs that add and remove single elements and the whole, each one atomic step, in place. Verbs that take
+// closures run as accesses by closure.
 
 extension SafeArray {
     // MARK: Adding
 
-    /// Adds `element` at the end. Amortised O(1); O(*n*) once while a snapshot is alive.
+    /// Adds `element` at the end. Amortised O(1); O(*n*) once beside a snapshot.
     @inlinable
     public func append(_ element: consuming Element) {
         let element = element
@@ -17,8 +16,7 @@ extension SafeArray {
         }
     }
 
-    /// Adds the elements of a sequence at the end, in one step. O(length of the sequence). The sequence is iterated
-    /// before the lock is taken.
+    /// Adds the elements of a sequence, iterated before the lock is taken, at the end. O(length of the sequence).
     @inlinable
     public func append(contentsOf newElements: some Sequence<Element>) {
         let added = Array(newElements)
@@ -29,7 +27,7 @@ extension SafeArray {
         }
     }
 
-    /// Adds the elements of a sequence at the end, in one step; ``append(contentsOf:)``.
+    /// As ``append(contentsOf:)``.
     @inlinable
     public static func += (array: SafeArray, newElements: some Sequence<Element>) {
         array.append(contentsOf: newElements)
@@ -37,7 +35,7 @@ extension SafeArray {
 
     /// Inserts `element` before the element at `index`, or at the end if `index` is the count. O(*n*).
     ///
-    /// - Precondition: `index` is at least 0 and at most the count. Otherwise it is reported and the process ends.
+    /// - Precondition: `index` is in `0...count`.
     @inlinable
     public func insert(_ element: consuming Element, at index: Int) {
         let element = element
@@ -50,9 +48,9 @@ extension SafeArray {
         }
     }
 
-    /// Inserts the elements of a collection before the element at `index`, in one step. O(*n*).
+    /// As ``insert(_:at:)``, of the elements of a collection.
     ///
-    /// - Precondition: `index` is at least 0 and at most the count. Otherwise it is reported and the process ends.
+    /// - Precondition: `index` is in `0...count`.
     @inlinable
     public func insert(contentsOf newElements: some Collection<Element>, at index: Int) {
         let added = Array(newElements)
@@ -79,7 +77,7 @@ extension SafeArray {
 
     /// Removes and returns the element at `index`. O(*n*).
     ///
-    /// - Precondition: `index` is at least 0 and less than the count. Otherwise it is reported and the process ends.
+    /// - Precondition: `index` is in `0..<count`.
     @inlinable
     @discardableResult
     public func remove(at index: Int) -> Element {
@@ -103,8 +101,7 @@ extension SafeArray {
         }
     }
 
-    /// Removes and returns the first element, or `nil` if there is none. O(*n*): the others move up. For a queue use an
-    /// ``MPMCRing``.
+    /// Removes and returns the first element, or `nil` if there is none. O(*n*); for a queue use an ``MPMCRing``.
     @inlinable
     public func popFirst() -> Element? {
         change("popFirst") { elements, observers in
@@ -117,8 +114,7 @@ extension SafeArray {
 
     /// Removes and returns the last element. O(1).
     ///
-    /// - Precondition: The array is not empty. Otherwise it is reported and the process ends; where another thread may
-    ///   empty it, use ``popLast()``.
+    /// - Precondition: The array is not empty; where another thread may empty it, use ``popLast()``.
     @inlinable
     @discardableResult
     public func removeLast() -> Element {
@@ -131,8 +127,7 @@ extension SafeArray {
 
     /// Removes and returns the first element. O(*n*).
     ///
-    /// - Precondition: The array is not empty. Otherwise it is reported and the process ends; where another thread may
-    ///   empty it, use ``popFirst()``.
+    /// - Precondition: The array is not empty; where another thread may empty it, use ``popFirst()``.
     @inlinable
     @discardableResult
     public func removeFirst() -> Element {
@@ -146,7 +141,7 @@ extension SafeArray {
 
     /// Removes the last `count` elements. O(`count`).
     ///
-    /// - Precondition: There are that many. Otherwise it is reported and the process ends.
+    /// - Precondition: There are that many.
     @inlinable
     public func removeLast(_ count: Int) {
         let removed = change("removeLast(_:)") { elements, observers in
@@ -165,7 +160,7 @@ extension SafeArray {
 
     /// Removes the first `count` elements. O(*n*).
     ///
-    /// - Precondition: There are that many. Otherwise it is reported and the process ends.
+    /// - Precondition: There are that many.
     @inlinable
     public func removeFirst(_ count: Int) {
         let removed = change("removeFirst(_:)") { elements, observers in
@@ -182,7 +177,7 @@ extension SafeArray {
         withExtendedLifetime(removed) {}
     }
 
-    /// Removes the elements that satisfy `predicate`, in one step. O(*n*).
+    /// Removes the elements that satisfy `predicate`. O(*n*).
     ///
     /// - Precondition: `predicate` does not call this array.
     /// - Throws: What `predicate` throws; nothing has been removed then.
@@ -193,7 +188,7 @@ extension SafeArray {
         var removed: [Element] = []
         defer { withExtendedLifetime(removed) {} }
         try changeWhole("removeAll(where:)") { (elements) throws(Failure) in
-            // The standard library's rethrows. This form keeps the error's type, and changes nothing if the predicate
+            // The standard library's rethrows; this one keeps the error's type, and changes nothing if the predicate
             // throws.
             var kept = elements.startIndex
             var marks: [Bool] = []
@@ -208,10 +203,10 @@ extension SafeArray {
         }
     }
 
-    /// Removes all elements, which are released after the lock has been given up. O(*n*) to release them.
+    /// Removes all elements, which are released after the lock. O(*n*) to release them.
     ///
-    /// - Parameter keepingCapacity: Whether as many elements fit afterwards as before without growing. Elements that
-    ///   hold references get new storage for that.
+    /// - Parameter keepingCapacity: Whether as many elements fit afterwards without growing. Elements that hold
+    ///   references get new storage for that.
     @inlinable
     public func removeAll(keepingCapacity: Bool = false) {
         guard keepingCapacity else {

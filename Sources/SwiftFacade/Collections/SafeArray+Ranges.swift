@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ranges of elements, and sets of ranges. A read copies the elements under the lock: a slice would share the storage,
-// and the next write would copy all of it.
-//
-// AskedRange checks ranges. A range expression of the caller's own is evaluated under the lock, against the elements,
-// in an access by closure.
+// Ranges of elements, and sets of ranges. A read copies the elements under the lock: beside a slice, the next write
+// would copy the whole storage.
 
 extension SafeArray {
     // MARK: Reading
 
-    /// The elements in `range`, as an array of the caller's own; assigning replaces them, by more or fewer too. A
-    /// change in place (`array[2..<5].sort()`) holds the lock for writing and is one step.
+    /// A copy of the elements in `range`; assigning replaces them, by more or fewer too. A change in place
+    /// (`array[2..<5].sort()`) holds the lock for writing and is one step.
     ///
-    /// - Precondition: `range` lies within the indices. Otherwise it is reported and the process ends.
+    /// - Precondition: `range` lies within the indices.
     /// - Precondition: A change in place does not call this array, and does not suspend (`await`).
     /// - Complexity: O(length of the range) to read; as ``replaceSubrange(_:with:)-(Range<Int>,_)`` to change.
     @inlinable
@@ -22,10 +19,8 @@ extension SafeArray {
         _modify { yield &self[asked: range] }
     }
 
-    /// The elements in a range expression (`2...`, `..<3`, or one of the caller's own), as with a range.
-    ///
-    /// - Precondition: The range lies within the indices. Otherwise it is reported and the process ends.
-    /// - Precondition: An expression of the caller's own, which is evaluated under the lock, does not call this array.
+    /// As with a range, in a range expression: `2...`, `..<3`, or one of the caller's own, which is evaluated under the
+    /// lock.
     @inlinable
     public subscript(range: some RangeExpression<Int>) -> [Element] {
         get { copy("subscript", expression: range) }
@@ -65,15 +60,13 @@ extension SafeArray {
 
     /// The first `maximum` elements, or all if there are fewer. O(length of the answer).
     ///
-    /// - Precondition: `maximum` is not negative. Otherwise it is reported and the process ends.
+    /// - Precondition: `maximum` is not negative.
     @inlinable
     public func prefix(_ maximum: Int) -> [Element] {
         copy("prefix", maximum) { $0.prefix(maximum) }
     }
 
-    /// The last `maximum` elements, or all if there are fewer. O(length of the answer).
-    ///
-    /// - Precondition: `maximum` is not negative. Otherwise it is reported and the process ends.
+    /// As ``prefix(_:)``, of the last elements.
     @inlinable
     public func suffix(_ maximum: Int) -> [Element] {
         copy("suffix", maximum) { $0.suffix(maximum) }
@@ -81,15 +74,13 @@ extension SafeArray {
 
     /// All but the first `count` elements. O(length of the answer).
     ///
-    /// - Precondition: `count` is not negative. Otherwise it is reported and the process ends.
+    /// - Precondition: `count` is not negative.
     @inlinable
     public func dropFirst(_ count: Int = 1) -> [Element] {
         copy("dropFirst", count) { $0.dropFirst(count) }
     }
 
-    /// All but the last `count` elements. O(length of the answer).
-    ///
-    /// - Precondition: `count` is not negative. Otherwise it is reported and the process ends.
+    /// As ``dropFirst(_:)``, of the last elements.
     @inlinable
     public func dropLast(_ count: Int = 1) -> [Element] {
         copy("dropLast", count) { $0.dropLast(count) }
@@ -97,7 +88,7 @@ extension SafeArray {
 
     /// The elements before `end`, as `self[..<end]`.
     ///
-    /// - Precondition: `end` is at least 0 and at most the count.
+    /// - Precondition: `end` is in `0...count`.
     @inlinable
     public func prefix(upTo end: Int) -> [Element] {
         copy("prefix(upTo:)", AskedRange(start: 0, end: end))
@@ -105,7 +96,7 @@ extension SafeArray {
 
     /// The elements up to the one at `position`, as `self[...position]`.
     ///
-    /// - Precondition: `position` is at least 0 and less than the count.
+    /// - Precondition: `position` is in `0..<count`.
     @inlinable
     public func prefix(through position: Int) -> [Element] {
         copy("prefix(through:)", AskedRange(start: 0, last: position))
@@ -113,7 +104,7 @@ extension SafeArray {
 
     /// The elements from the one at `start` on, as `self[start...]`.
     ///
-    /// - Precondition: `start` is at least 0 and at most the count.
+    /// - Precondition: `start` is in `0...count`.
     @inlinable
     public func suffix(from start: Int) -> [Element] {
         copy("suffix(from:)", AskedRange(start: start, end: nil))
@@ -121,19 +112,15 @@ extension SafeArray {
 
     // MARK: Changing
 
-    /// Replaces the elements in `range` by new ones, in one step. O(*n*). The new elements are iterated before the lock
-    /// is taken.
+    /// Replaces the elements in `range` by new ones, iterated before the lock is taken. O(*n*).
     ///
-    /// - Precondition: `range` lies within the indices. Otherwise it is reported and the process ends.
+    /// - Precondition: `range` lies within the indices.
     @inlinable
     public func replaceSubrange(_ range: Range<Int>, with newElements: some Collection<Element>) {
         replace(AskedRange(range), with: Array(newElements))
     }
 
-    /// Replaces the elements in a range expression by new ones, in one step. O(*n*).
-    ///
-    /// - Precondition: The range lies within the indices. Otherwise it is reported and the process ends.
-    /// - Precondition: An expression of the caller's own, which is evaluated under the lock, does not call this array.
+    /// As with a range, in a range expression.
     @inlinable
     public func replaceSubrange(
         _ range: some RangeExpression<Int>,
@@ -142,26 +129,23 @@ extension SafeArray {
         replace(expression: range, with: Array(newElements))
     }
 
-    /// Removes the elements in `range`, in one step. O(*n*).
+    /// Removes the elements in `range`. O(*n*).
     ///
-    /// - Precondition: `range` lies within the indices. Otherwise it is reported and the process ends.
+    /// - Precondition: `range` lies within the indices.
     @inlinable
     public func removeSubrange(_ range: Range<Int>) {
         replace(AskedRange(range), with: [])
     }
 
-    /// Removes the elements in a range expression, in one step. O(*n*).
-    ///
-    /// - Precondition: The range lies within the indices. Otherwise it is reported and the process ends.
-    /// - Precondition: An expression of the caller's own, which is evaluated under the lock, does not call this array.
+    /// As with a range, in a range expression.
     @inlinable
     public func removeSubrange(_ range: some RangeExpression<Int>) {
         replace(expression: range, with: [])
     }
 
-    /// Removes the elements at a set of indices, in one step. O(*n*).
+    /// Removes the elements at a set of indices. O(*n*).
     ///
-    /// - Precondition: Each range lies within the indices. Otherwise it is reported and the process ends.
+    /// - Precondition: Each range lies within the indices.
     @inlinable
     public func removeSubranges(_ subranges: RangeSet<Int>) {
         var removed: [Element] = []
@@ -175,12 +159,11 @@ extension SafeArray {
         }
     }
 
-    /// Moves the elements at a set of indices together, in their order, to just before the element at `index`, in one
-    /// step. O(*n* log *n*).
+    /// Moves the elements at a set of indices together, in their order, to just before the element at `index`. O(*n*
+    /// log *n*).
     ///
     /// - Returns: Their range afterwards.
-    /// - Precondition: Each range lies within the indices, and `index` is at least 0 and at most the count. Otherwise
-    ///   it is reported and the process ends.
+    /// - Precondition: Each range lies within the indices, and `index` is in `0...count`.
     @inlinable
     @discardableResult
     public func moveSubranges(_ subranges: RangeSet<Int>, to index: Int) -> Range<Int> {

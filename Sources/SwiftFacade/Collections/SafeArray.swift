@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SafeArray: storage, lifetime, and access to the whole. One capability per further file: +Elements (one element),
-// +Ranges (several in a row), +Mutation (Array's verbs that add and remove), +Exchange (those that do neither),
-// +Compound (read and change in one step), +Changes (announcements), +Conformances.
+// SafeArray: storage, lifetime, and access to the whole. Further files have one capability each.
 //
 // Invariants:
-//  - `elements` is read under the lock held for reading and changed under the lock held for writing, in place. Only
-//    snapshots keep a second reference to its buffer, so without a snapshot no write copies.
-//  - Foreign code (closures, and elements' own ==, hash(into:) and deinit) runs outside the lock or in an access
-//    entered
-//    by closure (CollectionStorage). A verb holds the elements that it takes out until it has given the lock up, and
-//    releases them then. What a caller's own closure, or change in place, releases is released under the lock.
-//  - A verb that changes `elements` records the change with `observers`, if there are any, before it gives the lock up,
-//    and has it announced afterwards.
+//  - `contents` is changed in place. Only snapshots keep a second reference to its buffer, so without one no write
+//    copies.
+//  - Foreign code (closures, and elements' own ==, hash(into:) and deinit) runs outside the lock or in an access by
+//    closure (CollectionStorage). A verb releases the elements that it takes out after the lock; what a caller's
+//    closure or change in place releases is released under it.
+//  - A verb records its change with `observers`, if there are any, under the lock, and announces it after.
 
 /// An array that any number of threads may read and change.
 ///
-/// `SafeArray` is a reference: every holder sees the same elements. It has the vocabulary of `Array`, and each call is
-/// one atomic step. Reads run in parallel and copy the element, never the storage. Changes are made in place, so
-/// appending is amortised O(1).
+/// A reference with the vocabulary of `Array`: every holder sees the same elements, and each call is one atomic step.
+/// Reads run in parallel and copy the element, not the storage. Changes are made in place.
 ///
 /// ```swift
 /// final class PhotoManager: Sendable {
@@ -30,23 +25,22 @@
 /// }
 /// ```
 ///
-/// Every method is thread-safe. It blocks its thread for the few instructions in which another thread holds the lock,
-/// or as long as another thread's closure runs. What a thread did before a change is visible to a thread that sees the
-/// change.
+/// Every method is thread-safe. It blocks while another thread holds the lock: a few instructions, or that thread's
+/// closure. What a thread did before a change is visible with the change. An index, a range or a number of elements
+/// that does not fit is reported and ends the process.
 ///
-/// Two calls are two steps: another thread may come between `isEmpty` and `removeLast`. Use the calls that do both
-/// (``popLast()``, ``element(at:)``, ``update(at:_:)``, ``appendIfAbsent(_:)``), or ``withWriteLock(_:)`` for steps of
-/// your own. `array[i] += 1` is one step.
+/// Two calls are two steps: another thread may come between `isEmpty` and `removeLast`, and an index or a count may be
+/// out of date when it is used. Use the calls that do both (``popLast()``, ``element(at:)``, ``update(at:_:)``,
+/// ``appendIfAbsent(_:)``), or ``withWriteLock(_:)``. `array[i] += 1` is one step.
 ///
-/// A closure given to an array must not call the same array: the thread would wait for itself, which is reported and
-/// ends the process. Use the `inout` parameter instead. The same holds for the `deinit` of what a closure, or a change
-/// in place, releases. Elements that the array's own verbs take out are released after the lock has been given up:
-/// their `deinit` may call the array.
+/// A closure, generator or range expression given to an array must not call the same array: the thread would wait for
+/// itself, which is reported and ends the process. Nor may the `deinit` of what a closure, or a change in place,
+/// releases. Elements that the array's own verbs take out are released after the lock: their `deinit` may call the
+/// array.
 ///
-/// Left out of `Array`'s vocabulary: indices to walk along and slices that share storage, because the next writer
-/// changes their meaning; pointers and spans, because they must not outlive the lock. Take them in ``withReadLock(_:)``
-/// or ``withWriteLock(_:)``, or from a ``snapshot``. There is no `==` and no hash, because other threads may change the
-/// contents: compare references (`===`) or snapshots.
+/// Left out: indices to walk along and slices that share storage, whose meaning the next writer changes; pointers and
+/// spans, which must not outlive the lock. Take them in ``withReadLock(_:)`` or ``withWriteLock(_:)``, or from a
+/// ``snapshot``. There is no `==` and no hash, since the contents change: compare references (`===`) or snapshots.
 public final class SafeArray<Element> {
     @usableFromInline
     typealias Observers = ChangeObservers<SafeArray, Change>
@@ -60,7 +54,7 @@ public final class SafeArray<Element> {
         self.init([])
     }
 
-    /// An array of the given elements. O(1) for an `Array`, whose storage is shared until the first change.
+    /// An array of the given elements. O(1): the storage is shared until the first change.
     @inlinable
     public init(_ elements: [Element]) {
         storage = CollectionStorage(Observed(elements))
@@ -72,7 +66,7 @@ public final class SafeArray<Element> {
         self.init(Array(elements))
     }
 
-    /// An array of `count` times the same element. O(*n*).
+    /// An array of `count` times `element`. O(*n*).
     ///
     /// - Precondition: `count` is not negative.
     @inlinable
@@ -83,19 +77,14 @@ public final class SafeArray<Element> {
         self.init(Array(repeating: element, count: count))
     }
 
-    /// The elements as they are now, as an array of the caller's own. Thread-safe.
-    ///
-    /// O(1): the storage is shared until one side changes. The first write while the snapshot is alive copies the
-    /// storage, once; writes do not change the snapshot.
+    /// The elements as they are now. O(1): the first write while the snapshot is alive copies the storage, once; writes
+    /// do not change the snapshot.
     @inlinable
     public var snapshot: [Element] {
-        let section = storage.lockForReading("snapshot")
-        defer { storage.unlockForReading(section) }
-        return storage.state.contents
+        storage.whileReading("snapshot") { storage.state.contents }
     }
 
-    /// Runs `body` with the elements while holding the lock for reading, beside other readers. Copies nothing. Blocks
-    /// while a writer is at work; writers wait until `body` returns.
+    /// Runs `body` with the elements while holding the lock for reading, beside other readers. Copies nothing.
     ///
     /// - Precondition: `body` does not call this array.
     /// - Returns: What `body` returns.
@@ -109,12 +98,11 @@ public final class SafeArray<Element> {
         }
     }
 
-    /// Runs `body` with the elements in place while holding the lock for writing, alone: all steps of `body` are one
-    /// step to every other thread. Blocks while another thread holds the lock.
+    /// Runs `body` with the elements in place while holding the lock for writing: its steps are one step to other
+    /// threads.
     ///
-    /// Appends in `body` are amortised O(1): no copy is made while no snapshot is held. Observers receive one
-    /// replacement: from the first to the last element that differs if elements are `Equatable`, of everything
-    /// otherwise. An observed array is copied once.
+    /// Without a snapshot nothing is copied. Observers receive one replacement: from the first to the last element that
+    /// differs if elements are `Equatable`, of everything otherwise. An observed array is copied once.
     ///
     /// - Precondition: `body` does not call this array.
     /// - Returns: What `body` returns.
@@ -128,16 +116,15 @@ public final class SafeArray<Element> {
 
     // MARK: How changes are made
 
-    /// Elements that are about to be removed, for their verb to hold until it has given the lock up. Trivial values are
-    /// not kept, unless observers are to receive them.
-    // _isPOD is a constant wherever the element's type is known: the test vanishes there.
+    /// Elements about to be removed, for their verb to hold beyond the lock. Trivial values are kept for observers
+    /// only.
+    // The test vanishes where the element's type is known.
     @inlinable @inline(__always)
     static func kept(_ going: ArraySlice<Element>, _ observers: Observers?) -> [Element] {
         observers == nil && _isPOD(Element.self) ? [] : Array(going)
     }
 
-    /// A change by the toolkit's own few instructions, which record it. Removed elements are in the result, which the
-    /// caller releases after the lock.
+    /// ``CollectionStorage/change(_:_:_:)``.
     @inlinable @inline(__always)
     func change<Result>(
         _ call: StaticString,
@@ -146,7 +133,7 @@ public final class SafeArray<Element> {
         storage.change(self, call, body)
     }
 
-    /// A change that runs foreign code and records it itself.
+    /// ``CollectionStorage/changeByClosure(_:_:_:)``.
     @inlinable
     func changeByClosure<Result: ~Copyable, Failure: Error>(
         _ call: StaticString,
@@ -171,7 +158,7 @@ public final class SafeArray<Element> {
         }
     }
 
-    /// Reports an index out of range, under the lock: the array is as it was found.
+    /// Reports an index out of range, under the lock.
     @inline(never) @usableFromInline
     func outOfRange(_ call: String, _ index: Int, count: Int) -> Never {
         misuse(
@@ -206,5 +193,5 @@ public final class SafeArray<Element> {
     }
 }
 
-// All mutable state is in the storage, behind its lock. Readers share the elements, which must be Sendable.
+// All mutable state is behind the lock. Readers share the elements, which must be Sendable.
 extension SafeArray: @unchecked Sendable where Element: Sendable {}

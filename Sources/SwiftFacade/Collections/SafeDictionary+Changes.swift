@@ -5,8 +5,7 @@
 import Dispatch
 
 extension SafeDictionary {
-    /// One change of one entry. Applied in order to a snapshot taken when the subscription began, the changes give the
-    /// contents at every later moment.
+    /// One change of one entry; applied in order as ``SafeArray/Change``.
     public enum Change {
         /// A value was set where there was none.
         case insertion(key: Key, value: Value)
@@ -15,7 +14,7 @@ extension SafeDictionary {
         /// A value was replaced.
         case replacement(key: Key, old: Value, new: Value)
 
-        /// Makes the change to `entries`. O(1) on average.
+        /// Makes the change. O(1) on average.
         public func apply(to entries: inout [Key: Value]) {
             switch self {
             case .insertion(let key, let value): entries[key] = value
@@ -31,19 +30,11 @@ extension SafeDictionary.Change: Equatable where Value: Equatable {}
 extension SafeDictionary.Change: Hashable where Value: Hashable {}
 
 extension SafeDictionary where Key: Sendable, Value: Sendable {
-    /// Announces every change from now on, in order, by calling `handler` on `queue`. Thread-safe; blocks as a write
-    /// does; allocates.
+    /// Announces every change from now on, in order, by calling `handler` on `queue`.
     ///
-    /// A change is announced outside the lock. It is visible to `handler`, which may read and change the dictionary.
-    /// Handlers of one subscription run one at a time, also on a concurrent queue. The changes of ``withWriteLock(_:)``
-    /// and of verbs for several entries are announced one by one, in no given order. Where values are `Equatable`, an
-    /// entry that was set to an equal value is not announced.
-    ///
-    /// - Parameters:
-    ///   - queue: Where to call. The main queue drains only in a program that runs it.
-    ///   - handler: Called with each change.
-    /// - Returns: The subscription. The announcements end when it is cancelled or released, on any thread and in any
-    ///   closure.
+    /// As ``SafeArray/changes(deliverOn:_:)``, but the changes of ``withWriteLock(_:)`` and of verbs for several
+    /// entries are announced one by one, in no given order. An entry set to an equal `Equatable` value is not
+    /// announced.
     public func changes(
         deliverOn queue: DispatchQueue = .main,
         _ handler: @escaping @Sendable (Change) -> Void
@@ -51,9 +42,7 @@ extension SafeDictionary where Key: Sendable, Value: Sendable {
         subscribe(queue, handler)
     }
 
-    /// Every change from now on, in order, as an asynchronous sequence. It ends when the task is cancelled, and, after
-    /// the last change, when the dictionary is gone. It also ends when the loop and the sequence are left. Consumers
-    /// and memory: as ``SafeArray/changesSequence``.
+    /// Every change from now on, in order, as ``SafeArray/changesSequence``.
     public var changesSequence: AsyncStream<Change> {
         makeChangesSequence()
     }

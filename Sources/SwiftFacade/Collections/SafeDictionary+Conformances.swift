@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The conformances of Dictionary that a shared one can have. Each works on one snapshot. Not Equatable nor Hashable,
-// for the reason at SafeArray's.
+// The conformances of Dictionary that a shared one can have, as SafeArray's.
 
 extension SafeDictionary: ExpressibleByDictionaryLiteral {
-    /// A dictionary of the entries of the literal.
+    /// A dictionary of the literal's entries.
     ///
-    /// - Precondition: No key comes twice. A duplicate is reported and ends the process.
+    /// - Precondition: No key comes twice; a duplicate is reported and ends the process.
     @inlinable
     public convenience init(dictionaryLiteral elements: (Key, Value)...) {
         self.init(Self.unique(elements, "init(dictionaryLiteral:)"))
     }
 }
 
-/// Iterating goes over a snapshot taken at the start: changes made meanwhile are not seen, and the first of
-/// them copies the storage.
+/// Iterates over a snapshot taken at the start.
 extension SafeDictionary: Sequence {
     /// An iterator over a snapshot.
     @inlinable
@@ -56,7 +54,7 @@ extension SafeDictionary: CustomStringConvertible, CustomDebugStringConvertible 
 }
 
 extension SafeDictionary: CustomReflectable {
-    /// The entries of a snapshot, as debuggers and `dump` show a `Dictionary`.
+    /// A snapshot, as debuggers and `dump` show a `Dictionary`.
     public var customMirror: Mirror {
         Mirror(
             self,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dictionaries of the caller's own, made of the whole as it is at one moment.
+// Dictionaries made of a snapshot, outside the lock.
 
 extension SafeDictionary {
-    /// A dictionary of the caller's own with the values that `transform` makes of those here. O(*n*). Works on a
-    /// ``snapshot``, outside the lock: `transform` may call this dictionary.
+    /// A dictionary with the values that `transform` makes of those here. O(*n*). Works on a ``snapshot``: `transform`
+    /// may call this dictionary.
     @inlinable
     public func mapValues<T>(_ transform: (Value) throws -> T) rethrows -> [Key: T] {
         try snapshot.mapValues(transform)
@@ -16,15 +16,14 @@ extension SafeDictionary {
         try snapshot.compactMapValues(transform)
     }
 
-    /// The entries that satisfy `isIncluded`, as a dictionary of the caller's own. O(*n*). Works on a ``snapshot``,
-    /// outside the lock.
+    /// The entries that satisfy `isIncluded`. O(*n*). Works on a ``snapshot``, outside the lock.
     @inlinable
     public func filter(_ isIncluded: ((key: Key, value: Value)) throws -> Bool) rethrows -> [Key: Value] {
         try snapshot.filter(isIncluded)
     }
 
-    /// The entries of this dictionary and of `others`, as a dictionary of the caller's own; where a key is in both,
-    /// `combine` chooses. O(*n* + length of the sequence). Works on a ``snapshot``, outside the lock.
+    /// The entries of this dictionary and of `others`; where a key is in both, `combine` chooses. O(*n* + length of the
+    /// sequence). Works on a ``snapshot``, outside the lock.
     @inlinable
     public func merging(
         _ others: some Sequence<(Key, Value)>,
@@ -33,7 +32,7 @@ extension SafeDictionary {
         try snapshot.merging(others, uniquingKeysWith: combine)
     }
 
-    /// The entries of this dictionary and of another, as ``merging(_:uniquingKeysWith:)-(Sequence<(Key,Value)>,_)``.
+    /// As ``merging(_:uniquingKeysWith:)-(Sequence<(Key,Value)>,_)``.
     @inlinable
     public func merging(
         _ others: [Key: Value],

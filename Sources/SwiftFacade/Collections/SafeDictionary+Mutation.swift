@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dictionary's changing verbs, and steps that read and change in one.
+// Dictionary's changing verbs, and steps that read and change in one. Each is one atomic step.
 
 extension SafeDictionary {
-    /// Sets the value for `key`, and returns the previous one. An equal key that is there stays. O(1) on average.
+    /// Sets the value for `key` and returns the previous one. An equal key stays. O(1) on average.
     @inlinable
     @discardableResult
     public func updateValue(_ value: consuming Value, forKey key: Key) -> Value? {
@@ -13,7 +13,7 @@ extension SafeDictionary {
             if _isPOD(Key.self) {
                 before = entries.updateValue(value, forKey: key)
             } else {
-                // updateValue would replace the old key by the new one, and release the old key under the lock.
+                // updateValue would release the old key under the lock.
                 before = value
                 swap(&entries[key], &before)
             }
@@ -26,7 +26,7 @@ extension SafeDictionary {
     @inlinable
     @discardableResult
     public func removeValue(forKey key: Key) -> Value? {
-        // With its key, which is also released after the lock.
+        // The key too is released after the lock.
         let removed: (key: Key?, value: Value?) = change("removeValue(forKey:)") { entries, observers in
             if _isPOD(Key.self) {
                 let value = entries.removeValue(forKey: key)
@@ -52,10 +52,7 @@ extension SafeDictionary {
         }
     }
 
-    /// Sets the value for `key` if there is none, in one step.
-    ///
-    /// - Returns: Whether it was set.
-    /// - Complexity: O(1) on average.
+    /// Sets the value for `key` if there is none; returns whether it did. O(1) on average.
     @inlinable
     @discardableResult
     public func insertIfAbsent(_ value: consuming Value, forKey key: Key) -> Bool {
@@ -70,8 +67,8 @@ extension SafeDictionary {
 
     /// The value for `key`; if there is none, the result of `make`, which is inserted.
     ///
-    /// `make` runs at most once however many threads ask, **under the lock**: all other access to the dictionary waits
-    /// for it. Make what takes long outside, and insert it with ``insertIfAbsent(_:forKey:)``.
+    /// `make` runs at most once however many threads ask, **under the lock**: other access to the dictionary waits for
+    /// it. Make what takes long outside, and use ``insertIfAbsent(_:forKey:)``.
     ///
     /// - Precondition: `make` does not call this dictionary.
     /// - Throws: What `make` throws; nothing is inserted then.
@@ -83,7 +80,7 @@ extension SafeDictionary {
     ) rethrows -> Value {
         if let known = value(forKey: key) { return known }
         return try changeByClosure("value(forKey:orInsert:)") { entries, observers in
-            // Another thread may have inserted it since.
+            // Inserted by another thread since.
             if let known = entries[key] { return known }
             let made = try make()
             entries[key] = made
@@ -92,11 +89,10 @@ extension SafeDictionary {
         }
     }
 
-    /// Changes the value for `key` in place, starting from `fallback` if there is none, in one step.
+    /// Changes the value for `key` in place, starting from `fallback` if there is none. O(1) on average.
     ///
     /// - Precondition: Neither closure calls this dictionary.
     /// - Returns: What `body` returns.
-    /// - Complexity: O(1) on average.
     @inlinable
     @discardableResult
     public func mutateValue<Result: ~Copyable, Failure: Error>(
@@ -112,11 +108,10 @@ extension SafeDictionary {
         }
     }
 
-    /// Changes the value for `key` in place, if there is one, in one step.
+    /// Changes the value for `key` in place, if there is one. O(1) on average.
     ///
     /// - Precondition: `body` does not call this dictionary.
-    /// - Returns: What `body` returns, or `nil` if there is no value and `body` did not run.
-    /// - Complexity: O(1) on average.
+    /// - Returns: What `body` returns, or `nil` if it did not run.
     @inlinable
     @discardableResult
     public func update<Result: ~Copyable, Failure: Error>(
@@ -131,8 +126,8 @@ extension SafeDictionary {
         }
     }
 
-    /// Merges entries in, in one step; where a key is there already, `combine` chooses. The sequence is iterated before
-    /// the lock is taken.
+    /// Merges a sequence in, which is iterated before the lock is taken; where a key is there already, `combine`
+    /// chooses.
     ///
     /// - Precondition: `combine` does not call this dictionary.
     /// - Complexity: O(length of the sequence) on average.
@@ -144,7 +139,7 @@ extension SafeDictionary {
         try merge(entries: Array(others), combine)
     }
 
-    /// Merges a dictionary in, as ``merge(_:uniquingKeysWith:)-(Sequence<(Key,Value)>,_)``.
+    /// As ``merge(_:uniquingKeysWith:)-(Sequence<(Key,Value)>,_)``.
     @inlinable
     public func merge(
         _ others: [Key: Value],
@@ -169,7 +164,7 @@ extension SafeDictionary {
         }
     }
 
-    /// Removes the entries that satisfy `predicate`, in one step. O(*n*).
+    /// Removes the entries that satisfy `predicate`. O(*n*).
     ///
     /// - Precondition: `predicate` does not call this dictionary.
     /// - Throws: What `predicate` throws; nothing has been removed then.
@@ -189,9 +184,9 @@ extension SafeDictionary {
         }
     }
 
-    /// Removes all entries, which are released after the lock has been given up. O(*n*).
+    /// Removes all entries, which are released after the lock. O(*n*).
     ///
-    /// - Parameter keepingCapacity: Whether as many entries fit afterwards as before without growing. Entries that hold
+    /// - Parameter keepingCapacity: Whether as many entries fit afterwards without growing. Entries that hold
     ///   references get new storage for that.
     @inlinable
     public func removeAll(keepingCapacity: Bool = false) {
@@ -212,7 +207,7 @@ extension SafeDictionary {
         withExtendedLifetime(removed) {}
     }
 
-    /// Replaces all entries and returns the previous ones, in one step. O(1) without observers.
+    /// Replaces all entries and returns the previous ones. O(1) without observers.
     @inlinable
     @discardableResult
     public func replaceAll(with newEntries: [Key: Value]) -> [Key: Value] {
@@ -224,7 +219,7 @@ extension SafeDictionary {
         }
     }
 
-    /// Removes and returns all entries, in one step. O(1) without observers.
+    /// Removes and returns all entries. O(1) without observers.
     @inlinable
     public func drain() -> [Key: Value] {
         replaceAll(with: [:])

@@ -6,13 +6,10 @@ extension SafeDictionary {
     /// The value for `key`, or `nil` if there is none. O(1) on average.
     @inlinable
     public func value(forKey key: Key) -> Value? {
-        let section = storage.lockForReading("value(forKey:)")
-        defer { storage.unlockForReading(section) }
-        return storage.state.contents[key]
+        storage.whileReading("value(forKey:)") { storage.state.contents[key] }
     }
 
-    /// The value for `key`, or the result of `fallback` if there is none. Inserts nothing; `fallback` runs outside the
-    /// lock. O(1) on average.
+    /// The value for `key`, or the result of `fallback`, which runs outside the lock. Inserts nothing. O(1) on average.
     @inlinable
     public func value(forKey key: Key, default fallback: @autoclosure () -> Value) -> Value {
         value(forKey: key) ?? fallback()
@@ -21,16 +18,13 @@ extension SafeDictionary {
     /// Whether there is a value for `key` now. O(1) on average.
     @inlinable
     public func contains(key: Key) -> Bool {
-        let section = storage.lockForReading("contains(key:)")
-        defer { storage.unlockForReading(section) }
-        return storage.state.contents.index(forKey: key) != nil
+        storage.whileReading("contains(key:)") { storage.state.contents.index(forKey: key) != nil }
     }
 
     /// The value for `key`, or `nil`; assigning `nil` removes it. A change in place (`dictionary[key]?.count += 1`)
-    /// holds the lock for writing and is one step.
+    /// holds the lock for writing and is one step. O(1) on average.
     ///
     /// - Precondition: A change in place does not call this dictionary, and does not suspend (`await`).
-    /// - Complexity: O(1) on average.
     @inlinable
     public subscript(key: Key) -> Value? {
         get {
@@ -45,46 +39,46 @@ extension SafeDictionary {
             }
         }
         _modify {
-            storage.beginWriting("subscript")
+            let before = beginChange(forKey: key)
+            defer { endChange(forKey: key, from: before) }
             let location = storage.location
-            let observers = location.pointee.state.observers
-            let before = observers == nil ? nil : location.pointee.state.contents[key]
-            defer {
-                if let observers {
-                    observers.record(from: before, to: location.pointee.state.contents[key], forKey: key)
-                }
-                storage.endWriting()
-                withExtendedLifetime(before) {}
-                observers?.announce(self)
-            }
             yield &location.pointee.state.contents[key]
         }
     }
 
-    /// The value for `key`, or the result of `fallback`. A change in place starts from `fallback` if there is no value:
-    /// `dictionary[key, default: 0] += 1` is one step.
+    /// The value for `key`, or the result of `fallback`, from which a change in place starts if there is no value:
+    /// `dictionary[key, default: 0] += 1` is one step. O(1) on average.
     ///
     /// - Precondition: Neither a change in place nor `fallback` calls this dictionary.
-    /// - Complexity: O(1) on average.
     @inlinable
     public subscript(key: Key, default fallback: @autoclosure () -> Value) -> Value {
         get {
             value(forKey: key, default: fallback())
         }
         _modify {
-            storage.beginWriting("subscript")
+            let before = beginChange(forKey: key)
+            defer { endChange(forKey: key, from: before) }
             let location = storage.location
-            let observers = location.pointee.state.observers
-            let before = observers == nil ? nil : location.pointee.state.contents[key]
-            defer {
-                if let observers {
-                    observers.record(from: before, to: location.pointee.state.contents[key], forKey: key)
-                }
-                storage.endWriting()
-                withExtendedLifetime(before) {}
-                observers?.announce(self)
-            }
             yield &location.pointee.state.contents[key, default: fallback()]
         }
+    }
+
+    // MARK: How
+
+    /// Takes the lock; returns the value that observers see replaced.
+    @inlinable @inline(__always)
+    func beginChange(forKey key: Key) -> Value? {
+        storage.beginWriting("subscript")
+        return storage.state.observers == nil ? nil : storage.state.contents[key]
+    }
+
+    /// Records the change and gives the lock up; only then releases `before`, and announces.
+    @inlinable @inline(__always)
+    func endChange(forKey key: Key, from before: Value?) {
+        let observers = storage.state.observers
+        observers?.record(from: before, to: storage.state.contents[key], forKey: key)
+        storage.endWriting()
+        withExtendedLifetime(before) {}
+        observers?.announce(self)
     }
 }

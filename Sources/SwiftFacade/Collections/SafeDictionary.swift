@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SafeDictionary: storage, lifetime and access to the whole. The invariants are those of SafeArray.swift, with one
-// addition: keys' == and hash(into:) run under the lock, because lookups need them. They are functions of their values
-// and call no collection. Further files: +Values (one value), +Copies (dictionaries made of the whole), +Mutation,
-// +Changes, +Conformances.
+// SafeDictionary: storage, lifetime and access to the whole. The invariants are those of SafeArray.swift; but keys' ==
+// and hash(into:) run under the lock, because lookups need them. They call no collection.
 
 /// A dictionary that any number of threads may read and change.
 ///
-/// `SafeDictionary` is a reference: every holder sees the same entries. It has the vocabulary of `Dictionary`, and each
-/// call is one atomic step. Lookups run in parallel and copy the value, never the storage. Changes are made in place.
+/// A reference with the vocabulary of `Dictionary`: every holder sees the same entries, and each call is one atomic
+/// step. Lookups run in parallel and copy the value, not the storage. Changes are made in place.
 ///
 /// ```swift
 /// let hits = SafeDictionary<String, Int>()
@@ -16,20 +14,18 @@
 /// let image = images.value(forKey: name, orInsert: decode(name))  // computed at most once
 /// ```
 ///
-/// Every method is thread-safe. It blocks its thread while another thread holds the lock, for a few instructions or as
-/// long as another thread's closure runs. What a thread did before a change is visible to a thread that sees the
-/// change.
+/// Every method is thread-safe. It blocks while another thread holds the lock: a few instructions, or that thread's
+/// closure. What a thread did before a change is visible with the change.
 ///
-/// Two calls are two steps. Use those that do both (``value(forKey:orInsert:)``, ``insertIfAbsent(_:forKey:)``,
-/// ``mutateValue(forKey:default:_:)``, in-place subscripts), or ``withWriteLock(_:)`` for steps of your own.
+/// Two calls are two steps. Use the calls that do both (``value(forKey:orInsert:)``, ``insertIfAbsent(_:forKey:)``,
+/// ``mutateValue(forKey:default:_:)``, in-place subscripts), or ``withWriteLock(_:)``.
 ///
 /// A closure given to a dictionary must not call the same dictionary: the thread would wait for itself, which is
-/// reported and ends the process. The same holds for the `deinit` of what a closure, or a change in place, releases.
-/// Keys and values that the dictionary's own verbs take out are released after the lock has been given up: their
-/// `deinit` may call the dictionary.
+/// reported and ends the process. Nor may the `deinit` of what a closure, or a change in place, releases. Keys and
+/// values that the dictionary's own verbs take out are released after the lock: their `deinit` may call the dictionary.
 ///
-/// Left out of `Dictionary`'s vocabulary: indices, which the next writer makes invalid, and equality and a hash of
-/// contents that other threads may change. Compare snapshots.
+/// Left out: indices, which the next writer makes invalid; `==` and a hash, since the contents change: compare
+/// snapshots.
 public final class SafeDictionary<Key: Hashable, Value> {
     @usableFromInline
     typealias Observers = ChangeObservers<SafeDictionary, Change>
@@ -51,7 +47,7 @@ public final class SafeDictionary<Key: Hashable, Value> {
 
     /// A dictionary of a sequence of entries. O(*n*).
     ///
-    /// - Precondition: No key comes twice. A duplicate is reported and ends the process; ``init(_:uniquingKeysWith:)``
+    /// - Precondition: No key comes twice; a duplicate is reported and ends the process. ``init(_:uniquingKeysWith:)``
     ///   chooses instead.
     @inlinable
     public convenience init(uniqueKeysWithValues entries: some Sequence<(Key, Value)>) {
@@ -82,7 +78,7 @@ public final class SafeDictionary<Key: Hashable, Value> {
         self.init(Dictionary(minimumCapacity: minimumCapacity))
     }
 
-    /// `entries` as a dictionary. The standard library traps on a duplicate key, in release builds without a message.
+    /// The standard library traps on a duplicate key, in release builds without a message.
     @inlinable
     static func unique(_ entries: some Sequence<(Key, Value)>, _ call: String) -> [Key: Value] {
         var unique = [Key: Value](minimumCapacity: entries.underestimatedCount)
@@ -96,13 +92,10 @@ public final class SafeDictionary<Key: Hashable, Value> {
 
     // MARK: The whole
 
-    /// The entries as they are now, as a dictionary of the caller's own. O(1): the first write while it is alive copies
-    /// the storage, once; writes do not change it.
+    /// The entries as they are now. O(1), as ``SafeArray/snapshot``.
     @inlinable
     public var snapshot: [Key: Value] {
-        let section = storage.lockForReading("snapshot")
-        defer { storage.unlockForReading(section) }
-        return storage.state.contents
+        storage.whileReading("snapshot") { storage.state.contents }
     }
 
     /// Runs `body` with the entries while holding the lock for reading, beside other readers.
@@ -119,9 +112,8 @@ public final class SafeDictionary<Key: Hashable, Value> {
         }
     }
 
-    /// Runs `body` with the entries in place while holding the lock for writing, alone: all steps of `body` are one
-    /// step to every other thread. Observers receive each entry that differs afterwards; an observed dictionary is
-    /// copied once.
+    /// Runs `body` with the entries in place while holding the lock for writing: its steps are one step to other
+    /// threads. Observers receive each entry that differs; an observed dictionary is copied once.
     ///
     /// - Precondition: `body` does not call this dictionary.
     /// - Returns: What `body` returns.
@@ -133,12 +125,10 @@ public final class SafeDictionary<Key: Hashable, Value> {
         try changeWhole("withWriteLock", body)
     }
 
-    /// The number of entries. It may have changed when the caller uses it.
+    /// The number of entries now.
     @inlinable
     public var count: Int {
-        let section = storage.lockForReading("count")
-        defer { storage.unlockForReading(section) }
-        return storage.state.contents.count
+        storage.whileReading("count") { storage.state.contents.count }
     }
 
     /// Whether there are no entries.
@@ -150,17 +140,13 @@ public final class SafeDictionary<Key: Hashable, Value> {
     /// How many entries fit before the storage grows.
     @inlinable
     public var capacity: Int {
-        let section = storage.lockForReading("capacity")
-        defer { storage.unlockForReading(section) }
-        return storage.state.contents.capacity
+        storage.whileReading("capacity") { storage.state.contents.capacity }
     }
 
     /// Any entry, or `nil` if there is none. O(1) on average.
     @inlinable
     public var first: (key: Key, value: Value)? {
-        let section = storage.lockForReading("first")
-        defer { storage.unlockForReading(section) }
-        return storage.state.contents.first
+        storage.whileReading("first") { storage.state.contents.first }
     }
 
     /// An entry chosen at random, or `nil` if there is none. O(*n*).
@@ -189,8 +175,7 @@ public final class SafeDictionary<Key: Hashable, Value> {
 
     // MARK: How changes are made
 
-    /// A change by the toolkit's own few instructions, which record it. Removed entries are in the result, which the
-    /// caller releases after the lock.
+    /// ``CollectionStorage/change(_:_:_:)``.
     @inlinable @inline(__always)
     func change<Result>(
         _ call: StaticString,
@@ -199,7 +184,7 @@ public final class SafeDictionary<Key: Hashable, Value> {
         storage.change(self, call, body)
     }
 
-    /// A change that runs foreign code and records it itself.
+    /// ``CollectionStorage/changeByClosure(_:_:_:)``.
     @inlinable
     func changeByClosure<Result: ~Copyable, Failure: Error>(
         _ call: StaticString,
@@ -208,7 +193,7 @@ public final class SafeDictionary<Key: Hashable, Value> {
         try storage.changeByClosure(self, call, body)
     }
 
-    /// A change by foreign code of which only the outcome is known.
+    /// As `SafeArray`'s.
     @inlinable
     func changeWhole<Result: ~Copyable, Failure: Error>(
         _ call: StaticString,

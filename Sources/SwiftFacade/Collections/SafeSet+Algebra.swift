@@ -1,37 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Set's questions and combinations that change nothing. Each works on one snapshot, outside the lock: iterating the
-// other side is foreign code, and the other side may be this very set.
+// other side is foreign code, and it may be this set.
 
 extension SafeSet {
     // MARK: Combining
 
-    /// The members of this set and of a sequence, as a set of the caller's own. O(*n* + length of the sequence).
+    /// The members and the elements of a sequence. O(*n* + length of the sequence).
     @inlinable
     public func union(_ others: some Sequence<Element>) -> Set<Element> {
         snapshot.union(others)
     }
 
-    /// The members that are also in a sequence, as a set of the caller's own. O(length of the sequence) on average.
+    /// The members that are also in a sequence. O(length of the sequence) on average.
     @inlinable
     public func intersection(_ others: some Sequence<Element>) -> Set<Element> {
         snapshot.intersection(others)
     }
 
-    /// The members that are not in a sequence, as a set of the caller's own. O(*n* + length of the sequence).
+    /// The members that are not in a sequence. O(*n* + length of the sequence).
     @inlinable
     public func subtracting(_ others: some Sequence<Element>) -> Set<Element> {
         snapshot.subtracting(others)
     }
 
-    /// The members that are here or in a sequence, but not in both, as a set of the caller's own. O(*n* + length of
-    /// the sequence).
+    /// The members and the elements of a sequence, without those in both. O(*n* + length of the sequence).
     @inlinable
     public func symmetricDifference(_ others: some Sequence<Element>) -> Set<Element> {
         snapshot.symmetricDifference(others)
     }
 
-    /// The members that satisfy `isIncluded`, as a set of the caller's own. O(*n*).
+    /// The members that satisfy `isIncluded`. O(*n*).
     @inlinable
     public func filter(_ isIncluded: (Element) throws -> Bool) rethrows -> Set<Element> {
         try snapshot.filter(isIncluded)
@@ -63,13 +62,13 @@ extension SafeSet {
         snapshot.isSuperset(of: others)
     }
 
-    /// Whether every member is also in a sequence that has further elements. O(*n* + length of the sequence).
+    /// Whether every member is also in a sequence, which has further elements. O(*n* + length of the sequence).
     @inlinable
     public func isStrictSubset(of others: some Sequence<Element>) -> Bool {
         snapshot.isStrictSubset(of: others)
     }
 
-    /// Whether every element of a sequence is a member, and there are further members. O(*n* + length of the sequence).
+    /// Whether every element of a sequence is a member, and there are further ones. O(*n* + length of the sequence).
     @inlinable
     public func isStrictSuperset(of others: some Sequence<Element>) -> Bool {
         snapshot.isStrictSuperset(of: others)

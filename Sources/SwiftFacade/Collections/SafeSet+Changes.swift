@@ -5,8 +5,7 @@
 import Dispatch
 
 extension SafeSet {
-    /// One change of the members. Applied in order to a snapshot taken when the subscription began, the changes give
-    /// the members at every later moment.
+    /// One change of the members; applied in order as ``SafeArray/Change``.
     public enum Change: Hashable {
         /// A member was inserted.
         case insertion(Element)
@@ -18,11 +17,7 @@ extension SafeSet {
 extension SafeSet.Change: Sendable where Element: Sendable {}
 
 extension SafeSet where Element: Sendable {
-    /// Announces every change from now on, in order, by calling `handler` on `queue`;
-    /// ``SafeArray/changes(deliverOn:_:)``.
-    ///
-    /// - Returns: The subscription. The announcements end when it is cancelled or released, on any thread and in any
-    ///   closure.
+    /// Announces every change from now on, in order, as ``SafeArray/changes(deliverOn:_:)``.
     public func changes(
         deliverOn queue: DispatchQueue = .main,
         _ handler: @escaping @Sendable (Change) -> Void
@@ -30,9 +25,7 @@ extension SafeSet where Element: Sendable {
         subscribe(queue, handler)
     }
 
-    /// Every change from now on, in order, as an asynchronous sequence. It ends when the task is cancelled, and, after
-    /// the last change, when the set is gone. It also ends when the loop and the sequence are left. Consumers and
-    /// memory: as ``SafeArray/changesSequence``.
+    /// Every change from now on, in order, as ``SafeArray/changesSequence``.
     public var changesSequence: AsyncStream<Change> {
         makeChangesSequence()
     }

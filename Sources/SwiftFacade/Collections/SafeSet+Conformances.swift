@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a Set conforms to and a shared one can too. Each works on one snapshot. Not Equatable nor Hashable, for the
-// reason at SafeArray's.
+// The conformances of Set that a shared one can have, as SafeArray's.
 
 extension SafeSet: ExpressibleByArrayLiteral {
     /// A set of the members of the literal.
@@ -11,8 +10,7 @@ extension SafeSet: ExpressibleByArrayLiteral {
     }
 }
 
-/// Iterating goes over a snapshot taken at the start: changes made meanwhile are not seen, and the first of
-/// them copies the storage.
+/// Iterates over a snapshot taken at the start.
 extension SafeSet: Sequence {
     /// An iterator over a snapshot.
     @inlinable
@@ -54,7 +52,7 @@ extension SafeSet: CustomStringConvertible, CustomDebugStringConvertible {
 }
 
 extension SafeSet: CustomReflectable {
-    /// The members of a snapshot, as debuggers and `dump` show a `Set`.
+    /// A snapshot, as debuggers and `dump` show a `Set`.
     public var customMirror: Mirror {
         Mirror(self, unlabeledChildren: snapshot, displayStyle: .set)
     }

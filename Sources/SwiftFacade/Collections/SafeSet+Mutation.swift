@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Set's changing verbs: each is one step.
+// Set's changing verbs. Each is one atomic step.
 
 extension SafeSet {
     /// Inserts `member` if no equal one is there. O(1) on average.
     ///
-    /// - Returns: Whether it was inserted, and the member that is in the set now.
+    /// - Returns: Whether it was inserted, and the member in the set now.
     @inlinable
     @discardableResult
     public func insert(_ member: consuming Element) -> (inserted: Bool, memberAfterInsert: Element) {
         let member = member
-        // A member that is not inserted is released after the lock.
+        // If not inserted, released after the lock.
         defer { withExtendedLifetime(member) {} }
         return change("insert") { members, observers in
             let result = members.insert(member)
@@ -19,9 +19,8 @@ extension SafeSet {
         }
     }
 
-    /// Inserts `member`, replacing an equal one. O(1) on average. Observers receive a removal and an insertion.
-    ///
-    /// - Returns: The member that was replaced, or `nil`.
+    /// Inserts `member`, and returns the equal one that it replaces, or `nil`. O(1) on average. Observers receive a
+    /// removal and an insertion.
     @inlinable
     @discardableResult
     public func update(with member: consuming Element) -> Element? {
@@ -57,7 +56,7 @@ extension SafeSet {
 
     /// Removes and returns any member. O(1) on average.
     ///
-    /// - Precondition: The set is not empty. Otherwise it is reported and the process ends; where another thread may
+    /// - Precondition: The set is not empty; otherwise it is reported and the process ends. Where another thread may
     ///   empty it, use ``popFirst()``.
     @inlinable
     @discardableResult
@@ -76,18 +75,16 @@ extension SafeSet {
         }
     }
 
-    /// Inserts the members of a sequence, in one step. O(length of the sequence) on average. The sequence is iterated
-    /// before the lock is taken.
+    /// Inserts the elements of a sequence. O(length of the sequence) on average.
     @inlinable
     public func formUnion(_ others: some Sequence<Element>) {
         let others = Array(others)
         changeWhole("formUnion") { $0.formUnion(others) }
-        // The set has dropped the duplicates of its members.
+        // Holds duplicates of members.
         withExtendedLifetime(others) {}
     }
 
-    /// Removes the members of a sequence, in one step. O(length of the sequence) on average. The sequence is iterated
-    /// before the lock is taken.
+    /// Removes the elements of a sequence. O(length of the sequence) on average.
     @inlinable
     public func subtract(_ others: some Sequence<Element>) {
         let others = Array(others)
@@ -100,8 +97,7 @@ extension SafeSet {
         withExtendedLifetime(removed) {}
     }
 
-    /// Keeps only the members that are also in a sequence, in one step. O(*n* + length of the sequence) on average. The
-    /// sequence is iterated before the lock is taken.
+    /// Keeps only the members that are also in a sequence. O(*n* + length of the sequence) on average.
     @inlinable
     public func formIntersection(_ others: some Sequence<Element>) {
         let others = Set(others)
@@ -113,8 +109,8 @@ extension SafeSet {
         withExtendedLifetime(before) {}
     }
 
-    /// Removes the members that are also in a sequence and inserts its other elements, in one step. O(length of the
-    /// sequence) on average. The sequence is iterated before the lock is taken.
+    /// Removes the members that are also in a sequence, and inserts its other elements. O(length of the sequence) on
+    /// average.
     @inlinable
     public func formSymmetricDifference(_ others: some Sequence<Element>) {
         let others = Set(others)
@@ -131,7 +127,7 @@ extension SafeSet {
         withExtendedLifetime(removed) {}
     }
 
-    /// Replaces all members and returns the previous ones, in one step. O(1) without observers.
+    /// Replaces all members and returns the previous ones. O(1) without observers.
     @inlinable
     @discardableResult
     public func replaceAll(with newMembers: Set<Element>) -> Set<Element> {
@@ -142,7 +138,7 @@ extension SafeSet {
         }
     }
 
-    /// Removes the members that satisfy `predicate`, in one step. O(*n*).
+    /// Removes the members that satisfy `predicate`. O(*n*).
     ///
     /// - Precondition: `predicate` does not call this set.
     /// - Throws: What `predicate` throws; nothing has been removed then.
@@ -160,9 +156,9 @@ extension SafeSet {
         }
     }
 
-    /// Removes all members, which are released after the lock has been given up. O(*n*).
+    /// Removes all members, which are released after the lock. O(*n*).
     ///
-    /// - Parameter keepingCapacity: Whether as many members fit afterwards as before without growing. Members that hold
+    /// - Parameter keepingCapacity: Whether as many members fit afterwards without growing. Members that hold
     ///   references get new storage for that.
     @inlinable
     public func removeAll(keepingCapacity: Bool = false) {
@@ -185,7 +181,7 @@ extension SafeSet {
         withExtendedLifetime(removed) {}
     }
 
-    /// Removes and returns all members, in one step. O(1) without observers.
+    /// Removes and returns all members. O(1) without observers.
     @inlinable
     public func drain() -> Set<Element> {
         change("drain") { members, observers in

@@ -1,30 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // SafeSet: storage, lifetime and access to the whole. The invariants are those of SafeArray.swift and
-// SafeDictionary.swift. One capability per further file: +Members (one member), +Mutation (Set's changing verbs),
-// +Algebra (questions and sets made of the whole), +Changes (announcements), +Conformances.
+// SafeDictionary.swift.
 
 /// A set that any number of threads may read and change.
 ///
-/// `SafeSet` is a reference: every holder sees the same members. It has the vocabulary of `Set`, and each call is one
-/// atomic step: of many threads that insert the same member exactly one is told that it was first. Lookups run in
-/// parallel; changes are made in place.
+/// A reference with the vocabulary of `Set`: every holder sees the same members, and each call is one atomic step: of
+/// many threads that insert the same member exactly one is told that it was first. Lookups run in parallel; changes are
+/// made in place.
 ///
 /// ```swift
 /// let seen = SafeSet<URL>()
 /// if seen.insert(url).inserted { crawl(url) }
 /// ```
 ///
-/// Every method is thread-safe. It blocks its thread while another thread holds the lock, for a few instructions or as
-/// long as another thread's closure runs. What a thread did before a change is visible to a thread that sees the
-/// change.
+/// Every method is thread-safe. It blocks while another thread holds the lock: a few instructions, or that thread's
+/// closure. What a thread did before a change is visible with the change. A sequence given to it is iterated outside
+/// the lock.
 ///
 /// A closure given to a set must not call the same set: the thread would wait for itself, which is reported and ends
-/// the process. The same holds for the `deinit` of what a closure releases. Members that the set's own verbs take out
-/// are released after the lock has been given up: their `deinit` may call the set.
+/// the process. Nor may the `deinit` of what a closure releases. Members that the set's own verbs take out are released
+/// after the lock: their `deinit` may call the set.
 ///
-/// There is no equality and no hash, because other threads may change the contents. Compare snapshots, or ask
-/// ``isSubset(of:)`` and the others.
+/// There is no `==` and no hash, since the contents change: compare snapshots, or ask ``isSubset(of:)`` and the others.
 public final class SafeSet<Element: Hashable> {
     @usableFromInline
     typealias Observers = ChangeObservers<SafeSet, Change>
@@ -58,13 +56,10 @@ public final class SafeSet<Element: Hashable> {
 
     // MARK: The whole
 
-    /// The members as they are now, as a set of the caller's own. O(1): the first write while it is alive copies the
-    /// storage, once; writes do not change it.
+    /// The members as they are now. O(1), as ``SafeArray/snapshot``.
     @inlinable
     public var snapshot: Set<Element> {
-        let section = storage.lockForReading("snapshot")
-        defer { storage.unlockForReading(section) }
-        return storage.state.contents
+        storage.whileReading("snapshot") { storage.state.contents }
     }
 
     /// Runs `body` with the members while holding the lock for reading, beside other readers.
@@ -81,8 +76,8 @@ public final class SafeSet<Element: Hashable> {
         }
     }
 
-    /// Runs `body` with the members in place while holding the lock for writing, alone. Observers receive each member
-    /// that was removed or inserted; an observed set is copied once.
+    /// Runs `body` with the members in place while holding the lock for writing: its steps are one step to other
+    /// threads. Observers receive each member removed or inserted; an observed set is copied once.
     ///
     /// - Precondition: `body` does not call this set.
     /// - Returns: What `body` returns.
@@ -96,8 +91,7 @@ public final class SafeSet<Element: Hashable> {
 
     // MARK: How changes are made
 
-    /// A change by the toolkit's own few instructions, which record it. Removed members are in the result, which the
-    /// caller releases after the lock.
+    /// ``CollectionStorage/change(_:_:_:)``.
     @inlinable @inline(__always)
     func change<Result>(
         _ call: StaticString,
@@ -106,7 +100,7 @@ public final class SafeSet<Element: Hashable> {
         storage.change(self, call, body)
     }
 
-    /// A change by foreign code of which only the outcome is known.
+    /// As `SafeArray`'s.
     @inlinable
     func changeWhole<Result: ~Copyable, Failure: Error>(
         _ call: StaticString,

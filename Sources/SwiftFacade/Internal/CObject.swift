@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory of a C object that guards no Swift value (a semaphore, a latch, a mutex): one aligned allocation, so that
-// the object has one address from init to deinit.
+// The memory of a C object that guards no Swift value (a semaphore, a latch, a mutex), with one address from init to
+// deinit.
 
 import CInterlock
 
-/// One C object in memory of its own.
 @frozen @usableFromInline
 struct CObject<Object>: ~Copyable {
     @usableFromInline
     let pointer: UnsafeMutablePointer<Object>
 
-    /// Allocates the object, which `initialize` makes valid.
     @inlinable
     init(_ initialize: (UnsafeMutablePointer<Object>) -> Void) {
-        // A cache line of its own, for the reason given in GuardedStorage. Zeroed, because zero is a valid state of all
-        // these objects.
+        // A cache line of its own, as in GuardedStorage. Zero is a valid state of all these objects.
         let memory = UnsafeMutableRawPointer.allocate(
             byteCount: wholeCacheLines(MemoryLayout<Object>.size),
             alignment: cacheLine

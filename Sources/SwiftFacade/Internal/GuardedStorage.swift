@@ -1,30 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory behind every lock-guarded value of the facade: one aligned allocation with the C lock at its start and the
-// value behind it. Invariant: the lock has one address from init to deinit. A Swift stored property cannot give that:
-// its address passed with `&` may be that of a temporary copy, and a lock that moves excludes nobody.
-//
-// The types that take closures, one level up, decide which thread may touch `value` when.
+// The memory behind every lock-guarded value of the facade: one aligned allocation, the C lock and then the value.
+// Invariant: the lock has one address from init to deinit. A Swift stored property cannot give that: `&` may pass the
+// address of a temporary copy, and a lock that moves excludes nobody. The types that take closures decide which thread
+// may touch `value` when.
 
-/// The cache line of the machines this runs on.
 @inlinable
 var cacheLine: Int { 64 }
 
-/// `size` rounded up to whole cache lines, so that the allocator puts no other object on the last one.
+/// `size` rounded up to whole cache lines: the allocator puts no other object on the last one.
 @inlinable
 func wholeCacheLines(_ size: Int) -> Int {
     (size + cacheLine - 1) & ~(cacheLine - 1)
 }
 
-/// One allocation holding a C lock, for which zero is a free lock, and the value it guards. The type that knows the
-/// lock destroys it.
+/// A C lock, for which zero is a free lock, and the value it guards. The type that knows the lock destroys it.
 @frozen @usableFromInline
 struct GuardedStorage<Lock, Value: ~Copyable>: ~Copyable {
     @usableFromInline
     let base: UnsafeMutableRawPointer
 
-    // A guarded value shares no cache line with other objects: the threads of one would slow down those of the other.
-    // The lock and a small value do share one, so that an uncontended access touches a single cache line.
+    // A guarded value shares no cache line with other objects, whose threads it would slow down. The lock and a small
+    // value share one.
     @inlinable
     static var alignment: Int {
         max(cacheLine, MemoryLayout<Value>.alignment)
@@ -61,18 +58,17 @@ struct GuardedStorage<Lock, Value: ~Copyable>: ~Copyable {
     /// The value; valid while the lock is held, for reading or for writing as it is held.
     ///
     /// Put it into a local before passing `&value.pointee` on. ThreadSanitizer takes `&storage.value.pointee` for a
-    /// write to the start of `storage`, which is the lock, and reports a race that is none.
+    /// write to the lock at the start of `storage`, and reports a race that is none.
     @inlinable @inline(__always)
     var value: UnsafeMutablePointer<Value> {
         (base + Self.valueOffset).assumingMemoryBound(to: Value.self)
     }
 }
 
-// The allocation is reached through the lock only. A type whose threads share the value at the same time, as readers
-// do, requires more.
+// The allocation is reached through the lock only. A type whose threads share the value, as readers do, requires more.
 extension GuardedStorage: @unchecked Sendable where Value: ~Copyable {}
 
-/// A lock and its value with several owners, for a lock that a thread may still be in when its maker has dropped it.
+/// A lock and its value with several owners, for a lock that its maker may drop while a thread is in it.
 @usableFromInline
 final class SharedStorage<Lock, Value: ~Copyable>: Sendable {
     @usableFromInline

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How misuse ends in the facade, in the words of the C core: one sentence on standard error with the call, the object
-// and the state that was seen, then abort. A bare trap would leave the reader of a log with an address; `fatalError`
-// would print this file's name instead of the call's. What has been repaired on the spot (a token dropped before its
-// group was left) is reported in the same words, and the program goes on.
+// How misuse ends, in the words of the C core: one sentence on standard error with the call, the object and the state
+// that was seen, then abort. A bare trap would leave an address, `fatalError` this file's name. What has been repaired
+// on the spot (a token dropped before its group was left) is reported likewise, and the program goes on.
 
 #if canImport(Glibc)
 import Glibc
@@ -15,10 +14,8 @@ import Darwin
 
 /// Prints `interlock: CALL(ADDRESS): SENTENCE`, or `CALL(ADDRESS "NAME")` for an object with a name, and aborts.
 ///
-/// - Parameters:
-///   - call: the public call that was misused, with its type: `"SafeArray<Int>.subscript"`.
-///   - object: the address a debugger shows for the object, if it has one.
-///   - sentence: what was seen and why that cannot be.
+/// `call` is the public call that was misused, with its type: `"SafeArray<Int>.subscript"`. `sentence` says what was
+/// seen and why that cannot be.
 @inline(never) @usableFromInline
 func misuse(_ call: String, _ object: UnsafeRawPointer?, _ sentence: String) -> Never {
     let described = object.map { object in
@@ -38,8 +35,7 @@ func misuse(_ call: String, _ object: String, _ sentence: String) -> Never {
 /// Prints the sentence and returns: the state has been repaired.
 func tellMisuse(_ call: String, _ object: String, _ sentence: String) {
     var line = "interlock: \(call)(\(object)): \(sentence)\n"
-    // One write, so that the sentences of two threads do not mix. A short or failed write changes nothing about what
-    // follows.
+    // One write: the sentences of two threads do not mix.
     line.withUTF8 { bytes in
         _ = write(2, bytes.baseAddress, bytes.count)
     }
@@ -48,10 +44,10 @@ func tellMisuse(_ call: String, _ object: String, _ sentence: String) {
 /// The object's name in quotes, or else its type and address.
 func misuseName(_ name: String?, of object: AnyObject) -> String {
     if let name, !name.isEmpty { return "\"\(name)\"" }
-    // The address itself: the hash of an object's identity differs in every process.
+    // The address itself: the hash of an identity differs in every process.
     let address = UInt(bitPattern: ObjectIdentifier(object))
     return "\(type(of: object)) 0x\(String(address, radix: 16))"
 }
 
-/// The object's name as it is, or else its type and address.
+/// The object's name, or else its type and address.
 func bareMisuseName(_ name: String?, of object: AnyObject) -> String { name ?? misuseName(nil, of: object) }

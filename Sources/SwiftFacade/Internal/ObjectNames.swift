@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names of the objects that can wait, in the table of the C core (<interlock/diagnostics.h>), so that the reports of
-// core and facade give the same names. An object's name goes with its memory: another object may have its address
-// afterwards.
+// Names of the objects that can wait, in the table of the C core (<interlock/diagnostics.h>). A name goes with its
+// object's memory, whose address another object may get.
 
 import CInterlock
 
-/// Names the object at `address`, which has no name yet; without memory for the name, it stays unnamed.
+/// Names the object at `address`, which has no name yet; without memory it stays unnamed.
 @usableFromInline
 func setName(_ name: String, of address: UnsafeRawPointer) {
     _ = ilk_set_name(address, name)

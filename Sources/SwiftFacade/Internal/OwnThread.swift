@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Threads for work that blocks. libdispatch's pool on Linux starts with a thread for each processor and adds one a
-// second when work stalls, so four closures that sleep on two processors wait for each other there. Here each closure
-// has a thread of its own and waits for no other. The thread is created for the call and ends with its closure: work
-// worth blocking for is worth the ten microseconds.
+// second when work stalls: four closures that sleep on two processors wait for each other. Here each closure has a
+// thread of its own, made in ten microseconds.
 //
-// Made with pthread_create and not with Foundation's `Thread`, which on Linux does not report that the system made no
-// thread: a waiter for the closure would then wait for ever.
+// Foundation's `Thread` on Linux does not report that the system made no thread: a waiter for the closure would wait
+// for ever. So pthread_create makes it.
 
 import Foundation
 
-/// The system made no thread: the process, its user or the machine has reached its limit, or there is no memory for a
-/// thread.
+/// The system made no thread: the process, its user or the machine has reached its limit, or there is no memory for
+/// one.
 public struct ThreadUnavailable: Error, Hashable, CustomStringConvertible {
     /// What `pthread_create` answered, as in `errno`.
     public let code: Int32
 
-    /// Makes the error for an answer of `pthread_create`.
+    /// Makes the error.
     public init(code: Int32) { self.code = code }
 
     /// A sentence with the system's reason.
@@ -24,10 +23,10 @@ public struct ThreadUnavailable: Error, Hashable, CustomStringConvertible {
 }
 
 enum OwnThread {
-    /// Runs `body` on a new thread. The system shows the first 15 bytes of the name; the thread starts with the
-    /// scheduling of the calling thread.
+    /// Runs `body` on a new thread, with the scheduling of the calling one. The system shows the first 15 bytes of the
+    /// name.
     ///
-    /// - Throws: Where the system makes no thread. `body` has been released then and will not run.
+    /// - Throws: Where the system makes no thread. `body` has been released and will not run.
     static func start(
         named name: String,
         quality: QualityOfService = .default,
@@ -36,7 +35,6 @@ enum OwnThread {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }
-        // No thread joins it.
         pthread_attr_setdetachstate(&attributes, detached)
         setQuality(quality, of: &attributes)
         let work = Unmanaged.passRetained(ThreadWork(name, body))
@@ -47,8 +45,8 @@ enum OwnThread {
         }
     }
 
-    /// Runs `body` on a new thread as ``start(named:quality:_:)`` does, for callers that cannot go on without it. Where
-    /// the system makes no thread, reports that and ends the process.
+    /// As ``start(named:quality:_:)``, for callers that need the thread: where the system makes none, reports that and
+    /// ends the process.
     static func run(named name: String, _ body: @escaping @Sendable () -> Void) {
         do {
             try start(named: name, body)
@@ -65,7 +63,6 @@ enum OwnThread {
     }
 }
 
-/// The work of a thread.
 private final class ThreadWork: Sendable {
     let name: String
     let body: @Sendable () -> Void
@@ -96,7 +93,6 @@ private func setQuality(_ quality: QualityOfService, of attributes: inout pthrea
     pthread_attr_set_qos_class_np(&attributes, qos_class_t(UInt32(quality.rawValue)), 0)
 }
 
-/// Names the calling thread.
 private func showThread(as name: String) {
     Thread.current.name = name
 }
@@ -116,7 +112,7 @@ private func createThread(_ attributes: inout pthread_attr_t, _ work: UnsafeMuta
     )
 }
 
-/// Linux has no such classes: a thread inherits the scheduling of its creator.
+/// Linux has no such classes.
 private func setQuality(_: QualityOfService, of _: inout pthread_attr_t) {}
 
 /// Names the calling thread. `pthread_setname_np` refuses longer names instead of cutting them.

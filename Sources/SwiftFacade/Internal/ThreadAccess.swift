@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The accesses that the calling thread is in: a list, on the thread's own stack, of the lock-guarded objects whose
-// closures it is running. It exists for one mistake that closures under a lock invite, calling the same object from
-// inside: the list turns a silent deadlock into a report.
+// closures it runs. It turns a silent deadlock, calling the same object from inside, into a report.
 //
 // Invariant: the list's head is in a thread-local word of the C core's, and its nodes live exactly as long as the
 // access they describe, innermost first. Only closure calls push a node (two stores and two loads). Reads and writes of
 // single elements run no foreign code, and search the list only when they would have to wait. A bare lock's closures
-// are recorded in debug builds only, in nodes that are allocated: there the cost would be half the call.
+// are recorded in debug builds only, in allocated nodes: the cost would be half the call.
 
 import CInterlock
 
-/// One access in progress.
 @frozen @usableFromInline
 struct ThreadAccess {
     /// The lock that is held; it identifies the object.
     @usableFromInline let lock: UnsafeRawPointer
-    /// The call that holds it, for the report: the characters of a literal, which live for ever. A `StaticString` would
-    /// take two more words of the cache line that holds a collection's state.
+    /// The call that holds it, for the report: a literal's characters, which live for ever. A `StaticString` would take
+    /// two more words of the cache line that holds a collection's state.
     @usableFromInline let call: UnsafePointer<UInt8>
-    /// The next outer access of the same thread.
     @usableFromInline var outer: UnsafeMutablePointer<ThreadAccess>?
 
     @inlinable
@@ -29,14 +26,14 @@ struct ThreadAccess {
         outer = nil
     }
 
-    // No destructor: a thread cannot end inside an access, the nodes are in its frames.
+    // No destructor: the nodes are in the thread's frames, and it cannot end inside an access.
     @inlinable
     static var innermost: UnsafeMutablePointer<ThreadAccess>? {
         ilk__thread_access()?.assumingMemoryBound(to: ThreadAccess.self)
     }
 
-    /// Begins `access`. A thread that is inside the same object already is reported. The node stays where it is until
-    /// ``end(_:type:)``.
+    /// Begins `access`, whose node stays where it is until ``end(_:type:)``. A thread inside the same object is
+    /// reported.
     @inlinable
     static func begin(_ access: UnsafeMutablePointer<ThreadAccess>, type: Any) {
         let outer = innermost
@@ -47,15 +44,15 @@ struct ThreadAccess {
         ilk__set_thread_access(access)
     }
 
-    /// Ends the innermost access of the thread, which must be `access`. It is another one when an `async` function was
-    /// given the object in place and came back on another thread.
+    /// Ends the thread's innermost access, which must be `access`: an `async` function given the object in place may
+    /// come back on another thread.
     @inlinable
     static func end(_ access: UnsafeMutablePointer<ThreadAccess>, type: Any) {
         guard innermost == access else { access.endsElsewhere(type: type) }
         ilk__set_thread_access(access.pointee.outer)
     }
 
-    /// Records that the thread is inside `call`, in an allocated node: for locks, in debug builds only.
+    /// Records that the thread is inside `call`, in an allocated node: for locks in debug builds.
     @usableFromInline
     static func enter(_ lock: UnsafeRawPointer, call: StaticString) -> Bool {
         let access = UnsafeMutablePointer<ThreadAccess>.allocate(capacity: 1)
@@ -65,7 +62,6 @@ struct ThreadAccess {
         return true
     }
 
-    /// Ends what ``enter(_:call:)`` began.
     @usableFromInline
     static func leave(_ lock: UnsafeRawPointer, type: Any) -> Bool {
         let access = innermost!
@@ -75,7 +71,7 @@ struct ThreadAccess {
         return true
     }
 
-    /// Reports a thread that is already inside a closure of the object that `lock` guards.
+    /// Reports a thread that is inside a closure of the object that `lock` guards.
     @usableFromInline
     static func requireOutside(
         _ lock: UnsafeRawPointer,
@@ -87,7 +83,7 @@ struct ThreadAccess {
 }
 
 extension UnsafeMutablePointer<ThreadAccess> {
-    /// Searches the accesses from this one outwards. There are seldom more than two.
+    /// Searches from this access outwards.
     @usableFromInline
     func requireOutside(_ lock: UnsafeRawPointer, call: UnsafePointer<UInt8>, type: Any) {
         var access: UnsafeMutablePointer<ThreadAccess>? = self

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lock of operations, groups and queues: the toolkit's own mutex and the value it guards. Not
-// `Synchronization.Mutex`: on Linux its contended path is in the standard library, which is not built for
-// ThreadSanitizer, so every section that had to wait would be reported as a race in programs that search for their own.
+// The lock of operations, groups and queues: the C core's mutex and the value it guards. `Synchronization.Mutex` on
+// Linux has its contended path in the standard library, which is not built for ThreadSanitizer: users' runs would
+// report every section that had to wait as a race.
 
 import CInterlock
 
@@ -14,9 +14,9 @@ struct VisibleMutex<Value: ~Copyable>: ~Copyable {
     }
 
     /// Runs `body` alone with the value. Blocks while another section runs.
-    // Always inlined: left generic, each section asks the runtime for the metadata of `Value` and `Result`. Together
-    // with a record without type parameters (OperationRecord.swift) this took an operation from 58,100 instructions
-    // to 24,800: callgrind, 6,000 operations in pairs made with `then` and started by hand.
+    // Always inlined: left generic, each section asks the runtime for the metadata of `Value` and `Result`. With a
+    // record without type parameters (OperationRecord.swift) this took an operation from 58,100 instructions to 24,800:
+    // callgrind, 6,000 operations in pairs made with `then` and started by hand.
     @inline(__always)
     borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
@@ -28,5 +28,5 @@ struct VisibleMutex<Value: ~Copyable>: ~Copyable {
     }
 }
 
-// One closure at a time has the value, and `sending` keeps what goes in and out apart from it.
+// One closure at a time has the value; `sending` keeps what goes in and out apart from it.
 extension VisibleMutex: @unchecked Sendable where Value: ~Copyable {}

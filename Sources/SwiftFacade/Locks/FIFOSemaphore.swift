@@ -3,20 +3,19 @@
 // The counting semaphore: permits in a C semaphore; waiters, threads and tasks alike, in one queue.
 //
 // Invariant: while the queue has a waiter, the C semaphore holds no permit. A permit goes there only under the queue's
-// lock and only when the queue is empty. A waiter joins the queue under the same lock and only after it has found no
-// permit. So taking a permit without waiting is one atomic operation, reads no queue, and overtakes no waiter.
+// lock, with the queue empty; a waiter joins under that lock, having found no permit. So a try is one atomic operation,
+// reads no queue and overtakes no waiter.
 //
-// Blocking and suspending forms share their names. In async code the compiler takes the suspending form, awaited or
-// not, and answers a call without `await` by "not marked with 'await'". It shows the texts of `noasync` only where no
-// suspending form is in sight. Overloads are chosen before `await` is read: a disfavoured overload, other default
-// arguments, or an extension of a protocol change nothing about it.
+// Blocking and suspending forms share their names. In async code the compiler takes the suspending form and asks for
+// `await`; the texts of `noasync` show only where no suspending form is in sight. Overloads are chosen before `await`
+// is read, so a disfavoured overload, other default arguments or an extension of a protocol change nothing.
 
 import CInterlock
 
 /// A counting semaphore that serves threads and tasks in one order, first come, first served.
 ///
-/// A signal hands its permits to the waiters that have waited longest; a later comer cannot take a permit that has been
-/// handed over. Permits have no owner: any thread may signal.
+/// A signal hands its permits to the waiters in their order; a later comer cannot take them. Permits have no owner: any
+/// thread may signal.
 ///
 /// ```swift
 /// let downloads = FIFOSemaphore(permits: 3)
@@ -27,18 +26,18 @@ import CInterlock
 /// }
 /// ```
 ///
-/// Every method is thread-safe. In `async` code, waiting suspends instead of blocking. A task that is cancelled while
-/// it waits leaves the queue, and its permit goes to the next waiter.
+/// Every method is thread-safe. In `async` code, waiting suspends instead of blocking. A task cancelled while it waits
+/// leaves the queue; its permit goes to the next waiter.
 ///
-/// What a thread did before a signal is visible to the thread or task that gets the permit. Source: a queue over
-/// `ilk_semaphore` in `<interlock/semaphore.h>`.
+/// A number of permits out of range is reported and ends the process. What a thread did before a signal is visible to
+/// the taker of the permit. Source: a queue over `ilk_semaphore` in `<interlock/semaphore.h>`.
 public final class FIFOSemaphore: Sendable {
     private let permits: CObject<ilk_semaphore>
     private let queue = WaitQueue()
 
     /// A semaphore that holds `permits`. Allocates.
     ///
-    /// - Precondition: `permits` is from 0 to 268,435,455. Another number is reported and ends the process.
+    /// - Precondition: `permits` is from 0 to 268,435,455.
     public init(permits: Int) {
         guard permits >= 0, permits <= Int(ILK_SEMAPHORE_LIMIT) else {
             misuse(
@@ -50,9 +49,8 @@ public final class FIFOSemaphore: Sendable {
         self.permits = CObject { ilk_semaphore_init($0, UInt32(permits)) }
     }
 
-    /// A semaphore that holds `permits` and has a name, which misuse reports give. Allocates.
+    /// As ``init(permits:)``, with a name for misuse reports.
     ///
-    /// - Precondition: `permits` is from 0 to 268,435,455. Another number is reported and ends the process.
     /// - Parameter name: Kept up to 63 bytes of UTF-8.
     public convenience init(permits: Int, name: String) {
         self.init(permits: permits)
@@ -63,14 +61,14 @@ public final class FIFOSemaphore: Sendable {
         ilk_semaphore_destroy(permits.pointer)
     }
 
-    /// The name that the semaphore was made with, or `nil`. Thread-safe; blocks briefly.
+    /// The name, or `nil`. Blocks briefly.
     public var name: String? {
         Interlock.name(of: permits.pointer)
     }
 
     // MARK: Blocking
 
-    /// Takes one permit, waiting in the queue as long as it takes. Blocks the thread.
+    /// Takes one permit, waiting in the queue. Blocks the thread.
     @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await wait()`")
     public func wait() {
         if !tryWait() {
@@ -78,19 +76,17 @@ public final class FIFOSemaphore: Sendable {
         }
     }
 
-    /// Takes one permit if there is one. Never blocks and never overtakes a waiter.
-    ///
-    /// - Returns: Whether it was taken.
-    /// - Complexity: O(1). Calls `ilk_semaphore_try_wait`.
+    /// Takes one permit if there is one, and returns whether it did. Never blocks; never overtakes a waiter. O(1).
+    /// Calls `ilk_semaphore_try_wait`.
     public func tryWait() -> Bool {
         ilk_semaphore_try_wait(permits.pointer)
     }
 
-    /// Takes one permit, waiting in the queue until `deadline` at most. Blocks the thread.
+    /// Takes one permit, waiting until `deadline` at most. Blocks the thread.
     ///
-    /// A deadline that has passed still takes a permit that is there.
+    /// A deadline that has passed still takes a permit that is there. A thread that takes none leaves the queue.
     ///
-    /// - Returns: Whether it was taken; if not, the thread has left the queue.
+    /// - Returns: Whether it took one.
     @available(
         *,
         noasync,
@@ -100,9 +96,7 @@ public final class FIFOSemaphore: Sendable {
         tryWait() || queue.block(until: Interlock.deadline(at: deadline), admit: tryWait)
     }
 
-    /// Takes one permit, waiting in the queue for `timeout` at most. Blocks the thread.
-    ///
-    /// - Returns: Whether it was taken; if not, the thread has left the queue.
+    /// As with `until:`, waiting for `timeout` at most.
     @available(
         *,
         noasync,
@@ -114,26 +108,20 @@ public final class FIFOSemaphore: Sendable {
 
     // MARK: Suspending
 
-    /// Takes one permit, waiting in the queue as long as it takes. Suspends the task.
+    /// Takes one permit, waiting in the queue. Suspends the task.
     ///
-    /// - Throws: `CancellationError` if the task is cancelled before it has been given a permit; it has taken none
-    ///   then. A cancelled task still takes a permit that is there.
+    /// - Throws: `CancellationError` if the task is cancelled before it is given a permit; it has taken none. A
+    ///   cancelled task still takes a permit that is there.
     public func wait() async throws(CancellationError) {
         _ = try await suspend(until: nil)
     }
 
-    /// Takes one permit, waiting in the queue until `deadline` at most. Suspends the task.
-    ///
-    /// - Returns: Whether it was taken.
-    /// - Throws: `CancellationError` if the task is cancelled first.
+    /// Takes one permit, waiting until `deadline` at most, and returns whether it did. Suspends the task.
     public func wait(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool {
         try await suspend(until: deadline)
     }
 
-    /// Takes one permit, waiting in the queue for `timeout` at most. Suspends the task.
-    ///
-    /// - Returns: Whether it was taken.
-    /// - Throws: `CancellationError` if the task is cancelled first.
+    /// As with `until:`, waiting for `timeout` at most.
     public func wait(timeout: Duration) async throws(CancellationError) -> Bool {
         try await suspend(until: moment(in: timeout))
     }
@@ -149,11 +137,10 @@ public final class FIFOSemaphore: Sendable {
 
     // MARK: Giving back
 
-    /// Gives `count` permits: to the waiters, in their order; the rest stay in the semaphore. Blocks only for the few
-    /// instructions in which another thread changes the queue.
+    /// Gives `count` permits to the waiters, in their order, and keeps the rest. Blocks only while another thread
+    /// changes the queue, a few instructions.
     ///
-    /// - Precondition: `count` is not negative, and the semaphore holds at most 268,435,455 afterwards. What breaks
-    ///   this is reported and ends the process.
+    /// - Precondition: `count` is not negative, and the semaphore holds at most 268,435,455 afterwards.
     /// - Complexity: O(permits handed over). Calls `ilk_semaphore_signal`.
     public func signal(_ count: Int = 1) {
         guard count >= 0, count <= Int(ILK_SEMAPHORE_LIMIT) else {
@@ -174,8 +161,8 @@ public final class FIFOSemaphore: Sendable {
         granted.resumeAll()
     }
 
-    /// The textbook's counter: the permits, or minus the number of waiters. Thread-safe; blocks briefly. A snapshot for
-    /// traces and tests: the value may have changed when the caller reads it.
+    /// The textbook's counter: the permits, or minus the number of waiters. A snapshot for traces and tests. Blocks
+    /// briefly.
     public var value: Int {
         queue.withWaiters { waiters in
             waiters.count > 0 ? -waiters.count : Int(ilk_semaphore_value(permits.pointer))
@@ -184,10 +171,9 @@ public final class FIFOSemaphore: Sendable {
 
     // MARK: With a permit
 
-    // In async code, too, a closure that does not suspend fits this overload better; disfavoured, it is not chosen
-    // there.
-    /// Runs `body` with one permit, which goes back when `body` ends, also by throwing. Blocks the thread while it
-    /// waits for the permit.
+    // Disfavoured: a closure that does not suspend would fit this overload better in async code too.
+    /// Runs `body` with one permit, which goes back when `body` ends, also by throwing. Blocks the thread until it has
+    /// the permit.
     ///
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
@@ -205,9 +191,9 @@ public final class FIFOSemaphore: Sendable {
         return try body()
     }
 
-    /// Runs `body` as ``withPermit(_:)`` does, waiting for the permit until `deadline` at most. Blocks the thread.
+    /// As ``withPermit(_:)``, waiting until `deadline` at most.
     ///
-    /// - Returns: What `body` returns, or `nil` if no permit came in time and `body` did not run.
+    /// - Returns: `nil` if no permit came in time and `body` did not run.
     @_disfavoredOverload
     @available(
         *,
@@ -223,9 +209,7 @@ public final class FIFOSemaphore: Sendable {
         return try body()
     }
 
-    /// Runs `body` as ``withPermit(_:)`` does, waiting for the permit for `timeout` at most. Blocks the thread.
-    ///
-    /// - Returns: What `body` returns, or `nil` if no permit came in time and `body` did not run.
+    /// As ``withPermit(until:_:)``, for `timeout` at most.
     @_disfavoredOverload
     @available(
         *,
@@ -241,12 +225,11 @@ public final class FIFOSemaphore: Sendable {
         return try body()
     }
 
-    /// Runs `body` with one permit, which goes back when `body` ends, also by throwing. Suspends the task while it
-    /// waits for the permit; `body` runs in the isolation of the caller.
+    /// As ``withPermit(_:)``, suspending the task until it has the permit. `body` runs in the isolation of the caller.
     ///
     /// - Returns: What `body` returns.
-    /// - Throws: `CancellationError` if the task is cancelled before it has been given a permit, and `body` has not
-    ///   run; otherwise what `body` throws.
+    /// - Throws: `CancellationError` if the task is cancelled before it is given a permit, and `body` has not run;
+    ///   otherwise what `body` throws.
     public func withPermit<Result>(
         isolation: isolated (any Actor)? = #isolation,
         _ body: () async throws -> Result
@@ -256,11 +239,9 @@ public final class FIFOSemaphore: Sendable {
         return try await body()
     }
 
-    /// Runs `body` as ``withPermit(isolation:_:)`` does, waiting for the permit until `deadline` at most. Suspends the
-    /// task.
+    /// As ``withPermit(isolation:_:)``, waiting until `deadline` at most.
     ///
-    /// - Returns: What `body` returns, or `nil` if no permit came in time and `body` did not run.
-    /// - Throws: `CancellationError` if the task is cancelled first; otherwise what `body` throws.
+    /// - Returns: `nil` if no permit came in time and `body` did not run.
     public func withPermit<Result>(
         isolation: isolated (any Actor)? = #isolation,
         until deadline: ContinuousClock.Instant,
@@ -271,11 +252,7 @@ public final class FIFOSemaphore: Sendable {
         return try await body()
     }
 
-    /// Runs `body` as ``withPermit(isolation:_:)`` does, waiting for the permit for `timeout` at most. Suspends the
-    /// task.
-    ///
-    /// - Returns: What `body` returns, or `nil` if no permit came in time and `body` did not run.
-    /// - Throws: `CancellationError` if the task is cancelled first; otherwise what `body` throws.
+    /// As ``withPermit(isolation:until:_:)``, for `timeout` at most.
     public func withPermit<Result>(
         isolation: isolated (any Actor)? = #isolation,
         timeout: Duration,

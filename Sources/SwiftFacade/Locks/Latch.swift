@@ -2,9 +2,8 @@
 //
 // The latch: the C latch for threads, and a queue for tasks beside it.
 //
-// A task joins the queue under the queue's lock and only after it has found the latch closed. The thread that opens the
-// latch then empties the queue under the same lock. So a task either sees the latch open or is in the queue when it is
-// emptied.
+// A task joins the queue under its lock, having found the latch closed. The thread that opens the latch then empties
+// the queue under that lock. So a task sees the latch open or is in the queue when it is emptied.
 
 import CInterlock
 
@@ -26,7 +25,7 @@ public final class Latch: Sendable {
 
     /// A latch that opens after `count` calls of ``countDown()``; with 0 it is open at once. Allocates.
     ///
-    /// - Precondition: `count` is from 0 to 2,147,483,647. Another number is reported and ends the process.
+    /// - Precondition: `count` is from 0 to 2,147,483,647; another is reported and ends the process.
     public init(count: Int) {
         guard count >= 0, count <= Int(Int32.max) else {
             misuse("Latch.init", nil, "a count of \(count); a latch counts from 0 to \(Int32.max)")
@@ -34,24 +33,23 @@ public final class Latch: Sendable {
         latch = CObject { ilk_latch_init($0, UInt32(count)) }
     }
 
-    /// A latch that opens after `count` calls and has a name, which misuse reports give. Allocates.
+    /// As ``init(count:)``, with a name for misuse reports.
     ///
-    /// - Precondition: `count` is from 0 to 2,147,483,647. Another number is reported and ends the process.
     /// - Parameter name: Kept up to 63 bytes of UTF-8.
     public convenience init(count: Int, name: String) {
         self.init(count: count)
         setName(name, of: latch.pointer)
     }
 
-    /// The name that the latch was made with, or `nil`. Thread-safe; blocks briefly.
+    /// The name, or `nil`. Blocks briefly.
     public var name: String? {
         Interlock.name(of: latch.pointer)
     }
 
-    /// Counts one down; at zero opens the latch for good and wakes all waiters. Blocks only at zero, for the few
-    /// instructions in which a task joins the queue.
+    /// Counts one down; at zero opens the latch for good and wakes all waiters. Blocks only at zero, while a task joins
+    /// the queue, a few instructions.
     ///
-    /// - Precondition: The latch is not open. One call too many is reported and ends the process.
+    /// - Precondition: The latch is not open. A call too many is reported and ends the process.
     /// - Complexity: O(1); O(waiting tasks) at zero. Calls `ilk_latch_count_down`.
     public func countDown() {
         ilk_latch_count_down(latch.pointer)
@@ -60,7 +58,7 @@ public final class Latch: Sendable {
         }
     }
 
-    /// The rest of the count. It may have changed when the caller reads it. Never blocks.
+    /// The rest of the count now. Never blocks.
     public var count: Int {
         Int(ilk_latch_count(latch.pointer))
     }
@@ -76,9 +74,9 @@ public final class Latch: Sendable {
         _ = ilk_latch_wait_until(latch.pointer, forever)
     }
 
-    /// Waits until the latch is open, until `deadline` at most. Blocks the thread.
+    /// Waits until the latch is open or `deadline` has come. Blocks the thread.
     ///
-    /// - Returns: Whether it is open. A deadline that has passed still answers `true` for an open latch.
+    /// - Returns: Whether it is open. An open latch answers `true` after the deadline too.
     @available(
         *,
         noasync,
@@ -88,9 +86,7 @@ public final class Latch: Sendable {
         isOpen || ilk_latch_wait_until(latch.pointer, Interlock.deadline(at: deadline)) == ILK_OK
     }
 
-    /// Waits until the latch is open, for `timeout` at most. Blocks the thread.
-    ///
-    /// - Returns: Whether it is open.
+    /// As with `until:`, for `timeout` at most.
     @available(
         *,
         noasync,
@@ -102,23 +98,17 @@ public final class Latch: Sendable {
 
     /// Waits until the latch is open. Suspends the task.
     ///
-    /// - Throws: `CancellationError` if the task is cancelled first. A cancelled task still passes an open latch.
+    /// - Throws: `CancellationError` if the task is cancelled first; a cancelled task still passes an open latch.
     public func wait() async throws(CancellationError) {
         _ = try await suspend(until: nil)
     }
 
-    /// Waits until the latch is open, until `deadline` at most. Suspends the task.
-    ///
-    /// - Returns: Whether it is open.
-    /// - Throws: `CancellationError` if the task is cancelled first.
+    /// Waits until the latch is open or `deadline` has come; returns whether it is open. Suspends the task.
     public func wait(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool {
         try await suspend(until: deadline)
     }
 
-    /// Waits until the latch is open, for `timeout` at most. Suspends the task.
-    ///
-    /// - Returns: Whether it is open.
-    /// - Throws: `CancellationError` if the task is cancelled first.
+    /// As with `until:`, for `timeout` at most.
     public func wait(timeout: Duration) async throws(CancellationError) -> Bool {
         try await suspend(until: moment(in: timeout))
     }

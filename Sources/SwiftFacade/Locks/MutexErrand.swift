@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One closure on its way to an inheriting mutex that is taken, and back. The kernel lends priority from a waiting
-// thread to a holding thread, so a thread must wait in the kernel. The task's own thread must not. A thread made for
-// the call waits instead, and runs the closure, because the thread that took a mutex gives it up.
+// One closure on its way to an inheriting mutex that is taken, and back. The kernel lends the priority of a thread that
+// waits in it, which the task's own thread must not do. A thread made for the call waits instead and runs the closure,
+// because the thread that took a mutex gives it up.
 //
 //   task                          errand                         thread
 //   finds the mutex taken
@@ -11,14 +11,13 @@
 //                                                                runs the closure, gives the mutex up
 //   goes on, with the result ◀──  fulfilled                 ◀──  ends
 //
-// The claim decides the race (PendingWork.swift), and the claimant fulfils the promise (Promise.swift). A cancellation
-// that claims the closure releases it at once and resumes the task. The thread cannot be called back from its wait: it
-// gets the mutex later, finds the closure claimed, gives the mutex up and ends. Until then it lends its priority and
-// keeps the mutex alive.
+// The claim decides the race (PendingWork.swift); the claimant fulfils the promise (Promise.swift). A cancellation that
+// claims the closure releases it and resumes the task at once. The thread gets the mutex later, finds the closure
+// claimed, gives the mutex up and ends; until then it lends its priority and keeps the mutex alive.
 
 import CInterlock
 
-// `returned` is written by the claimant, before it fulfils the promise.
+// The claimant writes `returned`, before it fulfils the promise.
 final class MutexErrand<Value: ~Copyable, Output: ~Copyable, Failure: Error>: @unchecked Sendable {
     typealias Body = (inout sending Value) throws(Failure) -> sending Output
 
@@ -56,23 +55,23 @@ final class MutexErrand<Value: ~Copyable, Output: ~Copyable, Failure: Error>: @u
         }
     }
 
-    /// Has a thread take the mutex and run the closure. Where the system makes no thread, the task tries each
-    /// millisecond for a thread and for the mutex.
+    /// Has a thread take the mutex and run the closure. Without a thread, the task tries for one and for the mutex each
+    /// millisecond.
     private func lock(isolation: isolated (any Actor)? = #isolation, until deadline: UInt64) async {
         while !ending.isFulfilled {
             do throws(ThreadUnavailable) {
-                // The thread takes its scheduling from this one, which is the task's.
+                // The thread inherits the scheduling of this one, the task's.
                 try OwnThread.start(named: "interlock.mutex") { self.lockOnThread(until: deadline) }
                 return
             } catch {
                 if tryLockHere(until: deadline) { return }
-                // Cancelled, it ends at once, and the promise is fulfilled.
+                // If cancelled, it ends at once; the promise is fulfilled.
                 try? await Task.sleep(for: .milliseconds(1))
             }
         }
     }
 
-    /// Takes the mutex on the task's own thread if it is free by now. False if it is taken and there is time left.
+    /// Runs the closure on the task's own thread if the mutex is free. False if it is taken and time is left.
     private func tryLockHere(until deadline: UInt64) -> Bool {
         if ilk_mutex_try_lock(storage.lock) {
             runAndUnlock()
@@ -95,14 +94,14 @@ final class MutexErrand<Value: ~Copyable, Output: ~Copyable, Failure: Error>: @u
         }
     }
 
-    /// Runs the closure, unless it has been given up, and gives the mutex up. Then the task goes on.
+    /// With the mutex held. Runs the closure unless it has been claimed, unlocks, and resumes the task.
     private func runAndUnlock() {
         let isWanted = runIfWanted()
         ilk_mutex_unlock(storage.lock)
         if isWanted { ending.fulfil(.granted) }
     }
 
-    /// Runs the closure, unless it has been given up, and releases it.
+    /// Claims, runs and releases the closure.
     private func runIfWanted() -> Bool {
         guard let body = body.claim() else { return false }
         let value = storage.value
@@ -116,7 +115,7 @@ final class MutexErrand<Value: ~Copyable, Output: ~Copyable, Failure: Error>: @u
 
     /// Ends the wait without the mutex, unless the closure has been claimed.
     private func giveUp(_ outcome: WaitOutcome) {
-        // What it captured is released before the task goes on.
+        // Its captures are released before the task goes on.
         guard body.claim() != nil else { return }
         ending.fulfil(outcome)
     }

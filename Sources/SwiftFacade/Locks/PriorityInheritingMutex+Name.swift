@@ -3,7 +3,7 @@
 // A mutex with a name, for reports.
 
 extension PriorityInheritingMutex where Value: ~Copyable {
-    /// A free mutex that guards `initialValue` and has a name, which misuse reports give. Allocates.
+    /// As ``init(_:)``, with a name for misuse reports.
     ///
     /// - Parameter name: Kept up to 63 bytes of UTF-8.
     public init(_ initialValue: consuming sending Value, name: String) {
@@ -11,7 +11,7 @@ extension PriorityInheritingMutex where Value: ~Copyable {
         setName(name, of: storage.storage.base)
     }
 
-    /// The name that the mutex was made with, or `nil`. Thread-safe; blocks briefly.
+    /// The name, or `nil`. Thread-safe; blocks briefly.
     public var name: String? {
         Interlock.name(of: storage.storage.base)
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waiting for the inheriting mutex by suspending the task. A free mutex is taken at once, a taken one by an errand
+// Suspending the task to wait for the inheriting mutex: a free one is taken at once, a taken one by an errand
 // (MutexErrand.swift).
 
 import CInterlock
@@ -16,19 +16,18 @@ public enum TaskLockError<Failure: Error>: Error {
 extension TaskLockError: Equatable where Failure: Equatable {}
 
 extension PriorityInheritingMutex where Value: ~Copyable {
-    /// Runs `body` with the value in place while holding the mutex. Thread-safe; suspends the task while another thread
-    /// holds the mutex.
+    /// Runs `body` with the value in place while holding the mutex. Thread-safe; suspends the task while the mutex is
+    /// taken.
     ///
     /// A free mutex is taken at once, and `body` runs on the task's thread. Otherwise a thread made for this call waits
-    /// for the task and runs `body`, so that no thread of the cooperative pool is held. Each waiting task costs a
-    /// thread: where there may be very many, admit them through a ``FIFOSemaphore``. Where the system makes no thread,
-    /// the task tries each millisecond for a thread and for the mutex, runs `body` itself, and lends nothing meanwhile.
+    /// and runs `body`, so no thread of the cooperative pool is held. Each waiting task costs a thread: admit very many
+    /// through a ``FIFOSemaphore``. Where the system makes no thread, the task tries each millisecond for a thread and
+    /// for the mutex, runs `body` itself, and lends nothing meanwhile.
     ///
-    /// What is lent: the thread starts with the scheduling policy, priority and nice value of the thread that the task
-    /// runs on when it calls. The holder is raised to these while the thread waits. On the cooperative pool they are
-    /// ordinary ones: a task lends more only on an executor of its own, with threads of real-time priority. What is not
-    /// lent: the `TaskPriority`, which the kernel does not know, and any later escalation. A task that runs `body` is
-    /// raised by the waiters like any holder, because `body` stays on one thread.
+    /// The thread starts with the scheduling policy, priority and nice value of the calling thread, and lends them to
+    /// the holder while it waits. On the cooperative pool they are ordinary ones: a task lends more only on an executor
+    /// of its own, with real-time threads. `TaskPriority`, which the kernel does not know, and later escalation are not
+    /// lent. A task that runs `body` is raised by the waiters like any holder: `body` stays on one thread.
     ///
     /// ```swift
     /// let total = try await levels.withLock { levels in
@@ -37,15 +36,15 @@ extension PriorityInheritingMutex where Value: ~Copyable {
     /// }
     /// ```
     ///
-    /// - Precondition: The thread does not hold this mutex. A closure does not suspend, so no closure of this mutex can
-    ///   make this call.
+    /// - Precondition: The thread does not hold this mutex. No closure of this mutex can make this call, since closures
+    ///   do not suspend.
     /// - Parameters:
-    ///   - isolation: Where the task goes on; it stays on its actor.
+    ///   - isolation: The task stays on its actor.
     ///   - body: May run on another thread, so its captures are `sending`.
     /// - Returns: What `body` returns.
-    /// - Throws: `CancellationError` if the task is cancelled before it has the mutex; `body` has not run then, and its
+    /// - Throws: `CancellationError` if the task is cancelled before it has the mutex; `body` has not run, and its
     ///   captures are released at once. A cancelled task still takes a free mutex.
-    /// - Complexity: O(1) if the mutex is free; otherwise a thread is created, some ten microseconds.
+    /// - Complexity: O(1) if the mutex is free; otherwise making a thread, some ten microseconds.
     @inlinable
     public borrowing func withLock<Output: ~Copyable>(
         isolation: isolated (any Actor)? = #isolation,
@@ -59,7 +58,7 @@ extension PriorityInheritingMutex where Value: ~Copyable {
         }
     }
 
-    /// Runs `body`, which may throw, as ``withLock(isolation:_:)-(_,(Value)->Output)`` does.
+    /// As ``withLock(isolation:_:)-(_,(Value)->Output)``, for a `body` that may throw.
     ///
     /// - Returns: What `body` returns.
     /// - Throws: ``TaskLockError/cancelled``, or ``TaskLockError/body(_:)`` with what `body` throws; the mutex is given
@@ -69,17 +68,14 @@ extension PriorityInheritingMutex where Value: ~Copyable {
         isolation: isolated (any Actor)? = #isolation,
         _ body: sending @escaping (inout sending Value) throws(Failure) -> sending Output
     ) async throws(TaskLockError<Failure>) -> sending Output {
-        // Without a limit the wait never times out.
         return try await suspendToLock(until: { forever }, body)!
     }
 
-    /// Runs `body` as ``withLock(isolation:_:)-(_,(Value)->Output)`` does, waiting for the mutex until `deadline` at
-    /// most.
+    /// As ``withLock(isolation:_:)-(_,(Value)->Output)``, waiting until `deadline` at most.
     ///
     /// A deadline that has passed still takes a free mutex. The limit is on the wait, not on `body`.
     ///
-    /// - Returns: What `body` returns, or `nil` if the mutex did not become free in time.
-    /// - Throws: `CancellationError` if the task is cancelled first.
+    /// - Returns: `nil` if the mutex did not become free in time.
     @inlinable
     public borrowing func withLock<Output: ~Copyable>(
         isolation: isolated (any Actor)? = #isolation,
@@ -93,11 +89,8 @@ extension PriorityInheritingMutex where Value: ~Copyable {
         }
     }
 
-    /// Runs `body`, which may throw, as ``withLock(isolation:until:_:)-(_,_,(Value)->Output)`` does.
-    ///
-    /// - Returns: What `body` returns, or `nil` if the mutex did not become free in time.
-    /// - Throws: ``TaskLockError/cancelled``, or ``TaskLockError/body(_:)`` with what `body` throws; the mutex is given
-    ///   up first.
+    /// As ``withLock(isolation:until:_:)-(_,_,(Value)->Output)``, for a `body` that may throw; the errors are those
+    /// without a limit.
     @inlinable
     public borrowing func withLock<Output: ~Copyable, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,
@@ -107,10 +100,7 @@ extension PriorityInheritingMutex where Value: ~Copyable {
         return try await suspendToLock(until: { Interlock.deadline(at: deadline) }, body)
     }
 
-    /// Runs `body` as ``withLock(isolation:_:)-(_,(Value)->Output)`` does, waiting for the mutex for `timeout` at most.
-    ///
-    /// - Returns: What `body` returns, or `nil` if the mutex did not become free in time.
-    /// - Throws: `CancellationError` if the task is cancelled first.
+    /// As ``withLock(isolation:until:_:)-(_,_,(Value)->Output)``, for `timeout` at most.
     @inlinable
     public borrowing func withLock<Output: ~Copyable>(
         isolation: isolated (any Actor)? = #isolation,
@@ -124,11 +114,8 @@ extension PriorityInheritingMutex where Value: ~Copyable {
         }
     }
 
-    /// Runs `body`, which may throw, as ``withLock(isolation:timeout:_:)-(_,_,(Value)->Output)`` does.
-    ///
-    /// - Returns: What `body` returns, or `nil` if the mutex did not become free in time.
-    /// - Throws: ``TaskLockError/cancelled``, or ``TaskLockError/body(_:)`` with what `body` throws; the mutex is given
-    ///   up first.
+    /// As ``withLock(isolation:timeout:_:)-(_,_,(Value)->Output)``, for a `body` that may throw; the errors are those
+    /// without a limit.
     @inlinable
     public borrowing func withLock<Output: ~Copyable, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,

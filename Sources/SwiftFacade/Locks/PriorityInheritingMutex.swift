@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The mutex against priority inversion: the C mutex with inheritance switched on, and the value it guards. +Suspending
-// has the waits of tasks.
+// The C mutex with priority inheritance, and the value it guards. +Suspending has the waits of tasks.
 
 import CInterlock
 
 /// A value behind a mutex that lends its holder the priority of its waiters.
 ///
-/// While a thread of higher priority waits, the holder runs at that priority, so that no thread in between keeps both
-/// from running. Use it where threads of different real-time priorities share a value; elsewhere use
-/// `Synchronization.Mutex` or ``ReadWriteLock``.
+/// While a thread of higher priority waits, the holder runs at that priority, so no thread in between holds both up.
+/// Use it where threads of different real-time priorities share a value; elsewhere use `Synchronization.Mutex` or
+/// ``ReadWriteLock``.
 ///
-/// Its shape and rules are those of `Synchronization.Mutex`: closures never overlap, what goes in and comes out is
-/// `sending`, and the mutex is `Sendable` whatever the value is. What a closure did to the value is visible to the next
-/// one.
+/// Its rules are those of `Synchronization.Mutex`: closures never overlap and see what earlier ones did, what goes in
+/// and comes out is `sending`, and the mutex is `Sendable` whatever the value is.
 ///
-/// In `async` code ``withLock(isolation:_:)-(_,(Value)->Output)`` suspends instead of blocking; it says what a task
-/// lends. A closure cannot suspend in either form.
+/// In `async` code ``withLock(isolation:_:)-(_,(Value)->Output)`` suspends instead of blocking. Closures cannot
+/// suspend.
 ///
-/// Not fair: a thread that comes while the holder gives the mutex up may pass the waiters. Locking again on the thread
-/// that holds it is reported and ends the process. Where the system has no priority inheritance the mutex works
-/// without. Source: `ilk_mutex` in `<interlock/mutex.h>`.
+/// Not fair: a thread that comes while the holder unlocks may pass the waiters. Where the system has no priority
+/// inheritance the mutex works without. Source: `ilk_mutex` in `<interlock/mutex.h>`.
 @frozen
 public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
     @usableFromInline
@@ -52,9 +49,9 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
         return try unlockAfter(body)
     }
 
-    /// Runs `body` as ``withLock(_:)`` does if the mutex is free. Never blocks.
+    /// As ``withLock(_:)`` if the mutex is free. Never blocks.
     ///
-    /// - Returns: What `body` returns, or `nil` if the mutex was taken and `body` did not run.
+    /// - Returns: `nil` if the mutex was taken and `body` did not run.
     @inlinable
     public borrowing func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
@@ -63,10 +60,9 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
         return try unlockAfter(body)
     }
 
-    /// Runs `body` as ``withLock(_:)`` does, waiting for the mutex until `deadline` at most. A deadline that has passed
-    /// still takes a free mutex.
+    /// As ``withLock(_:)``, waiting until `deadline` at most. A deadline that has passed still takes a free mutex.
     ///
-    /// - Returns: What `body` returns, or `nil` if the mutex did not become free in time and `body` did not run.
+    /// - Returns: `nil` if the mutex did not become free in time and `body` did not run.
     @inlinable
     @available(
         *,
@@ -81,9 +77,7 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
         return try unlockAfter(body)
     }
 
-    /// Runs `body` as ``withLock(_:)`` does, waiting for the mutex for `timeout` at most.
-    ///
-    /// - Returns: What `body` returns, or `nil` if the mutex did not become free in time and `body` did not run.
+    /// As ``withLock(until:_:)``, for `timeout` at most.
     @inlinable
     @available(
         *,
@@ -98,13 +92,13 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
         return try unlockAfter(body)
     }
 
-    /// Whether the mutex was taken; reads the clock only if the mutex is not free.
+    /// Whether it took the mutex; reads the clock only if the mutex is taken.
     @inlinable
     borrowing func lock(until deadline: @autoclosure () -> UInt64) -> Bool {
         ilk_mutex_try_lock(storage.lock) || ilk_mutex_lock_until(storage.lock, deadline()) == ILK_OK
     }
 
-    /// Runs `body` under the mutex, which the caller has taken, and gives it up.
+    /// Runs `body` with the mutex held, then unlocks.
     @inlinable
     borrowing func unlockAfter<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
@@ -115,5 +109,5 @@ public struct PriorityInheritingMutex<Value: ~Copyable>: ~Copyable {
     }
 }
 
-// One closure at a time has the value, and `sending` keeps what goes in and out apart from it.
+// One closure at a time has the value; `sending` keeps what goes in and out apart from it.
 extension PriorityInheritingMutex: @unchecked Sendable where Value: ~Copyable {}

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waiting for a reader–writer lock with a limit: a point in time, or a length of time that becomes one when the call
-// begins. A free lock is taken without reading the clock.
+// Waiting for a reader–writer lock with a limit. A free lock is taken without reading the clock.
 
 import CInterlock
 
 extension ReadWriteLock where Value: ~Copyable {
-    /// Runs `body` as ``withReadLock(_:)`` does, waiting for the lock until `deadline` at most.
+    /// As ``withReadLock(_:)``, waiting until `deadline` at most.
     ///
-    /// A deadline that has passed still takes a lock that needs no waiting. A wait that timed out leaves nothing
-    /// behind. The limit is on the wait, not on `body`.
+    /// The limit is on the wait, not on `body`. A deadline that has passed still takes a lock that needs no waiting. A
+    /// wait that timed out leaves nothing behind.
     ///
-    /// - Returns: What `body` returns, or `nil` if the wait timed out and `body` did not run.
+    /// - Returns: `nil` if the wait timed out and `body` did not run.
     @inlinable
     public borrowing func withReadLock<Result: ~Copyable, Failure: Error>(
         until deadline: ContinuousClock.Instant,
@@ -22,9 +21,7 @@ extension ReadWriteLock where Value: ~Copyable {
         return try endReading(section, "withReadLock", after: body)
     }
 
-    /// Runs `body` as ``withReadLock(_:)`` does, waiting for the lock for `timeout` at most.
-    ///
-    /// - Returns: What `body` returns, or `nil` if the wait timed out and `body` did not run.
+    /// As ``withReadLock(until:_:)``, for `timeout` from the call on.
     @inlinable
     public borrowing func withReadLock<Result: ~Copyable, Failure: Error>(
         timeout: Duration,
@@ -35,12 +32,11 @@ extension ReadWriteLock where Value: ~Copyable {
         return try endReading(section, "withReadLock", after: body)
     }
 
-    /// Runs `body` as ``withWriteLock(_:)`` does, waiting for the lock until `deadline` at most.
+    /// As ``withWriteLock(_:)``, with the limit of ``withReadLock(until:_:)``.
     ///
-    /// A deadline that has passed still takes a free lock. A writer whose wait timed out holds back no reader. The
-    /// limit is on the wait, not on `body`.
+    /// A writer whose wait timed out holds back no reader.
     ///
-    /// - Returns: What `body` returns, or `nil` if the wait timed out and `body` did not run.
+    /// - Returns: `nil` if the wait timed out and `body` did not run.
     @inlinable
     public borrowing func withWriteLock<Result: ~Copyable, Failure: Error>(
         until deadline: ContinuousClock.Instant,
@@ -50,9 +46,7 @@ extension ReadWriteLock where Value: ~Copyable {
         return try endWriting("withWriteLock", after: body)
     }
 
-    /// Runs `body` as ``withWriteLock(_:)`` does, waiting for the lock for `timeout` at most.
-    ///
-    /// - Returns: What `body` returns, or `nil` if the wait timed out and `body` did not run.
+    /// As ``withWriteLock(until:_:)``, for `timeout` from the call on.
     @inlinable
     public borrowing func withWriteLock<Result: ~Copyable, Failure: Error>(
         timeout: Duration,
@@ -62,7 +56,7 @@ extension ReadWriteLock where Value: ~Copyable {
         return try endWriting("withWriteLock", after: body)
     }
 
-    // Not try_read_lock: it never allocates, so the thread would never get the reader slots by which reads scale.
+    // Not try_read_lock, which never allocates: the thread would never get the reader slots by which reads scale.
     @inlinable
     borrowing func takeForReading(
         _ section: inout ilk__read_section,

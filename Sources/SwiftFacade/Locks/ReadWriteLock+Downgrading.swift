@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writing that turns into reading without a gap: no other writer comes between the change and its reader. Upgrading,
-// the other direction, is in ReadWriteLock+Upgrading.swift.
+// Writing that turns into reading without a gap: no other writer comes in between. ReadWriteLock+Upgrading.swift has
+// the other direction.
 
 import CInterlock
 
@@ -9,13 +9,13 @@ extension ReadWriteLock where Value: ~Copyable {
     /// Runs `change` while holding the lock for writing, then `read` while still holding it for reading. Thread-safe;
     /// blocks while another thread holds the lock.
     ///
-    /// No writer comes between the two, so `read` sees exactly what `change` left. Other readers are let in when
-    /// `change` is done. Use it where reporting a change takes longer than making it.
+    /// No writer comes between the two: `read` sees what `change` left. Other readers are let in after `change`. Use it
+    /// where reporting a change takes longer than making it.
     ///
     /// - Precondition: The thread does not hold this lock.
     /// - Parameters:
     ///   - change: Changes the value in place. If it throws, `read` does not run.
-    ///   - read: Borrows the value, and is given what `change` returned.
+    ///   - read: Borrows the value, and receives what `change` returned.
     /// - Returns: What `read` returns.
     /// - Throws: What `change` or `read` throws; the lock is given up first.
     /// - Complexity: O(1) without contention. Calls `ilk_rwlock_downgrade`.
@@ -29,10 +29,9 @@ extension ReadWriteLock where Value: ~Copyable {
         return try readDowngraded(changeThenDowngrade(change), read)
     }
 
-    /// Runs `change` and `read` as ``withWriteLock(_:downgrading:)`` does, waiting for the lock until `deadline` at
-    /// most.
+    /// As ``withWriteLock(_:downgrading:)``, waiting until `deadline` at most.
     ///
-    /// - Returns: What `read` returns, or `nil` if the wait timed out and neither ran.
+    /// - Returns: `nil` if the wait timed out and neither ran.
     @inlinable
     public borrowing func withWriteLock<Change: ~Copyable, Result: ~Copyable, Failure: Error>(
         until deadline: ContinuousClock.Instant,
@@ -43,9 +42,7 @@ extension ReadWriteLock where Value: ~Copyable {
         return try readDowngraded(changeThenDowngrade(change), read)
     }
 
-    /// Runs `change` and `read` as ``withWriteLock(_:downgrading:)`` does, waiting for the lock for `timeout` at most.
-    ///
-    /// - Returns: What `read` returns, or `nil` if the wait timed out and neither ran.
+    /// As ``withWriteLock(until:_:downgrading:)``, for `timeout` at most.
     @inlinable
     public borrowing func withWriteLock<Change: ~Copyable, Result: ~Copyable, Failure: Error>(
         timeout: Duration,
@@ -58,9 +55,9 @@ extension ReadWriteLock where Value: ~Copyable {
 
     // MARK: with errors of two types
 
-    // Typed throws has no name for "either of two error types", so these forms throw any error.
+    // Typed throws cannot name either of two error types: these forms throw any error.
 
-    /// Runs `change` and `read` as ``withWriteLock(_:downgrading:)`` does, where they throw errors of different types.
+    /// As ``withWriteLock(_:downgrading:)``, with errors of different types.
     @inlinable
     @_disfavoredOverload
     public borrowing func withWriteLock<
@@ -77,10 +74,7 @@ extension ReadWriteLock where Value: ~Copyable {
         return try readDowngraded(changeThenDowngrade(change), read)
     }
 
-    /// Runs `change` and `read` where they throw errors of different types, waiting for the lock until `deadline` at
-    /// most.
-    ///
-    /// - Returns: What `read` returns, or `nil` if the wait timed out and neither ran.
+    /// As ``withWriteLock(until:_:downgrading:)``, with errors of different types.
     @inlinable
     @_disfavoredOverload
     public borrowing func withWriteLock<
@@ -97,9 +91,7 @@ extension ReadWriteLock where Value: ~Copyable {
         return try readDowngraded(changeThenDowngrade(change), read)
     }
 
-    /// Runs `change` and `read` where they throw errors of different types, waiting for the lock for `timeout` at most.
-    ///
-    /// - Returns: What `read` returns, or `nil` if the wait timed out and neither ran.
+    /// As ``withWriteLock(timeout:_:downgrading:)``, with errors of different types.
     @inlinable
     @_disfavoredOverload
     public borrowing func withWriteLock<
@@ -116,7 +108,7 @@ extension ReadWriteLock where Value: ~Copyable {
         return try readDowngraded(changeThenDowngrade(change), read)
     }
 
-    /// With the lock held for writing. Afterwards the lock is held for reading, or, if `change` throws, not at all.
+    /// With the lock held for writing. Leaves it held for reading, or free if `change` throws.
     @inlinable @inline(__always)
     borrowing func changeThenDowngrade<Change: ~Copyable, Failure: Error>(
         _ change: (inout Value) throws(Failure) -> Change
@@ -135,7 +127,7 @@ extension ReadWriteLock where Value: ~Copyable {
         return made
     }
 
-    /// With the lock held for reading by `changeThenDowngrade`; gives it up.
+    /// Gives up the lock that `changeThenDowngrade` left.
     @inlinable @inline(__always)
     borrowing func readDowngraded<Change: ~Copyable, Result: ~Copyable, Failure: Error>(
         _ made: consuming Change,

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading that may turn into writing without a gap. A lock given up in between would let another writer in, and the
-// reads would have to be repeated. Downgrading, the other direction, is in ReadWriteLock+Downgrading.swift.
+// Reading that may turn into writing without a gap, in which another writer would make the reads stale.
+// ReadWriteLock+Downgrading.swift has the other direction.
 
 import CInterlock
 
 extension ReadWriteLock where Value: ~Copyable {
     /// Runs `body` with a view that reads, and may begin to write without giving the lock up. Thread-safe; blocks while
-    /// a writer or another upgradable access holds the lock, and in `upgrade` while the present readers finish.
-    /// Allocates in debug builds only.
+    /// a writer or another upgradable access holds the lock. Allocates in debug builds only.
     ///
-    /// Other readers run beside it, but no writer and no other upgradable access: what the view read still holds when
-    /// it begins to write.
+    /// Readers run beside it, writers and other upgradable accesses do not: what the view read still holds when it
+    /// begins to write.
     ///
     /// ```swift
     /// let session = sessions.withUpgradableLock { view in
@@ -37,12 +36,12 @@ extension ReadWriteLock where Value: ~Copyable {
         return try readUpgradably(body)
     }
 
-    /// Runs `body` as ``withUpgradableLock(_:)`` does, waiting for the lock until `deadline` at most.
+    /// As ``withUpgradableLock(_:)``, waiting until `deadline` at most.
     ///
-    /// A deadline that has passed still takes a lock that needs no waiting. The limit is not on `upgrade`, which has
-    /// forms with a limit of their own.
+    /// The limit is not on `upgrade`, which has its own. A deadline that has passed still takes a lock that needs no
+    /// waiting.
     ///
-    /// - Returns: What `body` returns, or `nil` if the wait timed out and `body` did not run.
+    /// - Returns: `nil` if the wait timed out and `body` did not run.
     @inlinable
     public borrowing func withUpgradableLock<Result: ~Copyable, Failure: Error>(
         until deadline: ContinuousClock.Instant,
@@ -52,9 +51,7 @@ extension ReadWriteLock where Value: ~Copyable {
         return try readUpgradably(body)
     }
 
-    /// Runs `body` as ``withUpgradableLock(_:)`` does, waiting for the lock for `timeout` at most.
-    ///
-    /// - Returns: What `body` returns, or `nil` if the wait timed out and `body` did not run.
+    /// As ``withUpgradableLock(until:_:)``, for `timeout` at most.
     @inlinable
     public borrowing func withUpgradableLock<Result: ~Copyable, Failure: Error>(
         timeout: Duration,
@@ -71,7 +68,7 @@ extension ReadWriteLock where Value: ~Copyable {
         return true
     }
 
-    /// With the lock held upgradable; gives it up.
+    /// Gives up the lock, held upgradable or, by `body`, for writing.
     @inlinable @inline(__always)
     borrowing func readUpgradably<Result: ~Copyable, Failure: Error>(
         _ body: (inout UpgradableView) throws(Failure) -> sending Result
@@ -85,17 +82,15 @@ extension ReadWriteLock where Value: ~Copyable {
         return try body(&view)
     }
 
-    /// What ``withUpgradableLock(_:)`` hands to its closure: the value for reading, and the right to change it.
+    /// The value for reading, and the right to change it.
     ///
-    /// Only the lock makes one, and it is noncopyable, so it cannot outlive the closure. It belongs to the thread that
-    /// runs the closure.
+    /// It cannot outlive its closure, and belongs to the thread that runs the closure.
     @frozen
     public struct UpgradableView: ~Copyable {
         @usableFromInline let lock: UnsafeMutablePointer<ilk__owned_rwlock>
         @usableFromInline let location: UnsafeMutablePointer<Value>
 
-        /// Whether an upgrade has succeeded: then the lock is held for writing until the closure of
-        /// ``withUpgradableLock(_:)`` ends.
+        /// Whether an upgrade has succeeded: then the lock is held for writing until the outer closure ends.
         public private(set) var isUpgraded = false
 
         @usableFromInline
@@ -111,7 +106,7 @@ extension ReadWriteLock where Value: ~Copyable {
         }
 
         /// Runs `body` with the value in place, alone. The first call blocks until the present readers finish, goes
-        /// before queued writers, and keeps the lock for writing; further calls do not wait.
+        /// before queued writers, and keeps the lock for writing; later calls do not wait.
         ///
         /// - Returns: What `body` returns.
         /// - Throws: What `body` throws; the lock stays held for writing until the outer closure ends.
@@ -127,13 +122,12 @@ extension ReadWriteLock where Value: ~Copyable {
             return try body(&location.pointee)
         }
 
-        /// Runs `body` as ``upgrade(_:)`` does, waiting for the present readers until `deadline` at most.
+        /// As ``upgrade(_:)``, waiting until `deadline` at most. Calls `ilk_rwlock_upgrade_until`.
         ///
-        /// The wait holds new readers back. If it times out they come in, the lock is still held upgradable, without a
+        /// The wait holds new readers back. If it times out they come in; the lock stays held upgradable, without a
         /// gap, and the upgrade may be tried again. A deadline that has passed still upgrades where no reader is left.
         ///
-        /// - Returns: What `body` returns, or `nil` if the readers did not finish in time and `body` did not run.
-        /// - Complexity: O(1) without contention. Calls `ilk_rwlock_upgrade_until`.
+        /// - Returns: `nil` if the readers did not finish in time and `body` did not run.
         public mutating func upgrade<Result: ~Copyable, Failure: Error>(
             until deadline: ContinuousClock.Instant,
             _ body: (inout Value) throws(Failure) -> sending Result
@@ -143,9 +137,7 @@ extension ReadWriteLock where Value: ~Copyable {
             return try body(&location.pointee)
         }
 
-        /// Runs `body` as ``upgrade(_:)`` does, waiting for the present readers for `timeout` at most.
-        ///
-        /// - Returns: What `body` returns, or `nil` if the readers did not finish in time and `body` did not run.
+        /// As ``upgrade(until:_:)``, for `timeout` at most.
         public mutating func upgrade<Result: ~Copyable, Failure: Error>(
             timeout: Duration,
             _ body: (inout Value) throws(Failure) -> sending Result
@@ -162,7 +154,7 @@ extension ReadWriteLock where Value: ~Copyable {
             return isUpgraded
         }
 
-        /// The C lock itself, which is what the owned one begins with.
+        /// The owned lock begins with the C lock.
         private var cLock: UnsafeMutablePointer<ilk_rwlock> {
             UnsafeMutableRawPointer(lock).assumingMemoryBound(to: ilk_rwlock.self)
         }

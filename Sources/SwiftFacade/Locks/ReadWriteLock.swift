@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reader–writer lock of the facade: the C lock of <interlock/rwlock.h> and the value it guards, reachable only
-// together. This file has the type, its lifetime and the plain closures; limits, upgrading, downgrading and the unsafe
-// pair have a file each.
+// The reader–writer lock of the facade: the C lock of <interlock/rwlock.h> and the value it guards. This file has the
+// type, its lifetime and the plain closures.
 
 import CInterlock
 
 /// A value behind a phase-fair reader–writer lock: many readers or one writer.
 ///
-/// Its shape is that of `Synchronization.Mutex`. The value is reachable only inside a closure, so it cannot be used
-/// without the lock. The lock is noncopyable, so there is one of it. Keep it in a `let`: a property of a class or an
-/// actor, a global, or a local that closures capture.
+/// Its shape is that of `Synchronization.Mutex`: the value is reachable only inside a closure, and the lock is
+/// noncopyable. Keep it in a `let`: a property of a class or an actor, a global, or a local that closures capture.
 ///
 /// ```swift
 /// final class Rates: Sendable {
@@ -25,23 +23,21 @@ import CInterlock
 /// }
 /// ```
 ///
-/// Readers run in parallel and share the value, so the lock is `Sendable` only where the value is. `Value` may be
-/// noncopyable. Guard what lives elsewhere with a `ReadWriteLock<Void>`.
+/// Readers share the value, so the lock is `Sendable` only where the value is. `Value` may be noncopyable. A
+/// `ReadWriteLock<Void>` guards what lives elsewhere.
 ///
-/// The calls block their thread while they wait. Inside `async` code that is right for sections as short as a mutex
-/// would guard; a closure cannot suspend.
+/// Waiting blocks the thread: in `async` code keep sections as short as a mutex's. A closure cannot suspend.
 ///
 /// Fairness: a waiting reader is let in after at most one write, writers are served first come, first served, and a
 /// waiting writer holds back later readers.
 ///
-/// Recursion in any mode is misuse: a thread that reads again can deadlock with a writer that queued in between. A
-/// thread that takes again what it holds for writing or upgradable is reported before it waits, unless a limit ends the
-/// wait. Of a thread that already reads, debug builds report each call that would wait for that thread itself. Release
-/// builds report what a reader slot shows, and otherwise wait for ever.
+/// Recursion in any mode is misuse: a thread that reads again can deadlock with a writer queued in between. Taking
+/// again what the thread holds for writing or upgradable is reported before it waits, unless a limit ends the wait. In
+/// a thread that already reads, debug builds report each call that would wait for the thread itself; release builds
+/// report what a reader slot shows, and otherwise wait for ever.
 ///
-/// Cost: one allocation, at initialisation; debug builds also allocate for the list of the closures that a thread is
-/// in. An uncontended closure is two atomic operations, inlined into the caller. Source: `ilk_rwlock` in
-/// `<interlock/rwlock.h>`.
+/// Cost: one allocation, at initialisation; debug builds also list the closures that a thread is in. An uncontended
+/// closure is two inlined atomic operations. Source: `ilk_rwlock` in `<interlock/rwlock.h>`.
 @frozen
 public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
     @usableFromInline
@@ -53,7 +49,7 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
         storage = GuardedStorage(initialValue)
     }
 
-    /// A free lock that guards `initialValue` and has a name, which misuse reports give. Allocates.
+    /// As ``init(_:)``, with a name for misuse reports.
     ///
     /// - Parameter name: Kept up to 63 bytes of UTF-8.
     public init(_ initialValue: consuming Value, name: String) {
@@ -61,24 +57,23 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
         setName(name, of: storage.base)
     }
 
-    /// The name that the lock was made with, or `nil`. Thread-safe; blocks briefly.
+    /// The name, or `nil`. Thread-safe; blocks briefly.
     public var name: String? {
         Interlock.name(of: storage.base)
     }
 
     @inlinable
     deinit {
-        // Takes the name away. Reports a lock that is still held, by a raw pair left open.
+        // Takes the name away; reports a lock still held by an unsafe view.
         ilk_rwlock_destroy(lock)
     }
 
     /// Runs `body` with the value while holding the lock for reading, beside other readers. Thread-safe; blocks while a
     /// writer holds the lock or waits for it; allocates in debug builds only.
     ///
-    /// - Precondition: The thread does not hold this lock. Taking it again can deadlock.
-    /// - Parameter body: Borrows the value. It sees everything that earlier writers did.
-    /// - Returns: What `body` returns. It is not reachable through the value (`sending`), so it may go to another
-    ///   thread.
+    /// - Precondition: The thread does not hold this lock.
+    /// - Parameter body: Borrows the value; sees what earlier writers did.
+    /// - Returns: What `body` returns: `sending`, so not reachable through the value.
     /// - Throws: What `body` throws; the lock is given up first.
     /// - Complexity: O(1) without contention. Calls `ilk_rwlock_read_lock`.
     @inlinable
@@ -93,10 +88,9 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
     /// Runs `body` with the value in place while holding the lock for writing, alone. Thread-safe; blocks while another
     /// thread holds the lock; allocates in debug builds only.
     ///
-    /// - Precondition: The thread does not hold this lock. Taking it again deadlocks, or is reported.
-    /// - Parameter body: Changes the value in place. It sees everything that earlier holders did, and every later
-    ///   holder sees what it does.
-    /// - Returns: What `body` returns. It is not reachable through the value (`sending`).
+    /// - Precondition: The thread does not hold this lock.
+    /// - Parameter body: Changes the value in place; sees what earlier holders did, and later holders see what it does.
+    /// - Returns: What `body` returns, as ``withReadLock(_:)``.
     /// - Throws: What `body` throws; the lock is given up first, with the value as `body` left it.
     /// - Complexity: O(1) without contention. Calls `ilk_rwlock_write_lock`.
     @inlinable
@@ -108,11 +102,11 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
         return try endWriting("withWriteLock", after: body)
     }
 
-    /// Runs `body` as ``withReadLock(_:)`` does if the lock can be had without waiting. Never blocks.
+    /// As ``withReadLock(_:)`` if that needs no waiting. Never blocks.
     ///
-    /// A waiting writer refuses the reader. A free lock that no other call is at work on is not refused.
+    /// A waiting writer refuses the reader. A free lock on which no other call is at work is not refused.
     ///
-    /// - Returns: What `body` returns, or `nil` if it did not run.
+    /// - Returns: `nil` if `body` did not run.
     @inlinable
     public borrowing func withReadLockIfAvailable<Result: ~Copyable, Failure: Error>(
         _ body: (borrowing Value) throws(Failure) -> sending Result
@@ -122,10 +116,10 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
         return try endReading(section, "withReadLockIfAvailable", after: body)
     }
 
-    /// Runs `body` as ``withWriteLock(_:)`` does if the lock is free. Never blocks. A free lock that no other call is
-    /// at work on is not refused.
+    /// As ``withWriteLock(_:)`` if the lock is free. Never blocks. A free lock on which no other call is at work is not
+    /// refused.
     ///
-    /// - Returns: What `body` returns, or `nil` if it did not run.
+    /// - Returns: `nil` if `body` did not run.
     @inlinable
     public borrowing func withWriteLockIfAvailable<Result: ~Copyable, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> sending Result
@@ -135,7 +129,7 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
         return try endWriting("withWriteLockIfAvailable", after: body)
     }
 
-    /// Runs `body` with the lock held for reading, then gives it up.
+    /// Runs `body` with the lock held for reading, then unlocks.
     @inlinable @inline(__always)
     borrowing func endReading<Result: ~Copyable, Failure: Error>(
         _ section: ilk__read_section,
@@ -150,7 +144,7 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
         return try body(storage.value.pointee)
     }
 
-    /// Runs `body` with the lock held for writing, then gives it up.
+    /// Runs `body` with the lock held for writing, then unlocks.
     @inlinable @inline(__always)
     borrowing func endWriting<Result: ~Copyable, Failure: Error>(
         _ call: StaticString,
@@ -173,8 +167,7 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
 
     // MARK: debug builds
 
-    // For `assert`, which release builds leave out: the closures of this lock that a thread is in, so that a thread
-    // that would wait for itself is reported.
+    // For `assert`: the closures of this lock that a thread is in, to report a thread that would wait for itself.
 
     @usableFromInline
     borrowing func isOutside(_ call: StaticString) -> Bool {
@@ -193,8 +186,7 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
     }
 }
 
-// Readers on several threads share the value, so the value must be Sendable. The rest of the lock is the C core's,
-// which any number of threads may call.
+// Readers on several threads share the value, which must be Sendable. The rest is the C core's.
 extension ReadWriteLock: @unchecked Sendable where Value: Sendable & ~Copyable {}
 
 extension ReadWriteLock where Value == Void {
@@ -204,7 +196,7 @@ extension ReadWriteLock where Value == Void {
         self.init(())
     }
 
-    /// A free lock for a resource that lives elsewhere, with a name. Allocates.
+    /// As ``init()``, with a name for misuse reports.
     ///
     /// - Parameter name: Kept up to 63 bytes of UTF-8.
     public init(name: String) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The barrier: threads and tasks in one queue. The C barrier does not serve: its parties are threads and cannot be
-// cancelled. Here a party is a waiter in the queue. A party that times out or is cancelled takes its arrival back, as a
-// late party of `ilk_barrier_wait_until` does.
+// cancelled. Here a party is a waiter in the queue, and leaves it if it times out or is cancelled.
 //
-// Invariant: the queue holds the parties of the round that have arrived, fewer than `parties`. The last party takes all
-// of them out under the queue's lock, which ends the round.
+// Invariant: the queue holds the parties of the round that have arrived, fewer than `parties`. The last party empties
+// it under its lock, which ends the round.
 
-/// A fixed number of threads and tasks that meet, round after round. In each round one party is told that it came last.
+/// A fixed number of threads and tasks that meet, round after round; one party a round is told that it came last.
 ///
 /// ```swift
 /// let step = ThreadBarrier(parties: 4)
@@ -19,24 +18,24 @@
 /// }
 /// ```
 ///
-/// Every method is thread-safe. In `async` code waiting suspends instead of blocking; threads and tasks may meet each
-/// other. Rounds do not mix: a party that arrives for the next round does not count for this one. What a party did
-/// before its wait is visible to all parties after theirs.
+/// Every method is thread-safe. In `async` code waiting suspends instead of blocking. Rounds do not mix: a party that
+/// arrives for the next does not count for this one. What a party did before its wait is visible to all parties after
+/// theirs.
 ///
-/// The contract is that of `ilk_barrier` in `<interlock/barrier.h>`; the queue is the facade's own.
+/// The contract is that of `ilk_barrier` in `<interlock/barrier.h>`.
 public final class ThreadBarrier: Sendable {
     private let queue = WaitQueue()
 
-    /// How many parties meet in each round.
+    /// The parties of each round.
     public let parties: Int
 
-    /// The name that the barrier was made with, or `nil`.
+    /// The name, or `nil`.
     public let name: String?
 
     /// A barrier for `parties`. Allocates.
     ///
-    /// - Precondition: `parties` is from 1 to 4,294,967,295. Another number is reported and ends the process.
-    /// - Parameter name: For the program's own messages, and for the report of an impossible number of parties.
+    /// - Precondition: `parties` is from 1 to 4,294,967,295; another number is reported and ends the process.
+    /// - Parameter name: For messages, and for that report.
     public init(parties: Int, name: String? = nil) {
         guard parties >= 1, parties <= Int(UInt32.max) else {
             misuse(
@@ -59,10 +58,9 @@ public final class ThreadBarrier: Sendable {
         block(until: forever) ?? false
     }
 
-    /// Waits until all parties of this round have arrived, until `deadline` at most. Blocks the thread.
+    /// As without a limit, until `deadline` at most.
     ///
-    /// A party that times out has not arrived: the round waits for as many as before. For the last party a deadline
-    /// that has passed changes nothing.
+    /// A party that times out has not arrived: the round waits for as many as before. The last party does not time out.
     ///
     /// - Returns: Whether the caller came last; `nil` if the wait timed out.
     @available(
@@ -74,9 +72,7 @@ public final class ThreadBarrier: Sendable {
         block(until: Interlock.deadline(at: deadline))
     }
 
-    /// Waits until all parties of this round have arrived, for `timeout` at most. Blocks the thread.
-    ///
-    /// - Returns: As ``wait(until:)-(_)``.
+    /// As ``wait(until:)-(_)``, for `timeout` at most.
     @available(
         *,
         noasync,
@@ -89,24 +85,20 @@ public final class ThreadBarrier: Sendable {
     /// Waits until all parties of this round have arrived. Suspends the task.
     ///
     /// - Returns: `true` for exactly one party a round, the one that came last.
-    /// - Throws: `CancellationError` if the task is cancelled before the last party arrives; it has not arrived then.
+    /// - Throws: `CancellationError` if the task is cancelled before the last party arrives; it has not arrived.
     @discardableResult
     public func wait() async throws(CancellationError) -> Bool {
         try await suspend(until: nil) ?? false
     }
 
-    /// Waits until all parties of this round have arrived, until `deadline` at most. Suspends the task.
+    /// As without a limit, until `deadline` at most. Suspends the task.
     ///
-    /// - Returns: Whether the caller came last; `nil` if the wait timed out: the task has not arrived then.
-    /// - Throws: `CancellationError` if the task is cancelled first.
+    /// - Returns: Whether the caller came last; `nil` if the wait timed out: the task has not arrived.
     public func wait(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool? {
         try await suspend(until: deadline)
     }
 
-    /// Waits until all parties of this round have arrived, for `timeout` at most. Suspends the task.
-    ///
-    /// - Returns: Whether the caller came last; `nil` if the wait timed out: the task has not arrived then.
-    /// - Throws: `CancellationError` if the task is cancelled first.
+    /// As with `until:`, for `timeout` at most.
     public func wait(timeout: Duration) async throws(CancellationError) -> Bool? {
         try await suspend(until: moment(in: timeout))
     }
@@ -142,12 +134,12 @@ public final class ThreadBarrier: Sendable {
         }
     }
 
-    /// The other parties of the round, if the caller is the last. Under the queue's lock.
+    /// The other parties, if the caller is the last. Under the queue's lock.
     private func completeRound(_ waiters: inout WaiterList) -> WaiterList? {
         waiters.count + 1 == parties ? waiters.takeAll() : nil
     }
 
-    /// How many parties of this round have arrived, for tests.
+    /// The arrived parties of this round, for tests.
     var arrived: Int {
         queue.withWaiters { $0.count }
     }

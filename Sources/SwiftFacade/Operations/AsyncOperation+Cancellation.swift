@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a cancellation reaches the work: the handlers, one of which is `Task.cancel` of an `async` closure; and the end of
-// an operation whose completion was thrown away.
+// How a cancellation reaches the work, and the end of an operation whose completion was dropped.
 
 import Foundation
 
 extension AsyncOperation {
-    /// The error with which this operation ends when it was cancelled. May be read from any thread.
+    /// The error with which a cancelled operation ends.
     public final var cancellationError: OperationCancelled { OperationCancelled(operation: bareName) }
 
     /// Runs `handler` if the operation is cancelled while executing, at once if it has been.
     ///
-    /// May be called from any thread. The handler runs once, on the thread that cancels, before the operation
-    /// finishes. It is freed unused once there is a result. After a cancellation that came before the work began, the
-    /// work never runs and neither does the handler.
+    /// The handler runs once, on the thread that cancels, before the operation finishes; it is freed unused once there
+    /// is a result. Cancelled before its work began, the operation runs neither work nor handler.
     public final func onCancel(_ handler: @escaping @Sendable () -> Void) {
         if record.withLock({ $0.addCancelHandler(handler) }) { handler() }
     }
@@ -23,15 +21,15 @@ extension AsyncOperation {
         for handler in record.withLock({ $0.takeCancelHandlers() }) { handler() }
     }
 
-    /// The last reference to the completion has gone: no call can come any more.
+    /// No call can come any more.
     final func completionDropped() {
         finish(error: OperationAbandoned(operation: bareName))
     }
 
-    /// The name in quotes, or type and address: for sentences.
+    /// The name in quotes, or type and address.
     var displayName: String { misuseName(name, of: self) }
 
-    /// The name as it is, or type and address: for errors.
+    /// The name, or type and address.
     var bareName: String { bareMisuseName(name, of: self) }
 }
 

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The edges of an operation: the check before one is added; the same check as a question, for callers that must not
-// abort; and the side of the dependency, which keeps the gates of its dependents and opens them when it has finished.
+// The edges of an operation: the check before one is added, also as a question; and the gates of its dependents.
 
 import Foundation
 
 extension AsyncOperation {
     /// The cycle that depending on `dependency` would close, or nil where the edge may be added.
     ///
-    /// May be called from any thread. Blocks only for the lock of one operation at a time. Another thread may add an
-    /// edge between the answer and its use.
+    /// Blocks only for the lock of one operation at a time. Another thread may add an edge before the answer is used.
     ///
-    /// - Returns: the operations of the cycle, each waiting for the next; first and last are this one.
+    /// - Returns: the cycle, each operation waiting for the next, from this one to this one.
     /// - Complexity: O(*v* + *e*) in the unfinished operations above `dependency` and their edges.
     public final func cycle(byDependingOn dependency: Operation) -> [Operation]? {
         var walk = DependencyGraph.Walk()
         return DependencyGraph.path(from: dependency, to: self, &walk).map { [self] + $0 }
     }
 
-    /// Under the graph's lock: checks the edge and records it. Nil where it is there already. `gated` is `dependency`
+    /// Under the graph's lock: checks the edge and records it; nil where it is there already. `gated` is `dependency`
     /// where it is of this module.
     func addEdge(to dependency: Operation, as gated: (any GatedOperation)?) -> DependencyGate? {
         var walk = DependencyGraph.Walk()
@@ -59,12 +57,12 @@ extension AsyncOperation {
             record.withLock { $0.addEdge(.init(source: dependency, gate: gate)) }
             return gate
         }
-        // What the walk met is not freed under the lock.
+        // Not freed under the lock.
         withExtendedLifetime(walk) {}
         return gate
     }
 
-    /// The path an edge to `dependency` would close to a cycle, as ``addDependency(_:)`` finds it; for tests.
+    /// The path that an edge to `dependency` would close to a cycle; for tests.
     func pathClosed(by dependency: Operation) -> [Operation]? {
         var walk = DependencyGraph.Walk()
         let path = DependencyGraph.lock.withLock { graph in
@@ -92,7 +90,7 @@ extension AsyncOperation: GatedOperation {
         var waiting: [any GatedOperation] = []
         let hasFinished = record.withLock { record in
             if record.phase == .finished { return true }
-            // Dependents come and go while a long operation runs: the gates of those that are gone are not kept.
+            // The gates of dependents that are gone are not kept.
             if record.held.gates.count == record.held.gates.capacity {
                 record.held.gates.removeAll { gate in
                     guard let dependent = gate.waitingDependent else { return true }

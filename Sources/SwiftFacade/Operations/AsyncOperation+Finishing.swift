@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The end of an operation: decided once, under the record's lock, with the result stored first; made known by the one
-// call that decided it, outside the lock.
+// The end of an operation: decided once, under the record's lock, the result stored first; made known outside it by the
+// call that decided.
 
 extension AsyncOperation {
     /// Ends the operation with `outcome`.
     ///
-    /// May be called from any thread, any number of times: the first call decides. Before the operation
-    /// has started the outcome is only recorded, and the work will not run. Blocks only as long as the
-    /// handlers that run here: ``onFinish(_:)`` and ``onChange(_:)`` of this operation, and `onChange` of
-    /// those that become ready by it.
+    /// May be called any number of times: the first call decides. Before the start the outcome is only recorded, and
+    /// the work will not run. Blocks only as long as the handlers that run here: ``onFinish(_:)`` and ``onChange(_:)``,
+    /// and `onChange` of those that become ready.
     ///
     /// - Returns: whether this call was the first.
     @discardableResult
@@ -38,13 +37,13 @@ extension AsyncOperation {
         return recorded.accepted
     }
 
-    /// The ending is stored and this is the one call that makes it known.
+    /// Makes the stored ending known, once.
     func settle(wasExecuting: Bool) {
         if wasExecuting { willChangeValue(for: \.isExecuting) }
         willChangeValue(for: \.isFinished)
         let held = record.withLock { $0.settle() }
-        // Before Foundation's queue gives the place away: a dependent that is more urgent than the rest takes it, so
-        // that a queue of chains can finish what has begun before it begins anew.
+        // Before Foundation's queue gives the place away: a more urgent dependent takes it, and a queue of chains can
+        // finish what has begun before it begins anew.
         for gate in held.gates { gate.open() }
         if wasExecuting { didChangeValue(for: \.isExecuting) }
         didChangeValue(for: \.isFinished)

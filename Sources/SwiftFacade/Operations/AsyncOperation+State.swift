@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What can be seen of an operation: a state to read, and events. Foundation for Linux has no observers, so our own
-// transitions announce the events, each exactly once and outside the lock.
+// What can be seen of an operation. Foundation for Linux has no observers: our own transitions announce the events,
+// each once and outside the lock.
 
 import Foundation
 
-/// Where an operation stands. A cancellation is beside it: see `isCancelled`.
+/// Where an operation stands, beside `isCancelled`.
 public enum OperationState: Sendable, Hashable {
     /// Waits for dependencies.
     case waiting
-    /// Waits for no dependency, or was cancelled. It begins when its queue starts it.
+    /// Waits for its queue only: no dependency is left, or it was cancelled.
     case ready
     /// Its work has begun.
     case executing
@@ -30,15 +30,14 @@ public enum OperationEvent: Sendable, Hashable {
 }
 
 extension AsyncOperation {
-    /// Where the operation stands at this moment. May be read from any thread.
+    /// Where the operation stands.
     public final var state: OperationState {
         record.withLock { $0.state }
     }
 
-    /// The result; nil until there is one. May be read from any thread.
+    /// The result; nil until there is one. Does not wait.
     ///
-    /// Does not wait for the result: ``value`` and `wait` do. It is set before `isFinished` turns true; what the work
-    /// did is visible to the thread that reads a result.
+    /// Set before `isFinished` turns true. What the work did is visible to the thread that reads a result.
     public final var result: Outcome? {
         switch record.withLock({ $0.ending }) {
         case nil: nil
@@ -47,7 +46,7 @@ extension AsyncOperation {
         }
     }
 
-    /// The output, for the step below; throws the error of an operation that failed.
+    /// The output, for the step below; throws a failed operation's error.
     final func output(forStep step: @autoclosure () -> String) throws -> Output {
         switch record.withLock({ $0.ending }) {
         case nil: throw OperationInputMissing(operation: step(), upstream: bareName)
@@ -56,14 +55,13 @@ extension AsyncOperation {
         }
     }
 
-    /// Calls `handler` with each change from now on, each exactly once.
+    /// Calls `handler` with each later change, each exactly once.
     ///
-    /// May be called from any thread. The handler runs on the thread that makes the change and must not
-    /// block. `.ready` comes before `.executing` and that before `.finished`. Of an operation that was
-    /// cancelled, `.cancelled` and `.ready` may come at any point, also after the end with which they race.
+    /// The handler runs on the thread that makes the change, must not block, and is freed when the operation has
+    /// finished. `.ready` comes before `.executing`, and that before `.finished`. Of a cancelled operation,
+    /// `.cancelled` and `.ready` may come at any point, also after the end with which they race.
     ///
-    /// `.ready` comes each time the operation has had to wait and need not any longer: not at all if it never had to.
-    /// The handler is freed when the operation has finished.
+    /// `.ready` comes each time the operation had to wait and need not any longer: not at all if it never had to.
     public final func onChange(_ handler: @escaping @Sendable (OperationEvent) -> Void) {
         record.withLock { if $0.phase != .finished { $0.held.stateHooks.append(handler) } }
     }

@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Typed data from operation to operation. A step is an operation that depends on the one above and is
-// given its output. Where the one above failed or was cancelled, the step's closure is not called and
-// its error passes on unchanged, so that the last result tells where the chain broke.
-//
-// A step holds the operation above until it has run, then frees it with all it produced. Steps are
-// ordinary operations: each is added to a queue, the same or another.
+// Typed data from operation to operation. A step depends on the operation above and is given its output. Where that one
+// failed or was cancelled, the step's closure is not called and the error passes on unchanged: the last result tells
+// where the chain broke. A step that has run frees the operation above with all it produced.
 
 import Foundation
 
 extension AsyncOperation {
-    /// A step that computes something from this operation's output. May be made on any thread, before or after this
-    /// operation has finished, as every step.
+    /// A step that computes something from this operation's output. As every step, it waits for this operation, which
+    /// may have finished, and is added to a queue, the same or another.
     ///
     /// - Parameters:
     ///   - name: names the step in errors and reports.
-    ///   - step: given the output, on the thread of the queue the step was added to.
-    /// - Returns: the step, which waits for this operation. Add both to a queue.
+    ///   - step: given the output, on the thread of the step's queue.
     public final func then<Next: Sendable>(
         name: String? = nil,
         _ step: @escaping @Sendable (Output) throws -> Next
@@ -29,8 +25,7 @@ extension AsyncOperation {
         )
     }
 
-    /// A step that computes something from this operation's output with an `async` closure;
-    /// otherwise as the form for a plain one.
+    /// As the form for a plain closure, with an `async` one.
     ///
     /// - Parameters:
     ///   - priority: of the task the closure runs in.
@@ -48,10 +43,7 @@ extension AsyncOperation {
         )
     }
 
-    /// A step that gives this operation's output to a completion-handler function; otherwise as the form for a
-    /// plain closure.
-    ///
-    /// - Parameter step: given the output and the completion to call.
+    /// As the form for a plain closure, with a completion-handler function.
     public final func then<Next: Sendable>(
         name: String? = nil,
         _ step: @escaping @Sendable (Output, Completion<Next>) -> Void
@@ -70,20 +62,17 @@ extension AsyncOperation {
 
     /// A step that makes an operation from this one's output, runs it, and ends with its outcome.
     ///
-    /// The step keeps its place in its own queue until that operation has finished, but no thread. Where `queue` is
-    /// the step's own queue, the operation runs in that place. So a queue of any width may be given, a serial
-    /// one too; `OperationQueue.current` is a queue of its own there.
+    /// The step keeps its place in its own queue until then, but no thread. Where `queue` is the step's own queue, of
+    /// any width, the operation runs in that place; `OperationQueue.current` is a queue of its own there.
     ///
-    /// Fails with ``OperationDeadlocked``, without running the operation, if that could never begin: it
-    /// waits for this step, or for an operation in the step's own serial queue, behind the step. In wider queues,
-    /// and around several, such circles are not seen: run what `make` begins in a queue of its own.
+    /// Fails with ``OperationDeadlocked``, without running the operation, if that could never begin: it waits for this
+    /// step, or for an operation behind the step in the step's own serial queue. In wider queues, and around several,
+    /// such circles are not seen: run what `make` begins in a queue of its own.
     ///
     /// - Parameters:
-    ///   - name: names the step in errors and reports.
     ///   - queue: where the operation that `make` returns is run.
-    ///   - make: given the output, on the thread of the step's queue. It returns an operation that is in no queue
-    ///     and has not been started; Foundation stops the program otherwise. Cancelling the step cancels that one.
-    /// - Returns: the step, which waits for this operation. Add both to a queue.
+    ///   - make: given the output, on the thread of the step's queue. Returns an operation in no queue and not started;
+    ///     Foundation stops the program otherwise. Cancelling the step cancels it.
     public final func flatMap<Next: Sendable>(
         name: String? = nil,
         on queue: OperationQueue,
@@ -104,10 +93,7 @@ extension AsyncOperation {
 
     /// A step that gives this operation's output, or what `rescue` makes of its error.
     ///
-    /// - Parameters:
-    ///   - name: names the step in errors and reports.
-    ///   - rescue: given the error of this operation or of one above it; may throw another.
-    /// - Returns: the step, which waits for this operation. Add both to a queue.
+    /// - Parameter rescue: given the error of this operation or of one above it; may throw another.
     public final func recover(
         name: String? = nil,
         _ rescue: @escaping @Sendable (any Error) throws -> Output
@@ -120,13 +106,7 @@ extension AsyncOperation {
         )
     }
 
-    /// A step that gives both outputs once both operations have finished, or the first error in order, this operation's
-    /// first.
-    ///
-    /// - Parameters:
-    ///   - other: the other operation.
-    ///   - name: names the step in errors and reports.
-    /// - Returns: the step, which waits for both. Add all three to a queue.
+    /// A step that waits for both operations and gives both outputs, or the first error in order.
     public final func and<Other: Sendable>(
         _ other: AsyncOperation<Other>,
         name: String? = nil
@@ -143,12 +123,8 @@ extension AsyncOperation {
         return both
     }
 
-    /// An operation that gives the outputs of `operations`, in their order, or the first error in order. May be made on
-    /// any thread.
+    /// An operation that waits for `operations` and gives their outputs, in their order, or the first error in order.
     ///
-    /// - Parameters:
-    ///   - operations: the operations it waits for. Add them to a queue too.
-    ///   - name: names the operation in errors and reports.
     /// - Complexity: O(*n*) edges, each as ``AsyncOperation/addDependency(_:)``.
     public static func all<Element>(
         of operations: [AsyncOperation<Element>],
@@ -164,15 +140,14 @@ extension AsyncOperation {
         return all
     }
 
-    /// Adds the operation to `queue` and gives it back: `let page = AsyncOperation { … }.enqueued(on: queue)`. May be
-    /// called from any thread, once: an operation is added to one queue.
+    /// Adds the operation to `queue` and gives it back: `let page = AsyncOperation { … }.enqueued(on: queue)`.
     @discardableResult
     public final func enqueued(on queue: OperationQueue) -> Self {
         queue.addOperation(self)
         return self
     }
 
-    /// An operation that depends on this one, and whose work takes its output.
+    /// An operation that depends on this one and takes its output.
     private func following<Next: Sendable>(_ name: String?, _ work: OperationWork) -> AsyncOperation<Next> {
         let next = AsyncOperation<Next>(name: name, work: work)
         next.depend(on: self, as: self)

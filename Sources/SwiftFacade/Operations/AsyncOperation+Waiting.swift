@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ways to get the result: a hook, and waits that block or suspend. Each wait is a hook; a wait that gives up takes its
-// hook back, so that waiting in a loop for a long operation leaves nothing behind.
+// Ways to get the result: a hook, and waits that block or suspend. A wait is a hook, which it takes back when it gives
+// up.
 
 import Dispatch
 import Foundation
@@ -9,9 +9,8 @@ import Foundation
 extension AsyncOperation {
     /// Runs `hook` with the outcome when the operation has finished, at once if it has.
     ///
-    /// May be called from any thread, any number of times, unlike `completionBlock`. The hook runs exactly once, after
-    /// dependents were released, on the thread that finishes the operation (or on this one), and is freed after it
-    /// has run.
+    /// Each hook runs exactly once, after dependents were released, on the thread that finishes the operation (or on
+    /// this one), and is then freed.
     public final func onFinish(_ hook: @escaping @Sendable (Outcome) -> Void) {
         if addHook({ hook(Self.own($0).settledOutcome) }) == nil { hook(settledOutcome) }
     }
@@ -20,10 +19,8 @@ extension AsyncOperation {
 
     /// Blocks until the operation has finished; gives its result.
     ///
-    /// May be called from any thread but those the operation needs. Never returns for an operation that is not
-    /// started. In `async` code the compiler takes the suspending form of the same name.
-    ///
-    /// - Returns: the result. Everything the work did is visible.
+    /// May be called from any thread but those the operation needs. Never returns for an operation that is not started.
+    /// Everything the work did is visible.
     @available(
         *,
         noasync,
@@ -36,7 +33,7 @@ extension AsyncOperation {
         return settledOutcome
     }
 
-    /// Blocks as `wait()` until the operation has finished or `timeout` is over.
+    /// As `wait()`, for `timeout` at most.
     ///
     /// - Returns: the result; nil where there was none in time, and the operation goes on.
     @available(
@@ -49,9 +46,7 @@ extension AsyncOperation {
         blockingWait(until: .after(timeout)) ? settledOutcome : nil
     }
 
-    /// Blocks as `wait()` until the operation has finished or `deadline` is reached.
-    ///
-    /// - Returns: the result; nil where there was none in time, and the operation goes on.
+    /// As `wait(timeout:)`, until `deadline`.
     @available(
         *,
         noasync,
@@ -73,10 +68,8 @@ extension AsyncOperation {
 
     // MARK: Suspending
 
-    /// The value, or the error the operation failed with; suspends until it has finished.
-    ///
-    /// If the awaiting task is cancelled it throws `CancellationError` at once; the operation goes on.
-    /// A cancelled *operation* throws ``OperationCancelled``.
+    /// The value, or the error the operation failed with (``OperationCancelled`` where it was cancelled). Suspends and
+    /// throws as `wait()`.
     public final var value: Output {
         get async throws { try await wait().get() }
     }
@@ -84,27 +77,20 @@ extension AsyncOperation {
     /// Suspends until the operation has finished.
     ///
     /// - Returns: the result. Everything the work did is visible.
-    /// - Throws: `CancellationError` if the awaiting task is cancelled, at once; the operation goes on. The
-    ///   operation's own error is in the result.
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the operation goes on.
     @discardableResult
     public final func wait() async throws(CancellationError) -> Outcome {
-        // Without a limit it never is out of time.
+        // Without a limit it is never nil.
         try await suspendingWait(until: nil)!
     }
 
-    /// Suspends until the operation has finished or `timeout` is over.
-    ///
-    /// - Returns: the result; nil where there was none in time, and the operation goes on.
-    /// - Throws: `CancellationError` if the awaiting task is cancelled, at once; the operation goes on.
+    /// As the suspending `wait()`, for `timeout` at most; nil where there was no result in time.
     @discardableResult
     public final func wait(timeout: Duration) async throws(CancellationError) -> Outcome? {
         try await suspendingWait(until: moment(in: timeout))
     }
 
-    /// Suspends until the operation has finished or `deadline` is reached.
-    ///
-    /// - Returns: the result; nil where there was none in time, and the operation goes on.
-    /// - Throws: `CancellationError` if the awaiting task is cancelled, at once; the operation goes on.
+    /// As the suspending `wait(timeout:)`, until `deadline`.
     @discardableResult
     public final func wait(
         until deadline: ContinuousClock.Instant
@@ -127,7 +113,7 @@ extension AsyncOperation {
 
     // MARK: The hook underneath
 
-    /// A moment long past may lie further back than a `Duration` can say.
+    /// A moment long past may not fit a `Duration`.
     private func timeLeft(until deadline: ContinuousClock.Instant) -> Duration {
         let now = ContinuousClock.now
         return deadline <= now ? .zero : now.duration(to: deadline)
@@ -137,7 +123,7 @@ extension AsyncOperation {
         record.withLock { $0.addFinishHook(hook) }
     }
 
-    /// The outcome of an operation known to have one.
+    /// The outcome, known to be there.
     private var settledOutcome: Outcome {
         guard let result else { preconditionFailure("a finished operation has an outcome") }
         return result

@@ -1,30 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A Foundation operation that finishes when its work does and not when `main` returns, with a typed
-// result. This file is the meeting of two state machines: ours (`OperationRecord`, behind `record`) and
-// Foundation's. Linux has no key-value observing: there `didChangeValue(for:)` with the key paths of
-// `isExecuting` and `isFinished` is a plain call that advances Foundation's state, releases dependents,
-// wakes waiters and fires the completion block. The recipe that is right there and on Darwin:
+// A Foundation operation that finishes when its work does and not when `main` returns, with a typed result: the meeting
+// of two state machines, ours (`OperationRecord`) and Foundation's. Linux has no key-value observing: there
+// `didChangeValue(for:)` advances Foundation's state, releases dependents, wakes waiters and fires the completion
+// block. The recipe for there and Darwin:
 //
-// - `isAsynchronous`, `isExecuting`, `isFinished` and `start()` are overridden and `super.start()` is
-//   never called: with an overridden `isFinished` it would fire the completion block twice.
-// - Finishing is decided once under our lock, the result stored first. will/didChange bracket the
-//   mutation but are posted outside the lock, because observers come back into the getters.
-// - Before `start()`, finishing and cancelling are only recorded: Foundation makes a cancelled
-//   operation ready at once, and its queue calls `start()`, which settles.
-// - `isReady` is Foundation's; dependencies go through gates (`DependencyGate.swift`). The override only
-//   learns which queue asks (`Readiness.swift`).
+// - `isAsynchronous`, `isExecuting`, `isFinished` and `start()` are overridden. `super.start()` is never called: beside
+//   that `isFinished` it would fire the completion block twice.
+// - Finishing is decided once under our lock, the result stored first. will/didChange bracket the mutation outside the
+//   lock: observers come back into the getters.
+// - Before `start()`, finishing and cancelling are only recorded: Foundation makes a cancelled operation ready at once,
+//   and its queue calls `start()`, which settles.
+// - `isReady` is Foundation's; dependencies go through gates (`DependencyGate.swift`). The override only learns which
+//   queue asks (`Readiness.swift`).
 //
-// Lock order: graph, then an operation's record. Nothing that users write runs under a record's lock; for
-// the graph's, see DependencyGraph.swift.
+// Lock order: graph, then an operation's record. Nothing that users write runs under a record's lock.
 
 import Foundation
 
 /// An operation whose work may go on after `start()` has returned, with a result of type `Output`.
 ///
-/// It wraps a completion-handler function, an `async` closure or a plain closure. A subclass overrides
-/// ``execute()`` instead and calls ``finish(_:)`` when the work is done. All of it may be used
-/// from any thread. It runs once, from an `OperationQueue` or by `start()`.
+/// It wraps a completion-handler function, an `async` closure or a plain closure; or a subclass overrides ``execute()``
+/// and calls ``finish(_:)`` when the work is done. Runs once, from an `OperationQueue` or by `start()`. All of it may
+/// be used from any thread.
 ///
 /// ```swift
 /// let page = AsyncOperation<Data>(name: "page") { completion in
@@ -37,30 +35,26 @@ import Foundation
 /// print(try await length.value)
 /// ```
 ///
-/// Finishing happens exactly once, however many callbacks, cancellations and threads race for it: the
-/// result is stored, dependents are released, the completion block fires and the ``onFinish(_:)`` hooks
-/// run, each of them once. A failed or cancelled operation releases its dependents too; steps made with
-/// `then` get its error.
+/// Finishing happens exactly once, however many callbacks, cancellations and threads race: the result is stored,
+/// dependents are released, the completion block fires and the ``onFinish(_:)`` hooks run. A failed or cancelled
+/// operation releases its dependents too; their steps get its error.
 ///
-/// Four limits come from Foundation on Linux:
+/// Four limits come from Foundation on Linux, the first two for operations of other classes only:
 ///
-/// - An operation of another class that depends on this one must be kept until this one finishes. An
-///   `AsyncOperation` need not be.
-/// - An operation of another class that is added to its queue just as its last dependency finishes may never be
-///   started. An `AsyncOperation` is.
-/// - A cycle is seen when its last edge is added to an `AsyncOperation`, not when it is added to another class.
-/// - `OperationQueue.addBarrierBlock` beside cancelled operations can deadlock the queue's own lock. Make the
-///   barrier an operation that depends on the others.
+/// - One that depends on this operation must be kept until this one finishes.
+/// - One that is added to its queue just as its last dependency finishes may never be started.
+/// - A cycle is seen when its last edge is added to an `AsyncOperation`, not to another class.
+/// - `OperationQueue.addBarrierBlock` beside cancelled operations can deadlock the queue's own lock. Make the barrier
+///   an operation that depends on the others.
 ///
-/// Unchecked `Sendable` because Foundation declares its superclass so; all state added here is behind one
-/// lock. A subclass owes the same for what it adds.
+/// Unchecked `Sendable` because its superclass is; all state added here is behind one lock. A subclass owes the same.
 open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
-    /// How an operation ends: with a value or an error.
+    /// A value or an error.
     public typealias Outcome = Result<Output, any Error>
 
     let record: VisibleMutex<OperationRecord>
-    /// The value of a successful ending. Written once, under the record's lock, with the ending; read by a thread that
-    /// has found the ending there.
+    /// The value of a successful ending: written with it, once, under the record's lock; read by threads that have
+    /// found the ending.
     final var storedValue: Output?
 
     /// Makes an operation for a subclass that overrides ``execute()``.
@@ -75,15 +69,15 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         if let name { self.name = name }
     }
 
-    /// Frees what an operation that never ran holds, at any length of the chain above it.
+    /// Frees what an operation that never ran holds, at any length of its chain.
     deinit {
         if let unused = record.withLock({ $0.takeUnused() }) { ChainRelease.free(unused) }
     }
 
     /// Wraps a completion-handler function.
     ///
-    /// `body` starts the function and returns; the operation goes on until the completion it was given
-    /// is called. A cancelled operation finishes at once; ``Completion/onCancel(_:)`` tells the function.
+    /// `body` starts the function and returns; the operation goes on until its completion is called. A cancelled one
+    /// finishes at once; ``Completion/onCancel(_:)`` tells the function.
     public convenience init(
         name: String? = nil,
         _ body: @escaping @Sendable (Completion<Output>) -> Void
@@ -93,16 +87,16 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// Runs a closure on the queue's thread.
     ///
-    /// A cancellation does not interrupt the closure: the operation finishes when it returns, with
-    /// ``OperationCancelled`` instead of its value.
+    /// A cancellation does not interrupt it: when the closure returns, the operation finishes with
+    /// ``OperationCancelled``.
     public convenience init(name: String? = nil, _ body: @escaping @Sendable () throws -> Output) {
         self.init(name: name, work: Self.blockWork(body))
     }
 
     /// Runs an `async` closure in a task of its own.
     ///
-    /// Cancelling the operation cancels the task, and the operation finishes when the closure has
-    /// returned or thrown; a `CancellationError` it throws then becomes ``OperationCancelled``.
+    /// Cancelling the operation cancels the task. The operation finishes when the closure has; a `CancellationError`
+    /// that it throws then becomes ``OperationCancelled``.
     public convenience init(
         name: String? = nil,
         priority: TaskPriority? = nil,
@@ -116,40 +110,37 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// True: the work may outlast `start()`.
     public final override var isAsynchronous: Bool { true }
 
-    /// Whether the operation waits for no dependency, or was cancelled. May be read from any thread.
+    /// Whether the operation waits for no dependency, or was cancelled.
     public final override var isReady: Bool {
         let isReady = isFreeOfDependencies
         willAnswer(isReady: isReady)
         return isReady
     }
 
-    /// Foundation has asked whether the operation is ready; the answer comes next. Tests place a preemption here.
+    /// Foundation has asked, and gets the answer next. Tests place a preemption here.
     func willAnswer(isReady: Bool) {
         if isReady, !ReadyPosting.isFirstQuestion(about: self) { nudgeQueue() }
     }
 
-    /// Whether the work has begun and has not ended. May be read from any thread.
+    /// Whether the work has begun and has not ended.
     public final override var isExecuting: Bool {
         record.withLock { $0.phase == .starting || $0.phase == .executing }
     }
 
-    /// Whether the operation has its final result and its work has ended. May be read from any thread.
+    /// Whether the operation has its final result and its work has ended.
     public final override var isFinished: Bool { record.withLock { $0.phase == .finished } }
 
-    /// Whether the operation was asked to stop before it finished. It may have succeeded all the same. May be read
-    /// from any thread.
+    /// Whether the operation was asked to stop before it finished. It may have succeeded.
     public final override var isCancelled: Bool { record.withLock { $0.cancelRequested } }
 
-    /// The operations this one waits for, in the order they were added. May be read from any thread.
-    ///
-    /// Empty once the operation has finished, so that a chain's last result does not keep all before it.
+    /// The operations this one waits for, in the order they were added; none once it has finished: a chain's last
+    /// result does not keep the chain.
     public final override var dependencies: [Operation] { record.withLock { $0.held.edges.map(\.source) } }
 
     /// Begins the work, or settles what was recorded before.
     ///
-    /// A queue calls it. An operation that is in no queue is started once by hand, when it is ready. Starting one that
-    /// has finished does nothing; any other start is misuse, reported before the program aborts. A plain closure runs
-    /// on the calling thread, and has returned when this returns.
+    /// A queue calls it; an operation in no queue is started once by hand, when ready. Starting a finished one does
+    /// nothing; any other start is misuse. A plain closure has run, on the calling thread, when this returns.
     public final override func start() {
         if !isFreeOfDependencies && !isCancelled {
             misuse(
@@ -187,14 +178,14 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         }
     }
 
-    /// Asks the operation to stop. May be called from any thread, also more than once.
+    /// Asks the operation to stop. May be called more than once.
     ///
-    /// Before its work has begun, the operation finishes with ``OperationCancelled`` as soon as its queue
-    /// starts it, without waiting for its dependencies, and the work never runs. While it executes,
-    /// ``executionCancelled()`` is called. After it has finished, nothing happens.
+    /// Before its work has begun, the operation finishes with ``OperationCancelled`` as soon as its queue starts it,
+    /// without waiting for dependencies, and the work never runs. While it executes, ``executionCancelled()`` is
+    /// called. After the end, nothing happens.
     ///
-    /// A suspended queue starts nothing, cancelled operations included. Resume a queue before you drop it: a queue that
-    /// is dropped while suspended and its operations keep each other, unfinished, for as long as the process.
+    /// A suspended queue starts nothing, cancelled operations included. Resume a queue before you drop it: otherwise it
+    /// and its operations keep each other, unfinished, for as long as the process.
     ///
     /// Runs the ``onChange(_:)`` and ``onCancel(_:)`` handlers before it returns, and blocks no longer than they do.
     public final override func cancel() {
@@ -208,11 +199,11 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     // MARK: What a subclass overrides
 
-    /// The work. An override may return before the work is done, and calls ``finish(_:)`` when it is.
+    /// The work. An override may return before the work is done, calls ``finish(_:)`` when it is, and does not call
+    /// `super`.
     ///
-    /// Called once, on the queue's thread, unless the operation was cancelled or finished before. An
-    /// override does not call `super`. Without an override and without a closure it is misuse, reported before the
-    /// program aborts.
+    /// Called once, on the queue's thread, unless the operation was cancelled or finished before. Without an override
+    /// or a closure it is misuse.
     open func execute() {
         switch record.withLock({ $0.takeWork() }) {
         case .ended:
@@ -228,11 +219,10 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         }
     }
 
-    /// Called once when the operation was cancelled while executing, on the thread that called `cancel()`.
+    /// Called once when the operation was cancelled while executing, on the cancelling thread.
     ///
-    /// By default runs the ``onCancel(_:)`` handlers and finishes at once with ``OperationCancelled``,
-    /// except for closures that occupy a thread or a task, which are waited for. An override that lets
-    /// the work wind down must see to it that ``finish(_:)`` is called.
+    /// By default runs the ``onCancel(_:)`` handlers and finishes at once with ``OperationCancelled``; closures that
+    /// occupy a thread or a task are waited for. An override must see to it that ``finish(_:)`` is called.
     open func executionCancelled() {
         runCancelHandlers()
         if !record.withLock({ $0.windsDown }) { finish(error: cancellationError) }
@@ -242,21 +232,21 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// Makes this operation wait until `dependency` has finished, in whatever queue either is.
     ///
-    /// May be called from any thread, before the operation has started; a second call for the same dependency
-    /// changes nothing. Misuse, reported before the program aborts: a dependency that would close a cycle, with the
-    /// names of all operations in it (``cycle(byDependingOn:)`` asks first), and one added after the start.
+    /// To be called before the start; a second call for the same dependency changes nothing. Misuse: a dependency that
+    /// would close a cycle, reported with the names of all in it (``cycle(byDependingOn:)`` asks first), and one added
+    /// after the start.
     ///
-    /// Takes a lock of the process for as long as it searches for a cycle, and asks operations of other classes for
-    /// `isFinished` and `dependencies` under it: an override of those must not add dependencies.
+    /// Takes a lock of the process for the search, and under it asks operations of other classes for `isFinished` and
+    /// `dependencies`: their overrides must not add dependencies.
     ///
-    /// - Complexity: O(*f*) in the unfinished operations of other classes that operations of this module wait
-    ///   for, directly or by others of their kind; and if something waits for this operation already, also in
-    ///   the unfinished operations above `dependency` and their edges.
+    /// - Complexity: O(*f*) in the unfinished operations of other classes that operations of this module wait for,
+    ///   directly or by others of their kind; if something waits for this operation already, also in the unfinished
+    ///   operations above `dependency` and their edges.
     public final override func addDependency(_ dependency: Operation) {
         depend(on: dependency, as: dependency as? any GatedOperation)
     }
 
-    /// `gated` is `dependency` where it is of this module: a caller that knows so saves the dynamic cast.
+    /// `gated` is `dependency` where it is of this module, which saves the cast.
     func depend(on dependency: Operation, as gated: (any GatedOperation)?) {
         guard let gate = addEdge(to: dependency, as: gated) else { return }
         super.addDependency(gate)
@@ -267,8 +257,8 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         }
     }
 
-    /// Stops waiting for `dependency`, finished or not: if it was the last, this operation is ready. Does nothing
-    /// where it does not wait for it. May be called from any thread.
+    /// Stops waiting for `dependency`, finished or not: after the last, this operation is ready. Does nothing without
+    /// such an edge.
     public final override func removeDependency(_ dependency: Operation) {
         let gate: DependencyGate? = record.withLock { record in
             guard let index = record.held.edges.firstIndex(where: { $0.source === dependency }) else {

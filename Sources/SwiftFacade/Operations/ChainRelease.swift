@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Frees a chain of operations link by link. An operation that never ran holds the one above it, by its
-// edge and by the closure that takes its output, so the end of one is the end of the next. The compiler alone would
-// free a chain of some thousands in as many nested calls and overflow the stack. So an operation that ends hands what
-// it holds to the loop below, or to the one that runs on its thread already.
+// Frees a chain of operations link by link. An operation that never ran holds the one above it, by its edge and by the
+// closure that takes its output; some thousands freed in nested calls would overflow the stack. So an operation that
+// ends hands what it holds to the loop below, or to the one that runs on its thread already.
 
 import Foundation
 
@@ -12,7 +11,7 @@ enum ChainRelease {
         var items: [OperationRecord.Holdings] = []
     }
 
-    /// Holds the thread's `Pending`, unretained, while the loop of `free` that owns it is on its stack.
+    /// The thread's `Pending`, unretained, while the loop of `free` that owns it is on its stack.
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
         if pthread_key_create(&key, nil) != 0 {
@@ -21,7 +20,7 @@ enum ChainRelease {
         return key
     }()
 
-    /// Releases `held`, and what its end releases by this function, without nesting.
+    /// Releases `held`, and what its end releases, without nesting.
     static func free(_ held: consuming OperationRecord.Holdings) {
         if let running = pthread_getspecific(key) {
             Unmanaged<Pending>.fromOpaque(running).takeUnretainedValue().items.append(held)
@@ -32,7 +31,7 @@ enum ChainRelease {
         pending.items.append(held)
         held = OperationRecord.Holdings()
         while !pending.items.isEmpty {
-            // Its end may add to the items: it is released when they are not being changed.
+            // Its end may add items, which must not be changing then.
             let item = pending.items.removeLast()
             withExtendedLifetime(item) {}
         }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Several closures in one operation, all running at once. Foundation's `BlockOperation` runs its blocks
-// one after the other on Linux, and a concurrent queue offers as many threads as there are processors.
-// Here each closure has a thread of its own, so closures that sleep sleep together. The last thread to
-// return ends the operation.
+// Several closures in one operation, all running at once, each on a thread of its own: closures that sleep sleep
+// together. Foundation's `BlockOperation` runs its blocks one after the other on Linux.
 //
 //   execute                                  each thread
 //   makes the threads, all of them      ──▶  waits for the start
@@ -14,14 +12,12 @@ import Foundation
 
 /// An operation that runs several closures at once, each where it may block, and ends after the last.
 ///
-/// The result is the closures' values in the order they were added, or the error of the first in that
-/// order that threw; an error does not stop the others. A cancellation while closures run starts no further one and
-/// waits for those that run, which may read `isCancelled`; the operation then ends with
-/// ``OperationCancelled``. All of it may be used from any thread.
+/// The result is the closures' values in the order they were added, or the first error in that order; an error does not
+/// stop the others. A cancellation starts no further closure and waits for those that run, which may read
+/// `isCancelled`; the operation then ends with ``OperationCancelled``. All of it may be used from any thread.
 ///
-/// The threads are made before the first closure begins, so each closure may wait for another that is in progress. If
-/// the system makes fewer than are needed, no closure runs and the operation fails with ``ThreadUnavailable``; a lower
-/// `maxConcurrency` needs fewer.
+/// The threads are made before the first closure begins: each closure may wait for another in progress. If the system
+/// makes too few, no closure runs and the operation fails with ``ThreadUnavailable``.
 ///
 /// Unchecked `Sendable` because its superclass is; its own state is behind a mutex or constant.
 public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Value]>, @unchecked Sendable {
@@ -40,9 +36,8 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
     /// Makes an operation without closures.
     ///
     /// - Parameters:
-    ///   - name: names the operation, and its threads, in errors, reports and debuggers.
-    ///   - maxConcurrency: how many closures run at once at most; by default all of them. A limit below 1 is
-    ///     misuse, reported before the program aborts.
+    ///   - name: names the operation and its threads, in errors, reports and debuggers.
+    ///   - maxConcurrency: how many closures run at once at most; by default all. Below 1 is misuse.
     public init(name: String? = nil, maxConcurrency: Int = .max) {
         if maxConcurrency < 1 {
             misuse(
@@ -66,8 +61,7 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
         for block in blocks { addBlock(block) }
     }
 
-    /// Adds a closure. May be called from any thread, before the operation has begun; after that it is misuse, reported
-    /// before the program aborts.
+    /// Adds a closure, before the operation has begun; later is misuse.
     public func addBlock(_ block: @escaping @Sendable () throws -> Value) {
         let isTooLate = blocks.withLock { state in
             if !state.hasBegun { state.waiting.append(block) }
@@ -82,7 +76,7 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
         }
     }
 
-    /// Makes the threads and starts them together. For the operation's own `start()`.
+    /// Makes the threads and starts them together.
     public override func execute() {
         let workers = blocks.withLock { state in
             state.hasBegun = true
@@ -115,10 +109,10 @@ public final class ConcurrentBlockOperation<Value: Sendable>: AsyncOperation<[Va
         }
     }
 
-    /// Starts no further closure; the operation ends when those that run have returned.
+    /// Starts no further closure; the running ones end the operation.
     public override func executionCancelled() { runCancelHandlers() }
 
-    /// One thread: runs closures until there are no more, and ends the operation if it is the last.
+    /// One thread: runs closures until there are no more; the last ends the operation.
     private func work() {
         while let (index, block) = takeBlock() {
             let result = Result(catching: block)

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stands between an operation and one of its dependencies. Foundation for Linux keeps an unretained pointer
-// from a dependency to each operation that waits for it: a dependent that is dropped,
-// or cancelled and done, before its dependency finishes is used after it was freed. Nor does Foundation
-// count down when an unfinished dependency is removed: the operation never becomes ready.
+// What stands between an operation and one of its dependencies. Foundation for Linux keeps an unretained pointer from a
+// dependency to each operation that waits for it: a dependent dropped, or cancelled and done, before its dependency
+// finishes is used after it was freed. Nor does removing an unfinished dependency make an operation ready.
 //
-// So what an `AsyncOperation` depends on, as Foundation sees it, is not the operation it was given but a
-// gate of its own. The dependency opens the gate when it has finished; a gate whose operation is gone
-// stays shut and nothing is touched; removing a dependency opens its gate. References run
+// So an `AsyncOperation` depends, as Foundation sees it, on a gate of its own, which opens when the dependency has
+// finished or is removed; where the dependent is gone, nothing is touched. References run
 //
 //     dependent ──▶ gate ◀── dependency        gate ┄┄weak┄┄▶ dependent
 //
@@ -15,9 +13,9 @@
 
 import Foundation
 
-/// An operation that only ever becomes finished. In no queue, and never started.
+/// An operation that only becomes finished. In no queue, and never started.
 ///
-/// `@unchecked Sendable` because its superclass is: what it adds is behind a mutex or set once in `init`.
+/// `@unchecked Sendable` because its superclass is: what it adds is behind a mutex or set in `init`.
 final class DependencyGate: Operation, @unchecked Sendable {
     private struct State {
         var claimed = false
@@ -36,20 +34,18 @@ final class DependencyGate: Operation, @unchecked Sendable {
     override var isFinished: Bool { state.withLock { $0.open } }
 
     /// The operation that waits behind the gate; nil where it has passed or is gone. A caller that holds a lock keeps
-    /// the answer until it has given up the lock: the answer may have become the last reference to the operation, and
-    /// that operation's end runs what users write.
+    /// the answer until after it: the answer may be the last reference, whose end runs what users write.
     var waitingDependent: (any GatedOperation)? { isFinished ? nil : dependent }
 
-    /// Lets the dependent pass; the first call does, the others do nothing.
+    /// Lets the dependent pass, at the first call.
     ///
-    /// The dependent learns of it before Foundation does. After that its queue may start it at any moment, and its
-    /// readiness would be announced after its beginning.
+    /// The dependent learns of it first: Foundation's queue may then start it, and its readiness comes before its
+    /// beginning.
     ///
-    /// Foundation follows its unretained pointer to the dependent while this posts. So the
-    /// dependent is held across it, and nothing is posted when it is gone: an object whose `deinit`
-    /// has begun can no longer be held.
+    /// Foundation follows its unretained pointer to the dependent while this posts. So the dependent is held across it,
+    /// and nothing is posted when its `deinit` has begun: it can no longer be held.
     ///
-    /// - Parameter isNew: the dependency had finished before the gate was made, so the dependent never had to wait.
+    /// - Parameter isNew: the dependency had finished before: the dependent never had to wait.
     func open(isNew: Bool = false) {
         guard let dependent else { return }
         let isFirst = state.withLock { state in
@@ -65,11 +61,9 @@ final class DependencyGate: Operation, @unchecked Sendable {
         }
     }
 
-    /// Opens the gate when an operation of another kind finishes.
-    ///
-    /// Such an operation opens no gates; a block that waits for it does. A private
-    /// queue holds the block until it has run, which keeps Foundation's unretained pointer to it valid.
-    /// The price: an operation that never finishes is kept, with its block, for as long as the process.
+    /// Opens the gate when an operation of another kind finishes, by a block that waits for it. A private queue holds
+    /// the block until it has run: Foundation's unretained pointer to it stays valid. The price: an operation that
+    /// never finishes is kept, with its block, for as long as the process.
     func openAfter(_ foreign: Operation) {
         if foreign.isFinished { return open(isNew: true) }
         let relay = BlockOperation { [self] in open() }
@@ -87,12 +81,12 @@ final class DependencyGate: Operation, @unchecked Sendable {
     }()
 }
 
-/// What gates and the graph need to know of an `AsyncOperation`, whatever its output.
+/// What gates and the graph need of an `AsyncOperation`, whatever its output.
 protocol GatedOperation: Operation {
     /// Opens the gate when this operation has finished, at once if it has.
     func openWhenFinished(_ gate: DependencyGate)
-    /// A gate of this operation was opened; the post to Foundation comes next.
+    /// A gate of this operation was opened; Foundation is told next.
     func gateOpened(isNew: Bool)
-    /// Remembers that an operation waits for this one. Called with the graph locked.
+    /// Under the graph's lock.
     func markDependedUpon()
 }

@@ -1,38 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds the cycle an edge would close, before it does. Foundation accepts a cycle, and every operation in
-// it then waits for ever, unreported. All edges whose dependent is an `AsyncOperation` are added
-// under one lock, so two threads cannot close a cycle between them unseen. Edges whose dependent is
-// an operation of another kind ("foreign") are added without our knowledge. They are walked when met; a cycle
-// whose last edge is of that kind is not seen.
+// Finds the cycle an edge would close. Foundation accepts a cycle, and its operations wait for ever, unreported. All
+// edges whose dependent is an `AsyncOperation` are added under one lock: two threads cannot close a cycle between them
+// unseen. Edges whose dependent is of another kind ("foreign") are added without our knowledge and walked when met; a
+// cycle whose last edge is of that kind is not seen.
 //
-// The search is a depth-first walk up from the new dependency to the dependent. It is skipped
-// where no path can end there. The last edge of a path starts either at an operation of this module, and then the
-// dependent is marked as depended upon; or at a foreign one. Foreign edges alone lead to that one, from
-// the new dependency or from a foreign operation that some unfinished operation of this module waits for.
-// Those are listed, so the second case costs a walk through the unfinished foreign operations and no more:
+// The search walks up, depth first, from the new dependency to the dependent, except where no path can end there. The
+// last edge of a path starts either at an operation of this module, and then the dependent is marked as depended upon;
+// or at a foreign one. Foreign edges alone lead to that one, from the new dependency or from a foreign operation that
+// an unfinished operation of this module waits for. Such operations are listed, and only unfinished foreign ones
+// walked:
 //
 //     new dependency ◀── … ◀── gated ◀── listed foreign ◀── foreign ◀── dependent ?
 //                                        └──────── walked ───────────────────────┘
 //
-// So a chain that is built from its head costs O(1) a link, whatever else is in the graph.
+// So a chain built from its head costs O(1) a link, whatever else is in the graph.
 //
-// Of what users write, `isFinished` and `dependencies` of foreign operations run under the lock. Nothing
-// is freed under it: what a walk has met is kept until the lock has been given up.
+// Of what users write, `isFinished` and `dependencies` of foreign operations run under the lock. Nothing is freed under
+// it: what a walk has met is kept.
 
 import Foundation
 
 enum DependencyGraph {
     struct State {
         var foreign = ForeignOperations()
-        /// How many operations the walks under the lock have visited; for tests.
+        /// For tests: the operations that the walks have visited.
         var visited = 0
     }
 
     /// Held while an edge is checked and added. Taken before any operation's own lock.
     static let lock = VisibleMutex(State())
 
-    /// Everything that a walk has met. The caller frees it after giving up the lock.
+    /// What a walk has met. The caller frees it after the lock.
     struct Walk {
         fileprivate var cameFrom: [ObjectIdentifier: Operation] = [:]
         fileprivate var met: [ObjectIdentifier: Operation] = [:]
@@ -45,22 +44,21 @@ enum DependencyGraph {
             met.updateValue(operation, forKey: ObjectIdentifier(operation)) == nil
         }
 
-        /// Begins a second walk, for which nothing has been met.
         fileprivate mutating func startOver() {
             metBefore = met
             met = [:]
         }
     }
 
-    /// The operations from `start` up to `goal`, both included, along dependencies that are unfinished;
-    /// nil where there is no such path. The lock need not be held, but then the answer may be old.
+    /// The operations from `start` up to `goal`, both included, along unfinished dependencies, or nil. Without the lock
+    /// the answer may be old.
     static func path(from start: Operation, to goal: Operation, _ walk: inout Walk) -> [Operation]? {
         if start === goal { return [start] }
         _ = walk.meets(start)
         var pending = [start]
         while let operation = pending.popLast() {
             walk.visited += 1
-            // A finished operation holds up nothing, whatever it once waited for.
+            // A finished operation holds up nothing.
             if operation.isFinished { continue }
             for dependency in operation.dependencies where walk.meets(dependency) {
                 walk.cameFrom[ObjectIdentifier(dependency)] = operation
@@ -71,7 +69,7 @@ enum DependencyGraph {
         return nil
     }
 
-    /// The unfinished operations that `start` waits for, directly or by others. The answer may be old.
+    /// The unfinished operations above `start`. The answer may be old.
     static func unfinished(above start: Operation) -> [Operation] {
         var walk = Walk()
         var unfinished: [Operation] = []
@@ -98,11 +96,8 @@ enum DependencyGraph {
 }
 
 extension DependencyGraph.State {
-    /// The path from `dependency` up to `dependent` that an edge between them would close to a cycle.
-    ///
-    /// - Parameters:
-    ///   - isForeign: whether `dependency` is of another kind.
-    ///   - isDependedUpon: whether an operation of this module was made to wait for `dependent`.
+    /// The path from `dependency` up to `dependent` that an edge between them would close. `isForeign`: `dependency` is
+    /// of another kind. `isDependedUpon`: an operation of this module was made to wait for `dependent`.
     mutating func path(
         from dependency: Operation,
         isForeign: Bool,
@@ -139,9 +134,8 @@ extension DependencyGraph.State {
     }
 }
 
-/// The foreign operations that operations of this module wait for, each with the gates behind which they do.
-///
-/// The first walk that finds the operation finished or gone, or without a waiter, removes the entry.
+/// The foreign operations that operations of this module wait for, each with the gates behind which they do. The first
+/// walk that finds one finished, gone or without a waiter removes it.
 struct ForeignOperations {
     private struct WeakGate {
         weak var gate: DependencyGate?
@@ -156,16 +150,15 @@ struct ForeignOperations {
 
     var count: Int { entries.count }
 
-    /// `gate` opens after `operation`, which is of another kind.
+    /// `gate` opens after the foreign `operation`.
     mutating func add(_ operation: Operation, waitedForBehind gate: DependencyGate) {
-        // An entry at this address may be that of an operation that is gone. Its gates do no harm: they
-        // keep an entry only as long as an operation waits behind them.
+        // An entry at this address may be that of an operation that is gone. Its gates do no harm: they keep an entry
+        // only while an operation waits.
         entries[ObjectIdentifier(operation), default: Entry(gates: [])].operation = operation
         entries[ObjectIdentifier(operation)]?.gates.append(WeakGate(gate: gate))
     }
 
-    /// The operations to be walked; forgets the others. Each that is forgotten costs O(1), amortised over the edges
-    /// that were added.
+    /// The operations to be walked; forgets the others, each in O(1), amortised over the edges added.
     mutating func unfinished(_ walk: inout DependencyGraph.Walk) -> [Operation] {
         guard !entries.isEmpty else { return [] }
         var operations: [Operation] = []

@@ -1,28 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `async` code misses in `OperationQueue`. A wait is an operation that depends on the others. So it
-// works for operations of every kind and needs no barrier, which can deadlock beside cancelled ones.
+// What `async` code misses in `OperationQueue`. A wait is an operation that depends on the others: it works for every
+// kind and needs no barrier, which can deadlock beside cancelled ones.
 
 import Foundation
 
 extension OperationQueue {
     /// Adds the operations in their order and returns at once: `queue.enqueue(load, decode, write)`.
     ///
-    /// May be called from any thread and from `async` code, where Foundation's
-    /// `addOperations(_:waitUntilFinished:)` is not available. An operation is added to one queue once;
-    /// Foundation stops the program otherwise.
+    /// May be called from any thread, in `async` code too. An operation is added once; Foundation stops the program
+    /// otherwise.
     public func enqueue(_ operations: Operation...) {
         for operation in operations { addOperation(operation) }
     }
 
-    /// Suspends until all of these operations have finished, in whatever queues they are.
+    /// Suspends until all of these operations have finished, in whatever queues. What they did is visible.
     ///
-    /// May be called from any task, with operations of any class. An operation of another class that never finishes
-    /// keeps what waits for it in memory, also after the wait was cancelled.
+    /// One of another class than `AsyncOperation` that never finishes keeps what waits for it in memory, also after the
+    /// wait was cancelled.
     ///
-    /// Everything the operations did is visible after the return.
-    ///
-    /// - Throws: `CancellationError` if the awaiting task is cancelled, at once; the operations go on.
+    /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the operations go on.
     public static func finished(_ operations: [Operation]) async throws(CancellationError) {
         let arrival = AsyncOperation<Void> {}
         for operation in operations where !operation.isFinished { arrival.addDependency(operation) }
@@ -30,18 +27,14 @@ extension OperationQueue {
         do {
             _ = try await arrival.wait()
         } catch {
-            // Frees it now instead of when the last of them ends.
+            // Frees it now, not when the last of them ends.
             arrival.cancel()
             throw error
         }
     }
 
-    /// Suspends until every operation in the queue has finished, those added meanwhile included: the
-    /// form of `waitUntilAllOperationsAreFinished()` for `async` code. May be called from any task.
-    ///
-    /// Everything the operations did is visible after the return.
-    ///
-    /// - Throws: `CancellationError` if the awaiting task is cancelled, at once; the operations go on.
+    /// As ``finished(_:)``, for every operation in the queue, those added meanwhile included:
+    /// `waitUntilAllOperationsAreFinished()` for `async` code.
     public func allFinished() async throws(CancellationError) {
         while true {
             let waiting = operations

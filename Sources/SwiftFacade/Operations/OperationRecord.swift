@@ -5,17 +5,15 @@
 //     waiting ──begin──▶ starting ──launch──▶ executing ──settle──▶ finished
 //        └───────────────── begin, when cancelled or recorded ─────────▲
 //
-// `AsyncOperation` owns one behind its lock and calls every method here under it; the answer of a method is what the
-// caller does after unlocking. Three rules make "exactly once" hold:
-// - the ending is set once, by the first call of `record`;
-// - exactly one caller is told to settle: the recorder if work is executing, otherwise `begin` or
-//   `launch`, which find the ending there;
+// `AsyncOperation` owns one behind its lock and calls every method under it; an answer is what the caller does after
+// unlocking. Three rules make "exactly once" hold:
+// - the ending is set once, by the first `record`;
+// - one caller is told to settle: the recorder if work is executing, otherwise `begin` or `launch`;
 // - cancellation is delivered once: by `requestCancel` if work is executing, otherwise by `launch`.
-// `starting` is the stretch in which `isExecuting` is being announced. Nothing settles in it, so the beginning is
-// announced before the end.
+// In `starting`, `isExecuting` is being announced. Nothing settles in it: the beginning is announced before the end.
 //
-// The record has no type parameter. A generic one has no layout until run time, and each access would ask the runtime
-// for it. So the value of type `Output` lies beside the record, in the operation, under the same lock.
+// The record has no type parameter: a generic one has no layout until run time, and each access would ask the runtime.
+// The value of type `Output` is in the operation, under the same lock.
 
 import Foundation
 
@@ -28,19 +26,17 @@ struct OperationRecord {
     /// `body` is given the operation.
     struct Hook { var id: UInt64, body: @Sendable (Operation) -> Void }
 
-    /// How the operation ends. The value itself is in `AsyncOperation.storedValue`.
+    /// How the operation ends; the value is in `AsyncOperation.storedValue`.
     enum Ending {
         case value
         case failure(any Error)
     }
 
-    /// What the operation holds until its end. Moved out whole, so that it is freed outside the lock.
+    /// What the operation holds until its end. Moved out whole, to be freed outside the lock.
     struct Holdings {
-        /// What to run; taken to be run, and freed with its captures at the end if it never was.
+        /// What to run; freed with its captures at the end if it never was.
         var work: OperationWork?
-        /// Dependencies, in the order they were added.
         var edges: [Edge] = []
-        /// The gates of the operations that wait for this one.
         var gates: [DependencyGate] = []
         var cancelHandlers: [@Sendable () -> Void] = []
         var finishHooks: [Hook] = []
@@ -58,12 +54,11 @@ struct OperationRecord {
     /// As `OperationWork.windsDown`, also after the work was taken.
     let windsDown: Bool
     var held: Holdings
-    /// Whether an operation of this module was ever made to wait for this one.
+    /// Whether an operation of this module ever waited for this one.
     var isDependedUpon = false
-    /// Whether there ever was anything to wait for; otherwise the operation has always been ready.
+    /// Whether there ever was anything to wait for.
     private var hasWaited = false
     private var isNudging = false
-    /// The number of gates that are shut.
     private var shutGates = 0
     private var lastHook: UInt64 = 0
 
@@ -82,7 +77,7 @@ struct OperationRecord {
 
     // MARK: Starting
 
-    /// `start()` was called. `cancelled` makes the error for an operation cancelled while it waited.
+    /// `cancelled` makes the error for an operation cancelled while it waited.
     mutating func begin(cancelled: () -> any Error) -> Begin {
         guard phase == .waiting else { return .misuse(phase) }
         if ending == nil, cancelRequested { ending = .failure(cancelled()) }
@@ -91,7 +86,7 @@ struct OperationRecord {
         return .launch
     }
 
-    /// The beginning has been announced: from here on the recorder settles.
+    /// The beginning has been announced: from now on the recorder settles.
     mutating func launch() -> Launch {
         phase = .executing
         if ending != nil { return .settle }
@@ -102,7 +97,7 @@ struct OperationRecord {
         case work(OperationWork)
         /// The operation was made without any.
         case none
-        /// The operation got its ending before the work could begin.
+        /// It ended before the work could begin.
         case ended
     }
 
@@ -121,13 +116,13 @@ struct OperationRecord {
         hasWaited = true
     }
 
-    /// A gate was opened, for the first time; answers whether it was the last.
+    /// A gate was opened, for the first time; true if it was the last.
     mutating func gateOpened() -> Bool {
         shutGates -= 1
         return shutGates == 0 && phase == .waiting
     }
 
-    /// Whether the queue is to be nudged: the operation may be in it, ready, and no nudge is on its way.
+    /// Whether to nudge the queue: the operation may be in it, ready, and no nudge is on its way.
     mutating func beginNudge() -> Bool {
         guard phase == .waiting, hasWaited, !isNudging else { return false }
         isNudging = true
@@ -151,7 +146,7 @@ struct OperationRecord {
         return takeHoldings()
     }
 
-    /// What an operation that is freed unfinished still holds; nil where that is nothing.
+    /// What an operation freed unfinished still holds, or nil.
     mutating func takeUnused() -> Holdings? { held.isEmpty ? nil : takeHoldings() }
 
     private mutating func takeHoldings() -> Holdings {
@@ -161,15 +156,15 @@ struct OperationRecord {
 
     // MARK: Cancelling
 
-    /// Records the request; `deliver` says that the work is running and has to be told.
+    /// `deliver`: the work is running and has to be told.
     mutating func requestCancel() -> (isFirst: Bool, deliver: Bool) {
         guard phase != .finished, !cancelRequested else { return (false, false) }
         cancelRequested = true
         return (true, phase == .executing && ending == nil)
     }
 
-    /// Keeps a handler for the delivery of a cancellation; true asks the caller to run it now. An operation that was
-    /// cancelled before its work began delivers none.
+    /// Keeps a handler for the delivery of a cancellation; true: the caller runs it now. An operation cancelled before
+    /// its work began delivers none.
     mutating func addCancelHandler(_ handler: @escaping @Sendable () -> Void) -> Bool {
         if ending != nil { return false }
         if cancelRequested { return phase == .executing }
@@ -184,7 +179,7 @@ struct OperationRecord {
 
     // MARK: Hooks
 
-    /// Keeps a hook for the end; nil where the end has been, and the caller runs it itself.
+    /// Keeps a hook for the end; nil after the end, and the caller runs it.
     mutating func addFinishHook(_ body: @escaping @Sendable (Operation) -> Void) -> UInt64? {
         if phase == .finished { return nil }
         lastHook += 1

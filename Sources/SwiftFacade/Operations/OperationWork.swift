@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The closure that an operation runs, in a form without the type of its output: it is given the operation, which knows
-// the type, so that the record that keeps it needs no type parameter (`OperationRecord.swift`).
+// The closure that an operation runs. It is given the operation, which knows the type of its output, so that the record
+// needs no type parameter (`OperationRecord.swift`).
 
 import Foundation
 
 struct OperationWork: Sendable {
-    /// Whether a cancelled operation ends when its work does and not at once. It does for closures that occupy a
-    /// thread or a task until they return: with an earlier end a serial queue would start the next one beside them.
+    /// Whether a cancelled operation ends when its work does and not at once: for closures that occupy a thread or a
+    /// task until they return. With an earlier end a serial queue would start the next one beside them.
     let windsDown: Bool
-    /// Called once, with the operation that the work belongs to.
+    /// Called once, with the work's operation.
     let run: @Sendable (Operation) -> Void
 }
 
@@ -34,7 +34,7 @@ extension AsyncOperation {
         OperationWork(windsDown: true) { own($0).runTask(priority, body) }
     }
 
-    /// The plain form: the operation ends when the closure has returned, also when it was cancelled.
+    /// The operation ends when the closure has returned, also when cancelled.
     func runBlock(_ body: () throws -> Output) {
         do {
             let value = try body()
@@ -44,7 +44,7 @@ extension AsyncOperation {
         }
     }
 
-    /// The `async` form: the task decides when the operation ends, also when it was cancelled.
+    /// The task decides when the operation ends, also when cancelled.
     func runTask(_ priority: TaskPriority?, _ body: @escaping @Sendable () async throws -> Output) {
         let task = Task(priority: priority) {
             do {

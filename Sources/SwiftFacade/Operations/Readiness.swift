@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Foundation's queues can lose the moment at which an operation becomes ready: it then stays in its queue, ready,
-// and is never started. A queue starts an operation by a cached copy of `isReady`, and fills the copy in two steps:
+// Foundation's queues can lose the moment at which an operation becomes ready: it is then never started. A queue starts
+// an operation by a cached copy of `isReady`, and fills the copy in two steps:
 //
 //   thread that adds it, or opens a gate     thread that opens the last gate
 //   asks isReady: false
@@ -10,19 +10,16 @@
 //   stores false
 //   has the queue search: the copy says false; asks isReady again: true; stores true, and searches no more
 //
-// The question in the last line is the remedy: a queue that asks again, and is answered true, gets a nudge,
-// which has it search once more. Posting a change of `isReady` begins with a question too, which needs no nudge; so
-// such changes are posted inside `ReadyPosting.around`, which knows the first question there.
-//
-// Operations of other kinds get no nudge; AsyncOperation's documentation says so.
+// The remedy is at the last line: a queue that asks again, and is answered true, gets a nudge, which has it search once
+// more. Posting a change of `isReady` begins with a question that needs no nudge: it is posted inside
+// `ReadyPosting.around`, which knows that question. Operations of other kinds get no nudge.
 
 import Foundation
 
 extension AsyncOperation {
-    /// Whether the operation waits for no dependency.
     var isFreeOfDependencies: Bool { super.isReady }
 
-    /// Foundation is about to get the answer that the operation is ready, and may not search its queue after that.
+    /// Foundation is about to be answered that the operation is ready, and may not search its queue after that.
     func nudgeQueue() {
         guard record.withLock({ $0.beginNudge() }) else { return }
         // After the caller has stored the answer, or later.
@@ -33,14 +30,14 @@ extension AsyncOperation {
     }
 }
 
-/// Tells the question that begins the posting of a change of `isReady` from all others.
+/// Knows the question that begins the posting of a change of `isReady`.
 enum ReadyPosting {
     private struct Frame {
         unowned(unsafe) let operation: Operation
         var wasAsked = false
     }
 
-    /// Holds the address of the thread's innermost frame while the call of `around` that owns it is on its stack.
+    /// The thread's innermost frame, while the call of `around` that owns it is on its stack.
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
         if pthread_key_create(&key, nil) != 0 {
@@ -49,8 +46,7 @@ enum ReadyPosting {
         return key
     }()
 
-    /// Runs `post`, in which Foundation asks `operation` whether it is ready, stores the answer and has the queue
-    /// search, in this order.
+    /// Runs `post`, in which Foundation asks whether `operation` is ready, stores the answer and has the queue search.
     static func around(_ operation: Operation, _ post: () -> Void) {
         let before = pthread_getspecific(key)
         var frame = Frame(operation: operation)
@@ -61,7 +57,7 @@ enum ReadyPosting {
         }
     }
 
-    /// Whether this question is the first about `operation` in a posting on this thread.
+    /// Whether this is the first question about `operation` in a posting on this thread.
     static func isFirstQuestion(about operation: Operation) -> Bool {
         guard let frame = pthread_getspecific(key)?.assumingMemoryBound(to: Frame.self),
             frame.pointee.operation === operation, !frame.pointee.wasAsked

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the operation made by a `flatMap` step runs. The step itself keeps its place in its queue until that
-// operation has finished: to Foundation it is executing. In the same queue the operation
-// would need a second place. A serial queue, or one full of such steps, has none: all of them would wait
-// for ever. So there it runs in the step's own place: in a queue made for it alone, on the same threads, while
-// the step does nothing but wait.
+// Where the operation made by a `flatMap` step runs. The step keeps its place in its queue until that operation has
+// finished. In a serial queue, or one full of such steps, the operation would wait for a second place for ever. So in
+// the step's own queue it runs in the step's place: in a queue made for it alone, on the same threads.
 //
-// One circle remains: what the closure made waits for an operation behind the step in the same serial queue,
-// or for the step. The search for it comes before the wait, and a find fails the step.
+// One circle remains: what the closure made waits for the step, or for an operation behind it in the same serial queue.
+// It is searched for before the wait, and fails the step.
 
 import Foundation
 
-/// A queue for one operation, which takes the place of a step in another queue.
+/// A queue for one operation, in the place of a step in another queue.
 ///
 /// `@unchecked Sendable` because its superclass is; its own state is constant.
 final class StepPlace: OperationQueue, @unchecked Sendable {
@@ -25,13 +23,13 @@ final class StepPlace: OperationQueue, @unchecked Sendable {
         if lender.qualityOfService != .default { qualityOfService = lender.qualityOfService }
     }
 
-    /// The queue a place of which this thread is working in.
+    /// The queue a place of which this thread works in.
     private static var currentLender: OperationQueue? {
         let current = OperationQueue.current
         return (current as? StepPlace)?.lender ?? current
     }
 
-    /// Runs `inner` for `step`, which is executing on this thread: on `queue`, or in the step's place there.
+    /// Runs `inner` for `step`, which executes on this thread: on `queue`, or in the step's place there.
     static func run(
         _ inner: Operation,
         for step: Operation,

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A value that is not Sendable, taken into a closure that is. `Thread` and `DispatchQueue` take `@Sendable` closures,
-// which may run any number of times and so cannot own what they are given; a task's closure runs once and can. A
-// handoff is filled on one thread and emptied once, on another.
+// Takes a value that is not Sendable into a closure that is: `Thread` and `DispatchQueue` take `@Sendable` closures,
+// which may run any number of times and so cannot own it.
 
-/// A value on its way to another thread: put in by its owner, taken out once. Thread-safe.
+/// A value on its way to another thread. Thread-safe.
 ///
 /// ```swift
 /// ring.split { producer, consumer in
@@ -17,18 +16,18 @@
 /// }
 /// ```
 ///
-/// What the owner did before it made the handoff is visible to the thread that takes the value.
+/// The thread that takes it sees what the owner did before `init`.
 public final class Handoff<Value: ~Copyable>: Sendable {
     private let value: PriorityInheritingMutex<Value?>
 
-    /// Puts `value` in for good: it belongs to the thread that takes it. Allocates.
+    /// Puts `value` in for good. Allocates.
     public init(_ value: consuming sending Value) {
         self.value = PriorityInheritingMutex(value)
     }
 
     /// Takes the value out. Thread-safe; blocks briefly.
     ///
-    /// - Precondition: It has not been taken before. A second call is reported and ends the process.
+    /// - Precondition: The first call. A second is reported and ends the process.
     public func take() -> sending Value {
         guard let value = takeIfPresent() else {
             misuse("Handoff<\(Value.self)>.take", nil, "the value has been taken already")
@@ -36,7 +35,7 @@ public final class Handoff<Value: ~Copyable>: Sendable {
         return value
     }
 
-    /// Takes the value out, or answers `nil` if it has been taken before. Thread-safe; blocks briefly.
+    /// As ``take()``, but answers `nil` if the value has been taken.
     public func takeIfPresent() -> sending Value? {
         value.withLock { value in value.take() }
     }

@@ -1,47 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waiting on the shared ring by suspending the task. No thread of the cooperative pool is held: the task waits in a
-// queue of the ring (Internal/MPMCWaiters.swift) until a thread that pushes or pops serves it.
-//
-// The part that does not wait is specialised in the caller: resolving a generic element at run time takes ten times as
-// long as a push. A task that suspends goes on unspecialised, in MPMCWaiters.
+// Waiting on the shared ring by suspending the task (Internal/MPMCWaiters.swift). The part that does not wait is
+// specialised in the caller: resolving a generic element at run time takes ten times as long as a push.
 
 import CInterlock
 
 extension MPMCRing where Element: ~Copyable {
-    /// Moves the oldest element out, waiting for one as long as it takes. Thread-safe; suspends the task.
+    /// Moves the oldest element out; suspends the task until there is one.
     ///
     /// - Returns: The element, or `nil` once the ring is closed and drained.
-    /// - Throws: `CancellationError` if the task is cancelled before it has been given an element; it has taken none
-    ///   then. A cancelled task still takes an element that is there. The error that the ring was closed with, once it
-    ///   is drained.
+    /// - Throws: `CancellationError` if the task is cancelled before it has an element; a cancelled task still takes
+    ///   one that is there. ``closingError``, once the ring is drained.
     @inlinable
     public func pop() async throws -> sending Element? {
         if let element = tryPopSpinning() { return element }
         return try waiters.elementOrEnd(await waiters.pop(until: nil))
     }
 
-    /// Moves the oldest element out, waiting for one until `deadline` at most. Thread-safe; suspends the task.
+    /// As ``pop()``, until `deadline` at most.
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
-    /// - Throws: As ``pop()``.
     @inlinable
     public func pop(until deadline: ContinuousClock.Instant) async throws -> sending PopResult<Element> {
         if let element = tryPop() { return .popped(element) }
         return try waiters.resultOrEnd(await waiters.pop(until: deadline))
     }
 
-    /// Moves the oldest element out, waiting for one for `timeout` at most. Thread-safe; suspends the task.
-    ///
-    /// - Returns: `.popped`, `.timedOut` or `.closed`.
-    /// - Throws: As ``pop()``.
+    /// As ``pop(until:)``, for `timeout` at most.
     @inlinable
     public func pop(timeout: Duration) async throws -> sending PopResult<Element> {
         if let element = tryPop() { return .popped(element) }
         return try waiters.resultOrEnd(await waiters.pop(until: moment(in: timeout)))
     }
 
-    /// Moves `element` into the ring, waiting for room as long as it takes. Thread-safe; suspends the task.
+    /// Moves `element` into the ring; suspends the task until there is room.
     ///
     /// - Returns: `.pushed`, or the element with `.closed` or `.cancelled`. A cancelled task still pushes where there
     ///   is room.
@@ -52,8 +44,7 @@ extension MPMCRing where Element: ~Copyable {
         TaskPushResult(await give(element, until: nil))
     }
 
-    /// Moves `element` into the ring, waiting for room until `deadline` at most. Thread-safe; suspends the
-    /// task.
+    /// As ``push(_:)``, until `deadline` at most.
     ///
     /// - Returns: `.pushed`, or the element with `.timedOut`, `.closed` or `.cancelled`.
     @inlinable
@@ -64,10 +55,7 @@ extension MPMCRing where Element: ~Copyable {
         await give(element, until: deadline)
     }
 
-    /// Moves `element` into the ring, waiting for room for `timeout` at most. Thread-safe; suspends the
-    /// task.
-    ///
-    /// - Returns: `.pushed`, or the element with `.timedOut`, `.closed` or `.cancelled`.
+    /// As ``push(_:until:)``, for `timeout` at most.
     @inlinable
     public func push(
         _ element: consuming sending Element,
@@ -76,9 +64,8 @@ extension MPMCRing where Element: ~Copyable {
         await give(element, until: moment(in: timeout))
     }
 
-    /// How often a task probes the ring before it suspends. A suspension and its resumption cost some microseconds; a
-    /// partner at work on another core answers in a tenth of that. Tuned with a push and a `for try await` loop over 64
-    /// and 1,024 slots on two cores.
+    /// How often a task probes the ring before it suspends: suspending and resuming cost some microseconds, a partner's
+    /// answer a tenth of that. Tuned with a push and a `for try await` loop over 64 and 1,024 slots on two cores.
     @inlinable
     static var probesBeforeSuspending: Int { 200 }
 
@@ -98,7 +85,7 @@ extension MPMCRing where Element: ~Copyable {
         _ element: consuming sending Element,
         until deadline: ContinuousClock.Instant?
     ) async -> sending TimedTaskPushResult<Element> {
-        // The probes of tryPopSpinning.
+        // As tryPopSpinning.
         var probes = MPMCRing.probesBeforeSuspending
         while isFull, probes > 0, !isClosed {
             probes -= 1
@@ -115,15 +102,15 @@ extension MPMCRing where Element: ~Copyable {
     }
 }
 
-/// Takes elements out until the ring is closed and drained, or the task is cancelled; throws the error that the ring
-/// was closed with. Several loops share the elements: each element goes to one of them.
+/// Takes elements, each for one of several loops, until the ring is closed and drained, or the task is cancelled;
+/// throws ``closingError``.
 extension MPMCRing: AsyncSequence {
-    /// An iterator that takes elements out.
+    /// An iterator.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(ring: self)
     }
 
-    /// Takes elements out of an ``MPMCRing``.
+    /// Takes elements out.
     public struct AsyncIterator: AsyncIteratorProtocol {
         @usableFromInline let ring: MPMCRing
 
@@ -134,7 +121,7 @@ extension MPMCRing: AsyncSequence {
 
         /// The next element, or `nil` once the ring is closed and drained or the task is cancelled. Suspends the task.
         ///
-        /// - Throws: The error that the ring was closed with, once it is drained.
+        /// - Throws: The ring's ``closingError``, once it is drained.
         @inlinable
         public func next() async throws -> Element? {
             if let element = ring.tryPopSpinning() { return element }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The shared ring: its lifetime, elements and batches without waiting, and closing. +Waiting has the forms that block,
-// +Suspending those that suspend.
+// The shared ring without waiting. +Waiting has the forms that block, +Suspending those that suspend.
 
 import CInterlock
 
@@ -15,29 +14,27 @@ import CInterlock
 /// while let job = try jobs.pop() { run(job) }
 /// ```
 ///
-/// Every method is thread-safe. Elements, noncopyable and non-Sendable ones too, are moved in and out of memory
-/// allocated once, never copied: each has one owner at every moment (`sending`). The elements left at the end are
-/// released with the ring. The capacity is exact, from 1 up.
+/// Every method is thread-safe. Elements, noncopyable and non-Sendable ones too, are moved through memory allocated
+/// once, never copied: each has one owner at every moment (`sending`). Those left at the end are released with the
+/// ring. The capacity is exact, from 1 up.
 ///
-/// Order: first in, first out; each producer's elements keep their order. While another thread is in the middle of a
-/// push or pop, a caller may be told empty or full (guarantee D of the C header); where no call is in progress both
-/// answers are exact.
+/// Order: first in, first out; each producer's elements keep their order. Beside a push or pop in progress empty or
+/// full may be answered (guarantee D of `<interlock/mpmc.h>`); otherwise both are exact.
 ///
-/// Closing: pushes fail from then on. Pops drain the ring and then answer closed, or throw the error that the ring was
-/// closed with (``close(throwing:)``). Every waiter wakes. No element pushed with success is lost.
+/// Closing: later pushes fail. Pops drain the ring, then answer closed or throw ``closingError``. Every waiter wakes.
+/// No element pushed with success is lost.
 ///
-/// In `async` code, ``pop()`` and ``push(_:)`` suspend instead of blocking, tasks are served first come, first served
-/// among themselves, and `for try await` takes elements until the ring is closed and drained:
+/// In `async` code ``pop()`` and ``push(_:)`` suspend, tasks are served first come, first served among themselves, and
+/// `for try await` takes elements until the ring is closed and drained:
 ///
 /// ```swift
 /// for try await job in jobs { await handle(job) }
 /// ```
 ///
-/// What a producer did before a push is visible to the consumer of that element. Source: `ilk_mpmc` in
-/// `<interlock/mpmc.h>`.
+/// The consumer of an element sees what its producer did before the push. Source: `ilk_mpmc`.
 @safe
 public final class MPMCRing<Element: ~Copyable> {
-    // Kept here as well as in its owner, so that a push does not go through the owner.
+    // Here as well as in its owner: a push does not go through the owner.
     @usableFromInline
     let ring: UnsafeMutablePointer<ilk_mpmc>
 
@@ -49,15 +46,15 @@ public final class MPMCRing<Element: ~Copyable> {
         @inline(__always) get { MPMCPort(ring) }
     }
 
-    /// An empty ring for `capacity` elements. Allocates the memory for all elements.
+    /// An empty ring. Allocates the memory for all elements.
     ///
     /// - Parameters:
     ///   - capacity: How many elements fit.
-    ///   - resumingOnOwnThread: Whether a thread of the ring's own resumes waiting tasks. Otherwise the thread that
-    ///     pushes or pops resumes them, which is faster. A thread that must not run Swift cannot: set it where C
-    ///     threads with real-time duties push through ``unsafeHandle``. Where the system makes no thread, a task of the
-    ///     global executor resumes them, each millisecond, until a thread can be made.
-    /// - Throws: ``RingError`` if the capacity is below 1 or too large, or there is no memory.
+    ///   - resumingOnOwnThread: Whether a thread of the ring's own resumes waiting tasks; otherwise the thread that
+    ///     pushes or pops does, which is faster. Set it where threads that must not run Swift (C threads with real-time
+    ///     duties) push through ``unsafeHandle``. Where the system makes no thread, a task of the global executor
+    ///     resumes them, each millisecond, until a thread can be made.
+    /// - Throws: ``RingError``.
     /// - Complexity: O(`capacity`). Calls `ilk_mpmc_create`.
     public init(capacity: Int, resumingOnOwnThread: Bool = false) throws(RingError) {
         let storage = try RingStorage<MPMCPort, Element>(capacity: capacity)
@@ -65,7 +62,7 @@ public final class MPMCRing<Element: ~Copyable> {
         waiters = MPMCWaiters(storage.port, storage: storage, resumingOnOwnThread: resumingOnOwnThread)
     }
 
-    /// Moves `element` into the ring if there is room. Thread-safe; never blocks or allocates.
+    /// Moves `element` into the ring if there is room. Never blocks or allocates.
     ///
     /// - Returns: `.pushed`, or the element with `.full` or `.closed`.
     /// - Complexity: O(1). Calls `ilk_mpmc_try_push`.
@@ -74,7 +71,7 @@ public final class MPMCRing<Element: ~Copyable> {
         port.offer(element)
     }
 
-    /// Moves the oldest element out, or answers `nil` if there is none. Thread-safe; never blocks or allocates.
+    /// Moves the oldest element out, or answers `nil`. Never blocks or allocates.
     ///
     /// - Complexity: O(1). Calls `ilk_mpmc_try_pop`.
     @inlinable
@@ -82,16 +79,15 @@ public final class MPMCRing<Element: ~Copyable> {
         port.tryPop(Element.self)
     }
 
-    /// Moves `element` into the ring, in place of the oldest if there is no room. Thread-safe; waits only while another
-    /// thread is in the middle of the slot that it needs.
+    /// Moves `element` into the ring, in place of the oldest if it is full. Waits only for a thread in the middle of
+    /// the slot that it needs.
     ///
-    /// - Returns: The element that was evicted, or `nil`. A closed ring answers `element` itself: no element is
-    ///   dropped.
+    /// - Returns: The evicted element, or `nil`; on a closed ring `element` itself, so that none is dropped.
     /// - Complexity: O(1). Calls `ilk_mpmc_push_overwriting`.
     @inlinable
     public func pushOverwriting(_ element: consuming sending Element) -> sending Element? {
         var evicted = Popped<Element>.nothing(.timedOut)
-        // The ring takes every element, and a closed ring gives this one back as the evicted one.
+        // A closed ring gives this element back.
         handOver(element) { bytes in
             evicted = takeOver(Element.self) { memory in
                 ilk_mpmc_push_overwriting(ring, bytes, ringElementSize(Element.self), memory)
@@ -106,8 +102,8 @@ public final class MPMCRing<Element: ~Copyable> {
         return result
     }
 
-    /// Moves elements out into the free places of `span`, oldest first, claimed by one operation. Thread-safe; never
-    /// blocks or allocates.
+    /// Moves elements out into the free places of `span`, oldest first, claimed by one operation. Never blocks or
+    /// allocates.
     ///
     /// - Returns: The number moved; 0 if the ring is empty or the span full.
     /// - Complexity: O(number moved). Calls `ilk_mpmc_try_pop_many`.
@@ -117,33 +113,29 @@ public final class MPMCRing<Element: ~Copyable> {
         port.tryPop(into: &span)
     }
 
-    /// Closes the ring: pushes fail from now on, pops drain it, every waiter wakes. On a closed ring, does nothing.
-    /// Thread-safe. Calls `ilk_mpmc_close`.
+    /// Closes the ring: later pushes fail, pops drain it, every waiter wakes. A second close does nothing. Calls
+    /// `ilk_mpmc_close`.
     public func close() {
         waiters.close()
     }
 
-    /// Closes the ring and leaves `error` for the consumers: after the last element, each waiting pop and each loop
-    /// over the ring throws it. On a closed ring, does nothing. Thread-safe.
+    /// As ``close()``, and leaves `error` to be thrown by each waiting pop and each loop after the last element.
     public func close(throwing error: any Error) {
         waiters.close(throwing: error)
     }
 
-    /// The error that the ring was closed with, or `nil`. Elements may still be in the ring. Thread-safe; blocks
-    /// briefly.
+    /// The error that the ring was closed with, or `nil`. Blocks briefly.
     public var closingError: (any Error)? {
         waiters.closingError
     }
 
-    /// Whether the ring is closed: no push that starts now can succeed. Elements may still be in it. Thread-safe; never
-    /// blocks.
+    /// Whether the ring is closed: no push that starts now can succeed. Elements may still be in it. Never blocks.
     @inlinable
     public var isClosed: Bool {
         ilk_mpmc_is_closed(ring)
     }
 
-    /// The number of elements in the ring, including those being pushed. It may have changed when the caller reads it.
-    /// Thread-safe; never blocks.
+    /// The number of elements at this moment, those being pushed included. Never blocks.
     @inlinable
     public var count: Int {
         ilk_mpmc_count(ring)
@@ -161,31 +153,28 @@ public final class MPMCRing<Element: ~Copyable> {
     }
 
     /// The C ring, for producers and consumers written in C. They push and pop bytes of `Element`, each of its stride,
-    /// and own what they pop. Valid as long as this object exists.
+    /// and own what they pop. Valid as long as this object.
     @unsafe
     public var unsafeHandle: UnsafeMutablePointer<ilk_mpmc> {
         ring
     }
 }
 
-// Any number of threads may call the C ring; elements are moved through it, each with one owner.
+// Any number of threads may call the C ring; each element has one owner.
 extension MPMCRing: @unchecked Sendable where Element: ~Copyable {}
 
 extension MPMCRing {
-    /// Puts `element` into the ring if there is room. Thread-safe; never blocks or allocates.
-    ///
-    /// The caller keeps its copy of a refused element. Elements that are not `Sendable` come back from ``offer(_:)``.
+    /// As ``offer(_:)``, for elements that are `Sendable`: the caller keeps its copy of a refused one.
     ///
     /// - Returns: Whether it is in the ring; `false` when full or closed.
-    /// - Complexity: O(1). Calls `ilk_mpmc_try_push`.
     @inlinable
     public func tryPush(_ element: Element) -> Bool where Element: Sendable {
         offer(element).isPushed
     }
 
-    /// Puts as many of the elements as fit into the ring, in order. Thread-safe; never blocks or allocates.
+    /// Puts as many of the elements as fit into the ring, in order. Never blocks or allocates.
     ///
-    /// One operation claims each run of free slots. Elements of other producers may stand between two runs: where the
+    /// One operation claims each run of free slots. Other producers' elements may stand between two runs: where the
     /// batch crosses the end of the ring, or the ring was nearly full.
     ///
     /// - Returns: The number pushed, from the front.
@@ -195,16 +184,13 @@ extension MPMCRing {
         port.tryPush(contentsOf: elements)
     }
 
-    /// Puts as many of the elements as fit into the ring, as ``tryPush(contentsOf:)-(Span<Element>)``.
+    /// As ``tryPush(contentsOf:)-(Span<Element>)``.
     @inlinable
     public func tryPush(contentsOf elements: [Element]) -> Int where Element: Sendable {
         tryPush(contentsOf: elements.span)
     }
 
-    /// Moves up to `count` elements out, oldest first, claimed by one operation. Thread-safe; never blocks; allocates
-    /// the array.
-    ///
-    /// - Returns: The elements; empty if there are none.
+    /// As ``tryPop(into:)``, up to `count` elements into an array, which it allocates.
     @inlinable
     public func tryPop(atMost count: Int) -> sending [Element] {
         port.tryPop(Element.self, atMost: count)

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the rings answer, and why a ring could not be made. A refused element comes back in the answer, because an
-// element that cannot be copied would otherwise be lost. Each verb answers in a type that has only the cases it can
-// give. Each case carries the element alone: the compiler (6.3) crashes on a generic noncopyable pair. The cases of
-// `refused()` stand one by one: that compiler has no label with two patterns for noncopyable payloads.
-//
-// The compiler warns of an unused answer. What is taken with `_ =` is released: Swift has no type that must be used.
+// What the rings answer, and why a ring could not be made. A refused element comes back in the answer: one that cannot
+// be copied would otherwise be lost. Each verb answers in a type with only the cases it can give. The compiler (6.3)
+// crashes on a case with a generic noncopyable pair, and has no label with two patterns for noncopyable payloads.
 
 import CInterlock
 
@@ -15,9 +12,9 @@ import CInterlock
 public enum OfferResult<Element: ~Copyable>: ~Copyable {
     /// The element is in the ring.
     case pushed
-    /// The ring is full; the element comes back.
+    /// The ring is full.
     case full(Element)
-    /// The ring is closed; the element comes back.
+    /// The ring is closed.
     case closed(Element)
 
     /// Whether the element is in the ring.
@@ -39,7 +36,7 @@ public enum OfferResult<Element: ~Copyable>: ~Copyable {
         }
     }
 
-    /// What the core answered about the element in `slot`, which it has taken or not.
+    /// The core's answer about the element in `slot`.
     @inlinable @inline(__always)
     init(_ status: ilk_status, _ slot: UnsafeMutablePointer<Element>) {
         switch status {
@@ -54,14 +51,12 @@ extension OfferResult: Copyable where Element: Copyable {}
 extension OfferResult: Sendable where Element: Sendable & ~Copyable {}
 extension OfferResult: Equatable where Element: Equatable {}
 
-/// What became of an element for which a thread waited without a limit.
-///
-/// It owns a refused element, as ``OfferResult`` does.
+/// As ``OfferResult``, where a thread waited without a limit.
 @frozen
 public enum PushResult<Element: ~Copyable>: ~Copyable {
     /// The element is in the ring.
     case pushed
-    /// The ring is closed; the element comes back.
+    /// The ring is closed.
     case closed(Element)
 
     /// Whether the element is in the ring.
@@ -82,7 +77,6 @@ public enum PushResult<Element: ~Copyable>: ~Copyable {
         }
     }
 
-    /// What the core answered about the element in `slot`, which it has taken or not.
     @inlinable @inline(__always)
     init(_ status: ilk_status, _ slot: UnsafeMutablePointer<Element>) {
         switch status {
@@ -96,16 +90,14 @@ extension PushResult: Copyable where Element: Copyable {}
 extension PushResult: Sendable where Element: Sendable & ~Copyable {}
 extension PushResult: Equatable where Element: Equatable {}
 
-/// What became of an element for which a thread waited with a limit.
-///
-/// It owns a refused element, as ``OfferResult`` does.
+/// As ``OfferResult``, where a thread waited with a limit.
 @frozen
 public enum TimedPushResult<Element: ~Copyable>: ~Copyable {
     /// The element is in the ring.
     case pushed
-    /// There was no room in time; the element comes back.
+    /// There was no room in time.
     case timedOut(Element)
-    /// The ring is closed; the element comes back.
+    /// The ring is closed.
     case closed(Element)
 
     /// Whether the element is in the ring.
@@ -127,7 +119,6 @@ public enum TimedPushResult<Element: ~Copyable>: ~Copyable {
         }
     }
 
-    /// What the core answered about the element in `slot`, which it has taken or not.
     @inlinable @inline(__always)
     init(_ status: ilk_status, _ slot: UnsafeMutablePointer<Element>) {
         switch status {
@@ -142,16 +133,14 @@ extension TimedPushResult: Copyable where Element: Copyable {}
 extension TimedPushResult: Sendable where Element: Sendable & ~Copyable {}
 extension TimedPushResult: Equatable where Element: Equatable {}
 
-/// What became of an element for which a task waited without a limit.
-///
-/// It owns a refused element, as ``OfferResult`` does.
+/// As ``OfferResult``, where a task waited without a limit.
 @frozen
 public enum TaskPushResult<Element: ~Copyable>: ~Copyable {
     /// The element is in the ring.
     case pushed
-    /// The task was cancelled while it waited for room; the element comes back.
+    /// The task was cancelled while it waited.
     case cancelled(Element)
-    /// The ring is closed; the element comes back.
+    /// The ring is closed.
     case closed(Element)
 
     /// Whether the element is in the ring.
@@ -173,7 +162,7 @@ public enum TaskPushResult<Element: ~Copyable>: ~Copyable {
         }
     }
 
-    /// The answer of a wait that has no limit to time out at.
+    /// The answer of a wait without a limit.
     @inlinable @inline(__always)
     init(_ result: consuming TimedTaskPushResult<Element>) {
         switch consume result {
@@ -189,18 +178,16 @@ extension TaskPushResult: Copyable where Element: Copyable {}
 extension TaskPushResult: Sendable where Element: Sendable & ~Copyable {}
 extension TaskPushResult: Equatable where Element: Equatable {}
 
-/// What became of an element for which a task waited with a limit.
-///
-/// It owns a refused element, as ``OfferResult`` does.
+/// As ``OfferResult``, where a task waited with a limit.
 @frozen
 public enum TimedTaskPushResult<Element: ~Copyable>: ~Copyable {
     /// The element is in the ring.
     case pushed
-    /// There was no room in time; the element comes back.
+    /// There was no room in time.
     case timedOut(Element)
-    /// The task was cancelled while it waited for room; the element comes back.
+    /// The task was cancelled while it waited.
     case cancelled(Element)
-    /// The ring is closed; the element comes back.
+    /// The ring is closed.
     case closed(Element)
 
     /// Whether the element is in the ring.
@@ -235,7 +222,7 @@ public enum PopResult<Element: ~Copyable>: ~Copyable {
     case popped(Element)
     /// No element came in time.
     case timedOut
-    /// The ring is closed and drained: no element will come.
+    /// The ring is closed and drained.
     case closed
 
     /// The element, if there is one.

@@ -5,20 +5,13 @@
 import CInterlock
 
 extension SPSCRing.Consumer where Element: ~Copyable {
-    /// Moves the oldest element out, or answers `nil` if there is none. Never blocks or allocates.
-    ///
-    /// - Complexity: O(1). Calls `ilk_spsc_try_pop`.
+    /// As ``MPMCRing/tryPop()``. Calls `ilk_spsc_try_pop`.
     @inlinable
     public func tryPop() -> sending Element? {
         port.tryPop(Element.self)
     }
 
-    /// Moves the oldest element out, waiting for one as long as it takes. Blocks the thread; allocates nothing. In
-    /// `async` code the form that suspends is chosen, and the compiler asks for `await`.
-    ///
-    /// - Returns: The element, or `nil` once the ring is closed and drained.
-    /// - Throws: The error that the ring was closed with, once it is drained.
-    /// - Complexity: O(1) where there is an element. Calls `ilk_spsc_try_pop`, then `ilk_spsc_pop_until`.
+    /// As the blocking ``MPMCRing/pop()``. Calls `ilk_spsc_try_pop`, then `ilk_spsc_pop_until`.
     @inlinable
     @available(
         *,
@@ -31,10 +24,9 @@ extension SPSCRing.Consumer where Element: ~Copyable {
         return try waiters.elementOrEnd(popped)
     }
 
-    /// Moves the oldest element out, waiting for one until `deadline` at most. Blocks the thread.
+    /// As ``pop()``, until `deadline` at most.
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
-    /// - Throws: The error that the ring was closed with, once it is drained.
     @inlinable
     @available(
         *,
@@ -47,10 +39,7 @@ extension SPSCRing.Consumer where Element: ~Copyable {
         return try waiters.resultOrEnd(popped)
     }
 
-    /// Moves the oldest element out, waiting for one for `timeout` at most. Blocks the thread.
-    ///
-    /// - Returns: `.popped`, `.timedOut` or `.closed`.
-    /// - Throws: The error that the ring was closed with, once it is drained.
+    /// As ``pop(until:)``, for `timeout` at most.
     @inlinable
     @available(
         *,
@@ -63,15 +52,13 @@ extension SPSCRing.Consumer where Element: ~Copyable {
         return try waiters.resultOrEnd(popped)
     }
 
-    /// Shows `body` up to `count` of the oldest elements in place, then releases them. Never blocks or allocates.
-    ///
-    /// Elements that run across the end of the ring take two calls: the first shows those up to the end.
+    /// Shows `body` up to `count` of the oldest elements in place, then releases them, also if it throws. Never blocks
+    /// or allocates. Across the end of the ring it takes two calls: the first shows the elements up to the end.
     ///
     /// - Parameters:
-    ///   - count: How many elements are wanted at most.
-    ///   - body: Reads the elements. It runs only if there are any. The elements are gone afterwards, also if it
-    ///     throws.
-    /// - Returns: The number of elements shown and released; 0 if the ring is empty.
+    ///   - count: How many elements at most.
+    ///   - body: Reads the elements. Runs only if there are any.
+    /// - Returns: The number shown and released; 0 if the ring is empty.
     /// - Complexity: O(number shown). Calls `ilk_spsc_peek` and `ilk_spsc_release`.
     @inlinable
     @discardableResult
@@ -91,33 +78,29 @@ extension SPSCRing.Consumer where Element: ~Copyable {
         return shown
     }
 
-    /// Moves elements out into the free places of `span`, oldest first. Never blocks or allocates.
-    ///
-    /// - Returns: The number moved; 0 if the ring is empty or the span full.
-    /// - Complexity: O(number moved). Calls `ilk_spsc_try_pop_many`.
+    /// As ``MPMCRing/tryPop(into:)``. Calls `ilk_spsc_try_pop_many`.
     @inlinable
     @discardableResult
     public func tryPop(into span: inout OutputSpan<Element>) -> Int {
         port.tryPop(into: &span)
     }
 
-    /// Closes the ring: pushes fail from now on, pops drain it, every waiter wakes. On a closed ring, does nothing.
-    /// Calls `ilk_spsc_close`.
+    /// As ``Producer/close()``.
     public func close() {
         waiters.close()
     }
 
-    /// The error that the producer closed the ring with, or `nil`. Elements may still be in the ring.
+    /// The error that the ring was closed with, or `nil`.
     public var closingError: (any Error)? {
         waiters.closingError
     }
 
-    /// Whether the ring is closed. Elements may still be in it.
+    /// Whether the ring is closed; elements may still be in it.
     public var isClosed: Bool {
         ilk_spsc_is_closed(ring)
     }
 
-    /// The number of elements in the ring. A lower bound while the producer pushes, exact while it rests.
+    /// The number of elements: a lower bound while the producer pushes, exact while it rests.
     public var count: Int {
         ilk_spsc_count(ring)
     }
@@ -127,8 +110,7 @@ extension SPSCRing.Consumer where Element: ~Copyable {
         ilk_spsc_capacity(ring)
     }
 
-    /// The C ring, for a consumer written in C, which takes this consumer's place while it pops. Valid as long as this
-    /// consumer exists.
+    /// The C ring, for a consumer in C in this one's place. Valid as long as this consumer.
     @unsafe
     public var unsafeHandle: UnsafeMutablePointer<ilk_spsc> {
         ring
@@ -136,9 +118,7 @@ extension SPSCRing.Consumer where Element: ~Copyable {
 }
 
 extension SPSCRing.Consumer {
-    /// Moves up to `count` elements out, oldest first. Never blocks; allocates the array.
-    ///
-    /// - Returns: The elements; empty if there are none.
+    /// As ``tryPop(into:)``, up to `count` elements into an array, which it allocates.
     @inlinable
     public func tryPop(atMost count: Int) -> [Element] {
         port.tryPop(Element.self, atMost: count)

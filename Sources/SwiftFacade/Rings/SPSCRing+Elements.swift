@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A split ring's elements as an asynchronous sequence. The ring has one consumer, and a sequence may be asked for
-// several iterators, so the consumer moves from the sequence into the first iterator, for good.
+// A split ring's elements as an asynchronous sequence. The ring's one consumer moves into the first iterator, for good.
 
 extension SPSCRing.Consumer {
     /// The elements as an asynchronous sequence, for one loop:
@@ -10,23 +9,22 @@ extension SPSCRing.Consumer {
     /// for try await frame in consumer.elements() { show(frame) }
     /// ```
     ///
-    /// A task captures the sequence; it could not capture the consumer, which cannot be consumed in a closure:
+    /// A task captures the sequence; a closure could not consume the consumer:
     ///
     /// ```swift
     /// let frames = consumer.elements()
     /// Task { for try await frame in frames { show(frame) } }
     /// ```
     ///
-    /// The loop ends once the ring is closed and drained, by an error if it was closed with one, or with its task. Then
-    /// the consumer goes, which closes the ring.
+    /// The loop ends once the ring is closed and drained, by the error it was closed with, if any, or with its task.
+    /// Then the consumer goes, which closes the ring.
     public consuming func elements() -> SPSCRing<Element>.Elements {
         SPSCRing<Element>.Elements(self)
     }
 }
 
 extension SPSCRing where Element: Copyable {
-    /// The elements that come out of a ring, for one `for try await` loop; see ``Consumer/elements()``. On one thread
-    /// at a time, like the consumer that it was made of.
+    /// The elements of a ring for one `for try await` loop; see ``Consumer/elements()``. On one thread at a time.
     public struct Elements: AsyncSequence {
         private final class Place {
             var iterator: AsyncIterator?
@@ -39,9 +37,9 @@ extension SPSCRing where Element: Copyable {
             place = Place(AsyncIterator(consumer))
         }
 
-        /// The iterator, once.
+        /// The iterator.
         ///
-        /// - Precondition: It is the first call. A second is reported and ends the process.
+        /// - Precondition: The first call. A second is reported and ends the process.
         public func makeAsyncIterator() -> AsyncIterator {
             guard let iterator = place.iterator.take() else {
                 misuse(
@@ -53,7 +51,7 @@ extension SPSCRing where Element: Copyable {
             return iterator
         }
 
-        /// Takes elements out of an ``SPSCRing``.
+        /// Takes elements out.
         public final class AsyncIterator: AsyncIteratorProtocol {
             private var consumer: Consumer
             private var isWaiting = false
@@ -65,9 +63,9 @@ extension SPSCRing where Element: Copyable {
             /// The next element, or `nil` once the ring is closed and drained or the task is cancelled. Suspends the
             /// task.
             ///
-            /// - Precondition: No other call is waiting. A second one, of another task on the same actor, is reported
-            ///   and ends the process.
-            /// - Throws: The error that the ring was closed with, once it is drained.
+            /// - Precondition: No other call is waiting. A second, of another task on the same actor, is reported and
+            ///   ends the process.
+            /// - Throws: The ring's closing error, once it is drained.
             public func next(isolation actor: isolated (any Actor)? = #isolation) async throws -> Element? {
                 guard !isWaiting else {
                     misuse(

@@ -5,20 +5,13 @@
 import CInterlock
 
 extension SPSCRing.Producer where Element: ~Copyable {
-    /// Moves `element` into the ring if there is room. Never blocks or allocates.
-    ///
-    /// - Returns: `.pushed`, or the element with `.full` or `.closed`.
-    /// - Complexity: O(1). Calls `ilk_spsc_try_push`.
+    /// As ``MPMCRing/offer(_:)``. Calls `ilk_spsc_try_push`.
     @inlinable
     public func offer(_ element: consuming sending Element) -> sending OfferResult<Element> {
         port.offer(element)
     }
 
-    /// Moves `element` into the ring, waiting for room as long as it takes. Blocks the thread; allocates nothing. In
-    /// `async` code the form that suspends is chosen, and the compiler asks for `await`.
-    ///
-    /// - Returns: `.pushed`, or the element with `.closed`.
-    /// - Complexity: O(1) where there is room. Calls `ilk_spsc_try_push`, then `ilk_spsc_push_until`.
+    /// As the blocking ``MPMCRing/push(_:)``. Calls `ilk_spsc_try_push`, then `ilk_spsc_push_until`.
     @inlinable
     @available(
         *,
@@ -30,7 +23,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
         port.push(element, until: forever, answer: PushResult.init)
     }
 
-    /// Moves `element` into the ring, waiting for room until `deadline` at most. Blocks the thread.
+    /// As ``push(_:)``, until `deadline` at most.
     ///
     /// - Returns: `.pushed`, or the element with `.timedOut` or `.closed`.
     @inlinable
@@ -47,9 +40,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
         port.push(element, until: Interlock.deadline(at: deadline), answer: TimedPushResult.init)
     }
 
-    /// Moves `element` into the ring, waiting for room for `timeout` at most. Blocks the thread.
-    ///
-    /// - Returns: `.pushed`, or the element with `.timedOut` or `.closed`.
+    /// As ``push(_:until:)``, for `timeout` at most.
     @inlinable
     @available(
         *,
@@ -64,8 +55,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
         port.push(element, until: Interlock.deadline(in: timeout), answer: TimedPushResult.init)
     }
 
-    /// Lets `body` write up to `count` elements in place, and pushes what it wrote by one store. Never blocks or
-    /// allocates.
+    /// Lets `body` write up to `count` elements in place, and pushes them by one store. Never blocks or allocates.
     ///
     /// ```swift
     /// producer.withSlots(atMost: 64) { slots in
@@ -73,15 +63,15 @@ extension SPSCRing.Producer where Element: ~Copyable {
     /// }
     /// ```
     ///
-    /// Free slots that run across the end of the ring take two calls: the first gives those up to the end. Elements are
-    /// `Sendable`: the producer may keep what it appends to a span, and the consumer may be on another thread. Other
-    /// elements go in one by one, by ``offer(_:)`` or ``push(_:)``.
+    /// Across the end of the ring it takes two calls: the first gives the free slots up to the end. Elements are
+    /// `Sendable`: the producer may keep what it appends, and the consumer may be on another thread. Others go in by
+    /// ``offer(_:)`` or ``push(_:)``.
     ///
     /// - Parameters:
-    ///   - count: How many slots are wanted at most.
-    ///   - body: Appends to the span. It runs only if there is room. If it throws, what it appended is released and
+    ///   - count: How many slots at most.
+    ///   - body: Appends to the span. Runs only if there is room. If it throws, what it appended is released and
     ///     nothing is pushed.
-    /// - Returns: The number of elements pushed; 0 if the ring is full or closed.
+    /// - Returns: The number pushed; 0 if the ring is full or closed.
     /// - Complexity: O(number pushed). Calls `ilk_spsc_reserve` and `ilk_spsc_commit`.
     @inlinable
     @discardableResult
@@ -99,7 +89,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
         do {
             try body(&span)
         } catch {
-            // The span releases its elements when it goes.
+            // The span releases its elements.
             ilk_spsc_commit(ring, 0)
             throw error
         }
@@ -108,14 +98,12 @@ extension SPSCRing.Producer where Element: ~Copyable {
         return written
     }
 
-    /// Closes the ring: pushes fail from now on, pops drain it, every waiter wakes. On a closed ring, does nothing.
-    /// Calls `ilk_spsc_close`.
+    /// As ``MPMCRing/close()``. Calls `ilk_spsc_close`.
     public func close() {
         waiters.close()
     }
 
-    /// Closes the ring as ``close()`` does, and leaves `error` for the consumer: after the last element, each waiting
-    /// pop and the loop over ``SPSCRing/Consumer/elements()`` throw it. On a closed ring, does nothing.
+    /// As ``MPMCRing/close(throwing:)``.
     public func close(throwing error: any Error) {
         waiters.close(throwing: error)
     }
@@ -125,7 +113,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
         ilk_spsc_is_closed(ring)
     }
 
-    /// The number of elements in the ring. An upper bound while the consumer pops, exact while it rests.
+    /// The number of elements: an upper bound while the consumer pops, exact while it rests.
     public var count: Int {
         ilk_spsc_count(ring)
     }
@@ -135,8 +123,8 @@ extension SPSCRing.Producer where Element: ~Copyable {
         ilk_spsc_capacity(ring)
     }
 
-    /// The C ring, for a producer written in C, which takes this producer's place while it pushes: bytes of `Element`,
-    /// each of its stride. Valid as long as this producer exists.
+    /// The C ring, for a producer in C in this one's place, which pushes bytes of `Element`, each of its stride. Valid
+    /// as long as this producer.
     @unsafe
     public var unsafeHandle: UnsafeMutablePointer<ilk_spsc> {
         ring
@@ -144,18 +132,15 @@ extension SPSCRing.Producer where Element: ~Copyable {
 }
 
 extension SPSCRing.Producer {
-    /// Puts `element` into the ring if there is room. Never blocks or allocates.
-    ///
-    /// The caller keeps its copy of a refused element. Elements that are not `Sendable` come back from ``offer(_:)``.
+    /// As ``offer(_:)``, for elements that are `Sendable`: the caller keeps its copy of a refused one.
     ///
     /// - Returns: Whether it is in the ring; `false` when full or closed.
-    /// - Complexity: O(1). Calls `ilk_spsc_try_push`.
     @inlinable
     public func tryPush(_ element: Element) -> Bool where Element: Sendable {
         offer(element).isPushed
     }
 
-    /// Puts as many of the elements as fit into the ring, in order. One store publishes each run of free slots. Never
+    /// Puts as many of the elements as fit into the ring, in order, by one store for each run of free slots. Never
     /// blocks or allocates.
     ///
     /// - Returns: The number pushed, from the front.
@@ -165,7 +150,7 @@ extension SPSCRing.Producer {
         port.tryPush(contentsOf: elements)
     }
 
-    /// Puts as many of the elements as fit into the ring, as ``tryPush(contentsOf:)-(Span<Element>)``.
+    /// As ``tryPush(contentsOf:)-(Span<Element>)``.
     @inlinable
     public func tryPush(contentsOf elements: [Element]) -> Int where Element: Sendable {
         tryPush(contentsOf: elements.span)

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waiting at either end of an SPSC ring by suspending the task. An end is used only in the isolation of its caller
-// (Internal/SPSCWaiters.swift). The verbs are `mutating`: an actor that holds an end and is re-entered while a verb is
-// suspended does not compile. Take the end out of the actor while it is waited on, or keep it in the task that uses it.
-//
-// As with the shared ring, the part that does not wait is specialised in the caller.
+// Waiting at either end of an SPSC ring by suspending the task, in the isolation of the end's caller only
+// (Internal/SPSCWaiters.swift). The verbs are `mutating`: re-entering an actor that holds an end while a verb is
+// suspended does not compile. Take the end out of the actor for the wait, or keep it in the task that uses it.
 
 extension SPSCRing.Producer where Element: ~Copyable {
-    /// Moves `element` into the ring, waiting for room as long as it takes. Suspends the task.
-    ///
-    /// - Returns: `.pushed`, or the element with `.closed` or `.cancelled`. A cancelled task still pushes where there
-    ///   is room.
+    /// As the suspending ``MPMCRing/push(_:)``.
     @inlinable
     public mutating func push(
         isolation: isolated (any Actor)? = #isolation,
@@ -19,7 +14,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
         TaskPushResult(await give(isolation: isolation, element, until: nil))
     }
 
-    /// Moves `element` into the ring, waiting for room until `deadline` at most. Suspends the task.
+    /// As ``push(isolation:_:)``, until `deadline` at most.
     ///
     /// - Returns: `.pushed`, or the element with `.timedOut`, `.closed` or `.cancelled`.
     @inlinable
@@ -31,9 +26,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
         await give(isolation: isolation, element, until: deadline)
     }
 
-    /// Moves `element` into the ring, waiting for room for `timeout` at most. Suspends the task.
-    ///
-    /// - Returns: `.pushed`, or the element with `.timedOut`, `.closed` or `.cancelled`.
+    /// As ``push(isolation:_:until:)``, for `timeout` at most.
     @inlinable
     public mutating func push(
         isolation: isolated (any Actor)? = #isolation,
@@ -61,17 +54,12 @@ extension SPSCRing.Producer where Element: ~Copyable {
 }
 
 extension SPSCRing.Consumer where Element: ~Copyable {
-    /// Moves the oldest element out, waiting for one as long as it takes. Suspends the task.
+    /// As the suspending ``MPMCRing/pop()``.
     ///
     /// ```swift
     /// var consumer = consumer
     /// while let frame = try await consumer.pop() { show(frame) }
     /// ```
-    ///
-    /// - Returns: The element, or `nil` once the ring is closed and drained.
-    /// - Throws: `CancellationError` if the task is cancelled before there is an element; it has taken none then. A
-    ///   cancelled task still takes an element that is there. The error that the ring was closed with, once it is
-    ///   drained.
     @inlinable
     public mutating func pop(
         isolation: isolated (any Actor)? = #isolation
@@ -80,10 +68,9 @@ extension SPSCRing.Consumer where Element: ~Copyable {
         return try waiters.elementOrEnd(await waiters.pop(Element.self, isolation: isolation, until: nil))
     }
 
-    /// Moves the oldest element out, waiting for one until `deadline` at most. Suspends the task.
+    /// As ``pop(isolation:)``, until `deadline` at most.
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
-    /// - Throws: As ``pop(isolation:)``.
     @inlinable
     public mutating func pop(
         isolation: isolated (any Actor)? = #isolation,
@@ -93,10 +80,7 @@ extension SPSCRing.Consumer where Element: ~Copyable {
         return try waiters.resultOrEnd(await waiters.pop(Element.self, isolation: isolation, until: deadline))
     }
 
-    /// Moves the oldest element out, waiting for one for `timeout` at most. Suspends the task.
-    ///
-    /// - Returns: `.popped`, `.timedOut` or `.closed`.
-    /// - Throws: As ``pop(isolation:)``.
+    /// As ``pop(isolation:until:)``, for `timeout` at most.
     @inlinable
     public mutating func pop(
         isolation: isolated (any Actor)? = #isolation,

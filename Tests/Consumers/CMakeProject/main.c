@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A consumer in C: threads pass numbers through both rings under a semaphore and a lock, and meet at a latch.
- * Prints the sum of the numbers that arrived.
+ * Prints the sum of the arrived numbers.
  */
 #include <interlock/interlock.h>
 #include <pthread.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A user of a checked build. Both halves of a lock must be checked, or neither. Were the unlock, which is
- * inline, compiled unchecked, the library would still count the lock as held by this thread, and report the
- * last call as a wait for itself.
+ * A user of a checked build. Both halves of a lock must be checked, or neither: after an unchecked inline
+ * unlock the library would still count the lock as held, and report the last call as a wait for itself.
  */
 #include <interlock/deadline.h>
 #include <interlock/rwlock.h>
@@ -13,7 +12,6 @@
 static ilk_rwlock lock = ILK_RWLOCK_INIT;
 static pthread_barrier_t held;
 
-/* Holds the lock until the main thread waits for it. */
 static void *hold(void *unused) {
     ilk_rwlock_write_lock(&lock);
     pthread_barrier_wait(&held);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A copy of Interlock with its calls in a table: linked into a plugin, or into the program itself.
+ * A copy of Interlock with its calls in a table, for a plugin or the program.
  */
 #include "copy.h"
 
@@ -32,7 +32,7 @@ static void destroy(ilk_rwlock *lock) {
     ilk_rwlock_destroy(lock);
 }
 
-/* The only internal of the library that this consumer reads. */
+/* The only internal that this consumer reads. */
 static bool uses_slots(const ilk_rwlock *lock) {
     return (ilk__rwlock_probe(lock) & ILK__RWLOCK_SLOTS) != 0;
 }

@@ -3,7 +3,7 @@
 
 import PackageDescription
 
-// A user's package: depends on the checkout by path, without any of the project's flags.
+// A user's package: depends on the checkout by path, without the project's flags.
 let package = Package(
     name: "consumer",
     platforms: [.macOS(.v15)],
@@ -17,7 +17,7 @@ let package = Package(
                 .product(name: "CInterlock", package: "interlock"),
             ]
         ),
-        // A program and a library that it opens, each with a copy of the C core of its own.
+        // A program and a library that it opens, each with its copy of the C core.
         .executableTarget(
             name: "Host",
             dependencies: [.product(name: "CInterlock", package: "interlock")]

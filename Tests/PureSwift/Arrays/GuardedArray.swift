@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The vocabulary of an array that several threads share, over two primitives.
-//
-// The three arrays of this folder differ only in how a section is protected: they supply `withReadLock` and
-// `withWriteLock`, and get the rest here. Each call is one section: two calls in a row are not one step, and
-// `count` may be out of date when the caller reads it. A step of several calls goes into one `withWriteLock`.
+// The vocabulary of a shared array, over the two primitives that each array of this folder supplies: `withReadLock` and
+// `withWriteLock`. Each call is one section; a step of several calls goes into one `withWriteLock`.
 
-/// An array behind a lock of some kind. Every call is thread-safe and blocks while a section that
-/// excludes it runs. A section must not call back into the same array: it deadlocks or traps.
+/// An array behind a lock of some kind. Every call is thread-safe and blocks while a section that excludes it runs. A
+/// section that calls back into the same array deadlocks or traps.
 public protocol GuardedArray<Element>: AnyObject, Sendable {
     associatedtype Element: Sendable
 
@@ -24,7 +21,7 @@ public protocol GuardedArray<Element>: AnyObject, Sendable {
         _ body: (inout [Element]) throws(Failure) -> Result
     ) throws(Failure) -> Result
 
-    /// Adds `element` at the end. Visible to every later read of the thread that appended.
+    /// Adds `element` at the end; later reads of the appending thread see it.
     func append(_ element: Element)
 }
 
@@ -33,7 +30,7 @@ extension GuardedArray {
     @inlinable
     public init() { self.init([]) }
 
-    /// Adds `element` at the end, in a section of its own.
+    /// Adds `element` at the end.
     @inlinable
     public func append(_ element: Element) { withWriteLock { $0.append(element) } }
 
@@ -49,12 +46,11 @@ extension GuardedArray {
     @inlinable
     public var last: Element? { withReadLock { $0.last } }
 
-    /// A copy of all elements as they were at one moment; later writes do not change it.
+    /// A copy of all elements at one moment.
     @inlinable
     public var snapshot: [Element] { withReadLock { $0 } }
 
-    /// The element at `index`, which must be there: another thread may have removed it
-    /// meanwhile. `element(at:)` answers nil instead.
+    /// The element at `index`, which must be there.
     @inlinable
     public subscript(index: Int) -> Element {
         get { withReadLock { $0[index] } }
@@ -67,13 +63,13 @@ extension GuardedArray {
         withReadLock { $0.indices.contains(index) ? $0[index] : nil }
     }
 
-    /// Takes out the first element, if there is one. O(n).
+    /// Removes the first element, if any. O(n).
     @inlinable
     public func popFirst() -> Element? {
         withWriteLock { $0.isEmpty ? nil : $0.removeFirst() }
     }
 
-    /// Takes out every element that satisfies `predicate`, in one step.
+    /// Removes every element that satisfies `predicate`, in one step.
     @inlinable
     public func removeAll(where predicate: (Element) -> Bool) {
         withWriteLock { $0.removeAll(where: predicate) }

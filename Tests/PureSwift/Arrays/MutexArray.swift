@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An array behind `Synchronization.Mutex`: what most Swift code would write today, and the fastest of the
-// pure-Swift arrays as long as threads rarely meet.
-//
-// What the C-backed `SafeArray` can do and this array cannot: let readers run beside each other, and wait in a
-// known order (here a running thread may overtake the waiters).
+// An array behind `Synchronization.Mutex`: the usual Swift code, and the fastest of the pure-Swift arrays while threads
+// rarely meet. A running thread may overtake waiters.
 
 import Synchronization
 
-/// An array behind a mutex. See `GuardedArray` for the calls; readers do not run beside each other.
+/// An array behind a mutex; readers do not run beside each other. See `GuardedArray`.
 public final class MutexArray<Element: Sendable>: GuardedArray {
     @usableFromInline let elements: SanitizerVisibleMutex<[Element]>
 
@@ -25,7 +22,7 @@ public final class MutexArray<Element: Sendable>: GuardedArray {
         try elements.withLock { (elements) throws(Failure) in try body(elements) }
     }
 
-    /// Runs `body` alone with the elements, in place. Blocks while another section runs.
+    /// As `withReadLock`, in place.
     @inlinable
     public func withWriteLock<Result: Sendable, Failure: Error>(
         _ body: (inout [Element]) throws(Failure) -> Result

@@ -2,11 +2,11 @@
 //
 // A phase-fair reader–writer lock that parks its waiters, over one atomic word, a mutex and semaphores.
 //
-// The rule is Brandenburg and Anderson's ("Spin-based reader-writer synchronization for multiprocessor
-// real-time systems", 2010): readers and writers alternate. A waiting reader waits for one write at most,
-// because a writer that leaves admits every waiting reader. A writer waits for the readers present when it
-// queued, the writers queued before it, and one group of readers after each. Their lock spins on tickets;
-// this one parks and hands over, because a ticket cannot be withdrawn when a deadline passes.
+// The rule is Brandenburg and Anderson's ("Spin-based reader-writer synchronization for multiprocessor real-time
+// systems", 2010): readers and writers alternate. A waiting reader waits for one write at most, because a writer that
+// leaves admits every waiting reader. A writer waits for the readers present when it queued, the writers queued before
+// it, and one group of readers after each. Unlike their ticket lock this one parks and hands over: a ticket cannot be
+// withdrawn after a deadline.
 //
 // The word:
 //
@@ -15,20 +15,15 @@
 //                           the lock over
 //     bits 2...   readers   how many threads hold the lock for reading
 //
-// `writer` and a reader count exclude each other. `waiters` is set only while the lock is held, under the
-// mutex of the queues, so that the holder's release sees it. It is cleared under that mutex too.
+// `writer` and a reader count exclude each other. `waiters` is set only while the lock is held, so that the holder's
+// release sees it, and changes only under the mutex of the queues.
 //
-// What the C-backed `ReadWriteLock` can do and this lock cannot: upgrade and downgrade, wait without
-// allocating, fit into 16 bytes, report recursion. It spins without a pause instruction, because the standard
-// library has none in its API. It parks on semaphores whose time-outs Linux takes from the wall clock. All
-// readers write one word, so reads do not scale with processors.
-//
-// Recursion: none. A thread that reads while it reads deadlocks with a writer that queued in between.
+// On Linux the semaphores take time-outs from the wall clock.
 
 import Synchronization
 
-/// A phase-fair reader–writer lock around a value. All calls are thread-safe; a section must not take the
-/// same lock again.
+/// A phase-fair reader–writer lock around a value. All calls are thread-safe; a section must not take the same lock
+/// again: it deadlocks with a writer that queued in between.
 public final class PhaseFairLock<Value: ~Copyable> {
     @usableFromInline let word = Atomic<UInt>(0)
     @usableFromInline let value: UnsafeMutablePointer<Value>
@@ -45,8 +40,8 @@ public final class PhaseFairLock<Value: ~Copyable> {
         value.deallocate()
     }
 
-    /// Runs `body` with the value beside other readers, never beside a writer. Blocks while a writer holds
-    /// the lock or an earlier writer waits; allocates when it has to wait.
+    /// Runs `body` with the value beside other readers. Blocks while a writer holds the lock or an earlier writer
+    /// waits; allocates then.
     @inlinable
     public func withReadLock<Result: ~Copyable, Failure: Error>(
         _ body: (borrowing Value) throws(Failure) -> Result
@@ -56,7 +51,7 @@ public final class PhaseFairLock<Value: ~Copyable> {
         return try body(value.pointee)
     }
 
-    /// Runs `body` alone with the value. Blocks while another thread holds the lock; allocates when it has to wait.
+    /// Runs `body` alone with the value. Blocks while another thread holds the lock; allocates then.
     @inlinable
     public func withWriteLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
@@ -66,7 +61,7 @@ public final class PhaseFairLock<Value: ~Copyable> {
         return try body(&value.pointee)
     }
 
-    /// As `withReadLock` if that needs no waiting; nil, and `body` not run, otherwise. Never blocks.
+    /// As `withReadLock`; nil, and `body` not run, where that would block.
     @inlinable
     public func withReadLockIfAvailable<Result: ~Copyable, Failure: Error>(
         _ body: (borrowing Value) throws(Failure) -> Result
@@ -76,7 +71,7 @@ public final class PhaseFairLock<Value: ~Copyable> {
         return try body(value.pointee)
     }
 
-    /// As `withWriteLock` if that needs no waiting; nil, and `body` not run, otherwise. Never blocks.
+    /// As `withWriteLock`; nil, and `body` not run, where that would block.
     @inlinable
     public func withWriteLockIfAvailable<Result: ~Copyable, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
@@ -86,8 +81,7 @@ public final class PhaseFairLock<Value: ~Copyable> {
         return try body(&value.pointee)
     }
 
-    /// As `withReadLock`, waiting until `deadline` at most; nil when it passed first. A deadline that has
-    /// passed still takes a lock that needs no waiting.
+    /// As `withReadLock`, until `deadline`: nil when it passed first. A free lock is taken after the deadline, too.
     @inlinable
     public func withReadLock<Result: ~Copyable, Failure: Error>(
         until deadline: ContinuousClock.Instant,
@@ -98,8 +92,8 @@ public final class PhaseFairLock<Value: ~Copyable> {
         return try body(value.pointee)
     }
 
-    /// As `withWriteLock`, waiting until `deadline` at most; nil when it passed first. A wait that timed out
-    /// leaves nothing behind: the readers that it held back are let in at once.
+    /// As `withWriteLock`, until `deadline`: nil when it passed first. The readers that it held back are admitted at
+    /// once.
     @inlinable
     public func withWriteLock<Result: ~Copyable, Failure: Error>(
         until deadline: ContinuousClock.Instant,
@@ -111,8 +105,7 @@ public final class PhaseFairLock<Value: ~Copyable> {
     }
 }
 
-// @unchecked: the word decides which threads touch the value. Readers run beside each other, so the value
-// itself must be Sendable.
+// @unchecked: the word decides which threads touch the value; readers do so beside each other, so it must be Sendable.
 extension PhaseFairLock: @unchecked Sendable where Value: Sendable & ~Copyable {}
 
 /// The bits of the word.
@@ -137,7 +130,7 @@ extension PhaseFairLock where Value: ~Copyable {
     func tryReadLock() -> Bool {
         var seen = word.load(ordering: .relaxed)  // relaxed: a hint, checked by the exchange
         while seen & (Bits.writer | Bits.waiters) == 0 {
-            // Acquire, pairs with the release of writeUnlock: the last write is visible to this reader.
+            // Acquire, pairs with the release of writeUnlock: the last write is visible.
             let (exchanged, original) = word.weakCompareExchange(
                 expected: seen,
                 desired: seen + Bits.oneReader,
@@ -163,8 +156,7 @@ extension PhaseFairLock where Value: ~Copyable {
 
     @inlinable
     func readUnlock() {
-        // Release, pairs with the acquire of the next writer or of handOver: this thread has finished
-        // reading before the next write.
+        // Release, pairs with the acquire of the next writer or of handOver: this read ends before the next write.
         let left = word.wrappingSubtract(Bits.oneReader, ordering: .releasing).newValue
         if left == Bits.waiters { lastReaderLeft() }
     }
@@ -185,8 +177,8 @@ extension PhaseFairLock where Value: ~Copyable {
 // MARK: - Waiting and handing over
 
 extension PhaseFairLock where Value: ~Copyable {
-    /// How often a thread probes before it queues. Spinning through a section is cheaper than a sleep and a
-    /// wake-up (some ten thousand cycles) while the section is shorter; a longer one costs at most this much.
+    /// Probes before queueing: at most the price of a sleep and a wake-up (some ten thousand cycles), and cheaper than
+    /// both where a section is shorter.
     private static var probesBeforeQueueing: Int { 200 }
 
     @usableFromInline
@@ -198,7 +190,7 @@ extension PhaseFairLock where Value: ~Copyable {
             while true {
                 let seen = word.load(ordering: .relaxed)
                 if seen & Bits.writer == 0 && queues.writers.isEmpty {
-                    // `waiters` may still be set for an instant, by readers only; the count is right.
+                    // Readers may still find `waiters` set for an instant; the count is right.
                     if exchange(seen, for: seen + Bits.oneReader) { return nil }
                 } else if seen & Bits.waiters != 0 || exchange(seen, for: seen | Bits.waiters) {
                     let waiter = Waiter()
@@ -232,14 +224,13 @@ extension PhaseFairLock where Value: ~Copyable {
         return waiter.sleep(until: deadline) || wasServed(waiter, in: \.writers)
     }
 
-    /// Acquire: the last owner's release is before this. Release: a thread that hands the lock on passes on
-    /// what it has seen.
+    /// Acquire: the last owner's release is before this. Release: a hand-over passes on what this thread has seen.
     private func exchange(_ seen: UInt, for new: UInt) -> Bool {
         word.compareExchange(expected: seen, desired: new, ordering: .acquiringAndReleasing).exchanged
     }
 
-    /// After a time-out. True: the thread holds the lock after all. False: it has left the queue, and the
-    /// waiters that it held back have been let in.
+    /// After a time-out. True: the thread holds the lock after all. False: it has left the queue, and the waiters that
+    /// it held back are admitted.
     private func wasServed(_ waiter: Waiter, in queue: WritableKeyPath<Queues, WaiterQueue>) -> Bool {
         let (served, admitted): (Bool, [Waiter]) = queues.withLock { queues in
             guard queues[keyPath: queue].leave(waiter) else { return (true, []) }
@@ -265,8 +256,8 @@ extension PhaseFairLock where Value: ~Copyable {
                 seen & Bits.writer != 0,
                 "PhaseFairLock.writeUnlock: no writer holds the lock (word \(String(seen, radix: 16)))"
             )
-            // No other thread changes the word now: the writer excludes readers, `waiters` the fast paths,
-            // the mutex the slow ones. So plain stores suffice. Release: the write is visible to the admitted.
+            // Plain stores suffice: the writer excludes readers, `waiters` the fast paths, the mutex the slow ones.
+            // Release: the write is visible to the admitted readers.
             let readers = queues.readers.take()
             let others = queues.writers.isEmpty ? 0 : Bits.waiters
             if !readers.isEmpty {
@@ -283,27 +274,24 @@ extension PhaseFairLock where Value: ~Copyable {
         for waiter in admitted { waiter.wake() }
     }
 
-    /// Hands a lock that no writer holds to the next waiters, and answers which to wake. Called under the
-    /// mutex, after the last reader or a waiter has left. Does nothing if the lock was handed over in
-    /// between, so an extra call does no harm.
+    /// Hands a lock that no writer holds to the next waiters; returns those to wake. Called under the mutex, after the
+    /// last reader or a waiter has left; a second call does nothing.
     private func handOver(_ queues: inout Queues) -> [Waiter] {
         if queues.isEmpty {
             word.bitwiseAnd(~Bits.waiters, ordering: .relaxed)  // relaxed: carries no data
             return []
         }
-        // Acquire, pairs with the release of readUnlock: the readers have finished; the store below passes
-        // that on to the writer.
+        // Acquire, pairs with the release of readUnlock: the readers have finished; the store below passes that on.
         let seen = word.load(ordering: .acquiring)
         if seen & Bits.writer != 0 { return [] }
         if !queues.writers.isEmpty {
-            // A writer waits for the present readers; the last of them calls this again.
+            // A writer waits for the present readers; the last one calls this again.
             if seen >= Bits.oneReader { return [] }
             guard let writer = queues.writers.takeFirst() else { return [] }
             word.store(Bits.writer | (queues.isEmpty ? 0 : Bits.waiters), ordering: .releasing)
             return [writer]
         }
-        // Only readers queue, behind a writer that has timed out. Present readers may leave meanwhile, so
-        // this is an addition, not a store.
+        // Only readers queue, behind a timed-out writer. Present readers may leave meanwhile: an addition, not a store.
         let readers = queues.readers.take()
         word.add(UInt(readers.count) * Bits.oneReader, ordering: .acquiringAndReleasing)
         word.bitwiseAnd(~Bits.waiters, ordering: .releasing)

@@ -2,8 +2,7 @@
 //
 // A bounded queue for any number of producers and consumers: Vyukov's ring with a sequence per slot.
 //
-// A position is a lap and an index in one word, so that the slot needs no division and any capacity is
-// exact:
+// A position is a lap and an index in one word: the slot needs no division, and any capacity is exact.
 //
 //     bit 63   closed (in the tail only)     bits above the index   lap     low bits   index < capacity
 //
@@ -13,18 +12,12 @@
 //     stamp == position + 1        full: the consumer that claims this position may empty it
 //     stamp == position + oneLap   emptied: free for the next lap
 //
-// oneLap is at least 2, so the three differ for a single slot too. A producer claims a position by advancing
-// the tail, fills the slot and publishes it by its stamp; a consumer does the same with the head. Closing
-// sets a bit in the tail, which makes later claims fail. Positions claimed before are published and popped,
-// so no element whose push succeeded is lost.
+// oneLap is at least 2, so the three differ for a single slot too. A producer claims a position by advancing the tail,
+// fills the slot and publishes it by its stamp; a consumer does the same with the head. Closing sets a bit in the tail,
+// which makes later claims fail. Earlier claims are published and popped: no pushed element is lost.
 //
-// Between claim and publication a slot is neither full nor free. `tryPop` then answers nil though a later
-// push may be done, and `tryPush` full though a later pop may be done: they do not wait for another thread.
-// The waiting forms do, by yielding until it has published.
-//
-// What the C-backed `MPMCRing` can do and this ring cannot: park on the ring's own words (here each wait
-// allocates and takes a mutex), overwrite the oldest, push in batches, take noncopyable elements, take
-// elements from threads that must not enter the Swift runtime.
+// Between claim and publication a slot is neither full nor free. `tryPop` then answers nil though a later push may be
+// done, and `tryPush` full though a later pop may be done. The waiting forms yield until the slot is published.
 
 import Synchronization
 
@@ -36,10 +29,10 @@ import Musl
 import Darwin
 #endif
 
-/// A bounded queue for any number of producers and consumers. All calls are thread-safe. Elements of one
-/// producer are popped in the order it pushed them.
+/// A bounded queue for any number of producers and consumers. All calls are thread-safe. Elements of one producer are
+/// popped in the order it pushed them.
 public final class AtomicMPMCRing<Element: Sendable> {
-    /// How many elements the ring holds at most.
+    /// The most elements in the ring.
     public let capacity: Int
     @usableFromInline let indexMask: UInt
     @usableFromInline let slots: Slots<Element>
@@ -48,7 +41,7 @@ public final class AtomicMPMCRing<Element: Sendable> {
     @usableFromInline let notEmpty = WaitingRoom()
     @usableFromInline let notFull = WaitingRoom()
 
-    /// An open, empty ring for `capacity` elements, at least 1. Allocates all it needs.
+    /// An open, empty ring for `capacity` elements, at least 1. Allocates.
     public init(capacity: Int) {
         precondition(
             (1...1 << 32).contains(capacity),
@@ -73,11 +66,11 @@ public final class AtomicMPMCRing<Element: Sendable> {
     @inlinable var oneLap: UInt { indexMask &+ 1 }
 }
 
-// @unchecked: a slot belongs to the thread that has claimed its position, until it publishes the next stamp.
+// @unchecked: a claimed slot belongs to the claiming thread until it publishes the next stamp.
 extension AtomicMPMCRing: @unchecked Sendable {}
 
-/// The slots: a stamp and room for one element each, side by side because they are used together. Laid out by
-/// hand: a stored property cannot be left uninitialised, and an optional would cost a word.
+/// A stamp and room for one element a slot, laid out by hand: a stored property cannot be left uninitialised, and an
+/// optional would cost a word.
 @usableFromInline
 struct Slots<Element> {
     @usableFromInline let memory: UnsafeMutableRawPointer
@@ -94,7 +87,7 @@ struct Slots<Element> {
     @inlinable static var alignment: Int {
         max(MemoryLayout<Atomic<UInt>>.alignment, MemoryLayout<Element>.alignment)
     }
-    /// The stamp rounded up to the alignment of what follows it; `alignment` is a power of two.
+    /// The stamp's size rounded up to `alignment`, a power of two.
     @inlinable static var elementOffset: Int {
         (MemoryLayout<Atomic<UInt>>.size + alignment - 1) & -alignment
     }
@@ -117,15 +110,15 @@ struct Slots<Element> {
 // MARK: - Fast paths
 
 extension AtomicMPMCRing {
-    /// The position after `position`: the next index, or index 0 of the next lap.
+    /// The next index, or index 0 of the next lap.
     @inlinable
     func next(_ position: UInt) -> UInt {
         position & indexMask == UInt(capacity) &- 1
             ? (position & ~indexMask) &+ oneLap : position &+ 1
     }
 
-    /// Puts `element` at the end if there is room and the ring is open. Takes a mutex to wake a sleeping
-    /// consumer, and does not block otherwise. O(1), retried when another producer claims the position first.
+    /// Puts `element` at the end if there is room and the ring is open. Takes a mutex to wake a sleeping consumer; does
+    /// not block otherwise. O(1), retried when another producer claims the position first.
     @inlinable
     public func tryPush(_ element: consuming Element) -> Bool {
         var claim = tail.pointee.load(ordering: .relaxed)  // relaxed: a hint, checked by the exchange
@@ -134,7 +127,7 @@ extension AtomicMPMCRing {
             // Acquire, pairs with the release in tryPop: the element of the last lap has been moved out.
             let stamp = slots.stamp(index).pointee.load(ordering: .acquiring)
             if stamp == claim {
-                // Sequentially consistent for WaitingRoom: the claim comes before the load of its count.
+                // Sequentially consistent: the claim comes before WaitingRoom's load of its count.
                 let (claimed, current) = tail.pointee.weakCompareExchange(
                     expected: claim,
                     desired: next(claim),
@@ -159,9 +152,8 @@ extension AtomicMPMCRing {
         return false
     }
 
-    /// Takes the oldest element if there is one, also from a closed ring. nil: there was none, or the oldest
-    /// was still being pushed. Takes a mutex to wake a sleeping producer, and does not block otherwise. O(1),
-    /// retried when another consumer claims the position first.
+    /// Takes the oldest element if there is one, also from a closed ring. nil: empty, or the oldest is still being
+    /// pushed. Takes a mutex to wake a sleeping producer; does not block otherwise. O(1), retried as `tryPush`.
     @inlinable
     public func tryPop() -> Element? {
         var claim = head.pointee.load(ordering: .relaxed)  // relaxed: a hint, checked by the exchange
@@ -197,8 +189,7 @@ extension AtomicMPMCRing {
 // MARK: - Waiting and closing
 
 extension AtomicMPMCRing {
-    /// Puts `element` at the end, waiting for room until `deadline` at most; nil waits for ever. Blocks;
-    /// allocates when it has to wait.
+    /// As `tryPush`, waiting for room until `deadline`; nil waits for ever. Blocks and allocates when it waits.
     public func push(_ element: Element, until deadline: ContinuousClock.Instant? = nil) -> PushOutcome {
         while true {
             for _ in 0..<probesBeforeSleeping where tryPush(element) { return .pushed }
@@ -214,8 +205,7 @@ extension AtomicMPMCRing {
         }
     }
 
-    /// Takes the oldest element, waiting for one until `deadline` at most; nil waits for ever. Blocks;
-    /// allocates when it has to wait.
+    /// As `tryPop`, waiting until `deadline`; nil waits for ever. Blocks and allocates when it waits.
     public func pop(until deadline: ContinuousClock.Instant? = nil) -> PopOutcome<Element> {
         while true {
             for _ in 0..<probesBeforeSleeping {
@@ -239,8 +229,7 @@ extension AtomicMPMCRing {
         }
     }
 
-    /// Closes the ring: later pushes fail, pops drain the elements, every waiter wakes. Closing again does
-    /// nothing.
+    /// Closes the ring: later pushes fail, pops drain the elements, every waiter wakes. Idempotent.
     public func close() {
         // Sequentially consistent for WaitingRoom: a waiter that registers after wakeAll sees the bit.
         tail.pointee.bitwiseOr(closedBit, ordering: .sequentiallyConsistent)
@@ -248,10 +237,10 @@ extension AtomicMPMCRing {
         notFull.wakeAll()
     }
 
-    /// Whether the ring has been closed. It may still hold elements.
+    /// The ring may still hold elements.
     public var isClosed: Bool { tail.pointee.load(ordering: .acquiring) & closedBit != 0 }
 
-    /// How many elements were there or being pushed, between 0 and `capacity`; may be out of date when read.
+    /// Elements there or being pushed, between 0 and `capacity`; may be out of date when read.
     public var count: Int {
         // Head first: it cannot overtake a tail that is read later.
         let first = head.pointee.load(ordering: .acquiring)
@@ -260,14 +249,14 @@ extension AtomicMPMCRing {
         return min(laps * capacity + Int(last & indexMask) - Int(first & indexMask), capacity)
     }
 
-    /// The recheck of a producer that is about to sleep. Head first: a later pop sees the waiter.
+    /// The recheck of a producer before it sleeps. Head first: a later pop sees the waiter.
     private var isFull: Bool {
         let first = head.pointee.load(ordering: .sequentiallyConsistent)
         return tail.pointee.load(ordering: .sequentiallyConsistent) & ~closedBit == first &+ oneLap
     }
 
-    /// The last probe of a producer whose time has run out. It may have got a wake-up for room that it could
-    /// not take; another waiter must have that wake-up.
+    /// The last probe of a producer after its deadline. A wake-up for room that it could not take goes to another
+    /// waiter.
     private func lastTry(_ element: Element) -> PushOutcome {
         if tryPush(element) { return .pushed }
         if isClosed { return .closed }
@@ -275,7 +264,7 @@ extension AtomicMPMCRing {
         return .timedOut
     }
 
-    /// The last probe of a consumer whose time has run out. As above.
+    /// As above, of a consumer.
     private func lastTry() -> PopOutcome<Element> {
         if let element = tryPop() { return .element(element) }
         let seen = tail.pointee.load(ordering: .sequentiallyConsistent)

@@ -2,29 +2,23 @@
 //
 // A bounded queue between one producer thread and one consumer thread: Lamport's ring with cached indices.
 //
-// Head and tail are counters that only grow. Their distance is the number of elements, so every capacity from
-// 1 up is exact, and full differs from empty. Each side keeps three numbers in cache lines of its own: the
-// index that it owns; its slot, which is that index modulo capacity, incremented because a division costs
-// more than the rest of the push; and the other side's index as last seen. While that shows room or elements,
-// a call reads nothing that the other side writes (FastForward, MCRingBuffer).
+// Head and tail are counters that only grow. Their distance is the number of elements, so every capacity from 1 up is
+// exact, and full differs from empty. Each side keeps in its own cache lines: its index; its slot, which is that index
+// modulo capacity without a division; and the other side's index as last seen. While that shows room or elements, a
+// call reads nothing that the other side writes (FastForward, MCRingBuffer).
 //
-// Closing is one bit in the tail. A push publishes its element by a compare-and-swap of the tail, which fails
-// once the bit is set: an element is published before the close, and popped, or it is given back. The
-// compare-and-swap is also the fence that `WaitingRoom` asks for.
-//
-// What the C-backed `SPSCRing` can do and this ring cannot: publish with a plain store. Here parking and
-// closing need a fence on every push and pop; the C core leaves it out with membarrier(2). This ring has no
-// batches and no access in place, takes copyable elements only, and "one producer, one consumer" is the
-// caller's rule, not a type.
+// Closing is one bit in the tail. A push publishes its element by a compare-and-swap of the tail, which fails once the
+// bit is set: an element is published before the close, and popped, or it is given back. The compare-and-swap is also
+// the fence that `WaitingRoom` needs.
 
 import Synchronization
 
 /// A bounded queue between one producer thread and one consumer thread.
 ///
-/// `tryPush` and `push` belong to the producer, `tryPop` and `pop` to the consumer: at most one thread at a
-/// time each. Any thread may call `close`, `isClosed`, `count` and `capacity`.
+/// `tryPush` and `push` belong to the producer, `tryPop` and `pop` to the consumer: at most one thread at a time each.
+/// Any thread may call the rest.
 public final class AtomicSPSCRing<Element: Sendable> {
-    /// How many elements the ring holds at most.
+    /// The most elements in the ring.
     public let capacity: Int
     @usableFromInline let slots: UnsafeMutablePointer<Element>
     /// Elements published, and `closedBit`. Written by the producer and by close, read by the consumer.
@@ -36,7 +30,7 @@ public final class AtomicSPSCRing<Element: Sendable> {
     @usableFromInline let notEmpty = WaitingRoom()
     @usableFromInline let notFull = WaitingRoom()
 
-    /// An open, empty ring for `capacity` elements, at least 1. Allocates all it needs.
+    /// An open, empty ring for `capacity` elements, at least 1. Allocates.
     public init(capacity: Int) {
         precondition(capacity > 0, "AtomicSPSCRing: capacity \(capacity); it must be at least 1")
         self.capacity = capacity
@@ -54,20 +48,20 @@ public final class AtomicSPSCRing<Element: Sendable> {
     @inlinable var consumer: UnsafeMutablePointer<SideState> { consumerLines.address }
 }
 
-// @unchecked: the slots between head and tail are the consumer's, the others the producer's; the atomic
-// indices hand them over. That there is one thread on each side is the caller's promise.
+// @unchecked: the slots between head and tail are the consumer's, the others the producer's; the atomic indices hand
+// them over. One thread a side is the caller's promise.
 extension AtomicSPSCRing: @unchecked Sendable {}
 
 /// Set in the tail once the ring is closed.
 @usableFromInline let closedBit: UInt = 1 << 63
 
-/// One side's own numbers; the other side does not read them. Not stored properties of the ring: those of a
-/// class are checked for exclusive access at run time, which costs more than the push.
+/// One side's own numbers. Stored properties of the class would be checked for exclusive access at run time, which
+/// costs more than the push.
 @usableFromInline
 struct SideState {
-    /// How many elements this side has pushed or popped: its own index without the closed bit.
+    /// Elements that this side has pushed or popped: its own index without the closed bit.
     @usableFromInline var done: UInt = 0
-    /// The other side's index as last seen, without the closed bit; the true one is this or further on.
+    /// The other side's index as last seen, without the closed bit; a lower bound of the true one.
     @usableFromInline var otherSeen: UInt = 0
     /// Where the next element goes or comes from: `done` modulo capacity.
     @usableFromInline var slot = 0
@@ -85,8 +79,8 @@ struct SideState {
 // MARK: - Fast paths
 
 extension AtomicSPSCRing {
-    /// Puts `element` at the end if there is room and the ring is open. Producer only. Takes a mutex to wake a
-    /// sleeping consumer, and does not block otherwise. O(1).
+    /// Puts `element` at the end if there is room and the ring is open. Producer only. Takes a mutex to wake a sleeping
+    /// consumer; does not block otherwise. O(1).
     @inlinable
     public func tryPush(_ element: consuming Element) -> Bool {
         let side = producer
@@ -112,8 +106,7 @@ extension AtomicSPSCRing {
         return true
     }
 
-    /// Takes the oldest element if there is one, also from a closed ring. Consumer only. Takes a mutex to wake
-    /// a sleeping producer, and does not block otherwise. O(1).
+    /// Takes the oldest element if there is one, also from a closed ring. Consumer only. Otherwise as `tryPush`.
     @inlinable
     public func tryPop() -> Element? {
         let side = consumer
@@ -124,8 +117,8 @@ extension AtomicSPSCRing {
         }
         let element = (slots + side.pointee.slot).move()
         side.pointee.advance(capacity: capacity)
-        // Release part: the slot is empty before it can be filled. An exchange, not a store, because
-        // WaitingRoom needs a full fence here.
+        // Release part: the slot is empty before it can be filled. An exchange, not a store: WaitingRoom needs a full
+        // fence here.
         _ = head.pointee.exchange(side.pointee.done, ordering: .sequentiallyConsistent)
         notFull.wakeOne()
         return element
@@ -135,8 +128,7 @@ extension AtomicSPSCRing {
 // MARK: - Waiting and closing
 
 extension AtomicSPSCRing {
-    /// Puts `element` at the end, waiting for room until `deadline` at most; nil waits for ever. Producer only.
-    /// Blocks; allocates when it has to wait.
+    /// As `tryPush`, waiting for room until `deadline`; nil waits for ever. Blocks and allocates when it waits.
     public func push(_ element: Element, until deadline: ContinuousClock.Instant? = nil) -> PushOutcome {
         while true {
             for _ in 0..<probesBeforeSleeping where tryPush(element) { return .pushed }
@@ -153,8 +145,7 @@ extension AtomicSPSCRing {
         }
     }
 
-    /// Takes the oldest element, waiting for one until `deadline` at most; nil waits for ever. Consumer only.
-    /// Blocks; allocates when it has to wait.
+    /// As `tryPop`, waiting until `deadline`; nil waits for ever. Blocks and allocates when it waits.
     public func pop(until deadline: ContinuousClock.Instant? = nil) -> PopOutcome<Element> {
         while true {
             for _ in 0..<probesBeforeSleeping {
@@ -176,21 +167,20 @@ extension AtomicSPSCRing {
         }
     }
 
-    /// Closes the ring, from any thread: later pushes fail, pops drain the elements, every waiter wakes.
-    /// Closing again does nothing.
+    /// Closes the ring, from any thread: later pushes fail, pops drain the elements, every waiter wakes. Idempotent.
     public func close() {
         tail.pointee.bitwiseOr(closedBit, ordering: .sequentiallyConsistent)
         notEmpty.wakeAll()
         notFull.wakeAll()
     }
 
-    /// Whether the ring has been closed. It may still hold elements.
+    /// The ring may still hold elements.
     public var isClosed: Bool {
-        // Acquire: a thread that sees the ring closed sees everything that was published before.
+        // Acquire: a thread that sees the ring closed sees everything published before.
         tail.pointee.load(ordering: .acquiring) & closedBit != 0
     }
 
-    /// How many elements were there, between 0 and `capacity`; may be out of date when read.
+    /// A count between 0 and `capacity`; may be out of date when read.
     public var count: Int {
         // Head first: it cannot overtake a tail that is read later.
         let popped = head.pointee.load(ordering: .acquiring)

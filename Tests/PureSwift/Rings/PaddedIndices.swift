@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the rings keep what the producers write away from what the consumers write.
-//
-// Two indices on one cache line make every push slow down every pop: each write takes the cache line from the
-// other side's processor. Swift aligns a stored property to sixteen bytes at most, and malloc places class
-// instances anywhere, so each side's record gets an aligned block of `cacheLines` bytes of its own. 128 bytes,
-// not 64: x86-64 fetches cache lines in pairs, and those of Apple's processors have 128 bytes.
+// Separate cache lines for the producers' and the consumers' words: on one line every push slows down every pop. Swift
+// aligns a stored property to sixteen bytes at most, and malloc places class instances anywhere, so each side's record
+// gets an aligned block. 128 bytes: x86-64 fetches cache lines in pairs, and Apple's processors have lines of 128
+// bytes.
 
-/// The distance that keeps two records off each other's cache lines.
 private let cacheLines = 128
 
-/// A record in cache lines of its own: lives until `deallocate`, at an address that never changes.
+/// A record in cache lines of its own, at a fixed address until `deallocate`.
 @usableFromInline
 struct OwnCacheLines<Record: ~Copyable>: ~Copyable {
     @usableFromInline let address: UnsafeMutablePointer<Record>

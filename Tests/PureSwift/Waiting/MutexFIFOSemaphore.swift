@@ -2,13 +2,9 @@
 //
 // A counting semaphore that serves first come, first served, over a mutex and one condition per waiter.
 //
-// The algorithm is Birrell's hand-off: a signal gives its permit to the thread at the head of the queue and
-// takes that thread out under the mutex, so a later thread cannot take the permit. The invariant under the
-// mutex: there are no waiters while there are permits.
-//
-// What the C-backed `FIFOSemaphore` can do and this one cannot: take a free permit without a mutex (one
-// compare-and-swap), wait without allocating, be signalled from a thread that must not enter the Swift
-// runtime, let a task wait without blocking its thread.
+// The algorithm is Birrell's hand-off: a signal gives its permit to the head of the queue and takes that thread out
+// under the mutex, so a later thread cannot take the permit. The invariant under the mutex: there are no waiters while
+// there are permits.
 
 /// A counting semaphore that serves first come, first served. All calls are thread-safe.
 public final class MutexFIFOSemaphore: Sendable {
@@ -41,8 +37,7 @@ public final class MutexFIFOSemaphore: Sendable {
         state.withLock { $0.takePermit() }
     }
 
-    /// Takes one permit, waiting until `deadline` at most. True when taken; false leaves nothing behind. A
-    /// deadline that has passed still takes a permit that is there.
+    /// As `wait()`, until `deadline`. True when taken. A free permit is taken after the deadline, too.
     public func wait(until deadline: ContinuousClock.Instant?) -> Bool {
         let waiter: Waiter? = state.withLock { state in
             if state.takePermit() { return nil }
@@ -52,8 +47,7 @@ public final class MutexFIFOSemaphore: Sendable {
         }
         guard let waiter else { return true }
         if waiter.sleep(until: deadline) { return true }
-        // The time has run out, but a signal may have served this thread before it came here. That permit must
-        // not be lost: a thread that is no longer queued has one.
+        // A thread that is no longer queued has a permit: a signal has served it after its time ran out.
         return state.withLock { !$0.queue.leave(waiter) }
     }
 
@@ -71,8 +65,7 @@ public final class MutexFIFOSemaphore: Sendable {
         for waiter in served { waiter.wake() }
     }
 
-    /// The counter as textbooks draw it: the permits there, or minus the number of threads waiting. May be
-    /// out of date when read.
+    /// The permits there, or minus the number of threads waiting. May be out of date when read.
     public var value: Int {
         state.withLock { $0.queue.isEmpty ? $0.permits : -$0.queue.count }
     }

@@ -16,7 +16,7 @@ public enum PushOutcome: Sendable, Equatable {
 public enum PopOutcome<Element> {
     /// The oldest element, now the caller's.
     case element(Element)
-    /// The ring is closed and everything that was in it has been popped.
+    /// The ring is closed and drained.
     case closed
     /// The deadline passed first.
     case timedOut

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A `Synchronization.Mutex` whose hand-over ThreadSanitizer can see.
+// A `Synchronization.Mutex` whose hand-over ThreadSanitizer can see. Every mutex of this target is this one.
 //
-// On Linux the contended path of `Mutex` lies inside the standard library, which is not built for the
-// sanitizer. A section that waited for the lock has no visible edge from the section before it, and every
-// contended use is reported as a race. This wrapper adds one atomic, which each section reads at its
-// beginning and writes at its end. The edge is a real one: the accesses are made under the lock, so each
-// section reads what the section before it wrote. It costs two plain moves on x86-64.
-//
-// Every mutex of this target is this one.
+// On Linux the contended path of `Mutex` lies inside the standard library, which is not built for the sanitizer, so
+// every contended use is reported as a race. Here each section reads an atomic at its beginning and writes it at its
+// end, under the lock: two plain moves on x86-64.
 
 import Synchronization
 
-/// A mutual-exclusion lock around a value: `Mutex`, with an ordering that ThreadSanitizer understands.
+/// `Mutex`, with an ordering that ThreadSanitizer understands.
 @usableFromInline
 struct SanitizerVisibleMutex<Value: ~Copyable>: ~Copyable {
     @usableFromInline let mutex: Mutex<Value>
@@ -36,6 +32,5 @@ struct SanitizerVisibleMutex<Value: ~Copyable>: ~Copyable {
     }
 }
 
-// @unchecked: `Mutex` is Sendable whatever it guards, and so is `Atomic`; the compiler does not derive
-// it for a noncopyable generic struct.
+// @unchecked: `Mutex` and `Atomic` are Sendable; the compiler does not derive it for a noncopyable generic struct.
 extension SanitizerVisibleMutex: @unchecked Sendable where Value: ~Copyable {}

@@ -2,19 +2,16 @@
 //
 // One waiting thread, and a first-come-first-served queue of them.
 //
-// A `Waiter` is made for one wait. Pure Swift has neither thread-local storage nor a sleep on an address
-// (futex), so a queue with an order costs the allocation of this object, and of a semaphore if the thread
-// sleeps. The mutex of the queue guards the links. Once a waiter has been taken out, the links belong to the
-// thread that took it out, until that thread wakes it.
+// A `Waiter` is made for one wait: pure Swift has neither thread-local storage nor a futex. The mutex of the queue
+// guards the links. They belong to the thread that takes the waiter out, until it wakes the waiter.
 
 import Dispatch
 import Synchronization
 
-// @unchecked: the mutex of the queue guards the links and the flag; the waiting thread makes the semaphore,
-// and `state` hands it to the waking thread.
-/// A thread that waits, or is about to.
-///
-/// The thread that made it sleeps on it. The thread that takes it out of the queue wakes it, exactly once.
+// @unchecked: the mutex of the queue guards the links and the flag; the waiting thread makes the semaphore, and `state`
+// hands it to the waking thread.
+/// A thread that waits, or is about to. It sleeps here; the thread that takes the waiter out of the queue wakes it,
+/// exactly once.
 @usableFromInline
 final class Waiter: @unchecked Sendable {
     private enum State {
@@ -28,18 +25,16 @@ final class Waiter: @unchecked Sendable {
     fileprivate var next: Waiter?
     fileprivate var previous: Waiter?
 
-    /// True while it is queued. Guarded by the queue's mutex: after a time-out it says whether the waiter has
-    /// been served meanwhile.
+    /// Guarded by the queue's mutex. After a time-out, false says that the waiter has been served meanwhile.
     fileprivate(set) var isQueued = false
 
     /// Sleeps until woken, or until `deadline` has passed; nil waits for ever. True when woken.
     ///
-    /// Spins before it sleeps: otherwise a lock that is handed over would cost a sleep and a wake-up for each
-    /// section as soon as a thread queues.
+    /// Spins first: otherwise each section of a handed-over lock would cost a sleep and a wake-up.
     ///
-    /// On Linux libdispatch turns the time-out into one of the wall clock. A wait that ends early, because the
-    /// clock was set forward, goes back to sleep. A wait sleeps at most `longestNap` at a time, so it does
-    /// not end late by more when the clock is set back.
+    /// On Linux libdispatch turns the time-out into one of the wall clock. A wait that ends early, because the clock
+    /// was set forward, goes back to sleep. A wait sleeps at most `longestNap` at a time, the bound on how late it ends
+    /// when the clock is set back.
     func sleep(until deadline: ContinuousClock.Instant?) -> Bool {
         // Acquire, pairs with wake: what the waking thread did is visible.
         for _ in 0..<Self.probesBeforeSleeping where state.load(ordering: .acquiring) == State.woken {
@@ -80,8 +75,7 @@ final class Waiter: @unchecked Sendable {
     private static let longestNap = Duration.seconds(1)
 }
 
-/// A doubly linked queue of waiters: O(1) to join, to serve the first and to leave from the middle.
-/// Guarded by the owner's mutex.
+/// A doubly linked queue of waiters: O(1) to join, to serve the first and to leave. Guarded by the owner's mutex.
 @usableFromInline
 struct WaiterQueue: Sendable {
     private var first: Waiter?
@@ -127,7 +121,7 @@ struct WaiterQueue: Sendable {
 }
 
 extension Duration {
-    /// The length in nanoseconds, cut off below. For lengths of some seconds only.
+    /// In nanoseconds, cut off below; for some seconds only.
     var wholeNanoseconds: Int {
         Int(components.seconds) * 1_000_000_000 + Int(components.attoseconds / 1_000_000_000)
     }

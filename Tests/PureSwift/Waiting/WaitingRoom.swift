@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where threads wait for a ring to change: an event count over a mutex and one semaphore per waiter.
+// An event count over a mutex and one semaphore per waiter, on which threads wait for a ring to change.
 //
-// The protocol is Dekker's: two threads that each store, then load the other's variable, must not both miss
-// the other's store.
+// The protocol is Dekker's: two threads that each store, then load the other's variable, must not both miss the other's
+// store.
 //
 //     the thread that waits                    the thread that changes the ring
 //     enter()        count += 1   (seq_cst)    advance the index          (seq_cst)
 //     recheck        load index   (seq_cst)    wakeOne()  load count      (seq_cst)
 //     sleep
 //
-// In the one total order of the sequentially consistent operations, either the index was advanced before the
-// recheck, which then sees it, or the count was raised before its load, and the waiter is woken. The thread
-// that changes the ring pays: it advances the index by a sequentially consistent read-modify-write, a full
-// fence on every push and pop although almost none of them has a waiter to wake. The C core moves that
-// price to the waiting side with membarrier(2), which pure Swift cannot call.
+// In the total order of the sequentially consistent operations, either the index was advanced before the recheck, which
+// then sees it, or the count was raised before its load, and the waiter is woken. The price is a full fence on every
+// push and pop, which the C core moves to the waiting side with membarrier(2).
 
 import Synchronization
 
-/// How often a thread probes before it sleeps. That takes a few microseconds, less than a sleep and a wake-up. With
-/// few processors a longer spin would take time from the thread that is waited for.
+/// Probes before sleeping: a few microseconds, less than a sleep and a wake-up. A longer spin would take time from the
+/// thread that is waited for.
 let probesBeforeSleeping = 200
 
 /// Threads that wait for one side of a ring to change.
@@ -32,8 +30,7 @@ struct WaitingRoom: ~Copyable, Sendable {
     @usableFromInline
     init() {}
 
-    /// Registers this thread as a waiter. It must then recheck what it waits for, and either sleep on the
-    /// waiter or `leave`.
+    /// Registers this thread as a waiter. It must then recheck its condition, and sleep on the waiter or `leave`.
     func enter() -> Waiter {
         let waiter = Waiter()
         queue.withLock { queue in
@@ -44,16 +41,15 @@ struct WaitingRoom: ~Copyable, Sendable {
         return waiter
     }
 
-    /// Unregisters a waiter. It may have been woken meanwhile, and that wake-up is spent: the caller must
-    /// recheck what it waited for.
+    /// Unregisters a waiter. A wake-up in between is spent: the caller must recheck its condition.
     func leave(_ waiter: Waiter) {
         queue.withLock { queue in
             if queue.leave(waiter) { count.subtract(1, ordering: .relaxed) }  // relaxed: under the mutex
         }
     }
 
-    /// Wakes the longest waiter, if there is one. Call it after the change, which must be sequentially
-    /// consistent. Costs one load when no thread waits.
+    /// Wakes the longest waiter, if any. Call it after the change, which must be sequentially consistent. Costs one
+    /// load when no thread waits.
     @inlinable
     func wakeOne() {
         if count.load(ordering: .sequentiallyConsistent) != 0 { wake(upTo: 1) }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cache that computes once. Computations that wait for a latch, and the number of waiters at a flight, force the
-// schedules; ages come from a clock that stands still until the test moves it.
+// The cache that computes once. Latches in computations, and the number of waiters, force the schedules; only the test
+// moves the clock.
 
 import Foundation
 import Synchronization
@@ -58,7 +58,6 @@ private struct Refusal: Error, Equatable {
         #expect(cache.cachedValue(forKey: "a") == 7)
     }
 
-    // The other way round: a thread computes, tasks and threads wait for it.
     @Test(.timeLimit(.minutes(1))) func aThreadComputesForTasksAndThreads() async throws {
         let cache = SingleFlightCache<Int, String>()
         let started = Event()
@@ -164,7 +163,7 @@ private struct Refusal: Error, Equatable {
         for task in tasks {
             await #expect(throws: CancellationError.self) { try await task.value }
         }
-        // Without the cancellation it would wait for ever.
+        // Ends only by the cancellation.
         try await ended.wait()
         #expect(cache.waiters(forKey: 1) == 0)
         #expect(try await cache.value(forKey: 1) { 2 } == 2, "what was given up is not kept")
@@ -190,7 +189,6 @@ private struct Refusal: Error, Equatable {
         #expect(try await task.value == 1)
     }
 
-    // A task that is not cancelled is answered, whatever the others do at that moment; none waits for ever.
     @Test(.timeLimit(.minutes(1)), arguments: 1...20)
     func cancellationRacingTheAnswerHurtsNobodyElse(seed: Int) async throws {
         let cache = SingleFlightCache<Int, Int>()
@@ -249,7 +247,6 @@ private struct Refusal: Error, Equatable {
 
 // MARK: - Limits
 
-/// A clock that stands still until the test moves it.
 private final class ManualClock: Clock, Sendable {
     struct Instant: InstantProtocol {
         var offset: Duration
@@ -322,7 +319,6 @@ private final class ManualClock: Clock, Sendable {
         #expect(cache.count == 0)
     }
 
-    // Against a model of three lines, a list.
     @Test(arguments: 1...20 as ClosedRange<UInt64>, [1, 2, 3, 8])
     func theLeastRecentlyAskedForGoes(seed: UInt64, capacity: Int) async throws {
         var random = SplitMix(state: seed)
@@ -357,7 +353,7 @@ private final class ManualClock: Clock, Sendable {
     }
 
     @Test func everyValueIsReleasedOnceAndOutsideTheLock() async throws {
-        /// Reads the cache's count in its `deinit`, which under the cache's lock would wait for ever.
+        /// Reads the cache's count in its `deinit`, which would deadlock under the cache's lock.
         final class Curious: Sendable {
             let counted: Counted
             let look: @Sendable () -> Void
@@ -392,7 +388,6 @@ private final class ManualClock: Clock, Sendable {
         #expect(lifetimes.living == 0)
     }
 
-    // A key whose `deinit` asks the cache would, under the cache's lock, wait for ever.
     @Test func keysAreReleasedOutsideTheLockToo() async {
         await #expect(processExitsWith: .success) {
             final class Key: Hashable, Sendable {
@@ -454,7 +449,7 @@ private final class ManualClock: Clock, Sendable {
                 try cache.value(forKey: 1) { try cache.value(forKey: 1) { 1 } }
             }
         }
-        // Caught, it does no harm, and another key is no circle.
+        // Caught, it does no harm; another key is no circle.
         let value = try await cache.value(forKey: 1) {
             await #expect(throws: CircularComputation.self) { try await cache.value(forKey: 1) { 1 } }
             return try await cache.value(forKey: 2) { 4 } + 1
@@ -492,7 +487,7 @@ private final class ManualClock: Clock, Sendable {
 
     // MARK: Questions that block
 
-    /// As `value(forKey:orCompute:)` for threads, to be called from a task.
+    /// As `value(forKey:orCompute:)` for threads, from a task.
     private static func ask<Key>(
         _ cache: SingleFlightCache<Key, Int>,
         _ key: Key,
@@ -501,7 +496,7 @@ private final class ManualClock: Clock, Sendable {
         try cache.value(forKey: key, orCompute: compute)
     }
 
-    /// Ends the process with success if `body` is refused as circular. An alarm ends a process that waits for itself.
+    /// Success if `body` is refused as circular; an alarm ends one that waits for itself.
     private static func expectRefusal(_ body: () throws -> Int) -> Never {
         do { _ = try body() } catch is CircularComputation { exit(EXIT_SUCCESS) } catch {}
         exit(EXIT_FAILURE)
@@ -555,7 +550,6 @@ private final class ManualClock: Clock, Sendable {
         }
     }
 
-    // The elements are computed on other threads, for the computation that waits for them.
     @Test func aCircleThroughTheThreadsOfAConcurrentMapIsRefused() async {
         await #expect(processExitsWith: .success) {
             alarm(20)

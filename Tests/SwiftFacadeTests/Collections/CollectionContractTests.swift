@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sentences of the collections' documentation that no other test holds; docs/contracts.md says which.
+// Sentences of the collections' documentation that no other test holds (docs/contracts.md).
 
 import Foundation
 import Interlock
@@ -8,12 +8,11 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct CollectionContractTests {
-    /// The storage of a standard collection, which is one reference.
+    /// A standard collection is one reference to its storage.
     private func storage<Contents>(_ contents: Contents) -> UInt {
         unsafeBitCast(contents, to: UInt.self)
     }
 
-    /// What is O(1) shares or moves the storage; a write beside a snapshot copies once.
     @Test func theWholeIsSharedOrMovedAndNotCopied() {
         let elements = Array(0..<100)
         let array = SafeArray(elements)
@@ -93,7 +92,7 @@ import Testing
         }
     }
 
-    /// Lets two threads begin each round together, so that what they do in it collides.
+    /// Lets two threads begin each round together, so that they collide.
     private final class Rounds: Sendable {
         private let arrivals = Atomic<Int>(0)
 
@@ -107,7 +106,7 @@ import Testing
         }
     }
 
-    /// One thread changes by batches, and the other looks on: what it sees is whole at every moment.
+    /// What the other thread sees is whole at every moment.
     @Test func verbsForSeveralElementsAreOneStep() {
         let batch = 200
         let array = SafeArray<Int>()
@@ -129,7 +128,7 @@ import Testing
                 return
             }
             for round in 0..<250 {
-                // The other thread is at work, and not about to be started.
+                // The other thread is at work.
                 let seen = probes.load(ordering: .relaxed)
                 while probes.load(ordering: .relaxed) == seen, seen < .max / 2 { sched_yield() }
                 let values = Array(batch * round..<batch * (round + 1))
@@ -150,7 +149,7 @@ import Testing
         }
     }
 
-    /// Two threads do the same at the same moment: one of them comes first, and the other finds it done.
+    /// Two threads do the same at once: one comes first, the other finds it done.
     @Test func compoundVerbsAreOneStep() {
         let each = 2_000
         let counters: SafeArray = [0, 0]
@@ -188,7 +187,7 @@ import Testing
         #expect(drained.load(ordering: .relaxed) + stream.count == 8 * each)
     }
 
-    /// Closures that are documented to run outside the lock may call the dictionary; one under it would be reported.
+    /// A closure under the lock would be reported.
     @Test func whatRunsOutsideTheLockMayCallTheDictionary() {
         let dictionary: SafeDictionary = [1: 1]
         #expect(dictionary.value(forKey: 2, default: dictionary.count) == 1)
@@ -201,7 +200,7 @@ import Testing
         #expect(dictionary.count == 1)
     }
 
-    /// Memory that nothing guards but the collection; most of all for ThreadSanitizer.
+    /// Memory that only the collection guards, for ThreadSanitizer.
     @Test func whatAWriterDidIsVisibleWithItsChange() {
         let array = SafeArray<Int>()
         let dictionary = SafeDictionary<Int, Int>()

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which of several declarations of one name a caller gets. The shared collections are sequences, so many of their
-// verbs are there twice: theirs, under the lock or in one step, and the standard library's, over an iterator. What the
-// compiler picks is read from its syntax tree, for every public member.
+// Which of several declarations of one name a caller gets: the shared collections' own, under the lock or in one step,
+// or the standard library's, over an iterator. The compiler's choice for every public member is read from its syntax
+// tree.
 
 import Foundation
 import Testing
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    /// That the test above can fail: Sequence has this, and the collections have not.
+    /// Sequence has this, the collections have not: the test above can fail.
     @Test func whatIsNotOursIsToldApart() throws {
         let picked = try Self.picked(["_ = x.max()"], on: "SafeArray<Int>")
         #expect(picked.count == 1)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elements leave the lock before they are released, whichever verb takes them out: each verb of the shared
-// collections is run on elements without another owner, and whose `deinit` asks whether the collection's lock is
-// free. A verb that is in none of the tables below fails the suite.
+// Elements leave the lock before they are released: each verb of the shared collections runs on elements without
+// another owner, whose `deinit` tries the collection's lock. A verb in none of the tables below fails the suite.
 
 import CInterlock
 import Dispatch
@@ -11,7 +10,6 @@ import Testing
 
 @testable import Interlock
 
-/// Counts each element that is released, and probes then whether the collection's lock is free.
 // One thread at a time: each test lets a subscription's queue rest while elements die.
 private final class Witness: @unchecked Sendable {
     var lock: UnsafeMutablePointer<ilk_rwlock>?
@@ -21,7 +19,7 @@ private final class Witness: @unchecked Sendable {
     func death() {
         freed += 1
         guard let lock else { return }
-        // The C call knows nothing of closures: it sees any owner, this thread or another.
+        // The C call knows nothing of closures: it sees any owner.
         if ilk_rwlock_try_write_lock(lock) {
             ilk_rwlock_write_unlock(lock)
         } else {
@@ -46,7 +44,6 @@ private final class Mortal: Comparable, Hashable, Sendable {
     func hash(into hasher: inout Hasher) { hasher.combine(number) }
 }
 
-/// A range expression that the toolkit does not know.
 private struct Tail: RangeExpression {
     func relative<C: Collection>(to collection: C) -> Range<Int> where C.Index == Int {
         collection.endIndex - 2..<collection.endIndex
@@ -55,7 +52,7 @@ private struct Tail: RangeExpression {
 }
 
 @Suite struct ReleaseTests {
-    /// The subscribers to the changes. The collection forgets a cancelled one at the next write.
+    /// The subscribers to the changes. The next write forgets a cancelled one.
     enum Audience: CaseIterable, Sendable {
         case none, waiting, cancelled
     }
@@ -156,18 +153,17 @@ private struct Tail: RangeExpression {
         .init("update(with:)") { set, make in set.update(with: make(1)) },
     ]
 
-    /// Verbs that keep every element they find.
     static let keepers = [
         "+=(_:_:)", "append(_:)", "append(contentsOf:)", "insert(_:at:)", "insert(contentsOf:at:)",
         "moveSubranges(_:to:)", "partition(by:)", "reserveCapacity(_:)", "reverse()", "shuffle()",
         "shuffle(using:)", "sort()", "sort(by:)", "swapAt(_:_:)",
     ]
-    /// What dies in them, a closure of the caller's releases.
+    /// Elements die in a closure of the caller's.
     static let byClosure = [
         "update(at:_:)", "updateFirst(where:_:)", "withWriteLock(_:)", "mutateValue(forKey:default:_:)",
         "update(forKey:_:)", "subscript(_:default:)",
     ]
-    /// What reads, or works on a snapshot.
+    /// Reads, or work on a snapshot.
     static let readers = [
         "Change", "capacity", "changes(deliverOn:_:)", "changesSequence",
         "contains(_:)", "contains(where:)", "contains(key:)", "count", "customMirror", "debugDescription",

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Announcements (scenario 4): on the queue asked for, in order, after they have become visible, until the
-// subscription ends.
+// Announcements (scenario 4): on the given queue, in order, after they are visible, until the subscription ends.
 
 import Dispatch
 import Foundation
@@ -10,7 +9,7 @@ import Testing
 
 @testable import Interlock
 
-/// What the scenario calls for: made once however many are first, adding is a write, reading is a copy.
+/// The scenario: made once however many are first, adding is a write, reading is a copy.
 private final class PhotoManager: Sendable {
     static let made = Atomic<Int>(0)
     static let shared = PhotoManager()
@@ -193,8 +192,7 @@ private final class PhotoManager: Sendable {
         await idle.value
     }
 
-    /// However many others announce, a writer delivers nothing for a sequence: comparing, which is the first step of a
-    /// delivery, happens where the consumer is.
+    /// Comparing, the first step of a delivery, happens where the consumer is.
     @Test func writersDeliverNothingForASequence() async {
         let array = SafeArray([Compared(0)])
         let changes = array.changesSequence
@@ -268,7 +266,7 @@ private final class PhotoManager: Sendable {
 
     // MARK: Ending a subscription
 
-    /// In closures of the array that it observes, whose lock the thread holds.
+    /// In closures of the observed array, whose lock the thread holds.
     @Test(.timeLimit(.minutes(1))) func aSubscriptionMayEndInsideAClosureOfItsArray() async {
         await #expect(processExitsWith: .success) {
             let array = SafeArray([1])
@@ -295,7 +293,6 @@ private final class PhotoManager: Sendable {
         }
     }
 
-    /// The first write after that no longer finds it.
     @Test func theArrayForgetsASubscriptionThatHasEnded() {
         let array = SafeArray([1, 2, 3])
         let subscription = array.changes(deliverOn: .global()) { _ in }
@@ -320,7 +317,7 @@ private final class PhotoManager: Sendable {
         #expect(counter.living == 0)
     }
 
-    /// What a subscriber has not heard is released when it leaves, outside every lock: it may call the array.
+    /// What a subscriber has not heard is released outside every lock when it leaves.
     @Test(.timeLimit(.minutes(1))) func elementsThatNobodyHeardOfMayCallTheArray() async {
         await #expect(processExitsWith: .success) {
             final class Caller: Sendable {

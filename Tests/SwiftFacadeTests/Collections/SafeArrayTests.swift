@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SafeArray under many threads (scenarios 1, 2 and 4), what it costs in copies, and how it answers to
-// misuse. That each verb does what Array's does stands in SafeArrayVocabularyTests.
+// SafeArray under many threads (scenarios 1, 2 and 4), its copies, and its answers to misuse.
 
 import Interlock
 import Synchronization
@@ -31,8 +30,7 @@ import Testing
         }
     }
 
-    /// Scenario 2's loop: read the last, append one more. Each of the two is a step of its own, so numbers
-    /// may repeat; the count may not fall short.
+    /// Reading and appending are two steps: numbers may repeat; the count may not fall short.
     @Test func aThousandReadsAndAppendsGiveAThousandElements() {
         let array: SafeArray<Int> = [0]
         onThreads(4) { _ in
@@ -96,8 +94,7 @@ import Testing
 
     // MARK: Copies
 
-    /// Appending grows the storage by a factor, so it moves a number of times that grows as the logarithm.
-    /// A copy on every write would move it every time.
+    /// The number of moves grows as the logarithm; a copy on every write would move every time.
     @Test func appendingReallocatesAsSeldomAsAnArray() {
         func addresses(_ append: (Int) -> Void, _ address: () -> Int) -> Int {
             var moves = 0
@@ -113,7 +110,7 @@ import Testing
         func base(_ elements: [Int]) -> Int {
             elements.withUnsafeBufferPointer { Int(bitPattern: $0.baseAddress) }
         }
-        // Not compared for equality: the allocator may grow a block where it is.
+        // The allocator may grow a block in place.
         var plain: [Int] = []
         let growth = 20
         #expect(addresses({ plain.append($0) }, { base(plain) }) <= growth)
@@ -184,11 +181,11 @@ import Testing
         #expect(counter.living == 0)
     }
 
-    /// A released element may call the array it was in: it is released after the lock has been given up.
+    /// Elements are released after the lock.
     @Test func releasedElementsMayCallTheArray() {
-        // Its array is set before it is shared, and not changed afterwards.
+        // Its array is set before it is shared.
         final class Caller: @unchecked Sendable {
-            // Weak only against the cycle; the array outlives the elements here.
+            // Weak only against the cycle.
             weak var array: SafeArray<Caller>?
             let seen: SafeArray<Int>
             init(_ array: SafeArray<Caller>, _ seen: SafeArray<Int>) {
@@ -210,12 +207,12 @@ import Testing
         #expect(seen.snapshot == [4, 3, 2, 1, 1, 0])
     }
 
-    /// What a verb takes over is gone through before the lock is taken.
+    /// A verb goes through its argument before it takes the lock.
     @Test(.timeLimit(.minutes(1))) func aSequenceGivenToAVerbMayCallTheCollection() {
         let array: SafeArray = [1, 2]
         let dictionary: SafeDictionary = [1: 1]
         let set: SafeSet = [1]
-        // Elements that are counted as they are asked for.
+        // Each element asks for a count.
         let asking = (0..<2).lazy.map { $0 + array.count + dictionary.count + set.count }
         array.append(contentsOf: asking)
         #expect(array.snapshot == [1, 2, 4, 5])
@@ -284,7 +281,7 @@ import Testing
         #expect(open?.report.contains("is out of range; the array has 1 element\n") == true)
     }
 
-    /// What was asked for, and what must be said of it after the address. One child process for each.
+    /// The call, and what is said of it after the address. One child process for each.
     @Test func everyOtherWayOutOfRangeIsReportedToo() async {
         func expect(
             _ result: ExitTest.Result?,
@@ -430,7 +427,6 @@ import Testing
         )
     }
 
-    /// A thread that waited for itself would hang this test's child process instead of ending it.
     @Test(.timeLimit(.minutes(1))) func enteringAnArrayFromItsOwnClosureIsReported() async {
         let closure = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let array: SafeArray = [1]
@@ -454,7 +450,7 @@ import Testing
             swap(&array[0], &array[1])
         }
         #expect(place?.report.contains("called from inside subscript of the same object") == true)
-        // Under the lock, which Sequence's form would not be.
+        // Under the lock, unlike Sequence's form.
         let looking = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let array: SafeArray = [1, 2]
             _ = array.first { $0 == array.count }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every verb against Array's own, on random arguments; and the announcements with them: replayed on the
-// initial contents they must give the final ones, whatever the verbs were.
+// Every verb against Array's own, on random arguments; its announcements, replayed on the initial contents, give the
+// final ones.
 
 import Foundation
 import Interlock
@@ -203,8 +203,7 @@ import Testing
         #expect(replayed == array.snapshot, "seed \(seed)")
     }
 
-    /// Two threads, each at its half and both at the end: what one did in between would be lost if a change of
-    /// a range were reading and then writing.
+    /// Two threads, each at its half and both at the end: reading and then writing would lose a change.
     @Test func changingARangeInPlaceIsOneStep() {
         let array = SafeArray(repeating: 0, count: 8)
         onThreads(2) { thread in
@@ -217,7 +216,7 @@ import Testing
         #expect(array.prefix(7).allSatisfy { $0 == 2_000 } && array.last == 6_000)
     }
 
-    /// A range expression that only its own code understands; it needs the end.
+    /// Needs the end.
     private struct Last: RangeExpression {
         let count: Int
         func relative<C: Collection>(to collection: C) -> Range<Int> where C.Index == Int {
@@ -226,7 +225,7 @@ import Testing
         func contains(_ element: Int) -> Bool { false }
     }
 
-    /// One that is never there; with an array, it asks that first.
+    /// Never there; asks an array first.
     private struct Behind: RangeExpression {
         var array: SafeArray<Int>?
         func relative<C: Collection>(to collection: C) -> Range<Int> where C.Index == Int {
@@ -256,7 +255,7 @@ import Testing
             SafeArray([1]).removeSubrange(Behind())
         }
         #expect(result?.report.contains("range 2..<3 is out of range; the array has 1 element\n") == true)
-        // It is foreign code under the lock.
+        // Foreign code under the lock.
         let inside = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let array = SafeArray([1])
             _ = array[Behind(array: array)]
@@ -297,7 +296,7 @@ import Testing
     }
 }
 
-/// Vigna's splitmix64: small, seedable, good enough to choose steps.
+/// Vigna's splitmix64.
 struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SafeDictionary: every verb against Dictionary's on random arguments, steps that are one under many
-// threads, announcements, misuse.
+// SafeDictionary: every verb against Dictionary's on random arguments, single steps, announcements, misuse.
 
 import Dispatch
 import Foundation
@@ -160,7 +159,7 @@ import Testing
         #expect(computed.load(ordering: .relaxed) == 500)
     }
 
-    /// A key whose first hashing, which is in a lookup under the lock held for reading, does something.
+    /// A key whose first hashing, in a lookup under the read lock, does something.
     private struct HookedKey: Hashable, Sendable {
         let id: Int
         let hook: @Sendable () -> Void

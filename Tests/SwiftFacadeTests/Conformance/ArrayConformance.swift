@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an array must do that several threads share: nothing lost, nothing torn, sections whole, copies
-// independent, every element released.
+// A shared array: nothing lost, nothing torn, sections whole, copies independent, every element released.
 
 import Foundation
 import Testing
@@ -17,7 +16,7 @@ struct ArrayConformance {
         crew.add("appender", count: threads) { producer in
             for sequence in 0..<each {
                 array.append(Parcel(from: producer, sequence, ledger))
-                // What a thread has appended it sees: nothing of it may be missing.
+                // A thread sees all that it has appended.
                 try ensure(array.count > sequence, "\(array.count) elements after \(sequence + 1) appends")
             }
         }
@@ -69,7 +68,6 @@ struct ArrayConformance {
             }
         }
         try await crew.run()
-        // Had two threads counted before either appended, a number would be there twice.
         #expect(array.snapshot.map(\.sequence) == Array(0..<threads * each))
     }
 
@@ -139,7 +137,7 @@ struct ArrayConformance {
                 _ = array.popFirst()
                 try ensure(array.count == 24, "\(array.count) elements instead of 24")
             }
-            // Not at once for an array over a queue: the work item that appended may be on its way out.
+            // Not at once for an array over a queue: the appending work item may still end.
             try waitUntil("the last element is released") { ledger.balance == 0 }
         }
     }

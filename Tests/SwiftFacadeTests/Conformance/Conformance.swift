@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the conformance suite asks of a primitive, in any of its versions.
-//
-// The suite is written once against these protocols and runs over the C-backed and every pure-Swift version
-// of each primitive (`Subjects.swift` lists them). What only one version can do is tested elsewhere.
-// Deadlines are points in time of `ContinuousClock`; nil waits for ever.
+// What the conformance suite asks of a primitive, in any of its versions (`Subjects.swift`). What only one version can
+// do is tested elsewhere. Deadlines are points in time of `ContinuousClock`; nil waits for ever.
 
 import PureSwift
 
@@ -24,7 +21,7 @@ protocol ConformanceArray<Element>: AnyObject, Sendable {
     func writing<Result: Sendable>(_ body: (inout [Element]) -> Result) -> Result
 }
 
-/// A reader–writer lock around a value. nil: not had, and the body not run.
+/// A reader–writer lock around a value. nil: the body has not run.
 protocol ConformanceLock<Value>: AnyObject, Sendable {
     associatedtype Value: Sendable
     init(_ value: Value)
@@ -42,7 +39,7 @@ protocol ConformanceLock<Value>: AnyObject, Sendable {
     ) rethrows -> Result?
 }
 
-/// A bounded queue that can be closed: what SPSC and MPMC rings have in common.
+/// A bounded queue that can be closed: what SPSC and MPMC rings share.
 protocol ConformanceRing<Element>: AnyObject, Sendable {
     associatedtype Element: Sendable
     init(capacity: Int)

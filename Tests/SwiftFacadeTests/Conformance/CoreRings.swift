@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the C-backed rings meet the protocols of the conformance suite. As in CoreSubjects.swift, nothing but
-// names is translated.
+// The C-backed rings under the suite's protocols. Only names are translated.
 
 import Interlock
 import PureSwift
@@ -11,9 +10,8 @@ extension Subjects {
     static let coreMPMCRings = [MPMCSubject("C-backed MPMCRing") { CoreMPMCRing(capacity: $0) }]
 }
 
-/// Both ends of a ring in one object, as the protocol wants them.
-// @unchecked: an end is for one thread at a time. The suite keeps to that: pushes come from one thread, pops
-// from one, and what it calls besides (close, isClosed, count) may be called from anywhere.
+// @unchecked: an end is for one thread at a time. The suite pushes from one thread, pops from one, and calls only
+// close, isClosed and count from anywhere.
 final class CoreSPSCRing<Element: Sendable>: ConformanceSPSC, @unchecked Sendable {
     private struct Ends: ~Copyable {
         let producer: SPSCRing<Element>.Producer
@@ -83,7 +81,7 @@ final class CoreMPMCRing<Element: Sendable>: ConformanceMPMC {
     var capacity: Int { ring.capacity }
 }
 
-/// Pops throw what a ring was closed with; the suite closes none with an error.
+/// Pops throw a closing error; the suite closes with none.
 @inline(__always)
 private func unfailing<Result>(_ body: () throws -> Result) -> Result {
     do { return try body() } catch { fatalError("a ring closed without an error threw \(error)") }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the C-backed versions meet the protocols of the conformance suite. Nothing but names is translated
-// here: whatever a call promises must come from the version itself.
+// The C-backed versions under the suite's protocols. Only names are translated: each promise comes from the version
+// itself.
 
 import Interlock
 
@@ -13,8 +13,7 @@ extension Subjects {
     ]
 }
 
-/// A class of its own because an array is Sendable only if its elements are, and no conformance can depend on
-/// that.
+/// An array is Sendable only if its elements are, and no conformance can depend on that.
 final class CoreArray<Element: Sendable>: ConformanceArray {
     private let array: SafeArray<Element>
 
@@ -37,7 +36,7 @@ final class CoreArray<Element: Sendable>: ConformanceArray {
     }
 }
 
-/// The lock is noncopyable; this is the class that a test can share.
+/// The lock is noncopyable; a test shares this class.
 final class CoreLock<Value: Sendable>: ConformanceLock {
     private let lock: ReadWriteLock<Value>
 
@@ -69,7 +68,7 @@ final class CoreLock<Value: Sendable>: ConformanceLock {
     }
 }
 
-/// A class of its own because "no deadline" is another call there.
+/// "No deadline" is another call there.
 final class CoreSemaphore: ConformanceSemaphore {
     private let semaphore: FIFOSemaphore
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a reader–writer lock must do: exclusion, readers side by side, turns between readers and writers,
-// deadlines that leave nothing behind.
-//
-// Schedules are forced by handshakes. That a writer has queued shows in one way only: a try for reading
-// fails while nothing but a reader holds the lock.
+// A reader–writer lock: exclusion, concurrent readers, turns between readers and writers, deadlines that leave nothing
+// behind. A queued writer shows in one way only: a try for reading fails while only a reader holds the lock.
 
 import Foundation
 import Synchronization
@@ -83,7 +80,6 @@ struct LockConformance {
         try await crew.run()
     }
 
-    /// The try and timed forms answer what the matrix of holders says, and take a free lock.
     @Test(arguments: Subjects.locks)
     func triesAnswerByWhoHoldsTheLock(_ subject: LockSubject) async throws {
         let lock = subject.make(Parcel(0, Ledger()))
@@ -134,7 +130,7 @@ struct LockConformance {
             try lock.reading { _ in
                 phase.advance(to: 1)
                 try waitUntil("the writer queues") { lock.readingIfAvailable { _ in } == nil }
-                // However often it is asked now, the lock lets no reader in before the writer.
+                // However often it is asked, the lock lets no reader in before the writer.
                 try phase.advance(to: 2, thenAwait: 3)
                 for _ in 0..<1_000 {
                     try ensure(lock.readingIfAvailable { _ in } == nil, "a reader came before the writer")
@@ -155,8 +151,7 @@ struct LockConformance {
         #expect(order.entries == ["first reader leaves", "write", "second read"])
     }
 
-    /// The readers yield inside their sections, so that a reader is inside at almost every moment: a lock
-    /// that lets readers in as long as others read would never let the writer in.
+    /// Some reader is inside at almost every moment.
     @Test(arguments: Subjects.locks)
     func readersThatNeverPauseDoNotStarveAWriter(_ subject: LockSubject) async throws {
         let lock = subject.make(Parcel(0, Ledger()))
@@ -221,8 +216,7 @@ struct LockConformance {
         try await crew.run()
     }
 
-    /// A writer that queues behind a reader holds back the readers after it; when it gives up they come in,
-    /// while the first reader still holds the lock.
+    /// When the writer gives up, the later readers that it held back come in beside the first.
     @Test(arguments: Subjects.locks)
     func aWriterThatGivesUpLetsTheReadersBehindItIn(_ subject: LockSubject) async throws {
         let lock = subject.make(Parcel(0, Ledger()))
@@ -237,7 +231,7 @@ struct LockConformance {
         }
         crew.add("writer") {
             try phase.await(1)
-            // Again, should the first reader have been off its core for the whole of a wait.
+            // Again, if the first reader was off its core for the whole wait.
             repeat {
                 let wrote: Void? = lock.writing(until: .now + .milliseconds(200)) { _ in }
                 try ensure(wrote == nil, "wrote beside a reader")
@@ -251,7 +245,7 @@ struct LockConformance {
         #expect(lock.writingIfAvailable { _ in } != nil, "the lock is not free after everybody left")
     }
 
-    /// Waits that are given up and waits that are met, in every mix: the lock must come out free.
+    /// Waits given up and waits met, in every mix.
     @Test(arguments: Subjects.locks)
     func waitsThatRunOutLeaveTheLockWhole(_ subject: LockSubject) async throws {
         let ledger = Ledger()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a ring for many must do beyond what one producer and one consumer can see.
+// A ring for many, beyond what one producer and one consumer can see.
 
 import PureSwift
 import Synchronization
@@ -45,8 +45,7 @@ struct MPMCConformance {
         #expect(ledger.balance == 0)
     }
 
-    /// Consumers that give up again and again among consumers that do not: a wake-up spent on one
-    /// that gives up must reach another.
+    /// A wake-up spent on a consumer that gives up must reach another.
     @Test(arguments: Subjects.mpmcRings, ringCapacities)
     func consumersThatGiveUpLeaveNoneAsleep(_ subject: MPMCSubject, _ capacity: Int) async throws {
         let total = 1_500
@@ -60,7 +59,7 @@ struct MPMCConformance {
             for sequence in 0..<total / 2 {
                 let outcome = ring.push(Parcel(from: producer, sequence, ledger), until: farDeadline)
                 try ensure(outcome == .pushed, "push \(sequence) ended \(outcome)")
-                // All has been received: everybody has gone to sleep or is about to.
+                // All is received: everybody sleeps or is about to.
                 if sequence % 8 == 0 { try waitUntil("the ring is empty") { ring.count == 0 } }
             }
             try waitUntil("everything is received") { received.load(ordering: .relaxed) == total }
@@ -90,8 +89,7 @@ struct MPMCConformance {
     ///                                             pushes
     ///                        is woken
     /// ```
-    /// The producer leaves the patient one time to fall asleep; if it has not, the round shows less, not
-    /// something false.
+    /// The producer leaves the patient one time to fall asleep; otherwise the round shows less, nothing false.
     @Test(arguments: Subjects.mpmcRings, ringCapacities)
     func aConsumerThatGaveUpIsNotWokenInPlaceOfAnother(
         _ subject: MPMCSubject,
@@ -143,7 +141,6 @@ struct MPMCConformance {
             crew.add("producer", count: 2) { producer in
                 for sequence in 0... {
                     let parcel = Parcel(from: producer, sequence, ledger)
-                    // Waiting and trying pushes both race with the close.
                     if sequence % 2 == 0 {
                         guard ring.push(parcel, until: farDeadline) == .pushed else { break }
                     } else {
@@ -165,7 +162,7 @@ struct MPMCConformance {
                 }
             }
             crew.add("closer") {
-                // Also where the traffic does not come: the others go on until the ring is closed.
+                // Also without the traffic: the others go on until the ring is closed.
                 defer { ring.close() }
                 try waitUntil("traffic") { popped.count >= round % 20 }
             }

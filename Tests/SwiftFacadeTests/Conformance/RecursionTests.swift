@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an optimised build reports of a thread that takes again the lock it holds. Here, and not beside the lock's
-// other tests, because those do not build optimised; debug builds report more, in other words.
+// What an optimised build reports of a thread that takes again the lock it holds; debug builds report more.
 
 import Foundation
 import Interlock

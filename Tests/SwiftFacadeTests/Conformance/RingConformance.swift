@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every bounded ring must do with one producer and one consumer: exact capacity, order, close and
-// drain, waits that end. Run over the SPSC and the MPMC rings, at capacities where the arithmetic is
-// most likely to be wrong: a single slot, two, not a power of two, and a usual one.
+// Every bounded ring with one producer and one consumer: exact capacity, order, close and drain, waits that end. At the
+// likeliest wrong capacities: one, two, not a power of two, and a usual one.
 
 import PureSwift
 import Synchronization
@@ -34,7 +33,7 @@ struct RingConformance {
                         "lap \(lap): popped \(String(describing: parcel)) instead of \(sequence)"
                     )
                 }
-                // One more in and out moves the start of the next lap by one slot.
+                // This moves the start of the next lap by one slot.
                 try ensure(ring.tryPush(Parcel(0, ledger)) && ring.tryPop() != nil, "lap \(lap): stuck")
             }
             try ensure(ledger.balance == 0, "\(ledger.balance) elements not released")
@@ -49,7 +48,6 @@ struct RingConformance {
         let crew = Crew()
         crew.add("producer") {
             for sequence in 0..<total {
-                // Both ways of pushing meet both ways of popping.
                 if sequence % 3 == 0 {
                     try waitUntil("room") { ring.tryPush(Parcel(sequence, ledger)) }
                 } else {
@@ -80,7 +78,7 @@ struct RingConformance {
         #expect(ledger.balance == 0)
     }
 
-    /// Each side waits for the other in every round, so a single lost wake-up stops the game.
+    /// Each side waits for the other in every round: a lost wake-up is a hang.
     @Test(arguments: Subjects.rings, ringCapacities)
     func noWakeUpIsLostBetweenTwoThatWaitForEachOther(
         _ subject: RingSubject,
@@ -106,7 +104,7 @@ struct RingConformance {
         try await crew.run()
     }
 
-    /// A producer that always outruns its consumer, and so waits for room all the time.
+    /// The producer waits for room all the time.
     @Test(arguments: Subjects.rings, ringCapacities)
     func aWaitingPushIsWokenByEachPop(_ subject: RingSubject, _ capacity: Int) async throws {
         let total = capacity + 300
@@ -124,7 +122,7 @@ struct RingConformance {
                 try waitUntil("the ring is full, or holds the rest") {
                     ring.count == min(capacity, total - sequence)
                 }
-                // It may be counted and not yet quite there.
+                // It may be counted and not yet there.
                 var parcel: Parcel?
                 try waitUntil("element \(sequence)") {
                     parcel = ring.tryPop()
@@ -182,7 +180,7 @@ struct RingConformance {
             }
             try await crew.run()
         }
-        // A thread lets go of the rings a moment after it has said that it is done.
+        // A thread releases the rings a moment after it has said that it is done.
         try await onThread { try waitUntil("everything is released") { ledger.balance == 0 } }
     }
 
@@ -209,7 +207,6 @@ struct RingConformance {
         }
     }
 
-    /// Whenever a third thread closes: what was pushed with success is popped, what was not is not.
     @Test(arguments: Subjects.rings, ringCapacities)
     func aRaceOfCloseAndPushLosesNothing(_ subject: RingSubject, _ capacity: Int) async throws {
         let ledger = Ledger()
@@ -224,7 +221,7 @@ struct RingConformance {
                     outcome = ring.push(Parcel(pushed.load(ordering: .relaxed), ledger), until: farDeadline)
                     if outcome == .pushed { pushed.add(1, ordering: .relaxed) }
                 } while outcome == .pushed
-                // Not `isClosed`: a version may refuse pushes while its close has not taken effect yet.
+                // Not `isClosed`: a version may refuse pushes before its close takes effect.
                 try ensure(outcome == .closed, "a push ended \(outcome)")
             }
             crew.add("consumer") {
@@ -235,9 +232,9 @@ struct RingConformance {
                 try ensure(ring.isClosed, "a pop from an open ring failed")
             }
             crew.add("closer") {
-                // Also where the traffic does not come: the others go on until the ring is closed.
+                // Also without the traffic: the others go on until the ring is closed.
                 defer { ring.close() }
-                // Another moment each round, in the middle of the traffic.
+                // Another moment each round.
                 try waitUntil("traffic") { popped.load(ordering: .relaxed) >= round % 20 }
             }
             try await crew.run()
@@ -247,8 +244,8 @@ struct RingConformance {
         #expect(ledger.balance == 0)
     }
 
-    /// The narrow window of a drain: the consumer has found nothing, and before it looks whether the ring is
-    /// closed, the last element is pushed and the ring closed.
+    /// The window of a drain: between the consumer's failed pop and its check for a close, the last element is pushed
+    /// and the ring closed.
     @Test(arguments: Subjects.rings, ringCapacities)
     func whatIsPushedJustBeforeTheCloseIsPopped(_ subject: RingSubject, _ capacity: Int) async throws {
         let rounds = 3_000
@@ -288,7 +285,7 @@ struct RingConformance {
             let ledger = Ledger()
             do {
                 let ring = subject.make(capacity)
-                // Not at the start, so that what is left lies across the end of the memory.
+                // So that the rest lies across the end of the memory.
                 for sequence in 0..<capacity { _ = ring.tryPush(Parcel(sequence, ledger)) }
                 _ = ring.tryPop()
                 _ = ring.tryPush(Parcel(capacity, ledger))
@@ -300,7 +297,6 @@ struct RingConformance {
 }
 
 extension ConformanceRing {
-    /// Waits for an element that must come.
     func mustPop() throws -> Element {
         switch pop(until: farDeadline) {
         case .element(let element): return element

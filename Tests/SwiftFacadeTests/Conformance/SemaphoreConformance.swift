@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a counting semaphore must do that serves first come, first served: permits neither lost nor
-// multiplied, service in order of arrival, hand-off that cannot be stolen, deadlines.
-//
-// That a thread has joined the line shows in the semaphore's value, which is what the handshakes wait for.
+// A counting semaphore that serves first come, first served: permits, order, hand-off, deadlines. Its value shows which
+// threads have joined the line.
 
 import Foundation
 import Synchronization
@@ -57,7 +55,7 @@ struct SemaphoreConformance {
         #expect(served.entries == Array(0..<waiters))
     }
 
-    /// The signaller tries for the permit at once, while the thread it was meant for is still waking up.
+    /// The signaller tries for the permit while its owner is still waking up.
     @Test(arguments: Subjects.semaphores)
     func aPermitHandedOverCannotBeStolen(_ subject: SemaphoreSubject) async throws {
         let rounds = 300
@@ -82,7 +80,7 @@ struct SemaphoreConformance {
         #expect(semaphore.value == 0)
     }
 
-    /// Three users of one permit: the counter as textbooks draw it.
+    /// The textbooks' trace of the counter.
     @Test(arguments: Subjects.semaphores)
     func theCounterTraceOfThreeUsersOfOnePermit(_ subject: SemaphoreSubject) async throws {
         let semaphore = subject.make(1)
@@ -167,8 +165,8 @@ struct SemaphoreConformance {
         #expect(semaphore.value == 0)
     }
 
-    /// A signal that comes in the very moment a wait gives up: the permit is either taken or left. Both
-    /// threads aim at the same instant, the signaller a little beside it, by another bit each round.
+    /// A signal in the moment a wait gives up: the permit is taken or left. Both threads aim at the same instant, the
+    /// signaller a little beside it, by another bit each round.
     @Test(arguments: Subjects.semaphores)
     func aRaceOfSignalAndDeadlineLosesNoPermit(_ subject: SemaphoreSubject) async throws {
         let rounds = 3_000

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The versions that take the conformance suite, and how the pure-Swift ones meet its protocols.
+// The versions that take the conformance suite, and the pure-Swift ones under its protocols.
 
 import PureSwift
 import Testing
 
-/// One version of a primitive: its name in the test report, and how to make one.
+/// One version of a primitive: its name in the test report, and its maker.
 struct Subject<Make: Sendable>: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let make: Make
@@ -36,7 +36,6 @@ enum Subjects {
     static let semaphores =
         coreSemaphores + [SemaphoreSubject("pure Swift, Mutex") { MutexFIFOSemaphore(permits: $0) }]
 
-    /// Every ring, for what holds with one producer and one consumer.
     static let rings =
         spscRings.map { subject in RingSubject(subject.testDescription) { subject.make($0) } }
         + mpmcRings.map { subject in RingSubject(subject.testDescription) { subject.make($0) } }
@@ -51,7 +50,7 @@ extension BarrierQueueArray: ConformanceArray {}
 extension SerialQueueArray: ConformanceArray {}
 extension MutexArray: ConformanceArray {}
 
-/// A class of its own because a lock is Sendable only if its value is, and no conformance can depend on that.
+/// A lock is Sendable only if its value is, and no conformance can depend on that.
 final class PureSwiftLock<Value: Sendable>: ConformanceLock {
     private let lock: PhaseFairLock<Value>
 

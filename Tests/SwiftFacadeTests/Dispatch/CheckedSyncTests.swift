@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `GCD.sync` refuses to wait for itself, names the queues involved, and refuses nothing else. Each
-// report is made by a child process. Without the report the child would hang or trap without text; an alarm ends it.
+// `GCD.sync` refuses to wait for itself, names the queues involved, and refuses nothing else. A child process makes
+// each report; an alarm ends a child that hangs.
 
 import Dispatch
 import Foundation
@@ -9,7 +9,7 @@ import Testing
 
 @testable import Interlock
 
-/// `GCD.sync` for tests, which are asynchronous and block all the same.
+/// For tests, which are asynchronous and block all the same.
 @discardableResult
 private func sync<Value, Failure: Error>(
     on queue: DispatchQueue,
@@ -43,7 +43,6 @@ private func sync<Value, Failure: Error>(
     @Test func aQueueMayBeEnteredAgainAfterItWasLeft() async {
         let queue = GCD.serialQueue(label: "again")
         for _ in 0..<10 { sync(on: queue) {} }
-        // From another queue's work, on the same few threads of the pool.
         for _ in 0..<10 {
             let value: Int? = try? await GCD.run(on: GCD.utility) { sync(on: queue) { 1 } }
             #expect(value == 1)

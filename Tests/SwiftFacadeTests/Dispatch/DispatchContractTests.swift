@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sentences of the documentation of the dispatch helpers that the suites by subject do not touch, each with the fewest
-// steps that would make it untrue.
+// Sentences of the dispatch helpers' documentation that no other suite holds.
 
 import Foundation
 import Testing
@@ -83,7 +82,6 @@ import Testing
         #expect(kept.withLock { $0 }?.succeed(1) == true)
     }
 
-    // A collection that is given up takes nothing; neither does one of another type.
     @Test func resultsStayWhenACollectionIsCancelled() async throws {
         let group = DispatchGroup()
         let stay = group.enterToken("holds the group")

@@ -25,7 +25,7 @@ import Testing
 
     // MARK: Queues
 
-    // libdispatch for Linux has no class above user-initiated and answers with that queue for both.
+    // libdispatch for Linux has no class above user-initiated.
     @Test func theGlobalQueuesAreTheOnesTheyAreNamedFor() {
         #expect(GCD.userInteractive.label == DispatchQueue.global(qos: .userInteractive).label)
         let labels = [GCD.userInitiated, GCD.default, GCD.utility, GCD.background].map(\.label)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Groups that balance: tokens, wrapped callbacks however they come, results in order of entry, and
-// reports of the jobs that are still running.
+// Groups: balanced tokens, wrapped callbacks, results in order of entry, reports of the jobs still running.
 
 import Dispatch
 import Foundation
@@ -230,7 +229,7 @@ import Testing
             group.run(on: GCD.utility) { Tracked(freed: freed) }
             await blocking { group.wait() }
         }
-        // Ledgers of groups that are gone are swept out as new ones come.
+        // New groups sweep out the ledgers of old ones.
         await eventually("all but the last few ledgers are gone") {
             DispatchGroup().enterTokenAndLeave()
             return freed.value == 64
@@ -243,8 +242,7 @@ import Testing
         #expect(GroupLedger.of(group).entryCount == 0)
     }
 
-    // The results of groups that are gone are released when later groups need their place. The lock that
-    // their ends take is free then.
+    // Later groups release the results of those that are gone, outside their lock.
     @Test func resultsNobodyCollectedMayUseGroupsAsTheyGo() async {
         await #expect(processExitsWith: .success) {
             final class Leaving: Sendable {
@@ -265,7 +263,6 @@ import Testing
         }
     }
 
-    // One function, written against `Completion`, as an operation and as a job.
     @Test func oneFunctionServesOperationsAndGroups() async throws {
         let cancelled = Counter()
         let fetch: @Sendable (Completion<Int>) -> Void = { completion in

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The means by which the tests of operations and queues force their schedules: a signal that one side gives and the
-// other waits for, a counter, an object whose end can be observed, and a thread to block on
-// instead of the test runner's. A wait that is not ended is recorded as an issue after a limit: a lost wake-up fails
-// a test and does not hang the run.
+// What forces the schedules of operations and queues. A wait that is not ended is recorded as an issue after a limit: a
+// lost wake-up does not hang the run.
 
 import Dispatch
 import Foundation
@@ -11,7 +9,7 @@ import Testing
 
 @testable import Interlock
 
-/// Given by one side, awaited by the other; counts, so it may be given before it is awaited.
+/// Given by one side, awaited by the other; counts, so it may be given first.
 final class Handshake: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
     static let limit: TimeInterval = 30
@@ -26,7 +24,7 @@ final class Handshake: Sendable {
         }
     }
 
-    /// Whether it is given, or will be within some seconds; takes nothing.
+    /// Whether it is given within some seconds; takes nothing.
     func isGiven(within seconds: TimeInterval) -> Bool {
         guard semaphore.wait(timeout: .now() + seconds) == .success else { return false }
         semaphore.signal()
@@ -39,7 +37,6 @@ final class Handshake: Sendable {
     }
 }
 
-/// Runs a closure that blocks on a thread of its own and suspends until it is done.
 func blocking<Value: Sendable>(
     named name: String = "test",
     _ body: @escaping @Sendable () throws -> Value
@@ -86,7 +83,6 @@ final class Trace<Event: Sendable>: Sendable {
     func add(_ event: Event) { log.withLock { $0.append(event) } }
 }
 
-/// Counts how many of its kind are alive.
 final class Tracked: Sendable {
     let alive: Counter
     let freed: Counter
@@ -119,12 +115,12 @@ func eventually(
 }
 
 #if os(Linux)
-/// Limits this process to `spare` further threads. The process must be a child: the limit
-/// stays. Root is exempt from it, so the process takes another user's identity.
+/// Limits this process, which must be a child, to `spare` further threads for good. Root is exempt, so the process
+/// takes another user's identity.
 func refuseThreads(spare: Int = 0) {
     let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0
     if geteuid() == 0 && setuid(65534) != 0 { exit(71) }
-    // Threads may end at any moment: only a limit below the present number is sure to refuse all.
+    // Threads may end at any moment: only a limit below the present number refuses all.
     let most = rlim_t(spare == 0 ? 1 : threads + spare)
     var limit = rlimit(rlim_cur: most, rlim_max: most)
     if setrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &limit) != 0 { exit(72) }
@@ -134,7 +130,6 @@ func refuseThreads(spare: Int = 0) {
 }
 #endif
 
-/// The text an exit test's child left on standard error.
 func sentence(_ result: ExitTest.Result?) -> String {
     String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
 }

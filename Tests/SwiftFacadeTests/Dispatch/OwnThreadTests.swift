@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The threads that the module makes: the system shows their names, as a debugger or `ps -T` would.
+// The module's threads: the system shows their names.
 
 #if os(Linux)
 import Foundation

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A system that makes no further thread. Each test runs in a child that limits its threads; an alarm ends a child that
-// waits for a thread that does not come.
+// A system that makes no further thread. Each test runs in a child that limits its threads; an alarm ends a hang.
 
 #if os(Linux)
 import Foundation
@@ -19,7 +18,27 @@ import Testing
         }
     }
 
-    // One thread of three is made: its closure does not begin either, because it may wait for the others.
+    // Each thread of the pool has a job that waits: the helpers do not begin, and the call does not wait for them.
+    @Test func concurrentMapEndsThoughThePoolHasNoThreadLeft() async {
+        await #expect(processExitsWith: .success) {
+            alarm(60)
+            let (begun, end) = (Handshake(), Handshake())
+            for _ in 0..<512 {
+                let accepted = WorkerPool.blocking.submit {
+                    begun.give()
+                    end.take()
+                }
+                guard accepted else { exit(2) }
+            }
+            begun.take(512)
+            func squares() -> [Int] { (0..<100).concurrentMap(maxConcurrency: 4) { $0 * $0 } }
+            let isRight = squares() == (0..<100).map { $0 * $0 }
+            end.give(512)
+            exit(isRight ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
+    }
+
+    // One thread of three is made: its closure may wait for the others, and does not begin.
     @Test(arguments: [0, 1]) func aConcurrentBlockOperationFailsBeforeAnyClosureRuns(spare: Int) async {
         await #expect(processExitsWith: .success) { [spare] in
             alarm(20)
@@ -50,7 +69,7 @@ import Testing
                 }
             }
             held.wait()
-            // The runtime's timers and workers have their threads from here on.
+            // The runtime has its timers' and workers' threads from here on.
             try await Task.sleep(for: .milliseconds(1))
             alarm(20)
             refuseThreads()
@@ -89,7 +108,6 @@ import Testing
             let pushing = Task { await ring.push(3).isPushed }
             guard await eventuallySuspending({ waiting(ring.waiters.producers) == 1 }) else { exit(3) }
             guard ring.tryPop() == 2, await pushing.value, ring.tryPop() == 3 else { exit(4) }
-            // A cancelled task leaves the queue, and closing ends the wait of the next.
             let cancelled = Task { try await ring.pop() }
             cancelled.cancel()
             guard case .failure(is CancellationError) = await cancelled.result else { exit(5) }
@@ -134,10 +152,9 @@ import Testing
     }
 }
 
-/// The number of tasks in the queue.
 private func waiting(_ queue: WaitQueue) -> Int { queue.withWaiters { $0.count } }
 
-/// Has the runtime make the threads of its timer and of all its workers: later it would wait for a missing one.
+/// Has the runtime make the threads of its timer and workers: later it would wait for a missing one.
 private func haveThreadsOfTheRuntime() async {
     let workers = ProcessInfo.processInfo.activeProcessorCount
     let inside = Counter()

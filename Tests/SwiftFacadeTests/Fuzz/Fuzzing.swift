@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Differential fuzzing: random sequences of verbs are played on a collection of the toolkit and on the standard
-// library's, whose answers and contents must be the same after each step; announcements are replayed onto copies,
-// which must end up the same as well. A mismatch is reported with its seed, its configuration and the steps that are
-// left when those that do not matter have been left out.
+// library's. Answers and contents must be the same after each step, and so must copies onto which the announcements are
+// replayed. A mismatch is reported with its seed, its configuration and the steps that matter; the line printed when a
+// driver begins has the seed of a trap.
 //
 //     INTERLOCK_FUZZ_SECONDS   budget of each driver; 1 if unset
 //     INTERLOCK_FUZZ_ROUNDS    at most so many sequences
-//     INTERLOCK_FUZZ_SEED      seed of the first sequence; the next one's is greater by 1. A seed alone is played
-//                              once: what a failure printed.
-//
-// A trap ends the process: the line printed when a driver begins has the seed from which to play again.
+//     INTERLOCK_FUZZ_SEED      seed of the first sequence, greater by 1 for each next. A seed alone is played once:
+//                              what a failure printed.
 //
 // Rule for drivers: arguments are reduced to what the state allows (an index modulo the count), so that any part of a
 // sequence is a sequence; and all randomness comes from the seed.
@@ -42,7 +40,6 @@ struct FuzzStep<Verb: RawRepresentable & CaseIterable & Sendable>: CustomStringC
 
     var description: String { "\(verb) \(first) \(second)" }
 
-    /// An index of something that has `count` elements, `nil` if there is none.
     func index(in count: Int) -> Int? { count == 0 ? nil : first % count }
 
     /// A place between elements.
@@ -66,8 +63,8 @@ func agree<Value: Equatable>(_ what: String, _ actual: Value, _ expected: Value)
     guard actual == expected else { throw Mismatch("\(what) is \(actual) where \(expected) was to come") }
 }
 
-/// An element that is equal to others and is still itself: which of two equal ones stays is part of what is compared.
-/// Hash values collide on purpose. Counts its living ones.
+/// Equal to others and still itself: which of two equal ones stays is compared. Hash values collide on purpose. Counts
+/// its living ones.
 final class Item: Hashable, Comparable, Sendable, CustomStringConvertible {
     let value: Int
     let serial: Int
@@ -102,9 +99,9 @@ struct ItemSource {
     }
 }
 
-/// What announcements make of a copy, on the thread that delivers them.
+/// What announcements make of a copy, on the delivering thread.
 final class Replayed<Contents: Sendable>: Sendable {
-    // Not `Mutex`: a section of it that had to wait looks like a race to ThreadSanitizer (VisibleMutex.swift).
+    // Not `Mutex`, whose waits look like races to ThreadSanitizer (VisibleMutex.swift).
     private let state: ReadWriteLock<(contents: Contents, mismatch: String?)>
 
     init(_ contents: Contents) { state = ReadWriteLock((contents, nil)) }
@@ -119,7 +116,7 @@ final class Replayed<Contents: Sendable>: Sendable {
         }
     }
 
-    /// Waits until the copy is what it should be; a far bound.
+    /// Waits, with a far bound, until the copy is right.
     func settles(_ isRight: (Contents) -> Bool) throws(Mismatch) {
         let limit = ContinuousClock.now.advanced(by: .seconds(60))
         while true {
@@ -140,7 +137,7 @@ private func number(_ variable: String) -> UInt64? {
     ProcessInfo.processInfo.environment[variable].flatMap { UInt64($0) }
 }
 
-/// Plays sequences until the budget is used up. `play` makes the object new for each, from the seed.
+/// Plays sequences until the budget is used up. `play` makes a new object from the seed.
 func fuzz<Verb: RawRepresentable & CaseIterable & Sendable>(
     _ name: String,
     _: Verb.Type,
@@ -179,6 +176,35 @@ func fuzz<Verb: RawRepresentable & CaseIterable & Sendable>(
     )
 }
 
+/// A collection beside its model, and the copies that announcements make.
+protocol FuzzPlay {
+    associatedtype Verb: RawRepresentable<String> & CaseIterable & Sendable
+    associatedtype Contents: Equatable & Sendable
+    init(seed: UInt64)
+    var items: ItemSource { get }
+    var model: Contents { get }
+    var subscriptions: [(ChangeSubscription, Replayed<Contents>)] { get }
+    mutating func play(_ step: FuzzStep<Verb>) throws(Mismatch)
+}
+
+/// Plays sequences on a collection. At the end the copies are right and no item is left.
+func fuzz<Play: FuzzPlay>(_ name: String, _: Play.Type) {
+    fuzz(name, Play.Verb.self) { (seed, steps) throws(Mismatch) in
+        let living: LifetimeCounter
+        do {
+            var play = Play(seed: seed)
+            living = play.items.living
+            for step in steps { try play.play(step) }
+            let model = play.model
+            for (subscription, copy) in play.subscriptions {
+                try copy.settles { $0 == model }
+                subscription.cancel()
+            }
+        }
+        guard eventually({ living.living == 0 }) else { throw Mismatch("\(living.living) items are left") }
+    }
+}
+
 private func report<Verb>(
     _ name: String,
     _ seed: UInt64,
@@ -186,7 +212,7 @@ private func report<Verb>(
     _ found: Mismatch,
     _ play: (_ seed: UInt64, _ steps: [FuzzStep<Verb>]) throws(Mismatch) -> Void
 ) {
-    // Leaves out runs of steps, half of them, then ever shorter ones, while the rest still does not agree.
+    // Leaves out half of the steps, then ever shorter runs, while the rest still does not agree.
     var left = sequence
     var last = found
     let limit = ContinuousClock.now.advanced(by: .seconds(60))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SafeSet against Set (Fuzzing.swift), as SafeArrayFuzzTests. Which member popFirst takes is taken over by the model.
+// SafeSet against Set (Fuzzing.swift), as SafeDictionaryFuzzTests.
 //
 // Has been seen to fail on: an insertion of a known member that is announced; an intersection that subtracts; an update
 // that answers the new member.
@@ -17,7 +17,7 @@ import Testing
         case write, writeThrowing, subscribe
     }
 
-    private struct Play {
+    private struct Play: FuzzPlay {
         var items = ItemSource()
         let set: SafeSet<Item>
         var model: Set<Item>
@@ -159,29 +159,10 @@ import Testing
                 try agree("the members", Set(set), model)
             }
         }
-
-        func finish() throws(Mismatch) {
-            for (subscription, copy) in subscriptions {
-                let model = model
-                try copy.settles { $0 == model }
-                subscription.cancel()
-            }
-        }
     }
 
     @Test(.timeLimit(.minutes(10))) func everyVerbAgreesWithSetAndAnnouncementsMakeACopy() {
-        fuzz("SafeSet", Verb.self) { (seed, steps) throws(Mismatch) in
-            let living: LifetimeCounter
-            do {
-                var play = Play(seed: seed)
-                living = play.items.living
-                for step in steps { try play.play(step) }
-                try play.finish()
-            }
-            guard eventually({ living.living == 0 }) else {
-                throw Mismatch("\(living.living) members are left")
-            }
-        }
+        fuzz("SafeSet", Play.self)
     }
 }
 

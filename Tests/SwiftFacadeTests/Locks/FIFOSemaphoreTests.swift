@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scenario 10: order, hand-off, limits, cancellation, and that permits are never lost or made.
+// Scenario 10: order, hand-off, limits, cancellation; permits are neither lost nor made.
 
 import Interlock
 import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct FIFOSemaphoreTests {
-    /// Three users of one permit. Each arrival and each signal is one step; the counter after each of them:
+    /// Each arrival and each signal is one step; the counter after each:
     ///     start 1 · A takes 0 · B queues -1 · C queues -2 · A signals -1 · B signals 0 · C signals 1
     @Test func theCounterOfThreeUsersOfOnePermitIsTheTextbooks() {
         let semaphore = FIFOSemaphore(permits: 1)
@@ -37,7 +37,7 @@ import Testing
         #expect(trace == [1, 0, -1, -2, -1, 0, 1])
     }
 
-    /// Threads and tasks alternate in the queue; each is seen in it before the next comes.
+    /// Each is seen in the queue before the next comes.
     @Test func threadsAndTasksAreServedInOneOrder() async throws {
         let semaphore = FIFOSemaphore(permits: 0)
         let order = SafeArray<Int>()
@@ -136,7 +136,7 @@ import Testing
         #expect(semaphore.value == 0)
     }
 
-    /// Cancel and signal race; whichever comes first, the permit is with the task or in the semaphore.
+    /// Whichever comes first, the permit is with the task or in the semaphore.
     @Test func cancellationRacingASignalLosesNoPermit() async {
         for _ in 0..<500 {
             let semaphore = FIFOSemaphore(permits: 0)
@@ -297,7 +297,6 @@ import Testing
     }
 }
 
-/// How many are inside, and how many were at most.
 private final class Occupancy: Sendable {
     private let now = Atomic<Int>(0)
     private let peak = Atomic<Int>(0)

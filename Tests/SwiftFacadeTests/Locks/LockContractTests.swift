@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sentences of the documentation of semaphore, latch, barrier and mutex that no other test holds; docs/contracts.md
-// says which.
+// Sentences of the documentation of semaphore, latch, barrier and mutex that no other test holds (docs/contracts.md).
 
 import Interlock
 import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct LockContractTests {
-    /// Memory that nothing guards but the barrier: each party writes its cell, and reads all cells after the meeting.
-    /// The second wait keeps the next round's writes away from this round's reads.
+    /// Only the barrier guards the cells: each party writes its own, and reads all after the meeting. The second wait
+    /// keeps the next round's writes away from this round's reads.
     @Test func whatAPartyDidIsVisibleAfterTheMeeting() {
         let parties = 3
         let barrier = ThreadBarrier(parties: parties)

@@ -30,7 +30,7 @@ import Testing
         #expect(Latch(count: 0).isOpen)
     }
 
-    /// Every round races the last count against a task that is about to wait.
+    /// The last count races against a task that is about to wait.
     @Test func noTaskMissesTheOpening() async throws {
         for _ in 0..<500 {
             let latch = Latch(count: 1)
@@ -82,7 +82,7 @@ import Testing
 }
 
 @Suite struct ThreadBarrierTests {
-    /// Each party adds to a round's sum before it meets the others; none may be short afterwards.
+    /// Each party adds to a round's sum before it meets.
     @Test func nobodyPassesBeforeAllHaveComeAndOneIsLast() {
         let parties = 4
         let rounds = 200

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What reports call an object: by its address, and by the name that it was given in Swift.
+// What reports call an object: its address, and its name from Swift.
 
 import CInterlock
 import Testing
@@ -29,7 +29,6 @@ import Testing
         )
     }
 
-    /// The next object may get the address.
     @Test func aNameGoesWithItsObject() {
         func expectForgotten(_ address: UnsafeRawPointer) {
             #expect(name(of: address) == nil)
@@ -46,7 +45,7 @@ import Testing
             withExtendedLifetime((semaphore, latch)) {}
         }
         for address in addresses { expectForgotten(address) }
-        // Those that keep their address to themselves: an object that is made there afterwards has no name.
+        // A new object at a known address has no name.
         for _ in 0..<100 {
             let named = Latch(count: 1, name: "gone")
             #expect(named.name == "gone")
@@ -76,8 +75,7 @@ import Testing
         #expect(barrier?.report.contains("interlock: ThreadBarrier.init(\"step\"): 0 parties") == true)
     }
 
-    /// An object without a name is identified by the address that a debugger shows, not by a hash that differs from run to
-    /// run.
+    /// The address that a debugger shows, not a hash that differs from run to run.
     @Test func anObjectWithoutANameIsToldByItsAddress() {
         let object = LifetimeCounter()
         let address = UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque())

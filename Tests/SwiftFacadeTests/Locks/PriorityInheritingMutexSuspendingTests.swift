@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The inheriting mutex with tasks: exclusion with threads, limits, cancellation, errors, what is lent, and that
-// a waiting task holds no thread of the cooperative pool and nothing else.
+// The inheriting mutex with tasks: exclusion with threads, limits, cancellation, errors, lending, and that a waiting
+// task holds no thread of the cooperative pool.
 
 import Foundation
 import Interlock
@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(5))) struct PriorityInheritingMutexSuspendingTests {
-    /// A thread that holds a mutex from its beginning until it is let go.
+    /// A thread that holds a mutex until it is let go.
     private final class Holder<Value: ~Copyable>: Sendable {
         private let held = Event()
         private let end = Event()
@@ -31,7 +31,6 @@ import Testing
         }
     }
 
-    /// The mutex in a reference, for closures that escape.
     private final class Shared<Value: ~Copyable>: Sendable {
         let mutex: PriorityInheritingMutex<Value>
 
@@ -74,7 +73,6 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<count { group.addTask { try await shared.mutex.withLock { $0 += 1 } } }
             #expect(await eventuallySuspending { Self.waitingThreads() == count })
-            // Would never end if those held the pool.
             await withTaskGroup(of: Void.self) { others in
                 for _ in 0..<100 { others.addTask { await Task.yield() } }
             }
@@ -142,7 +140,7 @@ import Testing
         #expect(try await shared.mutex.withLock { $0 } == 1)
     }
 
-    /// Cancel and release race: the closure has run and its result comes, or it never runs.
+    /// The closure has run and its result comes, or it never runs.
     @Test func cancellationRacingAReleaseRunsAllOrNothing() async throws {
         for _ in 0..<200 {
             let shared = Shared(0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The inheriting mutex with threads: exclusion, limits, misuse, and scenario 21: that the holder runs at the priority
-// of its waiters, and what that is good for.
+// The inheriting mutex with threads: exclusion, limits, misuse, and scenario 21: the holder runs at the priority of its
+// waiters.
 
 import CInterlock
 import Foundation
@@ -105,8 +105,7 @@ import Testing
         #expect(stepsOfMedium == 0)
     }
 
-    /// The same with the same mutex, inheritance switched off: medium keeps low from working and high from going on
-    /// for as long as it likes, here until it is told to stop. That the test above could fail.
+    /// The same with inheritance switched off: medium keeps low and high from going on until it is told to stop.
     @Test(.enabled(if: RealTime.isAllowed, "no privilege for SCHED_FIFO"), .timeLimit(.minutes(1)))
     func withoutInheritanceHighWaitsForMediumAsLongAsItHogsTheProcessor() {
         let mutex = PlainMutex()
@@ -130,9 +129,8 @@ private final class PlainMutex: @unchecked Sendable {
     }
 }
 
-/// Three threads of real-time priority on one processor, one lock.
 private final class Inversion: Sendable {
-    /// How many steps medium takes before it is told to stop, if high has not told it before.
+    /// How many steps medium takes before it is told to stop.
     static let mostSteps = 2_000_000
 
     private let mediumSteps = Atomic<Int>(0)
@@ -160,7 +158,7 @@ private final class Inversion: Sendable {
         }
         for _ in 0..<3 { ready.wait() }
         lowGoes.signal()
-        // From another processor; where there is none, from what the system leaves to ordinary threads.
+        // From another processor; where there is none, from the system's share for ordinary threads.
         _ = eventually {
             mayEnd.load(ordering: .acquiring) || mediumSteps.load(ordering: .relaxed) >= Self.mostSteps
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scenario 3 through the facade: which closures run beside each other, waits with limits, changes of mode, and what
-// goes in and out of the closures. The algorithm itself is tested in C.
+// Scenario 3 through the facade: which closures run beside each other, limits, changes of mode, and what goes in and
+// out of the closures. The algorithm is tested in C.
 
 import Foundation
 import Interlock
@@ -78,7 +78,7 @@ import Testing
     @Test func whileHeldTheAvailableFormsAnswerNilAndDoNotRun() {
         let lock = ReadWriteLock(0)
         lock.withWriteLock { _ in
-            // On another thread: taking it again on this one would be misuse.
+            // On another thread: on this one it would be misuse.
             onThreads(1) { _ in
                 #expect(lock.withReadLockIfAvailable { _ in Issue.record("ran") } == nil)
                 #expect(lock.withWriteLockIfAvailable { _ in Issue.record("ran") } == nil)
@@ -188,7 +188,7 @@ import Testing
                 let same = lock.withWriteLock { value in
                     value += 1
                     let mine = value
-                    // Lets the others queue, so that a gap would be used.
+                    // Lets the others queue.
                     sched_yield()
                     return mine
                 } downgrading: { value, mine in
@@ -313,7 +313,6 @@ import Testing
         #expect(result?.report.contains("interlock: ilk_rwlock_write_unlock(") == true)
     }
 
-    // Each would wait for itself, or could.
     @Test(.enabled(if: isDebugBuild, "only debug builds note whose closures a thread is in"))
     func takingWhatTheThreadHoldsIsReported() async {
         let readInRead = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
@@ -353,7 +352,6 @@ import Testing
         }
     }
 
-    /// A reader stays while the upgrade waits: it gives up in time, is still upgradable, and lets new readers in.
     @Test func anUpgradeThatGivesUpInTimeIsStillUpgradable() {
         let lock = ReadWriteLock(1)
         let isReading = DispatchSemaphore(value: 0)
@@ -430,7 +428,6 @@ private let isDebugBuild: Bool = {
     return does
 }()
 
-/// `swap` for a value that cannot be copied.
 func exchange<Value: ~Copyable>(_ value: inout Value, with new: consuming Value) -> Value {
     let old = value
     value = new

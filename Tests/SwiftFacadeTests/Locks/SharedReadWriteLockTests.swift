@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lock as a reference: one lock for all its holders, in closures that escape, with every form of the lock itself.
-// That the lock keeps its rules is tested with ReadWriteLock.
+// The lock as a reference, in closures that escape, with every form of the lock.
 
 import Interlock
 import Testing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Several closures in one operation: they run at the same time, and the operation ends once, after the last.
+// Several closures in one operation: they run at once, and it ends once, after the last.
 
 import Foundation
 import Testing
@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct ConcurrentBlockOperationTests {
     let queue = OperationQueue()
 
-    // Each of five closures arrives and waits until all five have: with fewer threads none goes on.
+    // Each of five closures waits until all five have arrived.
     @Test func closuresRunAtTheSameTimeEachWhereItMayBlock() async throws {
         let arrivals = Counter()
         let allArrived = Handshake()
@@ -33,14 +33,14 @@ import Testing
             count: 5
         )
         let operation = ConcurrentBlockOperation(name: "sleepers", blocks)
-        // Started by hand: a queue would wait for a thread of the pool, which other tests occupy.
+        // By hand: a queue would wait for a pool thread, which other tests occupy.
         let elapsed = await blocking {
             ContinuousClock().measure {
                 operation.start()
                 _ = operation.wait()
             }
         }
-        // Two at a time, as on libdispatch's pool, would take three sleeps.
+        // Two at a time would take three sleeps.
         #expect(elapsed >= sleep && elapsed < sleep * 2.5, "took \(elapsed)")
     }
 

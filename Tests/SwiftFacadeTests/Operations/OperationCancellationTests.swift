@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cancellation in every state of an operation, and in a race with its end. Each time it must
-// finish exactly once, release its dependents, call its completion block once, and run no work after that.
+// Cancellation in every state of an operation, and in a race with its end. Each time it must finish once, release its
+// dependents, call its completion block once, and run no work after that.
 
 import Foundation
 import Testing
@@ -196,13 +196,13 @@ import Testing
         await blocking { [queue] in queue.waitUntilAllOperationsAreFinished() }
         #expect(first.isCancelled)
         for operation in chain {
-            // A step may end by the cancellation above it before its own reaches it. Its result is the same.
+            // The cancellation above a step may end it before its own does. Its result is the same.
             #expect(operation.isFinished)
             #expect(throws: OperationCancelled.self) { try operation.result?.get() }
         }
     }
 
-    /// Three threads meet before each round and then finish, cancel, and add a dependent at once.
+    /// Three threads finish, cancel, and add a dependent at once.
     @Test(arguments: [1000, 2000]) func racesWithFinishEndItOnce(rounds: Int) async throws {
         let (finishes, ends, completions, released) = (Counter(), Counter(), Counter(), Counter())
         let (allEnded, allCompleted) = (Handshake(), Handshake())
@@ -223,7 +223,6 @@ import Testing
             }
             let earlier = operation.then { $0 }
             queue.enqueue(operation, earlier)
-            // Odd rounds race with the start too.
             if round.isMultiple(of: 2) { await begun.taken() }
             async let cancelling: Void = blocking { operation.cancel() }
             async let finishing: Void = blocking {
@@ -242,7 +241,6 @@ import Testing
             }
             #expect(operation.isFinished && !operation.isExecuting)
         }
-        // Hooks and completion blocks come after the dependents' release, perhaps on another thread.
         await allEnded.taken(rounds)
         await allCompleted.taken(rounds)
         #expect(ends.value == rounds && completions.value == rounds && released.value == 2 * rounds)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sentences of the documentation of operations that the suites by subject do not touch, each with the fewest steps
-// that would make it untrue.
+// Sentences of the operations' documentation that no other suite holds.
 
 import Foundation
 import Testing
@@ -25,7 +24,7 @@ import Testing
         #expect(try operation.result?.get() == 1 && ran.value == 1)
     }
 
-    // The hook finds what waited ready, on the thread that finished the operation; one given later runs here.
+    // The hook finds the waiting operation ready, on the finishing thread; one given later runs here.
     @Test func hooksRunAfterDependentsAreReleasedOnTheThreadThatFinishes() async throws {
         let above = AsyncOperation<Int> { 1 }
         let below = above.then { $0 }
@@ -67,7 +66,7 @@ import Testing
         await #expect(throws: JobFailure(why: "after first")) { try await rescued.value }
     }
 
-    // The second fails before the first, in time; the first error in their order is the result.
+    // The second fails before the first; the first error in their order is the result.
     @Test func theFirstErrorInOrderIsTheResultOfAllAndAnd() async throws {
         let (one, two) = (
             AsyncOperation<Int> { throw JobFailure(why: "one") },

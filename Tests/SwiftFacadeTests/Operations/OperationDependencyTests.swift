@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dependencies: edges release in every order of events, nothing freed is touched, nothing unreferenced is kept, and
-// cycles are named.
+// Dependencies: edges release in every order of events, nothing freed is touched, nothing unreferenced is kept.
 
 import Foundation
 import Testing
@@ -11,10 +10,9 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct OperationDependencyTests {
     let queue = OperationQueue()
 
-    /// An operation that finishes when the test calls `finish`.
     private func held(_ name: String) -> (operation: AsyncOperation<Int>, begun: Handshake) {
         let begun = Handshake()
-        // The completion is kept: a dropped one would fail the operation.
+        // A dropped completion would fail the operation.
         let kept = VisibleMutex<Completion<Int>?>(nil)
         let keeper = Keeper(kept)
         let operation = AsyncOperation<Int>(name: name) { completion in
@@ -70,7 +68,7 @@ import Testing
         #expect(try await last.value == 42)
     }
 
-    // Foundation for Linux does not count down here: the operation would never become ready.
+    // Foundation for Linux does not count down here.
     @Test func removingAnUnfinishedDependencyReleases() async throws {
         let (above, begun) = held("above")
         let below = AsyncOperation<Int> { 2 }
@@ -114,7 +112,7 @@ import Testing
         above.finish(.success(1))
     }
 
-    /// Lets its dependency finish between Foundation's question and Foundation's use of the answer.
+    /// Lets its dependency finish between Foundation's question and its use of the answer.
     // Operation is; the subclass adds only what it never changes.
     private final class Overtaken: AsyncOperation<Int>, @unchecked Sendable {
         let happen: @Sendable () -> Void
@@ -204,7 +202,7 @@ import Testing
 
     // MARK: Lifetimes
 
-    // Foundation for Linux keeps an unretained pointer to each dependent and follows it here.
+    // Foundation for Linux follows an unretained pointer to each dependent here.
     @Test func aDependentThatIsGoneIsNotTouched() async throws {
         for _ in 0..<50 {
             let (above, begun) = held("above")
@@ -304,7 +302,7 @@ import Testing
         #expect(try await chain[length - 1].value == length - 1)
     }
 
-    // A chain on the heap: freed link by link it would need a stack as long as itself.
+    // Freed link by link, the chain would need a stack as long as itself.
     @Test(arguments: ["never run", "cancelled"]) func aLongChainNobodyRunsIsFreedOnASmallStack(how: String)
         async
     {
@@ -372,7 +370,7 @@ import Testing
         #expect(sentence(result).contains("\"first\" → \"block\" → \"first\""))
     }
 
-    // No operation of this module waits for "1": only the blocks lead to it, two steps above the new dependency.
+    // Only the blocks lead to "1", two steps above the new dependency.
     @Test func aCycleThroughAnotherKindFurtherUpIsNamed() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             let operation = OperationDependencyTests.numbered([1, 2, 3])
@@ -389,7 +387,7 @@ import Testing
         )
     }
 
-    // One operation of another kind that has not finished, and a chain that begins with a wait for it.
+    // One unfinished operation of another kind, and a chain that begins with a wait for it.
     @Test func oneWaitForAnotherKindLeavesEachFurtherEdgeCheap() async {
         await #expect(processExitsWith: .success) {
             let foreign = BlockOperation {}
@@ -421,7 +419,7 @@ import Testing
         }
     }
 
-    // Random graphs of both kinds: an edge is refused exactly where a search through everything finds a path.
+    // Random graphs of both kinds: an edge is refused exactly where a full search finds a path.
     @Test(arguments: 1...12 as ClosedRange<UInt64>) func theShortCheckAgreesWithTheWholeSearch(seed: UInt64) {
         var random = SplitMix(state: seed)
         var operations: [Operation] = []

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Foundation's queues with operations of this module in them: the limit, suspending, priorities, an
-// underlying queue, waiting for all or for a set.
+// Foundation's queues with this module's operations.
 
 import Foundation
 import Testing
@@ -56,8 +55,7 @@ import Testing
         #expect(trace.events == ["high", "normal", "normal too", "low"])
     }
 
-    // As the documentation of `cancel` says: Foundation's queues start nothing while suspended, and queue and
-    // operations hold each other.
+    // Foundation's queues start nothing while suspended, and queue and operations hold each other.
     @Test func aQueueDroppedWhileSuspendedKeepsWhatIsInItUnfinished() async throws {
         let operation = AsyncOperation<Int> { 1 }
         weak var seen: OperationQueue?
@@ -74,7 +72,7 @@ import Testing
         await #expect(throws: OperationCancelled.self) { try await operation.value }
     }
 
-    // Three chains of two steps, the second step of each more urgent: a chain that has begun is finished first.
+    // Three chains of two steps, the second step of each more urgent.
     @Test func urgentLaterStepsFinishWhatHasBegunFirst() async throws {
         queue.maxConcurrentOperationCount = 1
         queue.isSuspended = true

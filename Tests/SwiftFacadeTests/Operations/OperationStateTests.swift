@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One operation from start to finish: when it finishes, what it announces, what it frees; each of them once.
+// One operation from start to finish: when it finishes, what it announces, what it frees; each once.
 
 import Foundation
 import Testing
@@ -43,12 +43,12 @@ import Testing
         #expect(operation.state == .waiting)
         queue.enqueue(above, operation)
         _ = try await operation.value
-        // The value may be read before the handlers of the end have run.
+        // The value may be read before the end's handlers have run.
         await eventually("the end is told") { trace.events.last == .finished }
         #expect(trace.events == [.ready, .executing, .finished])
     }
 
-    // The handler of `.ready` holds up the thread that makes the operation ready: nothing may begin meanwhile.
+    // The handler of `.ready` holds up the thread that makes the operation ready.
     @Test func readinessIsToldBeforeTheBeginning() async throws {
         let (begun, told) = (Handshake(), Handshake())
         let early = Counter()
@@ -80,7 +80,7 @@ import Testing
             below.onChange { trace.add($0) }
             for operation in above + [below] { queue.addOperation(operation) }
             _ = try await below.value
-            // The value may be read before the handlers of the end have run.
+            // The value may be read before the end's handlers have run.
             await eventually("the end is told") { trace.events.last == .finished }
             #expect(trace.events == [.ready, .executing, .finished])
         }
@@ -314,7 +314,7 @@ import Testing
         #expect(none == nil)
         let late = await blocking { operation.wait(until: .now + .milliseconds(20)) }
         #expect(late == nil)
-        // A moment from which there is no duration to now.
+        // A moment without a duration to now.
         let past = ContinuousClock.now.advanced(by: .seconds(-1_000_000_000))
         #expect(await blocking { operation.wait(until: past) } == nil)
         #expect(try await operation.wait(until: past) == nil)
@@ -381,7 +381,6 @@ import Testing
     }
 }
 
-/// A weak reference that a `@Sendable` closure may read.
 // Unchecked because a weak reference may be loaded from any thread and is set in `init` only.
 final class WeakBox: @unchecked Sendable {
     private(set) weak var object: AnyObject?

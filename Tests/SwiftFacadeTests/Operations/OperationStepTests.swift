@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Typed data from step to step: the input of each, and the way of errors and cancellations down the chain.
+// Typed data from step to step: inputs, errors and cancellations down the chain.
 
 import Foundation
 import Testing
@@ -91,7 +91,6 @@ import Testing
 
     // MARK: flatMap in a queue that has no other place
 
-    /// The outcome, or an issue where it does not come.
     private func settled<Output>(_ operation: AsyncOperation<Output>) async throws -> Output {
         let outcome = try await operation.wait(timeout: .seconds(Handshake.limit))
         return try #require(outcome, "waits for itself").get()
@@ -129,8 +128,7 @@ import Testing
         #expect(try await settled(product) == 6)
     }
 
-    // The operation that the closure made waits for one of another queue first: it runs in the step's place all the
-    // same.
+    // It waits for an operation of another queue first, and runs in the step's place all the same.
     @Test func aFlatMapWhoseOperationIsNotReadyYetEndsInItsPlace() async throws {
         queue.maxConcurrentOperationCount = 1
         let (queue, other) = (queue, OperationQueue())

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scenario 26: a thread that knows nothing of Swift pushes through a ring, by the C interface and the ring's
-// handle, and Swift consumes. The thread is made by pthread_create and calls C functions only.
+// Scenario 26: a POSIX thread that calls C functions only pushes through a ring's handle, and Swift consumes.
 
 import CInterlock
 import Foundation
@@ -11,7 +10,7 @@ import Testing
 @Suite struct CThreadTests {
     static let count = 20_000
 
-    /// Starts a POSIX thread; the context must outlive it.
+    /// The context must outlive the thread.
     private func startThread(
         _ context: UnsafeMutableRawPointer,
         _ body: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
@@ -23,11 +22,10 @@ import Testing
 
     @Test func whatACThreadPushesArrivesInOrder() throws {
         try SPSCRing<UInt64>(capacity: 128).split { producer, consumer in
-            // The thread takes the producer's part, so the producer must exist until it has ended.
+            // The producer must exist until the thread has ended.
             let thread = try startThread(producer.unsafeHandle) { context in
                 let ring = context!.assumingMemoryBound(to: ilk_spsc.self)
                 var sample: UInt64 = 0
-                // A consumer that has given up closes the ring.
                 while sample < UInt64(CThreadTests.count), !ilk_spsc_is_closed(ring) {
                     if ilk_spsc_try_push(ring, &sample, MemoryLayout<UInt64>.stride) {
                         sample += 1

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rings that are closed with an error: the consumers drain them, then the error is thrown, by every verb that waits and
-// by the loops. Nothing pushed with success is lost by it.
+// Rings closed with an error: the consumers drain them, then every waiting verb and the loops throw it.
 
 import CInterlock
 import Interlock
@@ -21,7 +20,6 @@ import Testing
         #expect(try ring.pop(timeout: .zero) == .popped(2))
         #expect(try ring.pop(until: .now) == .popped(3))
         #expect(ring.tryPop() == 4)
-        // Each pop throws it, also a second one.
         for _ in 0..<2 {
             #expect(throws: Broken()) { try ring.pop() }
             #expect(throws: Broken()) { try ring.pop(timeout: .zero) }
@@ -45,7 +43,7 @@ import Testing
         await #expect(throws: Broken()) { try await ring.pop(until: .now.advanced(by: .seconds(30))) }
     }
 
-    /// The waiters at that moment throw it too: threads, tasks and loops.
+    /// Threads, tasks and loops.
     @Test(arguments: [false, true]) func everyWaiterAtASharedRingThrowsTheError(onOwnThread: Bool)
         async throws
     {
@@ -83,7 +81,7 @@ import Testing
         #expect(try byHandle.pop() == nil)
     }
 
-    /// A task that is cancelled ends its loop without an error, also on a ring that is closed with one later.
+    /// Also on a ring that is closed with an error later.
     @Test func aCancelledLoopEndsWithoutAnError() async throws {
         let ring = try MPMCRing<Int>(capacity: 1)
         let task = Task { for try await _ in ring {} }
@@ -93,7 +91,6 @@ import Testing
         await #expect(throws: CancellationError.self) { for try await _ in ring {} }
     }
 
-    /// Close races with pushes: what was pushed with success is popped before the error.
     @Test func aRaceOfClosingAndPushingLosesNothing() async throws {
         for round in 0..<300 {
             let ring = try MPMCRing<Int>(capacity: 2)

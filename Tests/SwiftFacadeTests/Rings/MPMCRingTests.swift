@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The MPMC ring through the facade: nothing lost or doubled among many threads, also when it is closed in
-// the middle, every lifetime balanced, overwriting, waits.
+// The MPMC ring through the facade: elements, also beside a close, balanced lifetimes, overwriting, waits.
 
 import Interlock
 import Synchronization
@@ -37,7 +36,6 @@ import Testing
         #expect(received.flatMap { $0 }.sorted() == expected)
     }
 
-    /// Close races with pushes and pops on all threads: what was pushed with success is popped.
     @Test func closingLosesNothing() throws {
         let counter = LifetimeCounter()
         for _ in 0..<300 {

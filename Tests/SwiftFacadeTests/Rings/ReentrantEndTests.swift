@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An end of a split ring on an actor that is re-entered while a verb of the end is suspended. Where the end is a
-// property of the actor, the compiler refuses it (Support/WrongProgramTests). Where it is reached through an object, it
-// cannot: Swift checks exclusive access within one task only. The ring stays right then too, because nothing but the
-// actor ever uses the end.
+// An end of a split ring on an actor that is re-entered while a verb of the end is suspended. The compiler refuses an
+// end that is a property of the actor (Support/WrongProgramTests), but not one reached through an object. The ring
+// stays right because only the actor uses the end.
 
 import Foundation
 import Interlock
@@ -13,7 +12,6 @@ import Testing
     static let each = 4_000
     static let tasks = 4
 
-    /// An end, out of sight of the compiler's checks.
     private final class Box<End: ~Copyable> {
         var end: End
 
@@ -29,7 +27,7 @@ import Testing
             self.counter = counter
         }
 
-        /// Some senders suspend; the others try, and let the actor go in between.
+        /// Some senders suspend; the others try, and yield the actor in between.
         func send(from sender: Int) async {
             let box = box
             for value in 0..<each where !box.end.isClosed {

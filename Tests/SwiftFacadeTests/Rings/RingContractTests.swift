@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sentences of the rings' documentation that no other test holds; docs/contracts.md says which.
+// Sentences of the rings' documentation that no other test holds (docs/contracts.md).
 
 import CInterlock
 import Synchronization
@@ -41,7 +41,7 @@ import Testing
         for task in tasks { #expect(await task.value) }
     }
 
-    /// Each end relies on its count: the producer on that much room, the consumer on that many elements.
+    /// Each end relies on its count: room for the producer, elements for the consumer.
     @Test func theCountOfAnEndIsABoundForItsOwnCalls() throws {
         let total = 4_000
         try SPSCRing<Int>(capacity: 7).split { producer, consumer in
@@ -108,7 +108,7 @@ import Testing
         #expect(try await ends.value == (true, 1))
     }
 
-    /// Two producers push batches that do not fit at once, so that batches fall into runs: each keeps its order.
+    /// Batches of two producers fall into runs, because they do not fit at once.
     @Test func batchesKeepTheirOrderBesideEachOther() throws {
         let each = 3_000
         let ring = try MPMCRing<Int>(capacity: 5)
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    /// Memory that nothing guards but the ring; most of all for ThreadSanitizer.
+    /// Memory that only the ring guards, for ThreadSanitizer.
     private final class Message {
         var words: [Int]
         init(_ number: Int) { words = Array(repeating: number, count: 3) }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The SPSC ring through the facade: order across threads, every lifetime balanced, batches in place,
-// waits, closing. That the wrong programs do not compile is in Support/WrongProgramTests.
+// The SPSC ring through the facade: order, balanced lifetimes, batches in place, waits, closing.
+// Support/WrongProgramTests has the programs that do not compile.
 
 import Interlock
 import Synchronization
 import Testing
 
 @Suite struct SPSCRingTests {
-    /// Every capacity makes the elements meet the end of the ring elsewhere.
+    /// Each capacity meets the end of the ring elsewhere.
     @Test(arguments: [1, 2, 3, 7, 64, 1_000])
     func everyElementArrivesOnceAndInOrder(capacity: Int) throws {
         let ring = try SPSCRing<Int>(capacity: capacity)
@@ -55,7 +55,7 @@ import Testing
         #expect(throws: RingError.invalidCapacity(.max)) { _ = try SPSCRing<Int>(capacity: .max) }
     }
 
-    /// Elements of no size, of one with padding at the end, of several words, and references.
+    /// Of no size, with padding at the end, of several words, and references.
     @Test func elementsOfAnyLayoutArriveWhole() throws {
         struct Padded: Equatable { var number: Int; var flag: Bool }
         try SPSCRing<Padded>(capacity: 2).split { producer, consumer in
@@ -86,7 +86,6 @@ import Testing
         let counter = LifetimeCounter()
         try SPSCRing<CountedUnique>(capacity: 3).split { producer, consumer in
             for id in 0..<5 {
-                // Two of them come back refused, and end here.
                 let isPushed = producer.offer(CountedUnique(id, counter)).isPushed
                 #expect(isPushed == (id < 3))
             }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tasks that wait on rings (scenarios 25 and 26): nothing lost or doubled, cancellation leaves an element in
-// the ring or with its task, no thread of the cooperative pool is held, C threads feed tasks.
+// Tasks that wait on rings (scenarios 25 and 26): nothing lost or doubled, cancellation leaves an element in the ring
+// or with its task, no thread of the cooperative pool is held, C threads feed tasks.
 
 import CInterlock
 import Foundation
@@ -35,7 +35,7 @@ import Testing
             for try await part in group {
                 received += part
                 ended += 1
-                // The producers end first: a consumer ends only when the ring is closed.
+                // A consumer ends only when the ring is closed.
                 if ended == 3 { ring.close() }
             }
             return received
@@ -44,7 +44,7 @@ import Testing
         #expect(received.sorted() == expected)
     }
 
-    /// Many more tasks wait than the pool has threads; if one of them held its thread, nothing would go on.
+    /// Many more tasks than the pool has threads.
     @Test func aThousandWaitingTasksHoldNoThread() async throws {
         let ring = try MPMCRing<Int>(capacity: 4)
         let sum = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -70,7 +70,7 @@ import Testing
                     if let element = try await ring.pop() { order.append([task, element]) }
                 }
             )
-            // In the queue, or about to be: there is no element it could have taken.
+            // In the queue, or about to be.
             #expect(await eventuallySuspending { started.count == task + 1 })
             for _ in 0..<100 { await Task.yield() }
         }
@@ -135,7 +135,7 @@ import Testing
         #expect(full.tryPop() == 0)
     }
 
-    /// Each round races a cancellation against the element that would end the wait.
+    /// A cancellation races against the element that would end the wait.
     @Test func cancellationLosesNoElement() async throws {
         let counter = LifetimeCounter()
         for _ in 0..<300 {
@@ -175,7 +175,7 @@ import Testing
         #expect(id(kept) == 1)
     }
 
-    /// At a split ring, each round races a cancellation against the element, or the room, that would end the wait.
+    /// The same at a split ring, against the element or the room.
     @Test func cancellationLosesNoElementOfASplitRing() async throws {
         let counter = LifetimeCounter()
         for _ in 0..<200 {
@@ -184,7 +184,6 @@ import Testing
                 var consumer = consumer
                 let popper = Task {
                     let popped = try? await consumer.pop()
-                    // What a task that was cancelled has left is there for the next.
                     let left = consumer.tryPop()
                     return (id(popped), id(left))
                 }
@@ -299,7 +298,7 @@ import Testing
         )
     }
 
-    /// A wait that was given up leaves the hook armed; the last close calls it, with no waiter.
+    /// A wait given up leaves the hook armed; the last close calls it, with no waiter.
     @Test(arguments: [false, true]) func aRingThatIsLeftArmedEndsInPeace(onOwnThread: Bool) async throws {
         let counter = LifetimeCounter()
         for _ in 0..<50 {
@@ -319,10 +318,11 @@ import Testing
                 #expect(pushed && late != nil)
             }
         }
-        #expect(counter.living == 0)
+        // The thread that resumes may hold the last ring for a moment.
+        #expect(await eventuallySuspending { counter.living == 0 })
     }
 
-    /// Limits that no clock reaches: the wait never times out.
+    /// Limits that no clock reaches.
     @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.max) * 8, .seconds(Int64.min) * 8])
     func limitsBeyondEveryClockAreKept(limit: Duration) async throws {
         let ring = try MPMCRing<Int>(capacity: 1)
@@ -354,7 +354,6 @@ import Testing
         }
     }
 
-    /// Threads block and tasks suspend on the same ring.
     @Test func threadsAndTasksMeet() async throws {
         let ring = try MPMCRing<Int>(capacity: 2)
         let back = try MPMCRing<Int>(capacity: 2)
@@ -368,7 +367,7 @@ import Testing
         }()
         var sum = 0
         do { for try await value in back { sum += value } } catch { Issue.record(error) }
-        // Or the thread would go on waiting for room, where the loop has ended early.
+        // Where the loop has ended early, the thread would wait for room.
         back.close()
         await pushed
         thread.join()
@@ -378,14 +377,14 @@ import Testing
     /// task:    finds nothing ── arms ── suspends        the element may come before, between, after each
     /// thread:     ←──────── pushes, a little later each round ────────→
     ///
-    /// One element is under way at a time, so a wake-up that is missed is never made good by another.
+    /// One element is under way at a time: no other makes a missed wake-up good.
     @Test func noElementIsMissedOnTheWayToSleep() async throws {
         let ring = try MPMCRing<Int>(capacity: 1)
         let taken = Atomic<Int>(0)
         let thread = TestThread {
             for round in 1...20_000 {
                 while taken.load(ordering: .acquiring) < round - 1 {
-                    // A consumer that sleeps beside its element never gets there: let it go, and be seen.
+                    // A consumer that sleeps beside its element is let go, and seen.
                     if ring.isClosed { return }
                     sched_yield()
                 }
@@ -395,7 +394,7 @@ import Testing
             while taken.load(ordering: .acquiring) < 20_000, !ring.isClosed { sched_yield() }
             ring.close()
         }
-        // However the rounds end: the thread ends with the ring.
+        // However the rounds end, the thread ends with the ring.
         defer {
             ring.close()
             thread.join()
@@ -410,7 +409,7 @@ import Testing
         }
     }
 
-    /// Scenario 26: a POSIX thread pushes by the C interface; what it calls into is the ring and one C semaphore.
+    /// Scenario 26: the POSIX thread calls only the ring and one C semaphore.
     @Test func aCThreadFeedsATask() async throws {
         let ring = try MPMCRing<UInt64>(capacity: 64, resumingOnOwnThread: true)
         var thread = pthread_t()
@@ -420,7 +419,6 @@ import Testing
             { context in
                 let ring = context!.assumingMemoryBound(to: ilk_mpmc.self)
                 var sample: UInt64 = 1
-                // A loop that has given up closes the ring.
                 while sample <= 5_000, !ilk_mpmc_is_closed(ring) {
                     if ilk_mpmc_try_push(ring, &sample, MemoryLayout<UInt64>.stride) {
                         sample += 1

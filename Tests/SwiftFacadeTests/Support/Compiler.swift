@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Running the compiler from a test, on programs that must compile and programs that must not.
+// Running the compiler from a test, on right and wrong programs.
 
 import Foundation
 import Testing
 
-/// The Swift compiler of the toolchain these tests were built with, on one file that imports the module
-/// under test.
+/// The compiler that built these tests, on one file that imports the module under test.
 enum Compiler {
     static func compile(
         _ body: String,
@@ -15,7 +14,7 @@ enum Compiler {
         try run(body, ["-emit-sil", "-o", "/dev/null"] + flags)
     }
 
-    /// The program as the compiler understands it: with each name the declaration that it stands for.
+    /// Each name with the declaration that it stands for.
     static func syntaxTree(_ body: String) throws -> String {
         let result = try run(body, ["-dump-ast", "-suppress-warnings"])
         try #require(result.succeeded, "\(result.output.suffix(4_000))")
@@ -50,7 +49,7 @@ enum Compiler {
         return (process.terminationStatus == 0, String(decoding: said, as: UTF8.self))
     }
 
-    /// Where the modules were built: beside the running test program.
+    /// Where the modules were built: beside the test program.
     static var products: URL {
         URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
     }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every example in the documentation of the facade compiles. They are read from the sources, so that they cannot
-// drift; what they take for granted (a `url`, a `Frame`, a function `show`) is
-// declared here, once.
+// Every example in the facade's documentation compiles: read from the sources, over the declarations below.
 
 import Foundation
 import Testing
@@ -13,7 +11,6 @@ import Testing
         let lines: [String]
     }
 
-    /// What the examples use and do not declare.
     static let prelude = """
         struct Photo: Sendable {}
         struct Frame: Sendable {}
@@ -48,7 +45,7 @@ import Testing
         func exchangeBuffers() {}
         """
 
-    /// The blocks fenced as Swift in the facade's comments and articles.
+    /// The blocks fenced as Swift in comments and articles.
     static func examples() throws -> [Example] {
         let facade = Compiler.root.appendingPathComponent("Sources/SwiftFacade")
         var examples: [Example] = []

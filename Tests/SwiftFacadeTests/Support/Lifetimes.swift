@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values that are counted: each birth and each death. A test that ends with a balance of zero has neither
-// leaked nor freed twice; a leak detector alone would miss some of the first and crash on the second.
+// Values that count births and deaths. A balance of zero means neither leaked nor freed twice; a leak detector misses
+// some leaks, and crashes on a double free.
 
 import Synchronization
 
@@ -33,7 +33,7 @@ final class Counted: Sendable {
     }
 }
 
-/// A counted value that cannot be copied. Wide enough not to fit a register.
+/// Noncopyable, and too wide for a register.
 struct CountedUnique: ~Copyable, Sendable {
     let id: Int
     private let check: Int
@@ -54,8 +54,7 @@ struct CountedUnique: ~Copyable, Sendable {
     }
 }
 
-/// The id of a value that arrived whole; -1 for a torn one. A function, because a macro cannot look into what
-/// cannot be copied.
+/// The id of a whole value; -1 for a torn one. A function: a macro cannot look into a noncopyable value.
 func id(_ value: borrowing CountedUnique?) -> Int? {
     switch value {
     case .some(let value): value.isWhole ? value.id : -1

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the module offers, read from the compiled module: that all of it is documented, and that the shared
-// collections have the vocabulary of the standard library's.
+// The compiled module's public symbols: all are documented, and the shared collections have the standard library's
+// vocabulary.
 
 import Foundation
 import Testing
@@ -15,7 +15,7 @@ import Testing
                 Compiler.root.appendingPathComponent("include"),
             ]
         )
-        // What protocols give is documented where they are; the compiler writes what has no place.
+        // Inherited members are documented in their protocols; the compiler writes what has no place.
         let own = symbols.filter { !$0.isInherited && $0.place != nil }
         #expect(own.count > 400, "the symbols are found")
         for symbol in own where symbol.documentation.isEmpty {
@@ -40,7 +40,7 @@ import Testing
         #expect(symbols.filter { $0.documentation.isEmpty && $0.place != nil }.map(\.name) == ["silent()"])
     }
 
-    /// What the shared collections leave out, by the reason why.
+    /// What the shared collections leave out, by reason.
     static let leftOut: [String: [String]] = [
         "indices of one state mean something else after the next write; `for` and `map` go over a snapshot": [
             "startIndex", "endIndex", "indices", "index(after:)", "index(before:)", "index(_:offsetBy:)",
@@ -62,7 +62,7 @@ import Testing
             "+(_:_:)", "applying(_:)", "difference(from:)", "difference(from:by:)", "removingSubranges(_:)",
         ],
     ]
-    /// The same for dictionaries and sets, whose elements have no order of their own.
+    /// The same for dictionaries and sets, which have no order.
     static let leftOutUnordered: [String: [String]] = [
         "goes by the indices of one state": [
             "remove(at:)", "firstIndex(where:)", "firstIndex(of:)", "indices(where:)", "indices(of:)",
@@ -96,7 +96,7 @@ import Testing
     }
 }
 
-/// A module's public symbols, as the compiler lists them for documentation.
+/// As the compiler lists them for documentation.
 enum PublicInterface {
     struct Symbol: Decodable {
         let path: [String]
@@ -108,7 +108,6 @@ enum PublicInterface {
         let isType: Bool
 
         var name: String { path.last ?? "" }
-        /// The type it is a member of.
         var type: String? { path.count == 2 ? path[0] : nil }
 
         private enum Key: String, CodingKey {

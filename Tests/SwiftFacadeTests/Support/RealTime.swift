@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Real-time scheduling for tests of priority: asking for it, asking what the kernel gives a thread at the moment, and
-// an executor that runs tasks on a thread that has it.
+// Real-time scheduling for tests of priority: requests, what the kernel gives a thread, and an executor on a real-time
+// thread.
 
 import Foundation
 import Interlock
@@ -23,7 +23,7 @@ enum RealTime {
         return pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters) == 0
     }
 
-    /// The real-time priority the calling thread has by itself, 0 for none.
+    /// The calling thread's own real-time priority, 0 for none.
     static var own: Int32 {
         var parameters = sched_param()
         var policy: Int32 = 0
@@ -31,20 +31,20 @@ enum RealTime {
         return policy == SCHED_FIFO ? parameters.sched_priority : 0
     }
 
-    /// The real-time priority the kernel runs the calling thread at, what it was lent included; 0 for none.
+    /// As `own`, with what it was lent.
     static var effective: Int? {
         guard let stat = try? String(contentsOfFile: "/proc/thread-self/stat", encoding: .utf8) else {
             return nil
         }
-        // The name may hold spaces; it ends with the last parenthesis. The priority is the 18th field, the state
-        // after the name the third; of a real-time thread it is minus one minus its own.
+        // The name may hold spaces; it ends with the last parenthesis. The priority is the 18th field, the state after
+        // the name the third; of a real-time thread it is minus one minus its own.
         let fields = stat[stat.lastIndex(of: ")")!...].split(separator: " ").dropFirst()
         guard let kernel = Int(fields[fields.startIndex + 15]) else { return nil }
         return kernel < 0 ? -1 - kernel : 0
     }
 }
 
-/// Runs tasks one after another on one thread of real-time priority, which ends with ``stop()``.
+/// Runs tasks in order on one real-time thread, which ends with ``stop()``.
 final class RealTimeExecutor: TaskExecutor {
     private let jobs = SafeArray<UnownedJob>()
     private let wanted = DispatchSemaphore(value: 0)
@@ -68,7 +68,7 @@ final class RealTimeExecutor: TaskExecutor {
         wanted.signal()
     }
 
-    /// Ends the thread. When the tasks have ended.
+    /// Ends the thread, when the tasks have ended.
     func stop() {
         wanted.signal()
         ended.wait()

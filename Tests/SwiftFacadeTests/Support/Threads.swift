@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Real threads for tests that need blocking ones: neither libdispatch's pool, which starts as many as
-// there are cores, nor the cooperative pool, which must not be blocked. Built on Foundation and not on
-// the toolkit, so that a test does not stand on what it tests.
+// Real threads for tests that block: neither libdispatch's pool (a thread a core) nor the cooperative pool, which must
+// not be blocked. Built on Foundation, not on the toolkit under test.
 
 import Dispatch
 import Foundation
 import Synchronization
 import Testing
 
-/// Runs `body` on `count` threads that start together, and returns when all have ended.
+/// Runs `body` on `count` threads that start together; returns when all have ended.
 func onThreads(_ count: Int, _ body: @escaping @Sendable (_ thread: Int) -> Void) {
     let threads = (0..<count).map { index in TestThread { body(index) } }
     for thread in threads {
@@ -17,7 +16,6 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (_ thread: Int) -> Void
     }
 }
 
-/// A thread that can be waited for.
 final class TestThread: Sendable {
     private let ended = DispatchSemaphore(value: 0)
 
@@ -46,7 +44,7 @@ final class Event: Sendable {
         semaphore.signal()
     }
 
-    /// Waits until it has happened; false if it has not after a time in which it should have.
+    /// Waits until it has happened; false after a time in which it should have.
     @discardableResult
     func wait(_ limit: DispatchTimeInterval = .seconds(30)) -> Bool {
         guard semaphore.wait(timeout: .now() + limit) == .success else { return false }
@@ -55,8 +53,8 @@ final class Event: Sendable {
     }
 }
 
-/// Probes until `condition` holds, yielding the processor in between; false if it never does. For states that can only
-/// be observed (a thread has queued), and that no thread reports.
+/// Probes until `condition` holds, yielding the processor; false if it never does. For states that no thread reports (a
+/// queued thread).
 func eventually(_ condition: () -> Bool) -> Bool {
     let limit = ContinuousClock.now.advanced(by: .seconds(30))
     while !condition() {
@@ -66,14 +64,14 @@ func eventually(_ condition: () -> Bool) -> Bool {
     return true
 }
 
-/// Returns when the task has been cancelled; fails the test, and returns all the same, when that does not happen.
+/// Returns when the task has been cancelled; without that, fails the test and returns.
 func untilCancelled(_ location: SourceLocation = #_sourceLocation) async {
     if await !eventuallySuspending({ Task.isCancelled }) {
         Issue.record("the task was not cancelled", sourceLocation: location)
     }
 }
 
-/// As ``eventually(_:)``, giving the task's turn away in between and not the thread's.
+/// As ``eventually(_:)``, yielding the task's turn.
 func eventuallySuspending(_ condition: () -> Bool) async -> Bool {
     let limit = ContinuousClock.now.advanced(by: .seconds(30))
     while !condition() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs that must not compile, and for each its right twin that must: the compiler is run on both
-// against the module under test. A wrong program counts only if it fails for its own reason, so each
-// names the words the compiler must say; the twin shows that nothing else is wrong with it.
+// Programs that must not compile, each with a right twin that must: the compiler runs on both against the module under
+// test. A wrong program names the words the compiler must say, so that it fails for its own reason; the twin shows that
+// nothing else is wrong.
 //
 // Ownership and regions are checked after type checking: `-typecheck` alone would accept all of them.
 
@@ -16,7 +16,6 @@ import Testing
         let wrong: String
         /// What the compiler must say to the wrong one.
         let complaint: String
-        /// What it is told besides, with both.
         var flags: [String] = []
 
         var testDescription: String { claim }
@@ -342,7 +341,7 @@ import Testing
             claim: "a task does not block its thread in a ring",
             right: "func f(_ ring: MPMCRing<Int>) async throws { _ = try await ring.pop() }",
             wrong: "func f(_ ring: MPMCRing<Int>) async throws { _ = try ring.pop() }",
-            // What it says next is the mend: the word to put in. The blocking form is never considered.
+            // The compiler goes on with the mend: the word to put in. The blocking form is never considered.
             complaint: """
                 not marked with 'await'
                 func f(_ ring: MPMCRing<Int>) async throws { _ = try ring.pop() }
@@ -559,7 +558,7 @@ import Testing
         ),
     ]
 
-    /// In the language's strict mode, which asks for the word `unsafe`.
+    /// In the strict mode, which asks for the word `unsafe`.
     @Test func theRawPairOfALockIsUnsafeAndTheRestIsNot() throws {
         let strict = ["-strict-memory-safety", "-Werror", "StrictMemorySafety"]
         let right = try Compiler.compile(

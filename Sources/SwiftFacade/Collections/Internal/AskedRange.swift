@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ranges are checked here and not by the standard library, which traps without a message on a range that does not fit.
+// Ranges are checked here: the standard library traps without a message on one that does not fit.
 
-/// A range as the caller asked for it, before the count is known. Not a `Range`: `..<(-1)` is none, and making one of
-/// it traps without a message.
+/// A range as the caller asked for it, before the count is known. Not a `Range`, which traps on `..<(-1)`.
 @frozen @usableFromInline
 struct AskedRange: CustomStringConvertible {
     @usableFromInline let start: Int
@@ -18,7 +17,7 @@ struct AskedRange: CustomStringConvertible {
 
     @inlinable
     init(start: Int, last: Int) {
-        // No array reaches up to Int.max, so Int.max also stands for the index behind it.
+        // No array reaches Int.max, which also stands for the index behind it.
         self.init(start: start, end: last == .max ? last : last + 1)
     }
 
@@ -27,7 +26,7 @@ struct AskedRange: CustomStringConvertible {
         self.init(start: range.lowerBound, end: range.upperBound)
     }
 
-    /// `nil` for an expression whose meaning only its own code knows.
+    /// `nil` for an expression of the caller's own type.
     @inlinable
     init?(_ range: some RangeExpression<Int>) {
         switch range {
@@ -57,8 +56,7 @@ extension SafeArray {
         return range.start..<end
     }
 
-    /// The meaning of `expression` for `elements`; a range that does not fit is reported. Under the lock: an expression
-    /// that is not the standard library's is foreign code.
+    /// As `checked(_:_:count:)`, under the lock: a caller's own expression is foreign code.
     @inlinable
     func checked(
         _ call: StaticString,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How announcements get from the thread that changed a collection to a task that asks for them, one at a time.
+// How announcements get from the writer to a task that asks for them, one at a time.
 //
 //   writer                        feed                          consumer
 //   changes under the lock
@@ -8,20 +8,19 @@
 //   gives up the lock                                           next(): none there, joins the queue
 //   announce()            ──▶     empties the queue        ──▶  resumed: takes one, compares, returns it
 //
-// A writer does no more than that: the consumer takes, compares and returns. Order and visibility are as in
-// ChangeMailbox. No wake-up is lost: a consumer joins the queue under the queue's lock and only after it has found no
-// change; a writer posts before it empties the queue under the same lock.
+// Order and visibility: as ChangeMailbox. No wake-up is lost: a consumer joins the queue under its lock, having found
+// no change; a writer posts before it empties the queue under that lock.
 
-/// The announcements that the consumers of one sequence have not asked for yet.
+/// The announcements that no consumer of a sequence has asked for yet.
 final class ChangeFeed<Change: Sendable>: ChangeListener {
     private struct State {
-        /// In the order of the changes: `outgoing` from `taken` on, then `pending`. Taken places are `nil`, so that no
-        /// element is released under the lock with its storage.
+        /// In order: `outgoing` from `taken` on, then `pending`. Taken places are `nil`, so that no element is released
+        /// under the lock.
         var outgoing: [Change?] = []
         var taken = 0
         var pending: [Change?] = []
         var isCancelled = false
-        /// No further change can come: the collection is gone.
+        /// The collection is gone.
         var isComplete = false
 
         var isEmpty: Bool { taken == outgoing.count && pending.isEmpty }
@@ -40,7 +39,7 @@ final class ChangeFeed<Change: Sendable>: ChangeListener {
 
     private let state = ReadWriteLock(State())
     private let queue = WaitQueue()
-    /// The change as it is announced, or `nil` if it is not.
+    /// As ``ChangeSource/announcement(of:)``.
     private let select: @Sendable (Change) -> Change?
 
     init(select: @escaping @Sendable (Change) -> Change?) {
@@ -64,7 +63,7 @@ final class ChangeFeed<Change: Sendable>: ChangeListener {
     }
 
     func cancel() {
-        // Emptied under the lock and released outside, as in ChangeMailbox.
+        // Released outside the lock, as in ChangeMailbox.
         let ended = state.withWriteLock { state in
             let ended = state
             state = State()
@@ -75,14 +74,14 @@ final class ChangeFeed<Change: Sendable>: ChangeListener {
         announce()
     }
 
-    /// No further change can come. The kept changes can still be asked for.
+    /// The collection is gone; the kept changes can still be asked for.
     func complete() {
         state.withWriteLock { $0.isComplete = true }
         announce()
     }
 
-    /// The next change to announce; suspends until there is one. `nil` when the subscription has ended, when the
-    /// collection is gone and its changes are delivered, or when the task is cancelled.
+    /// The next change to announce; suspends until there is one. `nil` when the subscription has ended, the collection
+    /// is gone and its changes are delivered, or the task is cancelled.
     func next() async -> Change? {
         while true {
             let (change, isOver) = state.withWriteLock { state in

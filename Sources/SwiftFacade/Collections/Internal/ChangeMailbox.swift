@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How announcements get from the thread that changed a collection to a handler on a queue. ChangeFeed has the other
-// form, for a task that asks for them.
+// How announcements get from the writer to a handler on a queue; ChangeFeed has the form for tasks.
 //
 //   writer                        mailbox                       a job of the queue
 //   changes under the lock
@@ -12,15 +11,13 @@
 //                                                               handler(change) … outside every lock
 //                                 empty: delivering = no   ◀──  deliver()
 //
-// Order: changes are posted under the collection's write lock, so `pending` is in the order of the changes. One job at
-// a time delivers, so handlers run in that order on any queue, concurrent ones too. Visibility: a change is posted at
-// the end of its writer's section. A handler that is called before the writer has given up the lock waits for that when
-// it reads the collection, so it reads the change. This file never takes the collection's lock, so a subscription can
-// end anywhere, also inside the collection's closures.
+// Order: changes are posted under the collection's write lock, and one job at a time delivers, also on a concurrent
+// queue. Visibility: a handler called before the writer has unlocked waits for that when it reads the collection. This
+// file does not take the collection's lock, so a subscription can end anywhere, also inside the collection's closures.
 
 import Dispatch
 
-/// The announcements that one handler has not received yet.
+/// The announcements that a handler has not received yet.
 final class ChangeMailbox<Change: Sendable>: ChangeListener {
     private struct State {
         var pending: [Change] = []
@@ -31,7 +28,7 @@ final class ChangeMailbox<Change: Sendable>: ChangeListener {
 
     private let state: ReadWriteLock<State>
     private let queue: DispatchQueue
-    /// The change as it is announced, or `nil` if it is not.
+    /// As ``ChangeSource/announcement(of:)``.
     private let select: @Sendable (Change) -> Change?
 
     init(
@@ -68,7 +65,7 @@ final class ChangeMailbox<Change: Sendable>: ChangeListener {
     }
 
     func cancel() {
-        // Emptied under the lock and released outside: elements and handlers may call the collection in their deinit.
+        // Released outside the lock: elements and handlers may call the collection in their deinit.
         let ended = state.withWriteLock { state in
             let ended = state
             state.pending = []
@@ -82,7 +79,7 @@ final class ChangeMailbox<Change: Sendable>: ChangeListener {
         queue.async { self.deliver() }
     }
 
-    /// Delivers one batch a job, so that a busy collection leaves the queue to other jobs.
+    /// One batch a job, so that a busy collection leaves the queue to other jobs.
     private func deliver() {
         let batch = state.withWriteLock { state in
             let batch = state.pending

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The subscribers to a collection's changes, and the collection's side of notifying them. ChangeMailbox.swift and
-// ChangeFeed.swift say how an announcement travels, and why it is in order and visible.
+// The subscribers to a collection's changes. ChangeMailbox.swift and ChangeFeed.swift say how an announcement travels.
 //
-// A subscription ends in its listener alone. The collection's list, which its lock guards, still names the listener
-// until the next writer or subscriber removes it. So ending a subscription takes no collection lock, and works where
-// that lock is held.
+// A subscription ends in its listener, without the collection's lock. The collection's list, which that lock guards,
+// names the listener until the next writer or subscriber removes it.
 
 import Dispatch
 
 /// A collection that announces its changes.
-// Sendability is asked of the subscribers, not here: a conformance cannot depend on that of an element.
+// Not Sendable here: a conformance cannot depend on an element's.
 protocol ChangeSource: AnyObject {
     associatedtype Change
 
     /// The change as it is announced, or `nil` if it is not. Outside the lock: it may compare elements.
     static func announcement(of change: Change) -> Change?
 
-    /// Changes the list of subscribers, under the lock. The previous list is released after it.
+    /// Changes the list under the lock; the previous one is released after it.
     func updateObservers(_ body: (ChangeObservers<Self, Change>?) -> ChangeObservers<Self, Change>?)
 }
 
@@ -27,25 +25,23 @@ protocol ChangeListener<Change>: AnyObject, Sendable {
 
     /// Whether the subscription has ended.
     var isCancelled: Bool { get }
-    /// Keeps a change. Under the collection's lock, held for writing.
+    /// Keeps a change. Under the collection's write lock.
     func post(_ change: Change)
-    /// Has the kept changes delivered. After the collection's lock has been given up.
+    /// Has the kept changes delivered. After the collection's lock.
     func announce()
-    /// Ends the subscription. Takes no lock of the collection.
+    /// Ends the subscription, without the collection's lock.
     func cancel()
 }
 
-/// The subscribers to changes of an `Owner`. Immutable, so that it can be taken under the lock and used after it;
-/// subscribing makes a new list.
+/// The subscribers of an `Owner`. Immutable, so that it can be taken under the lock and used after it.
 @usableFromInline
 final class ChangeObservers<Owner: AnyObject, Change> {
-    // Closures and not the listener: the owner has the type of an observer list also where its elements are not
-    // Sendable and it cannot be subscribed to.
+    // Closures and not the listener, whose Change is Sendable: the list's type must exist for other elements too.
     fileprivate struct Subscriber {
         let isCancelled: () -> Bool
         let post: (Change) -> Void
         let announce: () -> Void
-        /// Takes cancelled subscribers out of the owner's list.
+        /// Takes cancelled subscribers out of the list.
         let sweep: (Owner) -> Void
     }
 
@@ -58,7 +54,7 @@ final class ChangeObservers<Owner: AnyObject, Change> {
     /// The number of subscribers, for tests.
     var count: Int { subscribers.count }
 
-    /// Keeps a change for every subscriber. Under the lock, held for writing.
+    /// Keeps a change for every subscriber. Under the write lock.
     @usableFromInline
     func record(_ change: Change) {
         for subscriber in subscribers {
@@ -66,7 +62,7 @@ final class ChangeObservers<Owner: AnyObject, Change> {
         }
     }
 
-    /// Has the kept changes delivered. After the lock has been given up.
+    /// Has the kept changes delivered. After the lock.
     @usableFromInline
     func announce(_ owner: Owner) {
         for subscriber in subscribers {
@@ -79,7 +75,7 @@ final class ChangeObservers<Owner: AnyObject, Change> {
 }
 
 extension ChangeSource where Self: Sendable, Change: Sendable {
-    /// Adds a subscriber, whose `handler` is called on `queue` with every change from now on.
+    /// Calls `handler` on `queue` with every change from now on.
     func subscribe(_ queue: DispatchQueue, _ handler: @escaping @Sendable (Change) -> Void)
         -> ChangeSubscription
     {
@@ -88,10 +84,10 @@ extension ChangeSource where Self: Sendable, Change: Sendable {
         return ChangeSubscription { mailbox.cancel() }
     }
 
-    /// Every change from now on as a sequence that ends with its consumer, or with the collection.
+    /// A sequence that ends with its consumer, or with the collection.
     func makeChangesSequence() -> AsyncStream<Change> {
         let feed = ChangeFeed<Change>(select: { Self.announcement(of: $0) })
-        // Ends when the collection's last list that names the feed goes.
+        // Ends with the last list that names the feed.
         let presence = Presence { feed.complete() }
         subscribe(feed) { withExtendedLifetime(presence) {} }
         // Ends with the sequence.
@@ -121,7 +117,7 @@ extension ChangeSource where Self: Sendable, Change: Sendable {
 }
 
 extension Optional {
-    /// The subscribers that are not cancelled, and `others`.
+    /// The remaining subscribers, and `others`.
     fileprivate func withoutCancelled<Owner, Change>(
         and others: [ChangeObservers<Owner, Change>.Subscriber]
     ) -> Self where Wrapped == ChangeObservers<Owner, Change> {
@@ -130,7 +126,7 @@ extension Optional {
     }
 }
 
-/// Calls its closure when its last reference goes.
+/// Calls its closure at its end.
 private final class Presence: Sendable {
     private let end: @Sendable () -> Void
 
@@ -143,8 +139,7 @@ private final class Presence: Sendable {
     }
 }
 
-/// Whether two values are known to be equal: false for values that are not `Equatable`. Equatability is tested at run
-/// time, so that a generic caller that does not know of it announces alike.
+/// False for values that are not `Equatable`, which is tested at run time: a generic caller announces alike.
 func areKnownEqual<Value>(_ left: Value, _ right: Value) -> Bool {
     func compare<Known: Equatable>(_ left: Known) -> Bool { left == right as? Known }
     guard let left = left as? any Equatable else { return false }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How SafeArray, SafeDictionary and SafeSet change their contents: under the lock, recorded with the observers, if
-// there are any, before the lock is given up, and announced afterwards.
+// How the collections change: under the lock, where the observers record the change, which is announced after it.
 
-/// The state of a collection under its lock.
+/// A collection's state under its lock.
 @frozen @usableFromInline
 struct Observed<Owner: AnyObject, Contents, Change> {
     @usableFromInline var contents: Contents
@@ -18,7 +17,7 @@ struct Observed<Owner: AnyObject, Contents, Change> {
 }
 
 extension CollectionStorage {
-    /// A change by the toolkit's own few instructions, which record it. Removed elements are in the result, which the
+    /// A change by a few instructions of the toolkit, which record it. Removed elements are in the result, which the
     /// caller releases after the lock.
     @inlinable @inline(__always)
     func change<Contents, Change, Result>(
@@ -28,7 +27,7 @@ extension CollectionStorage {
     ) -> Result where State == Observed<Owner, Contents, Change> {
         lockForWriting(call)
         let location = location
-        // A path of its own: retaining the observers is a call to the runtime, also where there are none.
+        // A path of its own: retaining observers calls the runtime, even for none.
         if location.pointee.state.observers == nil {
             let result = body(&location.pointee.state.contents, nil)
             unlockForWriting()
@@ -41,7 +40,7 @@ extension CollectionStorage {
         return result
     }
 
-    /// A change that runs foreign code, which records the change itself.
+    /// A change by foreign code, in a `body` that records it.
     @inlinable
     func changeByClosure<Contents, Change, Result: ~Copyable, Failure: Error>(
         _ owner: Owner,
@@ -56,11 +55,11 @@ extension CollectionStorage {
         }
     }
 
-    /// Replaces the observers by those that `body` answers.
+    /// As ``ChangeSource/updateObservers(_:)``.
     func updateObservers<Contents, Change>(
         _ body: (ChangeObservers<Owner, Change>?) -> ChangeObservers<Owner, Change>?
     ) where State == Observed<Owner, Contents, Change> {
-        // The observers own the callers' handlers: released after the lock.
+        // Owns handlers: released after the lock.
         var before: ChangeObservers<Owner, Change>?
         write("changes(deliverOn:)") { state in
             before = state.observers

@@ -2,20 +2,19 @@
 //
 // The guarded storage of SafeArray, SafeDictionary and SafeSet, entered in one of two ways.
 //
-//   by the element   lockForReading … unlockForReading, and the same for writing, around a few
-//                    instructions of the toolkit's own. No foreign code runs in between.
-//   by closure       read, write, beginWriting … endWriting, around code of the caller's: closures,
-//                    and elements' own ==, hash(into:) and deinit. The access is entered in the thread's
-//                    list.
+//   by the element   lockForReading … unlockForReading, the same for writing, and whileReading, around a few
+//                    instructions of the toolkit's own, without foreign code.
+//   by closure       read, write, beginWriting … endWriting, around foreign code: closures, and elements' own
+//                    ==, hash(into:) and deinit. The access is entered in the thread's list.
 //
-// Writing and closures report a thread that is inside a closure of the same object already. A read of an element inside
-// a read closure deadlocks only with a writer that queued in between: debug builds report it always, release builds
-// when the lock's fast path refuses it.
+// Writing and closures report a thread that is inside a closure of the same object. A read of an element inside a read
+// closure deadlocks only with a writer queued in between: debug builds report it, release builds where the read fast
+// path refuses it.
 
 import CInterlock
 
 /// How a lock is held for reading.
-// Around the C type, so that its users need not import C.
+// Its users need not import C.
 @frozen @usableFromInline
 struct ReadSection {
     @usableFromInline let section: ilk__read_section
@@ -26,13 +25,13 @@ struct ReadSection {
     }
 }
 
-/// Lock-guarded state of `Owner`, a type used in reports only.
+/// Lock-guarded state of `Owner`, which is for reports.
 @frozen @usableFromInline
 struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
     @frozen @usableFromInline
     struct Guarded {
-        // The entry of the thread that writes by closure. There is at most one, so it lives here, where its address is
-        // stable across the `yield` of a coroutine accessor. It comes first, so that its address is that of the whole.
+        // The entry of the thread that writes by closure, of which there is one: here its address is stable across a
+        // `yield`. First, so that its address is that of the whole.
         @usableFromInline var writer: ThreadAccess
         @usableFromInline var state: State
 
@@ -58,15 +57,15 @@ struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
         ilk_rwlock_destroy(guarded.lock)
     }
 
-    /// The state, for reading; valid as long as the lock is held.
+    /// The state, for reading, with the lock held.
     @inlinable
     var state: State {
         @inline(__always)
         _read { yield guarded.value.pointee.state }
     }
 
-    /// The state, for changing in place; valid as long as the lock is held for writing. Put it into a local first, as
-    /// ``GuardedStorage/value`` says.
+    /// The state, for changing in place, with the lock held for writing. Put it into a local first:
+    /// ``GuardedStorage/value``.
     @inlinable @inline(__always)
     var location: UnsafeMutablePointer<Guarded> {
         guarded.value
@@ -80,7 +79,7 @@ struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
 
     // MARK: by the element
 
-    /// Takes the lock for reading; the result goes to ``unlockForReading(_:)``.
+    /// The result goes to ``unlockForReading(_:)``.
     @inlinable @inline(__always)
     func lockForReading(_ call: StaticString) -> ReadSection {
         var section = ilk__read_section()
@@ -96,7 +95,16 @@ struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
         ilk__read_section_end(guarded.lock, section.section)
     }
 
-    // Not try_read_lock: it never allocates, so the thread would never get the reader slots by which reads scale.
+    /// Runs `body`, which reads ``state`` by one expression: more is not inlined.
+    // Without a parameter: the state as one would be copied.
+    @inlinable @inline(__always)
+    func whileReading<Result>(_ call: StaticString, _ body: () -> Result) -> Result {
+        let section = lockForReading(call)
+        defer { unlockForReading(section) }
+        return body()
+    }
+
+    // Not try_read_lock, which never allocates: the thread would never get the reader slots by which reads scale.
     @inline(never) @usableFromInline
     func waitForReading(_ call: StaticString) -> ReadSection {
         requireOutside(call)
@@ -120,7 +128,7 @@ struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
         ilk_rwlock_write_unlock(guarded.lock)
     }
 
-    /// Reports a thread that is inside a closure of this object already. Costs one load where it is inside none.
+    /// Reports a thread inside a closure of this object; one load where it is inside none.
     @inlinable @inline(__always)
     func requireOutside(_ call: StaticString) {
         if ThreadAccess.innermost != nil {
@@ -175,7 +183,7 @@ struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
         unlockForWriting()
     }
 
-    // Both hold the lock for writing, so the entry is this thread's.
+    // With the lock held for writing, the entry is this thread's.
 
     @inlinable
     func enterWriter(_ call: StaticString) {
@@ -194,5 +202,5 @@ struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
     }
 }
 
-// Reached through the lock only, as GuardedStorage; readers share the state.
+// As GuardedStorage; readers share the state.
 extension CollectionStorage: @unchecked Sendable where State: Sendable {}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Work that one of two sides claims: the thread that runs it, or the waiter that gives it up. The claim decides the
-// race between beginning and cancellation, before there is a result to race for. The claimant owns the closure: a
-// closure given up is released at that moment, with its captures, while the executor still holds this empty box.
+// race between beginning and cancellation. A closure given up is released at that moment, with its captures, while the
+// executor still holds this empty box.
 
 final class PendingWork<Body>: Sendable {
     private let body: VisibleMutex<Body?>

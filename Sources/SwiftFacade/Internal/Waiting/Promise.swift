@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A promise: a value that is assigned once, and the threads and tasks that wait for it. The waits are those of a
-// WaitQueue, and the value is assigned under that queue's lock. So a waiter finds the value as it joins, is in the
-// queue when the value comes, or has left it: the race in Waiter.swift with the value as its event.
+// A promise: a value that is assigned once, and the threads and tasks that wait for it in a WaitQueue. It is assigned
+// under the queue's lock: the race in Waiter.swift with the value as its event.
 //
-// Where the event is work that may be given up until it begins, the work is claimed first (PendingWork.swift), and the
-// claimant fulfils the promise.
+// Work that may be given up until it begins is claimed first (PendingWork.swift); the claimant fulfils the promise.
 
 // `state` changes under the queue's lock.
 final class Promise<Value: Sendable>: @unchecked Sendable {
@@ -18,7 +16,7 @@ final class Promise<Value: Sendable>: @unchecked Sendable {
     private let queue = WaitQueue()
     private var state = State.open
 
-    /// Assigns the value, unless it is assigned. Returns whether this call assigned it.
+    /// Assigns the value, unless it is assigned. Returns whether it did.
     @discardableResult
     func fulfil(_ value: Value) -> Bool {
         let waiters: WaiterList? = queue.withWaiters { waiters in
@@ -31,30 +29,30 @@ final class Promise<Value: Sendable>: @unchecked Sendable {
         return true
     }
 
-    /// Whether the value has been assigned.
     var isFulfilled: Bool {
         queue.withWaiters { _ in hasValue }
     }
 
-    /// The value, if it has been assigned and not taken.
     var value: Value? {
         queue.withWaiters { _ in
             if case .fulfilled(let value) = state { value } else { nil }
         }
     }
 
-    /// Suspends until there is a value, the task is cancelled, or `deadline` passes.
+    /// The waiters; for tests.
+    var waiterCount: Int {
+        queue.withWaiters { $0.count }
+    }
+
     func wait(until deadline: ContinuousClock.Instant? = nil) async -> WaitOutcome {
         await queue.suspend(until: deadline, admit: { self.hasValue })
     }
 
-    /// Blocks the thread until there is a value.
     func block() {
         _ = queue.block(until: forever, admit: { hasValue })
     }
 
-    /// Suspends until there is a value, whether the task is cancelled or not, and moves it out. One task may do so,
-    /// once.
+    /// Suspends until there is a value, cancelled or not, and moves it out. For one task, once.
     func take() async -> Value {
         await queue.suspendUncancelled(admit: { hasValue })
         return queue.withWaiters { _ in

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A first-come-first-served queue in which threads block and tasks suspend, with a limit and with cancellation: the
-// owner of the race in Waiter.swift. What the queue is for is a closure: `admit` tries to take it without waiting,
-// under the queue's lock, so that nothing is handed out between "there is none" and joining. The last of a group may
-// take the others along: the waiters that `admit` answers are resumed outside the lock.
+// owner of the race in Waiter.swift. The closure `admit` tries to take what the queue is for, under its lock: nothing
+// is handed out between "there is none" and joining. The waiters that `admit` answers are resumed outside the lock: the
+// last of a group takes the others along.
 
 import CInterlock
 import Dispatch
 
-/// A lock and the waiters behind it.
 final class WaitQueue: Sendable {
     private let list = ReadWriteLock(WaiterList())
 
-    /// Runs `body` with the waiters, under the queue's lock.
+    /// Under the queue's lock.
     func withWaiters<Result>(_ body: (inout WaiterList) -> sending Result) -> sending Result {
         list.withWriteLock(body)
     }
 
-    /// Resumes all waiters: their event has happened.
+    /// Resumes all: their event has happened.
     func resumeAll() {
         list.withWriteLock { $0.takeAll() }.resumeAll()
     }
@@ -29,7 +28,7 @@ final class WaitQueue: Sendable {
         block(until: deadline, admitWith: { _ in admit() ? WaiterList() : nil })
     }
 
-    /// Blocks the thread as ``block(until:admit:)``; `admit` returns the waiters to resume, or `nil` to wait.
+    /// As ``block(until:admit:)``; `admit` returns the waiters to resume, or `nil` to wait.
     func block(until deadline: UInt64, admitWith admit: (inout WaiterList) -> WaiterList?) -> Bool {
         let waiter = ThreadWaiter()
         let others = list.withWriteLock { list in
@@ -50,11 +49,10 @@ final class WaitQueue: Sendable {
 
     // MARK: Tasks
 
-    /// Suspends the task until `admit` succeeds or its event is handed over, the task is cancelled, or `deadline`
-    /// passes.
+    /// Suspends the task until `admit` succeeds or its event is handed over, it is cancelled, or `deadline` passes.
     ///
     /// - Parameters:
-    ///   - waiter: The task's waiter in the queue; it may carry the value that is handed over.
+    ///   - waiter: May carry the value that is handed over.
     ///   - section: Runs its argument, which takes the queue's lock and calls `admit`, at once.
     func suspend(
         _ waiter: TaskWaiter = TaskWaiter(),
@@ -70,7 +68,7 @@ final class WaitQueue: Sendable {
         )
     }
 
-    /// Suspends the task as ``suspend(_:until:in:admit:)``; `admit` returns the waiters to resume, or `nil` to wait.
+    /// As ``suspend(_:until:in:admit:)``; `admit` as in the second `block`.
     func suspend(
         _ waiter: TaskWaiter,
         until deadline: ContinuousClock.Instant?,
@@ -82,11 +80,11 @@ final class WaitQueue: Sendable {
         }
     }
 
-    /// Suspends the task until it is taken out of the queue and resumed, is cancelled, or `deadline` passes. In the
-    /// isolation of the caller throughout: other tasks of an actor run only while this one is suspended.
+    /// Suspends the task until it is resumed, is cancelled, or `deadline` passes. In the isolation of the caller
+    /// throughout: other tasks of an actor run only while this one is suspended.
     ///
-    /// - Parameter arm: Called at once, outside the queue's lock, with the task in the queue: makes sure that a thread
-    ///   will resume the task. False if there is nothing to wait for.
+    /// - Parameter arm: Called at once, outside the queue's lock, with the task in the queue; ensures that a thread
+    ///   will resume it. False if there is nothing to wait for.
     func suspend(
         isolation: isolated (any Actor)?,
         until deadline: ContinuousClock.Instant?,
@@ -100,7 +98,7 @@ final class WaitQueue: Sendable {
         }
     }
 
-    /// Suspends the task until `admit` succeeds or its event is handed over, whether the task is cancelled or not.
+    /// Suspends the task until `admit` succeeds or its event is handed over, cancelled or not.
     func suspendUncancelled(admit: () -> Bool) async {
         let waiter = TaskWaiter()
         _ = await withCheckedContinuation { continuation in
@@ -111,7 +109,7 @@ final class WaitQueue: Sendable {
 
     // MARK: The race
 
-    /// Suspends the task for as long as the race of `waiter` is open; `begin` joins the queue.
+    /// Suspends the task while the race of `waiter` is open; `begin` joins the queue.
     private func race(
         _ waiter: TaskWaiter,
         isolation: isolated (any Actor)?,
@@ -130,9 +128,8 @@ final class WaitQueue: Sendable {
         )
     }
 
-    /// Appends the waiter unless it is admitted or its race is decided; then the task goes on at once.
-    ///
-    /// - Returns: Whether it is in the queue.
+    /// Appends the waiter, and returns true, unless it is admitted or its race is decided: then the task goes on at
+    /// once.
     private func join(
         _ waiter: TaskWaiter,
         _ continuation: CheckedContinuation<WaitOutcome, Never>,
@@ -169,8 +166,8 @@ final class WaitQueue: Sendable {
 
     /// Ends the wait at `deadline`, unless it is cancelled first or the moment never comes.
     ///
-    /// A timer of libdispatch, not `Task.sleep`: that would need a thread of the cooperative pool to begin, and a limit
-    /// is to be decided also while all of those are blocked.
+    /// A timer of libdispatch: `Task.sleep` would need a thread of the cooperative pool to begin, and those may all be
+    /// blocked.
     private func timer(
         for waiter: TaskWaiter,
         at deadline: ContinuousClock.Instant?

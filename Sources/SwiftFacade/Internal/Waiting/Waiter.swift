@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The race of event, time-out and cancellation, for every wait of the facade. A waiter is one wait of one thread or
-// task; the race decides how it ends, and is decided once.
+// task; its race is decided once.
 //
 //                 append             takeFirst, remove                 resume
 //     outside ──────────────▶ queued ──────────────────▶ decided(how) ───────────▶ the waiter goes on
@@ -16,32 +16,28 @@
 //             by remove: the first of them decides
 //   decided   nothing: the decision is final
 //
-// The owner is the WaitQueue in which the waiter waits. Only the thread that takes a waiter out of the list resumes it,
-// after the lock has been given up, because resuming runs the scheduler.
+// The owner is the WaitQueue of the waiter. Only the thread that takes a waiter out of the list resumes it, outside the
+// lock, because resuming runs the scheduler.
 //
 // What must not happen, and what rules it out:
-//   - a waiter is told that it timed out or was cancelled, and has been given its event: one lock guards the list and
-//     what is given;
+//   - a waiter that timed out or was cancelled has been given its event: one lock guards the list and what is given;
 //   - a waiter is resumed twice, or never: `decided` is entered once, by one thread, which resumes;
-//   - a cancellation that comes before the task has joined is lost: it leaves `decided` behind, which joining finds;
+//   - a cancellation before the task has joined is lost: it leaves `decided` behind, which joining finds;
 //   - something is given to a waiter that has gone: only queued waiters are in the list.
 //
-// Lifetime: the list holds its waiters, and a waiting thread or task holds its waiter until it goes on. A waiter taken
-// out of the list belongs to the thread that took it out until it is resumed.
+// Lifetime: the list holds its waiters, a waiting thread or task its waiter. One taken out belongs to the thread that
+// took it out until it is resumed.
 
 import CInterlock
 
-/// How a wait ended.
 enum WaitOutcome {
-    /// The event was handed over.
     case granted
-    /// The limit passed first; nothing was handed over.
+    /// Nothing was handed over.
     case timedOut
-    /// The task was cancelled first; nothing was handed over.
+    /// Nothing was handed over.
     case cancelled
 }
 
-/// One wait of one thread or task.
 // Touched under its owner's lock only, or by the one thread that took it out of the list.
 class Waiter: @unchecked Sendable {
     enum State {
@@ -50,23 +46,23 @@ class Waiter: @unchecked Sendable {
         case decided(WaitOutcome)
     }
 
-    /// Where the race stands; changed by ``WaiterList`` and ``decide(_:)`` only.
+    /// For ``WaiterList`` and ``decide(_:)`` only.
     var state = State.outside
-    /// The neighbours, for ``WaiterList`` only. The list owns its waiters by `next`, so `previous` need not.
+    /// For ``WaiterList`` only, which owns its waiters by `next`; so `previous` need not.
     var next: Waiter?
     unowned(unsafe) var previous: Waiter?
 
-    /// Decides the race of a waiter that is in no list, unless it is decided. Under the owner's lock.
+    /// Decides the race of a waiter in no list, unless it is decided. Under the owner's lock.
     func decide(_ outcome: WaitOutcome) {
         guard case .outside = state else { return }
         state = .decided(outcome)
     }
 
-    /// Lets the waiter go on. Once, outside the owner's lock, by the thread that took it out of the list.
+    /// Once, outside the owner's lock, by the thread that took the waiter out.
     func resume() {}
 }
 
-/// A thread that waits: it sleeps on a semaphore of its own.
+/// A thread that waits, on a semaphore of its own.
 // Adds a C semaphore, which any number of threads may call.
 final class ThreadWaiter: Waiter, @unchecked Sendable {
     private let parker = CObject<ilk_semaphore> { ilk_semaphore_init($0, 0) }
@@ -81,12 +77,12 @@ final class ThreadWaiter: Waiter, @unchecked Sendable {
     }
 }
 
-/// A task that waits: it is suspended. A subclass may carry a value that is handed over.
+/// A task that waits. A subclass may carry a value that is handed over.
 // Adds a field under the rule of Waiter.
 class TaskWaiter: Waiter, @unchecked Sendable {
     private var continuation: CheckedContinuation<WaitOutcome, Never>?
 
-    /// Keeps the continuation that resumes the task. Under the owner's lock, before the waiter is appended.
+    /// Keeps the continuation. Under the owner's lock, before the waiter is appended.
     func suspend(_ continuation: CheckedContinuation<WaitOutcome, Never>) {
         self.continuation = continuation
     }

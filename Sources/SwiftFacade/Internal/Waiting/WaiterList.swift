@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The waiters of one queue, threads and tasks alike, first come, first served. The C primitives queue threads. A task
-// must not hold a thread while it waits, and yet keeps its place in the same order: so where tasks may wait, the facade
-// has this list.
+// The waiters of one queue, threads and tasks alike, first come, first served. The C primitives queue threads, and a
+// task must not hold one while it waits.
 //
-// Intrusive and doubly linked, so that a time-out or a cancellation removes its waiter in O(1) and nothing is
-// allocated. It has no lock: its owner guards it.
+// Intrusive and doubly linked: a time-out or a cancellation removes its waiter in O(1) and nothing is allocated. Its
+// owner guards it.
 
-/// Waiters in the order of their arrival.
 struct WaiterList {
     private var first: Waiter?
     private var last: Waiter?
@@ -19,8 +17,7 @@ struct WaiterList {
         link(waiter)
     }
 
-    /// Takes waiters out from the front while `serve` returns that it has given one its event, as a list of the
-    /// caller's own.
+    /// Takes waiters out from the front while `serve` returns that it has given one its event.
     mutating func takeFirst(while serve: (Waiter) -> Bool) -> WaiterList {
         var taken = WaiterList()
         while let waiter = first, serve(waiter) {
@@ -30,8 +27,7 @@ struct WaiterList {
         return taken
     }
 
-    /// Takes out the first `limit` waiters, or all if there are fewer, as a list of the caller's own: they have their
-    /// event.
+    /// Takes out the first `limit` waiters, or all if there are fewer: they have their event.
     mutating func takeFirst(_ limit: Int) -> WaiterList {
         var taken = WaiterList()
         while taken.count < limit, let waiter = first {
@@ -41,12 +37,11 @@ struct WaiterList {
         return taken
     }
 
-    /// Takes out all waiters: the event is there for all of them.
     mutating func takeAll() -> WaiterList {
         takeFirst(.max)
     }
 
-    /// Takes `waiter` out and decides its race; false if it is not in the list, because its race is decided.
+    /// Takes `waiter` out and decides its race; false if it is not in the list.
     @discardableResult
     mutating func remove(_ waiter: Waiter, _ outcome: WaitOutcome) -> Bool {
         guard case .queued = waiter.state else { return false }
@@ -58,7 +53,7 @@ struct WaiterList {
     /// Resumes every waiter of a list that `takeFirst` made. Outside the owner's lock.
     consuming func resumeAll() {
         while let waiter = first {
-            // Unlinked before it is resumed: its thread may be gone right after.
+            // Unlinked first: its thread may be gone right after.
             unlink(waiter)
             waiter.resume()
         }

@@ -10,26 +10,21 @@
 //                                                                     pops it for the first in the queue
 //   resumed, with the element ◀──────────────────────────────────────
 //
-// An element goes to a task under the queue's lock, which guards the race of Waiter.swift: a task has either been given
-// its element or has left the queue with none, never both. The same holds the other way round for an element that is
-// brought.
+// An element goes to a task under the queue's lock, which guards the race of Waiter.swift: a task has its element or
+// has left the queue, never both. Likewise for an element that is brought.
 
 import CInterlock
 
-/// A task that waits for an element.
-// Adds a field under the rule of Waiter: it changes under the queue's lock, or by the one thread that took the waiter
-// out of the queue.
+// Adds fields under the rule of Waiter.
 private final class PopWaiter<Element: ~Copyable>: TaskWaiter, @unchecked Sendable {
     var element: Element?
     var foundClosed = false
 }
 
-/// A task that waits for room.
 // As PopWaiter's.
 private final class PushWaiter<Element: ~Copyable>: TaskWaiter, @unchecked Sendable {
-    /// The element's bytes, as the ring takes them.
     let bytes: UnsafeMutableRawPointer
-    /// Whether there is an element in `bytes`: the ring has not taken it.
+    /// Whether the ring has not taken the element in `bytes`.
     var holdsElement = true
 
     init(_ element: consuming Element) {
@@ -45,14 +40,12 @@ private final class PushWaiter<Element: ~Copyable>: TaskWaiter, @unchecked Senda
         bytes.deallocate()
     }
 
-    /// Moves the element out.
     func take() -> Element {
         holdsElement = false
         return bytes.assumingMemoryBound(to: Element.self).move()
     }
 }
 
-/// The tasks that wait on a shared ring.
 // Adds immutable fields, each Sendable.
 @usableFromInline
 final class MPMCWaiters<Element: ~Copyable>: RingBacking, @unchecked Sendable {
@@ -70,7 +63,6 @@ final class MPMCWaiters<Element: ~Copyable>: RingBacking, @unchecked Sendable {
 
     // MARK: Waiting
 
-    /// Suspends until there is an element.
     @usableFromInline
     func pop(until deadline: ContinuousClock.Instant?) async -> sending Popped<Element> {
         let waiter = PopWaiter<Element>()
@@ -90,7 +82,6 @@ final class MPMCWaiters<Element: ~Copyable>: RingBacking, @unchecked Sendable {
         }
     }
 
-    /// Suspends until there is room.
     @usableFromInline
     func push(
         _ element: consuming sending Element,
@@ -104,7 +95,7 @@ final class MPMCWaiters<Element: ~Copyable>: RingBacking, @unchecked Sendable {
             admit: { self.serve(waiter) }
         )
         guard waiter.holdsElement else { return .pushed }
-        // The ring refused it: the element is the waiter's again.
+        // Refused: the element is the waiter's again.
         nonisolated(unsafe) let left = waiter.take()
         switch outcome {
         case .granted: return .closed(left)
@@ -122,7 +113,6 @@ final class MPMCWaiters<Element: ~Copyable>: RingBacking, @unchecked Sendable {
         servePosted()
     }
 
-    /// What the hook does.
     override func serve(_ events: UInt32) {
         if combiner.post(events) {
             servePosted()
@@ -144,7 +134,7 @@ final class MPMCWaiters<Element: ~Copyable>: RingBacking, @unchecked Sendable {
         }
     }
 
-    /// Gives the waiter an element. False if there is none; then the hook is armed.
+    /// Gives the waiter an element. False: there is none, and the hook is armed.
     private func serve(_ waiter: PopWaiter<Element>) -> Bool {
         repeat {
             let popped = port.popOnce(Element.self)
@@ -162,12 +152,12 @@ final class MPMCWaiters<Element: ~Copyable>: RingBacking, @unchecked Sendable {
         return false
     }
 
-    /// Pushes the waiter's element. False if there is no room; then the hook is armed.
+    /// Pushes the waiter's element. False: there is no room, and the hook is armed.
     private func serve(_ waiter: PushWaiter<Element>) -> Bool {
         repeat {
             let status = port.pushOnce(waiter.bytes, ringElementSize(Element.self))
             if status == ILK_OK {
-                // The ring owns it: the bytes are left without being deinitialised.
+                // The ring owns it: the bytes are not deinitialised.
                 waiter.holdsElement = false
                 return true
             }

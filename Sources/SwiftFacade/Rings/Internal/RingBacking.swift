@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The backing of a C ring, of either kind. It keeps the ring's memory, receives the ring's hook, and stores the error
-// that the ring was closed with.
+// The backing of a C ring, of either kind: keeps its memory, receives its hook, and stores the error that it was closed
+// with.
 //
-// Tasks are resumed where the hook runs. A thread that must not run Swift (an audio callback, a driver) must not do
-// that. With a thread of the ring's own, the hook is one signal of a C semaphore, and that thread serves. Where the
-// system makes no thread, a task of the global executor probes the semaphore each millisecond until a thread can be
-// made; the hook stays one signal.
+// Tasks are resumed where the hook runs. For threads that must not run Swift (an audio callback, a driver), the hook is
+// one signal of a C semaphore, and a thread of the ring's own serves. Where the system makes no thread, a task of the
+// global executor probes the semaphore each millisecond until a thread can be made.
 
 import CInterlock
 import Foundation
 
-/// The semaphore on which the serving thread sleeps. It is the hook's context, so it outlives the ring's last call.
+/// The semaphore of the serving thread. As the hook's context it outlives the ring's last call.
 private final class Bell: Sendable {
     let semaphore = CObject<ilk_semaphore> { ilk_semaphore_init($0, 0) }
 
@@ -21,17 +20,16 @@ private final class Bell: Sendable {
     func hasRung() -> Bool { ilk_semaphore_try_wait(semaphore.pointer) }
 }
 
-/// The part of the backing that does not depend on the elements: a C function pointer cannot know generic parameters.
+/// The part without the elements: a C function pointer cannot know generic parameters.
 // Has immutable fields only, each Sendable.
 @usableFromInline
 class RingBacking: @unchecked Sendable {
-    /// Whether the ring was closed through Swift, and with which error. The first close decides.
+    /// How the ring was closed through Swift; the first close decides.
     private enum Closing {
         case open
         case closed((any Error)?)
     }
 
-    /// The tasks that wait for an element, and those that wait for room.
     let consumers = WaitQueue()
     let producers = WaitQueue()
 
@@ -67,19 +65,17 @@ class RingBacking: @unchecked Sendable {
         }
     }
 
-    /// Serves on a thread of the ring's own.
     private func startServing(_ bell: Bell) throws(ThreadUnavailable) {
         try OwnThread.start(named: "interlock.ring") { [weak self] in
             while true {
                 bell.wait()
-                // No task is left to be served: the backing has gone, or goes now, and rang for the last time.
+                // No task is left: the backing has gone, or goes now.
                 guard let self else { return }
                 self.serve(ILK_READABLE.rawValue | ILK_WRITABLE.rawValue)
             }
         }
     }
 
-    /// Serves by a task, until a thread can be made.
     private func serveByTask(_ bell: Bell) {
         Task.detached { [weak self] in
             while true {
@@ -93,16 +89,15 @@ class RingBacking: @unchecked Sendable {
         }
     }
 
-    /// Takes the hook off the ring. Called by the deinit of a subclass, because afterwards the state of ``serve(_:)``
-    /// is gone.
+    /// Takes the hook off the ring. Called by a subclass's deinit: afterwards the state of ``serve(_:)`` is gone.
     func end() {
-        // Closing sets an armed hook off, which finds no waiter; after that it is disarmed for good.
+        // Closing sets an armed hook off, which finds no waiter, and disarms it for good.
         port.close()
         port.setHook(nil, nil)
         bell?.ring()
     }
 
-    /// The body of the hook: there are elements, room, or both.
+    /// The body of the hook, for elements, room, or both.
     func serve(_ events: UInt32) {}
 
     // MARK: Closing
@@ -119,8 +114,7 @@ class RingBacking: @unchecked Sendable {
         port.close()
     }
 
-    /// The error that the ring was closed with. A thread that has found the ring closed finds the error: it is stored
-    /// first.
+    /// The error that the ring was closed with; stored first, so that a thread that finds the ring closed finds it.
     var closingError: (any Error)? {
         closing.withReadLock { closing in
             guard case .closed(let error) = closing else { return nil }
@@ -128,7 +122,7 @@ class RingBacking: @unchecked Sendable {
         }
     }
 
-    /// Throws the error that the ring was closed with, if any. Called once the ring is drained.
+    /// Throws ``closingError``, if any. Called once the ring is drained.
     @usableFromInline
     func throwClosingError() throws {
         if let error = closingError { throw error }

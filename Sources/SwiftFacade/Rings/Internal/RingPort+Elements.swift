@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The verbs of both rings for Swift elements, once: every verb of MPMCRing and of SPSCRing's ends that does not suspend
-// forwards to one of these. The C call that does not wait comes first, so that an uncontended push or pop reads no
-// clock and is one inlined C call.
+// The verbs of both rings for Swift elements, for those that do not suspend. The C call that does not wait comes first:
+// an uncontended push or pop reads no clock and is one inlined C call.
 
 import CInterlock
 
 extension RingPort {
-    /// Moves `element` into the ring if there is room.
     @inlinable @inline(__always)
     func offer<Element: ~Copyable>(_ element: consuming sending Element) -> sending OfferResult<Element> {
         handOver(element) { bytes in
@@ -18,8 +16,7 @@ extension RingPort {
         }
     }
 
-    /// Moves `element` into the ring, waiting for room until `deadline` at most; `answer` makes the result, as in
-    /// ``handOver(_:_:answer:)``.
+    /// As ``offer(_:)``, waiting for room until `deadline` at most; `answer` as in ``handOver(_:_:answer:)``.
     @inlinable @inline(__always)
     func push<Element: ~Copyable, Answer: ~Copyable>(
         _ element: consuming sending Element,
@@ -36,7 +33,6 @@ extension RingPort {
         )
     }
 
-    /// Moves the oldest element out, or answers `nil` if there is none.
     @inlinable @inline(__always)
     func tryPop<Element: ~Copyable>(_: Element.Type) -> sending Element? {
         takeOver(Element.self) { bytes in
@@ -44,7 +40,7 @@ extension RingPort {
         }.element()
     }
 
-    /// Moves the oldest element out, waiting for one until `deadline` at most.
+    /// As ``tryPop(_:)``, waiting for an element until `deadline` at most.
     @inlinable @inline(__always)
     func pop<Element: ~Copyable>(
         _: Element.Type,
@@ -56,18 +52,17 @@ extension RingPort {
         }
     }
 
-    /// One attempt to move the oldest element out, which knows closed from empty: a waiting call whose deadline has
-    /// passed.
+    /// One attempt to pop that knows closed from empty: a waiting call whose deadline has passed.
     func popOnce<Element: ~Copyable>(_: Element.Type) -> sending Popped<Element> {
         takeOver(Element.self) { pop($0, ringElementSize(Element.self), until: 0) }
     }
 
-    /// One attempt to push an element's bytes, which knows closed from full, as ``popOnce(_:)``.
+    /// One attempt to push an element's bytes, as ``popOnce(_:)``.
     func pushOnce(_ bytes: UnsafeRawPointer, _ size: Int) -> ilk_status {
         push(bytes, size, until: 0)
     }
 
-    /// Copies as many of the elements as fit into the ring. Returns how many, from the front.
+    /// Copies in as many of the elements as fit. Returns how many, from the front.
     @inlinable @inline(__always)
     func tryPush<Element>(contentsOf elements: Span<Element>) -> Int {
         var pushed = 0
@@ -84,7 +79,6 @@ extension RingPort {
         return pushed
     }
 
-    /// Moves elements out into the free places of `span`. Returns how many.
     @inlinable @inline(__always)
     func tryPop<Element: ~Copyable>(into span: inout OutputSpan<Element>) -> Int {
         span.withUnsafeMutableBufferPointer { buffer, initialized in
@@ -96,7 +90,6 @@ extension RingPort {
         }
     }
 
-    /// Moves up to `count` elements out into an array.
     @inlinable @inline(__always)
     func tryPop<Element>(_: Element.Type, atMost wanted: Int) -> sending [Element] {
         let wanted = Swift.min(Swift.max(wanted, 0), count)

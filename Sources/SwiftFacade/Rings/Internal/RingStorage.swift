@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The owner of a C ring. It makes the ring. When the last end has gone, it releases each element that is left, once,
-// and then the memory.
+// Owns a C ring. When the last end has gone, it releases each element that is left, once, and then the memory.
 
 import CInterlock
 
-/// Owns a C ring and the elements left in it.
 final class RingStorage<Port: RingPort, Element: ~Copyable>: Sendable {
     let port: Port
 
@@ -19,8 +17,8 @@ final class RingStorage<Port: RingPort, Element: ~Copyable>: Sendable {
     }
 
     deinit {
-        // No other reference to the ring is left, so it may be closed: the elements stay to be taken out, and a push by
-        // an element's deinit is refused.
+        // No other reference is left, so the ring may be closed: elements stay to be taken out, and a push by an
+        // element's deinit is refused.
         port.close()
         while port.tryPop(Element.self) != nil {}
         port.destroy()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tasks that wait at the two ends of a split ring. An end of the C ring is for one thread at a time, so only the
-// task that waits uses the end: the thread that makes room or brings an element wakes the task and does no more.
+// The tasks that wait at the two ends of a split ring. An end is for one thread at a time, so only the task that waits
+// uses it: the thread that makes room or brings an element only wakes the task.
 //
 //   task, in the isolation of its caller      ring                 the other end
 //   finds nothing
@@ -13,24 +13,20 @@
 //   resumed ◀──────────────────────────────────────────────────────
 //   tries again, in the isolation of its caller
 //
-// Forbidden: the element is pushed, the hook is not called and the task sleeps. Joining comes before arming, and the
-// ring decides the answer to arming: either it sees the element, or the push sees the hook armed and finds the task in
-// the queue.
+// Forbidden: the element is pushed, the hook is not called and the task sleeps. Joining comes before arming: either the
+// arming sees the element, or the push sees the hook armed and finds the task in the queue.
 //
-// Two tasks wait in one queue only where an actor is re-entered through an object that holds the end, which the
-// compiler does not see. Both are woken, and each tries again on the actor, one after the other.
+// Two tasks wait in one queue only where an actor is re-entered through an object that holds the end. Both are woken
+// and try again on the actor, one after the other.
 //
-// The hook may run inside a call of the task's own, the arming included. So no call of the ring is made under a queue's
-// lock.
+// The hook may run inside the task's own call, the arming included: no call of the ring is made under a queue's lock.
 
 import CInterlock
 
-/// How a task's wait for room ended.
 private enum PushOutcome {
     case pushed, timedOut, cancelled, closed
 }
 
-/// The tasks at the two ends of a split ring, and the state that the ends share.
 // Adds immutable fields, each Sendable.
 @usableFromInline
 final class SPSCWaiters: RingBacking, @unchecked Sendable {
@@ -45,7 +41,6 @@ final class SPSCWaiters: RingBacking, @unchecked Sendable {
         end()
     }
 
-    /// The body of the hook.
     override func serve(_ events: UInt32) {
         if events & ILK_READABLE.rawValue != 0 {
             consumers.resumeAll()
@@ -55,7 +50,7 @@ final class SPSCWaiters: RingBacking, @unchecked Sendable {
         }
     }
 
-    /// Pops, suspending until there is an element. In the isolation of the consumer throughout.
+    /// In the isolation of the consumer throughout.
     @usableFromInline
     func pop<Element: ~Copyable>(
         _: Element.Type,
@@ -78,7 +73,7 @@ final class SPSCWaiters: RingBacking, @unchecked Sendable {
         }
     }
 
-    /// Pushes, suspending until there is room. In the isolation of the producer throughout.
+    /// In the isolation of the producer throughout.
     @usableFromInline
     func push<Element: ~Copyable>(
         _ element: consuming sending Element,
@@ -93,9 +88,9 @@ final class SPSCWaiters: RingBacking, @unchecked Sendable {
         let slot = bytes.bindMemory(to: Element.self, capacity: 1)
         slot.initialize(to: element)
         let outcome = await push(bytes, ringElementSize(Element.self), isolation: isolation, until: deadline)
-        // The ring owns it: the slot is left without being deinitialised.
+        // The ring owns it: the slot is not deinitialised.
         if outcome == .pushed { return .pushed }
-        // The ring refused it: the element is the task's again.
+        // Refused: the element is the task's again.
         nonisolated(unsafe) let left = slot.move()
         switch outcome {
         case .timedOut: return .timedOut(left)

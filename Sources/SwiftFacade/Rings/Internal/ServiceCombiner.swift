@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Combining: it decides which thread serves the tasks that wait on a ring when serving them makes the ring call the
-// hook again. A thread that serves also does the work that other threads, or the service itself, post meanwhile, as the
-// combiner of flat combining does (Hendler, Incze, Shavit, Tzafrir, SPAA 2010).
+// Combining: decides which thread serves the tasks that wait on a ring. A thread that serves also does the work that
+// other threads, or the service itself, post meanwhile, as the combiner of flat combining does (Hendler, Incze, Shavit,
+// Tzafrir, SPAA 2010).
 //
-// A ring's hook runs in the middle of the push or pop that set it off. A service itself may make that call, under the
-// lock of a queue, and a hook that served there would wait for that lock for ever. So a hook that finds a service under
-// way only posts its events, and every service takes all posted events before it ends.
+// A ring's hook runs in the middle of a push or pop. A service may make that call itself, under a queue's lock, for
+// which a hook that served there would wait for ever. So a hook that finds a service under way only posts its events,
+// and every service takes all posted events before it ends.
 //
-// Invariant: while `inside` is above 0, each registered thread will read `posted` once more. So events posted then are
-// not lost, and events posted otherwise make the posting thread serve.
+// Invariant: while `inside` is above 0, each registered thread reads `posted` once more: events posted then are not
+// lost. Events posted otherwise make the posting thread serve.
 
-/// Events that wait to be served, and the number of serving threads.
 final class ServiceCombiner: Sendable {
     private struct State {
         var inside = 0
@@ -20,13 +19,12 @@ final class ServiceCombiner: Sendable {
 
     private let state = ReadWriteLock(State())
 
-    /// Begins a service: the caller is about to use the ring under a queue's lock, and ends by ``takeOrEnd()``.
+    /// Begins a service: the caller then uses the ring under a queue's lock, and ends by ``takeOrEnd()``.
     func begin() {
         state.withWriteLock { $0.inside += 1 }
     }
 
-    /// Posts `events` to be served. True if no service was under way: the caller has begun one, and serves by
-    /// ``takeOrEnd()``.
+    /// Posts `events`. True if no service was under way: the caller has begun one, and serves by ``takeOrEnd()``.
     func post(_ events: UInt32) -> Bool {
         state.withWriteLock { state in
             state.posted |= events
@@ -36,7 +34,7 @@ final class ServiceCombiner: Sendable {
         }
     }
 
-    /// The events that the caller serves before it asks again, or `nil`: its service has ended.
+    /// The events to serve before asking again, or `nil`: the caller's service has ended.
     func takeOrEnd() -> UInt32? {
         state.withWriteLock { state in
             guard state.posted != 0 else {

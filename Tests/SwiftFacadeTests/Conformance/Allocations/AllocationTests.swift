@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What must not allocate does not: a read of an element, a lock taken, a push and a pop of an element that is
-// trivial. Counted by an allocator that counts, in optimised builds, since what is not specialised puts values of
-// unknown size into boxes:
+// What must not allocate does not: a read of an element, a lock taken, a push and a pop of a trivial element. A
+// counting allocator counts, in optimised builds, since what is not specialised boxes values of unknown size:
 //
 //     INTERLOCK_COMPARE=1 swift test -c release --filter AllocationTests
 
@@ -14,8 +13,8 @@ import Testing
 struct AllocationTests {
     private static let isCounted: Bool = isOptimised && counting_allocator_counts()
 
-    /// Allocations of a thousand calls, after as many that may have to set something up: a lock changes the way it is
-    /// read after some reads, and the runtime makes a type when it is first met.
+    /// Allocations of a thousand calls, after a thousand that may set something up: a lock changes its reader mode, and
+    /// the runtime makes a type at its first use.
     @inline(__always)
     private func allocations(_ work: () -> Void) -> Int {
         for _ in 0..<1_000 { work() }
@@ -29,7 +28,6 @@ struct AllocationTests {
         init(_ number: Int) { self.number = number }
     }
 
-    // Without it the others could not fail.
     @Test(
         .enabled(
             if: isCounted,
@@ -42,7 +40,7 @@ struct AllocationTests {
         #expect(allocations { boxes.append(Box(boxes.count)) } == 1_000)
     }
 
-    /// 2^62 bytes: less than a ring may have, more than any address space.
+    /// 2^62 bytes: allowed for a ring, more than any address space.
     @Test(.enabled(if: counting_allocator_counts(), "a sanitizer's allocator ends the process instead"))
     func memoryThatIsNotToBeHadIsAnError() {
         let capacity = 1 << 58

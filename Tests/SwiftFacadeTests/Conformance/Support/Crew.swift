@@ -2,34 +2,32 @@
 //
 // Threads for tests: started together, joined with a time limit, their errors brought back.
 //
-// Tests of locks block, and Swift's and libdispatch's pools have as many threads as there are
-// processors: a test that blocked two of them would stop every other test of the run. So each role gets a
-// thread of its own, and the test itself only suspends. A thread does not carry the current test,
-// so a role reports a failure by throwing; the error is rethrown where the test waits.
+// Tests of locks block, and the pools of Swift and libdispatch have a thread a processor. So each role gets a thread of
+// its own, and the test only suspends. A thread does not carry the current test: a role throws, and the error is
+// rethrown where the test waits.
 
 import Foundation
 import Synchronization
 import Testing
 
-/// A claim that did not hold, with what was seen instead.
+/// A claim that did not hold, and what was seen instead.
 struct Broken: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Throws if `condition` does not hold: what a thread of a crew uses instead of `#expect`.
+/// Throws if `condition` does not hold: `#expect` for a thread of a crew.
 func ensure(_ condition: Bool, _ claim: @autoclosure () -> String) throws {
     if !condition { throw Broken(description: claim()) }
 }
 
-/// How long a test may take before it counts as hung: far more than any of them needs, also under
-/// ThreadSanitizer on a loaded machine.
+/// Far more than any test needs under ThreadSanitizer on a loaded machine.
 let hangLimit = Duration.seconds(120)
 
 /// A deadline that only a hang reaches.
 var farDeadline: ContinuousClock.Instant { .now + .seconds(60) }
 
-/// Yields until `condition` holds: the handshake for states that announce themselves only by what they refuse
-/// (a queued writer by a try that fails). Throws when it takes so long that it will not happen.
+/// Yields until `condition` holds: the handshake for states that show only in what they refuse (a queued writer in a
+/// failed try). Throws after a far deadline.
 func waitUntil(_ what: String, _ condition: () throws -> Bool) throws {
     let deadline = farDeadline
     while try !condition() {
@@ -38,7 +36,7 @@ func waitUntil(_ what: String, _ condition: () throws -> Bool) throws {
     }
 }
 
-/// A set of threads, each with a role, that start together.
+/// Threads, each with a role, that start together.
 final class Crew {
     private var roles: [(name: String, body: @Sendable () throws -> Void)] = []
     private var endings: [() -> Void] = []
@@ -51,13 +49,13 @@ final class Crew {
         for index in 0..<count { add("\(name) \(index)") { try body(index) } }
     }
 
-    /// What is done when all have ended or one has failed, such as closing what the others would go on with for ever.
+    /// Done when all have ended or one has failed, such as closing a ring that the others wait for.
     func whenOver(_ ending: @escaping () -> Void) {
         endings.append(ending)
     }
 
-    /// Runs every role on a thread of its own and returns when all are done. Throws the first error; or,
-    /// after `hangLimit`, an error that names those still running, which are then left behind.
+    /// Runs every role on a thread of its own; returns when all are done. Throws the first error; or, after
+    /// `hangLimit`, an error that names the threads still running, which are left behind.
     func run() async throws {
         let roster = Roster(count: roles.count)
         for (index, role) in roles.enumerated() {
@@ -89,14 +87,14 @@ final class Crew {
     }
 }
 
-/// Runs `body` on a thread of its own: for tests with a single role that may block.
+/// For tests with a single role that may block.
 func onThread(_ body: @escaping @Sendable () throws -> Void) async throws {
     let crew = Crew()
     crew.add("test", body)
     try await crew.run()
 }
 
-/// Which members have started and which have finished. `NSCondition` and not one of the subjects.
+/// Which members have started and which have finished.
 // @unchecked: every field is touched under `condition` only.
 private final class Roster: @unchecked Sendable {
     private let condition = NSCondition()
@@ -125,8 +123,7 @@ private final class Roster: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// Returns when all have finished, when one has failed (the others may then wait for it for ever), or when
-    /// the limit has passed.
+    /// Returns when all have finished, one has failed (the others may wait for it), or the limit has passed.
     func waitForAll() {
         let limit = Date(timeIntervalSinceNow: TimeInterval(hangLimit.components.seconds))
         condition.lock()
@@ -146,7 +143,7 @@ extension Thread {
     static func yield() { sched_yield() }
 }
 
-/// A lock around a value that is neither a subject of these tests nor opaque to ThreadSanitizer.
+/// A lock that is no subject of these tests and visible to ThreadSanitizer.
 // @unchecked: the value is touched under `lock` only.
 final class UnfairPlainLock<Value: Sendable>: @unchecked Sendable {
     private let lock = NSLock()

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The element of every conformance test: it knows its producer, shows when it has been torn, and is counted when it
-// is made and when it is released.
+// The element of every conformance test: it knows its producer, shows tearing, and counts its lifetimes.
 
 import Synchronization
 
-/// Four words that belong together, one of them a counted reference.
+/// Four words that belong together, one a counted reference.
 struct Parcel: Sendable {
     let producer: Int
     let sequence: Int
@@ -19,7 +18,7 @@ struct Parcel: Sendable {
         life = Life(producer, sequence, ledger)
     }
 
-    /// Whether all words are of the same parcel; a torn or stale copy mixes two.
+    /// False for a torn or stale copy, which mixes two parcels.
     var isWhole: Bool {
         seal == Self.seal(producer, sequence) && life.producer == producer && life.sequence == sequence
     }
@@ -29,7 +28,7 @@ struct Parcel: Sendable {
     }
 }
 
-/// The part of a parcel that is made and destroyed exactly once, however often the parcel is copied.
+/// The part of a parcel that is made and destroyed once, however often the parcel is copied.
 private final class Life: Sendable {
     let producer: Int
     let sequence: Int
@@ -47,15 +46,14 @@ private final class Life: Sendable {
     }
 }
 
-/// How many parcels of one test are alive.
 final class Ledger: Sendable {
-    // relaxed: a counter; it is read after the threads that count have been joined.
+    // relaxed: read after the counting threads have been joined.
     fileprivate let living = Atomic<Int>(0)
 
     var balance: Int { living.load(ordering: .relaxed) }
 }
 
-/// Checks what one consumer got: whole parcels, and those of each producer in the order it sent them.
+/// Checks one consumer's parcels: whole, and each producer's in order.
 struct Inspection {
     private var lastSequence: [Int: Int] = [:]
 
@@ -71,8 +69,7 @@ struct Inspection {
     }
 }
 
-/// Where threads put results for the test to look at after they have been joined, or in what order things
-/// happened. Deliberately made of nothing this package provides.
+/// Results of threads, for the test to read after the join. Made of nothing this package provides.
 final class Journal<Entry: Sendable>: Sendable {
     private let lock = UnfairPlainLock<[Entry]>([])
 

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Handshakes: a number that only grows, by which the threads of a test follow a schedule; and the checks of
-// deadlines that several suites share.
+// Handshakes by a number that only grows, and the checks of deadlines that several suites share.
 
 import Synchronization
 
-/// Steps of a schedule that a test forces.
 final class Phase: Sendable {
     private let reached = Atomic<Int>(0)
 
@@ -23,8 +21,7 @@ final class Phase: Sendable {
     }
 }
 
-/// Checks that `attempt`, which cannot succeed, gives up: not before its deadline, and not so late that it
-/// must have forgotten it.
+/// Checks that `attempt`, which cannot succeed, gives up: not before its deadline, and not much later.
 func expectTimeOut(_ attempt: (ContinuousClock.Instant) throws -> Bool) throws {
     let deadline = ContinuousClock.now + .milliseconds(30)
     try ensure(try attempt(deadline), "something to be had where there was nothing")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The work at which the versions are compared. Each piece is written once, generic over the version, and
-// called with the concrete type so that an optimised build specialises it for each.
+// The work at which the versions are compared, each piece generic over the version and called with the concrete type,
+// so that an optimised build specialises it.
 
 import Foundation
 import PureSwift
@@ -50,7 +50,7 @@ extension Contests {
                 case .append:
                     repeating(for: time) { count in
                         array.append(count)
-                        // Bounds the memory, and waits for asynchronous appends: they count when done.
+                        // Bounds the memory, and waits for asynchronous appends.
                         if count % 1_024 == 1_023 { array.removeAll { _ in true } }
                     }
                 case .mixed:

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How two versions are compared on a machine that is never quiet: short measurements, taken in turns so
-// that whatever disturbs one disturbs the other, and the median of each version's.
-//
-// A comparison this coarse finds a version that has become several times slower, and nothing finer; the
-// benchmarks are the place for that.
+// Comparing two versions on a machine that is never quiet: short measurements in turns, so that a disturbance hits
+// both, and each version's median. So coarse a comparison finds a version that has become several times slower; finer
+// ones are the benchmarks'.
 
 import Foundation
 import Synchronization
 
-/// Whether the numbers mean anything. In a debug build generic code is not specialised and every
-/// access is checked, so a ratio says which version is compiled worse, not which is faster.
+/// In a debug build generic code is not specialised and every access is checked: a ratio says which version is compiled
+/// worse.
 let isOptimised: Bool = {
     #if DEBUG
     false
@@ -19,25 +17,24 @@ let isOptimised: Bool = {
     #endif
 }()
 
-/// One version of a primitive at some work: answers how many operations it did in the time given.
+/// A version of a primitive at some work: how many operations it did in the time given.
 struct Entrant: Sendable {
     let name: String
     let operations: @Sendable (_ time: Duration) -> Int
 }
 
-/// The same work done by the C-backed version and by each pure-Swift one.
+/// The same work by the C-backed version and by each pure-Swift one.
 struct Contest: Sendable {
     let title: String
     let core: Entrant
     let others: [Entrant]
 
-    /// The C-backed version's speed over each other's.
     struct Ratio: Sendable {
         let title: String
         let core: Double
         let other: Double
         let name: String
-        /// The C-backed version in its best round: what tells a slow version from a slow moment.
+        /// The C-backed version's best round tells a slow version from a slow moment.
         let coreAtBest: Double
         var value: Double { core / other }
         var isSlowerThanHalf: Bool { coreAtBest < other / 2 }
@@ -52,12 +49,12 @@ struct Contest: Sendable {
             + " C-backed       pure   ratio  against (million operations a second)"
     }
 
-    /// Measures everybody in turns, `rounds` times, each time for `time`; blocks.
+    /// Measures everybody in turns; blocks.
     func ratios(rounds: Int, time: Duration) -> [Ratio] {
         let everybody = [core] + others
         var speeds = everybody.map { _ in [Double]() }
         for round in 0..<rounds {
-            // Another one goes first each round: what follows a slow one may find the machine busy.
+            // Another one goes first each round.
             for offset in everybody.indices {
                 let index = (round + offset) % everybody.count
                 let operations = everybody[index].operations(time)
@@ -77,7 +74,7 @@ struct Contest: Sendable {
     }
 }
 
-/// Runs `work` on `threads` threads, each on a processor of its own while there are enough, and answers the sum of what they did.
+/// Runs `work` on `threads` threads, each on its own processor while there are enough; sums up what they did.
 func together(_ threads: Int, _ work: @escaping @Sendable (_ thread: Int) -> Int) -> Int {
     let gate = StartGate(threads)
     let total = Atomic<Int>(0)
@@ -95,7 +92,7 @@ func together(_ threads: Int, _ work: @escaping @Sendable (_ thread: Int) -> Int
     return total.load(ordering: .relaxed)
 }
 
-/// Repeats `operation` until `time` has passed; answers how often. Looks at the clock every 64 times.
+/// Repeats `operation` until `time` has passed; counts. Reads the clock every 64 times.
 @inline(__always)
 func repeating(for time: Duration, _ operation: (Int) -> Void) -> Int {
     let end = ContinuousClock.now + time
@@ -109,7 +106,6 @@ func repeating(for time: Duration, _ operation: (Int) -> Void) -> Int {
     return done
 }
 
-/// Where the threads of one measurement meet before it begins.
 private final class StartGate: Sendable {
     private let missing: Atomic<Int>
 

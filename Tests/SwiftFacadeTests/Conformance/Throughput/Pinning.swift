@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keeps the threads of a measurement apart. Left to itself the scheduler sometimes runs two threads on one
-// processor by turns, where they never meet and look ten times as fast as threads that do; which of the
-// two was measured would then be chance.
+// Keeps the threads of a measurement apart. Two threads in turns on one processor never meet and look ten times as fast
+// as threads that do.
 
 #if os(Linux)
 import Foundation
 
-/// Ties the calling thread to the `index`-th of the processors this process may use, counted round. Where the
-/// system refuses, the figures are noisier, no more.
+/// Ties the calling thread to the `index`-th of the process's processors, counted round. A refusal only makes the
+/// figures noisier.
 func pinThread(_ index: Int) {
     guard let affinity else { return }
     var mask = [UInt8](repeating: 0, count: 128)  // cpu_set_t: 1,024 bits
@@ -23,8 +22,8 @@ func pinThread(_ index: Int) {
 
 private typealias Affinity = @convention(c) (pid_t, Int, UnsafeMutablePointer<UInt8>) -> CInt
 
-/// sched_getaffinity and sched_setaffinity. Every Linux C library has them, but declares them only under
-/// _GNU_SOURCE, which Swift's module of it is made without; so they are looked up by name.
+/// sched_getaffinity and sched_setaffinity, looked up by name: every Linux C library has them, but declares them only
+/// under _GNU_SOURCE, without which Swift's module of it is made.
 private let affinity: (get: Affinity, set: Affinity)? = {
     let program = dlopen(nil, RTLD_NOW)
     guard let get = dlsym(program, "sched_getaffinity"), let set = dlsym(program, "sched_setaffinity") else {
@@ -33,6 +32,5 @@ private let affinity: (get: Affinity, set: Affinity)? = {
     return (unsafeBitCast(get, to: Affinity.self), unsafeBitCast(set, to: Affinity.self))
 }()
 #else
-/// Elsewhere threads cannot be tied to processors.
 func pinThread(_ index: Int) {}
 #endif

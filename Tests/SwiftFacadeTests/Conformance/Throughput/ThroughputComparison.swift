@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether the C core is worth having: its throughput beside that of the best pure-Swift version of the same
-// primitive, printed for each pair.
+// The C core's throughput beside the best pure-Swift version's, printed as ratios of medians.
 //
-// It prints ratios of medians. It fails only where even the best round of the C-backed version is slower than
-// half the other's median, twice in a row: a busy machine slows rounds down, not all of them on one side.
-// And it fails only in an optimised build:
+// It fails only in an optimised build, where even the best round of the C-backed version is slower than half the
+// other's median, twice in a row: a busy machine does not slow all rounds of one side.
 //
 //     INTERLOCK_COMPARE=1 swift test -c release --filter ThroughputComparison
 //
-// (-enable-testing because other tests of the same target import internals.)
-//
-// In a debug build it runs shorter, prints the same table and says that the ratios mean nothing there.
+// (-enable-testing because other tests of the same target import internals.) In a debug build it runs shorter and says
+// that the ratios mean nothing.
 
 import Foundation
 import Testing

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A consumer in Swift: fills a SafeArray from many threads at once, keeps a total under a ReadWriteLock, and passes the
-// elements through a ring of the C module. Prints the results.
+// A consumer in Swift: fills a SafeArray from many threads, totals it under a ReadWriteLock, and passes the elements
+// through a ring of the C module. Prints the results.
 
 import CInterlock
 import Dispatch

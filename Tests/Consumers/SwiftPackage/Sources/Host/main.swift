@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host PLUGIN: reads under a lock until its readers are in slots, and while it reads asks the plugin to try to write.
-// The plugin has a copy of the C core of its own. Either the plugin is kept out, or the two copies are reported.
+// Host PLUGIN: moves a lock's readers to slots, and while it reads asks the plugin, which has its own copy of the C
+// core, to try to write. The plugin is kept out, or the two copies are reported.
 
 import CInterlock
 

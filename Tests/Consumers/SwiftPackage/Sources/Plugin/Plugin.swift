@@ -4,7 +4,7 @@
 
 import CInterlock
 
-/// Tries to take the write side through this library's copy.
+/// Tries to take the write side through this copy.
 @_cdecl("plugin_try_write")
 public func tryWrite(_ lock: UnsafeMutablePointer<ilk_rwlock>) -> Bool {
     ilk_rwlock_try_write_lock(lock)
