@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The list of semaphores, filled by the adapters' files before main.
+ * The semaphores, listed by the adapters' files before main.
  */
 #include "baton.h"
 

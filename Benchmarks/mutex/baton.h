@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Hand-over: two threads wake each other in turn through two semaphores, and each turn is timed.
+ * Hand-over: two threads wake each other in turn through two semaphores; each turn is timed.
  */
 #ifndef INTERLOCK_BENCHMARKS_MUTEX_BATON_H
 #define INTERLOCK_BENCHMARKS_MUTEX_BATON_H
@@ -15,8 +15,7 @@
 
 namespace bench {
 
-/* A semaphore in the comparison. One slice: the trips of one thread, and an empty answer, or the fault that
- * was found. */
+/* `measure` adds a slice's trips of one thread; its answer is empty, or the fault. */
 struct Baton {
     std::string name;
     std::string (*measure)(SliceTimes times, Histogram *trips, SliceResult *result);

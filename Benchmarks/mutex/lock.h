@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A lock without a reader mode, in the loops of the reader–writer locks: reads take it, too.
+ * A lock without a reader mode, in the reader–writer locks' loops: reads take it, too.
  */
 #ifndef INTERLOCK_BENCHMARKS_MUTEX_LOCK_H
 #define INTERLOCK_BENCHMARKS_MUTEX_LOCK_H

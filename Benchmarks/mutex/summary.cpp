@@ -88,7 +88,7 @@ std::string to_markdown(const MutexResults &results) {
     return contention_markdown(results) + waits_markdown(results) + trips_markdown(results);
 }
 
-/* Ours against the C library's of the same kind: behind by no more than the rounds differ. */
+/* Against the C library's of the same kind: behind by no more than the rounds differ. */
 std::string goals_markdown(const MutexResults &results) {
     static const std::pair<const char *, const char *> rivals[] = {
         {"ilk_mutex", "pthread_mutex"},

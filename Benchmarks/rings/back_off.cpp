@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The pauses are those of <interlock/inline/atomic.h>, timed in a loop.
+ * Times the pauses of <interlock/inline/atomic.h> in a loop.
  */
 #include "back_off.h"
 #include "../runner/clock.h"

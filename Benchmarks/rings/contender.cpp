@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The list of rings, filled by the adapters' files before main.
+ * The rings, listed by the adapters' files before main.
  */
 #include "contender.h"
 

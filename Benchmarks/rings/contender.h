@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A ring in the comparison, and the loops that all rings run. As with the locks, an adapter is a class
- * template with inline calls, and whole loops are made of it.
+ * A ring in the comparison, and the loops that all rings run, made of an adapter: a class template with
+ * inline calls.
  *
  * An adapter Ring<T> has:
  *     static constexpr const char *name;
@@ -11,12 +11,11 @@
  *     Ring(size_t capacity, unsigned producers, unsigned consumers)
  *     static bool takes(size_t capacity, size_t batch)
  *     struct Producer, Consumer          a thread's own state; made from the ring
- * and of these calls, BENCH_INLINE, those its ways need:
+ * and of these calls, BENCH_INLINE, those its ways need, and try_pop, which counts what a slice leaves:
  *     bool try_push(Producer &, const T &)             bool try_pop(Consumer &, T &)
  *     void push(Producer &, const T &)                 void pop(Consumer &, T &)
  *     size_t try_push_many(Producer &, T *, size_t)    size_t try_pop_many(Consumer &, T *, size_t)
- * Every adapter has try_pop: it counts the elements that a slice leaves in the ring. A ring whose batches
- * are written and read in place has, with `static constexpr bool in_place = true`,
+ * A ring whose batches are in place has, with `static constexpr bool in_place = true`,
  *     T *reserve(Producer &, size_t &count), void commit(Producer &, size_t count),
  *     const T *peek(Consumer &, size_t &count), void release(Consumer &, size_t count).
  */
@@ -39,10 +38,10 @@ namespace bench {
 
 enum class Sides { single, many };
 
-/* How elements are passed. Bits, so that an adapter can name several. */
+/* How elements are passed, in bits. */
 enum Way : unsigned {
-    trying = 1,   /* one at a time; backs off and yields when full or empty */
-    blocking = 2, /* one at a time; sleeps when full or empty */
+    trying = 1,   /* one at a time; backs off and yields */
+    blocking = 2, /* one at a time; sleeps */
     batch_8 = 4,  /* up to 8 at a time, otherwise as trying */
     batch_64 = 8,
     batches = batch_8 | batch_64,
@@ -52,23 +51,22 @@ inline size_t batch_of(Way way) {
     return way == batch_8 ? 8 : way == batch_64 ? 64 : 1;
 }
 
-/* The loops of one ring, one element size and one way. */
 struct RingLoops {
     void *(*create)(size_t capacity, unsigned producers, unsigned consumers);
     void (*destroy)(void *ring);
     void *(*enter)(void *ring, bool producer);
     void (*leave)(void *member, bool producer);
-    /* Push, or pop, until the phase ends; a blocking consumer until the end stamp if that is first. */
+    /* Push, or pop, until the phase ends; a blocking consumer at most to the end stamp. */
     void (*produce)(void *ring, void *member, const uint32_t *phase, uint32_t during, ProducerBooks *);
     void (*consume)(void *ring, void *member, const uint32_t *phase, uint32_t during, ConsumerBooks *);
-    /* Pops what is left; no other thread runs. */
+    /* Pops what is left, with no other thread. */
     void (*drain)(void *ring, void *member, ConsumerBooks *);
     /* One element to and fro between two threads. The one measures until the phase ends, then sends the end
-     * stamp; the other answers until it comes. Ways trying and blocking. */
+     * stamp, at which the other leaves. Ways trying and blocking. */
     void (*ping)(void *there, void *back, void *producer, void *consumer, const uint32_t *phase,
                  uint32_t during, Histogram *trips);
     void (*pong)(void *there, void *back, void *producer, void *consumer);
-    /* Blocking only: lets `count` consumers go; pushes or pops one element every `pace` ticks. */
+    /* Blocking only: lets `count` consumers go; pushes or pops an element every `pace` ticks. */
     void (*finish)(void *ring, void *member, unsigned count);
     void (*produce_paced)(void *ring, void *member, const uint32_t *phase, uint32_t during, uint64_t pace,
                           ProducerBooks *);
@@ -88,8 +86,8 @@ struct RingContender {
     RingLoops loops[element_size_count];
 };
 
-/* Adds contenders to the list; used by objects with static storage in the adapters' files. A contender whose
- * loops are not C++ gives a function that takes pauses_before_yield. */
+/* Adds contenders to the list, with static storage in an adapter's file. One in another language has a
+ * function that takes pauses_before_yield. */
 struct EnlistedRings {
     EnlistedRings(int position, const std::vector<RingContender> &contenders,
                   void (*set_pauses)(uint32_t) = nullptr);
@@ -97,9 +95,8 @@ struct EnlistedRings {
 std::vector<RingContender> ring_contenders();
 void set_pauses(uint32_t pauses);
 
-/* How often a thread that found the ring full or empty probes again after a pause, before it yields the core
- * each time: as in a program that may not sleep. Between 8 and 128 the figures differ by no more than the
- * rounds. */
+/* Probes of a full or empty ring, each after a pause, before a yield. Between 8 and 128 the figures differ by
+ * no more than the rounds. */
 inline uint32_t pauses_before_yield = 32;
 
 class Backoff {
@@ -130,7 +127,6 @@ inline bool ring_phase_lasts(const uint32_t *phase, uint32_t during) {
 template <class Ring, class = void> struct IsInPlace : std::false_type {};
 template <class Ring> struct IsInPlace<Ring, std::void_t<decltype(Ring::in_place)>> : std::true_type {};
 
-/* The loops of one adapter, instantiated for one element type. */
 template <template <class> class Adapter, class T, Way way> struct Loops {
     using Ring = Adapter<T>;
     using Producer = typename Ring::Producer;
@@ -147,7 +143,7 @@ template <template <class> class Adapter, class T, Way way> struct Loops {
         return *static_cast<Consumer *>(member);
     }
 
-    /* Pushes up to `batch` elements stamped from `next` on; the number pushed. */
+    /* Up to `batch` elements stamped from `next` on; the number pushed. */
     BENCH_INLINE static size_t push_some(Ring &ring, Producer &me, T *elements, uint64_t next) {
         if constexpr (way == blocking) {
             elements[0].stamp(next);
@@ -174,7 +170,7 @@ template <template <class> class Adapter, class T, Way way> struct Loops {
         }
     }
 
-    /* Pops up to `batch` elements into the books; the number popped. */
+    /* Up to `batch` elements into the books; the number popped. */
     BENCH_INLINE static size_t pop_some(Ring &ring, Consumer &me, T *elements, ConsumerBooks &books) {
         if constexpr (way == blocking) {
             ring.pop(me, elements[0]);
@@ -377,7 +373,6 @@ void add_ring_contender(std::vector<RingContender> &contenders) {
     }
 }
 
-/* One contender for each way the adapter knows. */
 template <template <class> class Adapter> std::vector<RingContender> make_ring_contenders() {
     std::vector<RingContender> contenders;
     add_ring_contender<Adapter, trying>(contenders);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The elements that go through the rings, and the books kept of them. Every element carries a stamp: its
- * producer in the upper 16 bits; below, a number that grows by one with each push. Consumers add the stamps
- * up, and check that each element is whole and newer than the last one of its producer. At the end of a
- * slice count and sum must be those of the pushed elements.
+ * producer in the upper 16 bits; below, a number that grows by one with each push. Consumers check that each
+ * element is whole and newer than its producer's last. At a slice's end count and sum must be those of the
+ * pushed elements.
  *
  * The Rust crate mirrors the structures (rust/src/rings.rs).
  */
@@ -17,7 +17,7 @@ namespace bench {
 
 constexpr unsigned max_producers = 15;
 constexpr size_t max_batch = 64;
-/* Tells a blocked consumer that nothing follows. */
+/* Nothing follows for a blocked consumer. */
 constexpr uint64_t end_stamp = UINT64_MAX;
 
 template <size_t Size> struct Element {
@@ -36,7 +36,7 @@ constexpr uint64_t first_stamp(unsigned producer) {
 }
 
 struct ProducerBooks {
-    uint64_t next; /* the stamp of the element to push next; all before it are pushed */
+    uint64_t next; /* the stamp of the next element to push */
 };
 
 struct ConsumerBooks {
@@ -44,7 +44,7 @@ struct ConsumerBooks {
     uint64_t sum = 0;
     uint64_t faults = 0; /* elements torn or out of order: must stay 0 */
     uint64_t ended = 0;  /* 1 when the end stamp has come */
-    uint64_t lone = 0;   /* 1 if there is one producer: a batch has its stamps without a gap */
+    uint64_t lone = 0;   /* 1 if there is one producer: a batch has no gap */
     uint64_t latest[max_producers + 1] = {};
 
     /* One element: whole? */
@@ -53,15 +53,13 @@ struct ConsumerBooks {
         sum += element.words[0];
         faults += element.words[0] != element.words[T::last];
     }
-    /* One element: newer than the last one of its producer? */
     template <class T> void record_order(const T &element) {
         uint64_t &before = latest[(element.words[0] >> 48) & max_producers];
         faults += element.words[0] <= before;
         before = element.words[0];
     }
-    /* A batch. With several producers only its ends, so that the check does not cost more than batches save;
-     * with one producer all elements, in the loop of the sum, by operations that every x86-64 does two at a
-     * time. */
+    /* With several producers only a batch's ends, to cost less than batches save; with one all elements, by
+     * operations that every x86-64 does two at a time. */
     template <class T> void record_batch(const T *elements, size_t size) {
         const uint64_t first = elements[0].words[0];
         uint64_t total = 0, torn = 0, gaps = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The goals of the rings, for two cores and elements of 8 bytes: the ratio of our figure to a peer's, or to
- * our own with another way of passing elements, all of one run.
+ * The goals of the rings, for two cores and elements of 8 bytes: the ratio to a peer's figure, or to our own
+ * with another way of passing elements, of one run.
  */
 #include "../runner/statistics.h"
 #include "summary.h"
@@ -12,8 +12,7 @@ namespace bench {
 
 namespace {
 
-/* Compared round by round: between two rounds the trip of a cache line may come to take five times as long.
- */
+/* Round by round: between two rounds the trip of a cache line may come to take five times as long. */
 double median_ratio(const std::vector<double> &ours, const std::vector<double> &theirs) {
     std::vector<double> ratios;
     for (size_t round = 0; round < std::min(ours.size(), theirs.size()); ++round) {
@@ -38,7 +37,7 @@ class Goals {
         return nullptr;
     }
 
-    /* The rates of the contender of that name, one a round; none if it has none here. */
+    /* That contender's rates, one a round; none if it has none here. */
     std::vector<double> rates(const FlowCell *cell, const std::string &name) const {
         for (size_t index = 0; cell != nullptr && index < cell->outcomes.size(); ++index) {
             if (results_.contenders[index].name == name && !cell->outcomes[index].rates.empty()) {
@@ -61,7 +60,6 @@ class Goals {
         return best.first;
     }
 
-    /* Ours against a peer's of the same cell. */
     void judge(const std::string &what, const FlowCell *cell, const std::string &ours,
                const std::string &peer, double goal) {
         judge(what, rates(cell, ours), peer, rates(cell, peer),
@@ -179,7 +177,7 @@ void trip_goals(Goals &goals, const RingResults &results) {
             auto trip = [](const TripOutcome *outcome) {
                 return duration(median(outcome->medians) / ticks_per_ns());
             };
-            /* The histogram's buckets are 6 % wide: a difference of one bucket is level. */
+            /* One bucket of the histogram, 6 %, is level. */
             goals.add(own_name + ", round trip, " + to_text(cell.setting.way) + ", p50", trip(ours),
                       best_name, trip(best), digits(ratio) + "×", "≤ 1.06×", ratio <= 1.065);
         }

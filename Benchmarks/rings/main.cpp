@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The comparison of rings: ilk_spsc and ilk_mpmc and their peers, in turns, on the same work.
+ * The comparison of ilk_spsc, ilk_mpmc and their peers.
  */
 #include "../runner/suite.h"
-#include "../runner/urgent.h"
 #include "back_off.h"
 #include "summary.h"
 
 #include <cstdio>
-#include <cstdlib>
 
 using namespace bench;
 
@@ -18,7 +16,6 @@ static const std::vector<Options::Flag> flags{
     {"--way", "WAY,...", "try, blocking, batch8, batch64 (all)"},
     {"--size", "BYTES,...", "sizes of an element (8,64,256)"},
     {"--capacity", "N,...", "capacities (2,64,1024,65536)"},
-    {"--only", "NAME,...", "only contenders with one of these in their names"},
     {"--rounds", "N", "rounds (7); every round runs every contender once, in a new order"},
     {"--slice", "MS", "how long a contender is measured in a round (30)"},
     {"--no-flow", "", "leave the throughput out"},
@@ -26,15 +23,7 @@ static const std::vector<Options::Flag> flags{
     {"--no-idle", "", "leave the cost of waiting out"},
     {"--no-back-off", "", "leave the time of the longest back-off out"},
     {"--pauses", "N", "probes of a full or empty ring before yielding the core (32)"},
-    {"--seed", "N", "seed of the orders (1)"},
-    {"--urgent", "", "go before all other processes (root): for machines that are not idle"},
-    {"--json", "FILE", "write everything there as JSON"},
 };
-
-static void fail(const std::string &message) {
-    std::fprintf(stderr, "error: %s; --help lists what there is\n", message.c_str());
-    std::exit(2);
-}
 
 static std::vector<std::string> texts(const Options &options, const char *flag,
                                       std::vector<std::string> otherwise) {
@@ -87,26 +76,18 @@ static std::vector<Flow> flows(const Options &options, bool quick) {
 }
 
 int main(int count, char **arguments) {
-    Options options(count, arguments, "rings: bounded queues side by side", flags);
+    Suite suite(count, arguments, {"rings", "rings: bounded queues side by side", "Rings", ""}, flags);
+    const Options &options = suite.options;
     const bool quick = options.has("--quick");
     const auto rounds = static_cast<unsigned>(options.number("--rounds", quick ? 3 : 7));
     const double slice_ms = options.number("--slice", quick ? 12 : 30);
     const double idle_ms = quick ? 200 : 1000;
-    const SliceTimes times{static_cast<uint64_t>(slice_ms * 1e6 / 8), static_cast<uint64_t>(slice_ms * 1e6)};
+    const SliceTimes times = slice_of(slice_ms);
     const SliceTimes idle_times{1000000, static_cast<uint64_t>(idle_ms * 1e6)};
     set_pauses(static_cast<uint32_t>(options.number("--pauses", 32)));
-    if (options.has("--urgent")) {
-        become_urgent();
-    }
-    const Machine facts = machine();
-    const Neighbours neighbours;
 
     RingResults results;
-    for (const RingContender &contender : ring_contenders()) {
-        if (options.selects(contender.name)) {
-            results.contenders.push_back(contender);
-        }
-    }
+    results.contenders = suite.selected(ring_contenders());
     const size_t contenders = results.contenders.size();
     if (contenders == 0 || rounds == 0 || slice_ms <= 0) {
         fail("nothing to run");
@@ -129,11 +110,10 @@ int main(int count, char **arguments) {
         }
     }
 
-    Rounds turns(static_cast<uint64_t>(options.number("--seed", 1)));
     auto plan = [&](const auto &cells, SliceTimes slice, unsigned times_run) {
         for (const auto &cell : cells) {
             for (const RingContender &contender : results.contenders) {
-                turns.expect(runs(contender, cell.setting) ? times_run : 0, slice);
+                suite.turns.expect(runs(contender, cell.setting) ? times_run : 0, slice);
             }
         }
     };
@@ -145,10 +125,9 @@ int main(int count, char **arguments) {
                     taking_part.push_back(index);
                 }
             }
-            turns.run(taking_part, times_run, slice, [&](size_t index, uint64_t) {
-                std::string fault =
-                    measure(results.contenders[index], cell.setting, slice, cell.outcomes[index]);
-                return fault.empty() ? fault : results.contenders[index].name + ": " + fault;
+            suite.turns.run(taking_part, times_run, slice, [&](size_t index, uint64_t) {
+                const RingContender &ring = results.contenders[index];
+                return named(ring.name, measure(ring, cell.setting, slice, cell.outcomes[index]));
             });
         }
     };
@@ -167,6 +146,5 @@ int main(int count, char **arguments) {
         markdown += to_markdown(pause);
         json.push_back({"longest_back_off", to_json(pause)});
     }
-    return report({"rings", "Rings", "", options, facts, rounds, slice_ms, neighbours, turns},
-                  markdown + goals_markdown(results), json);
+    return suite.report(rounds, slice_ms, markdown + goals_markdown(results), json);
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Slices of rings; see measure.h.
- *
- * How a slice ends. Threads that do not block leave when the phase ends; the elements left in the ring are
- * popped afterwards. Where threads block, the last producer to leave pushes an end stamp for each consumer,
- * behind all other elements, and a consumer goes on until its end stamp comes.
+ * Slices of rings; see measure.h. Threads that do not block leave with the phase; the elements left are
+ * popped afterwards. Where threads block, the last producer pushes an end stamp for each consumer behind all
+ * other elements.
  */
 #include "measure.h"
 
@@ -61,8 +59,7 @@ class Member {
     void *const member_;
 };
 
-/* The sum of `count` stamps from `first` on, modulo 2^64 as the consumers add. One of the two factors
- * is even. */
+/* The sum of `count` stamps from `first` on, modulo 2^64 as the consumers add. One factor is even. */
 uint64_t sum_of_stamps(uint64_t first, uint64_t count) {
     uint64_t pairs = count % 2 == 0 ? count / 2 * (count - 1) : (count - 1) / 2 * count;
     return count == 0 ? 0 : first * count + pairs;
@@ -129,8 +126,7 @@ bool runs(const RingContender &contender, const Idleness &) {
     return contender.way == blocking;
 }
 
-/* Producers are threads 0 to producers - 1; consumers follow, so that with one of each both have a core
- * of their own. */
+/* Producers are threads 0 to producers - 1, then consumers: one of each have a core each. */
 std::string measure(const RingContender &contender, const Flow &flow, SliceTimes times,
                     FlowOutcome &outcome) {
     const RingLoops &loops = contender.loops[flow.element];
@@ -203,7 +199,7 @@ std::string measure(const RingContender &contender, const Trip &, SliceTimes tim
     return "";
 }
 
-/* Thread 0 waits, thread 1 is slow or does nothing. */
+/* Thread 0 waits, thread 1 is slow or idle. */
 std::string measure(const RingContender &contender, const Idleness &idleness, SliceTimes times,
                     IdleOutcome &outcome) {
     const RingLoops &loops = contender.loops[0];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One slice of one ring. Every slice counts what went in and what came out; a ring that loses,
- * doubles, tears or reorders an element makes its slice void and the run fail.
+ * One slice of one ring. A ring that loses, doubles, tears or reorders an element makes its slice void and
+ * the run fail.
  */
 #ifndef INTERLOCK_BENCHMARKS_RINGS_MEASURE_H
 #define INTERLOCK_BENCHMARKS_RINGS_MEASURE_H
@@ -16,7 +16,6 @@
 
 namespace bench {
 
-/* Producers and consumers that do nothing else, as fast as they can. */
 struct Flow {
     Way way;
     unsigned producers, consumers;
@@ -25,21 +24,21 @@ struct Flow {
 };
 
 /* Samples, one a round. */
-/* Of elements popped; the share is that of the side that is less even. */
+/* Of elements popped; the share is the less even side's. */
 using FlowOutcome = Throughput;
 
 /* One element to and fro between two threads on two cores. */
 struct Trip {
     Way way;
-    Sides sides; /* compared among rings for two threads, or for many */
+    Sides sides;
 };
 struct TripOutcome {
     Histogram trips;             /* ticks, all rounds */
-    std::vector<double> medians; /* ticks, one a round: the machine may change between two rounds */
+    std::vector<double> medians; /* ticks, one a round */
     std::vector<double> rates;
 };
 
-/* The cost of the waiting side, while the other does nothing or is slow. */
+/* The cost of the waiting side. */
 enum class Wait { for_nothing, slow_producer, slow_consumer };
 const char *to_text(Wait wait);
 struct Idleness {
@@ -56,7 +55,7 @@ bool runs(const RingContender &contender, const Flow &flow);
 bool runs(const RingContender &contender, const Trip &trip);
 bool runs(const RingContender &contender, const Idleness &idleness);
 
-/* Adds a round's sample to `outcome`. The answer is empty, or names the ring's fault. */
+/* Adds a round's sample to `outcome`; the answer is empty, or the ring's fault. */
 std::string measure(const RingContender &, const Flow &, SliceTimes, FlowOutcome &);
 std::string measure(const RingContender &, const Trip &, SliceTimes, TripOutcome &);
 std::string measure(const RingContender &, const Idleness &, SliceTimes, IdleOutcome &);

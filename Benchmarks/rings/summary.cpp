@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tables and JSON of the rings. The goals are in goals.cpp.
+ * Tables and JSON of the rings.
  */
 #include "summary.h"
 
@@ -22,7 +22,7 @@ static std::string throughput(const FlowOutcome &outcome) {
     return digits(middle) + text;
 }
 
-/* One table for each way and shape: rows are rings, columns sizes and capacities. */
+/* Rows are rings, columns sizes and capacities. */
 static std::string flow_table(const RingResults &results, const Flow &of) {
     std::vector<const FlowCell *> columns;
     std::vector<std::string> header{"ring"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From samples to output: tables, the goals of ilk_spsc and ilk_mpmc, JSON.
+ * From samples to output: tables, goals, JSON.
  */
 #ifndef INTERLOCK_BENCHMARKS_RINGS_SUMMARY_H
 #define INTERLOCK_BENCHMARKS_RINGS_SUMMARY_H
@@ -14,7 +14,7 @@
 
 namespace bench {
 
-/* Outcomes in the order of the contenders; a contender that did not take part has no samples. */
+/* Outcomes in the order of the contenders; without samples for one that took no part. */
 template <class Setting, class Outcome> struct Cell {
     Setting setting;
     std::vector<Outcome> outcomes;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calibration of the cycle counter and of the work loop: the fastest of several tries, since
- * everything that disturbs a try makes it longer.
+ * Calibration of the cycle counter and of the work loop: the fastest of several tries.
  */
 #include "clock.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A histogram of durations whose buckets grow with what they hold: 16 to each power of two, so that a
- * value is known to about 6 %, whether nanoseconds or seconds. Each thread fills its own; they are
- * added up afterwards. The layout is shared with the Rust crate, which fills one in place.
+ * A histogram of durations with 16 buckets to each power of two: a value is known to about 6 %. Each thread
+ * fills its own; they are added up. The Rust crate shares the layout, and fills one in place.
  */
 #ifndef INTERLOCK_BENCHMARKS_HISTOGRAM_H
 #define INTERLOCK_BENCHMARKS_HISTOGRAM_H
@@ -19,8 +18,8 @@ struct Histogram {
     uint64_t buckets[bucket_count] = {};
     uint64_t largest = 0;
 
-    /* Values under 2^sub_bits have a bucket each; above, the leading bit picks the power of two and
-     * the sub_bits after it the bucket within. */
+    /* Values under 2^sub_bits have a bucket each; above, the leading bit picks the power of two, the next
+     * sub_bits the bucket within. */
     static unsigned bucket_of(uint64_t value) {
         if (value < (1u << sub_bits)) {
             return static_cast<unsigned>(value);
@@ -59,7 +58,7 @@ struct Histogram {
         return sum;
     }
 
-    /* The value that `share` of all values do not exceed; 0 of an empty histogram. */
+    /* The value that `share` of all do not exceed; 0 of an empty histogram. */
     double quantile(double share) const {
         uint64_t total = count(), seen = 0;
         for (unsigned bucket = 0; bucket < bucket_count; ++bucket) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Parsing the command line: --flag value, --flag=value, values separated by commas, flags that may be
- * repeated.
+ * The command line: --flag value, --flag=value, values separated by commas, repeated flags.
  */
 #include "options.h"
 
@@ -18,7 +17,7 @@ static void usage(FILE *to, const char *title, const std::vector<Options::Flag> 
     }
 }
 
-[[noreturn]] static void fail(const std::string &message) {
+void fail(const std::string &message) {
     std::fprintf(stderr, "error: %s; --help lists what there is\n", message.c_str());
     std::exit(2);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The command line that both suites share.
+ * The command line that all suites share.
  */
 #ifndef INTERLOCK_BENCHMARKS_OPTIONS_H
 #define INTERLOCK_BENCHMARKS_OPTIONS_H
@@ -12,11 +12,14 @@
 
 namespace bench {
 
+/* Ends the program with exit status 2, its message and a hint at --help. */
+[[noreturn]] void fail(const std::string &message);
+
 /* A flag's values, split at commas. Flags without a value hold none. */
 class Options {
   public:
-    /* `known` maps each flag to the placeholder of its value ("" if it takes none) and what it does;
-     * an unknown flag, or --help, prints them and exits. */
+    /* `known` maps each flag to its value's placeholder ("" without value) and what it does; an unknown flag,
+     * or --help, prints them and exits. */
     struct Flag {
         const char *name, *value, *help;
     };
@@ -29,7 +32,7 @@ class Options {
     std::vector<unsigned> counts(const std::string &flag, const std::vector<unsigned> &otherwise) const;
     double number(const std::string &flag, double otherwise) const;
 
-    /* True if --only was not given, or names `contender` or a part of its name. */
+    /* True without --only, or if it names a part of `contender`. */
     bool selects(const std::string &contender) const;
 
     std::string command_line() const {

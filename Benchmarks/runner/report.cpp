@@ -18,7 +18,7 @@
 
 namespace bench {
 
-/* Columns of a terminal that UTF-8 text takes: its bytes less the continuation bytes. */
+/* Terminal columns of UTF-8 text: its bytes less the continuation bytes. */
 static size_t width(const std::string &text) {
     return static_cast<size_t>(
         std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
@@ -36,7 +36,7 @@ std::string Table::markdown() const {
         for (size_t column = 0; column < widths.size(); ++column) {
             std::string cell = column < rows_[index].size() ? rows_[index][column] : "";
             std::string padding(widths[column] - width(cell), ' ');
-            /* The first column is a label, the others are figures. */
+            /* A label first, then figures. */
             text += "| " + (column == 0 ? cell + padding : padding + cell) + " ";
         }
         text += "|\n";
@@ -143,7 +143,7 @@ Machine machine() {
     return facts;
 }
 
-/* Seconds of CPU time: what all processes have used since the machine started, less what ours has. */
+/* Seconds of CPU time of all processes less ours. */
 static double used_by_others() {
     std::ifstream stat("/proc/stat");
     std::string word;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the suites print: Markdown tables for people, JSON for programs, and the facts about machine
- * and build without which a figure means nothing.
+ * What the suites print: Markdown tables, JSON, and the facts about machine and build without which a figure
+ * means nothing.
  */
 #ifndef INTERLOCK_BENCHMARKS_REPORT_H
 #define INTERLOCK_BENCHMARKS_REPORT_H
@@ -58,14 +58,14 @@ std::string duration(double ns);
 struct Machine {
     std::string processor, kernel, compiler;
     unsigned core_count;
-    double load; /* runnable threads over the last minute, before the run: 0 on a quiet machine */
+    double load; /* runnable threads over the last minute, before the run */
 };
 Machine machine();
 Json to_json(const Machine &machine);
 std::string to_text(const Machine &machine);
 
-/* How busy the rest of the machine was while this object lived: repeat figures taken while other
- * processes used more than a few hundredths of a core. */
+/* Load by other processes while this object lived: repeat figures taken beside more than a few hundredths of
+ * a core. */
 class Neighbours {
   public:
     Neighbours();
@@ -76,10 +76,10 @@ class Neighbours {
     double used_at_begin_;
 };
 
-/* Writes `json` to `path`; exits with a message where that fails. */
+/* Exits with a message on failure. */
 void write_json(const std::string &path, const Json &json);
 
-/* Peers that were not found when this program was built, from the build system: "name: package". */
+/* Peers that the build did not find: "name: package". */
 std::vector<std::string> missing_peers();
 
 } // namespace bench

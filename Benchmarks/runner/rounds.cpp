@@ -9,12 +9,23 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 #include <unistd.h>
 
 namespace bench {
 
 static uint64_t length(SliceTimes times) {
     return times.warming_ns + times.measuring_ns;
+}
+
+std::vector<size_t> indices(size_t count) {
+    std::vector<size_t> list(count);
+    std::iota(list.begin(), list.end(), size_t{0});
+    return list;
+}
+
+std::string named(const std::string &contender, const std::string &fault) {
+    return fault.empty() ? fault : contender + ": " + fault;
 }
 
 Rounds::Rounds(uint64_t seed) : random_(seed) {}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Turns: a cell of a comparison is measured in rounds, and every round gives every contender one slice, in an
- * order drawn anew. So no contender is always first, or always after the same neighbour.
+ * Turns: every round of a cell gives every contender one slice, in a new order.
  */
 #ifndef INTERLOCK_BENCHMARKS_ROUNDS_H
 #define INTERLOCK_BENCHMARKS_ROUNDS_H
@@ -16,20 +15,25 @@
 
 namespace bench {
 
+/* The indices of `count` contenders. */
+std::vector<size_t> indices(size_t count);
+
+/* A slice's fault with the contender's name; empty stays empty. */
+std::string named(const std::string &contender, const std::string &fault);
+
 class Rounds {
   public:
     explicit Rounds(uint64_t seed);
 
-    /* Announces coming slices, for the estimate of the time left. */
+    /* Announces slices, for the estimate of the time left. */
     void expect(unsigned slices, SliceTimes times);
 
-    /* All rounds of one cell, among the contenders of these indices. `slice` measures one of them once,
-     * with a seed that is the same for all contenders of the round; its answer is empty, or names the
-     * fault. */
+    /* All rounds of one cell, among the contenders of these indices. `slice` measures one of them, with a
+     * seed of the round; its answer is empty, or the fault. */
     void run(std::vector<size_t> contenders, unsigned rounds, SliceTimes times,
              const std::function<std::string(size_t contender, uint64_t seed)> &slice);
 
-    /* How many slices had a fault; each was reported when it happened. */
+    /* Slices with a fault; each was reported at once. */
     unsigned faults() const {
         return faults_;
     }

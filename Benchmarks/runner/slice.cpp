@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Running a slice. The coordinating thread sleeps while the workers work; it is pinned to no core.
+ * Running a slice. The coordinating thread sleeps meanwhile, pinned to no core.
  */
 #include "slice.h"
 
@@ -51,6 +51,10 @@ static void pin(unsigned index) {
     }
 }
 
+SliceTimes slice_of(double ms) {
+    return {static_cast<uint64_t>(ms * 1e6 / 8), static_cast<uint64_t>(ms * 1e6)};
+}
+
 SliceTimes stretched(SliceTimes times, unsigned threads) {
     const uint64_t turns_ns = 12000000; /* four slices of a scheduler that gives 3 ms */
     uint64_t on_a_core = (threads + cores().size() - 1) / cores().size();
@@ -94,7 +98,7 @@ void Worker::end_measuring() {
 }
 
 SliceResult run_slice(unsigned threads, SliceTimes times, const std::function<void(Worker &)> &body) {
-    /* A cache line of its own: read by every worker in every iteration, written three times. */
+    /* Read by every worker in every iteration, written three times. */
     struct alignas(128) Control {
         std::atomic<uint32_t> phase{gathering};
         alignas(128) std::atomic<unsigned> gathered{0};
@@ -149,7 +153,7 @@ double line_trip_ns() {
             return;
         }
         uint64_t turn = 0;
-        do { /* at least once, however late this thread came to its core */
+        do { /* at least once, however late it came to its core */
             uint64_t begin = ticks();
             for (uint64_t trip = 0; trip < trips; ++trip, turn += 2) {
                 line->turn.store(turn + 1, std::memory_order_release);

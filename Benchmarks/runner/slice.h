@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One slice: a few threads, each pinned to a core, do the same thing for some tens of milliseconds.
- * Contenders take turns slice by slice, so that a change of the machine in the course of minutes (frequency,
- * neighbours, temperature) meets all of them.
- *
- * A slice goes through phases, which the coordinating thread sets and the workers read:
+ * One slice: a few threads, each new and pinned to a core, do the same thing for some tens of milliseconds.
+ * Contenders take turns slice by slice, so that a slow change of the machine (frequency, neighbours,
+ * temperature) meets all. The coordinating thread sets a slice's phases, and the workers read them:
  *
  *     gathering   workers start, pin themselves, register with the contender
  *     warming     they work; nothing counts yet (adaptive contenders settle)
  *     measuring   they work, and count
  *     stopping    they finish what they are in and go
- *
- * Every slice has new threads: a contender with state per thread sees exactly as many threads as the slice
- * has.
  */
 #ifndef INTERLOCK_BENCHMARKS_SLICE_H
 #define INTERLOCK_BENCHMARKS_SLICE_H
@@ -26,10 +21,9 @@ namespace bench {
 
 enum Phase : uint32_t { gathering, warming, measuring, stopping };
 
-/* What one thread used while it measured. */
 struct Usage {
     long voluntary = 0;   /* context switches: it went to sleep */
-    long involuntary = 0; /* context switches: it was taken off its core */
+    long involuntary = 0; /* context switches off its core */
     double cpu_seconds = 0;
 };
 
@@ -43,7 +37,7 @@ class Worker {
     const unsigned index; /* 0 to count - 1 */
     const unsigned count;
 
-    /* The word to poll, as the measured loops (some of which are not C++) read it. */
+    /* The word that the measured loops (some not C++) poll. */
     const uint32_t *phase_word() const {
         static_assert(sizeof(phase_) == sizeof(uint32_t));
         return reinterpret_cast<const uint32_t *>(&phase_);
@@ -53,7 +47,7 @@ class Worker {
         return phase_.load(std::memory_order_relaxed) == phase;
     }
 
-    /* Says that this thread is ready, and waits until the slice has reached `phase`. */
+    /* This thread is ready; waits until the slice has reached `phase`. */
     void gather(Phase phase = warming);
 
     /* Around the measured part. */
@@ -73,8 +67,10 @@ struct SliceTimes {
     uint64_t measuring_ns;
 };
 
-/* Long enough for that many threads: where several share a core, each must have a few turns on it. Otherwise
- * the slowest thread's share shows the scheduler, not the contender. */
+/* Measures for `ms`, and warms up for an eighth of that before. */
+SliceTimes slice_of(double ms);
+
+/* Long enough for a few turns of each thread on a shared core. */
 SliceTimes stretched(SliceTimes times, unsigned threads);
 
 struct SliceResult {
@@ -82,12 +78,12 @@ struct SliceResult {
     std::vector<Usage> usage;
 };
 
-/* Runs `body` on `threads` threads, thread i on core i modulo the number of cores. Every body must
- * call gather. Returns when all have ended. */
+/* Runs `body` on `threads` threads, thread i on core i modulo the number of cores. Every body calls gather.
+ * Returns when all have ended. */
 SliceResult run_slice(unsigned threads, SliceTimes times, const std::function<void(Worker &)> &body);
 
-/* The median time, in nanoseconds, in which a cache line that two cores write in turn goes there and back; 0
- * on one core. Takes some 2 ms. */
+/* The median nanoseconds of a cache line's round trip between two writing cores; 0 on one core. Takes some 2
+ * ms. */
 double line_trip_ns();
 
 /* The cores this process may run on. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Statistics of a few samples: the median, which one disturbed round does not move, and the spread of the
- * rounds.
+ * Of a few samples: the median, which one disturbed round does not move, and the spread.
  */
 #ifndef INTERLOCK_BENCHMARKS_STATISTICS_H
 #define INTERLOCK_BENCHMARKS_STATISTICS_H

@@ -4,10 +4,33 @@
  */
 #include "suite.h"
 
+#include "urgent.h"
+
 #include <cstdio>
 #include <ctime>
 
 namespace bench {
+
+static std::vector<Options::Flag> with_shared(std::vector<Options::Flag> flags) {
+    flags.insert(flags.end(),
+                 {{"--only", "NAME,...", "only contenders with one of these in their names"},
+                  {"--seed", "N", "seed of everything random (1)"},
+                  {"--urgent", "", "go before all other processes (root): for machines that are not idle"},
+                  {"--json", "FILE", "write everything there as JSON"}});
+    return flags;
+}
+
+/* The machine as the run finds it, which begins here. */
+static Machine begin(const Options &options) {
+    if (options.has("--urgent")) {
+        become_urgent();
+    }
+    return machine();
+}
+
+Suite::Suite(int count, char **arguments, const Texts &texts, const std::vector<Options::Flag> &flags)
+    : options(count, arguments, texts.help, with_shared(flags)),
+      turns(static_cast<uint64_t>(options.number("--seed", 1))), texts_(texts), facts_(begin(options)) {}
 
 /* The day, in UTC: 2026-01-31. */
 static std::string today() {
@@ -19,32 +42,32 @@ static std::string today() {
     return text;
 }
 
-int report(const SuiteRun &run, const std::string &tables,
-           std::vector<std::pair<std::string, Json>> members) {
-    const double others = run.neighbours.cores_used();
-    std::printf("# %s\n\n%s.\n%u rounds", run.title, to_text(run.facts).c_str(), run.rounds);
-    if (run.slice_ms > 0) {
-        std::printf(" of %g ms a contender; threads pinned", run.slice_ms);
+int Suite::report(unsigned rounds, double slice_ms, const std::string &tables,
+                  std::vector<std::pair<std::string, Json>> members) const {
+    const double others = neighbours_.cores_used();
+    std::printf("# %s\n\n%s.\n%u rounds", texts_.title, to_text(facts_).c_str(), rounds);
+    if (slice_ms > 0) {
+        std::printf(" of %g ms a contender; threads pinned", slice_ms);
     }
-    std::printf(".%s Other processes used %s cores meanwhile. %s\n\n", run.work, digits(others).c_str(),
-                run.turns.distance_text().c_str());
+    std::printf(".%s Other processes used %s cores meanwhile. %s\n\n", texts_.work, digits(others).c_str(),
+                turns.distance_text().c_str());
     for (const std::string &missing : missing_peers()) {
         std::printf("Not in the comparison: %s\n\n", missing.c_str());
     }
     std::printf("%s", tables.c_str());
-    if (run.options.has("--json")) {
-        members.insert(members.begin(), {{"suite", run.suite},
+    if (options.has("--json")) {
+        members.insert(members.begin(), {{"suite", texts_.name},
                                          {"date", today()},
-                                         {"arguments", run.options.command_line()},
-                                         {"machine", to_json(run.facts)},
-                                         {"rounds", run.rounds},
-                                         {"slice_ms", run.slice_ms},
+                                         {"arguments", options.command_line()},
+                                         {"machine", to_json(facts_)},
+                                         {"rounds", rounds},
+                                         {"slice_ms", slice_ms},
                                          {"cores_used_by_others", others},
-                                         {"line_trips_ns", run.turns.line_trips()},
-                                         {"faults", run.turns.faults()}});
-        write_json(run.options.text("--json", ""), Json::object(members));
+                                         {"line_trips_ns", turns.line_trips()},
+                                         {"faults", turns.faults()}});
+        write_json(options.text("--json", ""), Json::object(members));
     }
-    return run.turns.faults() == 0 ? 0 : 1;
+    return turns.faults() == 0 ? 0 : 1;
 }
 
 } // namespace bench

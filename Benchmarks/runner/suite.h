@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The parts of the output that all suites share, around their own tables.
+ * What all suites share: the run, from its command line to its output, around their own cells and tables.
  */
 #ifndef INTERLOCK_BENCHMARKS_SUITE_H
 #define INTERLOCK_BENCHMARKS_SUITE_H
@@ -15,21 +15,43 @@
 
 namespace bench {
 
-struct SuiteRun {
-    const char *suite; /* its name in the JSON */
-    const char *title;
-    const char *work; /* a sentence on what was done, or nothing */
-    const Options &options;
-    const Machine &facts;
-    unsigned rounds;
-    double slice_ms; /* 0: what is done in a slice ends it, on threads that are not the runner's */
-    const Neighbours &neighbours;
-    const Rounds &turns;
-};
+class Suite {
+  public:
+    struct Texts {
+        const char *name; /* in the JSON */
+        const char *help; /* the first line of --help */
+        const char *title;
+        const char *work; /* a sentence on what was done, or nothing */
+    };
 
-/* Prints the head, the peers that are missing and `tables`; writes the JSON, with `members` behind the same
- * facts, where --json says so. Returns the program's exit status: 1 if a slice had a fault. */
-int report(const SuiteRun &run, const std::string &tables, std::vector<std::pair<std::string, Json>> members);
+    /* All suites know --only, --seed, --urgent and --json; `flags` are a suite's own. */
+    Suite(int count, char **arguments, const Texts &texts, const std::vector<Options::Flag> &flags);
+
+    const Options options;
+    Rounds turns;
+
+    /* Those that --only selects. */
+    template <class Contender> std::vector<Contender> selected(const std::vector<Contender> &all) const {
+        std::vector<Contender> some;
+        for (const Contender &contender : all) {
+            if (options.selects(contender.name)) {
+                some.push_back(contender);
+            }
+        }
+        return some;
+    }
+
+    /* Prints the head, the missing peers and `tables`; for --json writes the same facts and `members`. Returns
+     * the program's exit status: 1 if a slice had a fault. `slice_ms` is 0 where the work ends a slice, on
+     * threads that are not the runner's. */
+    int report(unsigned rounds, double slice_ms, const std::string &tables,
+               std::vector<std::pair<std::string, Json>> members) const;
+
+  private:
+    const Texts texts_;
+    const Machine facts_;
+    const Neighbours neighbours_;
+};
 
 } // namespace bench
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The throughput of one contender in one cell, and its price: common to locks and rings.
+ * The throughput and price of one contender in one cell.
  */
 #ifndef INTERLOCK_BENCHMARKS_THROUGHPUT_H
 #define INTERLOCK_BENCHMARKS_THROUGHPUT_H
@@ -19,7 +19,6 @@ struct Throughput {
     std::vector<double> voluntary, involuntary; /* context switches a second, all threads */
     std::vector<double> cores_used;             /* CPU time over time */
 
-    /* Adds a slice in which `done` operations were done. */
     void add(uint64_t done, double share, const SliceResult &slice);
 
     /* `members` and then median, spread and samples. */

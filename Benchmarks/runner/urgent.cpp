@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Linux shares the processor among sessions first, and among a session's threads second (autogroup): a nice
- * value counts within its POSIX session only. So this calls setsid, and gives the new autogroup the nice value, too. A
- * real-time class would be simpler, but would let a spinning thread keep the lock's owner off the core for
- * good, and would measure another scheduler than programs use.
+ * Linux shares the processor among sessions first (autogroup): a nice value counts within its session only.
+ * So this calls setsid, and gives the new autogroup the nice value, too. In a real-time class a spinning
+ * thread could keep the lock's owner off the core for good.
  */
 #include "urgent.h"
 
@@ -37,7 +36,7 @@ void become_urgent() {
         std::perror("error: --urgent (it needs root, or CAP_SYS_NICE)");
         std::exit(2);
     }
-    /* Absent where the kernel has no autogroups; then the nice value is all it takes. */
+    /* Absent where the kernel has no autogroups. */
     std::ofstream("/proc/self/autogroup") << -20;
 }
 

@@ -7,9 +7,9 @@
 
 namespace bench {
 
-/* Continues in a process of its own, which comes before all ordinary processes; the calling process waits for
- * it and ends with its status. The threads of a slice still share the cores evenly. Call it before any thread
- * starts. Exits with a message where it lacks the right. */
+/* Continues in a process of its own, which comes before all ordinary processes; the calling process waits and
+ * ends with its status. The threads of a slice still share the cores evenly. Call it before any thread
+ * starts. Without the right it exits with a message. */
 void become_urgent();
 
 } // namespace bench

@@ -2,11 +2,8 @@
  *
  * A lock in the comparison, and the loops that all locks run.
  *
- * An adapter is a small class with inline calls; the template below makes a whole measured loop of it, so
- * that there is one indirect call per thread and slice, and none per operation. A lock in another language
- * brings loops of its own, with the same steps.
- *
- * An adapter has:
+ * An adapter is a small class with inline calls, of which the template below makes a whole measured loop. A
+ * lock in another language brings loops with the same steps. An adapter has:
  *     static constexpr const char *name;
  *     static constexpr Waiting waiting;
  *     static constexpr size_t thread_bytes;   memory per thread beside the lock, unknown_bytes
@@ -29,8 +26,7 @@
 
 namespace bench {
 
-/* How a thread waits. Only parking locks count as the best peer: the others pay with the cores of their
- * waiters. */
+/* How a thread waits. Only parking locks count as the best peer: the others' waiters hold cores. */
 enum class Waiting { parks, yields, spins };
 const char *to_text(Waiting waiting);
 
@@ -47,18 +43,18 @@ struct Contender {
     void (*leave)(void *shared, void *member);
     /* Reads and writes at random until the phase ends. */
     void (*mix)(void *shared, void *member, const Job *job, Tally *tally);
-    /* The same with a pause before each, and the time each lock call took, in ticks. At least once. */
+    /* The same, at least once, with a pause before each, and each lock call's time in ticks. */
     void (*wait)(void *shared, void *member, const Job *job, Tally *tally, Histogram *waits);
 };
 
-/* Adds a contender to the list; used by an object with static storage in each adapter's file. The
- * position orders the columns, whatever order the linker chose. */
+/* Adds a contender to the list, with static storage in its adapter's file. The position orders the
+ * columns. */
 struct Enlisted {
     Enlisted(int position, Contender contender);
 };
 std::vector<Contender> contenders();
 
-/* The lock and its data are on cache lines of their own, so that only the lock makes a difference. */
+/* On cache lines of its own. */
 template <class Lock> struct alignas(128) Guarded {
     Lock lock;
     alignas(128) Words words{0, 0};
@@ -68,7 +64,7 @@ inline bool phase_lasts(const uint32_t *phase, uint32_t during) {
     return __atomic_load_n(phase, __ATOMIC_RELAXED) == during;
 }
 
-/* Reading and writing the words; `chain` is the thread's chain of work, left alone where there is none. */
+/* `chain` is the thread's chain of work, left alone where there is none. */
 inline uint64_t read_words(const Words &words, uint32_t section, uint64_t &chain) {
     uint64_t first = words.first;
     if (section != 0) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The goals of ilk_rwlock, for two cores and the shortest critical section: its rate as a multiple of the
- * best parking peer's of the same run. A peer whose slowest thread gets under a tenth of its fastest starves
- * threads, and does not count as the best. Against ck_brlock, which spins, starves and must be registered by
- * hand, the goal is to be level.
+ * best parking peer's of the run. A peer whose slowest thread gets under a tenth of its fastest starves
+ * threads, and does not count. Beside ck_brlock, which spins, starves and must be registered by hand, the
+ * goal is to be level.
  */
 #include "../runner/statistics.h"
 #include "summary.h"
@@ -25,7 +25,7 @@ static const Goal goals[] = {
     {8, 0, 8},   {8, 0.01, 6},   {8, 0.1, 3},   {8, 1, 1.2}, {8, 10, 1.0}, {8, 50, 1.0},
 };
 static const double fair_share = 0.1;
-/* Rounds differ by more than this: level means not behind by more. */
+/* Level: not behind by more than rounds differ. */
 static const double level = 0.97;
 
 static const char *verdict(bool reached) {
@@ -113,7 +113,6 @@ static std::string scaling_goal(const Results &results, size_t ours, double sect
            "\n";
 }
 
-/* The p99.9 of a writer among readers, against the best parking peer's. */
 static std::string wait_goals(const Results &results, size_t ours) {
     std::string text;
     for (const SiegeCell &cell : results.sieges) {

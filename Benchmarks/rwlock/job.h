@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The input and output of a measured loop. Plain data, because one loop is not C++: the Rust crate mirrors
- * these structures (rust/src/rwlock.rs).
+ * The input and output of a measured loop: plain data, which the Rust crate mirrors (rust/src/rwlock.rs).
  */
 #ifndef INTERLOCK_BENCHMARKS_RWLOCK_JOB_H
 #define INTERLOCK_BENCHMARKS_RWLOCK_JOB_H
@@ -16,8 +15,8 @@ struct Job {
     const uint32_t *phase; /* go on while it holds `during` */
     uint32_t during;
     uint32_t section;   /* steps of work inside the critical section */
-    uint32_t pause;     /* steps of work between two operations (waits only) */
-    uint64_t threshold; /* an operation writes if a random 32-bit number is below; 2^32 is always */
+    uint32_t pause;     /* steps between two operations (waits only) */
+    uint64_t threshold; /* an operation writes if a random 32-bit number is below */
     uint64_t seed;
 };
 
@@ -27,7 +26,7 @@ struct Tally {
     uint64_t torn; /* reads that saw two different words: must stay 0 */
 };
 
-/* The data under the lock: two words that every write increments together. */
+/* Two words that every write increments together. */
 struct Words {
     volatile uint64_t first;
     volatile uint64_t second;

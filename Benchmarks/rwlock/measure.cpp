@@ -29,7 +29,6 @@ class Lock {
         return shared_;
     }
 
-    /* Every write must have incremented the words once. */
     std::string fault(const std::vector<Part> &parts) const {
         uint64_t written = 0, torn = 0;
         for (const Part &part : parts) {
@@ -122,8 +121,7 @@ std::string measure(const Contender &contender, const Siege &siege, SliceTimes t
         Part &part = parts[worker.index];
         Job job{worker.phase_word(), warming, section, 0, 0, seed_of(seed, worker.index)};
         if (worker.index == 0) {
-            /* Starts when the other threads run. Its last wait counts even if it outlasts the slice: a lock
-             * that starves this thread shows one long wait. */
+            /* Starts when the other threads run. Its last wait counts even if it outlasts the slice. */
             job.during = measuring;
             job.threshold = siege.writer_waits ? always : 0;
             job.pause = work_steps(siege.pause_ns);

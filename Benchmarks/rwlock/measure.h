@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One slice of one lock: throughput of a mix of reads and writes, or how long one side waits while the
- * other saturates the lock. Every slice checks the lock: if a write is lost or a read
- * sees half of a write, the slice is void and the run fails.
+ * One slice of one lock: throughput of a mix of reads and writes, or how long one side waits while the other
+ * saturates the lock. A lost write, or a read of half a write, makes the slice void and the run fail.
  */
 #ifndef INTERLOCK_BENCHMARKS_RWLOCK_MEASURE_H
 #define INTERLOCK_BENCHMARKS_RWLOCK_MEASURE_H
@@ -26,8 +25,8 @@ struct Mix {
 /* Samples, one a round. */
 using MixOutcome = Throughput;
 
-/* Thread 0 takes the lock for writing (or reading) with a pause before each time; all the others take
- * it for reading (or writing) as fast as they can. */
+/* Thread 0 takes the lock in one mode with a pause before each time; the others take it in the other mode as
+ * fast as they can. */
 struct Siege {
     unsigned threads;
     bool writer_waits;
@@ -41,7 +40,7 @@ struct SiegeOutcome {
     std::vector<double> besieging; /* of all the others */
 };
 
-/* Adds a round's sample to `outcome`. The answer is empty, or names the lock's fault. */
+/* Adds a round's sample to `outcome`; the answer is empty, or the lock's fault. */
 std::string measure(const Contender &contender, const Mix &mix, SliceTimes times, uint64_t seed,
                     MixOutcome &outcome);
 std::string measure(const Contender &contender, const Siege &siege, SliceTimes times, uint64_t seed,

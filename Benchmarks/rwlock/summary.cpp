@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tables and JSON of the reader–writer locks. The goals are in goals.cpp.
+ * Tables and JSON of the reader–writer locks.
  */
 #include "summary.h"
 
@@ -26,7 +26,7 @@ static std::vector<std::string> header(const Results &results, std::vector<std::
     return first;
 }
 
-/* A table over all mixes of one section, one column a contender. */
+/* One column a contender. */
 static std::string mix_table(const Results &results, double section_ns, bool with_one_thread,
                              const std::function<std::string(const MixOutcome &)> &cell) {
     Table table(header(results, {"threads, writes"}));

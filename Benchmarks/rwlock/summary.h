@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From samples to output: tables, the goals that this library has set itself, JSON.
+ * From samples to output: tables, goals, JSON.
  */
 #ifndef INTERLOCK_BENCHMARKS_RWLOCK_SUMMARY_H
 #define INTERLOCK_BENCHMARKS_RWLOCK_SUMMARY_H
@@ -29,13 +29,11 @@ struct Results {
     std::vector<SiegeCell> sieges;
 };
 
-/* Throughput, spread, fairness, context switches, waits, sizes. */
 std::string to_markdown(const Results &results);
 
-/* The goals, what was reached, and whether that is enough; empty without ilk_rwlock. */
+/* Empty without ilk_rwlock. */
 std::string goals_markdown(const Results &results);
 
-/* The members for the whole run's JSON object. */
 std::vector<std::pair<std::string, Json>> to_json(const Results &results);
 
 } // namespace bench

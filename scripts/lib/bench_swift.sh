@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# scripts/bench swift: builds Benchmarks/Swift and runs it. It ends where a package cannot be fetched: the program
-# is built with all of its contenders or not at all.
+# scripts/bench swift: builds Benchmarks/Swift with all of its contenders or not at all, and runs it.
 #
 #   scripts/bench swift [--quick] [--only WORDS] [--rounds N] [--slice MS] [--json FILE]
 #   scripts/bench swift --instructions    a push and a pop through Swift and from C, counted by callgrind
@@ -13,7 +12,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 source "$root/scripts/lib/install.sh"
 
 if [[ ${1:-} == --help || ${1:-} == -h ]]; then
-    sed -n 's/^# \{0,1\}//; 4,8p' "${BASH_SOURCE[0]}"
+    sed -n 's/^# \{0,1\}//; 4,7p' "${BASH_SOURCE[0]}"
     exit
 fi
 install_missing "build the benchmarks" libbsd-dev
@@ -32,8 +31,8 @@ program=$("${build[@]}" --show-bin-path)/bench_swift
 results=$root/build/bench/results
 mkdir -p "$results"
 
-# Instructions of one push and one pop: the difference of two runs, which leaves out everything but the loop. It
-# runs a stripped copy: valgrind 3.19 gives up on the debugging information of newer compilers.
+# Instructions of one push and one pop: the difference of two runs. Of a stripped copy: valgrind 3.19 gives up on the
+# debugging information of newer compilers.
 instructions() {
     local few=100000 many=300000 count counts=()
     for count in "$few" "$many"; do

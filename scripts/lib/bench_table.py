@@ -4,10 +4,9 @@
     bench_table.py [--document FILE] RESULT.json...    puts the table between the marks in docs/benchmarks.md
     bench_table.py --print RESULT.json...              prints it
 
-A result is the JSON of one suite (rwlock, rings, mutex, swift). For each setting the table gives our median, the best
-peer's, and their ratio, more than 1 where ours is better: the median of the rounds' own ratios, since what changes
-about the machine from one round to the next meets both. A peer is the best if it is of our kind: among locks
-one that parks and whose slowest thread gets a tenth of the fastest or more, beside `ilk_mpmc` a bounded ring for many
+A result is the JSON of one suite (rwlock, rings, mutex, pool, swift). For each setting the table gives our median, the best
+peer's, and the median of the rounds' ratios, more than 1 where ours is better. The best peer is of our kind: a lock
+that parks and whose slowest thread gets a tenth of the fastest or more; beside `ilk_mpmc` a bounded ring for many
 threads.
 """
 
@@ -190,7 +189,33 @@ def mutex(result):
         (n, t) for n, t in times.items() if n == "sem_t"))] if "ilk_semaphore" in times else []
 
 
-OWN_IN_SWIFT = re.compile(r"^(SafeArray|through Swift|MPMCRing\b.*|SPSCRing\b.*)$")
+def pool(result):
+    rows = []
+    for (threads,), group in grouped(result.children("submissions"), ("threads", float)).items():
+        samples = {cell.get("pool", str): cell.numbers("samples") for cell in group}
+        setting = f"empty jobs from {counted(threads, 'outside thread')}"
+        rows += [span_row(setting, samples, ours) for ours in ("ilk_pool", "ilk_pool submit_many")
+                 if ours == "ilk_pool" or ours in samples]
+    yield "Worker pools, empty jobs", "time a job", rows
+    rows = []
+    for key, setting in (("fibonacci", "fork and join"), ("loop_even", "even loop"), ("loop_uneven", "very uneven loop")):
+        samples = {cell.get("pool", str): cell.numbers("samples") for cell in result.children(key)}
+        samples.pop("one thread", None)
+        rows += [span_row(setting, samples, "ilk_pool")] if samples else []
+    yield "Fork and join, loops", "time of a pass", rows
+    wakes = result.children("wake_ups")
+    yield "Wake-up of an idle worker", "over all rounds", [
+        time_row(name, times, "ilk_pool", quickest((n, t) for n, t in times.items() if n != "ilk_pool"))
+        for name, times in ((name, {cell.get("pool", str): cell.get(key, float) for cell in wakes})
+                            for name, key in (("p50", "p50_ns"), ("p99", "p99_ns"))) if times]
+    rows = []
+    for key, setting in (("set_ns", "set"), ("cancel_ns", "cancel"), ("fire_ns", "fire")):
+        samples = {cell.get("timers", str): cell.numbers(key) for cell in result.children("timers") if cell.get(key, list)}
+        rows += [span_row(setting, samples, "ilk_pool")] if samples else []
+    yield "Timers", "time a timer", rows
+
+
+OWN_IN_SWIFT = re.compile(r"^(SafeArray|through Swift|WorkerPool\b.*|MPMCRing\b.*|SPSCRing\b.*)$")
 
 
 def swift(result):
@@ -216,6 +241,16 @@ def row(setting, samples, ours, best):
                ratio(mine, best[1]) if best else None)
 
 
+def span_row(setting, samples, ours):
+    """Of times: less is better, against the quickest peer."""
+    if ours not in samples:
+        raise Malformed(f"no figures of {ours} for {setting}")
+    mine = samples[ours]
+    best = min(((n, t) for n, t in samples.items() if not n.startswith("ilk_")), key=lambda item: median(item[1]), default=None)
+    return Row(setting, ours, duration(median(mine)), best[0] if best else "–", duration(median(best[1])) if best else "–",
+               ratio(best[1], mine) if best else None)
+
+
 def time_row(setting, times, ours, best):
     """Of single figures in nanoseconds: less is better."""
     if ours not in times:
@@ -224,7 +259,7 @@ def time_row(setting, times, ours, best):
                best[1] / times[ours] if best else None)
 
 
-SUITES = {"rwlock": rwlock, "rings": rings, "mutex": mutex, "swift": swift}
+SUITES = {"rwlock": rwlock, "rings": rings, "mutex": mutex, "pool": pool, "swift": swift}
 
 
 # ---- Markdown ----
@@ -236,6 +271,11 @@ def table(rows):
         shown = "–" if one.ratio is None else (digits(one.ratio) if one.ratio >= 0.1 else f"{one.ratio:.2g}") + "×"
         lines.append(f"| {one.setting} | {one.ours} | {one.our_figure} | {one.peer} | {one.peer_figure} | {shown} |")
     return "\n".join(lines)
+
+
+def slices(milliseconds):
+    """Of a suite that measures for so long; the pool's measures so much work."""
+    return f" of {milliseconds:g} ms" if milliseconds > 0 else ""
 
 
 def section(name, text):
@@ -258,7 +298,7 @@ def section(name, text):
     compiler = re.sub(r" *\(https?:[^)]*\)", "", machine.get("compiler", str))
     facts = (
         f"{machine.get('processor', str)}, {machine.get('cores', float):g} cores; {machine.get('kernel', str)}; {compiler}. "
-        f"{result.get('rounds', float):g} rounds of {result.get('slice_ms', float):g} ms; other processes used "
+        f"{result.get('rounds', float):g} rounds{slices(result.get('slice_ms', float))}; other processes used "
         f"{digits(result.get('cores_used_by_others', float))} cores meanwhile. " + (f"Flags: `{flags}`." if flags else "All cells."))
     parts = [f"### {suite}, {date}", "", textwrap.fill(facts, 120, break_long_words=False, break_on_hyphens=False), ""]
     if result.get("cores_used_by_others", float) > BUSY:

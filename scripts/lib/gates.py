@@ -8,9 +8,8 @@ with its plan are in layout.py, the words in words.py.
     gates.py labels-table    prints the table of memory labels that docs/memory-model.md holds
     gates.py words-count     prints the retired words that are left, file by file
 
-Each gate is a function that yields findings. A gate that has nothing to look at fails: an empty list
-of files checks nothing and must not pass for a clean tree. scripts/check runs them all, and shows with
-planted faults that each can fail.
+Each gate is a function that yields findings. A gate without files fails: it would pass for a clean tree. scripts/check
+runs them all, and shows with planted faults that each can fail.
 """
 
 import os
@@ -183,8 +182,7 @@ def orders(root):
             begun = [match for match in begun if match and match.group(1) in known]
             justified = {known[match.group(1)].order for match in begun}
             justified |= {"relaxed" for match in begun if match.group(2)}
-            # The load of a failed exchange is a hint for the next attempt, or an acquire that the exchange's label
-            # covers.
+            # The load of a failed exchange is a hint, or an acquire that the exchange's label covers.
             orders_of = re.compile(rf"\bmemory_order_({ORDERS})\b")
             statement = "\n".join(code[begin:end + 1])
             statement = re.sub(r"(memory_order_\w+\s*,\s*)memory_order_relaxed", r"\1", statement)

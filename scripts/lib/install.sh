@@ -1,13 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs the packages that a script needs, from the distribution. Sourced, not run.
-#
-# The rule: check first, and change the system only where a package is missing; print its name and the reason
-# before installing it. No package is removed, and none upgraded unless a missing one requires it.
+# Installs the packages that a script needs and that are missing, from the distribution, after printing their names and
+# the reason. No package is removed, and none upgraded unless a missing one requires it. Sourced, not run.
 
-# Whether the distribution's package $1 is installed: for this machine, or for the architecture in its name
-# (name:arm64). A package may be installed for both.
+# Whether package $1 is installed, for this machine or for the architecture in its name (name:arm64).
 package_is_installed() {
     local architecture
     architecture=$(dpkg --print-architecture)
@@ -16,7 +13,7 @@ package_is_installed() {
         grep -qxE "(all|$architecture) installed"
 }
 
-# Prints, one a line, those of the packages given that are not installed.
+# Prints, one a line, the given packages that are not installed.
 missing_packages() {
     local package
     for package in "$@"; do
@@ -34,9 +31,8 @@ as_root() {
     fi
 }
 
-# install_missing REASON PACKAGE... : makes sure that all packages are installed; REASON completes
-# "needed to ...". Succeeds at once, without output, when they are. Otherwise installs the missing ones; where
-# it cannot, it fails and prints the command to run by hand.
+# install_missing REASON PACKAGE... : installs the missing ones of the packages; REASON completes "needed to ...".
+# Without output if none is; where it cannot, it fails and prints the command to run by hand.
 install_missing() {
     local reason=$1
     shift
@@ -54,8 +50,7 @@ install_missing() {
         echo "error: neither root nor sudo here. As root: apt-get install ${names[*]}" >&2
         return 1
     fi
-    # Waits for the lock of another apt run. Package lists may be missing or old: renews them only when the
-    # installation from the present lists fails.
+    # Waits for another apt run. Renews the package lists only when the installation from the present ones fails.
     local -a install=(apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=300)
     local log
     log=$(mktemp)
@@ -70,8 +65,8 @@ install_missing() {
     return 1
 }
 
-# Finds the Swift toolchain: on PATH, else in the usual folders of installers, which it then puts on PATH. Sets
-# SWIFT_ROOT to the folder of bin/ and lib/ (also where `swift` is swiftly's proxy).
+# Finds the Swift toolchain on PATH, or in installers' usual folders, and puts it there. Sets SWIFT_ROOT to the folder
+# of bin/ and lib/ (also where `swift` is swiftly's proxy).
 require_swift() {
     local folder info
     if ! command -v swift >/dev/null 2>&1; then
@@ -93,13 +88,12 @@ require_swift() {
     export SWIFT_ROOT
 }
 
-# The packages of each task, so that every script installs the same ones. g++ is among those for Swift because a
-# toolchain unpacked on a bare Debian lacks the C library's headers and start files, which g++ brings.
+# The packages of each task. g++ brings the C library's headers and start files, which an unpacked Swift toolchain lacks.
 # shellcheck disable=SC2034 # used by the scripts that source this file
 {
     PACKAGES_SWIFT=(libbsd-dev g++ git)
     PACKAGES_CMAKE=(cmake make gcc g++ pkg-config libbsd-dev libcmocka-dev)
-    PACKAGES_CACHE=(ccache) # nice to have: what two configurations compile alike is compiled once
+    PACKAGES_CACHE=(ccache) # nice to have
     PACKAGES_PHOTOS=(libjpeg-dev libpng-dev)
     PACKAGES_FORMAT=(clang-format-14 shellcheck python3)
 }

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gates that compare the tree with the plan of it: which folder may include which, how long a file may be, and
-whether README's table of folders is the tree's.
+"""The gates that compare the tree with its plan: which folder may include which, how long a file may be, and README's
+table of folders.
 
-The layers of the C core, from the lowest: platform, diagnostics, wait, then rwlock, ring and sync, which are the
-primitives. A file includes its own layer and lower ones. A public header belongs to the layer of what it declares.
+The layers of the C core, from the lowest: platform, diagnostics, wait, then rwlock, ring and sync, then pool. A file
+includes its own layer and lower ones. A public header belongs to the layer of what it declares.
 """
 
 import os
@@ -36,7 +36,7 @@ HEADERS = {
     "sync": "semaphore latch barrier mutex",
     "pool": "pool",
 }
-# A file of one primitive, recognised by the first word of its name, includes no other primitive of its layer.
+# A file of one primitive (the first word of its name) includes no other primitive of its layer.
 PRIMITIVES = ("spsc", "mpmc", "semaphore", "latch", "barrier", "mutex")
 # Exceptions: (file, included, reason).
 EXCEPTIONS = [
@@ -153,8 +153,7 @@ SECTION = "What is where"
 
 
 def required_entries(root):
-    """The entries that the tables must have: each top-level folder, each folder under Sources and Tests, the modules of
-    the sources, each document and each script."""
+    """The entries of the tables: each folder at the top and under Sources and Tests, each module, document and script."""
     names = tracked(root)
     entries = {}
     for name in names:

@@ -1,12 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs a list of steps. Each has a time limit and a log of its own; a failure does not end the list. Prints
-# durations, and counts tests from the tools' own reports. Steps run one after the other or, in lanes, beside each
-# other. Sourced, not run.
-#
-# Counts go to a file, not to variables, because a lane is a process of its own. A step prints its lines at once,
-# under the same lock, so that lanes do not write into each other's lines.
+# Runs a list of steps, one after the other or in lanes. Each has a time limit and a log; a failure does not end the
+# list. Prints durations, and counts tests from the tools' reports. A lane is a process, so counts go to a file; a
+# step prints its lines at once, under the same lock. Sourced, not run.
 
 STEPS_LOGS=  # set by steps_begin
 STEPS_CHILD= # the command that runs now, for an interrupt to end it
@@ -21,7 +18,7 @@ steps_begin() {
     trap 'steps_stop' INT TERM
 }
 
-# An interrupt ends the running commands, those of lanes too (bash lets lanes ignore the keyboard's).
+# An interrupt ends the running commands, those of lanes too.
 steps_stop() {
     trap '' INT TERM
     [[ -z $STEPS_CHILD ]] || kill "$STEPS_CHILD" 2>/dev/null
@@ -93,7 +90,7 @@ step() {
     wait "$STEPS_CHILD" || status=$?
     STEPS_CHILD=
     "count_$kind" "$log"
-    # A tool that failed, or ran nothing, without naming a failing test counts as a failure itself.
+    # A tool that failed, or ran nothing, without a failing test counts as a failure.
     if [[ $status -ne 0 && $failed -eq 0 ]]; then
         failed=1
     elif [[ $status -eq 0 && $kind == one ]]; then
@@ -127,8 +124,8 @@ skip_step() {
     printf '%-44s        skipped: %s\n' "$1" "$2" | record 0 0 1
 }
 
-# side_by_side FUNCTION... : runs the functions in parallel, each with its steps in order, and returns when all have
-# ended. A function that does not reach its end counts as a failure.
+# side_by_side FUNCTION... : runs the functions in parallel; returns when all have ended. One that does not reach its
+# end counts as a failure.
 side_by_side() {
     local lane number
     STEPS_LANES=()

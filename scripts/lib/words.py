@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gate `words`: names, comments, tests and documents use the field's terms (docs/glossary.md), not the ones that
-this project once made up for them.
+"""The gate `words`: names, comments, tests and documents use the field's terms (docs/glossary.md).
 
 In a pattern « and » are the ends of a word, inside a name too: neither `push_lull` nor `LULL` hides. A blank stands
 for any white space, a line's end and its comment mark included.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_mutex, with and without priority inheritance, and ilk_semaphore, as a lock of one permit and as
- * a baton.
+ * ilk_mutex, with and without priority inheritance, and ilk_semaphore, as a lock of one permit and as a
+ * baton.
  */
 #include "../baton.h"
 #include "../lock.h"

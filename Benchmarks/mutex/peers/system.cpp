@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The C library's: pthread_mutex_t, plain and with priority inheritance, and sem_t, as a lock of one
- * permit and as a baton.
+ * pthread_mutex_t, plain and with priority inheritance, and sem_t, as a lock of one permit and as a baton.
  */
 #include "../baton.h"
 #include "../lock.h"

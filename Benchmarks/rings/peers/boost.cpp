@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Boost.Lockfree: spsc_queue, and queue with a fixed number of nodes, of which it has 65,534 at most.
+ * Boost.Lockfree: spsc_queue, and queue with at most 65,534 nodes.
  */
 #include "../contender.h"
 

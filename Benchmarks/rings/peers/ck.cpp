@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ck_ring, for one and for many threads a side. Its size is a power of two of which one slot stays
- * free: it holds one element less than the others, or 3 where 2 are asked for.
+ * ck_ring, for one and for many threads a side. One slot of its power of two stays free: it holds one element
+ * less than the others, or 3 where 2 are asked for.
  */
 #include "../contender.h"
 
 #include <cstdlib>
 #include <cstring>
 
-/* One inline function of the header returns false for a null pointer, which C++ has not allowed since
- * 2011. */
+/* One inline function returns false for a null pointer, which C++ has not allowed since 2011. */
 #define false 0
 #include <ck_ring.h>
 #undef false

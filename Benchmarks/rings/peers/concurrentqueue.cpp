@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * moodycamel's ConcurrentQueue, with a token a thread, as its manual advises. It keeps a queue for each
- * producer, so there is no order between producers, and is unbounded by nature: try_enqueue keeps it to
- * the blocks it starts with, which are more than the capacity asked for.
+ * moodycamel's ConcurrentQueue, with a token a thread, as its manual advises. It has a queue for each
+ * producer, no order between producers, and no bound: try_enqueue keeps it to its first blocks, which are
+ * more than the capacity.
  */
 #include "../contender.h"
 

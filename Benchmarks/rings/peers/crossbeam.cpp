@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * crossbeam's ArrayQueue. Its loops are compiled by the Rust compiler: see rust/src/rings.rs.
+ * crossbeam's ArrayQueue, in loops compiled by the Rust compiler (rust/src/rings.rs).
  */
 #include "../contender.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * DPDK's rte_ring in its four kinds of synchronisation, in memory of our own: no environment layer, no
- * huge pages. Burst moves as many as fit; bulk all or nothing, and is the same as burst for one. The
- * kind is passed as a constant, as the library's own wrappers do.
+ * DPDK's rte_ring in its four kinds of synchronisation, in memory of our own: no environment layer, no huge
+ * pages. Burst moves as many as fit; bulk all or nothing.
  */
 #include "../contender.h"
 
@@ -29,7 +28,6 @@ template <class T, Kind kind, bool bulk> struct Rte {
     }
 
     Rte(size_t capacity, unsigned, unsigned) {
-        /* Exact size: the library rounds up and keeps the count. */
         unsigned slots = 1;
         while (slots < capacity + 1) {
             slots *= 2;

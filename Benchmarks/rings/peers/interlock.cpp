@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ilk_spsc and ilk_mpmc; of ilk_spsc also the batches written and read in place.
+ * ilk_spsc, also with batches in place, and ilk_mpmc.
  */
 #include "../contender.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a user would write without a library: a circular buffer, a mutex, and a condition variable for each
- * side, signalled once for each element.
+ * Without a library: a circular buffer, a mutex, and a condition variable for each side.
  */
 #include "../contender.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * moodycamel's rings for two threads: ReaderWriterQueue, which consists of blocks and here must not
- * allocate more than it starts with, and BlockingReaderWriterCircularBuffer, which counts its slots and
- * elements in semaphores.
+ * moodycamel's rings for two threads: ReaderWriterQueue, of blocks, which must not allocate more here, and
+ * BlockingReaderWriterCircularBuffer, which counts slots and elements in semaphores.
  */
 #include "../contender.h"
 

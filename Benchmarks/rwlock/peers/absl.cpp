@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * absl::Mutex in both modes. Its per-thread structure is private to the library.
+ * absl::Mutex in both modes. Its per-thread structure is private.
  */
 #include "../contender.h"
 

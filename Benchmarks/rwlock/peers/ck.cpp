@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Concurrency Kit's three: ck_brlock (readers write only to a structure of their own, registered by
- * hand with each lock), ck_rwlock (a count; writers first) and ck_pflock (phase-fair). All spin without
- * a limit.
+ * Concurrency Kit's three: ck_brlock (readers write only to a structure of their own, registered by hand with
+ * each lock), ck_rwlock (a count; writers first) and ck_pflock (phase-fair). All spin without a limit.
  */
 #include "../contender.h"
 
@@ -16,7 +15,7 @@ namespace {
 struct Brlock {
     static constexpr const char *name = "ck_brlock";
     static constexpr Waiting waiting = Waiting::spins;
-    /* On a cache line of its own, so that readers do not disturb each other; per lock and thread. */
+    /* A cache line of its own, per lock and thread. */
     struct alignas(128) Member {
         ck_brlock_reader_t reader;
     };

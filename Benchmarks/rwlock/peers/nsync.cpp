@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * nsync_mu in both modes. A thread that has ever waited keeps a waiter structure whose size is private
- * to the library.
+ * nsync_mu in both modes. A thread that has waited keeps a waiter structure of private size.
  */
 #include "../contender.h"
 

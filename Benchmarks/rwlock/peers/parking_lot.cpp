@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * parking_lot's RwLock. Its loops are compiled by the Rust compiler, fast paths inlined there as a Rust
- * program would have them: see rust/src/rwlock.rs.
+ * parking_lot's RwLock, in loops compiled by the Rust compiler with its fast paths inlined
+ * (rust/src/rwlock.rs).
  */
 #include "../contender.h"
 
@@ -18,8 +18,8 @@ void bench_parking_lot_wait(void *shared, void *member, const bench::Job *job, b
 namespace bench {
 namespace {
 
-/* A thread that has ever waited keeps its thread data, and a share of the process's table of queues,
- * which grows with the number of threads; both are private to the crate. */
+/* A thread that has waited keeps its data, and a share of the process's growing table of queues; both are
+ * private. */
 const Enlisted parking_lot{30,
                            {"parking_lot::RwLock", Waiting::parks, bench_parking_lot_bytes(), unknown_bytes,
                             bench_parking_lot_create, bench_parking_lot_destroy, bench_parking_lot_words,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The locks of every Linux system: pthread_rwlock_t with its defaults (readers preferred), and the C++
- * library's std::shared_mutex, which is one with checks around it.
+ * pthread_rwlock_t with its defaults (readers preferred), and std::shared_mutex, which is one with checks
+ * around it.
  */
 #include "../contender.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * oneTBB: rw_mutex, which sleeps by address after a while, and spin_rw_mutex, which spins and then
- * yields its core.
+ * oneTBB: rw_mutex, which at last sleeps by address, and spin_rw_mutex, which spins and then yields.
  */
 #include "../contender.h"
 

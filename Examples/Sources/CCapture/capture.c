@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The thread behind capture.h. Its work for a block is one function marked ILK_NONBLOCKING: clang 20 and
- * later, with -Wfunction-effects, refuses to compile it if it calls a function that may block or allocate,
- * such as Swift's runtime. Pacing, a sleep where a driver would wait for its device, is outside.
+ * The thread behind capture.h. Its work for a block is marked ILK_NONBLOCKING: clang 20 and later, with
+ * -Wfunction-effects, refuses a call there that may block or allocate. The sleep in place of a driver's wait
+ * is outside.
  */
 #include "capture.h"
 
@@ -20,7 +20,7 @@ struct capture {
     pthread_t thread;
 };
 
-/* One period of the tone in a block, by turning a vector: sinf(3) has no bound on its time. */
+/* One period of the tone, by turning a vector: sinf(3) has no bound on its time. */
 static void fill(capture_block *block, uint64_t blocks) ILK_NONBLOCKING {
     const double cosine = 0.99518472667219688624, sine = 0.09801714032956060199; /* of 2 pi / 64 */
     double x = 0.5 / (double)(UINT64_C(1) << (block->number * 4 / blocks)), y = 0;
@@ -32,7 +32,7 @@ static void fill(capture_block *block, uint64_t blocks) ILK_NONBLOCKING {
     }
 }
 
-/* Makes the next block and hands it over, or counts it as lost. */
+/* Makes a block and hands it over, or counts it as lost. */
 static void capture_next(struct capture *capture) ILK_NONBLOCKING {
     capture_block block;
     block.number = capture->report.made++;

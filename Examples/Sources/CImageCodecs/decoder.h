@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The common part of the two decoders: a head with the picture's size and the functions of its format.
+// The common head of the two decoders.
 
 #ifndef DECODER_H
 #define DECODER_H
@@ -19,8 +19,8 @@ struct codec_decoder {
     size_t exif_count;
 };
 
-// Whether a picture of this size is within the limit; if not, *message has the reason. 64-bit arithmetic:
-// the product of two 32-bit sizes cannot wrap.
+// Whether a picture's size is within the limit; if not, *message has the reason. The product of two 32-bit
+// sizes cannot wrap.
 static inline bool size_is_allowed(uint64_t width, uint64_t height, uint64_t pixel_limit,
                                    codec_message *message) {
     if (width * height <= pixel_limit) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JPEG to pixels by libjpeg-turbo. Lifetime: the decompressor lives from open to destroy; between the two
-// every entry into libjpeg arms its own escape, so that no jump outlives the frame it lands in.
+// JPEG to pixels by libjpeg-turbo. The decompressor lives from open to destroy; every entry into libjpeg arms
+// its own escape, so that no jump outlives the frame it lands in.
 
 #include "decoder.h"
 #include "jpeg_errors.h"
@@ -14,11 +14,11 @@ struct jpeg_decoder {
     struct jpeg_decompress_struct decompressor;
     struct jpeg_errors errors;
     struct jpeg_progress_mgr progress;
-    uint8_t *exif; // a copy: libjpeg frees its saved markers as soon as the last row is read
+    uint8_t *exif; // a copy: libjpeg frees its markers with the last row
 };
 
-// A progressive file may have any number of scans, and each costs a pass over the whole picture: a few
-// kilobytes can keep a decoder busy for minutes. No encoder in use writes nearly as many.
+// Each scan costs a pass over the whole picture: a few kilobytes can keep a decoder busy for minutes.
+// Encoders write far fewer.
 static const int scan_limit = 500;
 
 static void refuse_endless_scans(j_common_ptr common) {
@@ -36,8 +36,8 @@ static void jpeg_decoder_destroy(codec_decoder *decoder) {
     free(self);
 }
 
-// Exif is the first APP1 block with that mark. Its TIFF header follows the six bytes "Exif\0\0". Where there
-// is no memory for the block, the picture counts as one without it.
+// The first APP1 block with that mark. Its TIFF header follows the six bytes "Exif\0\0". Without memory for
+// the block, the picture counts as one without it.
 static void find_exif(struct jpeg_decoder *self) {
     static const uint8_t label[6] = "Exif\0";
     for (jpeg_saved_marker_ptr marker = self->decompressor.marker_list; marker != NULL;
@@ -56,8 +56,8 @@ static void find_exif(struct jpeg_decoder *self) {
     }
 }
 
-// Four inks to red, green and blue, in place. Adobe's programs, which write nearly all such files, store
-// every ink inverted: 255 for none. `flip` is 0 for theirs and 255 for the others.
+// Four inks to red, green and blue, in place. Adobe's programs store every ink inverted (255: none): `flip`
+// is 0 for theirs and 255 for the others.
 static void inks_to_rgb(uint8_t *pixels, size_t count, uint8_t flip) {
     for (size_t i = 0; i < count; i++, pixels += CODEC_BYTES_PER_PIXEL) {
         const unsigned black = pixels[3] ^ flip;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pixels to JPEG by libjpeg-turbo, in one call.
-//
-// The bytes go to a block of our own, not to jpeg_mem_dest, which hands its block over only at the end: after
-// an error midway that block could not be freed.
+// Pixels to JPEG by libjpeg-turbo, in one call. The bytes go to a block of our own: jpeg_mem_dest hands its
+// block over only at the end, so that an error midway would leak it.
 
 #include "jpeg_errors.h"
 
@@ -19,7 +17,7 @@ struct jpeg_encoder {
 
 static const size_t first_capacity = 64 * 1024;
 
-// libjpeg's contract: point it at the free part of the block, all of which is now free or just filled.
+// libjpeg's contract: point it at the free part of the block.
 static boolean grow(j_compress_ptr compressor) {
     struct jpeg_encoder *self = compressor->client_data;
     const size_t filled = self->capacity;
@@ -61,7 +59,7 @@ static codec_status compress(struct jpeg_encoder *self, const uint8_t *pixels, u
     compressor->optimize_coding = TRUE;
     jpeg_start_compress(compressor, TRUE);
     while (compressor->next_scanline < compressor->image_height) {
-        // libjpeg's rows are not const, but it only reads those it compresses.
+        // libjpeg only reads the rows that it compresses.
         JSAMPROW row = (JSAMPROW)(pixels + (size_t)compressor->next_scanline * width * CODEC_BYTES_PER_PIXEL);
         jpeg_write_scanlines(compressor, &row, 1);
     }

@@ -23,7 +23,7 @@ static _Noreturn void error_exit(j_common_ptr common) {
                        reason);
 }
 
-// Harmless oddities of encoders: all pixels are there.
+// Oddities of encoders: all pixels are there.
 static bool is_harmless(int code) {
     return code == JWRN_EXTRANEOUS_DATA || code == JWRN_ADOBE_XFORM || code == JWRN_JFIF_MAJOR ||
            code == JWRN_TOO_MUCH_DATA;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libjpeg's error manager, with a return: fatal errors jump to the function that armed `escape`, and
-// warnings that mean lost pixels become errors, because a picture with a grey lower half is not a result.
+// libjpeg's error manager, with a return: fatal errors jump to the function that armed `escape`, and warnings
+// that mean lost pixels become errors.
 
 #ifndef JPEG_ERRORS_H
 #define JPEG_ERRORS_H
@@ -16,7 +16,7 @@
 
 struct jpeg_errors {
     struct jpeg_error_mgr manager; // first: libjpeg hands back a pointer to it
-    jmp_buf escape;                // armed by each function that calls into libjpeg, never across two
+    jmp_buf escape;                // armed by each function that calls into libjpeg
     codec_status status;
     codec_message *message;
 };
@@ -24,7 +24,6 @@ struct jpeg_errors {
 // Installs the handlers. `errors->message` is the place for the reason; set it before each call.
 struct jpeg_error_mgr *jpeg_errors_install(struct jpeg_errors *errors);
 
-// Ends the current libjpeg call with a status and a reason of our own.
 _Noreturn void jpeg_errors_escape(struct jpeg_errors *errors, codec_status status, const char *reason);
 
 #endif

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PNG to pixels by libpng's png_image interface, which converts every colour type, depth, palette,
-// interlacing and gamma to 8-bit sRGB and keeps libpng's setjmp inside itself.
-//
-// It has no access to the Exif chunk, so that one is found here, by walking the chunk list.
+// PNG to pixels by libpng's png_image interface, which converts every format to 8-bit sRGB and keeps libpng's
+// setjmp inside itself. It gives no Exif chunk, so this walks the chunk list.
 
 #include "decoder.h"
 
@@ -21,8 +19,8 @@ static uint32_t big_endian_32(const uint8_t *bytes) {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-// A chunk is its length, four letters, that many bytes and a checksum. Every step is checked against what
-// is left; a chunk that does not fit ends the search (libpng reports the fault of the file).
+// A chunk is its length, four letters, that many bytes and a checksum. One that does not fit ends the search
+// (libpng reports the file's fault).
 static void find_exif(codec_decoder *head, const uint8_t *bytes, size_t count) {
     const size_t signature = 8, frame = 12;
     size_t at = signature;
@@ -54,8 +52,8 @@ static void png_decoder_destroy(codec_decoder *decoder) {
 static codec_status png_decoder_read(codec_decoder *decoder, uint8_t *pixels, codec_message *message) {
     struct png_decoder *self = (struct png_decoder *)decoder;
     const png_color white = {255, 255, 255};
-    // Three-byte pixels make libpng lay transparent ones over the background: JPEG has no transparency.
-    // They are decoded to the end of the buffer and spread out from its start, which never overtakes.
+    // Three-byte pixels make libpng lay transparent ones over the background: JPEG has no transparency. They
+    // are decoded to the end of the buffer and spread out from its start, which never overtakes.
     const size_t count = (size_t)decoder->width * decoder->height;
     uint8_t *packed = pixels + count;
     self->image.format = PNG_FORMAT_RGB;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// jpeglib.h uses FILE and size_t without including what declares them.
+//
+// jpeglib.h uses FILE and size_t without declaring them.
 #include <stddef.h>
 #include <stdio.h>
 

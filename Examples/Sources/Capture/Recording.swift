@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A C thread pushes blocks of samples through a ring; a task pops them with `for await` and measures their loudness.
-// The thread must be done in time, so the ring resumes the task on a thread of its own (`resumingOnOwnThread`): the
-// producer only copies a block and, if the task sleeps, signals one C semaphore.
+// The ring resumes the task on a thread of its own (`resumingOnOwnThread`): the producer only copies a block and, if
+// the task sleeps, signals one C semaphore.
 
 import CCapture
 import CInterlock
@@ -13,15 +13,15 @@ import Interlock
 public struct Recording: Sendable {
     /// How many blocks arrived.
     public private(set) var received = 0
-    /// How many were missing between those that arrived, before the first and after the last.
+    /// How many were missing before, between and after those that arrived.
     public private(set) var missing = 0
     /// How many the thread reports as made.
     public private(set) var made = 0
-    /// How many the thread reports as lost for want of room.
+    /// How many the thread reports as lost.
     public private(set) var lost = 0
-    /// How loud each quarter was, in decibels of full scale; `nil` for a quarter of which no block arrived.
+    /// How loud each quarter was, in decibels of full scale; `nil` for a quarter without a block.
     public private(set) var levels: [Double?] = []
-    /// Whether every block that arrived came after those before it.
+    /// Whether the blocks arrived in order.
     public private(set) var isInOrder = true
 
     /// Whether every block is accounted for, by both sides.
@@ -35,8 +35,8 @@ public struct Recording: Sendable {
         public let errno: Int32
     }
 
-    /// Has a C thread make so many blocks, one every `period` or as fast as it can, and listens until it ends, or
-    /// until the task is cancelled: then the thread ends early.
+    /// Has a C thread make so many blocks, one every `period` or as fast as it can, and listens until it ends. A
+    /// cancelled task ends the thread early.
     ///
     /// - Parameter capacity: How many blocks the task may be late before one is lost.
     public static func make(blocks: Int, period: Duration = .zero, capacity: Int = 64) async throws
@@ -58,11 +58,11 @@ public struct Recording: Sendable {
                     loudness[number * 4 / blocks].add(block)
                 }
             } catch {
-                // The thread closes without an error; an error must not outlive the ring.
+                // A close by the thread has no error; with one, the thread must still end before the ring.
                 _ = await finish(source)
                 throw error
             }
-            // The thread has closed the ring, or finds that the loop has closed it.
+            // The thread has closed the ring, or finds it closed by the loop.
             let report = await finish(source)
             recording.made = Int(report.made)
             recording.lost = Int(report.lost)
@@ -75,7 +75,7 @@ public struct Recording: Sendable {
     }
 
     /// A running C thread, by address.
-    // Passed from the starting call to the one call that ends it.
+    // Passed from the starting call to the ending call.
     private struct Source: @unchecked Sendable {
         let handle: OpaquePointer
     }
@@ -96,7 +96,7 @@ public struct Recording: Sendable {
         return Source(handle: handle)
     }
 
-    /// Joining blocks, and a task must not block.
+    /// Joining blocks, which a task must not.
     private static func finish(_ source: Source) async -> capture_report {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: capture_finish(source.handle)) }
@@ -104,7 +104,6 @@ public struct Recording: Sendable {
     }
 }
 
-/// The sum from which the loudness is computed.
 private struct Loudness {
     private var squares = 0.0
     private var samples = 0

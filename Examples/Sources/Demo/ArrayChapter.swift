@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The demo's first part: the thousand appends on guarded arrays, and on one without a guard in children.
+// The demo's first part: the thousand appends, on guarded arrays and, in children, on one without a guard.
 
 import Foundation
 import Interlock
@@ -14,7 +14,6 @@ struct ArrayChapter {
 
     static let children = 10
 
-    /// Runs the trials off the main thread and prints the results.
     static func run() async throws -> ArrayChapter {
         Console.line(
             "1,000 iterations run concurrently; each reads the last element and appends one more than it."
@@ -51,7 +50,6 @@ struct ArrayChapter {
         )
     }
 
-    /// How the children ended, in a sentence.
     private var unsafeNote: String {
         var crashes: [Int32: Int] = [:]
         var losses: [Int] = []

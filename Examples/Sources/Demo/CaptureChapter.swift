@@ -9,7 +9,7 @@ import Timeline
 struct CaptureChapter {
     let isSound: Bool
 
-    /// A second of sound, and the same again as fast as the thread can push, which is faster than the task pops.
+    /// A second of sound, and the same as fast as the thread can push.
     static func run() async throws -> CaptureChapter {
         Console.line(
             "A POSIX thread makes samples and pushes them through a ring; it never blocks, allocates or runs Swift."

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The demo's output: lines to standard output as they come, errors to standard error, tables in columns.
+// The demo's output: lines and tables to standard output, errors to standard error.
 
 import Foundation
 
 enum Console {
-    /// Whether standard output is a terminal: then progress is a moving bar, otherwise plain lines.
+    /// Progress is a moving bar on a terminal, otherwise plain lines.
     static let isTerminal = isatty(STDOUT_FILENO) == 1
 
     static func line(_ text: String = "") {
@@ -20,12 +20,12 @@ enum Console {
         FileHandle.standardError.write(Data("error: \(text)\n".utf8))
     }
 
-    /// Unbuffered: the bar must move, and the lines must keep their order.
+    /// Unbuffered: the bar must move.
     static func write(_ text: String) {
         FileHandle.standardOutput.write(Data(text.utf8))
     }
 
-    /// Prints rows in columns: the first one to the left, the others to the right.
+    /// Prints rows in columns: the first to the left, the others to the right.
     static func table(columns: [String], rows: [[String]]) {
         let all = [columns] + rows
         let widths = columns.indices.map { column in all.map { $0[column].count }.max() ?? 0 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command: its arguments and the order of its chapters. Exit status 0: done; 1: a result was wrong; 2: the folder
-// of photos or the output folder cannot be used; 64: invalid arguments.
+// The command: its arguments and its chapters. Exit status 0: done; 1: a result was wrong; 2: the folder of photos or
+// the output folder cannot be used; 64: invalid arguments.
 
 import ArgumentParser
 import Foundation

@@ -17,7 +17,7 @@ struct PhotoChapter {
     private var result: PipelineResult { results[0].result }
     private var rejections: [Rejection] { (others + result.rejections).sorted { $0.name < $1.name } }
 
-    /// Whether at least one picture was made and both pipelines made the same.
+    /// Both pipelines made the same, and at least one picture.
     var isSound: Bool { !result.photos.isEmpty && differences.isEmpty }
 
     var summary: String {
@@ -26,7 +26,6 @@ struct PhotoChapter {
         return "\(pictures) loaded, decoded, tilt-shifted and written in \(results[0].median.text)"
     }
 
-    /// Runs the pipelines off the main thread, prints progress and what came of it.
     @MainActor
     static func run(
         _ folder: PhotoFolder,
@@ -42,7 +41,7 @@ struct PhotoChapter {
         var rounds = 1
         var round = 0
         while round < rounds {
-            // The first takes turns too: it finds the caches and the disk as the other has left them.
+            // The pipelines take turns at being first, when caches and disk are colder.
             for index in round.isMultiple(of: 2) ? [0, 1] : [1, 0] {
                 let contender = contenders[index]
                 let progress = Progress(
@@ -57,17 +56,19 @@ struct PhotoChapter {
                 )
                 progress.end()
             }
-            // Short runs are taken several times: the first of all pays for waking threads and disk.
+            // Short runs are taken again, each contender first as often as the other. The first round pays for waking
+            // threads and disk, and does not count.
             if round == 0 {
                 let first = results[0][0].duration
-                rounds = first < .seconds(1) ? 9 : first < .seconds(5) ? 3 : 1
+                rounds = first < .seconds(1) ? 11 : first < .seconds(5) ? 3 : 1
             }
             round += 1
         }
+        let timed = rounds == 1 ? 1 : rounds - 1
         let last = zip(contenders, results).map { contender, results in
             (
                 contender.pipeline, results[results.count - 1],
-                results.map(\.duration).sorted()[results.count / 2]
+                median(of: results.suffix(timed).map(\.duration))
             )
         }
         let agreeOnRejections = last[0].1.rejections == last[1].1.rejections
@@ -80,7 +81,7 @@ struct PhotoChapter {
         let chapter = PhotoChapter(
             results: last,
             others: folder.others,
-            rounds: rounds,
+            rounds: timed,
             differences: differences
         )
         chapter.print(output, comparison, loads: options.loads)
@@ -108,6 +109,12 @@ struct PhotoChapter {
             "The same steps on the same pictures: with Interlock, each step an operation that takes the output "
             + "of the one before it; and with libdispatch alone. Both charts have the same scale. Nearly all of "
             + "the time goes into pixels, so the two should take about as long: \(times)."
+    }
+
+    /// Of an even number the mean of the middle two.
+    private static func median(of times: [Duration]) -> Duration {
+        let sorted = times.sorted()
+        return (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
     }
 
     private var times: String {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How far the photos are: a bar that moves on a terminal, a line for each photo otherwise.
+// How far the photos are: a moving bar on a terminal, else a line for each photo.
 
 import PhotoPipeline
 
-/// Shows the outcomes as they are announced. On the main actor, as the announcements are.
 @MainActor
 final class Progress {
     private let total: Int
@@ -35,7 +34,7 @@ final class Progress {
         }
     }
 
-    /// Removes the bar: the lines below repeat its text for good.
+    /// Removes the bar: the lines below repeat its text.
     func end() {
         if Console.isTerminal { Console.write("\r\u{1B}[K") }
     }
@@ -43,7 +42,7 @@ final class Progress {
     private func draw(latest: String) {
         let filled = total == 0 ? barWidth : barWidth * done / total
         let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: barWidth - filled)
-        // Short enough for a line of 80 columns; \u{1B}[K clears what an earlier, longer name left.
+        // Fits in 80 columns; \u{1B}[K clears the rest of an earlier name.
         let name = latest.count > 20 ? "\(latest.prefix(19))…" : latest
         Console.write("\r    \(bar) \(done) of \(total)  \(title)  \(name)\u{1B}[K")
     }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Swift interface of the C codecs: bytes in, a picture or a reason out. No bytes make it trap, and a picture beyond
-// the limit gets no memory.
+// The Swift interface of the C codecs: bytes in, a picture or a reason out. No bytes make it trap; a picture beyond the
+// limit gets no memory.
 
 import CImageCodecs
 import Imaging
 
 /// Why a picture could not be read or written.
 package enum CodecError: Error, Equatable, CustomStringConvertible {
-    /// The first bytes are of no format read here; with the format they seem to have.
+    /// No format read here; with the format it seems to be.
     case notAPicture(String)
-    /// The bytes are damaged; with the library's own message.
+    /// The bytes are damaged; with the library's message.
     case damaged(PictureFormat, String)
     /// More pixels than allowed; with the sizes.
     case tooLarge(PictureFormat, String)
@@ -27,14 +27,14 @@ package enum CodecError: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// Reading and writing of pictures, in memory. Stateless; may be used by any number of threads at once.
+/// Reading and writing of pictures, in memory. Stateless; any number of threads may use it at once.
 package enum Codecs {
-    /// The default for the most pixels a picture may have: what a camera of 100 megapixels makes.
+    /// The default pixel limit: a camera of 100 megapixels.
     package static let defaultPixelLimit = 100_000_000
 
     /// Decodes a JPEG or PNG, recognised by its first bytes, and turns it upright by its Exif block.
     ///
-    /// Blocks while it decodes, and allocates four bytes a pixel, for `pixelLimit` pixels at most. O(pixels).
+    /// Blocks, and allocates four bytes a pixel, for `pixelLimit` pixels at most. O(pixels).
     package static func decode(
         _ bytes: [UInt8],
         pixelLimit: Int = defaultPixelLimit

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Recognises a picture by its first bytes, because names lie, and says what a file is that is no picture.
+// Recognises a picture by its first bytes, because names lie.
 
 /// The formats that the codecs read.
 package enum PictureFormat: String, Sendable {
     case jpeg = "JPEG"
     case png = "PNG"
 
-    /// The format that a file with these first bytes claims to be, or `nil`.
+    /// The format that these first bytes claim, or `nil`.
     package init?(firstBytes bytes: some Collection<UInt8>) {
         if bytes.starts(with: [0xFF, 0xD8, 0xFF]) {
             self = .jpeg
@@ -18,7 +18,7 @@ package enum PictureFormat: String, Sendable {
         }
     }
 
-    /// What a file with these first bytes seems to be instead, as the end of a sentence.
+    /// What a file with these first bytes seems to be, as the end of a sentence.
     package static func guess(firstBytes bytes: some Collection<UInt8>) -> String {
         if bytes.isEmpty { return "it is empty" }
         let known: [(String, [UInt8])] = [

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The contact sheet: all pictures small on one sheet, as strips of film one below the other, each frame with its
-// number.
+// The contact sheet: all pictures small, in strips of film one below the other, each frame with its number.
 
-/// A contact sheet's measures. Rendering is thread-safe and gives the same bytes for the same pictures.
+/// A contact sheet's measures. Rendering is thread-safe; the same pictures give the same bytes.
 package struct ContactSheet: Sendable {
     /// The sheet's width in pixels.
     package var width: Int
-    /// About how high the pictures on a strip are; each strip's are scaled together to fill its width.
+    /// About how high the pictures are; each strip's are scaled to fill its width.
     package var frameHeight: Int
 
     private let margin = 28
 
-    /// Everything but the margin shrinks with the frames, down to a visible minimum.
+    /// All but the margin shrinks with the frames, down to a visible minimum.
     private var scale: Double { max(0.5, Double(frameHeight) / 300) }
     private var gap: Int { Int(12 * scale) }
     private var perforation: Int { Int(42 * scale) }  // the band above and below the frames
@@ -30,8 +29,7 @@ package struct ContactSheet: Sendable {
         self.frameHeight = frameHeight
     }
 
-    /// The sheet with the pictures in the order given, numbered from 1, as many as it has room for. Traps without a
-    /// picture.
+    /// The sheet with the pictures in order, numbered from 1, as many as fit. Traps without a picture.
     package func rendered(_ pictures: [Image]) -> Image {
         precondition(!pictures.isEmpty, "a contact sheet needs a picture")
         let strips = self.strips(pictures)
@@ -46,7 +44,7 @@ package struct ContactSheet: Sendable {
         return sheet
     }
 
-    /// A run of pictures that share a strip, and the height that all of them get.
+    /// Pictures that share a strip, and their height.
     private struct Strip {
         var frames: [(number: Int, picture: Image)] = []
         var height: Int
@@ -54,8 +52,7 @@ package struct ContactSheet: Sendable {
 
     private var usableWidth: Int { width - 2 * margin - 2 * gap }
 
-    /// Fills strip after strip, each until its pictures at `frameHeight` would reach the end, until the sheet
-    /// is full.
+    /// Fills strip after strip, each until its pictures at `frameHeight` would reach the end.
     private func strips(_ pictures: [Image]) -> [Strip] {
         var strips: [Strip] = []
         var strip = Strip(height: frameHeight)

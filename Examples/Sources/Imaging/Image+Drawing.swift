@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The drawing for a contact sheet: boxes with round corners, and numbers made of strokes. Both are drawn from the
-// distance of each pixel to the shape, which gives smooth edges without supersampling.
+// The drawing for a contact sheet: boxes with round corners, and numbers made of strokes, with smooth edges from each
+// pixel's distance to the shape.
 
 /// A rectangle in pixels.
 struct Box {
@@ -12,11 +12,9 @@ struct Box {
 }
 
 extension Image {
-    /// Fills a box whose corners are rounded.
     mutating func fill(_ box: Box, radius: Float, color: Color) {
         let halfWidth = box.width / 2
         let halfHeight = box.height / 2
-        // Pixels away from the edges need no distance.
         let edge = Int(radius) + 2
         let columns = Int(box.x) + edge..<max(Int(box.x) + edge, Int(box.x + box.width) - edge)
         let rows = Int(box.y) + edge..<max(Int(box.y) + edge, Int(box.y + box.height) - edge)
@@ -25,7 +23,7 @@ extension Image {
             draw(inner, x: columns.lowerBound, y: rows.lowerBound)
         }
         cover(box, except: columns, rows, color: color) { x, y in
-            // The distance to a box with round corners: negative inside, zero on its edge.
+            // The distance to a box with round corners: negative inside.
             let across = abs(x - box.x - halfWidth) - halfWidth + radius
             let down = abs(y - box.y - halfHeight) - halfHeight + radius
             let outside = (max(across, 0) * max(across, 0) + max(down, 0) * max(down, 0)).squareRoot()
@@ -67,8 +65,8 @@ extension Image {
         }
     }
 
-    /// Colours the pixels in and around a box by how far they lie inside a shape: `distance` is negative
-    /// inside it, and a pixel on its edge is covered by half. Pixels that are in both ranges stay as they are.
+    /// Colours the pixels in and around a box by `distance`, which is negative inside a shape; a pixel on its edge is
+    /// half covered. Pixels in both ranges stay as they are.
     private mutating func cover(
         _ box: Box,
         except doneColumns: Range<Int>,

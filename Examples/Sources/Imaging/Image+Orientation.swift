@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A camera stores the sensor's picture, and in the Exif block how it was held. This file reads the block and turns the
-// picture upright. The block is untrusted: every offset is checked.
+// Turns a picture upright by the camera's Exif block, which is untrusted: every offset is checked.
 
-/// How the stored rows and columns lie in the upright picture; the values are those of the Exif tag.
+/// How the stored rows and columns lie in the upright picture; the Exif tag's values.
 package enum Orientation: UInt16, CaseIterable, Sendable {
     case upright = 1
     case mirrored
@@ -14,7 +13,6 @@ package enum Orientation: UInt16, CaseIterable, Sendable {
     case mirroredThenTurnedRight
     case turnedRight
 
-    /// Whether the upright picture is as wide as the stored one is high.
     package var swapsSides: Bool {
         rawValue >= Orientation.mirroredThenTurnedLeft.rawValue
     }
@@ -22,8 +20,8 @@ package enum Orientation: UInt16, CaseIterable, Sendable {
     /// The orientation in an Exif block, given from its TIFF header on, or `nil` when the block has none or is damaged.
     /// No bytes make it trap.
     ///
-    /// The layout is TIFF 6.0's: byte order, 42, the offset of a directory; the directory is a count and
-    /// that many entries of twelve bytes: tag, type, count, value.
+    /// The layout is TIFF 6.0's: byte order, 42, the offset of a directory; the directory is a count and that many
+    /// entries of twelve bytes: tag, type, count, value.
     package init?(exif: some RandomAccessCollection<UInt8>) {
         let block = Array(exif)
         let isLittleEndian: Bool
@@ -57,13 +55,13 @@ package enum Orientation: UInt16, CaseIterable, Sendable {
 }
 
 extension Image {
-    /// The picture turned upright, given how it was stored. O(pixels); `upright` costs nothing.
+    /// The picture turned upright. O(pixels); `upright` costs nothing.
     package func turnedUpright(from orientation: Orientation) -> Image {
         guard orientation != .upright else { return self }
         let newWidth = orientation.swapsSides ? height : width
         let newHeight = orientation.swapsSides ? width : height
-        // Where in the stored picture the upright one's first pixel lies, and how far to step, in pixels,
-        // for each column and each row of the upright one.
+        // The upright picture's first pixel in the stored one, and the steps, in pixels, for each column and row of the
+        // upright one.
         let right = width - 1
         let bottom = (height - 1) * width
         let (first, column, row): (Int, Int, Int) =

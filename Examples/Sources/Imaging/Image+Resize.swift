@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Making pictures smaller by averaging the area that each new pixel covers: no aliasing, no ringing, and
-// every stored pixel counts exactly once.
+// Smaller pictures by averaging the area of each new pixel: no aliasing, no ringing.
 
 extension Image {
-    /// The picture scaled down, keeping its proportions, to fit a box. One that fits already is unchanged.
+    /// The picture scaled down in proportion to fit a box; unchanged if it fits.
     package func fitted(width maxWidth: Int, height maxHeight: Int) -> Image {
         let scale = min(Double(maxWidth) / Double(width), Double(maxHeight) / Double(height))
         guard scale < 1 else { return self }
@@ -14,7 +13,7 @@ extension Image {
         )
     }
 
-    /// The picture averaged down to a size that is not larger in either direction. O(pixels).
+    /// The picture averaged down to a size not larger in either direction. O(pixels).
     package func scaledDown(width newWidth: Int, height newHeight: Int) -> Image {
         precondition((1...width).contains(newWidth) && (1...height).contains(newHeight), "only scales down")
         guard (newWidth, newHeight) != (width, height) else { return self }
@@ -26,7 +25,6 @@ extension Image {
             scaled,
             count in
             bytes.withUnsafeBufferPointer { bytes in
-                // First sums the rows that a new row covers, then columns of that sum.
                 withUnsafeTemporaryAllocation(of: Float.self, capacity: stored) { sums in
                     for (newY, span) in rows.enumerated() {
                         sums.initialize(repeating: 0)
@@ -45,7 +43,7 @@ extension Image {
                             }
                             let pixel = (total * scale).rounded(.toNearestOrEven)
                             let to = (newY * newWidth + newX) * Self.bytesPerPixel
-                            // Sums of rounded weights may exceed 255 by an ulp.
+                            // Rounded weights may exceed 255 by an ulp.
                             for channel in 0..<3 { scaled[to + channel] = UInt8(min(pixel[channel], 255)) }
                             scaled[to + 3] = 255
                         }
@@ -58,7 +56,7 @@ extension Image {
     }
 }
 
-/// The stored rows (or columns) that one new one covers: all of them fully but the first and the last.
+/// The stored rows (or columns) of a new one: all in full but the first and the last.
 private struct Coverage {
     let range: Range<Int>
     let first: Float

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A picture in memory: a value. An operation may hand it to the next one and forget it; a copy copies nothing until one
-// of the two is written.
+// A picture in memory: a value that is copied when one of the two is written.
 
 /// A picture of 8-bit sRGB pixels. A value type; safe to pass between threads.
 ///
-/// Each pixel is four bytes: red, green, blue and one that is always 255. Rows run top to bottom without
-/// padding.
+/// Each pixel is four bytes: red, green, blue and one that is always 255. Rows run top to bottom without padding.
 package struct Image: Equatable, Sendable {
     package static let bytesPerPixel = 4
 
@@ -15,7 +13,7 @@ package struct Image: Equatable, Sendable {
     /// `width * height * bytesPerPixel` bytes.
     package private(set) var bytes: [UInt8]
 
-    /// Takes over bytes laid out as described above; traps when their number does not fit the size.
+    /// Takes over bytes of that layout; traps when their number does not fit the size.
     package init(width: Int, height: Int, bytes: [UInt8]) {
         precondition(width > 0 && height > 0, "an image has at least one pixel")
         precondition(bytes.count == width * height * Self.bytesPerPixel, "the bytes do not fit the size")
@@ -60,7 +58,7 @@ package struct Image: Equatable, Sendable {
         return (y * width + x) * Self.bytesPerPixel
     }
 
-    /// Copies `other` into this picture with its top left corner at `x`, `y`; parts outside are cut off.
+    /// Copies `other` to `x`, `y` (its top left corner); parts outside are cut off.
     package mutating func draw(_ other: Image, x: Int, y: Int) {
         let columns = (-x..<width - x).clamped(to: 0..<other.width)
         let rows = (-y..<height - y).clamped(to: 0..<other.height)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A picture as amounts of light, 16 bits a channel, and the blur of tilt-shift on it. The one hot loop of
-// the examples: plain loops over buffers in the shapes that the compiler turns into vector instructions.
+// A picture as amounts of light, and tilt-shift's blur: the examples' hot loops, in shapes that become vector
+// instructions.
 
 /// The pixels of a picture in linear light, four channels of 16 bits.
 struct LightField {
@@ -25,7 +25,7 @@ struct LightField {
         }
     }
 
-    /// The picture again, each colour moved away from the grey of the same brightness.
+    /// The picture again, each colour moved away from the grey of its brightness.
     func image(saturation: Float) -> Image {
         let bytes = [UInt8](unsafeUninitializedCapacity: light.count) { bytes, count in
             light.withUnsafeBufferPointer { light in
@@ -54,8 +54,7 @@ struct LightField {
         return Image(width: width, height: height, bytes: bytes)
     }
 
-    /// Blurs each row, along it and across it, with the radius given for it. Beyond its edges the picture continues
-    /// with its edge pixels.
+    /// Blurs each row, along it and across it, by its radius. Edge pixels continue the picture.
     mutating func blur(radii: [Float]) {
         precondition(radii.count == height, "one radius a row")
         for row in 0..<height where radii[row] > 0 { blurAlong(row, radius: radii[row]) }
@@ -66,7 +65,7 @@ struct LightField {
         }
     }
 
-    /// All box blurs of one row, which stays in the cache meanwhile.
+    /// In one row, which stays in the cache.
     private mutating func blurAlong(_ row: Int, radius: Float) {
         let window = Window(radius)
         let edge = window.whole + 1
@@ -126,8 +125,7 @@ struct LightField {
         }
     }
 
-    /// One box blur across the rows. `sums` holds, for every column, the sum of the rows in the window,
-    /// whose edges move a row or two from one row to the next.
+    /// One box blur across the rows. `sums` holds, for every column, the sum of the rows in the window.
     private func blurAcross(into target: inout [UInt16], radii: [Float]) {
         let stride = width * Self.channels
         let last = height - 1
@@ -181,7 +179,7 @@ struct LightField {
     }
 }
 
-/// A box of radius r: the whole pixels to each side, and the part of the next one that it reaches into.
+/// A box of radius r: the whole pixels to each side, and a part of the next.
 private struct Window {
     let whole: Int
     let fraction: Float
@@ -195,9 +193,8 @@ private struct Window {
 }
 
 extension Float {
-    /// The nearest integer, in the low bits: for values from 0 to 2²². Adding 2²³ leaves a float no bits
-    /// below one, and its significand is then the integer. Unlike a conversion, this has no trap in it, and
-    /// loops that use it become vector instructions.
+    /// The nearest integer, in the low bits: for values from 0 to 2²². Adding 2²³ leaves a float no bits below one, and
+    /// its significand is then the integer. Unlike a conversion this cannot trap: its loops become vector instructions.
     fileprivate var nearestInteger: UInt32 {
         (self + 8_388_608).bitPattern & 0x007F_FFFF
     }

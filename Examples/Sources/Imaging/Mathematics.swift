@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one function that this module needs from the C library.
+// The C library's function for this module.
 
 #if canImport(Glibc)
 import Glibc

@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tilt-shift effect: a band of the picture stays sharp, the rest blurs more with its distance from the band, and
-// the colours gain a little. The eye takes so shallow a depth of field for a close-up of a miniature.
+// The tilt-shift effect: a band of the picture stays sharp, the rest blurs with its distance from the band, and the
+// colours gain a little. It looks like a close-up of a miniature.
 //
-// The blur works on light, not on sRGB values, so that bright points spread as in a lens. Three box blurs in a row come
-// close to a Gaussian; each is split into columns and rows. A box blur by running sums costs the same with every
-// radius, so the radius may change from row to row. It is a fraction of pixels: whole numbers would show each change as
-// a line.
+// The blur works on light, not on sRGB values, so that bright points spread as in a lens. Three box blurs, each along
+// columns and rows, come close to a Gaussian. By running sums a box blur costs the same with every radius, so the
+// radius may change from row to row, by fractions of pixels: whole numbers would show as lines.
 
-/// The tilt-shift effect with its settings. A value; applying it is thread-safe and gives the same bytes for the same
-/// picture.
+/// The tilt-shift effect with its settings. A value; applying it is thread-safe; the same picture gives the same bytes.
 package struct TiltShift: Equatable, Sendable {
-    /// The height of the sharp band's middle as a part of the picture's: 0 is the top and 1 the bottom. `nil`
-    /// searches for the band with the most detail.
+    /// The height of the sharp band's middle as a part of the picture's: 0 is the top. `nil` searches for the band with
+    /// the most detail.
     package var focus: Double?
     /// The sharp band's height as a part of the picture's.
     package var sharpHeight: Double
-    /// How far beyond the band the blur reaches its full strength, as a part of the picture's height.
+    /// How far beyond the band the blur is at full strength, as a part of the picture's height.
     package var transition: Double
     /// The radius of each box blur at full strength, as a part of the picture's diagonal.
     package var radius: Double
-    /// How much farther from grey colours move: 1 leaves them unchanged.
+    /// How much farther from grey colours move; 1: unchanged.
     package var saturation: Float
 
     package init(
@@ -37,8 +35,7 @@ package struct TiltShift: Equatable, Sendable {
         self.saturation = saturation
     }
 
-    /// The picture with the effect. O(pixels), whatever the radius; needs eight bytes a pixel twice over
-    /// while it runs.
+    /// The picture with the effect. O(pixels), whatever the radius; needs sixteen bytes a pixel while it runs.
     package func applied(to image: Image) -> Image {
         let focus = focus ?? Self.mostDetailedHeight(of: image, band: sharpHeight)
         let radii = self.radii(width: image.width, height: image.height, focus: focus)
@@ -47,7 +44,7 @@ package struct TiltShift: Equatable, Sendable {
         return light.image(saturation: saturation)
     }
 
-    /// The blur radius of each row: nothing within the band, then a smooth rise to the full radius.
+    /// The blur radius of each row: 0 within the band, then a smooth rise.
     func radii(width: Int, height: Int, focus: Double) -> [Float] {
         let diagonal = (Double(width) * Double(width) + Double(height) * Double(height)).squareRoot()
         let full = radius * diagonal
@@ -58,9 +55,8 @@ package struct TiltShift: Equatable, Sendable {
         }
     }
 
-    /// The height whose band has the most detail. Differences between neighbours are squared, so that the outlines of a
-    /// subject count more than the noise of grass. Bands somewhat above the middle are preferred: most subjects are
-    /// there.
+    /// The height whose band has the most detail. Differences between neighbours are squared: outlines count more than
+    /// noise. Bands somewhat above the middle are preferred.
     static func mostDetailedHeight(of image: Image, band: Double) -> Double {
         var sums = [0.0]  // sums[n]: the detail of the first n rows
         sums.reserveCapacity(image.height + 1)

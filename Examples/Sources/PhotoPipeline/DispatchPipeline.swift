@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pipeline with the system's own means: dispatch queues, groups and semaphores, and arrays behind concurrent queues
-// with barriers. OperationPipeline is compared with it, so it is written as well as that allows.
+// The pipeline with dispatch queues, groups and semaphores, and arrays behind concurrent queues with barriers, to
+// compare with OperationPipeline.
 
 import Dispatch
 import Timeline
@@ -70,8 +70,8 @@ package struct DispatchPipeline: PhotoPipeline {
     }
 }
 
-/// An array behind a concurrent queue: reads share it, a write is a barrier. Each addition is announced on the
-/// main queue, in order.
+/// An array behind a concurrent queue: reads share it, a write is a barrier. Additions are announced on the main queue,
+/// in order.
 // What is stored is touched on the queue only.
 private final class BarrierStore<Element: Sendable>: @unchecked Sendable {
     // Unchecked: `storage` is touched only on `queue`, and changed only in a barrier.
@@ -80,7 +80,7 @@ private final class BarrierStore<Element: Sendable>: @unchecked Sendable {
     private let announced: DispatchGroup
     private let announce: @MainActor (Element) -> Void
 
-    /// `announced` is entered for as long as an announcement is to be made.
+    /// `announced` is entered while an announcement is due.
     init(_ announced: DispatchGroup, announce: @escaping @MainActor (Element) -> Void) {
         self.announced = announced
         self.announce = announce

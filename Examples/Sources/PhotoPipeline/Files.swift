@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading and writing whole files, with reasons that name the file and the system's error.
+// Whole files, with errors that name the file and the system's reason.
 
 #if canImport(Glibc)
 import Glibc
@@ -10,7 +10,6 @@ import Musl
 import Darwin
 #endif
 
-/// A file that could not be read or written, in a sentence.
 package struct FileError: Error, Equatable, CustomStringConvertible {
     package let path: String
     package let reason: String
@@ -28,7 +27,6 @@ package struct FileError: Error, Equatable, CustomStringConvertible {
 }
 
 enum Files {
-    /// What a path leads to, links followed.
     enum Kind { case regular, folder, other }
 
     static func kind(of path: String) throws(FileError) -> Kind {
@@ -41,14 +39,14 @@ enum Files {
         }
     }
 
-    /// The identity of a folder or file: equal for two paths to the same one.
+    /// Equal for two paths to the same folder or file.
     static func identity(of path: String) throws(FileError) -> some Hashable {
         var status = stat()
         guard stat(path, &status) == 0 else { throw FileError(path) }
         return [UInt64(status.st_dev), UInt64(status.st_ino)]
     }
 
-    /// The names in a folder, in no order, without those that begin with a dot.
+    /// The names in a folder, unordered, without those that begin with a dot.
     static func names(in folder: String) throws(FileError) -> [String] {
         guard let stream = opendir(folder) else { throw FileError(folder) }
         defer { closedir(stream) }
@@ -64,7 +62,7 @@ enum Files {
         return names
     }
 
-    /// The first `limit` bytes of a file, or all of them if there are fewer. Blocks.
+    /// The first `limit` bytes of a file, or all. Blocks.
     static func contents(of path: String, limit: Int) throws(FileError) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw FileError(path) }
@@ -72,7 +70,7 @@ enum Files {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw FileError(path) }
 
-        // One byte more than the file's size, so that the read finds the end even if the file grows.
+        // One byte more than the size, so that the read finds the end even if the file grows.
         var bytes = [UInt8](repeating: 0, count: min(limit, Int(status.st_size) + 1))
         var filled = 0
         while filled < bytes.count {
@@ -94,7 +92,7 @@ enum Files {
     /// link of that name is replaced, not followed. Blocks.
     static func replace(_ path: String, with bytes: [UInt8]) throws(FileError) {
         let temporary = "\(path).\(getpid()).part"
-        // Removes the remainder of a killed run, also a link; the exclusive open makes the file ours.
+        // Removes a killed run's remainder, also a link; the exclusive open makes the file ours.
         unlink(temporary)
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw FileError(path) }
@@ -119,7 +117,6 @@ enum Files {
         }
     }
 
-    /// Makes a folder, and those above it, where there is none.
     static func makeFolder(_ path: String) throws(FileError) {
         if mkdir(path, 0o755) == 0 { return }
         if errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex {

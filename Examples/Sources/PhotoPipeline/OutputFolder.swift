@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one folder for results. No code here or elsewhere writes outside it.
+// The one folder for results. Nothing is written outside it.
 
-/// The folder for the results, and its parts. Making the value makes the folders.
+/// The folder for the results, and its parts, which `init` makes.
 package struct OutputFolder: Sendable {
     package let path: String
 
@@ -12,8 +12,7 @@ package struct OutputFolder: Sendable {
 
     /// Makes the folder unless it is there.
     ///
-    /// - Throws: When it cannot be made, or is the folder that the photos are in: results could then
-    ///   replace them.
+    /// - Throws: When it cannot be made, or is the photos' folder: results could replace them.
     package init(path: String, photos: PhotoFolder) throws(FileError) {
         let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
         try Files.makeFolder(path)
@@ -29,13 +28,12 @@ package struct OutputFolder: Sendable {
         try Files.makeFolder("\(path)/pictures")
     }
 
-    /// A folder inside this one for results that are only compared with these.
+    /// A folder inside this one for results to compare.
     package func comparison() throws(FileError) -> OutputFolder {
         try OutputFolder(making: "\(path)/comparison")
     }
 
-    /// The names of the results of these files that are not the same, byte for byte, in another folder, the
-    /// contact sheet among them.
+    /// The names of the results, with the contact sheet, that differ in another folder.
     package func differences(from other: OutputFolder, of photos: [Photo]) throws(FileError) -> [String] {
         var different: [String] = []
         let pairs =
@@ -59,7 +57,7 @@ package struct OutputFolder: Sendable {
         try Files.replace(page, with: Array(html.utf8))
     }
 
-    /// Removes the results of these files, the contact sheet and the folders; leaves other files.
+    /// Removes these files' results, the contact sheet and the folders; leaves other files.
     package func remove(resultsOf photos: [Photo]) throws(FileError) {
         for photo in photos { try Files.remove("\(pictures)/\(photo.file.outputName)") }
         try Files.remove(contactSheet)

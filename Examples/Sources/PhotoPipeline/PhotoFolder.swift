@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which files of a folder are pictures, and what the others are. Only the files directly in the folder count: a demo on
-// a home directory must end soon.
+// Which files of a folder, without its subfolders, are pictures, and what the others are.
 
 import ImageCodecs
 
-/// A picture to be worked on: where it is, and what its result will be called.
+/// A picture to be worked on: its place, and its result's name.
 package struct PhotoFile: Sendable, Equatable {
     package let name: String
     package let path: String
-    /// The name of the result; no two files of a folder have the same.
+    /// Unique in the folder.
     package let outputName: String
     /// Its place among the folder's pictures, from 0.
     package let position: Int
@@ -28,7 +27,7 @@ package struct Rejection: Error, Sendable, Equatable, CustomStringConvertible {
     package var description: String { "\(name): \(reason)" }
 }
 
-/// A folder's pictures, in the order of their names, and the other things in it.
+/// A folder's pictures, ordered by name, and its other contents.
 package struct PhotoFolder: Sendable {
     package let path: String
     package let photos: [PhotoFile]
@@ -108,8 +107,8 @@ package struct PhotoFolder: Sendable {
     }
 
     /// A name for each result: the picture's own with the extension of a JPEG. Where two results would have one name,
-    /// also on a file system that ignores case, they keep the picture's whole name before the extension; where that
-    /// name is taken, too, a number is added.
+    /// also on a file system that ignores case, they keep the picture's whole name before the extension; if that is
+    /// taken, with a number.
     static func outputNames(for names: [String]) -> [String] {
         func stem(_ name: String) -> String {
             guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return name }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The photos of the whole process, shared by all code that works on them. SafeArray makes it safe: adding is a write,
-// reading takes a snapshot, and changes are announced in their order.
+// The photos of the whole process. SafeArray makes it safe: adding is a write, reading takes a snapshot, and changes
+// are announced in order.
 
 import Dispatch
 import Interlock
 
-/// The finished photos. Thread-safe: any thread may add, read and observe at any time.
+/// The finished photos. Any thread may add, read and observe at any time.
 package final class PhotoManager: Sendable {
-    /// The process's own manager, made once, by the first access.
+    /// The process's own manager, made by the first access.
     package static let shared = PhotoManager()
 
     private let storage = SafeArray<Photo>()
@@ -16,10 +16,10 @@ package final class PhotoManager: Sendable {
     /// A separate manager; most code uses ``shared``.
     package init() {}
 
-    /// The present photos, in the order in which they were added. A copy: later additions do not show in it. O(1).
+    /// The present photos in order of addition. A copy: later additions do not show in it. O(1).
     package var photos: [Photo] { storage.snapshot }
 
-    /// Adds a photo. Visible to every thread when this returns, and announced after that.
+    /// Adds a photo. Visible to every thread when this returns, then announced.
     package func add(_ photo: Photo) {
         storage.append(photo)
     }
@@ -38,7 +38,7 @@ package final class PhotoManager: Sendable {
 }
 
 extension SafeArray where Element: Sendable {
-    /// Calls `handler` on the main queue for each element that comes in, in order.
+    /// As ``PhotoManager/additions(_:)``, for any element.
     func additions(_ handler: @escaping @MainActor (Element) -> Void) -> ChangeSubscription {
         changes(deliverOn: .main) { change in
             guard case .insertion(_, let added) = change else { return }

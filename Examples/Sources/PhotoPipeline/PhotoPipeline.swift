@@ -9,34 +9,31 @@ import Timeline
 package struct PipelineOptions: Sendable {
     /// The most files being read at once.
     package var loads = 4
-    /// The most pictures between being read and being written, and so in memory, at once.
+    /// The most pictures in memory, between being read and being written.
     package var inFlight = 8
     /// The most pixels that a picture may have.
     package var pixelLimit = 100_000_000
     /// The most bytes that a file may have.
     package var byteLimit = 512_000_000
-    /// The longer side of the small pictures for the report, and the number of photos that get one. Of a written photo
-    /// only these and its frame on the contact sheet are kept.
+    /// The longer side of the report's small pictures, and how many photos get one.
     package var previewSize = 720
     package var previewLimit = 60
-    /// The height of the frames on the contact sheet, and how many photos are on it.
+    /// The height of the contact sheet's frames, and how many photos are on it.
     package var frameHeight = 300
     package var frameLimit = 2000
-    /// Gets a file's bytes: all of them, or the first so many if it has more. Called by several threads at
-    /// once, by at most `loads`.
+    /// A file's bytes: all, or the first so many. Called by at most `loads` threads at once.
     package var read: @Sendable (PhotoFile, _ limit: Int) throws(FileError) -> [UInt8] = {
         file,
         limit throws(FileError) in
         try Files.contents(of: file.path, limit: limit)
     }
 
-    /// The options for so many photos: the more there are, the smaller is what is kept of each.
+    /// The options for so many photos: the more, the less is kept of each.
     package init(photoCount: Int) {
         frameHeight = photoCount <= 60 ? 300 : photoCount <= 400 ? 150 : 96
     }
 }
 
-/// What happened to one of the files given to a pipeline.
 package enum PhotoOutcome: Sendable {
     case finished(Photo)
     case rejected(Rejection)
@@ -44,7 +41,7 @@ package enum PhotoOutcome: Sendable {
 
 /// The result of a run.
 package struct PipelineResult: Sendable {
-    /// The finished pictures and the files that gave none, each in the order in which they were given.
+    /// The finished pictures and the files that gave none, each in the given order.
     package let photos: [Photo]
     package let rejections: [Rejection]
     package let duration: Duration
@@ -66,9 +63,8 @@ package protocol PhotoPipeline: Sendable {
     /// Loads, decodes, edits and writes every file, and lays out the contact sheet. Blocks until all files are done; a
     /// file that gives no picture does not stop the others.
     ///
-    /// - Parameter announce: Called on the main queue, once for each file, after its outcome has become
-    ///   visible; all calls have been made when this returns. The main queue must be draining meanwhile, so
-    ///   this is not for the main thread.
+    /// - Parameter announce: Called on the main queue, once for each file, after its outcome has become visible; all
+    ///   calls have been made when this returns. The main queue must be draining: not for the main thread.
     /// - Throws: When the contact sheet cannot be written.
     func run(
         _ files: [PhotoFile],
@@ -79,10 +75,8 @@ package protocol PhotoPipeline: Sendable {
 }
 
 extension PhotoPipeline {
-    /// The same, suspending instead of blocking.
-    ///
-    /// The run has a thread of its own. It mostly waits. A worker thread of the system that waited would be missing
-    /// from the work that it waits for: there are only as many as cores.
+    /// The same, suspending. The run mostly waits, on a thread of its own: a waiting worker thread of the system would
+    /// be missing from the work.
     package func result(
         of files: [PhotoFile],
         into output: OutputFolder,

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The steps for a picture, without any threading: both pipelines run these functions, so that they differ only in how
-// the steps are scheduled.
-//
-// Each step takes the value that the one before it made. A step that needs more (faces to draw on, say) adds
-// it to `EditedPhoto` and itself to `Edit.all`.
+// The steps for a picture, without any threading: both pipelines run these functions. A step that needs more than the
+// value of the one before (faces to draw on, say) adds it to `EditedPhoto` and itself to `Edit.all`.
 
 import ImageCodecs
 import Imaging
@@ -23,14 +20,14 @@ struct EditedPhoto: Sendable {
     var image: Image
 }
 
-/// A finished picture: its result is on disk, and what the report needs of it is here.
+/// A finished picture: its result is on disk, the report's part of it here.
 package struct Photo: Sendable, Equatable {
     package let file: PhotoFile
     package let width: Int
     package let height: Int
     /// Small JPEGs of the picture before and after, or `nil` beyond `previewLimit`.
     package let preview: Preview?
-    /// The result at the size of a frame on the contact sheet, or `nil` beyond `frameLimit`.
+    /// The result at a contact sheet frame's size, or `nil` beyond `frameLimit`.
     let frame: Image?
 
     package struct Preview: Sendable, Equatable {
@@ -54,7 +51,7 @@ struct Edit: Sendable {
     }
 }
 
-/// The steps, with the folder that results go to and the recorder of their times.
+/// The steps, with the results' folder and the recorder of times.
 struct PhotoSteps: Sendable {
     let output: OutputFolder
     let options: PipelineOptions
@@ -139,7 +136,7 @@ struct PhotoSteps: Sendable {
         }
     }
 
-    /// Gives a file's error the name under which the user knows the picture.
+    /// Gives a file's error the picture's name.
     private func naming<Output>(
         _ file: PhotoFile,
         _ body: () throws(FileError) -> Output

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The only function that puts text into the page: names of files may contain anything.
+// The only way of text into the page: names of files may contain anything.
 
 import Timeline
 
-/// A piece of markup. Text becomes markup by being escaped; markup is put together by interpolation, which
-/// escapes every value that is not markup already.
+/// A piece of markup. Interpolation escapes every value that is not markup already.
 struct Markup: ExpressibleByStringInterpolation {
     private(set) var source: String
 
@@ -41,8 +40,7 @@ struct Markup: ExpressibleByStringInterpolation {
         mutating func appendInterpolation(_ number: Double) { source += number.text(decimals: 2) }
     }
 
-    /// Escapes what has a meaning in markup, in text and in attributes, and drops the control characters
-    /// that markup cannot hold at all.
+    /// Escapes what has a meaning in markup, in text and in attributes, and drops control characters.
     static func escaped(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { escaped, scalar in
             switch scalar {

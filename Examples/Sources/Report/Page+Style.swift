@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page's style, in light and in dark. Text has a contrast of at least 4.5 to 1 to its background, also the names
-// inside bars.
+// The page's style, in light and in dark. Text, also inside bars, has a contrast of at least 4.5 to 1.
 
 extension Page {
     static let style = """

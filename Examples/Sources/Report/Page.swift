@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The demo's page: one file with the pictures inside, which shows the steps and their times. It is well-formed XML as
-// well as HTML; a test checks that.
+// The demo's page: one file with the pictures inside, HTML and well-formed XML, with the steps and their times.
 
 import Foundation
 import Timeline

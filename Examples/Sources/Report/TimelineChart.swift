@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A timeline as a drawing: a row for each thread, a bar for each step, an axis below. It is scalable
-// vector graphics inside the page, coloured by the page's style, so that it follows light and dark.
+// A timeline as scalable vector graphics: a row for each thread, a bar for each step, an axis below, coloured by the
+// page's style.
 
 import Timeline
 
 struct TimelineChart {
     let title: String
     let timeline: Timeline
-    /// The time that the whole width stands for: charts with the same one can be compared by eye.
+    /// The time of the whole width: charts with the same one compare by eye.
     let span: Duration
-    /// All steps there are, in the order of the legend: the place decides the colour.
+    /// All steps in the order of the legend, which decides the colour.
     let steps: [String]
 
     private let width = 1000.0
@@ -34,7 +34,7 @@ struct TimelineChart {
             """
     }
 
-    /// The content of the drawing as text, for screen readers.
+    /// The drawing's content for screen readers.
     private var summary: String {
         let threads = (0..<timeline.threadCount).map { thread in
             let count = timeline.spans.count { $0.thread == thread }
@@ -59,7 +59,7 @@ struct TimelineChart {
         }
     }
 
-    /// One, two or five times a power of ten, for four to ten ticks on the axis.
+    /// One, two or five times a power of ten, for four to ten ticks.
     static func tickStep(for seconds: Double) -> Double {
         var power = 1e-6
         while true {
@@ -86,7 +86,7 @@ struct TimelineChart {
         let barWidth = max(1.2, x(span.end) - begin)
         let top = Double(span.thread) * rowHeight + (rowHeight - barHeight) / 2
         let step = steps.firstIndex(of: span.step) ?? 0
-        // About 6.2 units a letter at this size; names that do not fit are left to the tooltip.
+        // About 6.2 units a letter; the tooltip has names that do not fit.
         let fits = Double(span.item.count) * 6.2 + 8 < barWidth
         let name: Markup =
             fits

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One array, guarded in six ways, each as a careful user would write it by hand. Reading and writing are two steps, as
-// the experiment asks.
+// One array, guarded in six ways, as a careful user would write it. Reading and writing are two steps.
 
 import Dispatch
 import Foundation
 import Interlock
 import Synchronization
 
-/// An array of integers that threads share.
 protocol SharedArray: Sendable {
     init()
     var last: Int? { get }
@@ -18,7 +16,7 @@ protocol SharedArray: Sendable {
 
 extension SafeArray: SharedArray where Element == Int {}
 
-/// Reads share a concurrent queue; a write is a barrier and its caller does not wait for it.
+/// Reads share a concurrent queue; a write is a barrier, asynchronous to its caller.
 // The elements are touched on the queue only.
 final class BarrierQueueArray: SharedArray, @unchecked Sendable {
     // Unchecked: touched only on `queue`, and changed only in a barrier.
@@ -32,7 +30,7 @@ final class BarrierQueueArray: SharedArray, @unchecked Sendable {
 
 // The elements are touched on the queue only.
 final class SerialQueueArray: SharedArray, @unchecked Sendable {
-    // Unchecked: touched only on `queue`, which is serial.
+    // Unchecked: touched only on `queue`.
     private var storage: [Int] = []
     private let queue = DispatchQueue(label: "array.serial")
 
@@ -62,8 +60,8 @@ final class MutexArray: SharedArray {
 
 // The elements are touched under the lock only.
 final class PthreadLockArray: SharedArray, @unchecked Sendable {
-    // Unchecked: read while `lock` is held for reading, changed while it is held for writing. The lock has
-    // an allocation of its own, as its address must not change.
+    // Unchecked: read under the read lock, changed under the write lock. The lock has an allocation of its own: its
+    // address must not change.
     private var storage: [Int] = []
     private let lock = UnsafeMutablePointer<pthread_rwlock_t>.allocate(capacity: 1)
 
@@ -92,7 +90,7 @@ final class PthreadLockArray: SharedArray, @unchecked Sendable {
     }
 }
 
-/// The same without a guard: undefined behaviour on purpose, in a process that exists only for this.
+/// Without a guard: undefined behaviour on purpose, in a process of its own.
 // Nothing protects the elements: the experiment shows that.
 final class UnprotectedArray: SharedArray, @unchecked Sendable {
     // Unchecked, and wrong: this is the experiment.

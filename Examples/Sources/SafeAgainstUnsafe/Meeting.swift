@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes a short experiment a concurrent one. A thousand iterations take less time than a second thread needs to wake
-// up, and on a busy machine much less than its turn on a core, so they would mostly run on one thread. Therefore the
-// first two iterations, each of which keeps its thread busy, exchange a ball until one exchange is so fast that both
-// threads must run at once. Then the measured time begins.
+// Makes a short experiment a concurrent one: a thousand iterations take less time than a second thread needs to wake
+// up. Therefore the first two iterations exchange a ball until one exchange is so fast that both threads must run at
+// once. Then the measured time begins.
 
 import Synchronization
 
-/// A point that the first two arriving threads leave together, each running on a core of its own.
+/// A point that the first two arriving threads leave together, each on its own core.
 final class Meeting: Sendable {
-    // All relaxed: they only count the exchange, and carry none of the experiment's data.
+    // All relaxed: they carry none of the experiment's data.
     private let arrivals = Atomic(0)
     private let throwsSoFar = Atomic(0)
     private let isOpen = Atomic(false)
@@ -17,15 +16,14 @@ final class Meeting: Sendable {
 
     private static let patience = Duration.milliseconds(50)
     private static let throwsInASeries = 64
-    /// A throw takes a tenth of a microsecond between cores, and thousands where threads share one.
+    /// A throw takes a tenth of a microsecond between cores, and thousands on one core.
     private static let fastSeries = Duration.microseconds(50)
 
-    /// When the meeting took place. A machine with one core never holds it: then it is when the first
-    /// thread had waited long enough.
+    /// When the meeting took place. On one core it never does: then when the first thread had waited long enough.
     var time: ContinuousClock.Instant? { opening.withLock { $0 } }
 
-    /// Waits, by spinning and for some turns of a busy machine's scheduler at most, until two threads run at
-    /// the same time. After that it does nothing.
+    /// Spins until two threads run at the same time, for some turns of a busy machine's scheduler at most. After that
+    /// it does nothing.
     func join() {
         if isOpen.load(ordering: .relaxed) { return }
         switch arrivals.wrappingAdd(1, ordering: .relaxed).oldValue {
@@ -53,7 +51,7 @@ final class Meeting: Sendable {
         isOpen.store(true, ordering: .relaxed)
     }
 
-    /// Throws each ball back: odd numbers are the other thread's throws.
+    /// Throws each ball back: odd numbers are the other thread's.
     private func follow() {
         while !isOpen.load(ordering: .relaxed) {
             let thrown = throwsSoFar.load(ordering: .relaxed)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The experiment: a thousand iterations run concurrently; each reads the last element and appends one more than it. A
-// guarded array must have a thousand elements after every run.
+// The experiment: a thousand concurrent iterations, each of which reads the last element and appends one more than it.
+// A guarded array must have a thousand elements after every run.
 
 import Dispatch
 import Interlock
@@ -10,7 +10,6 @@ import Interlock
 package enum SafeTrials {
     package static let iterations = 1000
 
-    /// The results of all runs on one kind of array.
     package struct Report: Sendable {
         package let name: String
         /// The number of elements at the end of each run.
@@ -18,12 +17,12 @@ package enum SafeTrials {
         /// The median run's time for one iteration.
         package let perIteration: Duration
 
-        /// How many runs ended with every element there.
+        /// How many runs ended with every element.
         package var completeRuns: Int { counts.count { $0 == iterations } }
     }
 
-    /// Runs the experiment on each kind of array. Blocks, and keeps all cores busy. The kinds take turns, so that other
-    /// load on the machine meets all of them alike.
+    /// Runs the experiment on each kind of array. Blocks, and keeps all cores busy. The kinds take turns: other load
+    /// meets all.
     package static func run(rounds: Int = 25) -> [Report] {
         let contenders: [(name: String, type: any SharedArray.Type)] = [
             ("SafeArray", SafeArray<Int>.self),
@@ -52,8 +51,7 @@ package enum SafeTrials {
         }
     }
 
-    /// One run, timed from the moment at which two threads run it to the moment at which the count is known; queued
-    /// writes have ended by then.
+    /// One run, timed from when two threads run it to when the count is known; queued writes have ended by then.
     static func fill<Contender: SharedArray>(_: Contender.Type) -> (count: Int, time: Duration) {
         let array = Contender()
         let meeting = Meeting()

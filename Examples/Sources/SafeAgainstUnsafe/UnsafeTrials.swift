@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The experiment on an array without a guard, in child processes: it corrupts the heap, and mostly crashes; the demo
-// must survive that and show it.
+// The experiment on an array without a guard, in child processes: it corrupts the heap, and mostly crashes.
 
 import Foundation
 
@@ -12,21 +11,20 @@ package enum UnsafeTrials {
         /// It lived to print the number of elements.
         case finished(count: Int)
         case crashed(signal: Int32)
-        /// It did not end within the limit, and was killed.
+        /// It was killed at the limit.
         case hung
 
         /// Whether every element was there.
         package var isComplete: Bool { self == .finished(count: SafeTrials.iterations) }
     }
 
-    /// How often a child repeats the experiment while it survives: on a busy machine the threads of one run may not run
-    /// at the same time.
+    /// A surviving child repeats the experiment: the threads of one run may not run at the same time.
     package static let runsInAChild = 50
 
     /// The child's part: runs in this process, until a run loses elements or crashes. Prints the number of elements
-    /// that were left.
+    /// left.
     package static func runInThisProcess() {
-        // A crash is expected: leave no core file behind.
+        // A crash is expected: no core file.
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         setrlimit(CInt(RLIMIT_CORE.rawValue), &none)
         var count = SafeTrials.iterations
@@ -36,7 +34,7 @@ package enum UnsafeTrials {
         print(count)
     }
 
-    /// The parent's part: starts a child and answers how it ended. Blocks until then, for `limit` at most.
+    /// The parent's part: starts a child and answers how it ended. Blocks for `limit` at most.
     ///
     /// - Parameters:
     ///   - executable: A program that, given `arguments`, calls ``runInThisProcess()`` and exits.
@@ -48,7 +46,7 @@ package enum UnsafeTrials {
         let child = Process()
         child.executableURL = executable
         child.arguments = arguments
-        // The runtime's backtrace of a crash takes seconds, and is of no use here.
+        // A backtrace would take seconds.
         child.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) {
             $1
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A hundred tasks ask for the averages of the same three sets of data at the same time: three computations run,
-// none on the main thread, and a hundred answers come. `swift run --package-path Examples Sales` shows it.
+// A hundred tasks ask for the averages of the same three sets of data at once: three computations run, none on the main
+// thread. `swift run --package-path Examples Sales` shows it.
 
 import Interlock
 import SalesData

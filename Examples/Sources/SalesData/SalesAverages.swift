@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Averages computed off the caller's thread, each once. The cache keeps the operation that computes an average, not the
-// average: callers that come while it runs wait for that operation, later callers find it finished.
+// Averages computed off the caller's thread, each once: the cache keeps the operation, for which callers wait.
 
 import Dispatch
 import Foundation
@@ -22,16 +21,14 @@ package final class SalesAverages: Sendable {
 
     /// The average of `data`: the first call computes it off the calling thread, later calls answer at once.
     ///
-    /// Suspends. If the waiting task is cancelled it stops waiting; the computation goes on for the others.
+    /// Suspends. A cancelled task stops waiting; the computation goes on for the others.
     ///
-    /// - Throws: ``SalesError/noRevenue`` when there is no revenue, `CancellationError` when the task was
-    ///   cancelled.
+    /// - Throws: ``SalesError/noRevenue`` when there is no revenue, `CancellationError` when the task was cancelled.
     package func calculateAverage(of data: SalesData) async throws -> Double {
         try await computation(of: data).value
     }
 
-    /// The same for code without `async`: returns at once, and calls `completion` once, on the main queue or
-    /// the one given.
+    /// The same without `async`: returns at once, and calls `completion` once, on the main queue or the one given.
     package func calculateAverage(
         of data: SalesData,
         deliverOn delivery: DispatchQueue = .main,
@@ -40,7 +37,7 @@ package final class SalesAverages: Sendable {
         computation(of: data).onFinish { result in delivery.async { completion(result) } }
     }
 
-    /// The one operation for `data`. Mostly a read finds it.
+    /// The one operation for `data`; mostly a read finds it.
     private func computation(of data: SalesData) -> AsyncOperation<Double> {
         if let known = computations.withReadLock({ $0[data] }) { return known }
         let (operation, isNew) = computations.withWriteLock { computations in

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The input of the computation: an immutable value. Every thread may read it; a caller that changes its own copy does
-// not change a running computation.
+// The input of the computation, a value: changing a copy does not change a running computation.
 
-/// The revenue of some period, in the order in which it came in. A value; equal revenues are equal data.
+/// The revenue of some period, in order; equal revenues are equal data.
 package struct SalesData: Hashable, Sendable {
     package let revenue: [Double]
 

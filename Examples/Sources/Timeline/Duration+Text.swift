@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Durations as text, without Foundation's formatters and the same in every locale.
+// Durations as text, the same in every locale.
 
 extension Duration {
     package var inSeconds: Double {
         Double(components.seconds) + Double(components.attoseconds) * 1e-18
     }
 
-    /// The time with three significant digits, in a fitting unit: `1.24 s`, `37.5 ms`, `263 ns`.
+    /// Three significant digits in a fitting unit: `1.24 s`, `37.5 ms`, `263 ns`.
     package var text: String {
         let units = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")]
         let (size, unit) = units.first { inSeconds >= $0.0 } ?? (1e-9, "ns")
@@ -19,7 +19,7 @@ extension Duration {
 }
 
 extension Double {
-    /// The number rounded to so many decimals, all of which are shown.
+    /// The number rounded to so many decimals, all shown.
     package func text(decimals: Int) -> String {
         let scale = (0..<decimals).reduce(1.0) { scale, _ in scale * 10 }
         let rounded = Int((self.magnitude * scale).rounded())

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Records the steps of each thread with their times. It measures both pipelines, so it uses neither: a lock around an
-// array, taken once a step, for the time of an append. An NSLock, not a Mutex: ThreadSanitizer does not see the
-// hand-over of a contended Mutex, and reports its data.
+// Records the steps of each thread with their times. It measures both pipelines, so it uses neither: an array under a
+// lock. An NSLock: ThreadSanitizer does not see the hand-over of a contended Mutex.
 
 import Foundation
 
-/// Collects the steps that threads carry out. Thread-safe: any thread may measure at any time.
+/// Collects the steps of threads. Any thread may measure at any time.
 // Unchecked: `log` is touched only while `lock` is held.
 package final class TimelineRecorder: @unchecked Sendable {
     private struct Log {
@@ -48,7 +47,7 @@ package final class TimelineRecorder: @unchecked Sendable {
 
 /// What was recorded: a value.
 package struct Timeline: Sendable {
-    /// One step that one thread carried out; times count from the recorder's start.
+    /// One step of one thread; times count from the recorder's start.
     package struct Span: Equatable, Sendable {
         package let step: String
         package let item: String
@@ -81,10 +80,10 @@ package struct Timeline: Sendable {
         spans.map(\.end).max() ?? .zero
     }
 
-    /// The most steps of this name that were ever in progress together.
+    /// The most steps of this name in progress together.
     package func peak(of step: String) -> Int {
         let changes = spans.filter { $0.step == step }.flatMap { [($0.begin, 1), ($0.end, -1)] }
-        // At the same instant an end comes before a begin: the two did not overlap.
+        // At the same instant an end comes before a begin.
         let ordered = changes.sorted { $0 < $1 }
         var now = 0
         return ordered.reduce(0) { peak, change in

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A C thread and a task at the two ends of a ring: blocks stay in order, every lost block is counted, no block changes
-// on the way, and the thread ends with its consumer.
+// A C thread and a task at the two ends of a ring: blocks stay whole and in order, every lost block is counted.
 
 import CCapture
 import Capture
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct CaptureTests {
-    /// The amplitude is 0.5 and halves each quarter; a block is a whole period, so lost blocks do not change it.
+    /// The amplitude is 0.5 and halves each quarter; a lost block, a whole period, does not change it.
     private func expectTheTone(_ recording: Recording) {
         for (quarter, level) in recording.levels.enumerated() {
             guard let level else { continue }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The codecs on good files and on bad ones. A bad file must end in an error with a reason; a crash would end these
-// tests.
+// The codecs on good files and on bad ones, which must end in an error with a reason.
 
 import Dispatch
 import Foundation
@@ -57,7 +56,7 @@ import Testing
         #expect(throws: CodecError.notAPicture("it is a GIF")) { try Codecs.decode(Array("GIF89a".utf8)) }
     }
 
-    /// Refused, or whole: a PNG that ends after its last pixel has lost only its end mark.
+    /// Refused, or whole: a PNG cut after its last pixel has lost only its end mark.
     @Test func aFileCutShortAnywhereGivesNoPartOfAPicture() throws {
         for whole in [try Codecs.encodeJPEG(picture), PNG.bytes(picture)] {
             let complete = try Codecs.decode(whole)
@@ -101,7 +100,7 @@ import Testing
     }
 
     @Test func aHugeSizeInTheHeaderIsRefusedBeforeMemoryIsTaken() throws {
-        // 60,000 x 60,000 pixels need 14 GB: a decoder that did not refuse at once would not end in time.
+        // 60,000 x 60,000 pixels need 14 GB: only an immediate refusal ends in time.
         let bomb = PNG.bytes(picture, size: (60_000, 60_000))
         var jpeg = try Codecs.encodeJPEG(picture)
         let frame = try #require(jpeg.indices.first { jpeg[$0...].starts(with: [0xFF, 0xC0]) })

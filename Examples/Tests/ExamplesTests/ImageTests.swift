@@ -41,7 +41,7 @@ import Testing
 
     @Test(arguments: [1, 2, 7, 40])
     func everyPictureIsOnTheSheet(_ count: Int) {
-        // Frames of a colour that nothing else has: each must be there, and as large as its neighbours.
+        // Each frame's colour is unique: it must be there, and as large as its neighbours.
         let colours = (0..<count).map { Color(red: UInt8($0), green: 0, blue: 200) }
         let sheet = ContactSheet(width: 900, frameHeight: 100).rendered(
             colours.map { Image(width: 150, height: 100, color: $0) }

@@ -8,7 +8,7 @@ import Testing
 @testable import Imaging
 
 @Suite struct OrientationTests {
-    /// An Exif block from its TIFF header on, with one entry.
+    /// From its TIFF header on, with one entry.
     private func block(orientation: UInt8, isLittleEndian: Bool = true) -> [UInt8] {
         isLittleEndian
             ? [
@@ -21,8 +21,8 @@ import Testing
             ]
     }
 
-    /// How the standard words it: where the stored picture's first row and first column lie when it is
-    /// shown. Written out apart from the code under test.
+    /// The standard's wording, independent of the code under test: where the stored picture's first row and first
+    /// column lie when shown.
     private func shown(_ stored: Image, _ orientation: Orientation) -> Image {
         let (width, height) = (stored.width, stored.height)
         let swaps = orientation.swapsSides

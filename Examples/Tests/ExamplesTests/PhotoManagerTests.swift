@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The shared photo manager: one for the process, safe to add to from anywhere, and announcing in order.
+// The shared photo manager: one for the process, thread-safe, and announcing in order.
 
 import Dispatch
 import Interlock
@@ -39,8 +39,7 @@ import Testing
         #expect(copy == [photo(1)] && manager.photos.isEmpty)
     }
 
-    /// Four threads add; the main queue is told of each photo in the order in which they came to stand, and
-    /// finds it there when it looks.
+    /// Four threads add; the main queue hears of each photo in order, and finds it there.
     @Test func additionsAreAnnouncedInOrderAfterTheyAreVisible() async throws {
         let manager = PhotoManager()
         let announced = Guarded<[Photo]>([])

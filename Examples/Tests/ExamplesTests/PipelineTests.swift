@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What both pipelines must do, however they are scheduled; and that their results are the same.
+// What both pipelines must do; and that their results are the same.
 
 import Foundation
 import Interlock
@@ -11,7 +11,7 @@ import Testing
 @testable import PhotoPipeline
 @testable import Timeline
 
-/// Each test runs a pipeline of its own: two runs at a time would share the photos.
+/// Two runs at a time would share the photos: each has its own.
 enum PipelineKind: CaseIterable, Sendable {
     case interlock
     case dispatch
@@ -24,7 +24,7 @@ enum PipelineKind: CaseIterable, Sendable {
     }
 }
 
-// One after the other: each uses all of the machine's few worker threads.
+// Each uses all of the machine's few worker threads.
 @Suite(.serialized) struct PipelineTests {
     private let folder: TemporaryFolder
     private let photosPath: String
@@ -40,7 +40,7 @@ enum PipelineKind: CaseIterable, Sendable {
         }
     }
 
-    /// Runs a pipeline on the folder, off the main thread, which announcements need.
+    /// Off the main thread, which announcements need.
     private func run(
         _ kind: PipelineKind,
         into name: String = "out",
@@ -114,7 +114,7 @@ enum PipelineKind: CaseIterable, Sendable {
         #expect(!FileManager.default.fileExists(atPath: "\(folder.path)/out/comparison"))
     }
 
-    // Read at once, decoded slowly: breadth first, all eight in flight would be begun before one is finished.
+    // Read at once, decoded slowly: breadth first would begin all eight before one is finished.
     @Test func aBegunPhotoIsFinishedBeforeANewOneIsBegun() async throws {
         let bytes = PNG.bytes(.gradient(width: 400, height: 300))
         for index in 0..<16 { try folder.write(bytes, "photos/p\(index).png") }
@@ -135,8 +135,8 @@ enum PipelineKind: CaseIterable, Sendable {
         #expect((1...OperationPipeline.places).contains(most))
     }
 
-    /// The schedule forced: the first four readers wait inside until there are four, and then as long as a
-    /// fifth would need that had a permit. The system adds a thread a second where all it has are blocked.
+    /// The first four readers wait inside until there are four, and then as long as a fifth would need that had a
+    /// permit. The system adds a thread a second where all it has are blocked.
     ///
     ///     readers 1-4 │ enter ── four there ── a fifth? (2.5 s) ── leave
     ///     reader 5    │                  (no permit)                     enter ...
@@ -178,7 +178,7 @@ enum PipelineKind: CaseIterable, Sendable {
         options.inFlight = 3
         options.loads = 2
         let result = try await run(kind, options: options)
-        // From the begin of a photo's first step to the end of its last one it is under way.
+        // A photo is under way from its first step to its last.
         let lives = Dictionary(grouping: result.timeline.spans, by: \.item).values.map { spans in
             Timeline.Span(
                 step: "life",

@@ -118,7 +118,7 @@ private final class Reading: NSObject, XMLParserDelegate {
         }
     }
 
-    /// WCAG 2.2's relative luminance and contrast, for the text inside bars and around them.
+    /// WCAG 2.2's relative luminance and contrast.
     @Test func textStandsOutInLightAndInDark() throws {
         let themes = Page.style.components(separatedBy: "@media (prefers-color-scheme: dark)")
         #expect(themes.count == 2)

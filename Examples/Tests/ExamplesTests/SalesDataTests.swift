@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    /// The computation is held until all hundred have asked, so that all of them ask while it runs.
+    /// The computation is held until all hundred have asked.
     ///
     ///     computation │ begin ············ held ············ end
     ///     callers     │        ask × 100, all counted ──┘      all answered
@@ -54,9 +54,8 @@ import Testing
         #expect(runs.count == 2)
     }
 
-    /// Two threads ask for the same new data at the same moment, again and again: neither finds it there, and
-    /// still one computation is made of both. The data is large, so that the lookup takes longer than a thread needs to
-    /// wake up.
+    /// Two threads ask for the same new data at once, again and again. The data is large, so that the lookup takes
+    /// longer than a thread needs to wake up.
     ///
     ///     thread 1 │ meet ── lookup: not there ── make it
     ///     thread 2 │ meet ──── lookup: not there ── find it made

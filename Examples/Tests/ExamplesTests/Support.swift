@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pictures, files and folders for the tests: made here, so that each test shows its input.
+// Pictures, files and folders for the tests.
 
 import Foundation
 import ImageCodecs
@@ -10,7 +10,7 @@ import Testing
 @testable import PhotoPipeline
 
 extension Image {
-    /// A picture in which no two places look alike: smooth enough for JPEG, with no symmetry.
+    /// No two places look alike: smooth enough for JPEG, with no symmetry.
     static func gradient(width: Int, height: Int) -> Image {
         var image = Image(width: width, height: height, color: Color(red: 0, green: 0, blue: 0))
         for y in 0..<height {
@@ -34,14 +34,13 @@ extension Image {
 }
 
 extension Image: CustomTestStringConvertible {
-    /// Failed expectations name a picture and do not spell it out.
+    /// Failed expectations do not spell a picture out.
     public var testDescription: String { "\(width) x \(height) pixels" }
 }
 
-/// Writes PNGs by the format's specification, without compression: with any content, also content that no encoder
-/// writes.
+/// Writes PNGs by the specification, uncompressed, with any content, also content that no encoder writes.
 enum PNG {
-    /// A picture of three or, with `alpha`, four channels. `rows` overrides the pixel data.
+    /// Three or, with `alpha`, four channels. `rows` overrides the pixel data.
     static func bytes(_ image: Image, alpha: UInt8? = nil, rows: [UInt8]? = nil, size: (Int, Int)? = nil)
         -> [UInt8]
     {
@@ -101,7 +100,7 @@ enum PNG {
     }
 }
 
-/// A value behind a lock that ThreadSanitizer sees, as it does not see a Mutex that a thread had to wait for.
+/// A lock that ThreadSanitizer sees, unlike a contended Mutex.
 // Unchecked: `value` is touched only while `lock` is held.
 final class Guarded<Value>: @unchecked Sendable {
     private let lock = NSLock()
@@ -116,10 +115,9 @@ final class Guarded<Value>: @unchecked Sendable {
     }
 }
 
-/// Whether this program is built for ThreadSanitizer.
 let isThreadSanitized = dlsym(nil, "__tsan_init") != nil
 
-/// A folder of its own for a test, gone when the test is.
+/// A test's own folder, gone with the test.
 final class TemporaryFolder {
     let path: String
 
@@ -147,7 +145,7 @@ final class TemporaryFolder {
         [UInt8](try Data(contentsOf: URL(filePath: "\(path)/\(name)")))
     }
 
-    /// Everything in it, with the contents of files: to tell whether anything changed.
+    /// Everything in it, with the contents of files: to see changes.
     func contents(except folder: String) throws -> [String: Data] {
         let names = try FileManager.default.subpathsOfDirectory(atPath: path).filter { !$0.hasPrefix(folder) }
         return Dictionary(

@@ -25,7 +25,7 @@ import Testing
 
     @Test func theBandStaysAsItWas() {
         let shifted = TiltShift(focus: 0.5, sharpHeight: 0.3, saturation: 1).applied(to: stripes)
-        // The band of a blurred row may reach a little into it: take its inner part.
+        // A blurred row's band may reach a little into it: take the inner part.
         for row in 80..<120 {
             for x in 0..<stripes.width where shifted[x, row] != stripes[x, row] {
                 Issue.record("row \(row), column \(x)")
@@ -39,13 +39,13 @@ import Testing
             to: stripes
         )
         let contrasts = stride(from: 100, through: 190, by: 10).map { contrast(shifted, row: $0) }
-        // At the far end, where next to nothing is left, rounding may add a step.
+        // Where next to nothing is left, rounding may add a step.
         #expect(zip(contrasts, contrasts.dropFirst()).allSatisfy { $0 + 1 >= $1 }, "\(contrasts)")
         #expect(contrasts[0] == 255 && contrasts[contrasts.count - 1] < 10, "\(contrasts)")
     }
 
     @Test func noStepShowsWhereTheRadiusChanges() {
-        // Rows of one brightness each would hide it; across the columns, neighbours may differ by little.
+        // Rows of one brightness each would hide it.
         let shifted = TiltShift(focus: 0.5, sharpHeight: 0.1, radius: 0.03, saturation: 1).applied(
             to: stripes
         )

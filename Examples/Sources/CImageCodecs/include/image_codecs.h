@@ -2,12 +2,11 @@
 //
 // Reading JPEG and PNG and writing JPEG, from memory to memory, through libjpeg-turbo and libpng.
 //
-// Both libraries report errors by longjmp. A jump must not cross Swift frames, so every jump starts and lands
-// inside one function of this module, which then returns a status and a sentence. This module does not print,
+// Both libraries report errors by longjmp, which must not cross Swift frames: every jump starts and lands
+// inside one function of this module, which returns a status and a sentence. This module does not print,
 // abort or keep state between calls; different threads may use different decoders at once.
 //
-// Pixels are four bytes, red, green, blue and one unused (255), rows top to bottom without padding:
-// pixels of one size suit vector instructions better than triples.
+// Pixels are four bytes, red, green, blue and one unused (255); rows run top to bottom without padding.
 
 #ifndef IMAGE_CODECS_H
 #define IMAGE_CODECS_H
@@ -28,17 +27,16 @@ typedef enum {
     CODEC_NO_MEMORY,
 } codec_status;
 
-// The library's own error message, or the empty string.
+// The library's error message, or the empty string.
 typedef struct {
     char text[CODEC_MESSAGE_SIZE];
 } codec_message;
 
 typedef struct codec_decoder codec_decoder;
 
-// Reads the header of a JPEG or PNG in memory, without its pixels, and sets *out to a decoder with the
-// picture's size. `bytes` must stay valid until the decoder is destroyed.
-// A picture of more than `pixel_limit` pixels is refused before anything is allocated for it.
-// On failure *out is NULL and *message has the reason.
+// Reads the header of a JPEG or PNG in memory, and sets *out to a decoder with the picture's size. `bytes`
+// must stay valid until the decoder is destroyed. A picture of more than `pixel_limit` pixels is refused
+// before anything is allocated for it. On failure *out is NULL and *message has the reason.
 codec_status codec_jpeg_open(const uint8_t *bytes, size_t count, uint64_t pixel_limit, codec_decoder **out,
                              codec_message *message);
 codec_status codec_png_open(const uint8_t *bytes, size_t count, uint64_t pixel_limit, codec_decoder **out,
@@ -47,17 +45,17 @@ codec_status codec_png_open(const uint8_t *bytes, size_t count, uint64_t pixel_l
 uint32_t codec_width(const codec_decoder *decoder);
 uint32_t codec_height(const codec_decoder *decoder);
 
-// The Exif block found in the header, starting at its TIFF header, or NULL. Valid until destroyed.
+// The header's Exif block from its TIFF header on, or NULL. Valid until destroyed.
 const uint8_t *codec_exif(const codec_decoder *decoder, size_t *count);
 
-// Decodes into `pixels`, which has room for width * height pixels. At most one call a decoder: on
-// failure what `pixels` then holds is unspecified but initialised as far as it was written.
+// Decodes into `pixels`, which has room for width * height pixels. At most one call a decoder: on failure
+// what `pixels` then holds is unspecified but initialised as far as it was written.
 codec_status codec_read(codec_decoder *decoder, uint8_t *pixels, codec_message *message);
 
 void codec_destroy(codec_decoder *decoder);
 
-// Encodes pixels as a baseline JPEG with 4:2:0 subsampling; the same pixels give the same bytes. On
-// success *out is a block for codec_free.
+// Encodes pixels as a baseline JPEG with 4:2:0 subsampling; the same pixels give the same bytes. On success
+// *out is a block for codec_free.
 codec_status codec_jpeg_encode(const uint8_t *pixels, uint32_t width, uint32_t height, int quality,
                                uint8_t **out, size_t *out_count, codec_message *message);
 void codec_free(uint8_t *encoded);
