@@ -144,13 +144,6 @@ static ilk_status wait_slow(ilk_semaphore *semaphore, uint64_t deadline_ns) {
     if (enqueue_until(semaphore, &self, deadline_ns) != ILK_OK) {
         return ILK_TIMEDOUT;
     }
-    /* Yields to waiters on this core; asleep, each would need a wake-up. */
-    /* SE6 relaxed: a hint; WT1 decides. */
-    for (int probe = 0; probe < ILK__SPIN_SEMAPHORE_QUEUED.probes &&
-                        ilk_atomic_load(&self.granted, memory_order_relaxed) == 0;
-         probe++) {
-        ilk__spin_pause(ILK__SPIN_SEMAPHORE_QUEUED, probe);
-    }
     if (ilk__waiter_sleep(&self, deadline_ns) == ILK_OK) {
         return ILK_OK;
     }

@@ -37,16 +37,16 @@ struct ilk__spin_policy {
  * queue forms behind every hand-over, and each is a wake-up; with more, or with yields, a thread could be
  * overtaken for long before it queues. bench mutex. */
 #define ILK__SPIN_SEMAPHORE ((struct ilk__spin_policy){ILK__SPIN_PROBES(40), 40, 32})
-/* In that queue: the next waiter may be on this very core. bench mutex. */
-#define ILK__SPIN_SEMAPHORE_QUEUED ((struct ilk__spin_policy){ILK__SPIN_PROBES(40), 0, 1})
 /* It guards some twenty instructions. bench rwlock, 50 % writes. */
 #define ILK__SPIN_QUEUE_LOCK ((struct ilk__spin_policy){ILK__SPIN_PROBES(40), 40, 1})
 /* Ends most short critical sections. bench mutex. */
 #define ILK__SPIN_MUTEX ((struct ilk__spin_policy){ILK__SPIN_PROBES(64), 64, 1})
 /* On as many cores as parties the others are nearly there. The mutex's figure; no benchmark chose it. */
 #define ILK__SPIN_BARRIER ((struct ilk__spin_policy){ILK__SPIN_PROBES(64), 64, 1})
-/* A side of a ring that finds nothing. bench rings, blocking. */
-#define ILK__SPIN_RING ((struct ilk__spin_policy){ILK__SPIN_PROBES(80), 64, 1})
+/* A side of a ring that finds nothing: 10 us, long enough for two sides that sleep in turn to meet awake
+ * again. No yields: beside a busy thread the kernel takes the rest of a time slice for each (docs/rings.md has
+ * the table). bench rings, blocking. */
+#define ILK__SPIN_RING ((struct ilk__spin_policy){ILK__SPIN_PROBES(400), 400, 1})
 /* A worker without a job: the next one often comes at once. bench pool. */
 #define ILK__SPIN_POOL ((struct ilk__spin_policy){ILK__SPIN_PROBES(60), 60, 16})
 
