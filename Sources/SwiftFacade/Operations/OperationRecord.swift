@@ -41,10 +41,12 @@ struct OperationRecord {
         var cancelHandlers: [@Sendable () -> Void] = []
         var finishHooks: [Hook] = []
         var stateHooks: [@Sendable (OperationEvent) -> Void] = []
+        /// The queue of this module that it was added to.
+        var queue: (any ExplainingQueue)?
 
         var isEmpty: Bool {
             work == nil && edges.isEmpty && gates.isEmpty && cancelHandlers.isEmpty && finishHooks.isEmpty
-                && stateHooks.isEmpty
+                && stateHooks.isEmpty && queue == nil
         }
     }
 
@@ -54,6 +56,8 @@ struct OperationRecord {
     /// As `OperationWork.windsDown`, also after the work was taken.
     let windsDown: Bool
     var held: Holdings
+    /// What it waits for between its start and its work.
+    var admission: WaitReason?
     /// Whether an operation of this module ever waited for this one.
     var isDependedUpon = false
     /// Whether there ever was anything to wait for.

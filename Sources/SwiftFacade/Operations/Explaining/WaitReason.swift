@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an operation that is not running waits for, as a value.
+
+/// What an operation that is not running waits for. Operations, queues and conditions by name.
+public enum WaitReason: Sendable, Hashable, CustomStringConvertible {
+    /// An unfinished operation on which it depends.
+    case dependency(String)
+    /// The same, of which is known that it is in no queue and was not started: it never ends unless somebody starts it.
+    case dependencyInNoQueue(String)
+    /// It is in no queue and was not started.
+    case noQueue
+    /// Its queue is suspended.
+    case queueSuspended(String)
+    /// Its queue runs as many operations as it may; these.
+    case queueIsFull(String, running: [String])
+    /// A barrier of its queue that has not ended.
+    case barrier(String)
+    /// A condition that has not answered.
+    case condition(String)
+    /// A category of mutual exclusion, which another operation holds.
+    case exclusion(category: String, holder: String)
+    /// The end of a delay, or of the pause before another attempt.
+    case delay
+    /// A child of a group.
+    case child(String)
+    /// Its work has begun and has not ended.
+    case work
+
+    /// A sentence without a subject.
+    public var description: String {
+        switch self {
+        case .dependency(let name): "waits for \(name)"
+        case .dependencyInNoQueue(let name): "waits for \(name), which is in no queue and was not started"
+        case .noQueue: "is in no queue and was not started"
+        case .queueSuspended(let queue): "waits in queue \(queue), which is suspended"
+        case .queueIsFull(let queue, let running):
+            "waits in queue \(queue), whose places are taken by \(running.joined(separator: ", "))"
+        case .barrier(let name): "waits for the barrier \(name) of its queue"
+        case .condition(let name): "waits for its condition \(name)"
+        case .exclusion(let category, let holder): "waits for the category \(category), held by \(holder)"
+        case .delay: "waits for a delay to end"
+        case .child(let name): "waits for its child \(name)"
+        case .work: "runs"
+        }
+    }
+}
+
+/// A queue of this module, asked about an operation that it holds.
+protocol ExplainingQueue: AnyObject, Sendable {
+    /// Why `operation`, which waits for no dependency, has not been started; nil where it is about to be.
+    func reasonNotStarted(_ operation: AnyObject) -> WaitReason?
+}
