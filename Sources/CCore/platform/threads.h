@@ -29,6 +29,9 @@ bool ilk__thread_start(ilk__thread *thread, const struct ilk__thread_options *op
 /* Waits until the thread has ended. Once a thread. */
 void ilk__thread_join(ilk__thread *thread);
 
+/* The same for a second at most. False: it goes on, or the system has no such call. */
+bool ilk__thread_join_soon(ilk__thread *thread);
+
 /* How many processors the process may run on; at least 1. */
 uint32_t ilk__thread_processors(void);
 

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { NAME_SIZE = 16 };
@@ -92,6 +93,19 @@ bool ilk__thread_start(ilk__thread *thread, const struct ilk__thread_options *op
 
 void ilk__thread_join(ilk__thread *thread) {
     (void)pthread_join(thread->handle, NULL);
+}
+
+bool ilk__thread_join_soon(ilk__thread *thread) {
+#if defined(__linux__)
+    /* The clock of this call is that of the date; where it jumps, the wait is shorter or longer. */
+    struct timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec++;
+    return pthread_timedjoin_np(thread->handle, NULL, &limit) == 0;
+#else
+    (void)thread;
+    return false;
+#endif
 }
 
 #if defined(__linux__)

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Making, submitting to, closing and ending a pool, and what fork(2) does to it.
+ * Making, submitting to, closing and ending a pool.
  */
 #include "pool/pool.h"
 
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
-#include "platform/local.h"
-#include "platform/native.h"
-#include "platform/signals.h"
 #include "pool/timers.h"
 #include <interlock/park.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,80 +219,6 @@ ilk_pool_info ilk_pool_get_info(ilk_pool *pool) {
     return info;
 }
 
-/* ---- Fork ---- */
-
-/* All pools of the process. The mutex is held over a fork: the child finds the list whole. A pthread mutex, which the
- * forking thread unlocks in the child under another id. */
-static ilk__native_mutex pools_mutex = ILK__NATIVE_MUTEX_INIT;
-static LIST_HEAD(, ilk_pool) pools = LIST_HEAD_INITIALIZER(pools);
-
-/* With signals held back: a handler may fork. Not where the thread has the mutex for a fork that a handler, which forks
- * itself, has interrupted. */
-static void lock_pools(sigset_t *before) {
-    ilk__signals_hold(before);
-    if (ilk__thread_state()->has_pools_for_fork == 0) {
-        ilk__native_mutex_lock(&pools_mutex);
-    }
-}
-
-static void unlock_pools(const sigset_t *before) {
-    if (ilk__thread_state()->has_pools_for_fork == 0) {
-        ilk__native_mutex_unlock(&pools_mutex);
-    }
-    ilk__signals_release(before);
-}
-
-static void pools_before_fork(void) {
-    sigset_t before;
-    lock_pools(&before);
-    ilk__thread_state()->has_pools_for_fork++;
-    ilk__signals_release(&before);
-}
-
-static void pools_after_fork_in_parent(void) {
-    sigset_t before;
-    ilk__signals_hold(&before);
-    ilk__thread_state()->has_pools_for_fork--;
-    unlock_pools(&before);
-}
-
-/* The threads are gone with what they held: the pool is closed and done. */
-static void pools_after_fork_in_child(void) {
-    ilk__thread_state()->worker = NULL;
-    ilk_pool *pool;
-    /* PL28 relaxed: the child has one thread. */
-    LIST_FOREACH(pool, &pools, link) {
-        for (uint32_t priority = 0; priority < POOL_PRIORITIES; priority++) {
-            struct pool_queue *queue = &pool->queues[priority];
-            ilk_atomic_store(&queue->inbox, POOL_CLOSED, memory_order_relaxed); /* PL28 */
-            ilk_atomic_store(&queue->backlog, NULL, memory_order_relaxed);      /* PL28 */
-            ilk_atomic_store(&queue->locked, 0, memory_order_relaxed);          /* PL28 */
-        }
-        const uint32_t places = ilk_atomic_load(&pool->places, memory_order_relaxed); /* PL28 */
-        for (uint32_t place = 0; place < places; place++) {
-            struct deque *deque =
-                &ilk_atomic_load(&pool->workers[place], memory_order_relaxed)->deque; /* PL9 */
-            ilk_atomic_store(&deque->top, 0, memory_order_relaxed);                   /* PL28 */
-            ilk_atomic_store(&deque->bottom, 0, memory_order_relaxed);                /* PL28 */
-        }
-        ilk_atomic_store(&pool->promised, POOL_PROMISES_CLOSED, memory_order_relaxed); /* PL28 */
-        ilk_atomic_store(&pool->idle.waiting, 0, memory_order_relaxed);                /* EC1 */
-        ilk_atomic_store(&pool->idle.epoch, 0, memory_order_relaxed);                  /* EC1 */
-        ilk_atomic_store(&pool->done, 1, memory_order_relaxed);                        /* PL28 */
-        ilk_mutex_init(&pool->mutex, false);
-        ilk__pool_timers_forget(pool);
-        pool->started = pool->running = pool->blocked = 0;
-        pool->spares = NULL;
-        pool->has_last_thread = false;
-        pool->is_childs = true;
-    }
-    pools_after_fork_in_parent(); /* unlocks */
-}
-
-__attribute__((constructor)) static void pools_watch_fork(void) {
-    (void)pthread_atfork(pools_before_fork, pools_after_fork_in_parent, pools_after_fork_in_child);
-}
-
 /* ---- Making and ending ---- */
 
 static void free_pool(ilk_pool *pool) {
@@ -348,10 +270,7 @@ ilk_status ilk_pool_create(ilk_pool **out, const ilk_pool_options *options) {
         free_pool(pool);
         return ILK_NOMEM;
     }
-    sigset_t before;
-    lock_pools(&before);
-    LIST_INSERT_HEAD(&pools, pool, link);
-    unlock_pools(&before);
+    ilk__pool_register(pool);
     *out = pool;
     return ILK_OK;
 }
@@ -383,10 +302,7 @@ void ilk_pool_destroy(ilk_pool *pool) {
     }
     require_outside("ilk_pool_destroy", pool);
     require_drained(pool);
-    sigset_t before;
-    lock_pools(&before);
-    LIST_REMOVE(pool, link);
-    unlock_pools(&before);
+    ilk__pool_unregister(pool);
     if (!pool->is_childs) {
         ilk_pool_close(pool);
         (void)wait_until_done(pool, ILK_FOREVER);

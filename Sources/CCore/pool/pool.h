@@ -7,8 +7,9 @@
  *   threads.c  how many threads there are: starting, blocking, ending
  *   group.c    groups and their followers
  *   fork.c     fork, join, loops
+ *   registry.c all pools of the process: fork(2), and its end
  *   timers.c   deadlines
- *   pool.c     making, closing, ending; fork(2)
+ *   pool.c     making, closing, ending
  */
 #ifndef INTERLOCK_POOL_POOL_H
 #define INTERLOCK_POOL_POOL_H
@@ -158,6 +159,10 @@ void ilk__group_leave(ilk_group *group, ilk_pool *pool);
 /* A forked job has run on a thread that is not its owner's. */
 void ilk__pool_fork_done(ilk_pool *pool, ilk_job *job);
 enum { JOB_PLAIN, JOB_FORKED, JOB_DONE, JOB_AWAITED, JOB_SLEPT_ON };
+
+/* registry.c */
+void ilk__pool_register(ilk_pool *pool);
+void ilk__pool_unregister(ilk_pool *pool);
 
 /* pool.c */
 /* A job that will come. False: the pool is closed. */

@@ -153,6 +153,16 @@ static void threads_whose_time_is_up_together_leave_one(void **state) {
     end(pool);
 }
 
+/* It must not be a thread leak either, which ThreadSanitizer reports when the process ends. */
+static void a_pool_may_last_until_the_process_ends(void **state) {
+    (void)state;
+    static ilk_pool *pool;
+    pool = make((ilk_pool_options){.threads = 4, .kept_threads = 1, .idle_ns = MILLISECOND});
+    struct meeting meeting;
+    run_meeting(pool, &meeting, 4, meet);
+    await_threads(pool, 1);
+}
+
 static void one_submission_of_many_jobs_starts_as_many_threads(void **state) {
     (void)state;
     ilk_pool *pool = make((ilk_pool_options){.threads = 4, .kept_threads = 1});
@@ -579,6 +589,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(blocking_jobs_run_at_once_on_fewer_threads),
     cmocka_unit_test(spare_threads_end_down_to_those_that_are_kept),
     cmocka_unit_test(threads_whose_time_is_up_together_leave_one),
+    cmocka_unit_test(a_pool_may_last_until_the_process_ends),
     cmocka_unit_test(one_submission_of_many_jobs_starts_as_many_threads),
     cmocka_unit_test(there_are_never_more_threads_than_the_most),
     cmocka_unit_test(a_job_may_wait_for_a_group_between_will_and_did_block),
