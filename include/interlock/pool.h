@@ -135,7 +135,7 @@ ILK_MUST_USE ilk_status ilk_pool_create(ilk_pool **out, const ilk_pool_options *
 
 /* Closes `pool` if it is open, waits until its threads have ended, and frees it. Blocks while jobs run. NULL: nothing.
  * Misuse: called by one of its jobs; accepted jobs have not begun, or timers are set: wait for the pool, or close_now
- * first. */
+ * first. A pool that lives as long as the process needs no destroy. */
 void ilk_pool_destroy(ilk_pool *pool);
 
 /* Makes `job` call `function(context)`: NORMAL, without a group. The other two change that. Not while submitted. */
