@@ -33,8 +33,15 @@ import Testing
             begun.take(512)
             func squares() -> [Int] { (0..<100).concurrentMap(maxConcurrency: 4) { $0 * $0 } }
             let isRight = squares() == (0..<100).map { $0 * $0 }
+            // The helpers are still queued, and hold no output.
+            let (alive, freed) = (Counter(), Counter())
+            func track() {
+                _ = (0..<100).concurrentMap(maxConcurrency: 4) { _ in Tracked(alive: alive, freed: freed) }
+            }
+            track()
+            let areFreed = alive.value == 100 && freed.value == 100
             end.give(512)
-            exit(isRight ? EXIT_SUCCESS : EXIT_FAILURE)
+            exit(isRight ? areFreed ? EXIT_SUCCESS : 3 : EXIT_FAILURE)
         }
     }
 
