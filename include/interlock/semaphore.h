@@ -31,10 +31,10 @@
  *      the rest of the permits stay. While the queue is empty, a caller first spins for a permit for some
  *      tens of microseconds, and the first spinner that sees one takes it. No thread overtakes the queue.
  *   B  What a thread did before signal is visible to the thread that its permit goes to.
- *   C  A wait that timed out has taken no permit and has left the queue. It ends at its limit or, if later,
- *      after its spin, with one exception: it leaves the queue, or takes a permit handed to it, behind any
- *      thread that is changing the queue or handing permits over: tens of instructions, and that thread's
- *      time off its core.
+ *   C  A wait that timed out has taken no permit and has left the queue. It may time out beside a permit only
+ *      while a thread that came before it has not left the queue. It ends at its limit or, if later, after its
+ *      spin, with one exception: it leaves the queue, or takes a permit handed to it, behind any thread that is
+ *      changing the queue or handing permits over: tens of instructions, and that thread's time off its core.
  *   D  A thread that has got a permit may destroy the semaphore when no other thread will use it: the signal
  *      that gave the permit does not touch the memory any more.
  *   E  try_wait and signal wait for nothing, not even for a thread preempted while it changes the queue: that

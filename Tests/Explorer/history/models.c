@@ -231,7 +231,9 @@ static bool semaphore_apply(void *state, const ex_operation *operation) {
         (*permits)--;
         return true;
     }
-    return *permits == 0;
+    /* One whose time is up does not overtake another that has not left the queue. */
+    const bool beside_wait = (operation->meets & 1u << EX_WAIT) != 0;
+    return *permits == 0 || (operation->result == EX_TIMEDOUT && beside_wait);
 }
 
 static void semaphore_describe_state(const void *state, char *text, size_t size) {

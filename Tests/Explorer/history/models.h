@@ -44,7 +44,7 @@ enum { EX_COUNT_DOWN, EX_AWAIT, EX_PROBE };
 extern const ex_model ex_latch;
 
 /* A counting semaphore; with one permit, a mutex. Parameter: uint32_t permits at first.
- *   wait()          EX_DONE, EX_REFUSED (none there) or EX_TIMEDOUT
+ *   wait()          EX_DONE, EX_REFUSED (none there) or EX_TIMEDOUT (none there, or beside another wait)
  *   signal(count)   EX_DONE */
 enum { EX_WAIT, EX_SIGNAL };
 extern const ex_model ex_semaphore;
