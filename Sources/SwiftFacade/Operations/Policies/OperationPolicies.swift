@@ -21,7 +21,10 @@ final class OperationPolicies: @unchecked Sendable {
     var timeOut: Timed?
 
     // What is under way.
+    /// Of the delay, then of the limit.
     var alarm: ClockAlarm?
+    /// Between two attempts of the work.
+    var pause: ClockAlarm?
     var conditionTask: Task<Void, Never>?
     var ticket: ExclusionTicket?
     /// Set when the limit has passed: the operation ends with it.
@@ -37,6 +40,7 @@ final class OperationPolicies: @unchecked Sendable {
     /// Calls off what is under way and gives back what was taken. Once, when the operation has ended.
     func withdraw() {
         alarm?.cancel()
+        pause?.cancel()
         conditionTask?.cancel()
         ticket?.giveBack()
     }
