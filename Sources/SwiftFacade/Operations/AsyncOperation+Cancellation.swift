@@ -21,6 +21,13 @@ extension AsyncOperation {
         for handler in record.withLock({ $0.takeCancelHandlers() }) { handler() }
     }
 
+    /// The cancellation was requested under the record's lock.
+    final func tellCancelled() {
+        // Makes it ready, whatever it waits for.
+        ReadyPosting.around(self) { super.cancel() }
+        announce(.cancelled)
+    }
+
     /// No call can come any more.
     final func completionDropped() {
         finish(error: OperationAbandoned(operation: bareName))

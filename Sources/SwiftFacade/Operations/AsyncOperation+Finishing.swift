@@ -42,6 +42,8 @@ extension AsyncOperation {
         if wasExecuting { willChangeValue(for: \.isExecuting) }
         willChangeValue(for: \.isFinished)
         let held = record.withLock { $0.settle() }
+        // Before anything learns of the end: a category is free for the caller that has waited for this operation.
+        held.policies?.withdraw()
         // Before Foundation's queue gives the place away: a more urgent dependent takes it, and a queue of chains can
         // finish what has begun before it begins anew.
         for gate in held.gates { gate.open() }

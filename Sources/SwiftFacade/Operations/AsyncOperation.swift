@@ -71,7 +71,9 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// Frees what an operation that never ran holds, at any length of its chain.
     deinit {
-        if let unused = record.withLock({ $0.takeUnused() }) { ChainRelease.free(unused) }
+        guard let unused = record.withLock({ $0.takeUnused() }) else { return }
+        unused.policies?.withdraw()
+        ChainRelease.free(unused)
     }
 
     /// Wraps a completion-handler function.
@@ -122,10 +124,8 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         if isReady, !ReadyPosting.isFirstQuestion(about: self) { nudgeQueue() }
     }
 
-    /// Whether the work has begun and has not ended.
-    public final override var isExecuting: Bool {
-        record.withLock { $0.phase == .starting || $0.phase == .executing }
-    }
+    /// Whether the operation was started and has not ended. Delays, conditions and categories come before its work.
+    public final override var isExecuting: Bool { record.withLock { $0.isExecuting } }
 
     /// Whether the operation has its final result and its work has ended.
     public final override var isFinished: Bool { record.withLock { $0.phase == .finished } }
@@ -174,27 +174,31 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         switch record.withLock({ $0.launch() }) {
         case .settle: settle(wasExecuting: true)
         case .cancelled: finish(error: cancellationError)
+        case .admit: admit()
         case .run: execute()
         }
     }
 
     /// Asks the operation to stop. May be called more than once.
     ///
-    /// Before its work has begun, the operation finishes with ``OperationCancelled`` as soon as its queue starts it,
-    /// without waiting for dependencies, and the work never runs. While it executes, ``executionCancelled()`` is
-    /// called. After the end, nothing happens.
+    /// Before its start, the operation finishes with ``OperationCancelled`` as soon as its queue starts it, without
+    /// waiting for dependencies, and the work never runs. Between its start and its work (a delay, a condition, a
+    /// category) it finishes at once. While the work executes, ``executionCancelled()`` is called. After the end,
+    /// nothing happens.
     ///
     /// A suspended queue starts nothing, cancelled operations included. Resume a queue before you drop it: otherwise it
     /// and its operations keep each other, unfinished, for as long as the process.
     ///
     /// Runs the ``onChange(_:)`` and ``onCancel(_:)`` handlers before it returns, and blocks no longer than they do.
     public final override func cancel() {
-        let (isFirst, deliver) = record.withLock { $0.requestCancel() }
-        guard isFirst else { return }
-        // Makes it ready, whatever it waits for.
-        ReadyPosting.around(self) { super.cancel() }
-        announce(.cancelled)
-        if deliver { executionCancelled() }
+        let request = record.withLock { $0.requestCancel() }
+        if request == .nothing { return }
+        tellCancelled()
+        switch request {
+        case .deliver: executionCancelled()
+        case .end: finish(error: cancellationError)
+        case .nothing, .recorded: return
+        }
     }
 
     // MARK: What a subclass overrides

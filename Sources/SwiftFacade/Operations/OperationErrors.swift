@@ -51,22 +51,31 @@ public struct OperationInputMissing: Error, Hashable, CustomStringConvertible {
 }
 
 /// A step could never have finished: the operation it made waits for the step, or for the place in a serial queue that
-/// the step holds.
+/// the step holds. Or an operation could never have finished because of a category of mutual exclusion: it waits for the
+/// category, and what holds the category waits for it; or the reverse.
 public struct OperationDeadlocked: Error, Hashable, CustomStringConvertible {
-    /// The step, by name or type and address.
+    /// The step or operation, by name or type and address.
     public let operation: String
-    /// The step itself, or the operation behind it in its queue.
+    /// The step itself, or the operation behind it in its queue; or the operation on the other side of the category.
     public let awaited: String
+    /// The category, if it is one.
+    public let category: String?
 
     /// Makes the error.
-    public init(operation: String, awaited: String) {
+    public init(operation: String, awaited: String, category: String? = nil) {
         self.operation = operation
         self.awaited = awaited
+        self.category = category
     }
 
     /// A sentence.
     public var description: String {
-        operation == awaited
+        if let category {
+            return
+                "operation \(operation) can never finish: it and \(awaited) wait for each other, one of them for the "
+                + "category \(category), which the other holds"
+        }
+        return operation == awaited
             ? "operation \(operation) can never finish: what it made waits for it"
             : "operation \(operation) can never finish: what it made waits for \(awaited), which is behind "
                 + "\(operation) in the same serial queue"

@@ -3,13 +3,16 @@
 // The state machine of one operation, a plain value without locks, threads or notifications:
 //
 //     waiting ──begin──▶ starting ──launch──▶ executing ──settle──▶ finished
-//        └───────────────── begin, when cancelled or recorded ─────────▲
+//        │                  └─launch─▶ admitting ──▲ admitted             ▲▲
+//        │                                 └─ cancelled or recorded ──────┘│
+//        └───────────────── begin, when cancelled or recorded ─────────────┘
 //
 // `AsyncOperation` owns one behind its lock and calls every method under it; an answer is what the caller does after
 // unlocking. Three rules make "exactly once" hold:
 // - the ending is set once, by the first `record`;
-// - one caller is told to settle: the recorder if work is executing, otherwise `begin` or `launch`;
-// - cancellation is delivered once: by `requestCancel` if work is executing, otherwise by `launch`.
+// - one caller is told to settle: the recorder if work is executing or being admitted, otherwise `begin` or `launch`;
+// - cancellation is delivered once: by `requestCancel` if work is executing, otherwise by `launch`. In `admitting` no
+//   work is there to be told: the canceller settles.
 // In `starting`, `isExecuting` is being announced. Nothing settles in it: the beginning is announced before the end.
 //
 // The record has no type parameter: a generic one has no layout until run time, and each access would ask the runtime.
@@ -18,9 +21,10 @@
 import Foundation
 
 struct OperationRecord {
-    enum Phase { case waiting, starting, executing, finished }
+    enum Phase { case waiting, starting, admitting, executing, finished }
     enum Begin { case misuse(Phase), settle, launch }
-    enum Launch { case settle, cancelled, run }
+    enum Launch { case settle, cancelled, admit, run }
+    enum Cancel { case nothing, recorded, deliver, end }
     struct Recorded { var accepted: Bool, mustSettle: Bool }
     struct Edge { var source: Operation, gate: DependencyGate }
     /// `body` is given the operation.
@@ -43,10 +47,14 @@ struct OperationRecord {
         var stateHooks: [@Sendable (OperationEvent) -> Void] = []
         /// The queue of this module that it was added to.
         var queue: (any ExplainingQueue)?
+        /// What it passes before its work, and the limits of the work; nil for most.
+        var policies: OperationPolicies?
+        /// The operation that its work made and waits for.
+        var awaited: Operation?
 
         var isEmpty: Bool {
             work == nil && edges.isEmpty && gates.isEmpty && cancelHandlers.isEmpty && finishHooks.isEmpty
-                && stateHooks.isEmpty && queue == nil
+                && stateHooks.isEmpty && queue == nil && policies == nil && awaited == nil
         }
     }
 
@@ -56,8 +64,8 @@ struct OperationRecord {
     /// As `OperationWork.windsDown`, also after the work was taken.
     let windsDown: Bool
     var held: Holdings
-    /// What it waits for between its start and its work.
-    var admission: WaitReason?
+    /// What it waits for between its start and its work, or between two attempts of its work.
+    var admission: WaitReason? { held.policies?.reason }
     /// Whether an operation of this module ever waited for this one.
     var isDependedUpon = false
     /// Whether there ever was anything to wait for.
@@ -71,10 +79,18 @@ struct OperationRecord {
         windsDown = work?.windsDown ?? false
     }
 
+    /// Started and not finished.
+    var isExecuting: Bool {
+        switch phase {
+        case .starting, .admitting, .executing: true
+        case .waiting, .finished: false
+        }
+    }
+
     var state: OperationState {
         switch phase {
         case .waiting: shutGates == 0 || cancelRequested ? .ready : .waiting
-        case .starting, .executing: .executing
+        case .starting, .admitting, .executing: .executing
         case .finished: .finished
         }
     }
@@ -94,7 +110,34 @@ struct OperationRecord {
     mutating func launch() -> Launch {
         phase = .executing
         if ending != nil { return .settle }
-        return cancelRequested ? .cancelled : .run
+        if cancelRequested { return .cancelled }
+        if held.policies == nil { return .run }
+        phase = .admitting
+        return .admit
+    }
+
+    /// Nothing stands before the work any more; false where the operation ended meanwhile.
+    mutating func admitted() -> Bool {
+        guard phase == .admitting, ending == nil else { return false }
+        phase = .executing
+        held.policies?.reason = nil
+        return true
+    }
+
+    /// The operation begins to wait for an admission, which `keep` stores; false where it ended meanwhile.
+    mutating func beginWaiting(for reason: WaitReason, _ keep: (OperationPolicies) -> Void = { _ in }) -> Bool
+    {
+        guard phase == .admitting, ending == nil, let policies = held.policies else { return false }
+        policies.reason = reason
+        keep(policies)
+        return true
+    }
+
+    /// The policies, made where there are none; nil after the start.
+    mutating func policiesToChange() -> OperationPolicies? {
+        guard phase == .waiting else { return nil }
+        if held.policies == nil { held.policies = OperationPolicies() }
+        return held.policies
     }
 
     enum Taken {
@@ -140,8 +183,14 @@ struct OperationRecord {
 
     mutating func record(_ ending: Ending) -> Recorded {
         guard self.ending == nil else { return Recorded(accepted: false, mustSettle: false) }
+        let mustSettle = phase == .executing || phase == .admitting
+        // Once the limit has passed, nothing else is the result.
+        if let timedOut = held.policies?.timedOut {
+            self.ending = .failure(timedOut)
+            return Recorded(accepted: false, mustSettle: mustSettle)
+        }
         self.ending = ending
-        return Recorded(accepted: true, mustSettle: phase == .executing)
+        return Recorded(accepted: true, mustSettle: mustSettle)
     }
 
     mutating func settle() -> Holdings {
@@ -160,11 +209,26 @@ struct OperationRecord {
 
     // MARK: Cancelling
 
-    /// `deliver`: the work is running and has to be told.
-    mutating func requestCancel() -> (isFirst: Bool, deliver: Bool) {
-        guard phase != .finished, !cancelRequested else { return (false, false) }
+    /// `deliver`: the work is running and has to be told; `end`: there is no work yet, and the caller ends the operation.
+    mutating func requestCancel() -> Cancel {
+        guard phase != .finished, !cancelRequested else { return .nothing }
         cancelRequested = true
-        return (true, phase == .executing && ending == nil)
+        guard ending == nil else { return .recorded }
+        return switch phase {
+        case .executing: .deliver
+        case .admitting: .end
+        default: .recorded
+        }
+    }
+
+    /// As `requestCancel`, for work that is running when its limit passes; false where it has ended or been cancelled.
+    mutating func requestTimeOut(_ error: OperationTimedOut) -> Bool {
+        guard phase == .executing, ending == nil, !cancelRequested, let policies = held.policies else {
+            return false
+        }
+        policies.timedOut = error
+        cancelRequested = true
+        return true
     }
 
     /// Keeps a handler for the delivery of a cancellation; true: the caller runs it now. An operation cancelled before

@@ -46,7 +46,7 @@ extension AsyncOperation {
 
     /// The task decides when the operation ends, also when cancelled.
     func runTask(_ priority: TaskPriority?, _ body: @escaping @Sendable () async throws -> Output) {
-        let task = Task(priority: priority) {
+        let task = Task(priority: priority ?? TaskPriority(qualityOfService)) {
             do {
                 finish(value: try await body())
             } catch is CancellationError where isCancelled {
@@ -56,5 +56,18 @@ extension AsyncOperation {
             }
         }
         onCancel { task.cancel() }
+    }
+}
+
+extension TaskPriority {
+    /// Nil for the default, with which a task has the priority of the code that makes it.
+    init?(_ quality: QualityOfService) {
+        switch quality {
+        case .userInteractive, .userInitiated: self = .userInitiated
+        case .utility: self = .utility
+        case .background: self = .background
+        case .default: return nil
+        @unknown default: return nil
+        }
     }
 }

@@ -247,7 +247,7 @@ private struct Refusal: Error, Equatable {
 
 // MARK: - Limits
 
-private final class ManualClock: Clock, Sendable {
+private final class TimerlessClock: Clock, Sendable {
     struct Instant: InstantProtocol {
         var offset: Duration
         func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
@@ -267,7 +267,7 @@ private final class ManualClock: Clock, Sendable {
 
 @Suite struct SingleFlightCacheLimitTests {
     @Test func aValueCountsForItsAgeFromTheEndOfItsComputation() async throws {
-        let clock = ManualClock()
+        let clock = TimerlessClock()
         let cache = SingleFlightCache<Int, Int>(maximumAge: .seconds(10), clock: clock)
         #expect(
             try await cache.value(forKey: 1) {
@@ -296,7 +296,7 @@ private final class ManualClock: Clock, Sendable {
     }
 
     @Test func whatIsTooOldGoesWithTheQuestionThatFindsIt() async throws {
-        let clock = ManualClock()
+        let clock = TimerlessClock()
         let cache = SingleFlightCache<Int, Int>(maximumAge: .seconds(1), clock: clock)
         for key in 1...3 { cache.updateValue(key, forKey: key) }
         clock.advance(by: .seconds(2))
@@ -365,7 +365,7 @@ private final class ManualClock: Clock, Sendable {
         }
         let lifetimes = LifetimeCounter()
         do {
-            let clock = ManualClock()
+            let clock = TimerlessClock()
             let cache = SingleFlightCache<Int, Curious>(capacity: 3, maximumAge: .seconds(1), clock: clock)
             let look: @Sendable () -> Void = { [weak cache] in _ = cache?.count }
             let make: @Sendable (Int) -> Curious = { Curious(Counted($0, lifetimes), look) }
@@ -403,7 +403,7 @@ private final class ManualClock: Clock, Sendable {
             }
             alarm(20)
             let released = Counter()
-            let clock = ManualClock()
+            let clock = TimerlessClock()
             let cache = SingleFlightCache<Key, Int>(capacity: 2, maximumAge: .seconds(1), clock: clock)
             let look: @Sendable () -> Void = { [weak cache] in
                 _ = cache?.count

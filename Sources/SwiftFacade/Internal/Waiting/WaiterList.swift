@@ -41,6 +41,17 @@ struct WaiterList {
         takeFirst(.max)
     }
 
+    /// The waiters, the first one first.
+    var all: [Waiter] {
+        var all: [Waiter] = []
+        var next = first
+        while let waiter = next {
+            all.append(waiter)
+            next = waiter.next
+        }
+        return all
+    }
+
     /// Takes `waiter` out and decides its race; false if it is not in the list.
     @discardableResult
     mutating func remove(_ waiter: Waiter, _ outcome: WaitOutcome) -> Bool {

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Mutual exclusion by category: of the operations in a category no more than its limit work at the same time, in
+// whatever queues they are. The categories of the process and their places are in `ExclusionRegistry.swift`.
+
+import Foundation
+
+/// A name under which operations exclude each other, in the whole process.
+///
+/// ```swift
+/// let keychain = ExclusionCategory("keychain")
+/// let downloads = ExclusionCategory("downloads").limit(4)
+/// operation.excludes(keychain, downloads)
+/// ```
+///
+/// Two values of the same name are the same category. A value of constants: may be used from any thread.
+public struct ExclusionCategory: Sendable, Hashable, CustomStringConvertible {
+    /// The name.
+    public let name: String
+    /// How many operations of the category work at once at most.
+    public let limit: Int
+
+    /// Makes a category of which one operation works at a time.
+    public init(_ name: String) { self.init(name, places: 1) }
+
+    private init(_ name: String, places: Int) {
+        self.name = name
+        limit = places
+    }
+
+    /// The category with another limit; below 1 is misuse. Operations that use the category at the same time must give
+    /// the same limit; two different ones are misuse, named when the second operation comes.
+    public func limit(_ places: Int) -> ExclusionCategory {
+        if places < 1 {
+            misuse(
+                "ExclusionCategory.limit",
+                "\"\(name)\"",
+                "\(places) places: at least one operation must be allowed"
+            )
+        }
+        return ExclusionCategory(name, places: places)
+    }
+
+    /// The operations that hold the category, by name, first come first. The answer may be old.
+    public var holders: [String] { ExclusionRegistry.names(in: name, holding: true) }
+
+    /// The operations that wait for the category, by name, in the order in which they will get it. The answer may be
+    /// old.
+    public var waiters: [String] { ExclusionRegistry.names(in: name, holding: false) }
+
+    /// Whether both are the same category: the limit does not count.
+    public static func == (one: ExclusionCategory, other: ExclusionCategory) -> Bool {
+        one.name == other.name
+    }
+
+    /// Hashes the name.
+    public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+
+    /// The name.
+    public var description: String { name }
+}
+
+extension AsyncOperation {
+    /// Lets the work run only beside so many operations of each of these categories as the category's limit allows.
+    ///
+    /// All categories of the operation are taken together, as the last thing before its work (after dependencies, delay
+    /// and conditions), and given back when it has finished, however it does, or has been dropped unfinished. First
+    /// come, first served, in each category: no operation is overtaken, and no two wait for each other's categories.
+    /// While it waits, the operation keeps its place in its queue, but no thread; a cancellation ends it at once.
+    ///
+    /// One circle is left: what holds a category waits for an operation that needs it. Where a `flatMap` step waits, the
+    /// operation or the step fails with ``OperationDeadlocked``. Waits inside a closure are not seen.
+    ///
+    /// To be called before the start, later is misuse; further calls add categories. May be called from any thread.
+    ///
+    /// - Complexity: O(*c*) in its categories to take and to give back, whatever else waits.
+    @discardableResult
+    public final func excludes(_ categories: ExclusionCategory...) -> Self {
+        changePolicies("excludes") { policies in
+            for category in categories where !policies.categories.contains(category) {
+                policies.categories.append(category)
+            }
+        }
+        return self
+    }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The path between the start of an operation and its work: delay, conditions, categories, one after the other. None of
+// it holds a thread. Each step first stores, under the record's lock, what an end of the operation has to call off; if
+// the operation has ended by then, the step does not begin. So a cancellation finds everything, and what a step brings
+// after the end is not used.
+//
+//     start ──▶ passDelay ──▶ passConditions ──▶ takeCategories ──▶ goOn ──▶ execute
+//
+// The thread that starts the operation goes as far as nothing has to wait; a part that did wait goes on in the place of
+// the operation (`ResumePlace.swift`).
+
+import Foundation
+
+extension AsyncOperation {
+    /// Launched with policies, on the thread that starts it.
+    final func admit() {
+        let place = ResumePlace(startedIn: record.withLock { $0.held.queue })
+        passDelay(place)
+    }
+
+    private func passDelay(_ place: ResumePlace) {
+        guard let delay = record.withLock({ $0.held.policies?.delay }), delay.duration > .zero else {
+            return passConditions(place, hasWaited: false)
+        }
+        let alarm = ClockAlarm { [self] in passConditions(place, hasWaited: true) }
+        guard record.withLock({ $0.beginWaiting(for: .delay) { $0.alarm = alarm } }) else { return }
+        alarm.arm(after: delay.duration, on: delay.clock)
+    }
+
+    private func passConditions(_ place: ResumePlace, hasWaited: Bool) {
+        let conditions = record.withLock { $0.held.policies?.conditions } ?? []
+        if conditions.isEmpty { return takeCategories(place, hasWaited: hasWaited) }
+        let task = Task(priority: TaskPriority(qualityOfService)) {
+            for condition in conditions {
+                guard record.withLock({ $0.beginWaiting(for: .condition(condition.name)) }) else { return }
+                do {
+                    try await condition.evaluate(self)
+                } catch {
+                    finish(
+                        error: ConditionRefused(operation: bareName, condition: condition.name, reason: error)
+                    )
+                    return
+                }
+            }
+            takeCategories(place, hasWaited: true)
+        }
+        let hasEnded = record.withLock { record in
+            record.held.policies?.conditionTask = task
+            return record.held.policies == nil
+        }
+        if hasEnded { task.cancel() }
+    }
+
+    private func takeCategories(_ place: ResumePlace, hasWaited: Bool) {
+        let categories = record.withLock { $0.held.policies?.categories } ?? []
+        if categories.isEmpty { return goOn(place, hasWaited: hasWaited) }
+        let ticket = ExclusionTicket(of: self, named: bareName, in: categories) { [self] in
+            goOn(place, hasWaited: true)
+        }
+        let mayEnter = record.withLock { record in
+            record.beginWaiting(for: .exclusion(category: categories[0].name, holder: "")) { policies in
+                policies.ticket = ticket
+                policies.reason = nil
+            }
+        }
+        guard mayEnter else { return }
+        switch ticket.enter() {
+        case .taken: goOn(place, hasWaited: hasWaited)
+        case .waits: if let deadlock = ticket.deadlock() { finish(error: deadlock) }
+        case .withdrawn: return
+        }
+    }
+
+    private func goOn(_ place: ResumePlace, hasWaited: Bool) {
+        if !hasWaited { return work() }
+        // Between two waits nothing is waited for.
+        record.withLock { $0.held.policies?.reason = nil }
+        place.run(for: self) { [self] in work() }
+    }
+
+    private func work() {
+        let (mayRun, limit) = record.withLock { record in
+            (record.admitted(), record.held.policies?.timeOut)
+        }
+        guard mayRun else { return }
+        if let limit { limitWork(limit) }
+        execute()
+    }
+
+    /// The alarm does not keep the operation: dropped unfinished, it gives back what it holds.
+    private func limitWork(_ limit: OperationPolicies.Timed) {
+        let alarm = ClockAlarm { [weak self] in self?.timeLimitPassed(limit.duration) }
+        let hasEnded = record.withLock { record in
+            record.held.policies?.alarm = alarm
+            return record.held.policies == nil
+        }
+        if !hasEnded { alarm.arm(after: limit.duration, on: limit.clock) }
+    }
+
+    private func timeLimitPassed(_ limit: Duration) {
+        let error = OperationTimedOut(operation: bareName, limit: limit)
+        guard record.withLock({ $0.requestTimeOut(error) }) else { return }
+        tellCancelled()
+        executionCancelled()
+    }
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operations whose work is run more than once: the initializers for the three kinds of closures, with a `RetryPolicy` or
+// a `RepeatPolicy`.
+
+import Foundation
+
+extension AsyncOperation {
+    /// Wraps a completion-handler function that is called again where it fails.
+    ///
+    /// Each attempt gets a completion of its own; calls of an earlier one are ignored. One that is dropped without a
+    /// call is a failed attempt, with ``OperationAbandoned``. The last error ends the operation. In a pause the operation
+    /// keeps its place in its queue, but no thread; a cancellation ends it at once.
+    public convenience init(
+        name: String? = nil,
+        retry policy: RetryPolicy,
+        _ body: @escaping @Sendable (Completion<Output>) -> Void
+    ) {
+        self.init(
+            name: name,
+            attempts: policy.clock,
+            windsDown: false,
+            { body(Completion($0)) },
+            policy.decide
+        )
+    }
+
+    /// Runs a closure that is run again where it fails, on the threads of the queue; else as the form for completion
+    /// handlers.
+    public convenience init(
+        name: String? = nil,
+        retry policy: RetryPolicy,
+        _ body: @escaping @Sendable () throws -> Output
+    ) {
+        self.init(
+            name: name,
+            attempts: policy.clock,
+            windsDown: true,
+            { $0.finish(Result(catching: body)) },
+            policy.decide
+        )
+    }
+
+    /// Runs an `async` closure that is run again where it fails, each time in a task of its own; else as the form for
+    /// completion handlers. Cancelling the operation cancels the task.
+    public convenience init(
+        name: String? = nil,
+        priority: TaskPriority? = nil,
+        retry policy: RetryPolicy,
+        _ body: @escaping @Sendable () async throws -> Output
+    ) {
+        self.init(
+            name: name,
+            attempts: policy.clock,
+            windsDown: true,
+            { $0.runTask(priority, body) },
+            policy.decide
+        )
+    }
+
+    /// Wraps a completion-handler function that is called again where it succeeds. Completions and pauses are as with a
+    /// ``RetryPolicy``; the first error ends the operation.
+    public convenience init(
+        name: String? = nil,
+        repeating policy: RepeatPolicy<Output>,
+        _ body: @escaping @Sendable (Completion<Output>) -> Void
+    ) {
+        self.init(
+            name: name,
+            attempts: policy.clock,
+            windsDown: false,
+            { body(Completion($0)) },
+            policy.decide
+        )
+    }
+
+    /// Runs a closure that is run again where it succeeds, on the threads of the queue; else as the form for completion
+    /// handlers.
+    public convenience init(
+        name: String? = nil,
+        repeating policy: RepeatPolicy<Output>,
+        _ body: @escaping @Sendable () throws -> Output
+    ) {
+        self.init(
+            name: name,
+            attempts: policy.clock,
+            windsDown: true,
+            { $0.finish(Result(catching: body)) },
+            policy.decide
+        )
+    }
+
+    /// Runs an `async` closure that is run again where it succeeds, each time in a task of its own; else as the form for
+    /// completion handlers. Cancelling the operation cancels the task.
+    public convenience init(
+        name: String? = nil,
+        priority: TaskPriority? = nil,
+        repeating policy: RepeatPolicy<Output>,
+        _ body: @escaping @Sendable () async throws -> Output
+    ) {
+        self.init(
+            name: name,
+            attempts: policy.clock,
+            windsDown: true,
+            { $0.runTask(priority, body) },
+            policy.decide
+        )
+    }
+
+    private convenience init(
+        name: String?,
+        attempts clock: any Clock<Duration>,
+        windsDown: Bool,
+        _ body: @escaping @Sendable (Attempt<Output>) -> Void,
+        _ decide: @escaping @Sendable (Int, Result<Output, any Error>) -> AttemptRun<Output>.Decision
+    ) {
+        let work = OperationWork(windsDown: windsDown) { operation in
+            AttemptRun(of: Self.own(operation), clock: clock, body, decide).start()
+        }
+        self.init(name: name, work: work)
+        // Where the pauses are stored.
+        changePolicies("init") { _ in }
+    }
+
+    /// The end of an attempt of a cancelled operation, as `runBlock` and `runTask` end one.
+    final func endCancelled(_ result: Outcome, isTask: Bool) {
+        switch result {
+        case .success(let value) where isTask: finish(value: value)
+        case .failure(let error) where isTask && !(error is CancellationError): finish(error: error)
+        case .success, .failure: finish(error: cancellationError)
+        }
+    }
+}
+
+extension Attempt {
+    /// Where the operation is cancelled, the task's answer is the result.
+    fileprivate func runTask(_ priority: TaskPriority?, _ body: @escaping @Sendable () async throws -> Output)
+    {
+        isTask = true
+        let task = Task(priority: priority ?? TaskPriority(operation.qualityOfService)) {
+            do { finish(.success(try await body())) } catch { finish(.failure(error)) }
+        }
+        onCancel { task.cancel() }
+    }
+}
+
+extension RetryPolicy {
+    @Sendable
+    fileprivate func decide<Output>(
+        _ number: Int,
+        _ result: Result<Output, any Error>
+    ) -> AttemptRun<Output>.Decision {
+        guard case .failure(let error) = result, number < attempts, isWorthRetrying(error) else {
+            return .last(result)
+        }
+        return .again(after: pause(afterAttempt: number))
+    }
+}
+
+extension RepeatPolicy {
+    @Sendable
+    fileprivate func decide(_ number: Int, _ result: Result<Value, any Error>) -> AttemptRun<Value>.Decision {
+        guard case .success(let value) = result, !isLast(number, value) else { return .last(result) }
+        return .again(after: pause)
+    }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Of operations that come in quick succession the last one runs, when no further one has come for a while.
+
+import Foundation
+
+/// Runs the last of operations that come in quick succession: an operation runs when none has come after it for the
+/// interval.
+///
+/// ```swift
+/// let search = OperationDebouncer(for: .milliseconds(300), on: queue)
+/// func textChanged(_ text: String) { results = search.submit { try await find(text) } }
+/// ```
+///
+/// Each operation that is submitted finishes: run by the queue; with ``OperationSuperseded`` as soon as a later one
+/// comes; or at once when it is cancelled before the queue has it. Dropping the debouncer does not drop the last
+/// operation. May be used from any thread; no call blocks, and no thread is held by a wait.
+public final class OperationDebouncer: Sendable {
+    private let interval: Duration
+    private let clock: any Clock<Duration>
+    private let target: OperationTarget
+    private let pending = VisibleMutex(PendingOperation())
+
+    /// Makes a debouncer.
+    ///
+    /// - Parameters:
+    ///   - interval: how long no further operation must come.
+    ///   - queue: runs the operations.
+    ///   - clock: measures the interval.
+    public convenience init(
+        for interval: Duration,
+        on queue: OperationQueue,
+        clock: any Clock<Duration> = ContinuousClock()
+    ) {
+        self.init(for: interval, on: OperationTarget { queue.addOperation($0) }, clock: clock)
+    }
+
+    init(for interval: Duration, on target: OperationTarget, clock: any Clock<Duration>) {
+        self.interval = interval
+        self.target = target
+        self.clock = clock
+    }
+
+    /// Submits `operation`, which is in no queue and not started, and gives it back. The one before it, if it still
+    /// waits, finishes with ``OperationSuperseded``.
+    @discardableResult
+    public func submit<Output>(_ operation: AsyncOperation<Output>) -> AsyncOperation<Output> {
+        let alarm = ClockAlarm { [self] in flush() }
+        let (superseded, oldAlarm) = pending.withLock { pending in
+            defer { pending.alarm = alarm }
+            return (pending.replace(by: operation), pending.alarm)
+        }
+        oldAlarm?.cancel()
+        superseded?.supersede()
+        operation.onCancelBeforeStart { [weak self, weak operation] in
+            guard let operation else { return }
+            self?.pending.withLock { $0.take(operation) }?.start()
+        }
+        alarm.arm(after: interval, on: clock)
+        return operation
+    }
+
+    /// Submits an operation made of a closure.
+    @discardableResult
+    public func submit<Output: Sendable>(
+        name: String? = nil,
+        _ body: @escaping @Sendable () throws -> Output
+    ) -> AsyncOperation<Output> {
+        submit(AsyncOperation(name: name, body))
+    }
+
+    /// Submits an operation made of an `async` closure.
+    @discardableResult
+    public func submit<Output: Sendable>(
+        name: String? = nil,
+        _ body: @escaping @Sendable () async throws -> Output
+    ) -> AsyncOperation<Output> {
+        submit(AsyncOperation(name: name, body))
+    }
+
+    /// Gives the operation that waits to the queue now, if there is one.
+    public func flush() {
+        let (operation, alarm) = pending.withLock { ($0.take(), $0.alarm.take()) }
+        alarm?.cancel()
+        if let operation { target.add(operation) }
+    }
+}

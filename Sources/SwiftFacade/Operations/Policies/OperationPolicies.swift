@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an operation passes between its start and its work, one after the other (delay, conditions, categories), and the
+// limit of its work. Most operations have none of it and no such object: the launch asks for it once.
+
+/// Set before the start, under the record's lock.
+///
+/// The admissions store here what a cancellation has to call off, under the record's lock while the operation is being
+/// admitted. The end takes the object out of the record: the thread that settles owns it alone.
+// Touched under the lock of its operation's record, then by the one thread that settles.
+final class OperationPolicies: @unchecked Sendable {
+    struct Timed {
+        var duration: Duration
+        var clock: any Clock<Duration>
+    }
+
+    // Set before the start.
+    var delay: Timed?
+    var conditions: [OperationCondition] = []
+    var categories: [ExclusionCategory] = []
+    var timeOut: Timed?
+
+    // What is under way.
+    /// Of the delay, then of the limit.
+    var alarm: ClockAlarm?
+    /// Between two attempts of the work.
+    var pause: ClockAlarm?
+    var conditionTask: Task<Void, Never>?
+    var ticket: ExclusionTicket?
+    /// Set when the limit has passed: the operation ends with it.
+    var timedOut: OperationTimedOut?
+    private var standing: WaitReason?
+
+    /// What the operation waits for. The holder of a category is asked for now.
+    var reason: WaitReason? {
+        get { ticket?.reason ?? standing }
+        set { standing = newValue }
+    }
+
+    /// Calls off what is under way and gives back what was taken. Once, when the operation has ended.
+    func withdraw() {
+        alarm?.cancel()
+        pause?.cancel()
+        conditionTask?.cancel()
+        ticket?.giveBack()
+    }
+}
