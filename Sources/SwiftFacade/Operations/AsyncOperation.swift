@@ -157,6 +157,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         case .settle:
             settle(wasExecuting: false)
         case .launch:
+            announceWillStart()
             announce(.executing)
             launch()
         case .misuse(.finished):
@@ -174,7 +175,9 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         switch record.withLock({ $0.launch() }) {
         case .settle: settle(wasExecuting: true)
         case .cancelled: finish(error: cancellationError)
-        case .run: execute()
+        case .run:
+            announceDidStart()
+            execute()
         }
     }
 

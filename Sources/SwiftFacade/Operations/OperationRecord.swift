@@ -43,10 +43,12 @@ struct OperationRecord {
         var stateHooks: [@Sendable (OperationEvent) -> Void] = []
         /// The queue of this module that it was added to.
         var queue: (any ExplainingQueue)?
+        /// Observers and streams of states.
+        var observation: Observation?
 
         var isEmpty: Bool {
             work == nil && edges.isEmpty && gates.isEmpty && cancelHandlers.isEmpty && finishHooks.isEmpty
-                && stateHooks.isEmpty && queue == nil
+                && stateHooks.isEmpty && queue == nil && observation == nil
         }
     }
 
