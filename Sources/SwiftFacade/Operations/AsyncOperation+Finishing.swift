@@ -50,6 +50,7 @@ extension AsyncOperation {
         if wasExecuting { didChangeValue(for: \.isExecuting) }
         didChangeValue(for: \.isFinished)
         for hook in held.stateHooks { hook(.finished) }
+        announceEnd(held)
         for hook in held.finishHooks { hook.body(self) }
     }
 }

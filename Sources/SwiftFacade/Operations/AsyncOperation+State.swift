@@ -67,6 +67,8 @@ extension AsyncOperation {
     }
 
     func announce(_ event: OperationEvent) {
-        for hook in record.withLock({ $0.held.stateHooks }) { hook(event) }
+        let (hooks, observation) = record.withLock { ($0.held.stateHooks, $0.held.observation) }
+        for hook in hooks { hook(event) }
+        observation?.post(.init(event), of: self)
     }
 }

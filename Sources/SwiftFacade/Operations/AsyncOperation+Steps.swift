@@ -143,6 +143,7 @@ extension AsyncOperation {
     /// Adds the operation to `queue` and gives it back: `let page = AsyncOperation { … }.enqueued(on: queue)`.
     @discardableResult
     public final func enqueued(on queue: OperationQueue) -> Self {
+        announceEnqueued()
         queue.addOperation(self)
         return self
     }

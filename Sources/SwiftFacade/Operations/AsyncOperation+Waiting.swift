@@ -74,6 +74,34 @@ extension AsyncOperation {
         get async throws { try await wait().get() }
     }
 
+    /// As ``value``; a cancellation of the awaiting task cancels the operation too, and is waited for.
+    ///
+    /// Never returns for an operation that is not started, cancelled or not.
+    ///
+    /// - Parameter cancellingOperation: false: as ``value``, the operation goes on.
+    /// - Throws: the error the operation failed with; ``OperationCancelled`` where the cancellation ended it. A value
+    ///   that was there all the same is returned.
+    public final func value(cancellingOperation: Bool) async throws -> Output {
+        guard cancellingOperation else { return try await value }
+        return try await withTaskCancellationHandler {
+            try await outcome.get()
+        } onCancel: {
+            cancel()
+        }
+    }
+
+    /// The result, whatever happens: suspends until the operation has finished, also where the awaiting task was
+    /// cancelled, and throws nothing.
+    ///
+    /// Never returns for an operation that is not started. Everything the work did is visible.
+    public final var outcome: Outcome {
+        get async {
+            let finished = Promise<Void>()
+            if addHook({ _ in finished.fulfil(()) }) != nil { await finished.take() }
+            return settledOutcome
+        }
+    }
+
     /// Suspends until the operation has finished.
     ///
     /// - Returns: the result. Everything the work did is visible.

@@ -157,6 +157,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         case .settle:
             settle(wasExecuting: false)
         case .launch:
+            announceWillStart()
             announce(.executing)
             launch()
         case .misuse(.finished):
@@ -175,8 +176,13 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         case .settle: settle(wasExecuting: true)
         case .cancelled: finish(error: cancellationError)
         case .admit: admit()
-        case .run: execute()
+        case .run: beginWork()
         }
+    }
+
+    final func beginWork() {
+        announceDidStart()
+        execute()
     }
 
     /// Asks the operation to stop. May be called more than once.

@@ -11,7 +11,10 @@ extension OperationQueue {
     /// May be called from any thread, in `async` code too. An operation is added once; Foundation stops the program
     /// otherwise.
     public func enqueue(_ operations: Operation...) {
-        for operation in operations { addOperation(operation) }
+        for operation in operations {
+            (operation as? any ObservedOperation)?.announceEnqueued()
+            addOperation(operation)
+        }
     }
 
     /// Suspends until all of these operations have finished, in whatever queues. What they did is visible.

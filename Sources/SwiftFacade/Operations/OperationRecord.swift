@@ -51,10 +51,12 @@ struct OperationRecord {
         var policies: OperationPolicies?
         /// The operation that its work made and waits for.
         var awaited: Operation?
+        /// Observers and streams of states.
+        var observation: Observation?
 
         var isEmpty: Bool {
             work == nil && edges.isEmpty && gates.isEmpty && cancelHandlers.isEmpty && finishHooks.isEmpty
-                && stateHooks.isEmpty && queue == nil && policies == nil && awaited == nil
+                && stateHooks.isEmpty && queue == nil && policies == nil && awaited == nil && observation == nil
         }
     }
 

@@ -85,7 +85,7 @@ extension AsyncOperation {
         }
         guard mayRun else { return }
         if let limit { limitWork(limit) }
-        execute()
+        beginWork()
     }
 
     /// The alarm does not keep the operation: dropped unfinished, it gives back what it holds.

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Observers of an operation, and where its transitions are posted to them.
+
+import Foundation
+
+/// What queues, groups and scopes tell an `AsyncOperation`, whatever its output.
+protocol ObservedOperation: Operation {
+    /// To be called by what adds the operation to a queue, before it does. Later calls do nothing.
+    func announceEnqueued()
+    func announceProduced(_ other: Operation)
+}
+
+extension AsyncOperation {
+    /// Has `observer` told of each later change; of the end at once where the operation has finished.
+    ///
+    /// May be called from any thread.
+    ///
+    /// - Complexity: O(1).
+    public final func addObserver(_ observer: OperationObserver) {
+        let id = listen { operation, event in observer.receive(event, of: operation) }
+        if id == nil { observer.receive(.finished(failure), of: self) }
+    }
+
+    /// Adds `other`, which this operation has made, to `queue`, and tells the observers' `didProduce`.
+    ///
+    /// The other one is independent of this one: it may outlast it. A ``GroupOperation`` waits for what it is given.
+    public final func produce(_ other: Operation, on queue: OperationQueue) {
+        announceProduced(other)
+        queue.enqueue(other)
+    }
+
+    /// Adds a listener; nil after the end.
+    func listen(_ listener: @escaping Observation.Listener) -> UInt64? {
+        observation()?.add(listener)
+    }
+
+    func unlisten(_ id: UInt64) {
+        record.withLock { $0.held.observation }?.remove(id)
+    }
+
+    /// Made when it is first wanted; nil after the end.
+    func observation() -> Observation? {
+        record.withLock { record in
+            if record.phase == .finished { return nil }
+            let observation = record.held.observation ?? Observation()
+            record.held.observation = observation
+            return observation
+        }
+    }
+
+    /// The error it ended with; nil before the end and where it succeeded.
+    var failure: (any Error)? {
+        if case .failure(let error) = record.withLock({ $0.ending }) { error } else { nil }
+    }
+
+    private func post(_ event: Observation.Event) {
+        record.withLock { $0.held.observation }?.post(event, of: self)
+    }
+
+    /// It was started and is not settled at once.
+    func announceWillStart() { post(.starting) }
+
+    /// Its work begins next.
+    func announceDidStart() { post(.started) }
+
+    /// The last events. `held` was taken by `settle`.
+    func announceEnd(_ held: OperationRecord.Holdings) {
+        guard let observation = held.observation else { return }
+        // A cancellation that came before the end may not have been posted yet.
+        if isCancelled { observation.post(.cancelled, of: self) }
+        observation.post(.finished(failure), of: self)
+    }
+}
+
+extension AsyncOperation: ObservedOperation {
+    final func announceEnqueued() { post(.enqueued) }
+    final func announceProduced(_ other: Operation) { post(.produced(other)) }
+}

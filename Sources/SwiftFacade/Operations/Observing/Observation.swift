@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The listeners of one operation, and the order in which they are told. Several threads change an operation at once; a
+// listener that each of them called would hear of the end before the cancellation, or twice at a time. So an event is
+// posted to a list, and the thread that finds nobody delivering delivers until the list is empty:
+//
+//   thread that cancels                      thread that finishes
+//   posts .cancelled, delivers it
+//                                            posts .finished, and goes on
+//   delivers .finished
+//
+// Nothing blocks, and no lock is held while a listener runs. A listener may change the operation.
+
+import Foundation
+
+final class Observation: Sendable {
+    enum Event: Sendable {
+        case enqueued, ready, starting, executing, started, cancelled
+        case produced(Operation)
+        case finished((any Error)?)
+    }
+
+    typealias Listener = @Sendable (Operation, Event) -> Void
+
+    fileprivate struct Entry {
+        var id: UInt64
+        var listener: Listener
+    }
+
+    fileprivate struct State {
+        var entries: [Entry] = []
+        var lastEntry: UInt64 = 0
+        var pending: [(event: Event, entries: [Entry])] = []
+        var told: Told = []
+        var isDelivering = false
+        /// The end was posted, after which nothing is.
+        var isOver = false
+    }
+
+    /// The events that come once.
+    fileprivate struct Told: OptionSet {
+        var rawValue: UInt8
+        static let enqueued = Told(rawValue: 1)
+        static let starting = Told(rawValue: 2)
+        static let started = Told(rawValue: 4)
+        static let cancelled = Told(rawValue: 8)
+    }
+
+    private let state = VisibleMutex(State())
+
+    /// Adds a listener for later events; nil after the end.
+    func add(_ listener: @escaping Listener) -> UInt64? {
+        state.withLock { state in
+            if state.isOver { return nil }
+            state.lastEntry += 1
+            state.entries.append(Entry(id: state.lastEntry, listener: listener))
+            return state.lastEntry
+        }
+    }
+
+    func remove(_ id: UInt64) {
+        let removed = state.withLock { state in
+            guard let index = state.entries.firstIndex(where: { $0.id == id }) else { return Entry?.none }
+            return state.entries.remove(at: index)
+        }
+        // Not freed under the lock.
+        withExtendedLifetime(removed) {}
+    }
+
+    /// The listeners; for tests.
+    var count: Int { state.withLock { $0.entries.count } }
+
+    func post(_ event: Event, of operation: Operation) {
+        let delivers = state.withLock { state in
+            guard state.accepts(event) else { return false }
+            state.pending.append((event, state.entries))
+            if case .finished = event { (state.isOver, state.entries) = (true, []) }
+            defer { state.isDelivering = true }
+            return !state.isDelivering
+        }
+        if delivers { deliver(of: operation) }
+    }
+
+    private func deliver(of operation: Operation) {
+        while let next = state.withLock({ $0.next() }) {
+            for entry in next.entries { entry.listener(operation, next.event) }
+        }
+    }
+}
+
+extension Observation.State {
+    /// Whether the event is to be told; marks those that come once.
+    mutating func accepts(_ event: Observation.Event) -> Bool {
+        if isOver { return false }
+        let mark: Observation.Told
+        switch event {
+        case .enqueued: mark = .enqueued
+        case .starting: mark = .starting
+        case .started: mark = .started
+        case .cancelled: mark = .cancelled
+        case .ready, .executing, .produced, .finished: return true
+        }
+        return told.insert(mark).inserted
+    }
+
+    mutating func next() -> (event: Observation.Event, entries: [Observation.Entry])? {
+        if pending.isEmpty {
+            isDelivering = false
+            return nil
+        }
+        return pending.removeFirst()
+    }
+}
+
+extension Observation.Event {
+    /// A change on the way. The end is posted by `announceEnd`, with its error.
+    init(_ event: OperationEvent) {
+        switch event {
+        case .ready: self = .ready
+        case .executing: self = .executing
+        case .cancelled: self = .cancelled
+        case .finished: self = .finished(nil)
+        }
+    }
+}

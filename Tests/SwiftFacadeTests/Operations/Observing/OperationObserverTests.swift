@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an observer is told: each event once, in order, one at a time, outside the locks.
+
+import Foundation
+import Testing
+
+@testable import Interlock
+
+/// Notes each event of an observer by name.
+func recorder(_ trace: Trace<String>) -> OperationObserver {
+    OperationObserver(
+        didEnqueue: { _ in trace.add("enqueued") },
+        willStart: { _ in trace.add("starting") },
+        didStart: { _ in trace.add("started") },
+        didProduce: { _, other in trace.add("produced \(other.name ?? "?")") },
+        didCancel: { _ in trace.add("cancelled") },
+        didFinish: { _, error in trace.add(error == nil ? "finished" : "failed") }
+    )
+}
+
+@Suite(.timeLimit(.minutes(2))) struct OperationObserverTests {
+    let queue = OperationQueue()
+    let trace = Trace<String>()
+
+    private func untilTold(_ last: String, _ count: Int = 1) async {
+        await eventually("the end is told") { [trace] in trace.events.filter { $0 == last }.count == count }
+    }
+
+    @Test func aLifeIsToldInOrder() async throws {
+        let operation = AsyncOperation<Int> { [trace] in
+            trace.add("works")
+            return 1
+        }
+        operation.addObserver(recorder(trace))
+        queue.enqueue(operation)
+        _ = try await operation.value
+        await untilTold("finished")
+        #expect(trace.events == ["enqueued", "starting", "started", "works", "finished"])
+    }
+
+    @Test func enqueuedIsToldByEachVerbOfThisModuleAndOnce() async throws {
+        let first = AsyncOperation<Int> { 1 }
+        let second = AsyncOperation<Int> { 2 }
+        first.addObserver(recorder(trace))
+        second.addObserver(recorder(trace))
+        first.announceEnqueued()
+        first.enqueued(on: queue)
+        queue.addOperation(second)
+        _ = try await (first.value, second.value)
+        await untilTold("finished", 2)
+        #expect(trace.events.filter { $0 == "enqueued" }.count == 1)
+    }
+
+    @Test func theErrorIsToldAtTheEnd() async throws {
+        let seen = Trace<JobFailure?>()
+        let operation = AsyncOperation<Int> { throw JobFailure(why: "torn") }
+        operation.addObserver(OperationObserver(didFinish: { _, error in seen.add(error as? JobFailure) }))
+        queue.enqueue(operation)
+        _ = await operation.outcome
+        await eventually("the end is told") { !seen.events.isEmpty }
+        #expect(seen.events == [JobFailure(why: "torn")])
+    }
+
+    @Test func whatIsCancelledBeforeItsStartNeitherStartsNorWorks() async throws {
+        let operation = AsyncOperation<Int> { 1 }
+        operation.addObserver(recorder(trace))
+        operation.cancel()
+        operation.cancel()
+        queue.enqueue(operation)
+        _ = await operation.outcome
+        await untilTold("failed")
+        #expect(trace.events == ["cancelled", "enqueued", "failed"])
+    }
+
+    @Test func aCancellationIsToldOnTheWay() async throws {
+        let begun = Handshake()
+        let kept = VisibleMutex<Completion<Int>?>(nil)
+        let operation = AsyncOperation<Int> { completion in
+            kept.withLock { $0 = completion }
+            begun.give()
+        }
+        operation.addObserver(recorder(trace))
+        queue.enqueue(operation)
+        await begun.taken()
+        operation.cancel()
+        #expect(trace.events == ["enqueued", "starting", "started", "cancelled", "failed"])
+    }
+
+    @Test func theEndIsToldAtOnceToALateObserver() async throws {
+        let operation = AsyncOperation<Int> { 1 }
+        queue.enqueue(operation)
+        _ = try await operation.value
+        operation.addObserver(recorder(trace))
+        #expect(trace.events == ["finished"])
+    }
+
+    @Test func whatAnOperationProducesIsToldAndRuns() async throws {
+        let other = AsyncOperation<Int>(name: "other") { 7 }
+        let operation = AsyncOperation<Int> { completion in completion.succeed(1) }
+        operation.addObserver(recorder(trace))
+        operation.produce(other, on: queue)
+        #expect(try await other.value == 7)
+        #expect(trace.events == ["produced other"])
+    }
+
+    // One thread tells the cancellation and is held up in it; the other ends the operation meanwhile.
+    @Test func theEndIsToldAfterACancellationThatIsBeingTold() async throws {
+        let (begun, told, ended) = (Handshake(), Handshake(), Handshake())
+        let kept = VisibleMutex<Completion<Int>?>(nil)
+        let operation = AsyncOperation<Int> { completion in
+            kept.withLock { $0 = completion }
+            begun.give()
+        }
+        var observer = recorder(trace)
+        observer.didCancel = { [trace] _ in
+            told.give()
+            ended.take()
+            trace.add("cancelled")
+        }
+        operation.addObserver(observer)
+        queue.enqueue(operation)
+        await begun.taken()
+        let canceller = TestThread { operation.cancel() }
+        await told.taken()
+        kept.withLock { $0 }?.succeed(1)
+        #expect(operation.isFinished)
+        ended.give()
+        await blocking { canceller.join() }
+        #expect(trace.events == ["enqueued", "starting", "started", "cancelled", "finished"])
+    }
+
+    @Test func observersAreToldInTheOrderTheyWereAddedAndMayChangeTheOperation() async throws {
+        let operation = AsyncOperation<Int> { (_: Completion<Int>) in }
+        operation.addObserver(
+            OperationObserver(
+                didStart: { [trace] operation in
+                    trace.add("first")
+                    operation.cancel()
+                    trace.add("first goes on")
+                }
+            )
+        )
+        operation.addObserver(
+            OperationObserver(
+                didStart: { [trace] _ in trace.add("second") },
+                didCancel: { [trace] _ in trace.add("cancelled") }
+            )
+        )
+        queue.enqueue(operation)
+        _ = await operation.outcome
+        await eventually("the cancellation is told") { [trace] in trace.events.count == 4 }
+        #expect(trace.events == ["first", "first goes on", "second", "cancelled"])
+    }
+
+    @Test func observersAreFreedWhenItHasFinished() async throws {
+        let freed = Counter()
+        let operation = AsyncOperation<Int> { 1 }
+        do {
+            let captured = Tracked(freed: freed)
+            operation.addObserver(OperationObserver(didFinish: { _, _ in captured.touch() }))
+        }
+        #expect(freed.value == 0)
+        queue.enqueue(operation)
+        _ = try await operation.value
+        await eventually("the observer is freed while the operation is kept") { freed.value == 1 }
+    }
+
+    @Test func observersOfWhatNeverRunsAreFreedWithIt() {
+        let freed = Counter()
+        do {
+            let captured = Tracked(freed: freed)
+            let operation = AsyncOperation<Int> { 1 }
+            operation.addObserver(OperationObserver(didStart: { _ in captured.touch() }))
+        }
+        #expect(freed.value == 1)
+    }
+
+    // 10,000 operations, each cancelled, finished and observed by three threads at once.
+    @Test func racingCancellationsAndEndsAreToldOnceAndInOrder() async throws {
+        let alive = Counter()
+        let freed = Counter()
+        for batch in 0..<10 {
+            let operations = (0..<1_000).map { _ in AsyncOperation<Int> { Held.keep($0) } }
+            let traces = operations.map { _ in Trace<String>() }
+            for (operation, trace) in zip(operations, traces) {
+                let captured = Tracked(alive: alive, freed: freed)
+                operation.addObserver(recorder(trace))
+                operation.addObserver(OperationObserver(didCancel: { _ in captured.touch() }))
+                operation.start()
+            }
+            await blocking {
+                onThreads(3) { thread in
+                    for operation in operations {
+                        switch thread {
+                        case 0: operation.cancel()
+                        case 1: operation.finish(.success(1))
+                        default:
+                            operation.addObserver(OperationObserver(didFinish: { _, _ in freed.increment() }))
+                        }
+                    }
+                }
+            }
+            for (operation, trace) in zip(operations, traces) {
+                let end = (try? operation.result?.get()) == nil ? "failed" : "finished"
+                let middle = operation.isCancelled ? ["cancelled"] : []
+                await eventually("the end is told") { trace.events.last == end }
+                #expect(trace.events == ["starting", "started"] + middle + [end], "batch \(batch)")
+            }
+        }
+        // Each late observer was told of the end, and each early one is freed.
+        await eventually("all is told and freed") { freed.value == 20_000 }
+        #expect(alive.value == 10_000)
+    }
+}
+
+/// Completions that are called by nobody.
+private enum Held {
+    private static let completions = VisibleMutex<[Completion<Int>]>([])
+    static func keep(_ completion: Completion<Int>) { completions.withLock { $0.append(completion) } }
+}
