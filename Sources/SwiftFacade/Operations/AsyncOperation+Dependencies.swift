@@ -21,6 +21,7 @@ extension AsyncOperation {
     func addEdge(to dependency: Operation, as gated: (any GatedOperation)?) -> DependencyGate? {
         var walk = DependencyGraph.Walk()
         let gate: DependencyGate? = DependencyGraph.lock.withLock { graph in
+            graph.forgetRetired()
             let (phase, known, isDependedUpon) = record.withLock { record in
                 (record.phase, record.held.edges.contains { $0.source === dependency }, record.isDependedUpon)
             }
@@ -33,14 +34,17 @@ extension AsyncOperation {
                 )
             }
             if known { return nil }
-            let path = graph.path(
-                from: dependency,
+            let above = gated?.vertexAsDependency(in: &graph.order)
+            let below = above == nil ? nil : vertex(in: &graph.order)
+            var edge = DependencyGraph.NewEdge(
+                dependent: self,
+                dependency: dependency,
                 isForeign: gated == nil,
-                to: self,
                 isDependedUpon: isDependedUpon,
-                &walk
+                below: below,
+                above: above
             )
-            if let path {
+            if let path = graph.path(closedBy: &edge, &walk) {
                 misuse(
                     "Operation.addDependency",
                     displayName,
@@ -49,12 +53,9 @@ extension AsyncOperation {
                 )
             }
             let gate = DependencyGate(dependent: self)
-            if let gated {
-                gated.markDependedUpon()
-            } else {
-                graph.foreign.add(dependency, waitedForBehind: gate)
-            }
-            record.withLock { $0.addEdge(.init(source: dependency, gate: gate)) }
+            if gated == nil { graph.foreign.add(dependency, waitedForBehind: gate) }
+            let order = graph.addChecked(edge)
+            record.withLock { $0.addEdge(.init(source: dependency, gate: gate, order: order)) }
             return gate
         }
         // Not freed under the lock.
@@ -66,14 +67,18 @@ extension AsyncOperation {
     func pathClosed(by dependency: Operation) -> [Operation]? {
         var walk = DependencyGraph.Walk()
         let path = DependencyGraph.lock.withLock { graph in
+            graph.forgetRetired()
             let isDependedUpon = record.withLock { $0.isDependedUpon }
-            return graph.path(
-                from: dependency,
-                isForeign: !(dependency is any GatedOperation),
-                to: self,
+            let gated = dependency as? any GatedOperation
+            var edge = DependencyGraph.NewEdge(
+                dependent: self,
+                dependency: dependency,
+                isForeign: gated == nil,
                 isDependedUpon: isDependedUpon,
-                &walk
+                below: vertex(in: &graph.order),
+                above: gated?.vertex(in: &graph.order)
             )
+            return graph.path(closedBy: &edge, &walk)
         }
         withExtendedLifetime(walk) {}
         return path
@@ -111,7 +116,23 @@ extension AsyncOperation: GatedOperation {
         if isReady, !isNew { announce(.ready) }
     }
 
-    func markDependedUpon() {
-        record.withLock { $0.isDependedUpon = true }
+    func vertex(in order: inout DependencyOrder) -> DependencyOrder.Vertex? {
+        record.withLock { $0.vertex(in: &order) }
+    }
+
+    func vertexAsDependency(in order: inout DependencyOrder) -> DependencyOrder.Vertex? {
+        record.withLock { record in
+            record.isDependedUpon = true
+            return record.vertex(in: &order)
+        }
+    }
+}
+
+extension OperationRecord {
+    /// Its vertex, made at the first question; nil once it has finished.
+    mutating func vertex(in order: inout DependencyOrder) -> DependencyOrder.Vertex? {
+        if phase == .finished { return nil }
+        if vertex == DependencyOrder.none { vertex = order.addVertex() }
+        return vertex
     }
 }

@@ -41,7 +41,10 @@ extension AsyncOperation {
     func settle(wasExecuting: Bool) {
         if wasExecuting { willChangeValue(for: \.isExecuting) }
         willChangeValue(for: \.isFinished)
-        let held = record.withLock { $0.settle() }
+        let held = record.withLock { record in
+            DependencyGraph.retire(&record.vertex)
+            return record.settle()
+        }
         // Before Foundation's queue gives the place away: a more urgent dependent takes it, and a queue of chains can
         // finish what has begun before it begins anew.
         for gate in held.gates { gate.open() }

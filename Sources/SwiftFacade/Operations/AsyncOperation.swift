@@ -71,6 +71,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// Frees what an operation that never ran holds, at any length of its chain.
     deinit {
+        record.withLock { DependencyGraph.retire(&$0.vertex) }
         if let unused = record.withLock({ $0.takeUnused() }) { ChainRelease.free(unused) }
     }
 
@@ -239,9 +240,11 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// Takes a lock of the process for the search, and under it asks operations of other classes for `isFinished` and
     /// `dependencies`: their overrides must not add dependencies.
     ///
-    /// - Complexity: O(*f*) in the unfinished operations of other classes that operations of this module wait for,
-    ///   directly or by others of their kind; if something waits for this operation already, also in the unfinished
-    ///   operations above `dependency` and their edges.
+    /// - Complexity: O(1) where nothing waits for this operation, or `dependency` waits for nothing. Otherwise
+    ///   amortised O(√*m*) in the *m* edges between operations of this module, and some edges read in a random graph.
+    ///   Always O(*f*) in the unfinished operations of other classes that operations of this module wait for, directly
+    ///   or by others of their kind; and where one of these waits for an operation of this module, and something for
+    ///   this one, in the unfinished operations above `dependency` and their edges.
     public final override func addDependency(_ dependency: Operation) {
         depend(on: dependency, as: dependency as? any GatedOperation)
     }
@@ -264,7 +267,9 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
             guard let index = record.held.edges.firstIndex(where: { $0.source === dependency }) else {
                 return nil
             }
-            return record.held.edges.remove(at: index).gate
+            let edge = record.held.edges.remove(at: index)
+            DependencyGraph.retire(edge.order)
+            return edge.gate
         }
         gate?.open()
     }

@@ -87,6 +87,8 @@ protocol GatedOperation: Operation {
     func openWhenFinished(_ gate: DependencyGate)
     /// A gate of this operation was opened; Foundation is told next.
     func gateOpened(isNew: Bool)
-    /// Under the graph's lock.
-    func markDependedUpon()
+    /// Its vertex, made at the first question; nil once it has finished. Under the graph's lock.
+    func vertex(in order: inout DependencyOrder) -> DependencyOrder.Vertex?
+    /// The same, for an operation that is about to wait for this one.
+    func vertexAsDependency(in order: inout DependencyOrder) -> DependencyOrder.Vertex?
 }

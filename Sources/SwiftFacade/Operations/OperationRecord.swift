@@ -22,7 +22,7 @@ struct OperationRecord {
     enum Begin { case misuse(Phase), settle, launch }
     enum Launch { case settle, cancelled, run }
     struct Recorded { var accepted: Bool, mustSettle: Bool }
-    struct Edge { var source: Operation, gate: DependencyGate }
+    struct Edge { var source: Operation, gate: DependencyGate, order: DependencyOrder.Edge? }
     /// `body` is given the operation.
     struct Hook { var id: UInt64, body: @Sendable (Operation) -> Void }
 
@@ -196,4 +196,9 @@ struct OperationRecord {
     mutating func removeFinishHook(_ id: UInt64) {
         held.finishHooks.removeAll { $0.id == id }
     }
+
+    // MARK: The graph (DependencyGraph.swift)
+
+    /// Its vertex in the order of dependencies, from its first edge to its end.
+    var vertex = DependencyOrder.none
 }
