@@ -17,13 +17,13 @@ extension AsyncOperation {
     }
 
     /// Under the graph's lock: checks the edge and records it; nil where it is there already. `gated` is `dependency`
-    /// where it is of this module.
-    func addEdge(to dependency: Operation, as gated: (any GatedOperation)?) -> DependencyGate? {
+    /// where it is of this module. The passage where Foundation does not know of it yet.
+    func addEdge(to dependency: Operation, as gated: (any GatedOperation)?) -> (DependencyGate, DependencyPassage?)? {
         var walk = DependencyGraph.Walk()
-        let gate: DependencyGate? = DependencyGraph.lock.withLock { graph in
+        let added: (DependencyGate, DependencyPassage?)? = DependencyGraph.lock.withLock { graph in
             graph.forgetRetired()
             let (phase, known, isDependedUpon) = record.withLock { record in
-                (record.phase, record.held.edges.contains { $0.source === dependency }, record.isDependedUpon)
+                (record.phase, record.hasEdge(to: dependency), record.isDependedUpon)
             }
             var name: String { misuseName(dependency.name, of: dependency) }
             if phase != .waiting {
@@ -55,12 +55,11 @@ extension AsyncOperation {
             let gate = DependencyGate(dependent: self)
             if gated == nil { graph.foreign.add(dependency, waitedForBehind: gate) }
             let order = graph.addChecked(edge)
-            record.withLock { $0.addEdge(.init(source: dependency, gate: gate, order: order)) }
-            return gate
+            return (gate, record.withLock { $0.shut(.init(source: dependency, gate: gate, order: order)) })
         }
         // Not freed under the lock.
         withExtendedLifetime(walk) {}
-        return gate
+        return added
     }
 
     /// The path that an edge to `dependency` would close to a cycle; for tests.
@@ -92,29 +91,30 @@ extension AsyncOperation {
 
 extension AsyncOperation: GatedOperation {
     func openWhenFinished(_ gate: DependencyGate) {
-        var waiting: [any GatedOperation] = []
+        // The gates of dependents that are gone, or have passed, are not kept. Their records are asked without this
+        // one's lock: no two are held at a time.
+        let full = record.withLock { record in
+            let gates = record.held.gates
+            return gates.count >= 16 && gates.count == gates.capacity ? gates : []
+        }
+        let passed = Set(full.lazy.filter { $0.waitingDependent == nil }.map(ObjectIdentifier.init))
         let hasFinished = record.withLock { record in
             if record.phase == .finished { return true }
-            // The gates of dependents that are gone are not kept.
-            if record.held.gates.count == record.held.gates.capacity {
-                record.held.gates.removeAll { gate in
-                    guard let dependent = gate.waitingDependent else { return true }
-                    waiting.append(dependent)
-                    return false
-                }
-            }
+            if !passed.isEmpty { record.held.gates.removeAll { passed.contains(ObjectIdentifier($0)) } }
             record.held.gates.append(gate)
             return false
         }
-        // Not freed under the lock.
-        withExtendedLifetime(waiting) {}
         if hasFinished { gate.open(isNew: true) }
     }
 
-    func gateOpened(isNew: Bool) {
-        let isReady = record.withLock { $0.gateOpened() }
+    func open(_ gate: DependencyGate, isNew: Bool) {
+        let (isReady, passage) = record.withLock { $0.open(gate) }
+        // Foundation's queue may start it after this, and its readiness comes before its beginning.
         if isReady, !isNew { announce(.ready) }
+        passage?.open(for: self)
     }
+
+    func waits(behind gate: DependencyGate) -> Bool { record.withLock { _ in !gate.isOpen } }
 
     func vertex(in order: inout DependencyOrder) -> DependencyOrder.Vertex? {
         record.withLock { $0.vertex(in: &order) }

@@ -251,8 +251,8 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// `gated` is `dependency` where it is of this module, which saves the cast.
     func depend(on dependency: Operation, as gated: (any GatedOperation)?) {
-        guard let gate = addEdge(to: dependency, as: gated) else { return }
-        super.addDependency(gate)
+        guard let (gate, passage) = addEdge(to: dependency, as: gated) else { return }
+        if let passage { super.addDependency(passage) }
         if let gated {
             gated.openWhenFinished(gate)
         } else {
@@ -263,14 +263,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// Stops waiting for `dependency`, finished or not: after the last, this operation is ready. Does nothing without
     /// such an edge.
     public final override func removeDependency(_ dependency: Operation) {
-        let gate: DependencyGate? = record.withLock { record in
-            guard let index = record.held.edges.firstIndex(where: { $0.source === dependency }) else {
-                return nil
-            }
-            let edge = record.held.edges.remove(at: index)
-            DependencyGraph.retire(edge.order)
-            return edge.gate
-        }
+        let gate = record.withLock { $0.removeEdge(to: dependency) }
         gate?.open()
     }
 }
