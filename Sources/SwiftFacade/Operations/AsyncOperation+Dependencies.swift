@@ -17,12 +17,13 @@ extension AsyncOperation {
     }
 
     /// Under the graph's lock: checks the edge and records it; nil where it is there already. `gated` is `dependency`
-    /// where it is of this module.
-    func addEdge(to dependency: Operation, as gated: (any GatedOperation)?) -> DependencyGate? {
+    /// where it is of this module. The passage where Foundation does not know of it yet.
+    func addEdge(to dependency: Operation, as gated: (any GatedOperation)?) -> (DependencyGate, DependencyPassage?)? {
         var walk = DependencyGraph.Walk()
-        let gate: DependencyGate? = DependencyGraph.lock.withLock { graph in
+        let added: (DependencyGate, DependencyPassage?)? = DependencyGraph.lock.withLock { graph in
+            graph.forgetRetired()
             let (phase, known, isDependedUpon) = record.withLock { record in
-                (record.phase, record.held.edges.contains { $0.source === dependency }, record.isDependedUpon)
+                (record.phase, record.hasEdge(to: dependency), record.isDependedUpon)
             }
             var name: String { misuseName(dependency.name, of: dependency) }
             if phase != .waiting {
@@ -33,14 +34,17 @@ extension AsyncOperation {
                 )
             }
             if known { return nil }
-            let path = graph.path(
-                from: dependency,
+            let above = gated?.vertexAsDependency(in: &graph.order)
+            let below = above == nil ? nil : vertex(in: &graph.order)
+            var edge = DependencyGraph.NewEdge(
+                dependent: self,
+                dependency: dependency,
                 isForeign: gated == nil,
-                to: self,
                 isDependedUpon: isDependedUpon,
-                &walk
+                below: below,
+                above: above
             )
-            if let path {
+            if let path = graph.path(closedBy: &edge, &walk) {
                 misuse(
                     "Operation.addDependency",
                     displayName,
@@ -49,31 +53,31 @@ extension AsyncOperation {
                 )
             }
             let gate = DependencyGate(dependent: self)
-            if let gated {
-                gated.markDependedUpon()
-            } else {
-                graph.foreign.add(dependency, waitedForBehind: gate)
-            }
-            record.withLock { $0.addEdge(.init(source: dependency, gate: gate)) }
-            return gate
+            if gated == nil { graph.foreign.add(dependency, waitedForBehind: gate) }
+            let order = graph.addChecked(edge)
+            return (gate, record.withLock { $0.shut(.init(source: dependency, gate: gate, order: order)) })
         }
         // Not freed under the lock.
         withExtendedLifetime(walk) {}
-        return gate
+        return added
     }
 
     /// The path that an edge to `dependency` would close to a cycle; for tests.
     func pathClosed(by dependency: Operation) -> [Operation]? {
         var walk = DependencyGraph.Walk()
         let path = DependencyGraph.lock.withLock { graph in
+            graph.forgetRetired()
             let isDependedUpon = record.withLock { $0.isDependedUpon }
-            return graph.path(
-                from: dependency,
-                isForeign: !(dependency is any GatedOperation),
-                to: self,
+            let gated = dependency as? any GatedOperation
+            var edge = DependencyGraph.NewEdge(
+                dependent: self,
+                dependency: dependency,
+                isForeign: gated == nil,
                 isDependedUpon: isDependedUpon,
-                &walk
+                below: vertex(in: &graph.order),
+                above: gated?.vertex(in: &graph.order)
             )
+            return graph.path(closedBy: &edge, &walk)
         }
         withExtendedLifetime(walk) {}
         return path
@@ -87,31 +91,48 @@ extension AsyncOperation {
 
 extension AsyncOperation: GatedOperation {
     func openWhenFinished(_ gate: DependencyGate) {
-        var waiting: [any GatedOperation] = []
+        // The gates of dependents that are gone, or have passed, are not kept. Their records are asked without this
+        // one's lock: no two are held at a time.
+        let full = record.withLock { record in
+            let gates = record.held.gates
+            return gates.count >= 16 && gates.count == gates.capacity ? gates : []
+        }
+        let passed = Set(full.lazy.filter { $0.waitingDependent == nil }.map(ObjectIdentifier.init))
         let hasFinished = record.withLock { record in
             if record.phase == .finished { return true }
-            // The gates of dependents that are gone are not kept.
-            if record.held.gates.count == record.held.gates.capacity {
-                record.held.gates.removeAll { gate in
-                    guard let dependent = gate.waitingDependent else { return true }
-                    waiting.append(dependent)
-                    return false
-                }
-            }
+            if !passed.isEmpty { record.held.gates.removeAll { passed.contains(ObjectIdentifier($0)) } }
             record.held.gates.append(gate)
             return false
         }
-        // Not freed under the lock.
-        withExtendedLifetime(waiting) {}
         if hasFinished { gate.open(isNew: true) }
     }
 
-    func gateOpened(isNew: Bool) {
-        let isReady = record.withLock { $0.gateOpened() }
+    func open(_ gate: DependencyGate, isNew: Bool) {
+        let (isReady, passage) = record.withLock { $0.open(gate) }
+        // Foundation's queue may start it after this, and its readiness comes before its beginning.
         if isReady, !isNew { announce(.ready) }
+        passage?.open(for: self)
     }
 
-    func markDependedUpon() {
-        record.withLock { $0.isDependedUpon = true }
+    func waits(behind gate: DependencyGate) -> Bool { record.withLock { _ in !gate.isOpen } }
+
+    func vertex(in order: inout DependencyOrder) -> DependencyOrder.Vertex? {
+        record.withLock { $0.vertex(in: &order) }
+    }
+
+    func vertexAsDependency(in order: inout DependencyOrder) -> DependencyOrder.Vertex? {
+        record.withLock { record in
+            record.isDependedUpon = true
+            return record.vertex(in: &order)
+        }
+    }
+}
+
+extension OperationRecord {
+    /// Its vertex, made at the first question; nil once it has finished.
+    mutating func vertex(in order: inout DependencyOrder) -> DependencyOrder.Vertex? {
+        if phase == .finished { return nil }
+        if vertex == DependencyOrder.none { vertex = order.addVertex() }
+        return vertex
     }
 }

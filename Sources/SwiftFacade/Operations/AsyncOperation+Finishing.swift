@@ -41,7 +41,10 @@ extension AsyncOperation {
     func settle(wasExecuting: Bool) {
         if wasExecuting { willChangeValue(for: \.isExecuting) }
         willChangeValue(for: \.isFinished)
-        let held = record.withLock { $0.settle() }
+        let held = record.withLock { record in
+            DependencyGraph.retire(&record.vertex)
+            return record.settle()
+        }
         // Before anything learns of the end: a category is free for the caller that has waited for this operation.
         held.policies?.withdraw()
         // Before Foundation's queue gives the place away: a more urgent dependent takes it, and a queue of chains can

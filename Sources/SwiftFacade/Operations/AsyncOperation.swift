@@ -71,6 +71,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// Frees what an operation that never ran holds, at any length of its chain.
     deinit {
+        record.withLock { DependencyGraph.retire(&$0.vertex) }
         guard let unused = record.withLock({ $0.takeUnused() }) else { return }
         unused.policies?.withdraw()
         ChainRelease.free(unused)
@@ -249,17 +250,19 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// Takes a lock of the process for the search, and under it asks operations of other classes for `isFinished` and
     /// `dependencies`: their overrides must not add dependencies.
     ///
-    /// - Complexity: O(*f*) in the unfinished operations of other classes that operations of this module wait for,
-    ///   directly or by others of their kind; if something waits for this operation already, also in the unfinished
-    ///   operations above `dependency` and their edges.
+    /// - Complexity: O(1) where nothing waits for this operation, or `dependency` waits for nothing. Otherwise
+    ///   amortised O(√*m*) in the *m* edges between operations of this module, and some edges read in a random graph.
+    ///   Always O(*f*) in the unfinished operations of other classes that operations of this module wait for, directly
+    ///   or by others of their kind; and where one of these waits for an operation of this module, and something for
+    ///   this one, in the unfinished operations above `dependency` and their edges.
     public final override func addDependency(_ dependency: Operation) {
         depend(on: dependency, as: dependency as? any GatedOperation)
     }
 
     /// `gated` is `dependency` where it is of this module, which saves the cast.
     func depend(on dependency: Operation, as gated: (any GatedOperation)?) {
-        guard let gate = addEdge(to: dependency, as: gated) else { return }
-        super.addDependency(gate)
+        guard let (gate, passage) = addEdge(to: dependency, as: gated) else { return }
+        if let passage { super.addDependency(passage) }
         if let gated {
             gated.openWhenFinished(gate)
         } else {
@@ -270,12 +273,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// Stops waiting for `dependency`, finished or not: after the last, this operation is ready. Does nothing without
     /// such an edge.
     public final override func removeDependency(_ dependency: Operation) {
-        let gate: DependencyGate? = record.withLock { record in
-            guard let index = record.held.edges.firstIndex(where: { $0.source === dependency }) else {
-                return nil
-            }
-            return record.held.edges.remove(at: index).gate
-        }
+        let gate = record.withLock { $0.removeEdge(to: dependency) }
         gate?.open()
     }
 }

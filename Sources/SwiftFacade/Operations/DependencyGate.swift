@@ -4,61 +4,43 @@
 // dependency to each operation that waits for it: a dependent dropped, or cancelled and done, before its dependency
 // finishes is used after it was freed. Nor does removing an unfinished dependency make an operation ready.
 //
-// So an `AsyncOperation` depends, as Foundation sees it, on a gate of its own, which opens when the dependency has
-// finished or is removed; where the dependent is gone, nothing is touched. References run
+// So each edge of an `AsyncOperation` is a gate of its own, which opens when the dependency has finished or is removed;
+// where the dependent is gone, nothing is touched. Foundation sees one dependency in place of all of them, the passage,
+// which opens with the last gate. References run
 //
-//     dependent ──▶ gate ◀── dependency        gate ┄┄weak┄┄▶ dependent
+//     dependent ──▶ gate ◀── dependency        gate ┄┄weak┄┄▶ dependent        dependent ──▶ passage
 //
 // so that a graph that never runs is freed like any other value.
 
 import Foundation
 
-/// An operation that only becomes finished. In no queue, and never started.
-///
-/// `@unchecked Sendable` because its superclass is: what it adds is behind a mutex or set in `init`.
-final class DependencyGate: Operation, @unchecked Sendable {
-    private struct State {
-        var claimed = false
-        var open = false
-    }
-
-    private let state = VisibleMutex(State())
-    /// Set in `init` only; loading a weak reference is atomic.
+/// One edge. It is open or shut as its dependent's record knows it.
+// What changes is under the lock of the dependent's record; the rest is set in `init`, and loading a weak reference is
+// atomic.
+final class DependencyGate: @unchecked Sendable {
+    /// Under the lock of the dependent's record.
+    var isOpen = false
     private weak var dependent: (any GatedOperation)?
 
-    init(dependent: any GatedOperation) {
-        self.dependent = dependent
-        super.init()
+    init(dependent: any GatedOperation) { self.dependent = dependent }
+
+    /// The operation that waits behind the gate; nil where it has passed or is gone. Takes the lock of its record. A
+    /// caller that holds a lock keeps the answer until after it: the answer may be the last reference, whose end runs
+    /// what users write.
+    var waitingDependent: (any GatedOperation)? {
+        guard let dependent, dependent.waits(behind: self) else { return nil }
+        return dependent
     }
-
-    override var isFinished: Bool { state.withLock { $0.open } }
-
-    /// The operation that waits behind the gate; nil where it has passed or is gone. A caller that holds a lock keeps
-    /// the answer until after it: the answer may be the last reference, whose end runs what users write.
-    var waitingDependent: (any GatedOperation)? { isFinished ? nil : dependent }
 
     /// Lets the dependent pass, at the first call.
     ///
-    /// The dependent learns of it first: Foundation's queue may then start it, and its readiness comes before its
-    /// beginning.
-    ///
-    /// Foundation follows its unretained pointer to the dependent while this posts. So the dependent is held across it,
-    /// and nothing is posted when its `deinit` has begun: it can no longer be held.
+    /// Foundation follows its unretained pointer to the dependent when the passage opens. So the dependent is held
+    /// across it, and nothing is posted when its `deinit` has begun: it can no longer be held.
     ///
     /// - Parameter isNew: the dependency had finished before: the dependent never had to wait.
     func open(isNew: Bool = false) {
         guard let dependent else { return }
-        let isFirst = state.withLock { state in
-            defer { state.claimed = true }
-            return !state.claimed
-        }
-        guard isFirst else { return }
-        withExtendedLifetime(dependent) {
-            willChangeValue(for: \.isFinished)
-            state.withLock { $0.open = true }
-            dependent.gateOpened(isNew: isNew)
-            ReadyPosting.around(dependent) { didChangeValue(for: \.isFinished) }
-        }
+        withExtendedLifetime(dependent) { dependent.open(self, isNew: isNew) }
     }
 
     /// Opens the gate when an operation of another kind finishes, by a block that waits for it. A private queue holds
@@ -81,12 +63,33 @@ final class DependencyGate: Operation, @unchecked Sendable {
     }()
 }
 
+/// What Foundation sees of an operation's dependencies while one is unfinished: an operation that only becomes
+/// finished. In no queue, and never started.
+///
+/// `@unchecked Sendable` because its superclass is: what it adds is behind a mutex.
+final class DependencyPassage: Operation, @unchecked Sendable {
+    private let isOpen = VisibleMutex(false)
+
+    override var isFinished: Bool { isOpen.withLock { $0 } }
+
+    /// Lets `dependent` be started.
+    func open(for dependent: Operation) {
+        willChangeValue(for: \.isFinished)
+        isOpen.withLock { $0 = true }
+        ReadyPosting.around(dependent) { didChangeValue(for: \.isFinished) }
+    }
+}
+
 /// What gates and the graph need of an `AsyncOperation`, whatever its output.
 protocol GatedOperation: Operation {
     /// Opens the gate when this operation has finished, at once if it has.
     func openWhenFinished(_ gate: DependencyGate)
-    /// A gate of this operation was opened; Foundation is told next.
-    func gateOpened(isNew: Bool)
-    /// Under the graph's lock.
-    func markDependedUpon()
+    /// Opens a gate of this operation, once; after the last, Foundation is told.
+    func open(_ gate: DependencyGate, isNew: Bool)
+    /// Whether a gate of this operation is shut.
+    func waits(behind gate: DependencyGate) -> Bool
+    /// Its vertex, made at the first question; nil once it has finished. Under the graph's lock.
+    func vertex(in order: inout DependencyOrder) -> DependencyOrder.Vertex?
+    /// The same, for an operation that is about to wait for this one.
+    func vertexAsDependency(in order: inout DependencyOrder) -> DependencyOrder.Vertex?
 }

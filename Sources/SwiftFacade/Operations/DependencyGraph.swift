@@ -5,14 +5,19 @@
 // unseen. Edges whose dependent is of another kind ("foreign") are added without our knowledge and walked when met; a
 // cycle whose last edge is of that kind is not seen.
 //
-// The search walks up, depth first, from the new dependency to the dependent, except where no path can end there. The
-// last edge of a path starts either at an operation of this module, and then the dependent is marked as depended upon;
-// or at a foreign one. Foreign edges alone lead to that one, from the new dependency or from a foreign operation that
-// an unfinished operation of this module waits for. Such operations are listed, and only unfinished foreign ones
-// walked:
+// Edges between operations of this module are in an order that is kept as they come (`DependencyOrder.swift`): it says
+// whether a path of such edges leads back. The order may still have what has just ended: an operation that finishes,
+// and an edge that is removed, are listed as retired in the same critical section of the operation's record, and leave
+// the order before the next edge comes. So the order may refuse too much, never too little. What it refuses is walked
+// up, depth first, from the new dependency to the dependent: this finds the names, or what had retired meanwhile.
 //
-//     new dependency ◀── … ◀── gated ◀── listed foreign ◀── foreign ◀── dependent ?
-//                                        └──────── walked ───────────────────────┘
+// A path that leads through a foreign operation is walked too, but only where there can be one. Its first foreign
+// operation is the new dependency, or one that an unfinished operation of this module waits for: these are listed.
+// Foreign edges alone lead from there to the dependent; or to another operation of this module, and then the last edge
+// starts at one, so that the dependent is marked as depended upon:
+//
+//     new dependency ◀── … ◀── gated ◀── listed foreign ◀── foreign ◀── gated ◀── … ◀── dependent ?
+//                                        └──── walked at each edge ────┘
 //
 // So a chain built from its head costs O(1) a link, whatever else is in the graph.
 //
@@ -24,18 +29,53 @@ import Foundation
 enum DependencyGraph {
     struct State {
         var foreign = ForeignOperations()
-        /// For tests: the operations that the walks have visited.
-        var visited = 0
+        var order = DependencyOrder()
+        /// The operations that the walks have visited.
+        fileprivate var walked = 0
+        /// For tests: the steps of all walks and searches.
+        var visited: Int { walked + order.visited }
+    }
+
+    /// An edge that is not there yet. The vertices where the ends are unfinished operations of this module.
+    struct NewEdge {
+        var dependent: Operation, dependency: Operation
+        var isForeign: Bool
+        /// An operation of this module was made to wait for the dependent.
+        var isDependedUpon: Bool
+        var below: DependencyOrder.Vertex?
+        var above: DependencyOrder.Vertex?
+    }
+
+    /// What has ended since the last edge was added, and is still in the order. The memory of it stays until the next.
+    fileprivate struct Retired {
+        var vertices: [DependencyOrder.Vertex] = []
+        var edges: [DependencyOrder.Edge] = []
     }
 
     /// Held while an edge is checked and added. Taken before any operation's own lock.
     static let lock = VisibleMutex(State())
 
+    /// Taken last, after any other lock of operations: a finishing thread does not wait for a walk.
+    fileprivate static let retired = VisibleMutex(Retired())
+
+    /// The operation ends. In the critical section of its record that ends it.
+    static func retire(_ vertex: inout DependencyOrder.Vertex) {
+        if vertex == DependencyOrder.none { return }
+        let last = vertex
+        retired.withLock { $0.vertices.append(last) }
+        vertex = DependencyOrder.none
+    }
+
+    /// The edge is removed, in the critical section of its dependent's record.
+    static func retire(_ edge: DependencyOrder.Edge?) {
+        if let edge { retired.withLock { $0.edges.append(edge) } }
+    }
+
     /// What a walk has met. The caller frees it after the lock.
     struct Walk {
         fileprivate var cameFrom: [ObjectIdentifier: Operation] = [:]
         fileprivate var met: [ObjectIdentifier: Operation] = [:]
-        fileprivate var metBefore: [ObjectIdentifier: Operation] = [:]
+        fileprivate var metBefore: [[ObjectIdentifier: Operation]] = []
         fileprivate var waiting: [any GatedOperation] = []
         var visited = 0
 
@@ -44,9 +84,10 @@ enum DependencyGraph {
             met.updateValue(operation, forKey: ObjectIdentifier(operation)) == nil
         }
 
+        /// Forgets nothing: what was met is freed after the lock.
         fileprivate mutating func startOver() {
-            metBefore = met
-            met = [:]
+            metBefore.append(met)
+            (met, cameFrom) = ([:], [:])
         }
     }
 
@@ -96,38 +137,74 @@ enum DependencyGraph {
 }
 
 extension DependencyGraph.State {
-    /// The path from `dependency` up to `dependent` that an edge between them would close. `isForeign`: `dependency` is
-    /// of another kind. `isDependedUpon`: an operation of this module was made to wait for `dependent`.
-    mutating func path(
-        from dependency: Operation,
-        isForeign: Bool,
-        to dependent: Operation,
-        isDependedUpon: Bool,
-        _ walk: inout DependencyGraph.Walk
-    ) -> [Operation]? {
-        defer { visited += walk.visited }
-        guard
-            isDependedUpon || dependency === dependent
-                || foreignLead(to: dependent, from: isForeign ? dependency : nil, &walk)
-        else { return nil }
-        walk.startOver()
-        return DependencyGraph.path(from: dependency, to: dependent, &walk)
+    /// Takes from the order what has ended.
+    mutating func forgetRetired() {
+        for vertex in takeRetired() { order.remove(vertex: vertex) }
     }
 
-    /// Whether a foreign operation on which anything may depend waits for `dependent`.
+    /// The same; an end of `edge` that has finished loses its vertex.
+    private mutating func forgetRetired(_ edge: inout DependencyGraph.NewEdge) {
+        for vertex in takeRetired() {
+            order.remove(vertex: vertex)
+            if edge.below == vertex { edge.below = nil }
+            if edge.above == vertex { edge.above = nil }
+        }
+    }
+
+    /// Removes the retired edges; gives the vertices.
+    private mutating func takeRetired() -> [DependencyOrder.Vertex] {
+        let retired = DependencyGraph.retired.withLock { retired in
+            defer { retired = DependencyGraph.Retired() }
+            return retired
+        }
+        for edge in retired.edges { order.remove(edge) }
+        return retired.vertices
+    }
+
+    /// Puts an edge in the order for which `path` has answered nil.
+    mutating func addChecked(_ edge: DependencyGraph.NewEdge) -> DependencyOrder.Edge? {
+        guard let below = edge.below, let above = edge.above else { return nil }
+        return order.addChecked(from: below, to: above)
+    }
+
+    /// The path from the dependency up to the dependent that the edge would close to a cycle. After nil, the order has
+    /// room for the edge.
+    mutating func path(
+        closedBy edge: inout DependencyGraph.NewEdge,
+        _ walk: inout DependencyGraph.Walk
+    ) -> [Operation]? {
+        defer { walked += walk.visited }
+        if edge.dependency === edge.dependent { return [edge.dependent] }
+        if foreignLead(closedBy: edge, &walk) {
+            walk.startOver()
+            if let path = DependencyGraph.path(from: edge.dependency, to: edge.dependent, &walk) { return path }
+        }
+        while let below = edge.below, let above = edge.above, order.closesCycle(from: below, to: above) {
+            walk.startOver()
+            if let path = DependencyGraph.path(from: edge.dependency, to: edge.dependent, &walk) { return path }
+            // Whatever breaks the path has retired.
+            forgetRetired(&edge)
+        }
+        return nil
+    }
+
+    /// Whether a path through a foreign operation may lead to the dependent.
     private mutating func foreignLead(
-        to dependent: Operation,
-        from foreignDependency: Operation?,
+        closedBy edge: DependencyGraph.NewEdge,
         _ walk: inout DependencyGraph.Walk
     ) -> Bool {
         var pending = foreign.unfinished(&walk)
-        if let foreignDependency, walk.meets(foreignDependency) { pending.append(foreignDependency) }
+        if edge.isForeign, walk.meets(edge.dependency) { pending.append(edge.dependency) }
         while let operation = pending.popLast() {
             walk.visited += 1
             if operation.isFinished { continue }
             for above in operation.dependencies where walk.meets(above) {
-                if above === dependent { return true }
-                if !(above is any GatedOperation) { pending.append(above) }
+                if above === edge.dependent { return true }
+                if !(above is any GatedOperation) {
+                    pending.append(above)
+                } else if edge.isDependedUpon, !above.isFinished {
+                    return true
+                }
             }
         }
         return false

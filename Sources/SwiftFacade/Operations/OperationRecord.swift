@@ -26,7 +26,7 @@ struct OperationRecord {
     enum Launch { case settle, cancelled, admit, run }
     enum Cancel { case nothing, recorded, deliver, end }
     struct Recorded { var accepted: Bool, mustSettle: Bool }
-    struct Edge { var source: Operation, gate: DependencyGate }
+    struct Edge { var source: Operation, gate: DependencyGate, order: DependencyOrder.Edge? }
     /// `body` is given the operation.
     struct Hook { var id: UInt64, body: @Sendable (Operation) -> Void }
 
@@ -261,5 +261,45 @@ struct OperationRecord {
 
     mutating func removeFinishHook(_ id: UInt64) {
         held.finishHooks.removeAll { $0.id == id }
+    }
+
+    // MARK: The graph (DependencyGraph.swift)
+
+    /// Its vertex in the order of dependencies, from its first edge to its end.
+    var vertex = DependencyOrder.none
+    /// The dependency that Foundation sees while a gate is shut.
+    private var passage: DependencyPassage?
+    /// The sources of the edges, where they are many.
+    private var sources: Set<ObjectIdentifier>?
+
+    mutating func hasEdge(to source: Operation) -> Bool {
+        if held.edges.count < 16 { return held.edges.contains { $0.source === source } }
+        if sources == nil { sources = Set(held.edges.map { ObjectIdentifier($0.source) }) }
+        return sources!.contains(ObjectIdentifier(source))
+    }
+
+    /// Adds an edge with its gate; gives the passage where it is new.
+    mutating func shut(_ edge: Edge) -> DependencyPassage? {
+        addEdge(edge)
+        sources?.insert(ObjectIdentifier(edge.source))
+        if passage != nil { return nil }
+        passage = DependencyPassage()
+        return passage
+    }
+
+    /// Opens a gate, once. `isReady` as `gateOpened`; the passage after the last gate.
+    mutating func open(_ gate: DependencyGate) -> (isReady: Bool, passage: DependencyPassage?) {
+        if gate.isOpen { return (false, nil) }
+        gate.isOpen = true
+        let isReady = gateOpened()
+        return (isReady, shutGates == 0 ? passage.take() : nil)
+    }
+
+    mutating func removeEdge(to source: Operation) -> DependencyGate? {
+        guard let index = held.edges.firstIndex(where: { $0.source === source }) else { return nil }
+        sources = nil
+        let edge = held.edges.remove(at: index)
+        DependencyGraph.retire(edge.order)
+        return edge.gate
     }
 }
