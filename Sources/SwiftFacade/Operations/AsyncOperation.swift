@@ -193,6 +193,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         guard isFirst else { return }
         // Makes it ready, whatever it waits for.
         ReadyPosting.around(self) { super.cancel() }
+        tellQueueIfReady()
         announce(.cancelled)
         if deliver { executionCancelled() }
     }

@@ -58,6 +58,7 @@ final class DependencyGate: Operation, @unchecked Sendable {
             state.withLock { $0.open = true }
             dependent.gateOpened(isNew: isNew)
             ReadyPosting.around(dependent) { didChangeValue(for: \.isFinished) }
+            dependent.tellQueueIfReady()
         }
     }
 
@@ -87,6 +88,8 @@ protocol GatedOperation: Operation {
     func openWhenFinished(_ gate: DependencyGate)
     /// A gate of this operation was opened; Foundation is told next.
     func gateOpened(isNew: Bool)
+    /// Foundation has been told: a queue of this module may learn of it.
+    func tellQueueIfReady()
     /// Under the graph's lock.
     func markDependedUpon()
 }
