@@ -90,16 +90,19 @@ extension InterlockQueue {
             try body(upstream.map { try $0._settledOutput() })
         }
         var done: Int32 = 0
-        for above in upstream where !above._add(JobEdge(node: node)) { done += 1 }
+        for (index, above) in upstream.enumerated() {
+            if !above._add(JobEdge(node: node, isFirst: index == 0)) { done += 1 }
+        }
         node.enter(done: done)
         return Job(node: node)
     }
 
     private func enter<each Upstream: JobUpstream>(_ node: JobNode, after upstream: repeat each Upstream) {
         var done: Int32 = 0
-        let edge = JobEdge(node: node)
+        var isFirst = true
         for above in repeat each upstream {
-            if !above._add(edge) { done += 1 }
+            if !above._add(JobEdge(node: node, isFirst: isFirst)) { done += 1 }
+            isFirst = false
         }
         node.enter(done: done)
     }

@@ -45,7 +45,7 @@ public struct Job<Output: Sendable>: Sendable {
         _ step: @escaping @Sendable (Output) throws -> Next
     ) -> Job<Next> {
         let next = ThenNode<Output, Next>(node.core, JobOptions(name: name), node, step)
-        next.enter(done: node.add(next) ? 0 : 1)
+        next.enter(done: node.add(next, isFirst: true) ? 0 : 1)
         return Job<Next>(node: next)
     }
 
@@ -57,7 +57,7 @@ public struct Job<Output: Sendable>: Sendable {
         let next = TaskNode<Next>(node.core, JobOptions(name: name), pending: 2) { [node] in
             try await step(node.settledOutput())
         }
-        next.enter(done: node.add(next) ? 0 : 1)
+        next.enter(done: node.add(next, isFirst: true) ? 0 : 1)
         return Job<Next>(node: next)
     }
 
@@ -69,7 +69,7 @@ public struct Job<Output: Sendable>: Sendable {
         let next = BlockNode<Output>(node.core, JobOptions(name: name), pending: 2) { [node] in
             do { return try node.settledOutput() } catch { return try rescue(error) }
         }
-        next.enter(done: node.add(next) ? 0 : 1)
+        next.enter(done: node.add(next, isFirst: true) ? 0 : 1)
         return Job(node: next)
     }
 

@@ -18,10 +18,11 @@ public protocol JobUpstream<Output>: Sendable {
 /// The end of an upstream and the beginning of a job. For ``JobUpstream``.
 public struct JobEdge: Sendable {
     let node: JobNode
+    let isFirst: Bool
 }
 
 extension Job: JobUpstream {
-    public func _add(_ edge: JobEdge) -> Bool { node.add(edge.node) }
+    public func _add(_ edge: JobEdge) -> Bool { node.add(edge.node, isFirst: edge.isFirst) }
 
     public func _settledOutput() throws -> Output { try node.settledOutput() }
 }

@@ -18,12 +18,12 @@ class OutputNode<Output: Sendable>: JobNode, @unchecked Sendable {
         return output!
     }
 
-    final func end(with body: () throws -> Output) {
+    final func end(with body: () throws -> Output) -> Successor? {
         do {
             output = try body()
-            end(error: nil)
+            return endRunning(error: nil)
         } catch {
-            end(error: error)
+            return endRunning(error: error)
         }
     }
 }
@@ -43,9 +43,9 @@ final class BlockNode<Output: Sendable>: OutputNode<Output>, @unchecked Sendable
         super.init(core, options, pending: pending)
     }
 
-    override func work() {
+    override func work() -> Successor? {
         // Freed before the end is made known.
-        if let body = body.take() { end(with: body) }
+        body.take().flatMap { end(with: $0) }
     }
 
     override func dropWork() { body = nil }
@@ -68,9 +68,9 @@ final class ThenNode<Input: Sendable, Output: Sendable>: OutputNode<Output>, @un
         super.init(core, options, pending: 2)
     }
 
-    override func work() {
-        guard let upstream = upstream.take(), let body = body.take() else { return }
-        end { try body(upstream.settledOutput()) }
+    override func work() -> Successor? {
+        guard let upstream = upstream.take(), let body = body.take() else { return nil }
+        return end { try body(upstream.settledOutput()) }
     }
 
     override func dropWork() {
@@ -94,8 +94,8 @@ final class TaskNode<Output: Sendable>: OutputNode<Output>, @unchecked Sendable 
         super.init(core, options, pending: pending)
     }
 
-    override func work() {
-        guard let body = body.take() else { return }
+    override func work() -> Successor? {
+        guard let body = body.take() else { return nil }
         let task = Task(executorPreference: core.pool) { [self] in
             do {
                 output = try await body()
@@ -105,6 +105,7 @@ final class TaskNode<Output: Sendable>: OutputNode<Output>, @unchecked Sendable 
             }
         }
         if setCancelHandler({ task.cancel() }) { task.cancel() }
+        return nil
     }
 
     override func dropWork() { body = nil }

@@ -176,7 +176,7 @@ public final class InterlockQueue: Sendable {
         _ body: @escaping @Sendable () throws -> Output
     ) -> Job<Output> {
         let options = JobOptions(name: name ?? "barrier")
-        let node = BlockNode<Output>(core, options, pending: 2, body)
+        let node = BlockNode<Output>(core, options, pending: 1, body)
         core.addBarrier(node)
         return Job(node: node)
     }

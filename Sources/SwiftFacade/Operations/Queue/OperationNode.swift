@@ -7,33 +7,36 @@
 
 import Foundation
 
-// As JobNode; `operation` is constant until the end, which drops it.
+// As JobNode; `held` changes once, at the end, under the stripe's lock.
 final class OperationNode: JobNode, @unchecked Sendable {
-    private let held: VisibleMutex<Operation?>
+    private var held: Operation?
     /// The operation where it is of this module.
     private let own: (any QueuedOperation)?
-    private let operationName: String
 
     init(_ core: QueueCore, _ operation: Operation, _ own: (any QueuedOperation)?, _ options: JobOptions) {
-        held = VisibleMutex(operation)
+        held = operation
         self.own = own
-        operationName = bareMisuseName(operation.name, of: operation)
         super.init(core, options, pending: 2)
     }
 
     /// Nil after the end.
-    var operation: Operation? { held.withLock { $0 } }
+    var operation: Operation? { withStripe { _, _ in held } }
 
-    override var bareName: String { operationName }
-
-    override func work() {
-        guard let operation else { return }
-        operation.start()
-        if own == nil { awaitEnd(of: operation) }
+    override var bareName: String {
+        operation.map { bareMisuseName($0.name, of: $0) } ?? super.bareName
     }
 
+    override func work() -> Successor? {
+        guard let operation else { return nil }
+        operation.start()
+        if own == nil { awaitEnd(of: operation) }
+        return nil
+    }
+
+    override var endsCancelled: Bool { false }
+
     override func dropWork() {
-        let operation = held.withLock { $0.take() }
+        let operation = withStripe { _, _ in held.take() }
         if own == nil, let operation { ForeignOwners.remove(operation) }
     }
 
@@ -45,7 +48,7 @@ final class OperationNode: JobNode, @unchecked Sendable {
             operation.cancel()
         }
         // A cancelled operation only finishes.
-        work()
+        _ = work()
     }
 
     override func cancel() {

@@ -226,7 +226,7 @@ final class QueueCore: Sendable {
                     stripe.generation &+= 1
                 }
             }
-            // It waits for one thing more than a job, its turn: so nothing runs here.
+            // A barrier waits for its turn: so nothing runs here.
             node.enter(done: 0)
             state.barriers.append(QueueBarrier(node: node, before: before))
             barrierMayRun(&state)
