@@ -25,6 +25,7 @@ extension AsyncOperation {
     final func tellCancelled() {
         // Makes it ready, whatever it waits for.
         ReadyPosting.around(self) { super.cancel() }
+        tellQueueIfReady()
         announce(.cancelled)
     }
 

@@ -111,7 +111,9 @@ extension AsyncOperation: GatedOperation {
         let (isReady, passage) = record.withLock { $0.open(gate) }
         // Foundation's queue may start it after this, and its readiness comes before its beginning.
         if isReady, !isNew { announce(.ready) }
-        passage?.open(for: self)
+        guard let passage else { return }
+        passage.open(for: self)
+        tellQueueIfReady()
     }
 
     func waits(behind gate: DependencyGate) -> Bool { record.withLock { _ in !gate.isOpen } }

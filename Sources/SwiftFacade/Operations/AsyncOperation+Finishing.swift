@@ -52,6 +52,7 @@ extension AsyncOperation {
         for gate in held.gates { gate.open() }
         if wasExecuting { didChangeValue(for: \.isExecuting) }
         didChangeValue(for: \.isFinished)
+        held.queue?.operationHasFinished()
         for hook in held.stateHooks { hook(.finished) }
         announceEnd(held)
         for hook in held.finishHooks { hook.body(self) }

@@ -92,4 +92,6 @@ protocol GatedOperation: Operation {
     func vertex(in order: inout DependencyOrder) -> DependencyOrder.Vertex?
     /// The same, for an operation that is about to wait for this one.
     func vertexAsDependency(in order: inout DependencyOrder) -> DependencyOrder.Vertex?
+    /// Foundation has been told: a queue of this module may learn of it.
+    func tellQueueIfReady()
 }

@@ -110,7 +110,7 @@ public struct OperationCondition: Sendable {
 
 /// An operation of this module, whatever its output.
 protocol EndedOperation: Operation {
-    /// The error it ended with.
+    /// The error it ended with; nil before the end and where it succeeded.
     var failure: (any Error)? { get }
 }
 

@@ -50,4 +50,13 @@ public enum WaitReason: Sendable, Hashable, CustomStringConvertible {
 protocol ExplainingQueue: AnyObject, Sendable {
     /// Why `operation`, which waits for no dependency, has not been started; nil where it is about to be.
     func reasonNotStarted(_ operation: AnyObject) -> WaitReason?
+    /// The operation waits for no dependency any more, or was cancelled. May come more than once.
+    func operationIsReady()
+    /// The operation has finished, and its dependents have been released.
+    func operationHasFinished()
+}
+
+extension ExplainingQueue {
+    func operationIsReady() {}
+    func operationHasFinished() {}
 }

@@ -49,11 +49,6 @@ extension AsyncOperation {
         }
     }
 
-    /// The error it ended with; nil before the end and where it succeeded.
-    var failure: (any Error)? {
-        if case .failure(let error) = record.withLock({ $0.ending }) { error } else { nil }
-    }
-
     private func post(_ event: Observation.Event) {
         record.withLock { $0.held.observation }?.post(event, of: self)
     }

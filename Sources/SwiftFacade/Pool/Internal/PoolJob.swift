@@ -101,6 +101,7 @@ func runPoolTimer(_ context: UnsafeMutableRawPointer?) {
 func handBackPoolJob(_: UnsafeMutableRawPointer?, _ job: UnsafeMutablePointer<ilk_job>?) {
     let job = job!
     let context = job.pointee.context!
+    if handBackJobNode(context) { return }
     let full = context.assumingMemoryBound(to: PoolJobHeader.self).move()
     let core = full.core.takeUnretainedValue()
     if context - UnsafeMutableRawPointer(job) == PoolNode.headerOffset {

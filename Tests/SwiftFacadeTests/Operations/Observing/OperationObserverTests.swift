@@ -181,7 +181,7 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
         let alive = Counter()
         let freed = Counter()
         for batch in 0..<10 {
-            let operations = (0..<1_000).map { _ in AsyncOperation<Int> { Held.keep($0) } }
+            let operations = (0..<1_000).map { _ in AsyncOperation<Int> { HeldByObserver.keep($0) } }
             let traces = operations.map { _ in Trace<String>() }
             for (operation, trace) in zip(operations, traces) {
                 let captured = Tracked(alive: alive, freed: freed)
@@ -215,7 +215,7 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
 }
 
 /// Completions that are called by nobody.
-private enum Held {
+private enum HeldByObserver {
     private static let completions = VisibleMutex<[Completion<Int>]>([])
     static func keep(_ completion: Completion<Int>) { completions.withLock { $0.append(completion) } }
 }

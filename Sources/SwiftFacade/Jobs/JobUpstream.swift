@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a light job may wait for: another one, or an operation. And the way back: a job as an operation.
+
+import Foundation
+
+/// What a light job takes the output of: a ``Job`` or an ``AsyncOperation``, in whatever queue.
+public protocol JobUpstream<Output>: Sendable {
+    associatedtype Output: Sendable
+
+    /// Makes `edge` follow the end; false where it has come.
+    func _add(_ edge: JobEdge) -> Bool
+
+    /// The output of what has ended.
+    func _settledOutput() throws -> Output
+}
+
+/// The end of an upstream and the beginning of a job. For ``JobUpstream``.
+public struct JobEdge: Sendable {
+    let node: JobNode
+    let isFirst: Bool
+}
+
+extension Job: JobUpstream {
+    public func _add(_ edge: JobEdge) -> Bool { node.add(edge.node, isFirst: edge.isFirst) }
+
+    public func _settledOutput() throws -> Output { try node.settledOutput() }
+}
+
+extension AsyncOperation: JobUpstream {
+    public final func _add(_ edge: JobEdge) -> Bool {
+        record.withLock { $0.addFinishHook { _ in edge.node.dependencyEnded() } } != nil
+    }
+
+    public final func _settledOutput() throws -> Output { try output(forStep: "job") }
+}
+
+extension Job {
+    /// The job as an operation, for Foundation's queues, for dependencies and for the steps of ``AsyncOperation``.
+    ///
+    /// It is added to a queue like any other, takes no thread there, and ends as the job does. Cancelling it while it
+    /// executes cancels the job.
+    public func asOperation(name: String? = nil) -> AsyncOperation<Output> {
+        AsyncOperation<Output>(name: name ?? self.name) { completion in
+            onFinish { completion($0) }
+            completion.onCancel { cancel() }
+        }
+    }
+}

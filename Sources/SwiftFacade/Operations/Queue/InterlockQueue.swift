@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The queue as its users hold it. What decides is in QueueCore.swift, which the jobs hold.
+
+import Foundation
+
+/// A queue of operations and light jobs on a ``WorkerPool``.
+///
+/// ```swift
+/// let queue = InterlockQueue(name: "import", limit: 4)
+/// queue.enqueue(load, decode)                     // AsyncOperation, BlockOperation, any Operation
+/// let size = queue.job { try measure() }          // a Job: the same without Foundation
+/// let report = size.then { "\($0) bytes" }
+/// try await queue.wait()
+/// ```
+///
+/// What was accepted ends: it runs, or is cancelled. An operation of a queue whose pool is closed ends with
+/// ``WorkerPoolError/closed(pool:)``, one of another class than ``AsyncOperation`` cancelled. A queue that is released
+/// with work in it resumes, and what it accepted runs.
+///
+/// Every method is thread-safe. Without a limit as many jobs run as the pool has threads; jobs that suspend or wait for
+/// callbacks keep a place of the queue, and no thread. What was done before the call that adds a job is visible to the
+/// job; what it did, to a wait for it or for the queue.
+///
+/// Of an operation of another class, two things cannot be seen: a cancellation while it waits for its dependencies,
+/// which takes effect when those have ended (``cancelAll()`` is seen at once); and that it is in an `OperationQueue`
+/// too. One whose own `isReady` says no is asked again every ten milliseconds.
+public final class InterlockQueue: Sendable {
+    let core: QueueCore
+
+    /// A queue without work. Allocates.
+    ///
+    /// - Parameters:
+    ///   - name: in reports.
+    ///   - pool: runs the jobs; the queue keeps it.
+    ///   - limit: how many jobs and operations run at a time; `nil`: as many as the pool runs. Below 1 is misuse.
+    ///   - isSuspended: nothing begins until ``resume()``.
+    ///   - isBlocking: the work runs on ``WorkerPool/blocking``: for work that waits.
+    public init(
+        name: String = "queue",
+        pool: WorkerPool = .shared,
+        limit: Int? = nil,
+        isSuspended: Bool = false,
+        isBlocking: Bool = false
+    ) {
+        Self.require(limit, "InterlockQueue.init", name)
+        core = QueueCore(
+            name: name,
+            pool: pool,
+            isBlocking: isBlocking,
+            limit: limit,
+            isSuspended: isSuspended
+        )
+    }
+
+    deinit {
+        // Nothing else could.
+        core.set { $0.isSuspended = false }
+    }
+
+    /// The name it was made with.
+    public var name: String { core.name }
+
+    /// The pool that runs the jobs.
+    public var pool: WorkerPool { core.pool }
+
+    private static func require(_ limit: Int?, _ call: String, _ name: String) {
+        if let limit, limit < 1 {
+            misuse(call, "\"\(name)\"", "a limit of \(limit): nothing would ever run; suspend the queue instead")
+        }
+    }
+
+    // MARK: Options
+
+    /// How many jobs and operations run at a time; nil: as many as the pool runs. A lower limit does not stop what has
+    /// begun. Below 1 is misuse.
+    public var limit: Int? {
+        get { core.limit }
+        set {
+            Self.require(newValue, "InterlockQueue.limit", name)
+            core.set { $0.limit = newValue }
+        }
+    }
+
+    /// Whether nothing begins.
+    public var isSuspended: Bool { core.isSuspended }
+
+    /// Begins nothing more. What has begun goes on.
+    public func suspend() { core.set { $0.isSuspended = true } }
+
+    /// Goes on.
+    public func resume() { core.set { $0.isSuspended = false } }
+
+    // MARK: Operations
+
+    /// Adds an operation, which starts when its dependencies have finished, in whatever queues those are.
+    ///
+    /// Misuse: one that is in a queue of this kind, or was started. In a queue that was shut down, the operation ends
+    /// with ``OperationQueueClosed``; one of another class than ``AsyncOperation`` is cancelled and finishes.
+    ///
+    /// - Parameter isBlocking: runs on ``WorkerPool/blocking``.
+    public func add(_ operation: Operation, isBlocking: Bool = false) {
+        if let own = operation as? any QueuedOperation {
+            add(own, isBlocking)
+        } else {
+            addForeign(operation, isBlocking)
+        }
+    }
+
+    /// As ``add(_:isBlocking:)-(Operation,_)``, without asking for the operation's class.
+    public func add<Output>(_ operation: AsyncOperation<Output>, isBlocking: Bool = false) {
+        add(operation as any QueuedOperation, isBlocking)
+    }
+
+    /// Adds the operations in their order.
+    public func enqueue(_ operations: Operation...) {
+        for operation in operations { add(operation) }
+    }
+
+    private func add(_ operation: any QueuedOperation, _ isBlocking: Bool) {
+        let node = OperationNode(core, operation, operation, options(operation, isBlocking))
+        if let reason = operation.enter(node) {
+            misuse("InterlockQueue.add", misuseName(operation.name, of: operation), reason)
+        }
+        node.enter(done: 0)
+        if node.isFinished { return end(refused: node, operation) }
+        operation.tellQueueIfReady()
+    }
+
+    private func addForeign(_ operation: Operation, _ isBlocking: Bool) {
+        let name = misuseName(operation.name, of: operation)
+        if operation.isFinished || operation.isExecuting {
+            let state = operation.isFinished ? "has finished" : "is executing"
+            misuse("InterlockQueue.add", name, "it \(state) already; an operation runs once")
+        }
+        if let owner = ForeignOwners.add(operation, to: core.name) {
+            misuse(
+                "InterlockQueue.add",
+                name,
+                "it is in the queue \(owner) already; an operation is added once"
+            )
+        }
+        let node = OperationNode(core, operation, nil, options(operation, isBlocking))
+        node.enter(done: 0)
+        if node.isFinished { return end(refused: node, operation) }
+        node.awaitReadiness(of: operation)
+    }
+
+    /// The queue was shut down. Not started here: a closed queue's caller runs nobody's handlers in place of a thread.
+    private func end(refused node: OperationNode, _ operation: Operation) {
+        if let own = operation as? any QueuedOperation {
+            own.refuse(OperationQueueClosed(queue: name))
+        } else {
+            operation.cancel()
+        }
+        let ending = BlockNode<Void>(QueueCore.endings, JobOptions(), pending: 1) { operation.start() }
+        ending.enter(done: 0)
+    }
+
+    private func options(_ operation: Operation, _ isBlocking: Bool) -> JobOptions {
+        let priority: WorkerPool.Priority =
+            switch operation.queuePriority {
+            case .veryHigh, .high: .high
+            case .low, .veryLow: .low
+            default: .normal
+            }
+        return JobOptions(priority: priority, isBlocking: isBlocking)
+    }
+
+    /// Adds a closure that runs alone: what was added before has ended, and what is added later waits for it.
+    ///
+    /// A job before it that waits for one behind it never runs.
+    @discardableResult
+    public func addBarrier<Output: Sendable>(
+        name: String? = nil,
+        _ body: @escaping @Sendable () throws -> Output
+    ) -> Job<Output> {
+        let options = JobOptions(name: name ?? "barrier")
+        let node = BlockNode<Output>(core, options, pending: 1, body)
+        core.addBarrier(node)
+        return Job(node: node)
+    }
+
+    // MARK: Observing
+
+    /// The operations that have not finished, in no particular order; light jobs are not among them.
+    public var operations: [Operation] {
+        core.stripes.nodes.compactMap { ($0 as? OperationNode)?.operation }
+    }
+
+    /// How many operations and jobs have not ended.
+    public var count: Int { core.stripes.live }
+
+    /// Cancels all that is in the queue, waiting or running.
+    public func cancelAll() {
+        for node in core.stripes.nodes { node.cancel() }
+    }
+}
+
+/// A queue was shut down before an operation or a job was added.
+public struct OperationQueueClosed: Error, Hashable, CustomStringConvertible {
+    /// The queue's name.
+    public let queue: String
+
+    /// Makes the error.
+    public init(queue: String) { self.queue = queue }
+
+    /// A sentence.
+    public var description: String { "the queue \(queue) was shut down: nothing more comes in" }
+}
+
+extension InterlockQueue: ExplainingQueue {
+    func reasonNotStarted(_ operation: AnyObject) -> WaitReason? {
+        let node = core.stripes.nodes.first { ($0 as? OperationNode)?.operation === operation }
+        return node.flatMap(core.reason)
+    }
+}

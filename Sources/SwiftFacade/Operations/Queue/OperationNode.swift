@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an operation is to an `InterlockQueue`: a node that waits for one thing, the operation's readiness, and ends with
+// the operation. An `AsyncOperation` tells its node of both (`ExplainingQueue`). Of an operation of another class
+// Foundation tells only those that depend on it, and only by a queue of its own: so an `AsyncOperation` without a queue,
+// the arrival, depends on what is awaited, and its readiness is the news.
+
+import Foundation
+
+// As JobNode; `held` changes once, at the end, under the stripe's lock.
+final class OperationNode: JobNode, @unchecked Sendable {
+    private var held: Operation?
+    /// The operation where it is of this module.
+    private let own: (any QueuedOperation)?
+
+    init(_ core: QueueCore, _ operation: Operation, _ own: (any QueuedOperation)?, _ options: JobOptions) {
+        held = operation
+        self.own = own
+        super.init(core, options, pending: 2)
+    }
+
+    /// Nil after the end.
+    var operation: Operation? { withStripe { _, _ in held } }
+
+    override var bareName: String {
+        operation.map { bareMisuseName($0.name, of: $0) } ?? super.bareName
+    }
+
+    override func work() -> Successor? {
+        guard let operation else { return nil }
+        operation.start()
+        if own == nil { awaitEnd(of: operation) }
+        return nil
+    }
+
+    override var endsCancelled: Bool { false }
+
+    override func dropWork() {
+        let operation = withStripe { _, _ in held.take() }
+        if own == nil, let operation { ForeignOwners.remove(operation) }
+    }
+
+    override func refuse(_ error: WorkerPoolError) {
+        guard let operation else { return }
+        if let own {
+            own.refuse(error)
+        } else {
+            operation.cancel()
+        }
+        // A cancelled operation only finishes.
+        _ = work()
+    }
+
+    override func cancel() {
+        guard let operation else { return }
+        operation.cancel()
+        if own == nil { dependenciesEnded() }
+    }
+
+    // MARK: Operations of other classes
+
+    /// Has the node become ready with the operation.
+    func awaitReadiness(of operation: Operation) {
+        if operation.isReady { return dependenciesEnded() }
+        let above = operation.dependencies.filter { !$0.isFinished }
+        if above.isEmpty {
+            // Its own `isReady` says no, and nothing tells when that changes.
+            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(10)) { [self] in
+                if let operation = self.operation { awaitReadiness(of: operation) }
+            }
+            return
+        }
+        arrive(after: above) { node in
+            if let operation = node.operation { node.awaitReadiness(of: operation) }
+        }
+    }
+
+    private func awaitEnd(of operation: Operation) {
+        if operation.isFinished { return end(error: nil) }
+        arrive(after: [operation]) { $0.end(error: nil) }
+    }
+
+    private func arrive(after above: [Operation], _ then: @escaping @Sendable (OperationNode) -> Void) {
+        let arrival = AsyncOperation<Void> {}
+        for operation in above { arrival.addDependency(operation) }
+        // A gate holds its dependent weakly.
+        setArrival(arrival)
+        arrival.becomeArrival(Arrival(self, then))
+    }
+
+    /// Tells the node once that its arrival is ready.
+    private final class Arrival: ExplainingQueue {
+        private let then: PendingWork<@Sendable () -> Void>
+
+        init(_ node: OperationNode, _ then: @escaping @Sendable (OperationNode) -> Void) {
+            self.then = PendingWork { then(node) }
+        }
+
+        func reasonNotStarted(_ operation: AnyObject) -> WaitReason? { nil }
+        func operationIsReady() { then.claim()?() }
+    }
+}
+
+extension OperationNode: ExplainingQueue {
+    func reasonNotStarted(_ operation: AnyObject) -> WaitReason? { core.reason(self) }
+    func operationIsReady() { dependenciesEnded() }
+    func operationHasFinished() { end(error: nil) }
+}
+
+/// What a queue needs of an `AsyncOperation`, whatever its output.
+protocol QueuedOperation: Operation {
+    /// Makes `node` the operation's place in a queue; the sentence says why not.
+    func enter(_ node: OperationNode) -> String?
+    /// Ends an operation that has not begun.
+    func refuse(_ error: any Error)
+    func becomeArrival(_ queue: any ExplainingQueue)
+    func tellQueueIfReady()
+}
+
+extension AsyncOperation: QueuedOperation {
+    final func enter(_ node: OperationNode) -> String? {
+        record.withLock { record in
+            if let queue = record.held.queue as? OperationNode {
+                return "it is in the queue \(queue.core.name) already; an operation is added once"
+            }
+            if record.phase == .finished { return "it has finished already; an operation runs once" }
+            if record.phase != .waiting { return "it is executing already; an operation runs once" }
+            record.held.queue = node
+            return nil
+        }
+    }
+
+    final func refuse(_ error: any Error) { finish(error: error) }
+
+    final func becomeArrival(_ queue: any ExplainingQueue) {
+        record.withLock { $0.held.queue = queue }
+        tellQueueIfReady()
+    }
+
+    final func tellQueueIfReady() {
+        guard let queue = record.withLock({ $0.held.queue }) else { return }
+        if isFreeOfDependencies || isCancelled { queue.operationIsReady() }
+    }
+}
+
+/// The operations of other classes that are in queues of this module, with the names of the queues.
+enum ForeignOwners {
+    private static let owners = VisibleMutex<[ObjectIdentifier: String]>([:])
+
+    /// The queue that has the operation, or nil: it is `queue`'s now.
+    static func add(_ operation: Operation, to queue: String) -> String? {
+        let id = ObjectIdentifier(operation)
+        return owners.withLock { owners in
+            if let owner = owners[id] { return owner }
+            owners[id] = queue
+            return nil
+        }
+    }
+
+    static func remove(_ operation: Operation) {
+        let id = ObjectIdentifier(operation)
+        owners.withLock { $0[id] = nil }
+    }
+}
