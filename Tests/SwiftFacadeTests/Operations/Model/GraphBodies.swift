@@ -17,7 +17,9 @@ extension GraphRun {
         for above in node.predecessors where !operations[above].isFinished {
             complain("\(number) began before \(above) had finished")
         }
-        if node.lateEdge == .kept, !late.isFinished { complain("\(number) began before the late operation had finished") }
+        if node.lateEdge == .kept, !late.isFinished {
+            complain("\(number) began before the late operation had finished")
+        }
     }
 
     private func end(_ number: Int) {
@@ -75,7 +77,9 @@ extension GraphRun {
         @Sendable func call() {
             let isFirst = finish(ending(number, inputs))
             if isOverdue, isFirst { complain("\(number): a call after the cancellation was accepted") }
-            if node.ending == .twice, finish(.success(-1)) { complain("\(number): the second call was accepted") }
+            if node.ending == .twice, finish(.success(-1)) {
+                complain("\(number): the second call was accepted")
+            }
         }
         if number % 2 == 0 { DispatchQueue.global().async { call() } } else { call() }
     }

@@ -53,7 +53,9 @@ import Testing
 
     // 0 throws; 1 is its step; 2 recovers; 3 waits for 2 without its data
     @Test func theModelPassesAnErrorOnUntilItIsRecovered() {
-        func node(_ shape: GraphNode.Shape, _ ending: GraphNode.Ending = .value, after: [Int] = []) -> GraphNode {
+        func node(_ shape: GraphNode.Shape, _ ending: GraphNode.Ending = .value, after: [Int] = [])
+            -> GraphNode
+        {
             GraphNode(
                 shape: shape,
                 work: .block,
@@ -122,7 +124,9 @@ import Testing
             var start = 0
             while start + run <= left.nodes.count, ContinuousClock.now < limit {
                 let fewer = left.removing(start..<start + run)
-                let found = (0..<3).lazy.map { _ in GraphRun(fewer, kind, limit: 2).play() }.first { !$0.isEmpty }
+                let found = (0..<3).lazy.map { _ in GraphRun(fewer, kind, limit: 2).play() }.first {
+                    !$0.isEmpty
+                }
                 if let found {
                     (left, last) = (fewer, found)
                 } else {

@@ -42,7 +42,8 @@ struct GraphModel {
         switch node.cancellation {
         case .none: return [natural]
         // What was recorded first stays.
-        case .beforeAdding where node.ending == .settledEarly, .whileWaiting where node.ending == .settledEarly,
+        case .beforeAdding where node.ending == .settledEarly,
+            .whileWaiting where node.ending == .settledEarly,
             .anyTime where node.ending == .settledEarly:
             return [natural]
         case .beforeAdding where node.isForeign: return [GraphVerdict(outcome: .done, runs: false)]
@@ -88,7 +89,9 @@ struct GraphModel {
             case .beforeAdding, .whileWaiting, .anyTime: continue
             case .none, .whileRunning, .answered: break
             }
-            if node.lateEdge == .kept || node.predecessors.contains(where: waiting.contains) { waiting.insert(number) }
+            if node.lateEdge == .kept || node.predecessors.contains(where: waiting.contains) {
+                waiting.insert(number)
+            }
         }
         return waiting
     }

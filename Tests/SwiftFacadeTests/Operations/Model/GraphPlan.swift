@@ -146,7 +146,9 @@ extension GraphPlan {
         case 9:
             if let above = typed(&random) { return .flatMap(above) }
         case 10:
-            if let first = typed(&random), let second = typed(&random), first != second { return .and(first, second) }
+            if let first = typed(&random), let second = typed(&random), first != second {
+                return .and(first, second)
+            }
         case 11:
             let above = Set((0..<4).compactMap { _ in typed(&random) })
             if !above.isEmpty { return .all(above.sorted()) }

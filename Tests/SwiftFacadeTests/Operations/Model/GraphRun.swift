@@ -68,7 +68,8 @@ final class GraphRun: @unchecked Sendable {
             operations[number].cancel()
         }
         racing.join()
-        guard finish(plan.nodes.indices.filter { !waitsForLate.contains($0) }, "before the late operation") else {
+        guard finish(plan.nodes.indices.filter { !waitsForLate.contains($0) }, "before the late operation")
+        else {
             return complaints.withLock { $0 }
         }
         lateBox.value.withLock { $0.take() }?.succeed(0)
@@ -137,7 +138,8 @@ final class GraphRun: @unchecked Sendable {
         return switch plan.nodes[number].work {
         case .block: AsyncOperation { [self] in try blockBody(number, []) }.named(name)
         case .task: AsyncOperation { [self] in try await taskBody(number, []) }.named(name)
-        case .handler: AsyncOperation { [self] completion in handlerBody(number, []) { completion($0) } }.named(name)
+        case .handler:
+            AsyncOperation { [self] completion in handlerBody(number, []) { completion($0) } }.named(name)
         case .subclass: GraphSubclass(name) { [self] in handlerBody(number, [], $0) }
         }
     }
@@ -176,7 +178,8 @@ final class GraphRun: @unchecked Sendable {
         lateQueue.add(late)
         var random = SplitMix(state: ~plan.seed)
         let shuffled = numbers.filter { !plan.nodes[$0].isForeign }.shuffled(using: &random)
-        let half = TestThread { [self] in for number in shuffled.dropFirst(shuffled.count / 2) { add(number) } }
+        let half = TestThread { [self] in for number in shuffled.dropFirst(shuffled.count / 2) { add(number) }
+        }
         for number in shuffled.prefix(shuffled.count / 2) { add(number) }
         for part in parts { lateQueue.add(part) }
         half.join()
@@ -222,11 +225,15 @@ final class GraphRun: @unchecked Sendable {
             let outcome = outcome(of: number)
             let seen = seen.withLock { $0[number] }
             let verdicts = model.verdicts(of: number, outcomes)
-            let isRight = verdicts.contains { $0.outcome == outcome && ($0.runs ?? (seen.runs == 1)) == (seen.runs == 1) }
+            let isRight = verdicts.contains {
+                $0.outcome == outcome && ($0.runs ?? (seen.runs == 1)) == (seen.runs == 1)
+            }
             if !isRight || seen.runs > 1 {
                 complain("\(number): \(outcome), run \(seen.runs) times, where \(verdicts) was to come")
             }
-            if seen.completionBlocks != 1 { complain("\(number): \(seen.completionBlocks) completion blocks") }
+            if seen.completionBlocks != 1 {
+                complain("\(number): \(seen.completionBlocks) completion blocks")
+            }
             if !node.isForeign { compareEvents(number, seen) }
             outcomes.append(outcome)
         }
@@ -254,7 +261,9 @@ final class GraphRun: @unchecked Sendable {
     }
 
     /// A cancelled `flatMap` step ends as the operation that it made, "7.inner".
-    private func node(named name: String) -> Int { name.split(separator: ".").first.flatMap { Int($0) } ?? -1 }
+    private func node(named name: String) -> Int {
+        name.split(separator: ".").first.flatMap { Int($0) } ?? -1
+    }
 
     private func compareEvents(_ number: Int, _ seen: GraphSeen) {
         let node = plan.nodes[number]
@@ -266,12 +275,14 @@ final class GraphRun: @unchecked Sendable {
         if count(.ready) > 1 || count(.executing) > 1 { wrong("ready and executing at most once") }
         let cancelled = operations[number].isCancelled ? 1 : 0
         // The announcement can be lost (OperationSequenceTests.aCancellationThatLetsItEndIsAnnounced).
-        let isLost = count(.cancelled) == 0 && node.cancellation != .whileRunning && node.cancellation != .answered
+        let isLost =
+            count(.cancelled) == 0 && node.cancellation != .whileRunning && node.cancellation != .answered
         if count(.cancelled) != cancelled, !isLost { wrong("cancelled once, if it was") }
         if seen.runs == 1, count(.executing) != 1 { wrong("executing once, as it ran") }
         switch node.cancellation {
         case .none:
-            let expected: [OperationEvent] = node.ending == .settledEarly ? [.finished] : [.executing, .finished]
+            let expected: [OperationEvent] =
+                node.ending == .settledEarly ? [.finished] : [.executing, .finished]
             if events.filter({ $0 != .ready }) != expected { wrong("\(expected) in this order") }
             if let ready = events.firstIndex(of: .ready), ready != 0 { wrong("ready before all else") }
         case .beforeAdding, .whileWaiting:
