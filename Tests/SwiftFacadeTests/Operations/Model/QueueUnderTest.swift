@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The queues that the random graphs and the races run on. A new kind of queue is one more conformance and one more
+// element of `QueueKind.all`.
+
+import Foundation
+
+@testable import Interlock
+
+protocol QueueUnderTest: Sendable {
+    func add(_ operation: Operation)
+    func suspend()
+    func resume()
+    func cancelAll()
+    /// The unfinished operations in it.
+    var count: Int { get }
+    /// Blocks until there is none.
+    func waitUntilEmpty()
+    /// A `flatMap` step whose operation this queue runs.
+    func flatMap(
+        _ above: AsyncOperation<Int>,
+        name: String,
+        _ make: @escaping @Sendable (Int) throws -> AsyncOperation<Int>
+    ) -> AsyncOperation<Int>
+}
+
+struct QueueKind: Sendable, CustomStringConvertible {
+    let description: String
+    /// - Parameter limit: how many operations may run at once; nil for no limit.
+    let make: @Sendable (_ limit: Int?) -> any QueueUnderTest
+
+    static let all = [
+        QueueKind(description: "OperationQueue") { FoundationQueue(limit: $0) }
+    ]
+}
+
+struct FoundationQueue: QueueUnderTest {
+    let queue = OperationQueue()
+
+    init(limit: Int? = nil) {
+        if let limit { queue.maxConcurrentOperationCount = limit }
+    }
+
+    var count: Int { queue.operationCount }
+    func add(_ operation: Operation) { queue.addOperation(operation) }
+    func suspend() { queue.isSuspended = true }
+    func resume() { queue.isSuspended = false }
+    func cancelAll() { queue.cancelAllOperations() }
+    func waitUntilEmpty() { queue.waitUntilAllOperationsAreFinished() }
+
+    func flatMap(
+        _ above: AsyncOperation<Int>,
+        name: String,
+        _ make: @escaping @Sendable (Int) throws -> AsyncOperation<Int>
+    ) -> AsyncOperation<Int> {
+        above.flatMap(name: name, on: queue, make)
+    }
+}

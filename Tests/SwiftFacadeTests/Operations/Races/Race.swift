@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Races in batches: each racer has a thread, and for each subject they start together. One thread makes the subjects of
+// a batch before the race and judges them after it:
+//
+//   maker      makes 100                                              judges 100
+//   racer 0              | rendezvous, step | rendezvous, step | …
+//   racer 1              | rendezvous, step | rendezvous, step | …
+
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Interlock
+
+enum Race {
+    static let rounds = 10_000
+    private static let batch = 100
+
+    /// Plays the rounds; gives what `judge` complains of, and stops at the first batch with a complaint. Blocks.
+    ///
+    /// - Parameters:
+    ///   - make: makes the subject of a round.
+    ///   - racers: what each thread does to it.
+    ///   - judge: what is wrong with it after the race; may wait for its end.
+    static func run<Subject: Sendable>(
+        _: Subject.Type,
+        make: (_ round: Int) -> Subject,
+        racers: (@Sendable (Subject) -> Void)...,
+        judge: (Subject) -> [String]
+    ) -> [String] {
+        run(Subject.self, make: make, racers: racers, judge: judge)
+    }
+
+    static func run<Subject: Sendable>(
+        _: Subject.Type,
+        make: (_ round: Int) -> Subject,
+        racers: [@Sendable (Subject) -> Void],
+        judge: (Subject) -> [String]
+    ) -> [String] {
+        var complaints: [String] = []
+        for first in stride(from: 0, to: rounds, by: batch) where complaints.isEmpty {
+            let subjects = (first..<min(first + batch, rounds)).map(make)
+            let start = Rendezvous(parties: racers.count)
+            onThreads(racers.count) { racer in
+                for (number, subject) in subjects.enumerated() {
+                    start.meet(number)
+                    // The racers take turns at being late.
+                    for _ in 0..<(first + number + racer * 7) % 23 * 4 { spin() }
+                    racers[racer](subject)
+                }
+            }
+            for (number, subject) in subjects.enumerated() {
+                complaints += judge(subject).map { "round \(first + number): \($0)" }
+            }
+        }
+        return complaints
+    }
+
+    @inline(never) private static func spin() {}
+}
+
+/// Lets several threads go on together, time after time. Spins: a thread that wakes another comes first.
+private final class Rendezvous: Sendable {
+    private let parties: Int
+    private let arrived = Atomic<Int>(0)
+
+    init(parties: Int) { self.parties = parties }
+
+    func meet(_ number: Int) {
+        arrived.add(1, ordering: .acquiringAndReleasing)
+        while arrived.load(ordering: .acquiring) < (number + 1) * parties { sched_yield() }
+    }
+}
+
+/// An operation that other threads finish, cancel and start, and everything that may happen once.
+final class Raced: Sendable {
+    let operation: AsyncOperation<Int>
+    /// In a queue, below the operation.
+    let dependent: AsyncOperation<Int>
+    let (ran, hooks, blocks, dependentRan) = (Counter(), Counter(), Counter(), Counter())
+    /// The calls that were told that they ended the operation.
+    let accepted = Counter()
+    private let ended = Handshake()
+
+    init(_ operation: AsyncOperation<Int>, ran: Counter? = nil) {
+        self.operation = operation
+        operation.name = "raced"
+        let counter = dependentRan
+        dependent = operation.then(name: "below") { value in
+            counter.increment()
+            return value
+        }
+        let (hooks, blocks, ended) = (hooks, blocks, ended)
+        operation.onFinish { _ in
+            hooks.increment()
+            ended.give()
+        }
+        operation.completionBlock = {
+            blocks.increment()
+            ended.give()
+        }
+    }
+
+    /// Waits for the end of the operation and of its dependent; what is wrong with it.
+    func complaints(mayBe allowed: (Result<Int, any Error>) -> Bool) -> [String] {
+        // The hook and the completion block.
+        ended.take(2)
+        guard let result = dependent.wait(timeout: .seconds(Handshake.limit)), let own = operation.result
+        else {
+            return ["the dependent is not released: \(dependent.state), below \(operation.state)"]
+        }
+        var wrong: [String] = []
+        if !operation.isFinished || operation.isExecuting {
+            wrong.append("it is \(operation.state) after its end")
+        }
+        if hooks.value != 1 { wrong.append("\(hooks.value) hooks") }
+        if blocks.value != 1 { wrong.append("\(blocks.value) completion blocks") }
+        if accepted.value > 1 { wrong.append("\(accepted.value) calls ended it") }
+        if !allowed(own) { wrong.append("its result is \(own)") }
+        switch (own, result) {
+        case (.success(let value), .success(let below)):
+            if value != below || dependentRan.value != 1 { wrong.append("\(below) below \(value)") }
+        case (.failure(let error), .failure(let below)):
+            if "\(error)" != "\(below)" || dependentRan.value != 0 { wrong.append("\(below) below \(error)") }
+        default: wrong.append("\(result) below \(own)")
+        }
+        return wrong
+    }
+}
+
+extension Result where Success == Int, Failure == any Error {
+    func isValue(_ value: Int) -> Bool { if case .success(value) = self { true } else { false } }
+    var isCancelled: Bool {
+        if case .failure(let error) = self { error is OperationCancelled } else { false }
+    }
+}
