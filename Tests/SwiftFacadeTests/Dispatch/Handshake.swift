@@ -12,7 +12,7 @@ import Testing
 /// Given by one side, awaited by the other; counts, so it may be given first.
 final class Handshake: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
-    static let limit: TimeInterval = 30
+    static let limit: TimeInterval = 120
 
     func give(_ count: Int = 1) { for _ in 0..<count { semaphore.signal() } }
 
