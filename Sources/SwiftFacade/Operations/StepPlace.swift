@@ -15,7 +15,7 @@ import Foundation
 final class StepPlace: OperationQueue, @unchecked Sendable {
     private let lender: OperationQueue
 
-    private init(in lender: OperationQueue) {
+    init(in lender: OperationQueue) {
         self.lender = lender
         super.init()
         name = lender.name
@@ -24,7 +24,7 @@ final class StepPlace: OperationQueue, @unchecked Sendable {
     }
 
     /// The queue a place of which this thread works in.
-    private static var currentLender: OperationQueue? {
+    static var currentLender: OperationQueue? {
         let current = OperationQueue.current
         return (current as? StepPlace)?.lender ?? current
     }
