@@ -9,6 +9,7 @@ protocol EndingOperation: ObservedOperation {
     /// Runs `body` with the error it ended with, when it has finished, at once if it has.
     func whenEnded(_ body: @escaping @Sendable ((any Error)?) -> Void)
     func addObserver(_ observer: OperationObserver)
+    var progress: Progress { get }
     /// It may be added to a queue still.
     var isUnstarted: Bool { get }
 }

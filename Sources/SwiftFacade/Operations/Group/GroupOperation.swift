@@ -45,6 +45,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         var children: [AsyncOperation<Element>] = []
         var results: [Result<Element, any Error>] = []
         var observers: [OperationObserver] = []
+        var weights = ChildWeights()
         /// Where the children run, once the group does.
         var queue: (any GroupQueue)?
         /// The serial queue in which the group holds the only place.
@@ -107,19 +108,20 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
 
     /// Adds a child whose output is part of the result, before the group has finished. It is run by the group alone.
     ///
+    /// - Parameter weight: the child's part in ``AsyncOperation/progress``, beside those of the others. Below 0 is misuse.
     /// - Throws: ``ChildRefused``, and the child stays the caller's: after the group's end, its cancellation or, where
     ///   that cancels the others, a failure; for a child that was started or waits for the group.
     /// - Complexity: O(1), and the unfinished operations above the child with their edges. Takes the lock of
     ///   ``AsyncOperation/addDependency(_:)``.
-    public final func add(_ child: AsyncOperation<Element>) throws(ChildRefused) {
-        try admit(child) { $0.children.append(child) }
+    public final func add(_ child: AsyncOperation<Element>, weight: Int64 = 1) throws(ChildRefused) {
+        try admit(child, weight) { $0.children.append(child) }
     }
 
     /// Adds a child of any class without a part in the result. The group waits for it, and fails if it does.
     ///
     /// An operation of another class than `AsyncOperation` fails if it is cancelled.
-    public final func add(other child: Operation) throws(ChildRefused) {
-        try admit(child) { _ in }
+    public final func add(other child: Operation, weight: Int64 = 1) throws(ChildRefused) {
+        try admit(child, weight) { _ in }
     }
 
     /// Has `observer` told of each child of this module that has not been started.
@@ -129,14 +131,23 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
 
     private func admit(
         _ child: Operation,
+        _ weight: Int64,
         _ note: (inout Members) -> Void
     ) throws(ChildRefused) {
+        if weight < 0 {
+            misuse("GroupOperation.add", displayName, "weight: \(weight): a part is not below 0")
+        }
         var met = Met()
         // The lock of the graph: an edge that closes a circle with this child is added before or after.
         let admission: Admission = DependencyGraph.lock.withLock { _ in
             if let reason = refusal(of: child, &met) { return Admission(refusal: reason, starts: false) }
             let admission = ledger.admit(child)
-            if admission.refusal == nil { members.withLock { note(&$0) } }
+            if admission.refusal == nil {
+                members.withLock { members in
+                    note(&members)
+                    members.weights.add(child, weight)
+                }
+            }
             return admission
         }
         // Not freed under the lock.
@@ -144,6 +155,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         if let reason = admission.refusal {
             throw ChildRefused(group: bareName, child: bareMisuseName(child.name, of: child), reason: reason)
         }
+        members.withLock { $0.weights.progress }.map { ChildWeights.attach(child, weight, to: $0) }
         if admission.starts {
             announceProduced(child)
             run(child)
@@ -219,6 +231,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
     }
 
     private func childEnded(_ child: Operation, _ error: (any Error)?) {
+        members.withLock { $0.weights.end(child) }
         let removal = ledger.remove(child, error: error)
         if removal.cancelsOthers { ledger.cancelAll() }
         if removal.isLast { settleResult() }
@@ -269,7 +282,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
 
     private func forgetMembers() {
         let freed = members.withLock { members in
-            defer { (members.children, members.observers) = ([], []) }
+            defer { (members.children, members.observers, members.weights) = ([], [], ChildWeights()) }
             return members
         }
         withExtendedLifetime(freed) {}
@@ -277,3 +290,13 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
 }
 
 extension GroupOperation: ChildHolder {}
+
+extension GroupOperation: ProgressTree {
+    final func fill(_ progress: OperationProgress) {
+        let weights = members.withLock { members in
+            members.weights.progress = progress
+            return members.weights
+        }
+        weights.fill(progress)
+    }
+}
