@@ -17,6 +17,13 @@ protocol ChildHolder: AnyObject {
     var unfinishedChildren: [Operation] { get }
 }
 
+extension ChildHolder {
+    /// What it waits for, once it has begun.
+    var waitReasons: [WaitReason] {
+        unfinishedChildren.map { .child(bareMisuseName($0.name, of: $0)) }
+    }
+}
+
 struct Admission {
     var refusal: ChildRefused.Reason?
     /// The owner starts it now; otherwise `ChildLedger.begin` lists it.

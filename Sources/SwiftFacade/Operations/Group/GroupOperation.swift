@@ -35,7 +35,7 @@ import Foundation
 /// Unchecked `Sendable` because its superclass is; its own state is behind mutexes or constant. A subclass owes the
 /// same.
 open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchecked Sendable {
-    private enum Home {
+    enum Home {
         case own(limit: Int?)
         case given(any GroupQueue)
     }
@@ -56,7 +56,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
     private let ledger: ChildLedger
     private let home: Home
 
-    private init(_ name: String?, _ home: Home, _ policy: FailurePolicy) {
+    init(_ name: String?, _ home: Home, _ policy: FailurePolicy) {
         self.home = home
         ledger = ChildLedger(policy)
         super.init()

@@ -59,8 +59,27 @@ public final class OperationScope: Sendable, ChildHolder {
         ledger.cancelAll()
     }
 
+    /// As `withOperations`.
+    func run<Result: Sendable>(
+        isolation: isolated (any Actor)?,
+        _ body: (OperationScope) async throws -> Result
+    ) async throws -> Result {
+        try await withTaskCancellationHandler {
+            let result: Result
+            do {
+                result = try await body(self)
+            } catch {
+                throw await drain(error) ?? error
+            }
+            if let error = await drain(nil) { throw error }
+            return result
+        } onCancel: {
+            cancelAll()
+        }
+    }
+
     /// The closure has ended, well or with `error`. Returns when everything has.
-    func drain(_ error: (any Error)?) async -> (any Error)? {
+    private func drain(_ error: (any Error)?) async -> (any Error)? {
         let removal = ledger.release(error: error)
         if removal.cancelsOthers { ledger.cancelAll() }
         if !removal.isLast { await end.take() }
@@ -102,17 +121,5 @@ public func withOperations<Result: Sendable>(
     isolation: isolated (any Actor)? = #isolation,
     _ body: (OperationScope) async throws -> Result
 ) async throws -> Result {
-    let scope = OperationScope(queue ?? OperationQueue(), onFailure)
-    return try await withTaskCancellationHandler {
-        let result: Result
-        do {
-            result = try await body(scope)
-        } catch {
-            throw await scope.drain(error) ?? error
-        }
-        if let error = await scope.drain(nil) { throw error }
-        return result
-    } onCancel: {
-        scope.cancelAll()
-    }
+    try await OperationScope(queue ?? OperationQueue(), onFailure).run(isolation: isolation, body)
 }

@@ -55,7 +55,7 @@ import Testing
         let begun = Handshake()
         let group = GroupOperation<Int>()
         try group.add(AsyncOperation { 1 })
-        let last = AsyncOperation<Int> { completion in
+        let last = AsyncOperation<Int>(name: "last") { completion in
             kept.withLock { $0 = completion }
             begun.give()
         }
@@ -63,6 +63,7 @@ import Testing
         queue.enqueue(group)
         await begun.taken()
         await eventually("the other has ended") { group.unfinishedChildren == [last] }
+        #expect(group.waitReasons == [.child("last")])
         #expect(group.isExecuting && group.results.isEmpty)
         kept.withLock { $0 }?.succeed(2)
         #expect(try await group.value == [1, 2])
