@@ -3,6 +3,8 @@
 // One type for operations and for jobs of a group. A class for its `deinit`: when the last reference goes without a
 // call, the job ends with an error instead of never.
 
+import Foundation
+
 /// Ends an ``AsyncOperation``, or a job of a `DispatchGroup`, from the callback of the function it wraps.
 ///
 /// May be kept, and called from any thread any number of times: the first call decides, and runs the operation's hooks
@@ -31,6 +33,10 @@ public final class Completion<Value: Sendable>: Sendable {
     /// Whether the operation was cancelled; false for a group's job, which has no cancellation.
     public var isCancelled: Bool { job.isCancelled }
 
+    /// The ``AsyncOperation/progress`` of the operation, for the work to report to; of a group's job, one that nobody
+    /// else sees.
+    public var progress: Progress { job.progress }
+
     /// Runs `handler` when the operation is cancelled while executing, at once if it has been; not after a result, and
     /// not for a group's job.
     ///
@@ -54,4 +60,9 @@ protocol CompletableJob<Output>: AnyObject, Sendable {
     func completionDropped()
     var isCancelled: Bool { get }
     func onCancel(_ handler: @escaping @Sendable () -> Void)
+    var progress: Progress { get }
+}
+
+extension CompletableJob {
+    var progress: Progress { OperationProgress(isTree: false) }
 }

@@ -68,6 +68,8 @@ struct OperationRecord {
     var held: Holdings
     /// What it waits for between its start and its work, or between two attempts of its work.
     var admission: WaitReason? { held.policies?.reason }
+    /// Made when it is asked for, and kept after the end.
+    var progress: OperationProgress?
     /// Whether an operation of this module ever waited for this one.
     var isDependedUpon = false
     /// Whether there ever was anything to wait for.

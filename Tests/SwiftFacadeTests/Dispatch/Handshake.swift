@@ -64,6 +64,7 @@ final class Counter: Sendable {
 /// Counts how many are inside, and the most there ever were.
 final class Crowd: Sendable {
     private let state = VisibleMutex((now: 0, most: 0, total: 0))
+    var now: Int { state.withLock { $0.now } }
     var most: Int { state.withLock { $0.most } }
     var total: Int { state.withLock { $0.total } }
     func enter() {

@@ -57,6 +57,19 @@ import Testing
         #expect(await states.next() == .ready)
     }
 
+    // It becomes ready twice: a second dependency comes when the first is gone.
+    @Test func aStateIsGivenOnce() async throws {
+        let operation = AsyncOperation<Int> { 1 }
+        let above = (0..<2).map { number in AsyncOperation<Int> { number } }
+        operation.addDependency(above[0])
+        let states = operation.states
+        operation.removeDependency(above[0])
+        operation.addDependency(above[1])
+        operation.removeDependency(above[1])
+        queue.enqueue(operation)
+        #expect(await Self.all(states) == [.waiting, .ready, .executing, .finished])
+    }
+
     @Test func aCancelledReaderEndsTheStreamAndLeavesNothingBehind() async throws {
         let (operation, begun, completion) = held()
         queue.enqueue(operation)

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An operation made of operations. It counts them (ChildLedger.swift) and ends after the last; while it runs it keeps
+// its place in its queue, but no thread.
+//
+//   execute                        each child                   add, any time
+//   begins the ledger
+//   adds the children to a queue
+//                                                               admitted: adds it to the queue
+//                                  ends: removed
+//                                  failed: cancels the others
+//                                  the last one: ends the group
+//
+// Children that the group will not run, because it was cancelled or ended before its beginning, are cancelled and ended
+// by hand: what waits for them must not wait for ever.
+
+import Foundation
+
+/// An operation that runs other operations, its children, and ends after the last of them.
+///
+/// ```swift
+/// let album = GroupOperation<Photo>(name: "album", limit: 4)
+/// for url in urls { try album.add(AsyncOperation { try await load(url) }) }
+/// operations.enqueue(album)
+/// let photos = try await album.value
+/// ```
+///
+/// The result is the children's outputs in the order they were added, or an error, by the ``FailurePolicy``;
+/// ``results`` has each child's own. Children are added before and while the group runs, also by other children, and
+/// may be groups. Cancelling the group cancels its children; it ends when they have ended. All of it may be used from
+/// any thread.
+///
+/// ``AsyncOperation/finish(_:)`` from outside ends the group at once, and cancels its children.
+///
+/// Unchecked `Sendable` because its superclass is; its own state is behind mutexes or constant. A subclass owes the
+/// same.
+open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchecked Sendable {
+    enum Home {
+        case own(limit: Int?)
+        case given(any GroupQueue)
+    }
+
+    private struct Members {
+        /// Those with an output, in the order of addition, until the end.
+        var children: [AsyncOperation<Element>] = []
+        var results: [Result<Element, any Error>] = []
+        var observers: [OperationObserver] = []
+        var weights = ChildWeights()
+        /// Where the children run, once the group does.
+        var queue: (any GroupQueue)?
+        /// The serial queue in which the group holds the only place.
+        var serialQueue: OperationQueue?
+    }
+
+    private let members = VisibleMutex(Members())
+    private let ledger: ChildLedger
+    private let home: Home
+
+    init(_ name: String?, _ home: Home, _ policy: FailurePolicy) {
+        self.home = home
+        ledger = ChildLedger(policy)
+        super.init()
+        self.name = name
+        onChange { [weak self] event in
+            switch event {
+            case .cancelled: self?.abandonChildren()
+            case .finished: self?.ended()
+            case .ready, .executing: break
+            }
+        }
+    }
+
+    /// Makes a group whose children run in a queue of its own.
+    ///
+    /// - Parameters:
+    ///   - name: names the group and its queue in errors and reports.
+    ///   - limit: how many children run at once at most; by default as many as Foundation's queue chooses. Below 1 is
+    ///     misuse.
+    ///   - onFailure: what becomes of the other children when one has failed.
+    public convenience init(name: String? = nil, limit: Int? = nil, onFailure: FailurePolicy = .cancelOthers)
+    {
+        if let limit, limit < 1 {
+            misuse("GroupOperation", "limit: \(limit)", "at least one child must be allowed at a time")
+        }
+        self.init(name, .own(limit: limit), onFailure)
+    }
+
+    /// Makes a group whose children run in `queue`, which may be the group's own, of any width.
+    ///
+    /// There the children run in the group's place, as many at once as the queue allows; `OperationQueue.current` is a
+    /// queue of its own there. A child that waits for an operation behind the group in the same serial queue is
+    /// refused, and so is the group that has one when it begins: it fails with ``ChildRefused``.
+    public convenience init(
+        name: String? = nil,
+        on queue: OperationQueue,
+        onFailure: FailurePolicy = .cancelOthers
+    ) {
+        self.init(name, .given(queue), onFailure)
+    }
+
+    /// The results of the children that have an output, in the order they were added; empty until the last has ended.
+    public final var results: [Result<Element, any Error>] { members.withLock { $0.results } }
+
+    /// The children that have not finished, in the order they were added.
+    public final var unfinishedChildren: [Operation] { ledger.unfinished }
+
+    // MARK: Adding
+
+    /// Adds a child whose output is part of the result, before the group has finished. It is run by the group alone.
+    ///
+    /// - Parameter weight: the child's part in ``AsyncOperation/progress``, beside those of the others. Below 0 is misuse.
+    /// - Throws: ``ChildRefused``, and the child stays the caller's: after the group's end, its cancellation or, where
+    ///   that cancels the others, a failure; for a child that was started or waits for the group.
+    /// - Complexity: O(1), and the unfinished operations above the child with their edges. Takes the lock of
+    ///   ``AsyncOperation/addDependency(_:)``.
+    public final func add(_ child: AsyncOperation<Element>, weight: Int64 = 1) throws(ChildRefused) {
+        try admit(child, weight) { $0.children.append(child) }
+    }
+
+    /// Adds a child of any class without a part in the result. The group waits for it, and fails if it does.
+    ///
+    /// An operation of another class than `AsyncOperation` fails if it is cancelled.
+    public final func add(other child: Operation, weight: Int64 = 1) throws(ChildRefused) {
+        try admit(child, weight) { _ in }
+    }
+
+    /// Has `observer` told of each child of this module that has not been started.
+    public final func addChildObserver(_ observer: OperationObserver) {
+        members.withLock { $0.observers.append(observer) }
+    }
+
+    private func admit(
+        _ child: Operation,
+        _ weight: Int64,
+        _ note: (inout Members) -> Void
+    ) throws(ChildRefused) {
+        if weight < 0 {
+            misuse("GroupOperation.add", displayName, "weight: \(weight): a part is not below 0")
+        }
+        var met = Met()
+        // The lock of the graph: an edge that closes a circle with this child is added before or after.
+        let admission: Admission = DependencyGraph.lock.withLock { _ in
+            if let reason = refusal(of: child, &met) { return Admission(refusal: reason, starts: false) }
+            let admission = ledger.admit(child)
+            if admission.refusal == nil {
+                members.withLock { members in
+                    note(&members)
+                    members.weights.add(child, weight)
+                }
+            }
+            return admission
+        }
+        // Not freed under the lock.
+        withExtendedLifetime(met) {}
+        if let reason = admission.refusal {
+            throw ChildRefused(group: bareName, child: bareMisuseName(child.name, of: child), reason: reason)
+        }
+        members.withLock { $0.weights.progress }.map { ChildWeights.attach(child, weight, to: $0) }
+        if admission.starts {
+            announceProduced(child)
+            run(child)
+        }
+    }
+
+    private func refusal(of child: Operation, _ met: inout Met) -> ChildRefused.Reason? {
+        if child === self { return .waitsForGroup }
+        return ChildEnd.isUnstarted(child) ? circle(through: [child], &met) : .hasStarted
+    }
+
+    private func circle(
+        through children: [Operation],
+        _ met: inout Met
+    ) -> ChildRefused.Reason? {
+        GroupCircle.reason(
+            against: children,
+            in: self,
+            behind: members.withLock { $0.serialQueue },
+            isKnown: ledger.contains,
+            &met
+        )
+    }
+
+    // MARK: Running
+
+    /// Starts the children.
+    public final override func execute() {
+        let current = StepPlace.currentLender
+        let queue = childQueue()
+        members.withLock { members in
+            members.queue = queue
+            members.serialQueue = current?.maxConcurrentOperationCount == 1 ? current : nil
+        }
+        var met = Met()
+        let waiting = ledger.unfinished
+        if let reason = circle(through: waiting, &met) {
+            let child = waiting.first { child in
+                var met = Met()
+                return circle(through: [child], &met) != nil
+            }
+            let name = child.map { bareMisuseName($0.name, of: $0) } ?? "?"
+            finish(error: ChildRefused(group: bareName, child: name, reason: reason))
+        }
+        let (children, isLast) = ledger.begin()
+        for child in children { run(child) }
+        if isLast { settleResult() }
+    }
+
+    private func childQueue() -> any GroupQueue {
+        switch home {
+        case .given(let queue):
+            return queue.placeForChildren()
+        case .own(let limit):
+            let queue = OperationQueue()
+            queue.name = bareName
+            if qualityOfService != .default { queue.qualityOfService = qualityOfService }
+            if let limit { queue.maxConcurrentOperationCount = limit }
+            return queue
+        }
+    }
+
+    private func run(_ child: Operation) {
+        follow(child)
+        (child as? any ObservedOperation)?.announceEnqueued()
+        members.withLock { $0.queue }!.addChild(child)
+    }
+
+    private func follow(_ child: Operation) {
+        let observers = members.withLock { $0.observers }
+        for observer in observers { (child as? any EndingOperation)?.addObserver(observer) }
+        ChildEnd.of(child) { [self] error in childEnded(child, error) }
+    }
+
+    private func childEnded(_ child: Operation, _ error: (any Error)?) {
+        members.withLock { $0.weights.end(child) }
+        let removal = ledger.remove(child, error: error)
+        if removal.cancelsOthers { ledger.cancelAll() }
+        if removal.isLast { settleResult() }
+    }
+
+    /// All children have ended.
+    private func settleResult() {
+        let children = members.withLock { members in
+            defer { members.children = [] }
+            return members.children
+        }
+        let results = children.compactMap(\.result)
+        members.withLock { $0.results = results }
+        if isCancelled {
+            finish(error: cancellationError)
+        } else if let error = ledger.error {
+            finish(error: error)
+        } else {
+            finish(Result { try results.map { try $0.get() } })
+        }
+    }
+
+    // MARK: Ending without or before the children
+
+    /// Cancels the children; the last of them ends the group.
+    public final override func executionCancelled() {
+        runCancelHandlers()
+        ledger.close()
+        ledger.cancelAll()
+    }
+
+    /// They never run: the group was cancelled or has ended before it began.
+    private func abandonChildren() {
+        guard let children = ledger.abandon() else { return }
+        for child in children {
+            follow(child)
+            ChildEnd.withoutRun(child)
+        }
+        forgetMembers()
+    }
+
+    private func ended() {
+        abandonChildren()
+        ledger.close()
+        ledger.cancelAll()
+        forgetMembers()
+    }
+
+    private func forgetMembers() {
+        let freed = members.withLock { members in
+            defer { (members.children, members.observers, members.weights) = ([], [], ChildWeights()) }
+            return members
+        }
+        withExtendedLifetime(freed) {}
+    }
+}
+
+extension GroupOperation: ChildHolder {}
+
+extension GroupOperation: ProgressTree {
+    final func fill(_ progress: OperationProgress) {
+        let weights = members.withLock { members in
+            members.weights.progress = progress
+            return members.weights
+        }
+        weights.fill(progress)
+    }
+}
