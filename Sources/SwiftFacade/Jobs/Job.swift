@@ -40,6 +40,7 @@ public struct Job<Output: Sendable>: Sendable {
     /// A job that computes something from this one's output, in the same queue.
     ///
     /// - Complexity: O(1); allocates the job and what the compiler allocates for the closure.
+    @discardableResult
     public func then<Next: Sendable>(
         name: String? = nil,
         _ step: @escaping @Sendable (Output) throws -> Next
@@ -50,6 +51,7 @@ public struct Job<Output: Sendable>: Sendable {
     }
 
     /// As the form for a plain closure, with an `async` one, in a task of its own that is cancelled with the job.
+    @discardableResult
     public func then<Next: Sendable>(
         name: String? = nil,
         _ step: @escaping @Sendable (Output) async throws -> Next
@@ -62,6 +64,7 @@ public struct Job<Output: Sendable>: Sendable {
     }
 
     /// A job that gives this one's output, or what `rescue` makes of its error, which may be of a job above.
+    @discardableResult
     public func recover(
         name: String? = nil,
         _ rescue: @escaping @Sendable (any Error) throws -> Output

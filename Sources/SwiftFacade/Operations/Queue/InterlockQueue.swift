@@ -119,11 +119,13 @@ public final class InterlockQueue: Sendable {
 
     private func add(_ operation: any QueuedOperation, _ isBlocking: Bool) {
         let node = OperationNode(core, operation, operation, options(operation, isBlocking))
+        // Before the operation knows its node, and may tell it to run.
+        node.enter(done: 0)
+        let isRefused = node.isFinished
         if let reason = operation.enter(node) {
             misuse("InterlockQueue.add", misuseName(operation.name, of: operation), reason)
         }
-        node.enter(done: 0)
-        if node.isFinished { return end(refused: node, operation) }
+        if isRefused { return end(refused: operation) }
         operation.tellQueueIfReady()
     }
 
@@ -142,12 +144,12 @@ public final class InterlockQueue: Sendable {
         }
         let node = OperationNode(core, operation, nil, options(operation, isBlocking))
         node.enter(done: 0)
-        if node.isFinished { return end(refused: node, operation) }
+        if node.isFinished { return end(refused: operation) }
         node.awaitReadiness(of: operation)
     }
 
     /// The queue was shut down. Not started here: a closed queue's caller runs nobody's handlers in place of a thread.
-    private func end(refused node: OperationNode, _ operation: Operation) {
+    private func end(refused operation: Operation) {
         if let own = operation as? any QueuedOperation {
             own.refuse(OperationQueueClosed(queue: name))
         } else {

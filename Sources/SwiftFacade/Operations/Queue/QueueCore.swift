@@ -14,14 +14,14 @@ struct ReadyList {
     private var picks: UInt64 = 0
 
     private struct Deque {
-        var nodes: [JobNode] = []
+        var nodes: [JobNode?] = []
         var head = 0
 
         var isEmpty: Bool { head == nodes.count }
 
         mutating func popFirst() -> JobNode? {
             if isEmpty { return nil }
-            let node = nodes[head]
+            let node = nodes[head].take()
             head += 1
             if head >= 64, head * 2 >= nodes.count {
                 nodes.removeFirst(head)
@@ -53,12 +53,6 @@ struct ReadyList {
             if let node = lists[index].popFirst() { return node }
         }
         return nil
-    }
-
-    /// All of them, in the order of their priorities.
-    mutating func takeAll() -> [JobNode] {
-        defer { lists = [Deque(), Deque(), Deque()] }
-        return lists.flatMap { $0.nodes[$0.head...] }
     }
 }
 

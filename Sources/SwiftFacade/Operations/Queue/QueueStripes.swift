@@ -32,6 +32,7 @@ struct Stripe {
     mutating func link(_ node: JobNode) {
         let link = Unmanaged.passRetained(node)
         node.fields.pointee.next = first
+        node.fields.pointee.generation = generation
         first?._withUnsafeGuaranteedRef { $0.fields.pointee.previous = link }
         first = link
         live += 1

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Nothing that an InterlockQueue has accepted is lost: at its end, at the end of its pool, in races.
+
+import Foundation
+import Testing
+
+@testable import Interlock
+
+@Suite(.timeLimit(.minutes(5))) struct InterlockQueueEndingTests {
+    let queue = InterlockQueue(name: "queue")
+
+    // MARK: Waiting
+
+    @Test func aWaitEndsWhenTheQueueIsEmptyAndNotBefore() async throws {
+        queue.suspend()
+        let job = queue.job { 1 }
+        #expect(try await !queue.wait(until: .now.advanced(by: .milliseconds(1))))
+        #expect(!blockQueue(queue, until: .now))
+        let waiting = Task { try await queue.wait() }
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+        let waiter = TestThread { [queue] in
+            block(queue)
+            #expect(job.isFinished)
+        }
+        queue.resume()
+        waiter.join()
+        #expect(try await queue.wait(until: .now.advanced(by: .seconds(60))))
+        #expect(blockQueue(queue, until: .now))
+    }
+
+    @Test func drainingReportsWhatIsLeftAndKeepsTheQueueOpen() async throws {
+        let (begun, end) = (Event(), Latch(count: 1))
+        queue.job(name: "stuck", isBlocking: true) {
+            begun.happen()
+            end.wait()
+        }
+        begun.wait()
+        let operation = AsyncOperation<Void>(name: "behind") {}
+        queue.suspend()
+        queue.add(operation)
+        #expect(await queue.drain(within: .milliseconds(1)) == ["behind", "stuck"])
+        queue.resume()
+        end.countDown()
+        #expect(await queue.drain(within: .seconds(60)) == [])
+        #expect(try await queue.job { 1 }.value == 1)
+    }
+
+    @Test func shuttingDownReportsAndCancelsWhatIsLeftAndLetsNothingIn() async throws {
+        let (begun, end, ran) = (Event(), Latch(count: 1), Counter())
+        queue.limit = 1
+        let stuck = queue.job(name: "stuck", isBlocking: true) {
+            begun.happen()
+            end.wait()
+        }
+        begun.wait()
+        let own = AsyncOperation<Int>(name: "own") { ran.increment() }
+        let foreign = BlockOperation { ran.increment() }
+        foreign.name = "foreign"
+        let job = queue.job(name: "job") { ran.increment() }
+        queue.enqueue(own, foreign)
+        queue.addBarrier(name: "barrier") { ran.increment() }
+        let behind = AsyncOperation<Int>(name: "z behind") { ran.increment() }
+        queue.add(behind)
+        let left = await queue.shutDown(within: .milliseconds(1))
+        #expect(left == ["barrier", "foreign", "job", "own", "stuck", "z behind"])
+        // Without the end of the one that is stuck.
+        await #expect(throws: OperationCancelled(operation: "own")) { try await own.value }
+        await #expect(throws: OperationCancelled(operation: "z behind")) { try await behind.value }
+        await #expect(throws: OperationCancelled(operation: "job")) { try await job.value }
+        #expect(eventually { foreign.isFinished })
+        end.countDown()
+        try await queue.wait()
+        #expect(stuck.isCancelled && ran.value == 0)
+
+        let refused = queue.job { ran.increment() }
+        await #expect(throws: OperationQueueClosed(queue: "queue")) { try await refused.value }
+        await #expect(throws: OperationQueueClosed(queue: "queue")) { try await refused.then { $0 }.value }
+        let late = AsyncOperation<Int> { ran.increment() }
+        let lateForeign = BlockOperation { ran.increment() }
+        queue.enqueue(late, lateForeign)
+        await #expect(throws: OperationQueueClosed(queue: "queue")) { try await late.value }
+        #expect(eventually { lateForeign.isFinished && lateForeign.isCancelled })
+        await #expect(throws: OperationQueueClosed(queue: "queue")) {
+            try await queue.addBarrier { ran.increment() }.value
+        }
+        #expect(await queue.shutDown(within: .seconds(60)) == [] && ran.value == 0)
+    }
+
+    // MARK: The pool
+
+    @Test func workOfAClosedPoolEndsWithAnErrorThatNamesIt() async throws {
+        let held = try HeldPool()
+        let queue = InterlockQueue(pool: held.pool)
+        let ran = Counter()
+        let (job, own) = (queue.job { ran.increment() }, AsyncOperation<Int> { ran.increment() })
+        let foreign = BlockOperation { ran.increment() }
+        let last = queue.job { ran.increment() }
+        var chain = last
+        for _ in 0..<1_000 { chain = chain.then { _ in ran.increment() } }
+        queue.enqueue(own, foreign)
+        held.pool.closeNow()
+        let late = queue.job { ran.increment() }
+        for job in [job, late, chain] {
+            await #expect(throws: WorkerPoolError.closed(pool: "held")) { try await job.value }
+        }
+        await #expect(throws: WorkerPoolError.closed(pool: "held")) { try await own.value }
+        try await queue.wait()
+        #expect(foreign.isFinished && foreign.isCancelled && ran.value == 0)
+        held.release()
+    }
+
+    @Test func jobsBesideTheEndOfThePoolEndOnce() async throws {
+        for _ in 0..<100 {
+            let pool = try WorkerPool(name: "closing", threads: 1)
+            let queue = InterlockQueue(pool: pool)
+            let (ended, failed) = (Counter(), Counter())
+            let closer = TestThread { pool.closeNow() }
+            for _ in 0..<100 {
+                queue.job {}.then {}.onFinish {
+                    ended.increment()
+                    if case .failure(let error) = $0, error as? WorkerPoolError != .closed(pool: "closing") {
+                        failed.increment()
+                    }
+                }
+            }
+            closer.join()
+            try await queue.wait()
+            #expect(eventually { ended.value == 100 } && failed.value == 0)
+        }
+    }
+
+    // MARK: Release
+
+    @Test func aSuspendedQueueThatIsReleasedRunsWhatItAccepted() async throws {
+        let (own, foreign) = (AsyncOperation<Int> { 1 }, BlockOperation {})
+        InterlockQueue(isSuspended: true).enqueue(own, foreign)
+        #expect(try await own.value == 1)
+        #expect(eventually { foreign.isFinished })
+    }
+
+    @Test func aReleasedQueueIsFreedWithItsLastWork() async throws {
+        weak var core: QueueCore?
+        let freed = Counter()
+        do {
+            let queue = InterlockQueue(limit: 3)
+            core = queue.core
+            for _ in 0..<100 {
+                let tracked = Tracked(freed: freed)
+                queue.add(AsyncOperation<Void> { withExtendedLifetime(tracked) {} })
+                queue.add(BlockOperation { withExtendedLifetime(tracked) {} })
+            }
+        }
+        #expect(eventually { core == nil && freed.value == 100 })
+    }
+
+    // MARK: Races
+
+    // cancel × the last dependency × the enqueue, for operations
+    @Test func anOperationCancelledBesideItsReadinessEndsOnce() async throws {
+        let ended = Counter()
+        let rounds = JobRaceTests.rounds
+        let operations = (0..<rounds).map { _ in (AsyncOperation<Void> {}, AsyncOperation<Void> {}) }
+        for (above, below) in operations {
+            below.addDependency(above)
+            below.onFinish { _ in ended.increment() }
+        }
+        let barrier = ThreadBarrier(parties: 3)
+        onThreads(3) { [queue] thread in
+            for (above, below) in operations {
+                barrier.wait()
+                switch thread {
+                case 0: queue.add(below)
+                case 1: above.start()
+                default: below.cancel()
+                }
+            }
+        }
+        try await queue.wait()
+        #expect(eventually { ended.value == rounds } && queue.count == 0)
+    }
+
+    @Test func manyOperationsOfBothKindsRunOnce() async throws {
+        let (ran, count) = (Counter(), JobRaceTests.rounds / 2)
+        var above: Operation?
+        for number in 0..<count {
+            let own = AsyncOperation<Void> { ran.increment() }
+            let foreign = BlockOperation { ran.increment() }
+            if number % 10 != 0, let above { own.addDependency(above) }
+            if number % 10 == 5 { foreign.addDependency(own) }
+            above = number % 2 == 0 ? own : foreign
+            queue.enqueue(foreign, own)
+        }
+        try await queue.wait()
+        #expect(ran.value == 2 * count)
+    }
+}
+
+func blockQueue(_ queue: InterlockQueue, until deadline: ContinuousClock.Instant) -> Bool {
+    queue.wait(until: deadline)
+}
