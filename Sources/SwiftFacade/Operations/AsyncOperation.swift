@@ -151,6 +151,11 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
                     + "and add dependencies before that"
             )
         }
+        begin()
+    }
+
+    /// As `start()`, for an operation that may settle whatever it waits for.
+    func begin() {
         willChangeValue(for: \.isExecuting)
         let decision = record.withLock { $0.begin(cancelled: { self.cancellationError }) }
         didChangeValue(for: \.isExecuting)

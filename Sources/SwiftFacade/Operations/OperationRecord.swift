@@ -129,7 +129,8 @@ struct OperationRecord {
     }
 
     /// The operation begins to wait for an admission, which `keep` stores; false where it ended meanwhile.
-    mutating func beginWaiting(for reason: WaitReason, _ keep: (OperationPolicies) -> Void = { _ in }) -> Bool
+    mutating func beginWaiting(for reason: WaitReason?, _ keep: (OperationPolicies) -> Void = { _ in })
+        -> Bool
     {
         guard phase == .admitting, ending == nil, let policies = held.policies else { return false }
         policies.reason = reason

@@ -64,8 +64,8 @@ extension AsyncOperation {
     /// Lets the work run only beside so many operations of each of these categories as the category's limit allows.
     ///
     /// All categories of the operation are taken together, as the last thing before its work (after dependencies, delay
-    /// and conditions), and given back when it has finished, however it does, or has been dropped unfinished. First
-    /// come, first served, in each category: no operation is overtaken, and no two wait for each other's categories.
+    /// and conditions), kept through all attempts of a ``RetryPolicy`` and their pauses, and given back when it has
+    /// finished, however it does, or has been dropped unfinished. First come, first served, in each category: no operation is overtaken, and no two wait for each other's categories.
     /// While it waits, the operation keeps its place in its queue, but no thread; a cancellation ends it at once.
     ///
     /// One circle is left: what holds a category waits for an operation that needs it. Where a `flatMap` step waits, the
@@ -73,7 +73,7 @@ extension AsyncOperation {
     ///
     /// To be called before the start, later is misuse; further calls add categories. May be called from any thread.
     ///
-    /// - Complexity: O(*c*) in its categories to take and to give back, whatever else waits.
+    /// - Complexity: O(*c*) in its categories to take them, and in their limits to give them back, whatever else waits.
     @discardableResult
     public final func excludes(_ categories: ExclusionCategory...) -> Self {
         changePolicies("excludes") { policies in

@@ -58,12 +58,8 @@ extension AsyncOperation {
         let ticket = ExclusionTicket(of: self, named: bareName, in: categories) { [self] in
             goOn(place, hasWaited: true)
         }
-        let mayEnter = record.withLock { record in
-            record.beginWaiting(for: .exclusion(category: categories[0].name, holder: "")) { policies in
-                policies.ticket = ticket
-                policies.reason = nil
-            }
-        }
+        // The ticket knows what it waits for.
+        let mayEnter = record.withLock { $0.beginWaiting(for: nil) { $0.ticket = ticket } }
         guard mayEnter else { return }
         switch ticket.enter() {
         case .taken: goOn(place, hasWaited: hasWaited)

@@ -37,8 +37,13 @@ final class ClockAlarm: Sendable {
             guard isReached(moment(in: duration)) else { return }
             // libdispatch's sources may be used from any thread.
             nonisolated(unsafe) let source = DispatchSource.makeTimerSource(queue: .global())
-            source.setEventHandler { self.fire() }
-            source.schedule(deadline: .after(duration))
+            let deadline = DispatchTime.after(duration)
+            // A timer that fires early by the deadline's clock is set again. `stop()` frees the handler, which keeps
+            // the source.
+            source.setEventHandler {
+                if DispatchTime.now() < deadline { source.schedule(deadline: deadline) } else { self.fire() }
+            }
+            source.schedule(deadline: deadline)
             source.resume()
             stop = { source.cancel() }
         } else {

@@ -16,7 +16,8 @@ protocol HeldBackOperation: Operation {
 extension AsyncOperation: HeldBackOperation {
     final func supersede() {
         finish(error: OperationSuperseded(operation: bareName))
-        start()
+        // Whatever dependencies it waits for.
+        begin()
     }
 
     final func onCancelBeforeStart(_ handler: @escaping @Sendable () -> Void) {

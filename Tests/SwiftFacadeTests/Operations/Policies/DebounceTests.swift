@@ -43,6 +43,16 @@ import Testing
         #expect("\(OperationSuperseded(operation: "a"))".contains("a never ran: a later one took its place"))
     }
 
+    @Test func whatIsSupersededEndsAlthoughItWaitsForADependency() {
+        let debouncer = OperationDebouncer(for: .seconds(1), on: queue, clock: clock)
+        let above = operation(0)
+        let below = operation(1)
+        below.addDependency(above)
+        debouncer.submit(below)
+        debouncer.submit(operation(2))
+        #expect(superseded(below) && below.isFinished && !below.isCancelled)
+    }
+
     @Test func flushRunsTheOperationThatWaits() async throws {
         let debouncer = OperationDebouncer(for: .seconds(1), on: queue, clock: clock)
         debouncer.flush()
