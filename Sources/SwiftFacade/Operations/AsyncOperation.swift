@@ -71,7 +71,9 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// Frees what an operation that never ran holds, at any length of its chain.
     deinit {
+        leaveUpstream()
         record.withLock { DependencyGraph.retire(&$0.vertex) }
+        // Bound here and nowhere else: a second binding would outlive the loop that frees it link by link.
         if let unused = record.withLock({ $0.takeUnused() }) { ChainRelease.free(unused) }
     }
 
@@ -120,7 +122,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// Foundation has asked, and gets the answer next. Tests place a preemption here.
     func willAnswer(isReady: Bool) {
-        if isReady, !ReadyPosting.isFirstQuestion(about: self) { nudgeQueue() }
+        if !ReadyPosting.isFirstQuestion(about: self) { wasAsked(isReady: isReady) }
     }
 
     /// Whether the work has begun and has not ended.
@@ -196,6 +198,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         ReadyPosting.around(self) { super.cancel() }
         announce(.cancelled)
         if deliver { executionCancelled() }
+        leaveUpstream()
     }
 
     // MARK: What a subclass overrides
@@ -250,9 +253,13 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     }
 
     /// `gated` is `dependency` where it is of this module, which saves the cast.
-    func depend(on dependency: Operation, as gated: (any GatedOperation)?) {
-        guard let (gate, passage) = addEdge(to: dependency, as: gated) else { return }
-        if let passage { super.addDependency(passage) }
+    func depend(
+        on dependency: Operation,
+        as gated: (any GatedOperation)?,
+        failure: (@Sendable () -> (any Error)?)? = nil
+    ) {
+        guard let (gate, passage) = addEdge(to: dependency, as: gated, failure: failure) else { return }
+        if let passage { ReadyPosting.around(self) { super.addDependency(passage) } }
         if let gated {
             gated.openWhenFinished(gate)
         } else {
@@ -263,7 +270,8 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// Stops waiting for `dependency`, finished or not: after the last, this operation is ready. Does nothing without
     /// such an edge.
     public final override func removeDependency(_ dependency: Operation) {
-        let gate = record.withLock { $0.removeEdge(to: dependency) }
-        gate?.open()
+        guard let gate = record.withLock({ $0.removeEdge(to: dependency) }) else { return }
+        gate.openRemoved()
+        UnneededUpstream.left([dependency])
     }
 }
