@@ -18,7 +18,11 @@ extension AsyncOperation {
 
     /// Under the graph's lock: checks the edge and records it; nil where it is there already. `gated` is `dependency`
     /// where it is of this module. The passage where Foundation does not know of it yet.
-    func addEdge(to dependency: Operation, as gated: (any GatedOperation)?) -> (DependencyGate, DependencyPassage?)? {
+    func addEdge(
+        to dependency: Operation,
+        as gated: (any GatedOperation)?,
+        failure: (@Sendable () -> (any Error)?)?
+    ) -> (DependencyGate, DependencyPassage?)? {
         var walk = DependencyGraph.Walk()
         let added: (DependencyGate, DependencyPassage?)? = DependencyGraph.lock.withLock { graph in
             graph.forgetRetired()
@@ -52,7 +56,7 @@ extension AsyncOperation {
                         + DependencyGraph.describe([self] + path)
                 )
             }
-            let gate = DependencyGate(dependent: self)
+            let gate = DependencyGate(dependent: self, failure: failure)
             if gated == nil { graph.foreign.add(dependency, waitedForBehind: gate) }
             let order = graph.addChecked(edge)
             return (gate, record.withLock { $0.shut(.init(source: dependency, gate: gate, order: order)) })
@@ -98,17 +102,18 @@ extension AsyncOperation: GatedOperation {
             return gates.count >= 16 && gates.count == gates.capacity ? gates : []
         }
         let passed = Set(full.lazy.filter { $0.waitingDependent == nil }.map(ObjectIdentifier.init))
-        let hasFinished = record.withLock { record in
-            if record.phase == .finished { return true }
+        let (hasFinished, isWatched) = record.withLock { record in
+            if record.phase == .finished { return (true, false) }
             if !passed.isEmpty { record.held.gates.removeAll { passed.contains(ObjectIdentifier($0)) } }
             record.held.gates.append(gate)
-            return false
+            return (false, record.cancelsUnneeded)
         }
+        if isWatched { gate.waitingDependent?.watchUpstream() }
         if hasFinished { gate.open(isNew: true) }
     }
 
-    func open(_ gate: DependencyGate, isNew: Bool) {
-        let (isReady, passage) = record.withLock { $0.open(gate) }
+    func open(_ gate: DependencyGate, isNew: Bool, error: (any Error)?) {
+        let (isReady, passage) = record.withLock { $0.open(gate, error) }
         // Foundation's queue may start it after this, and its readiness comes before its beginning.
         if isReady, !isNew { announce(.ready) }
         guard let passage else { return }

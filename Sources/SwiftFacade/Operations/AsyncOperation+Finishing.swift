@@ -26,14 +26,14 @@ extension AsyncOperation {
             if recorded.accepted { storedValue = value }
             return recorded
         }
-        if recorded.mustSettle { settle(wasExecuting: true) }
+        if recorded.mustSettle { settle(wasExecuting: true) } else if recorded.accepted { leaveUpstream() }
         return recorded.accepted
     }
 
     @discardableResult
     final func finish(error: any Error) -> Bool {
         let recorded = record.withLock { $0.record(.failure(error)) }
-        if recorded.mustSettle { settle(wasExecuting: true) }
+        if recorded.mustSettle { settle(wasExecuting: true) } else if recorded.accepted { leaveUpstream() }
         return recorded.accepted
     }
 

@@ -106,43 +106,11 @@ extension AsyncOperation {
         )
     }
 
-    /// A step that waits for both operations and gives both outputs, or the first error in order.
-    public final func and<Other: Sendable>(
-        _ other: AsyncOperation<Other>,
-        name: String? = nil
-    ) -> AsyncOperation<(Output, Other)> {
-        let both: AsyncOperation<(Output, Other)> = following(
-            name,
-            AsyncOperation<(Output, Other)>.blockWork { [self, weak other] in
-                let first = try output(forStep: name ?? "then")
-                guard let other else { throw OperationInputMissing(operation: name ?? "and", upstream: "?") }
-                return (first, try other.output(forStep: name ?? "and"))
-            }
-        )
-        both.depend(on: other, as: other)
-        return both
-    }
-
-    /// An operation that waits for `operations` and gives their outputs, in their order, or the first error in order.
-    ///
-    /// - Complexity: O(*n*) edges, each as ``AsyncOperation/addDependency(_:)``.
-    public static func all<Element>(
-        of operations: [AsyncOperation<Element>],
-        name: String? = nil
-    ) -> AsyncOperation<[Element]> where Output == [Element] {
-        let all = AsyncOperation<[Element]>(
-            name: name,
-            work: AsyncOperation<[Element]>.blockWork {
-                try operations.map { try $0.output(forStep: name ?? "all") }
-            }
-        )
-        for operation in operations { all.depend(on: operation, as: operation) }
-        return all
-    }
-
-    /// Adds the operation to `queue` and gives it back: `let page = AsyncOperation { … }.enqueued(on: queue)`.
+    /// Adds the operation to `queue` and gives it back: `let page = AsyncOperation { … }.enqueued(on: queue)`. Once, as
+    /// ``Foundation/OperationQueue/enqueue(_:)``.
     @discardableResult
     public final func enqueued(on queue: OperationQueue) -> Self {
+        enlist(in: queue)
         announceEnqueued()
         queue.addOperation(self)
         return self

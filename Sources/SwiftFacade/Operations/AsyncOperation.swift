@@ -71,10 +71,11 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// Frees what an operation that never ran holds, at any length of its chain.
     deinit {
+        leaveUpstream()
         record.withLock { DependencyGraph.retire(&$0.vertex) }
-        guard let unused = record.withLock({ $0.takeUnused() }) else { return }
-        unused.policies?.withdraw()
-        ChainRelease.free(unused)
+        record.withLock { $0.held.policies }?.withdraw()
+        // Bound here and nowhere else: a second binding would outlive the loop that frees it link by link.
+        if let unused = record.withLock({ $0.takeUnused() }) { ChainRelease.free(unused) }
     }
 
     /// Wraps a completion-handler function.
@@ -122,7 +123,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// Foundation has asked, and gets the answer next. Tests place a preemption here.
     func willAnswer(isReady: Bool) {
-        if isReady, !ReadyPosting.isFirstQuestion(about: self) { nudgeQueue() }
+        if !ReadyPosting.isFirstQuestion(about: self) { wasAsked(isReady: isReady) }
     }
 
     /// Whether the operation was started and has not ended. Delays, conditions and categories come before its work.
@@ -209,8 +210,9 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         switch request {
         case .deliver: executionCancelled()
         case .end: finish(error: cancellationError)
-        case .nothing, .recorded: return
+        case .nothing, .recorded: break
         }
+        leaveUpstream()
     }
 
     // MARK: What a subclass overrides
@@ -265,9 +267,13 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     }
 
     /// `gated` is `dependency` where it is of this module, which saves the cast.
-    func depend(on dependency: Operation, as gated: (any GatedOperation)?) {
-        guard let (gate, passage) = addEdge(to: dependency, as: gated) else { return }
-        if let passage { super.addDependency(passage) }
+    func depend(
+        on dependency: Operation,
+        as gated: (any GatedOperation)?,
+        failure: (@Sendable () -> (any Error)?)? = nil
+    ) {
+        guard let (gate, passage) = addEdge(to: dependency, as: gated, failure: failure) else { return }
+        if let passage { ReadyPosting.around(self) { super.addDependency(passage) } }
         if let gated {
             gated.openWhenFinished(gate)
         } else {
@@ -278,7 +284,8 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// Stops waiting for `dependency`, finished or not: after the last, this operation is ready. Does nothing without
     /// such an edge.
     public final override func removeDependency(_ dependency: Operation) {
-        let gate = record.withLock { $0.removeEdge(to: dependency) }
-        gate?.open()
+        guard let gate = record.withLock({ $0.removeEdge(to: dependency) }) else { return }
+        gate.openRemoved()
+        UnneededUpstream.left([dependency])
     }
 }

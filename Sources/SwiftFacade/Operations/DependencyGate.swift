@@ -21,8 +21,13 @@ final class DependencyGate: @unchecked Sendable {
     /// Under the lock of the dependent's record.
     var isOpen = false
     private weak var dependent: (any GatedOperation)?
+    /// What the dependency has failed with, where that fails the dependent.
+    private let failure: (@Sendable () -> (any Error)?)?
 
-    init(dependent: any GatedOperation) { self.dependent = dependent }
+    init(dependent: any GatedOperation, failure: (@Sendable () -> (any Error)?)? = nil) {
+        self.dependent = dependent
+        self.failure = failure
+    }
 
     /// The operation that waits behind the gate; nil where it has passed or is gone. Takes the lock of its record. A
     /// caller that holds a lock keeps the answer until after it: the answer may be the last reference, whose end runs
@@ -40,7 +45,15 @@ final class DependencyGate: @unchecked Sendable {
     /// - Parameter isNew: the dependency had finished before: the dependent never had to wait.
     func open(isNew: Bool = false) {
         guard let dependent else { return }
-        withExtendedLifetime(dependent) { dependent.open(self, isNew: isNew) }
+        withExtendedLifetime(dependent) {
+            dependent.open(self, isNew: isNew, error: failure?())
+        }
+    }
+
+    /// Lets the dependent pass, as the edge was removed.
+    func openRemoved() {
+        guard let dependent else { return }
+        withExtendedLifetime(dependent) { dependent.open(self, isNew: false, error: nil) }
     }
 
     /// Opens the gate when an operation of another kind finishes, by a block that waits for it. A private queue holds
@@ -84,8 +97,9 @@ final class DependencyPassage: Operation, @unchecked Sendable {
 protocol GatedOperation: Operation {
     /// Opens the gate when this operation has finished, at once if it has.
     func openWhenFinished(_ gate: DependencyGate)
-    /// Opens a gate of this operation, once; after the last, Foundation is told.
-    func open(_ gate: DependencyGate, isNew: Bool)
+    /// Opens a gate of this operation, once; after the last, Foundation is told. The error of the dependency is
+    /// recorded, unless this operation has started, has an outcome or was cancelled.
+    func open(_ gate: DependencyGate, isNew: Bool, error: (any Error)?)
     /// Whether a gate of this operation is shut.
     func waits(behind gate: DependencyGate) -> Bool
     /// Its vertex, made at the first question; nil once it has finished. Under the graph's lock.
@@ -94,4 +108,18 @@ protocol GatedOperation: Operation {
     func vertexAsDependency(in order: inout DependencyOrder) -> DependencyOrder.Vertex?
     /// Foundation has been told: a queue of this module may learn of it.
     func tellQueueIfReady()
+    /// As Foundation's `isReady`, without its consequences.
+    var isFreeOfDependencies: Bool { get }
+    var standing: OperationStanding { get }
+    /// The error it has ended with.
+    var failure: (any Error)? { get }
+    /// Cancelling it might leave something above unneeded.
+    func watchUpstream()
+    var cancelsUnneeded: Bool { get }
+    /// It has opted in, and nothing waits for its result.
+    var isUnneeded: Bool { get }
+    /// It has no outcome and was not cancelled.
+    var needsUpstream: Bool { get }
+    /// Before it is added to `queue` by a call of this module.
+    func enlist(in queue: OperationQueue)
 }

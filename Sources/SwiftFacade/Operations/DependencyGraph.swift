@@ -101,7 +101,7 @@ enum DependencyGraph {
             walk.visited += 1
             // A finished operation holds up nothing.
             if operation.isFinished { continue }
-            for dependency in operation.dependencies where walk.meets(dependency) {
+            for dependency in operation.waitedFor where walk.meets(dependency) {
                 walk.cameFrom[ObjectIdentifier(dependency)] = operation
                 if dependency === goal { return trail(to: goal, walk.cameFrom) }
                 pending.append(dependency)
@@ -177,11 +177,15 @@ extension DependencyGraph.State {
         if edge.dependency === edge.dependent { return [edge.dependent] }
         if foreignLead(closedBy: edge, &walk) {
             walk.startOver()
-            if let path = DependencyGraph.path(from: edge.dependency, to: edge.dependent, &walk) { return path }
+            if let path = DependencyGraph.path(from: edge.dependency, to: edge.dependent, &walk) {
+                return path
+            }
         }
         while let below = edge.below, let above = edge.above, order.closesCycle(from: below, to: above) {
             walk.startOver()
-            if let path = DependencyGraph.path(from: edge.dependency, to: edge.dependent, &walk) { return path }
+            if let path = DependencyGraph.path(from: edge.dependency, to: edge.dependent, &walk) {
+                return path
+            }
             // Whatever breaks the path has retired.
             forgetRetired(&edge)
         }

@@ -8,10 +8,12 @@ import Foundation
 extension OperationQueue {
     /// Adds the operations in their order and returns at once: `queue.enqueue(load, decode, write)`.
     ///
-    /// May be called from any thread, in `async` code too. An operation is added once; Foundation stops the program
-    /// otherwise.
+    /// May be called from any thread, in `async` code too. An operation is added once, to one queue. Misuse, reported
+    /// with its name: an `AsyncOperation` that was added by a call of this module before, or has started. Otherwise
+    /// Foundation stops the program.
     public func enqueue(_ operations: Operation...) {
         for operation in operations {
+            (operation as? any GatedOperation)?.enlist(in: self)
             (operation as? any ObservedOperation)?.announceEnqueued()
             addOperation(operation)
         }

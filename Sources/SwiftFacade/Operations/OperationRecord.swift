@@ -45,7 +45,7 @@ struct OperationRecord {
         var cancelHandlers: [@Sendable () -> Void] = []
         var finishHooks: [Hook] = []
         var stateHooks: [@Sendable (OperationEvent) -> Void] = []
-        /// The queue of this module that it was added to.
+        /// The queue that it was added to, by a call of this module.
         var queue: (any ExplainingQueue)?
         /// What it passes before its work, and the limits of the work; nil for most.
         var policies: OperationPolicies?
@@ -290,10 +290,15 @@ struct OperationRecord {
         return passage
     }
 
-    /// Opens a gate, once. `isReady` as `gateOpened`; the passage after the last gate.
-    mutating func open(_ gate: DependencyGate) -> (isReady: Bool, passage: DependencyPassage?) {
+    /// Opens a gate, once, and records the error of the dependency. `isReady` as `gateOpened`; the passage after the
+    /// last gate.
+    mutating func open(
+        _ gate: DependencyGate,
+        _ error: (any Error)?
+    ) -> (isReady: Bool, passage: DependencyPassage?) {
         if gate.isOpen { return (false, nil) }
         gate.isOpen = true
+        if let error, phase == .waiting, ending == nil, !cancelRequested { ending = .failure(error) }
         let isReady = gateOpened()
         return (isReady, shutGates == 0 ? passage.take() : nil)
     }
@@ -304,5 +309,27 @@ struct OperationRecord {
         let edge = held.edges.remove(at: index)
         DependencyGraph.retire(edge.order)
         return edge.gate
+    }
+
+    // MARK: Cancellation up the graph (UnneededUpstream.swift)
+
+    var cancelsUnneeded = false
+    /// Whether an operation above may have opted in.
+    var watchesUpstream = false
+
+    // MARK: Explaining (Explaining/OperationWaits.swift)
+
+    /// Whether it was asked if it is ready, other than by its own postings.
+    var wasAsked = false
+
+    var standing: OperationStanding {
+        OperationStanding(
+            phase: phase,
+            admission: admission,
+            isCancelled: cancelRequested,
+            hasOutcome: ending != nil,
+            wasAsked: wasAsked,
+            queue: held.queue
+        )
     }
 }

@@ -19,9 +19,17 @@ import Foundation
 extension AsyncOperation {
     var isFreeOfDependencies: Bool { super.isReady }
 
-    /// Foundation is about to be answered that the operation is ready, and may not search its queue after that.
-    func nudgeQueue() {
-        guard record.withLock({ $0.beginNudge() }) else { return }
+    /// Somebody, perhaps a queue, has asked whether the operation is ready. Answered yes, Foundation may not search its
+    /// queue after that.
+    func wasAsked(isReady: Bool) {
+        let nudges = record.withLock { record in
+            record.wasAsked = true
+            return isReady && record.beginNudge()
+        }
+        if nudges { nudgeQueue() }
+    }
+
+    private func nudgeQueue() {
         // After the caller has stored the answer, or later.
         DispatchQueue.global().async { [self] in
             record.withLock { $0.endNudge() }

@@ -17,7 +17,9 @@ import Testing
             var (met, pending) = (Set([start]), [start])
             while let vertex = pending.popLast() {
                 if vertex == goal { return true }
-                for (target, _) in edges[vertex] ?? [] where met.insert(target).inserted { pending.append(target) }
+                for (target, _) in edges[vertex] ?? [] where met.insert(target).inserted {
+                    pending.append(target)
+                }
             }
             return false
         }
@@ -35,7 +37,9 @@ import Testing
         order.limit = [1, 2, 3, 5, 32][Int(seed % 5)]
         var vertices = (0..<Int.random(in: 3...30, using: &random)).map { _ in order.addVertex() }
         for step in 0..<600 {
-            let (one, other) = (vertices.randomElement(using: &random)!, vertices.randomElement(using: &random)!)
+            let (one, other) = (
+                vertices.randomElement(using: &random)!, vertices.randomElement(using: &random)!
+            )
             switch Int.random(in: 0..<20, using: &random) {
             case 0:
                 order.remove(vertex: one)
@@ -64,7 +68,8 @@ import Testing
             #expect(order.add(from: end == "head" ? next : one, to: end == "head" ? one : next) != nil)
         }
         #expect(order.visited == 0)
-        #expect(order.add(from: end == "head" ? chain[0] : chain[9_999], to: chain[end == "head" ? 9_999 : 0]) == nil)
+        let (below, above) = end == "head" ? (9_999, 0) : (0, 9_999)
+        #expect(order.add(from: chain[above], to: chain[below]) == nil)
     }
 
     @Test(arguments: [1_000, 10_000, 60_000]) func aRandomGraphIsBuiltCheaply(vertices count: Int) {
@@ -72,14 +77,18 @@ import Testing
         let vertices = (0..<count).map { _ in order.addVertex() }.shuffled(using: &random)
         var edges: [(Int32, Int32)] = []
         while edges.count < 100_000 {
-            let (one, other) = (Int.random(in: 0..<count, using: &random), Int.random(in: 0..<count, using: &random))
+            let (one, other) = (
+                Int.random(in: 0..<count, using: &random), Int.random(in: 0..<count, using: &random)
+            )
             if one < other { edges.append((vertices[one], vertices[other])) }
         }
         let time = ContinuousClock().measure {
             for (source, target) in edges { _ = order.add(from: source, to: target)! }
         }
-        print("order of \(count) vertices: \(Int(time / .nanoseconds(1)) / edges.count) ns an edge,",
-            "\(Double(order.visited) / Double(edges.count)) edges read")
+        let read = Double(order.visited) / Double(edges.count)
+        print(
+            "order of \(count) vertices: \(Int(time / .nanoseconds(1)) / edges.count) ns an edge, \(read) edges read"
+        )
         #expect(order.visited < 10 * edges.count)
     }
 
@@ -89,10 +98,14 @@ import Testing
         await #expect(processExitsWith: .success) {
             var random = SplitMix(state: 7)
             let count = 3_000
-            let operations = (0..<count).map { number in AsyncOperation<Int> { number } }.shuffled(using: &random)
+            let operations = (0..<count).map { number in AsyncOperation<Int> { number } }.shuffled(
+                using: &random
+            )
             var edges: [(Int, Int)] = []
             while edges.count < 10_000 {
-                let (one, other) = (Int.random(in: 0..<count, using: &random), Int.random(in: 0..<count, using: &random))
+                let (one, other) = (
+                    Int.random(in: 0..<count, using: &random), Int.random(in: 0..<count, using: &random)
+                )
                 if one < other { edges.append((one, other)) }
             }
             let time = ContinuousClock().measure {
@@ -120,7 +133,9 @@ import Testing
                     exit(status)
                 }
             }
-            let (one, two, three) = (AsyncOperation<Int> { 1 }, AsyncOperation<Int> { 2 }, AsyncOperation<Int> { 3 })
+            let (one, two, three) = (
+                AsyncOperation<Int> { 1 }, AsyncOperation<Int> { 2 }, AsyncOperation<Int> { 3 }
+            )
             three.addDependency(two)
             two.addDependency(one)
             three.addDependency(one)
@@ -222,7 +237,9 @@ import Testing
                             let layer = (0..<20).map { number in AsyncOperation<Int> { number } }
                             for below in 1..<20 {
                                 for _ in 0..<3 {
-                                    layer[below].addDependency(layer[Int.random(in: 0..<below, using: &random)])
+                                    layer[below].addDependency(
+                                        layer[Int.random(in: 0..<below, using: &random)]
+                                    )
                                 }
                                 if below.isMultiple(of: 5) { layer[below - 1].cancel() }
                             }

@@ -91,7 +91,7 @@ public struct OperationCondition: Sendable {
     /// order. Of an operation of another class only a cancellation is known.
     public static let noFailedDependencies = OperationCondition("no failed dependencies") { operation in
         for dependency in operation.dependencies {
-            if let ended = dependency as? any EndedOperation {
+            if let ended = dependency as? any GatedOperation {
                 if let error = ended.failure { throw error }
             } else if dependency.isCancelled {
                 throw OperationCancelled(operation: bareMisuseName(dependency.name, of: dependency))
@@ -105,18 +105,6 @@ public struct OperationCondition: Sendable {
         for dependency in operation.dependencies where dependency.isCancelled {
             throw OperationCancelled(operation: bareMisuseName(dependency.name, of: dependency))
         }
-    }
-}
-
-/// An operation of this module, whatever its output.
-protocol EndedOperation: Operation {
-    /// The error it ended with; nil before the end and where it succeeded.
-    var failure: (any Error)? { get }
-}
-
-extension AsyncOperation: EndedOperation {
-    final var failure: (any Error)? {
-        if case .failure(let error) = record.withLock({ $0.ending }) { error } else { nil }
     }
 }
 

@@ -10,9 +10,13 @@ public enum WaitReason: Sendable, Hashable, CustomStringConvertible {
     case dependencyInNoQueue(String)
     /// It is in no queue and was not started.
     case noQueue
+    /// It was not started. Whether it is in a queue cannot be known: it may be in none.
+    case notStarted
+    /// It was finished before its start; the outcome is recorded, and its dependents are released when it is started.
+    case outcomeRecorded
     /// Its queue is suspended.
     case queueSuspended(String)
-    /// Its queue runs as many operations as it may; these.
+    /// Its queue runs as many operations as it may: these, none where its limit is 0.
     case queueIsFull(String, running: [String])
     /// A barrier of its queue that has not ended.
     case barrier(String)
@@ -33,7 +37,10 @@ public enum WaitReason: Sendable, Hashable, CustomStringConvertible {
         case .dependency(let name): "waits for \(name)"
         case .dependencyInNoQueue(let name): "waits for \(name), which is in no queue and was not started"
         case .noQueue: "is in no queue and was not started"
+        case .notStarted: "was not started, and may be in no queue"
+        case .outcomeRecorded: "has its outcome, and finishes when it is started"
         case .queueSuspended(let queue): "waits in queue \(queue), which is suspended"
+        case .queueIsFull(let queue, running: []): "waits in queue \(queue), which may run none"
         case .queueIsFull(let queue, let running):
             "waits in queue \(queue), whose places are taken by \(running.joined(separator: ", "))"
         case .barrier(let name): "waits for the barrier \(name) of its queue"

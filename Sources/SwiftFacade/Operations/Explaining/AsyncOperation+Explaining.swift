@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Asking operations and Foundation's queues what they wait for; and what operations learn about their queue.
+
+import Foundation
+
+extension AsyncOperation {
+    /// What this operation waits for, and what that waits for, up to what runs or was never started.
+    ///
+    /// For a graph that hangs: the text has a line for each operation, with the names of all that holds it up. An
+    /// operation that runs is told as running. Empty where this operation has finished.
+    ///
+    /// May be called from any thread. Blocks for the lock of one operation or queue at a time, and asks operations of
+    /// other classes for `isFinished`, `isExecuting`, `isReady` and `dependencies`.
+    ///
+    /// - Complexity: O(*v* + *e*) in the unfinished operations above and their edges.
+    public final func explainWaiting() -> WaitExplanation { OperationWaits.explain([self]) }
+}
+
+extension OperationQueue {
+    /// What the operations in this queue wait for, and what that waits for, in this queue and in others.
+    ///
+    /// As ``AsyncOperation/explainWaiting()``, for all that are in the queue now.
+    public func explainWaiting() -> WaitExplanation { OperationWaits.explain(operations, in: self) }
+}
+
+extension OperationQueue: ExplainingQueue {
+    /// The same for every operation that waits for no other.
+    func reasonNotStarted(_ operation: AnyObject) -> WaitReason? {
+        let name = bareMisuseName(name, of: self)
+        if isSuspended { return .queueSuspended(name) }
+        let limit = maxConcurrentOperationCount
+        if limit == OperationQueue.defaultMaxConcurrentOperationCount { return nil }
+        let running = operations.filter(\.isExecuting)
+        guard running.count >= limit else { return nil }
+        return .queueIsFull(name, running: running.map { bareMisuseName($0.name, of: $0) })
+    }
+}
+
+extension AsyncOperation {
+    var standing: OperationStanding { record.withLock { $0.standing } }
+
+    /// Before the operation is added to `queue` by a call of this module. A second time is misuse: Foundation would
+    /// stop the program without a name.
+    func enlist(in queue: OperationQueue) {
+        let before = record.withLock { record in
+            let before = record.standing
+            if before.phase == .waiting, before.queue == nil { record.held.queue = queue }
+            return before
+        }
+        let seen: String
+        switch (before.phase, before.queue) {
+        case (.waiting, nil): return
+        case (.waiting, let first as OperationQueue):
+            seen = "it is in queue \(misuseName(first.name, of: first)) already"
+        case (.waiting, _): seen = "it is in a queue already"
+        case (.finished, _): seen = "it has finished"
+        default: seen = "it is executing"
+        }
+        misuse(
+            "OperationQueue.enqueue",
+            displayName,
+            "\(seen), and cannot be added to \(misuseName(queue.name, of: queue)); an operation is added once"
+        )
+    }
+
+    /// For an operation whose work waits for others (`AwaitingOperation`), before it waits for `other`: the path that
+    /// would close a circle, or nil; then the edge is checked like a dependency from now on, until either finishes.
+    func pathClosed(byAwaiting other: Operation) -> [Operation]? {
+        var walk = DependencyGraph.Walk()
+        let path = DependencyGraph.lock.withLock { graph in
+            graph.forgetRetired()
+            let gated = other as? any GatedOperation
+            var edge = DependencyGraph.NewEdge(
+                dependent: self,
+                dependency: other,
+                isForeign: gated == nil,
+                isDependedUpon: record.withLock { $0.isDependedUpon },
+                below: vertex(in: &graph.order),
+                above: gated?.vertexAsDependency(in: &graph.order)
+            )
+            let path = graph.path(closedBy: &edge, &walk)
+            if path == nil { _ = graph.addChecked(edge) }
+            return path
+        }
+        withExtendedLifetime(walk) {}
+        return path
+    }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cancellation up the graph, for operations that have opted in: one that nothing waits for any longer is cancelled,
+// then what only that waited for. A dependent leaves when it is cancelled, finished before its start or gone, or its
+// edge is removed. Dependents know whether anything above has opted in; the others pay nothing.
+//
+//     dependent leaves ──▶ any gate of the upstream with a dependent that goes on? a hook or a wait?
+//                              no: cancel it, and it leaves those above it
+//
+// A long chain is cancelled link by link, in the loop below or in the one that runs on its thread already: nested calls
+// would need a stack as long as the chain.
+
+import Foundation
+
+extension AsyncOperation {
+    /// Whether this operation is cancelled when nothing needs its result any longer. False by default.
+    ///
+    /// Set to true, it is cancelled when the last operation that waited for it was cancelled or finished meanwhile, is
+    /// gone, or no longer depends on it; unless somebody waits for its result or has an ``onFinish(_:)`` hook. The same then
+    /// holds for those above it that have opted in. One that nothing ever waited for goes on.
+    ///
+    /// To be set before its dependents are cancelled; may be set from any thread. Dependents of other classes than
+    /// `AsyncOperation` are not seen. A dependent that is added while the last other one leaves may come too late.
+    public final var cancelsUnneeded: Bool {
+        get { record.withLock { $0.cancelsUnneeded } }
+        set {
+            let gates = record.withLock { record in
+                record.cancelsUnneeded = newValue
+                return newValue ? record.held.gates : []
+            }
+            for gate in gates { gate.waitingDependent?.watchUpstream() }
+        }
+    }
+
+    func watchUpstream() { record.withLock { $0.watchesUpstream = true } }
+
+    /// This operation needs no result any more.
+    func leaveUpstream() {
+        let sources = record.withLock { $0.watchesUpstream ? $0.held.edges.map(\.source) : [] }
+        UnneededUpstream.left(sources)
+    }
+
+    var isUnneeded: Bool {
+        let (gates, mayBe) = record.withLock { record in
+            let mayBe = record.cancelsUnneeded && record.phase != .finished && record.hookCount == 0
+            return (mayBe ? record.held.gates : [], mayBe)
+        }
+        return mayBe && !gates.contains { $0.waitingDependent?.needsUpstream == true }
+    }
+
+    var needsUpstream: Bool {
+        record.withLock { !$0.cancelRequested && $0.ending == nil }
+    }
+}
+
+enum UnneededUpstream {
+    private final class Pending {
+        var sources: [Operation] = []
+    }
+
+    /// The thread's `Pending`, unretained, while the loop of `left` that owns it is on its stack.
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        if pthread_key_create(&key, nil) != 0 {
+            misuse("AsyncOperation", "", "the process has no thread-specific key left")
+        }
+        return key
+    }()
+
+    /// A dependent of these needs them no longer.
+    static func left(_ sources: [Operation]) {
+        if sources.isEmpty { return }
+        if let running = pthread_getspecific(key) {
+            Unmanaged<Pending>.fromOpaque(running).takeUnretainedValue().sources += sources
+            return
+        }
+        let pending = Pending()
+        pthread_setspecific(key, Unmanaged.passUnretained(pending).toOpaque())
+        pending.sources = sources
+        while let source = pending.sources.popLast() {
+            if let gated = source as? any GatedOperation, gated.isUnneeded { gated.cancel() }
+        }
+        withExtendedLifetime(pending) { _ = pthread_setspecific(key, nil) }
+    }
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What operations and queues tell of their waiting: every reason where it is forced, with names.
+
+import Foundation
+import Testing
+
+@testable import Interlock
+
+/// An operation that runs until it is let go.
+struct HeldOperation {
+    let operation: AsyncOperation<Int>
+    let begun = Handshake()
+    let goOn = Handshake()
+
+    init(_ name: String) {
+        let (begun, goOn) = (begun, goOn)
+        operation = AsyncOperation<Int>(name: name) {
+            begun.give()
+            goOn.take()
+            return 1
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(2))) struct ExplainingTests {
+    let queue = OperationQueue()
+
+    @Test func aHungGraphAnswersWithNames() async throws {
+        let forgotten = AsyncOperation<Int>(name: "forgotten") { 1 }
+        let middle = forgotten.then(name: "middle") { $0 }.enqueued(on: queue)
+        let last = middle.then(name: "last") { $0 }
+        queue.addOperation(last)
+        let told = last.explainWaiting()
+        #expect(told.entries.map(\.operation) == ["last", "middle", "forgotten"])
+        #expect(told["last"]?.reasons == [.dependency("middle")])
+        #expect(told["middle"]?.reasons == [.dependencyInNoQueue("forgotten")])
+        #expect(told["forgotten"]?.reasons == [.noQueue])
+        #expect(told.circle == nil)
+        #expect(
+            told.description == """
+                last: waits for middle
+                middle: waits for forgotten, which is in no queue and was not started
+                forgotten: is in no queue and was not started
+                """
+        )
+        #expect(queue.explainWaiting().entries.map(\.operation) == ["middle", "last", "forgotten"])
+        forgotten.start()
+        #expect(try await last.value == 1)
+        #expect(last.explainWaiting().entries.isEmpty && last.explainWaiting().description == "nothing waits")
+    }
+
+    // Added by Foundation's call, it was asked whether it is ready: it may be in a queue.
+    @Test func whatMayBeInAQueueIsNotSaidToBeInNone() {
+        queue.isSuspended = true
+        queue.name = "own"
+        let above = AsyncOperation<Int>(name: "above") { 1 }
+        let below = AsyncOperation<Int>(name: "below") { 2 }
+        below.addDependency(above)
+        #expect(below.explainWaiting()["below"]?.reasons == [.dependencyInNoQueue("above"), .noQueue])
+        queue.addOperation(above)
+        #expect(below.explainWaiting()["below"]?.reasons == [.dependency("above"), .noQueue])
+        #expect(below.explainWaiting()["above"]?.reasons == [.notStarted])
+        #expect(queue.explainWaiting()["above"]?.reasons == [.queueSuspended("own")])
+        queue.cancelAllOperations()
+        queue.isSuspended = false
+    }
+
+    @Test func aQueueThatIsSuspendedOrFullIsNamedWithWhatRuns() async throws {
+        queue.name = "narrow"
+        queue.maxConcurrentOperationCount = 1
+        let running = HeldOperation("running")
+        let waiting = AsyncOperation<Int>(name: "waiting") { 2 }
+        queue.enqueue(running.operation, waiting)
+        await running.begun.taken()
+        #expect(
+            waiting.explainWaiting()["waiting"]?.reasons == [.queueIsFull("narrow", running: ["running"])]
+        )
+        #expect(queue.explainWaiting()["running"]?.reasons == [.work])
+        #expect(
+            waiting.explainWaiting().description
+                == "waiting: waits in queue narrow, whose places are taken by running"
+        )
+        queue.isSuspended = true
+        #expect(waiting.explainWaiting()["waiting"]?.reasons == [.queueSuspended("narrow")])
+        queue.isSuspended = false
+        running.goOn.give()
+        #expect(try await waiting.value == 2)
+    }
+
+    @Test func anOutcomeRecordedBeforeTheStartIsToldAsSuch() {
+        let above = AsyncOperation<Int>(name: "above") { 1 }
+        let below = above.then(name: "below") { $0 }
+        above.finish(.success(7))
+        #expect(below.explainWaiting()["below"]?.reasons == [.dependencyInNoQueue("above"), .noQueue])
+        #expect(below.explainWaiting()["above"]?.reasons == [.outcomeRecorded, .noQueue])
+    }
+
+    @Test func aCancelledOperationWaitsForItsQueueOnly() {
+        let above = AsyncOperation<Int>(name: "above") { 1 }
+        let below = above.then(name: "below") { $0 }
+        below.cancel()
+        #expect(below.explainWaiting()["below"]?.reasons == [.noQueue])
+    }
+
+    @Test func anAdmissionUnderWayIsTold() async throws {
+        let (asked, answer) = (Handshake(), Latch(count: 1))
+        let network = OperationCondition("network") { _ in
+            asked.give()
+            try await answer.wait()
+        }
+        let upload = AsyncOperation(name: "upload") { 1 }.addCondition(network)
+        queue.enqueue(upload)
+        await asked.taken()
+        #expect(upload.explainWaiting()["upload"]?.reasons == [.condition("network")])
+        answer.countDown()
+        #expect(try await upload.value == 1)
+    }
+
+    @Test func aCategoryIsToldWithItsHolder() async throws {
+        let category = ExclusionCategory("disk of ExplainingTests")
+        let holder = HeldOperation("holder")
+        holder.operation.excludes(category)
+        let waiter = AsyncOperation(name: "waiter") { 1 }.excludes(category)
+        queue.enqueue(holder.operation)
+        await holder.begun.taken()
+        queue.enqueue(waiter)
+        await eventually("the waiter has come to its category") { category.waiters == ["waiter"] }
+        #expect(
+            waiter.explainWaiting()["waiter"]?.reasons == [.exclusion(category: category.name, holder: "holder")]
+        )
+        holder.goOn.give()
+        #expect(try await waiter.value == 1)
+    }
+
+    @Test func operationsOfOtherClassesAreTold() async {
+        let (begun, goOn) = (Handshake(), Handshake())
+        let block = BlockOperation {
+            begun.give()
+            goOn.take()
+        }
+        let (idle, behind) = (BlockOperation {}, BlockOperation {})
+        (block.name, idle.name, behind.name) = ("block", "idle", "behind")
+        behind.addDependency(block)
+        behind.addDependency(idle)
+        queue.addOperation(block)
+        queue.addOperation(behind)
+        await begun.taken()
+        let told = queue.explainWaiting()
+        #expect(told["block"]?.reasons == [.work])
+        #expect(told["behind"]?.reasons == [.dependency("block"), .dependency("idle")])
+        #expect(told["idle"]?.reasons == [.notStarted])
+        goOn.give()
+        idle.start()
+    }
+
+    @Test func aBarrierOfFoundationsQueueIsTold() async throws {
+        let running = HeldOperation("running")
+        queue.enqueue(running.operation)
+        await running.begun.taken()
+        queue.addBarrierBlock {}
+        let behind = AsyncOperation<Int>(name: "behind") { 1 }.enqueued(on: queue)
+        #expect(queue.explainWaiting()["behind"]?.reasons == [.barrier("a block")])
+        running.goOn.give()
+        _ = try await behind.wait(timeout: .seconds(Handshake.limit))
+    }
+
+    // The last edge is of another class: nothing could refuse it.
+    @Test func aCircleThatNothingCouldRefuseIsTold() {
+        let first = AsyncOperation<Int>(name: "first") { 1 }
+        let block = BlockOperation {}
+        block.name = "block"
+        let below = first.then(name: "below") { $0 }
+        first.addDependency(block)
+        block.addDependency(first)
+        let told = below.explainWaiting()
+        #expect(told.circle == ["first", "block"])
+        #expect(told.description.hasSuffix("first → block → first: wait for each other for ever"))
+        first.removeDependency(block)
+        #expect(below.explainWaiting().circle == nil)
+    }
+
+    // Its work waits for others, as that of a group.
+    // Operation is; the subclass adds only what it never changes.
+    private final class Parent: AsyncOperation<Int>, AwaitingOperation, @unchecked Sendable {
+        let awaitedOperations: [Operation]
+        let begun = Handshake()
+        init(_ name: String, of children: [Operation]) {
+            awaitedOperations = children
+            super.init()
+            self.name = name
+        }
+        override func execute() { begun.give() }
+    }
+
+    @Test func whatAnOperationsWorkWaitsForIsToldAndClosesACircle() async {
+        let child = AsyncOperation<Int>(name: "child") { 1 }
+        let grandchild = child.then(name: "grandchild") { $0 }
+        let parent = Parent("parent", of: [grandchild])
+        #expect(parent.pathClosed(byAwaiting: grandchild) == nil)
+        #expect(child.pathClosed(by: parent)?.map(\.name) == ["parent", "grandchild", "child"])
+        #expect(grandchild.pathClosed(byAwaiting: parent)?.map(\.name) == ["parent", "grandchild"])
+        queue.enqueue(parent)
+        await parent.begun.taken()
+        #expect(parent.explainWaiting()["parent"]?.reasons == [.work, .child("grandchild")])
+        #expect(parent.explainWaiting()["child"]?.reasons == [.noQueue])
+        parent.finish(.success(1))
+        #expect(child.pathClosed(by: parent) == nil)
+    }
+
+    // MARK: Misuse
+
+    @Test(arguments: ["twice", "elsewhere", "finished"]) func addingASecondTimeIsReported(how: String) async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            [how] in
+            let (queue, other) = (OperationQueue(), OperationQueue())
+            (queue.name, other.name) = ("first", "other")
+            queue.isSuspended = true
+            let operation = AsyncOperation<Int>(name: "page") { 1 }
+            switch how {
+            case "finished": operation.start()
+            default: queue.enqueue(operation)
+            }
+            if how == "elsewhere" { _ = operation.enqueued(on: other) } else { queue.enqueue(operation) }
+        }
+        let seen = how == "finished" ? "it has finished" : "it is in queue \"first\" already"
+        let queue = how == "elsewhere" ? "other" : "first"
+        #expect(
+            sentence(result).contains(
+                "OperationQueue.enqueue(\"page\"): \(seen), and cannot be added to \"\(queue)\"; an operation is added once"
+            )
+        )
+    }
+}
