@@ -15,7 +15,7 @@ let package = Package(
             name: "bench_operations",
             dependencies: ["CHeap", .product(name: "Interlock", package: "interlock")],
             path: "Sources/BenchOperations"
-        )
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

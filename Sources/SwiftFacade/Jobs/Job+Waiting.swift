@@ -19,7 +19,11 @@ extension Job {
     /// As ``wait()``, until `deadline` at most.
     ///
     /// - Returns: the result; nil where there was none in time, and the job goes on.
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await wait(until:)`")
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await wait(until:)`"
+    )
     @discardableResult
     public func wait(until deadline: ContinuousClock.Instant) -> Outcome? {
         block(until: deadline) ? node.settledOutcome : nil
@@ -28,7 +32,11 @@ extension Job {
     /// As ``wait()``, for `timeout` at most.
     ///
     /// - Returns: the result; nil where there was none in time, and the job goes on.
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await wait(timeout:)`")
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await wait(timeout:)`"
+    )
     @discardableResult
     public func wait(timeout: Duration) -> Outcome? {
         block(until: moment(in: timeout)) ? node.settledOutcome : nil
@@ -93,7 +101,8 @@ extension Job {
         try await suspend(until: moment(in: timeout))
     }
 
-    private func suspend(until deadline: ContinuousClock.Instant?) async throws(CancellationError) -> Outcome? {
+    private func suspend(until deadline: ContinuousClock.Instant?) async throws(CancellationError) -> Outcome?
+    {
         let end = Promise<Void>()
         guard let hook = node.addHook({ end.fulfil(()) }) else { return node.settledOutcome }
         let how = await end.wait(until: deadline)

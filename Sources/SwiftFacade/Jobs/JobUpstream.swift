@@ -6,6 +6,7 @@ import Foundation
 
 /// What a light job takes the output of: a ``Job`` or an ``AsyncOperation``, in whatever queue.
 public protocol JobUpstream<Output>: Sendable {
+    /// What it gives.
     associatedtype Output: Sendable
 
     /// Makes `edge` follow the end; false where it has come.
@@ -22,16 +23,20 @@ public struct JobEdge: Sendable {
 }
 
 extension Job: JobUpstream {
+    /// For ``JobUpstream``.
     public func _add(_ edge: JobEdge) -> Bool { node.add(edge.node, isFirst: edge.isFirst) }
 
+    /// For ``JobUpstream``.
     public func _settledOutput() throws -> Output { try node.settledOutput() }
 }
 
 extension AsyncOperation: JobUpstream {
+    /// For ``JobUpstream``.
     public final func _add(_ edge: JobEdge) -> Bool {
         record.withLock { $0.addFinishHook { _ in edge.node.dependencyEnded() } } != nil
     }
 
+    /// For ``JobUpstream``.
     public final func _settledOutput() throws -> Output { try output(forStep: "job") }
 }
 

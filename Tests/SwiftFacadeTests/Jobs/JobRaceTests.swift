@@ -72,7 +72,12 @@ import Testing
         race(
             { _ in
                 let (left, right) = (AsyncOperation<Int> { 1 }, AsyncOperation<Int> { 2 })
-                return (left, right, queue.job(after: left, right) { ran.increment(); return $0 + $1 })
+                return (
+                    left, right,
+                    queue.job(after: left, right) {
+                        ran.increment(); return $0 + $1
+                    }
+                )
             },
             { $0.0.start() },
             { $0.1.start() },
@@ -186,7 +191,9 @@ import Testing
                 let tracked = Tracked(freed: freed)
                 var last = queue.job { 0 }
                 let first = last
-                for _ in 1..<count { last = last.then { number in withExtendedLifetime(tracked) { number + 1 } } }
+                for _ in 1..<count {
+                    last = last.then { number in withExtendedLifetime(tracked) { number + 1 } }
+                }
                 if isCancelled { first.cancel() }
                 queue.resume()
                 let outcome = block(last)

@@ -221,7 +221,9 @@ private func error<Output>(of job: Job<Output>) -> OperationCancelled? {
 }
 
 func block<Output>(_ job: Job<Output>) -> Job<Output>.Outcome? { job.wait() }
-func block<Output>(_ job: Job<Output>, _ timeout: Duration) -> Job<Output>.Outcome? { job.wait(timeout: timeout) }
+func block<Output>(_ job: Job<Output>, _ timeout: Duration) -> Job<Output>.Outcome? {
+    job.wait(timeout: timeout)
+}
 func blockUntil<Output>(_ job: Job<Output>, _ deadline: ContinuousClock.Instant) -> Job<Output>.Outcome? {
     job.wait(until: deadline)
 }

@@ -89,7 +89,9 @@ struct Table {
     }
 
     private func ratio(_ graph: Graph, _ peer: String, _ ours: String, _ least: Double) {
-        guard let times = medians[graph.title], let peerTime = times[peer], let time = times[ours] else { return }
+        guard let times = medians[graph.title], let peerTime = times[peer], let time = times[ours] else {
+            return
+        }
         let seen = peerTime / time
         row("\(graph.title): \(peer) / \(ours)", "≥ \(figure(least))", figure(seen), seen >= least)
     }

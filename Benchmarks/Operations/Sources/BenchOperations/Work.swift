@@ -67,26 +67,46 @@ enum Contenders {
 
     private static func own(_ graph: Graph) {
         let queue = InterlockQueue()
-        run(graph) { node in AsyncOperation<Int> { node } } enqueue: { queue.add($0) } wait: { queue.wait() }
+        run(graph) { node in
+            AsyncOperation<Int> { node }
+        } enqueue: {
+            queue.add($0)
+        } wait: {
+            queue.wait()
+        }
     }
 
     private static func foreign(_ graph: Graph) {
         let queue = InterlockQueue()
-        run(graph) { node in BlockOperation { keep(node) } } enqueue: { queue.add($0) } wait: { queue.wait() }
+        run(graph) { node in
+            BlockOperation { keep(node) }
+        } enqueue: {
+            queue.add($0)
+        } wait: {
+            queue.wait()
+        }
     }
 
     // MARK: Peers
 
     private static func foundationOwn(_ graph: Graph) {
         let queue = OperationQueue()
-        run(graph) { node in AsyncOperation<Int> { node } } enqueue: { queue.addOperation($0) } wait: {
+        run(graph) { node in
+            AsyncOperation<Int> { node }
+        } enqueue: {
+            queue.addOperation($0)
+        } wait: {
             queue.waitUntilAllOperationsAreFinished()
         }
     }
 
     private static func foundation(_ graph: Graph) {
         let queue = OperationQueue()
-        run(graph) { node in BlockOperation { keep(node) } } enqueue: { queue.addOperation($0) } wait: {
+        run(graph) { node in
+            BlockOperation { keep(node) }
+        } enqueue: {
+            queue.addOperation($0)
+        } wait: {
             queue.waitUntilAllOperationsAreFinished()
         }
     }
@@ -123,7 +143,11 @@ enum Contenders {
                 own?.leave()
                 all.leave()
             }
-            if above < 0 { queue.async(execute: work) } else { groups[above]!.notify(queue: queue, work: work) }
+            if above < 0 {
+                queue.async(execute: work)
+            } else {
+                groups[above]!.notify(queue: queue, work: work)
+            }
         }
         all.wait()
     }

@@ -14,74 +14,6 @@
 
 import CInterlock
 
-enum JobPhase: UInt8 {
-    /// Waits for dependencies, or for its barrier's turn.
-    case waiting
-    /// In a list of its queue, which may not start it now.
-    case ready
-    /// Given to the pool.
-    case submitted
-    /// Its work has begun.
-    case running
-    /// It has its result.
-    case finished
-}
-
-/// What a node has beyond what most need. Guarded as the node.
-struct JobExtras {
-    var name: String?
-    /// Beside `JobFields.successor`.
-    var successors: [Unmanaged<JobNode>] = []
-    var hooks: [(id: UInt64, body: @Sendable () -> Void)] = []
-    var lastHook: UInt64 = 0
-    /// Tells running work of a cancellation.
-    var cancelHandler: (@Sendable () -> Void)?
-    /// What waits for an operation of another class on the node's behalf.
-    var arrival: AnyObject?
-}
-
-/// A box, absent in most nodes.
-// Touched under the lock of its node's stripe only.
-final class JobExtrasBox: @unchecked Sendable {
-    var extras = JobExtras()
-}
-
-// What those that add a successor touch comes first: it shares a cache line with the object's count.
-struct JobFields {
-    var phase = JobPhase.waiting
-    var isRefused = false
-    var cancelRequested = false
-    var isBarrier = false
-    /// Dependencies that have not finished, and one until the node is in its queue.
-    var pending: Int32
-    /// The first that waits for this node; the others by `sibling`. Kept by their own counts: see `JobNode`.
-    var successor: Unmanaged<JobNode>?
-    /// The next of those that wait for the same node. Of the first node above; changed under the lock of that one.
-    var sibling: Unmanaged<JobNode>?
-    var box: JobExtrasBox?
-    /// Between which barriers it was added.
-    var generation: UInt32 = 0
-    /// In which era of its stripe it was submitted; `placedEra`: it has a place that the queue counts.
-    var era: UInt32 = 0
-    /// The queue's list of what has not finished.
-    var next: Unmanaged<JobNode>?
-    var previous: Unmanaged<JobNode>?
-    var error: (any Error)?
-    let priority: WorkerPool.Priority
-    let isBlocking: Bool
-    /// The pool's, from submission until the job begins.
-    var job = ilk_job()
-
-    init(_ options: JobOptions, pending: Int32) {
-        self.pending = pending
-        priority = options.priority
-        isBlocking = options.isBlocking
-    }
-}
-
-/// The era of a job whose place is counted by the queue.
-let placedEra = UInt32.max
-
 // Fields change under the lock of the stripe; a subclass's fields belong to the thread that runs or ends the node.
 class JobNode: @unchecked Sendable {
     // Only reached through `fields`: one address for the C job, and no dynamic check of each access.
@@ -141,6 +73,9 @@ class JobNode: @unchecked Sendable {
         if let ended { settle(ended)?.submit() }
     }
 
+    /// The name, or type and address.
+    var bareName: String { bareMisuseName(givenName, of: self) }
+
     // MARK: Entering
 
     /// Adds the node to its queue. `done` of its dependencies had finished when it was made their successor.
@@ -188,7 +123,7 @@ class JobNode: @unchecked Sendable {
 
     /// One thing less to wait for: the node where it may run now.
     @inline(__always)
-    fileprivate final func lastDependencyEnded() -> Successor? {
+    final func lastDependencyEnded() -> Successor? {
         var isGone = false
         let next = withStripe { fields, stripe in
             fields.pointee.pending -= 1
@@ -266,7 +201,7 @@ class JobNode: @unchecked Sendable {
     private enum Begin { case run, gone, refused, turnIn }
 
     /// The pool has a thread for the job; a job that may follow it.
-    fileprivate final func begin() -> Successor? {
+    final func begin() -> Successor? {
         let begin: Begin = withStripe { fields, stripe in
             if fields.pointee.phase != .submitted { return .gone }
             if fields.pointee.isRefused {
@@ -292,7 +227,7 @@ class JobNode: @unchecked Sendable {
     }
 
     /// Whether the thread of `other`, which has ended, may run this one next.
-    fileprivate final func mayFollow(_ other: JobNode) -> Bool {
+    final func mayFollow(_ other: JobNode) -> Bool {
         core === other.core && fields.pointee.isBlocking == other.fields.pointee.isBlocking
             && fields.pointee.priority == .normal
     }
@@ -316,191 +251,6 @@ class JobNode: @unchecked Sendable {
         }
     }
 
-    // MARK: Ending
-
-    /// What an end concerns beside one successor.
-    private struct EndedExtras {
-        var successors: [Unmanaged<JobNode>] = []
-        var hooks: [(id: UInt64, body: @Sendable () -> Void)] = []
-        var cancelHandler: (@Sendable () -> Void)?
-        var arrival: AnyObject?
-    }
-
-    /// What is left to do after the lock of an end.
-    struct Ended {
-        let successor: Unmanaged<JobNode>?
-        let generation: UInt32
-        let hasExtras: Bool
-        let isOfOldGeneration: Bool
-        let freesPlace: Bool
-        let isBarrier: Bool
-        let leavesEmpty: Bool
-        /// Nothing that comes later refers to the node.
-        let isGone: Bool
-    }
-
-    /// Ends a running node. `nil`: its output is stored.
-    final func end(error: (any Error)?) {
-        endRunning(error: error)?.submit()
-    }
-
-    /// Ends a running node; returns a successor that is ready, and may run on this thread.
-    final func endRunning(error: (any Error)?) -> Successor? {
-        let ended: Ended? = withStripe { fields, stripe in
-            if fields.pointee.phase == .finished { return nil }
-            let wasCancelled = fields.pointee.cancelRequested && endsCancelled
-            return finish(with: wasCancelled ? cancellation : error, &stripe)
-        }
-        return ended.flatMap(settle)
-    }
-
-    /// Under the stripe's lock, once.
-    @inline(__always)
-    private final func finish(with error: (any Error)?, _ stripe: inout Stripe) -> Ended {
-        let fields = fields
-        let phase = fields.pointee.phase
-        let hasBegun = phase == .submitted || phase == .running
-        var freesPlace = false
-        if hasBegun {
-            if fields.pointee.era == stripe.era { stripe.started -= 1 } else { freesPlace = true }
-        }
-        fields.pointee.phase = .finished
-        if let error { fields.pointee.error = error }
-        return Ended(
-            successor: fields.pointee.successor,
-            generation: fields.pointee.generation,
-            hasExtras: fields.pointee.box != nil,
-            isOfOldGeneration: fields.pointee.generation != stripe.generation,
-            freesPlace: freesPlace,
-            isBarrier: fields.pointee.isBarrier,
-            leavesEmpty: stripe.unlink(self),
-            isGone: !hasBegun && fields.pointee.pending == 0
-        )
-    }
-
-    /// Makes an end known. Successors come before the place: a chain that has begun goes on before another begins.
-    @inline(__always)
-    private final func settle(_ ended: Ended) -> Successor? {
-        dropWork()
-        let next = ended.successor.flatMap(releaseSuccessors)
-        let hooks = ended.hasExtras ? releaseMore() : []
-        if ended.freesPlace || ended.isBarrier || ended.isOfOldGeneration {
-            core.left(
-                generation: ended.isOfOldGeneration ? ended.generation : nil,
-                freesPlace: ended.freesPlace,
-                isBarrier: ended.isBarrier
-            )
-        }
-        for hook in hooks { hook.body() }
-        if ended.leavesEmpty { core.recheckEmpty() }
-        let follows = next?.node._withUnsafeGuaranteedRef { $0.mayFollow(self) } ?? false
-        if !follows { next?.submit() }
-        // What `Stripe.link` retained; otherwise the pool releases it, or the last of those above.
-        if ended.isGone { Unmanaged.passUnretained(self).release() }
-        return follows ? next : nil
-    }
-
-    /// Tells the successors in the list; one that may run now is the caller's, the others are the pool's.
-    @inline(__always)
-    private final func releaseSuccessors(_ first: Unmanaged<JobNode>) -> Successor? {
-        var link: Unmanaged<JobNode>? = first
-        var next: Successor?
-        while let successor = link {
-            // Read before it is told: it may be freed right after.
-            link = successor._withUnsafeGuaranteedRef { $0.fields.pointee.sibling }
-            guard let ready = successor._withUnsafeGuaranteedRef({ $0.lastDependencyEnded() }) else { continue }
-            next?.submit()
-            next = ready
-        }
-        return next
-    }
-
-    /// Releases the other successors and what the box held; returns the hooks.
-    @inline(never)
-    private final func releaseMore() -> [(id: UInt64, body: @Sendable () -> Void)] {
-        var ended = EndedExtras()
-        withStripe { fields, _ in
-            guard let box = fields.pointee.box else { return }
-            swap(&ended.successors, &box.extras.successors)
-            swap(&ended.hooks, &box.extras.hooks)
-            ended.cancelHandler = box.extras.cancelHandler.take()
-            ended.arrival = box.extras.arrival.take()
-        }
-        for successor in ended.successors {
-            successor._withUnsafeGuaranteedRef { $0.lastDependencyEnded() }?.submit()
-        }
-        return ended.hooks
-    }
-
-    // MARK: Seeing
-
-    final var isFinished: Bool { withStripe { fields, _ in fields.pointee.phase == .finished } }
-    final var phase: JobPhase { withStripe { fields, _ in fields.pointee.phase } }
-    /// Whether it was given to the pool, and has not ended.
-    final var isPlaced: Bool {
-        withStripe { fields, _ in fields.pointee.phase == .submitted || fields.pointee.phase == .running }
-    }
-    final var isCancelled: Bool { withStripe { fields, _ in fields.pointee.cancelRequested } }
-
-    /// Of a node that is known to have ended: the error is not written any more.
-    final var settledError: (any Error)? { fields.pointee.error }
-
-    /// Written before the node is shared.
-    final var givenName: String? { fields.pointee.box?.extras.name }
-
-    /// The name, or type and address.
-    var bareName: String { bareMisuseName(givenName, of: self) }
-
-    final var cancellation: OperationCancelled { OperationCancelled(operation: bareName) }
-
-    // MARK: Hooks
-
-    /// Keeps a hook for the end; nil after the end.
-    final func addHook(_ body: @escaping @Sendable () -> Void) -> UInt64? {
-        withStripe { fields, _ in
-            if fields.pointee.phase == .finished { return nil }
-            let box = extras(fields)
-            box.extras.lastHook += 1
-            box.extras.hooks.append((box.extras.lastHook, body))
-            return box.extras.lastHook
-        }
-    }
-
-    final func removeHook(_ id: UInt64) {
-        let removed = withStripe { fields, _ in
-            guard let box = fields.pointee.box,
-                let index = box.extras.hooks.firstIndex(where: { $0.id == id })
-            else { return (@Sendable () -> Void)?.none }
-            return box.extras.hooks.remove(at: index).body
-        }
-        // Freed outside the lock.
-        withExtendedLifetime(removed) {}
-    }
-
-    /// Keeps what tells the running work of a cancellation; true: it was cancelled, and the caller tells it.
-    final func setCancelHandler(_ handler: @escaping @Sendable () -> Void) -> Bool {
-        withStripe { fields, _ in
-            if fields.pointee.phase == .finished { return false }
-            if fields.pointee.cancelRequested { return true }
-            extras(fields).extras.cancelHandler = handler
-            return false
-        }
-    }
-
-    /// Keeps `arrival` until the node ends, or releases the last one.
-    final func setArrival(_ arrival: AnyObject & Sendable) {
-        withStripe { fields, _ in
-            if fields.pointee.phase != .finished { extras(fields).extras.arrival = arrival }
-        }
-    }
-
-    private func extras(_ fields: UnsafeMutablePointer<JobFields>) -> JobExtrasBox {
-        if let box = fields.pointee.box { return box }
-        let box = JobExtrasBox()
-        fields.pointee.box = box
-        return box
-    }
-
     @inline(__always)
     final func withStripe<Result>(
         _ body: (UnsafeMutablePointer<JobFields>, inout Stripe) -> Result
@@ -512,16 +262,9 @@ class JobNode: @unchecked Sendable {
     }
 }
 
-/// What a job is made with.
-struct JobOptions {
-    var name: String?
-    var priority = WorkerPool.Priority.normal
-    var isBlocking = false
-}
-
 /// A node that is ready to run, and retained by what the pool will release.
 struct Successor {
-    fileprivate let node: Unmanaged<JobNode>
+    let node: Unmanaged<JobNode>
 
     func submit() {
         node._withUnsafeGuaranteedRef { $0.submit() }
@@ -553,7 +296,7 @@ func handBackJobNode(_ context: UnsafeMutableRawPointer) -> Bool {
 }
 
 extension JobNode {
-    fileprivate final func wasHandedBack() {
+    final func wasHandedBack() {
         withStripe { fields, _ in fields.pointee.isRefused = true }
         _ = submit(to: WorkerPool.shared.core)
     }

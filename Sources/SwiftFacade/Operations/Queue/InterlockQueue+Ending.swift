@@ -16,7 +16,11 @@ extension InterlockQueue {
     /// As ``wait()``, until `deadline` at most.
     ///
     /// - Returns: whether the queue was empty.
-    @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await wait(until:)`")
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await wait(until:)`"
+    )
     public func wait(until deadline: ContinuousClock.Instant) -> Bool {
         core.block(until: Interlock.deadline(at: deadline))
     }

@@ -66,7 +66,11 @@ public final class InterlockQueue: Sendable {
 
     private static func require(_ limit: Int?, _ call: String, _ name: String) {
         if let limit, limit < 1 {
-            misuse(call, "\"\(name)\"", "a limit of \(limit): nothing would ever run; suspend the queue instead")
+            misuse(
+                call,
+                "\"\(name)\"",
+                "a limit of \(limit): nothing would ever run; suspend the queue instead"
+            )
         }
     }
 

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a node has, as plain values: states, edges, counts, and its place in the list of its queue.
+
+import CInterlock
+
+enum JobPhase: UInt8 {
+    /// Waits for dependencies, or for its barrier's turn.
+    case waiting
+    /// In a list of its queue, which may not start it now.
+    case ready
+    /// Given to the pool.
+    case submitted
+    /// Its work has begun.
+    case running
+    /// It has its result.
+    case finished
+}
+
+/// What a node has beyond what most need. Guarded as the node.
+struct JobExtras {
+    var name: String?
+    /// Beside `JobFields.successor`.
+    var successors: [Unmanaged<JobNode>] = []
+    var hooks: [(id: UInt64, body: @Sendable () -> Void)] = []
+    var lastHook: UInt64 = 0
+    /// Tells running work of a cancellation.
+    var cancelHandler: (@Sendable () -> Void)?
+    /// What waits for an operation of another class on the node's behalf.
+    var arrival: AnyObject?
+}
+
+/// A box, absent in most nodes.
+// Touched under the lock of its node's stripe only.
+final class JobExtrasBox: @unchecked Sendable {
+    var extras = JobExtras()
+}
+
+// What those that add a successor touch comes first: it shares a cache line with the object's count.
+struct JobFields {
+    var phase = JobPhase.waiting
+    var isRefused = false
+    var cancelRequested = false
+    var isBarrier = false
+    /// Dependencies that have not finished, and one until the node is in its queue.
+    var pending: Int32
+    /// The first that waits for this node; the others by `sibling`. Kept by their own counts: see `JobNode`.
+    var successor: Unmanaged<JobNode>?
+    /// The next of those that wait for the same node. Of the first node above; changed under the lock of that one.
+    var sibling: Unmanaged<JobNode>?
+    var box: JobExtrasBox?
+    /// Between which barriers it was added.
+    var generation: UInt32 = 0
+    /// In which era of its stripe it was submitted; `placedEra`: it has a place that the queue counts.
+    var era: UInt32 = 0
+    /// The queue's list of what has not finished.
+    var next: Unmanaged<JobNode>?
+    var previous: Unmanaged<JobNode>?
+    var error: (any Error)?
+    let priority: WorkerPool.Priority
+    let isBlocking: Bool
+    /// The pool's, from submission until the job begins.
+    var job = ilk_job()
+
+    init(_ options: JobOptions, pending: Int32) {
+        self.pending = pending
+        priority = options.priority
+        isBlocking = options.isBlocking
+    }
+}
+
+/// The era of a job whose place is counted by the queue.
+let placedEra = UInt32.max
+
+/// What a job is made with.
+struct JobOptions {
+    var name: String?
+    var priority = WorkerPool.Priority.normal
+    var isBlocking = false
+}
