@@ -60,6 +60,7 @@ import Testing
                 shape: shape,
                 work: .block,
                 ending: ending,
+                admission: .open,
                 cancellation: .none,
                 lateEdge: .none,
                 after: after,

@@ -42,9 +42,9 @@ struct GraphModel {
         switch node.cancellation {
         case .none: return [natural]
         // What was recorded first stays.
-        case .beforeAdding where node.ending == .settledEarly,
-            .whileWaiting where node.ending == .settledEarly,
-            .anyTime where node.ending == .settledEarly:
+        case .beforeAdding where node.admission == .settledEarly,
+            .whileWaiting where node.admission == .settledEarly,
+            .anyTime where node.admission == .settledEarly:
             return [natural]
         case .beforeAdding where node.isForeign: return [GraphVerdict(outcome: .done, runs: false)]
         case .beforeAdding, .whileWaiting: return [GraphVerdict(outcome: .cancelled(number), runs: false)]
@@ -62,7 +62,7 @@ struct GraphModel {
     private func naturalVerdict(of number: Int, _ seen: [GraphOutcome]) -> GraphVerdict {
         let node = plan.nodes[number]
         if node.isForeign { return GraphVerdict(outcome: .done, runs: true) }
-        if node.ending == .settledEarly { return GraphVerdict(outcome: .value(number), runs: false) }
+        if let refusal = refusal(of: number) { return refusal }
         let inputs = node.inputs.map { seen[$0] }
         let failure = inputs.first { $0.value == nil }
         if case .recover = node.shape {
@@ -73,9 +73,17 @@ struct GraphModel {
         return GraphVerdict(outcome: ending(of: number, from: inputs.map { $0.value! }), runs: true)
     }
 
+    /// How a node ends whose admission does not let it run; nil where it does.
+    private func refusal(of number: Int) -> GraphVerdict? {
+        switch plan.nodes[number].admission {
+        case .open: nil
+        case .settledEarly: GraphVerdict(outcome: .value(number), runs: false)
+        }
+    }
+
     private func ending(of number: Int, from inputs: [Int]) -> GraphOutcome {
         switch plan.nodes[number].ending {
-        case .value, .twice, .settledEarly: .value(Self.value(of: number, from: inputs))
+        case .value, .twice: .value(Self.value(of: number, from: inputs))
         case .failure: .failure(number)
         case .dropped: .abandoned(number)
         }

@@ -23,6 +23,12 @@ struct GraphNode {
         case value, failure
         /// Of a completion: never called and dropped; called twice.
         case dropped, twice
+    }
+
+    /// What stands between an operation's start and its work. A condition or an exclusion is one more case:
+    /// `GraphRun.install` gives it to the operation, `GraphModel.refusal` has what comes of it.
+    enum Admission: Hashable {
+        case open
         /// The operation is finished before its start.
         case settledEarly
     }
@@ -45,6 +51,7 @@ struct GraphNode {
     var shape: Shape
     var work: GraphWork
     var ending: Ending
+    var admission: Admission
     var cancellation: Cancellation
     var lateEdge: LateEdge
     /// Edges without data.
@@ -80,6 +87,7 @@ struct GraphPlan: CustomStringConvertible {
         let lines = nodes.enumerated().map { number, node in
             var words = ["  \(number): \(node.shape) as \(node.work), queue \(node.queue)"]
             if node.ending != .value { words.append("\(node.ending)") }
+            if node.admission != .open { words.append("\(node.admission)") }
             if !node.after.isEmpty { words.append("after \(node.after)") }
             if !node.removed.isEmpty { words.append("removed \(node.removed)") }
             if node.lateEdge != .none { words.append("late edge \(node.lateEdge)") }
@@ -109,6 +117,7 @@ extension GraphPlan {
             shape: shape,
             work: GraphWork.allCases.randomElement(using: &random)!,
             ending: Int.random(in: 0..<8, using: &random) == 0 ? .failure : .value,
+            admission: .open,
             cancellation: .none,
             lateEdge: [.none, .none, .none, .none, .kept, .removed].randomElement(using: &random)!,
             after: (0..<[0, 0, 1, 2, 4].randomElement(using: &random)!).compactMap { _ in any(&random) },
@@ -129,7 +138,7 @@ extension GraphPlan {
         if case .source = shape, node.work == .handler, Int.random(in: 0..<6, using: &random) == 0 {
             node.ending = Bool.random(using: &random) ? .dropped : .twice
         }
-        if Int.random(in: 0..<20, using: &random) == 0 { node.ending = .settledEarly }
+        if Int.random(in: 0..<20, using: &random) == 0 { node.admission = .settledEarly }
         node.cancellation = nextCancellation(&random)
         if node.cancellation == .whileWaiting { node.lateEdge = .kept }
         return node

@@ -92,8 +92,15 @@ final class GraphRun: @unchecked Sendable {
             if node.lateEdge != .none { operation.addDependency(late) }
             operation.completionBlock = { [self] in seen.withLock { $0[number].completionBlocks += 1 } }
             if let typed = operation as? AsyncOperation<Int> { watch(typed, number) }
-            if node.ending == .settledEarly { (operation as? AsyncOperation<Int>)?.finish(.success(number)) }
+            install(node.admission, on: operation, number)
             if node.cancellation == .beforeAdding { operation.cancel() }
+        }
+    }
+
+    private func install(_ admission: GraphNode.Admission, on operation: Operation, _ number: Int) {
+        switch admission {
+        case .open: break
+        case .settledEarly: (operation as? AsyncOperation<Int>)?.finish(.success(number))
         }
     }
 
@@ -282,7 +289,7 @@ final class GraphRun: @unchecked Sendable {
         switch node.cancellation {
         case .none:
             let expected: [OperationEvent] =
-                node.ending == .settledEarly ? [.finished] : [.executing, .finished]
+                node.admission == .settledEarly ? [.finished] : [.executing, .finished]
             if events.filter({ $0 != .ready }) != expected { wrong("\(expected) in this order") }
             if let ready = events.firstIndex(of: .ready), ready != 0 { wrong("ready before all else") }
         case .beforeAdding, .whileWaiting:
