@@ -97,7 +97,7 @@ import Testing
     @Test func aRandomGraphOfOperationsIsBuiltWithoutWalks() async {
         await #expect(processExitsWith: .success) {
             var random = SplitMix(state: 7)
-            let count = 3_000
+            let count = 500
             let operations = (0..<count).map { number in AsyncOperation<Int> { number } }.shuffled(
                 using: &random
             )
