@@ -181,6 +181,8 @@ extension DependencyGraph.State {
                 return path
             }
         }
+        // Refused twice without a path, the edge stays out of the order: nothing may hang here.
+        var wasRefused = false
         while let below = edge.below, let above = edge.above, order.closesCycle(from: below, to: above) {
             walk.startOver()
             if let path = DependencyGraph.path(from: edge.dependency, to: edge.dependent, &walk) {
@@ -188,6 +190,8 @@ extension DependencyGraph.State {
             }
             // Whatever breaks the path has retired.
             forgetRetired(&edge)
+            if wasRefused { edge.below = nil }
+            wasRefused = true
         }
         return nil
     }

@@ -106,6 +106,8 @@ import Testing
         let both = number.and(failed.substituting(9))
         let broken = AsyncOperation.zip(number, failed)
         let all = AsyncOperation.all(of: [number.asOptional, failed.asOptional])
+        #expect(zipped.dependencies == [number, word, flag, failed] && all.dependencies == [number, failed])
+        #expect(both.dependencies == [number, failed])
         queue.enqueue(failed, zipped, both, broken, all)
         let value = try await zipped.value
         #expect(value.0 == 4 && value.1 == "four" && value.2 && value.3 == nil && zipped.name == "zipped")
