@@ -5,6 +5,7 @@
 /// A piece of work in an ``InterlockQueue`` with a result of type `Output`: a light operation.
 ///
 /// ```swift
+/// let queue = InterlockQueue(name: "pages")
 /// let page = queue.job(name: "page") { try load(url) }
 /// let links = page.then { parse($0) }
 /// let both = queue.job(after: page, links) { page, links in Index(page, links) }

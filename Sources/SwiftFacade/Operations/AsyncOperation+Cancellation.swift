@@ -22,11 +22,11 @@ extension AsyncOperation {
     }
 
     /// The cancellation was requested under the record's lock.
-    final func tellCancelled() {
+    final func tellCancelled(_ listeners: OperationRecord.Listeners) {
         // Makes it ready, whatever it waits for.
         ReadyPosting.around(self) { super.cancel() }
         tellQueueIfReady()
-        announce(.cancelled)
+        announce(.cancelled, to: listeners)
     }
 
     /// No call can come any more.

@@ -113,10 +113,10 @@ extension AsyncOperation: GatedOperation {
     }
 
     func open(_ gate: DependencyGate, isNew: Bool, error: (any Error)?) {
-        let (isReady, passage) = record.withLock { $0.open(gate, error) }
+        let (opened, listeners) = record.withLock { ($0.open(gate, error), $0.listeners) }
         // Foundation's queue may start it after this, and its readiness comes before its beginning.
-        if isReady, !isNew { announce(.ready) }
-        guard let passage else { return }
+        if opened.isReady, !isNew { announce(.ready, to: listeners) }
+        guard let passage = opened.passage else { return }
         passage.open(for: self)
         tellQueueIfReady()
     }

@@ -67,8 +67,12 @@ extension AsyncOperation {
     }
 
     func announce(_ event: OperationEvent) {
-        let (hooks, observation) = record.withLock { ($0.held.stateHooks, $0.held.observation) }
-        for hook in hooks { hook(event) }
-        observation?.post(.init(event), of: self)
+        announce(event, to: record.withLock { $0.listeners })
+    }
+
+    /// `listeners`: taken in the critical section of the change, after which another thread may end the operation.
+    func announce(_ event: OperationEvent, to listeners: OperationRecord.Listeners) {
+        for hook in listeners.hooks { hook(event) }
+        listeners.observation?.post(.init(event), of: self)
     }
 }

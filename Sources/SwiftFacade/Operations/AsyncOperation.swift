@@ -204,9 +204,9 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     ///
     /// Runs the ``onChange(_:)`` and ``onCancel(_:)`` handlers before it returns, and blocks no longer than they do.
     public final override func cancel() {
-        let request = record.withLock { $0.requestCancel() }
+        let (request, listeners) = record.withLock { ($0.requestCancel(), $0.listeners) }
         if request == .nothing { return }
-        tellCancelled()
+        tellCancelled(listeners)
         switch request {
         case .deliver: executionCancelled()
         case .end: finish(error: cancellationError)

@@ -252,6 +252,14 @@ struct OperationRecord {
 
     // MARK: Hooks
 
+    /// What is told of a change.
+    struct Listeners {
+        var hooks: [@Sendable (OperationEvent) -> Void]
+        var observation: Observation?
+    }
+
+    var listeners: Listeners { Listeners(hooks: held.stateHooks, observation: held.observation) }
+
     /// Keeps a hook for the end; nil after the end, and the caller runs it.
     mutating func addFinishHook(_ body: @escaping @Sendable (Operation) -> Void) -> UInt64? {
         if phase == .finished { return nil }

@@ -96,8 +96,9 @@ extension AsyncOperation {
 
     private func timeLimitPassed(_ limit: Duration) {
         let error = OperationTimedOut(operation: bareName, limit: limit)
-        guard record.withLock({ $0.requestTimeOut(error) }) else { return }
-        tellCancelled()
+        let (isFirst, listeners) = record.withLock { ($0.requestTimeOut(error), $0.listeners) }
+        guard isFirst else { return }
+        tellCancelled(listeners)
         executionCancelled()
     }
 }

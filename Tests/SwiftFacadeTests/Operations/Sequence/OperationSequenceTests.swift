@@ -176,8 +176,6 @@ import Testing
         operation.cancel()
         #expect(operation.isCancelled && operation.isFinished)
         #expect(events.events.count { $0 == .finished } == 1)
-        withKnownIssue("the handlers are freed before the cancellation is announced") {
-            #expect(events.events.count { $0 == .cancelled } == 1)
-        }
+        #expect(events.events.count { $0 == .cancelled } == 1)
     }
 }
