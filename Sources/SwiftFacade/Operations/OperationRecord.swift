@@ -49,14 +49,12 @@ struct OperationRecord {
         var queue: (any ExplainingQueue)?
         /// What it passes before its work, and the limits of the work; nil for most.
         var policies: OperationPolicies?
-        /// The operation that its work made and waits for.
-        var awaited: Operation?
         /// Observers and streams of states.
         var observation: Observation?
 
         var isEmpty: Bool {
             work == nil && edges.isEmpty && gates.isEmpty && cancelHandlers.isEmpty && finishHooks.isEmpty
-                && stateHooks.isEmpty && queue == nil && policies == nil && awaited == nil && observation == nil
+                && stateHooks.isEmpty && queue == nil && policies == nil && observation == nil
         }
     }
 
@@ -135,6 +133,14 @@ struct OperationRecord {
         guard phase == .admitting, ending == nil, let policies = held.policies else { return false }
         policies.reason = reason
         keep(policies)
+        return true
+    }
+
+    /// The work waits for an operation that it made; false where it has ended.
+    mutating func beginAwaiting(_ operation: Operation) -> Bool {
+        guard phase == .executing, ending == nil else { return false }
+        if held.policies == nil { held.policies = OperationPolicies() }
+        held.policies?.awaited = operation
         return true
     }
 

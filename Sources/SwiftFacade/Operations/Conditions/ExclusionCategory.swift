@@ -10,7 +10,8 @@ import Foundation
 /// ```swift
 /// let keychain = ExclusionCategory("keychain")
 /// let downloads = ExclusionCategory("downloads").limit(4)
-/// operation.excludes(keychain, downloads)
+/// let page = AsyncOperation<Image>(name: "page") { try await render(url) }
+/// page.excludes(keychain, downloads)
 /// ```
 ///
 /// Two values of the same name are the same category. A value of constants: may be used from any thread.

@@ -24,13 +24,9 @@ protocol ExcludingOperation: Operation {
 
 extension AsyncOperation: ExcludingOperation {
     final var ticket: ExclusionTicket? { record.withLock { $0.held.policies?.ticket } }
-    final var awaited: Operation? { record.withLock { $0.held.awaited } }
+    final var awaited: Operation? { record.withLock { $0.held.policies?.awaited } }
     final func beginAwaiting(_ operation: Operation) -> Bool {
-        record.withLock { record in
-            guard record.phase == .executing else { return false }
-            record.held.awaited = operation
-            return true
-        }
+        record.withLock { $0.beginAwaiting(operation) }
     }
 }
 

@@ -8,8 +8,8 @@ import Foundation
 /// A question that is asked before the work of an operation begins, and may refuse it.
 ///
 /// ```swift
-/// let online = OperationCondition.that("online") { await network.isReachable }
-/// let upload = AsyncOperation { try await send(photo) }
+/// let online = OperationCondition.that("online") { true }
+/// let upload = AsyncOperation<Image>(name: "upload") { try await render(url) }
 /// upload.addCondition(online.and(.noFailedDependencies))
 /// ```
 ///

@@ -94,7 +94,8 @@ extension AsyncOperation {
         if !hasEnded { alarm.arm(after: limit.duration, on: limit.clock) }
     }
 
-    private func timeLimitPassed(_ limit: Duration) {
+    /// Does nothing where the work has ended, or was cancelled before.
+    final func timeLimitPassed(_ limit: Duration) {
         let error = OperationTimedOut(operation: bareName, limit: limit)
         let (isFirst, listeners) = record.withLock { ($0.requestTimeOut(error), $0.listeners) }
         guard isFirst else { return }

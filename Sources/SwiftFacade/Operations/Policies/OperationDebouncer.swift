@@ -8,8 +8,8 @@ import Foundation
 /// interval.
 ///
 /// ```swift
-/// let search = OperationDebouncer(for: .milliseconds(300), on: queue)
-/// func textChanged(_ text: String) { results = search.submit { try await find(text) } }
+/// let search = OperationDebouncer(for: .milliseconds(300), on: operations)
+/// let results = search.submit { try await render(url) }
 /// ```
 ///
 /// Each operation that is submitted finishes: run by the queue; with ``OperationSuperseded`` as soon as a later one

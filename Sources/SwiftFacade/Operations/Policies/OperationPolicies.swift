@@ -3,6 +3,8 @@
 // What an operation passes between its start and its work, one after the other (delay, conditions, categories), and the
 // limit of its work. Most operations have none of it and no such object: the launch asks for it once.
 
+import Foundation
+
 /// Set before the start, under the record's lock.
 ///
 /// The admissions store here what a cancellation has to call off, under the record's lock while the operation is being
@@ -27,6 +29,8 @@ final class OperationPolicies: @unchecked Sendable {
     var pause: ClockAlarm?
     var conditionTask: Task<Void, Never>?
     var ticket: ExclusionTicket?
+    /// The operation that the work made and waits for.
+    var awaited: Operation?
     /// Set when the limit has passed: the operation ends with it.
     var timedOut: OperationTimedOut?
     private var standing: WaitReason?

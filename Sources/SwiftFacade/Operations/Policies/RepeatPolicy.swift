@@ -5,8 +5,8 @@
 /// How work that succeeds is repeated. The last value is the operation's; the first error ends it.
 ///
 /// ```swift
-/// let poll = AsyncOperation<Status>(name: "poll", repeating: .until(every: .seconds(1)) { $0 == .ready }) {
-///     try await status()
+/// let poll = AsyncOperation<Int>(name: "poll", repeating: .until(every: .seconds(1)) { $0 == 6 }) {
+///     Int.random(in: 1...6)
 /// }
 /// ```
 ///

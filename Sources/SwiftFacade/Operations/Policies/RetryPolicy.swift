@@ -9,7 +9,7 @@ import Foundation
 ///
 /// ```swift
 /// let policy = RetryPolicy(attempts: 5, backoff: .exponential(initial: .milliseconds(100), cap: .seconds(5)))
-/// let page = AsyncOperation<Data>(name: "page", retry: policy) { try await download(url) }
+/// let page = AsyncOperation<Image>(name: "page", retry: policy) { try await render(url) }
 /// ```
 ///
 /// A value of constants and `Sendable` closures: may be shared by operations and used from any thread.

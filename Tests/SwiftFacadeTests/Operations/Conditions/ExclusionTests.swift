@@ -192,6 +192,23 @@ final class Held: Sendable {
         #expect(category.holders.isEmpty)
     }
 
+    // A cancellation comes between the storing of a ticket and its entry.
+    @Test func aTicketGivenBackBeforeItsEntryTakesNothing() {
+        let category = ExclusionCategory("given back early")
+        let operation = AsyncOperation<Int> { 1 }
+        let freed = Counter()
+        let ticket: ExclusionTicket
+        do {
+            let captured = Tracked(freed: freed)
+            ticket = ExclusionTicket(of: operation, named: "early", in: [category]) { captured.touch() }
+        }
+        ticket.giveBack()
+        #expect(freed.value == 1)
+        #expect(ticket.enter() == .withdrawn)
+        #expect(category.holders.isEmpty && category.waiters.isEmpty)
+        ticket.giveBack()
+    }
+
     @Test func aCategoryGivenTwiceIsTakenOnce() throws {
         let category = ExclusionCategory("twice")
         let operation = AsyncOperation<Int> { 1 }.excludes(category, ExclusionCategory("twice"))

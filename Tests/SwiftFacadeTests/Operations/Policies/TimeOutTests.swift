@@ -117,7 +117,8 @@ import Testing
         queue.addOperation(operation)
         await begun.taken()
         operation.cancel()
-        await clock.advanceSleeper(by: .seconds(3))
+        // As the alarm does, but before the work ends.
+        operation.timeLimitPassed(.seconds(3))
         goOn.give()
         await #expect(throws: OperationCancelled(operation: "slow")) { try await operation.value }
     }
