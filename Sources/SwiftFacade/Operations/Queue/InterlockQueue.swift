@@ -7,11 +7,12 @@ import Foundation
 /// A queue of operations and light jobs on a ``WorkerPool``.
 ///
 /// ```swift
-/// let queue = InterlockQueue(name: "import", limit: 4)
-/// queue.enqueue(load, decode)                     // AsyncOperation, BlockOperation, any Operation
-/// let size = queue.job { try measure() }          // a Job: the same without Foundation
+/// let imports = InterlockQueue(name: "import", limit: 4)
+/// imports.enqueue(AsyncOperation<Int> { 1 }, BlockOperation {})   // any Operation
+/// let size = imports.job { 42 }                                   // a Job: the same without Foundation
 /// let report = size.then { "\($0) bytes" }
-/// try await queue.wait()
+/// try await imports.wait()
+/// print(try await report.value)
 /// ```
 ///
 /// What was accepted ends: it runs, or is cancelled. An operation of a queue whose pool is closed ends with
