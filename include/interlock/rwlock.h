@@ -49,8 +49,10 @@
  *   G  A try_ call never fails on a free lock that no other call is at work on; of two that meet there both
  *      may fail. Where membarrier(2) is refused late, try_write_lock fails on a lock whose readers had left
  *      the fence out, until a waiting call has taken it for writing.
- *   H  A wait spins for about a hundred microseconds at most, then sleeps: with real-time priorities, no wait
- *      keeps the thread that it waits for off the core. The lock does not lend priorities; ilk_mutex can.
+ *   H  A wait spins for about a hundred microseconds of processor time at most, then sleeps: with real-time
+ *      priorities, no wait keeps the thread that it waits for off the core. It yields its core 32 times in it;
+ *      beside a busy thread each may take that thread's time slice. The lock does not lend priorities;
+ *      ilk_mutex can.
  *
  * The thread that took the lock gives it up, in every mode. To unlock what this thread does not hold in that
  * mode is misuse, and may take the share of a reader that still reads. Every build reports it where no thread

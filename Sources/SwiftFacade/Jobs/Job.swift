@@ -5,10 +5,10 @@
 /// A piece of work in an ``InterlockQueue`` with a result of type `Output`: a light operation.
 ///
 /// ```swift
-/// let queue = InterlockQueue(name: "pages")
-/// let page = queue.job(name: "page") { try load(url) }
-/// let links = page.then { parse($0) }
-/// let both = queue.job(after: page, links) { page, links in Index(page, links) }
+/// let numbers = InterlockQueue(name: "numbers")
+/// let half = numbers.job(name: "half") { 21 }
+/// let whole = half.then { $0 * 2 }
+/// let both = numbers.job(after: half, whole) { half, whole in "\(half) of \(whole)" }
 /// print(try await both.value)
 /// ```
 ///

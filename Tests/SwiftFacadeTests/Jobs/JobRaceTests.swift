@@ -11,7 +11,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct JobRaceTests {
     /// Rounds in which the threads meet at each.
-    static let rounds = ProcessInfo.processInfo.environment["TSAN_OPTIONS"] == nil ? 10_000 : 1_000
+    static let rounds = underThreadSanitizer(1_000, instead: 10_000)
 
     /// Runs both for each round, at the same time.
     private func race<Round: Sendable>(

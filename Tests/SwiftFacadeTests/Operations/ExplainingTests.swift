@@ -127,7 +127,8 @@ struct HeldOperation {
         queue.enqueue(waiter)
         await eventually("the waiter has come to its category") { category.waiters == ["waiter"] }
         #expect(
-            waiter.explainWaiting()["waiter"]?.reasons == [.exclusion(category: category.name, holder: "holder")]
+            waiter.explainWaiting()["waiter"]?.reasons
+                == [.exclusion(category: category.name, holder: "holder")]
         )
         holder.goOn.give()
         #expect(try await waiter.value == 1)

@@ -43,18 +43,13 @@ import Testing
         func refuse(_ job: Job) {}
         func computeMyPart(of generation: Int) {}
         func exchangeBuffers() {}
-        enum Status: Sendable { case ready, busy }
-        struct Index: Sendable { init(_ page: String, _ links: [URL]) {} }
-        struct Network: Sendable { var isReachable: Bool { get async { true } } }
-        let network = Network(), photo = Photo()
-        let page = AsyncOperation<Data>(name: "page") { Data() }, length = page.then { $0.count }
-        func download(_ url: URL) async throws -> Data { Data() }
-        func load(_ url: URL) throws -> String { "" }
-        func parse(_ text: String) -> [URL] { [] }
-        func find(_ text: String) async throws -> [String] { [] }
-        func measure() throws -> Int { 0 }
-        func upload(_ photo: Photo) async throws {}
-        func status() async throws -> Status { .ready }
+        struct Page: Sendable {
+            init(_ head: Photo, _ body: Photo) {}
+            init(_ text: String, _ pictures: [Photo]) {}
+        }
+        let page = AsyncOperation<Data>(name: "page") { Data() }
+        let text = AsyncOperation(name: "text") { "" }, pictures = AsyncOperation(name: "pictures") { [Photo()] }
+        func load(_ url: URL) async throws -> Photo { Photo() }
         """
 
     /// The blocks fenced as Swift in comments and articles.

@@ -68,22 +68,29 @@ extension AsyncOperation {
     /// would close a circle, or nil; then the edge is checked like a dependency from now on, until either finishes.
     func pathClosed(byAwaiting other: Operation) -> [Operation]? {
         var walk = DependencyGraph.Walk()
-        let path = DependencyGraph.lock.withLock { graph in
-            graph.forgetRetired()
-            let gated = other as? any GatedOperation
-            var edge = DependencyGraph.NewEdge(
-                dependent: self,
-                dependency: other,
-                isForeign: gated == nil,
-                isDependedUpon: record.withLock { $0.isDependedUpon },
-                below: vertex(in: &graph.order),
-                above: gated?.vertexAsDependency(in: &graph.order)
-            )
-            let path = graph.path(closedBy: &edge, &walk)
-            if path == nil { _ = graph.addChecked(edge) }
-            return path
-        }
+        let path = DependencyGraph.lock.withLock { pathClosed(byAwaiting: other, &$0, &walk) }
         withExtendedLifetime(walk) {}
+        return path
+    }
+
+    /// The same under the graph's lock. The caller frees `walk` after it.
+    func pathClosed(
+        byAwaiting other: Operation,
+        _ graph: inout DependencyGraph.State,
+        _ walk: inout DependencyGraph.Walk
+    ) -> [Operation]? {
+        graph.forgetRetired()
+        let gated = other as? any GatedOperation
+        var edge = DependencyGraph.NewEdge(
+            dependent: self,
+            dependency: other,
+            isForeign: gated == nil,
+            isDependedUpon: record.withLock { $0.isDependedUpon },
+            below: vertex(in: &graph.order),
+            above: gated?.vertexAsDependency(in: &graph.order)
+        )
+        let path = graph.path(closedBy: &edge, &walk)
+        if path == nil { _ = graph.addChecked(edge) }
         return path
     }
 }

@@ -104,6 +104,8 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
     /// The children that have not finished, in the order they were added.
     public final var unfinishedChildren: [Operation] { ledger.unfinished }
 
+    final var awaitedOperations: [Operation] { ledger.unfinished }
+
     // MARK: Adding
 
     /// Adds a child whose output is part of the result, before the group has finished. It is run by the group alone.
@@ -138,11 +140,13 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
             misuse("GroupOperation.add", displayName, "weight: \(weight): a part is not below 0")
         }
         var met = Met()
+        var walk = DependencyGraph.Walk()
         // The lock of the graph: an edge that closes a circle with this child is added before or after.
-        let admission: Admission = DependencyGraph.lock.withLock { _ in
+        let admission: Admission = DependencyGraph.lock.withLock { graph in
             if let reason = refusal(of: child, &met) { return Admission(refusal: reason, starts: false) }
             let admission = ledger.admit(child)
             if admission.refusal == nil {
+                _ = pathClosed(byAwaiting: child, &graph, &walk)
                 members.withLock { members in
                     note(&members)
                     members.weights.add(child, weight)
@@ -151,7 +155,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
             return admission
         }
         // Not freed under the lock.
-        withExtendedLifetime(met) {}
+        withExtendedLifetime((met, walk)) {}
         if let reason = admission.refusal {
             throw ChildRefused(group: bareName, child: bareMisuseName(child.name, of: child), reason: reason)
         }
@@ -289,7 +293,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
     }
 }
 
-extension GroupOperation: ChildHolder {}
+extension GroupOperation: ChildHolder, AwaitingOperation {}
 
 extension GroupOperation: ProgressTree {
     final func fill(_ progress: OperationProgress) {

@@ -65,10 +65,12 @@ extension InterlockQueue {
         core.close()
         _ = await core.suspend(until: moment(in: limit))
         let left = left
+        // Before the cancellation: an operation that has ended is not known any more.
+        let names = left.map(\.bareName).sorted()
         for node in left { node.cancel() }
         // A cancelled operation ends by its start.
         core.letEnd()
-        return left.map(\.bareName).sorted()
+        return names
     }
 
     private var left: [JobNode] {

@@ -7,11 +7,12 @@ import Foundation
 /// A queue of operations and light jobs on a ``WorkerPool``.
 ///
 /// ```swift
-/// let queue = InterlockQueue(name: "import", limit: 4)
-/// queue.enqueue(load, decode)                     // AsyncOperation, BlockOperation, any Operation
-/// let size = queue.job { try measure() }          // a Job: the same without Foundation
+/// let imports = InterlockQueue(name: "import", limit: 4)
+/// imports.enqueue(AsyncOperation<Int> { 1 }, BlockOperation {})   // any Operation
+/// let size = imports.job { 42 }                                   // a Job: the same without Foundation
 /// let report = size.then { "\($0) bytes" }
-/// try await queue.wait()
+/// try await imports.wait()
+/// print(try await report.value)
 /// ```
 ///
 /// What was accepted ends: it runs, or is cancelled. An operation of a queue whose pool is closed ends with
@@ -192,6 +193,15 @@ public final class InterlockQueue: Sendable {
     /// The operations that have not finished, in no particular order; light jobs are not among them.
     public var operations: [Operation] {
         core.stripes.nodes.compactMap { ($0 as? OperationNode)?.operation }
+    }
+
+    /// What the queue's operations wait for, with names, and those above them in whatever queues. Light jobs are not
+    /// among them: they cannot form a circle, and ``Job/name`` and ``Job/isFinished`` tell of each.
+    ///
+    /// For a report: asks each operation for its state, one after the other, and may be old.
+    public func explainWaiting() -> WaitExplanation {
+        let nodes = core.stripes.nodes.compactMap { $0 as? OperationNode }
+        return OperationWaits.explain(nodes.compactMap(\.operation), in: self)
     }
 
     /// How many operations and jobs have not ended.

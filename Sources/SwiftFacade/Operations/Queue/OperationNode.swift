@@ -107,6 +107,14 @@ extension OperationNode: ExplainingQueue {
     func operationHasFinished() { end(error: nil) }
 }
 
+extension OperationNode: ResumingQueue {
+    func resume(_ operation: Operation, _ body: @escaping @Sendable () -> Void) {
+        let pool = fields.pointee.isBlocking || core.isBlocking ? WorkerPool.blocking : core.pool
+        // A closed pool takes nothing more; the operation was accepted before.
+        if !pool.submit(body) { DispatchQueue.global().async(execute: body) }
+    }
+}
+
 /// What a queue needs of an `AsyncOperation`, whatever its output.
 protocol QueuedOperation: Operation {
     /// Makes `node` the operation's place in a queue; the sentence says why not.

@@ -92,8 +92,8 @@ public final class OperationScope: Sendable, ChildHolder {
 ///
 /// ```swift
 /// let page = try await withOperations { scope in
-///     let head = try scope.add(AsyncOperation { try await load(headURL) })
-///     let body = try scope.add(AsyncOperation { try await load(bodyURL) })
+///     let head = try scope.add(AsyncOperation { try await load(urls[0]) })
+///     let body = try scope.add(AsyncOperation { try await load(urls[1]) })
 ///     return try await Page(head.value, body.value)
 /// }
 /// ```

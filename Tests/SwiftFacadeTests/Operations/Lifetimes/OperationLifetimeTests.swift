@@ -8,6 +8,9 @@ import Testing
 
 @testable import Interlock
 
+private let graphSize = underThreadSanitizer(1_000, instead: 10_000)
+private let chainLength = underThreadSanitizer(20_000, instead: 100_000)
+
 @Suite(.timeLimit(.minutes(5)), .serialized) struct OperationLifetimeTests {
     /// Lives as long as the operation.
     // Operation is; the subclass adds only what it never changes.
@@ -26,7 +29,7 @@ import Testing
     private static func graph(_ living: LifetimeCounter, seed: UInt64) -> [AsyncOperation<Int>] {
         var random = SplitMix(state: seed)
         var nodes: [AsyncOperation<Int>] = []
-        for number in 0..<10_000 {
+        for number in 0..<graphSize {
             let captured = Counted(number, living)
             let above =
                 nodes.isEmpty ? nil : nodes[Int.random(in: max(0, number - 50)..<number, using: &random)]
@@ -81,7 +84,7 @@ import Testing
         }
         await eventually("nothing is left") { living.living == 0 }
         #expect(living.living == 0)
-        #expect(living.total > 10_000)
+        #expect(living.total > graphSize)
     }
 
     // MARK: Steps
@@ -169,7 +172,7 @@ import Testing
             TestThread {
                 let captured = Counted(0, living)
                 var last = AsyncOperation<Int> { captured.id }
-                for _ in 0..<100_000 { last = OperationLifetimeTests.link(link, below: last, queue) }
+                for _ in 0..<chainLength { last = OperationLifetimeTests.link(link, below: last, queue) }
             }.join()
             exit(living.total == 1 && living.living == 0 ? EXIT_SUCCESS : EXIT_FAILURE)
         }
@@ -184,7 +187,7 @@ import Testing
             let queue = OperationQueue()
             TestThread {
                 var chain = [AsyncOperation<Int> { 0 }]
-                for number in 0..<100_000 {
+                for number in 0..<chainLength {
                     let captured = Counted(number, living)
                     chain.append(OperationLifetimeTests.link(link, below: chain[number], queue))
                     chain[number].onFinish { _ in _ = captured.id }
@@ -192,7 +195,7 @@ import Testing
                 for operation in chain { operation.start() }
                 if !chain.allSatisfy(\.isFinished) { exit(2) }
             }.join()
-            exit(living.total == 100_000 && living.living == 0 ? EXIT_SUCCESS : EXIT_FAILURE)
+            exit(living.total == chainLength && living.living == 0 ? EXIT_SUCCESS : EXIT_FAILURE)
         }
     }
 
@@ -203,7 +206,7 @@ import Testing
             TestThread {
                 let captured = Counted(0, living)
                 var chain = [AsyncOperation<Int> { captured.id }]
-                for number in 0..<100_000 { chain.append(chain[number].then { $0 &+ 1 }) }
+                for number in 0..<chainLength { chain.append(chain[number].then { $0 &+ 1 }) }
                 for operation in chain.reversed() {
                     operation.cancel()
                     operation.start()

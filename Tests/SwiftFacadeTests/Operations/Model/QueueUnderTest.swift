@@ -30,7 +30,8 @@ struct QueueKind: Sendable, CustomStringConvertible {
     let make: @Sendable (_ limit: Int?) -> any QueueUnderTest
 
     static let all = [
-        QueueKind(description: "OperationQueue") { FoundationQueue(limit: $0) }
+        QueueKind(description: "OperationQueue") { FoundationQueue(limit: $0) },
+        QueueKind(description: "InterlockQueue") { OwnQueue(limit: $0) },
     ]
 }
 
@@ -54,5 +55,28 @@ struct FoundationQueue: QueueUnderTest {
         _ make: @escaping @Sendable (Int) throws -> AsyncOperation<Int>
     ) -> AsyncOperation<Int> {
         above.flatMap(name: name, on: queue, make)
+    }
+}
+
+struct OwnQueue: QueueUnderTest {
+    let queue: InterlockQueue
+    /// A `flatMap` step takes Foundation's queues.
+    let inner = OperationQueue()
+
+    init(limit: Int? = nil) { queue = InterlockQueue(name: "own", limit: limit) }
+
+    var count: Int { queue.count }
+    func add(_ operation: Operation) { queue.add(operation) }
+    func suspend() { queue.suspend() }
+    func resume() { queue.resume() }
+    func cancelAll() { queue.cancelAll() }
+    func waitUntilEmpty() { queue.wait() }
+
+    func flatMap(
+        _ above: AsyncOperation<Int>,
+        name: String,
+        _ make: @escaping @Sendable (Int) throws -> AsyncOperation<Int>
+    ) -> AsyncOperation<Int> {
+        above.flatMap(name: name, on: inner, make)
     }
 }

@@ -190,7 +190,7 @@ import Testing
     @Test func racingCancellationsAdditionsAndEndsLeaveNothingBehind() async throws {
         let (alive, freed, living) = (Counter(), Counter(), Crowd())
         let queue = OperationQueue()
-        for round in 0..<10_000 {
+        for round in 0..<Race.rounds {
             let call = Task {
                 try await withOperations(on: queue) { scope in
                     for number in 0..<2 {
