@@ -34,7 +34,7 @@ import Testing
             let story = OperationStory(kind)
             story.tell("in no queue")
             story.queue.isSuspended = true
-            story.queue.enqueue(story.operation, story.dependent)
+            story.queue.enqueue(story.dependent, story.operation)
             story.tell("in a suspended queue", count: true)
             story.queue.isSuspended = false
             return story.ending()
@@ -52,7 +52,7 @@ import Testing
             let story = OperationStory(kind)
             let above = BlockOperation {}
             story.operation.addDependency(above)
-            story.queue.enqueue(story.operation, story.dependent)
+            story.queue.enqueue(story.dependent, story.operation)
             story.tell("waiting")
             above.start()
             return story.ending()
@@ -70,7 +70,7 @@ import Testing
             let story = OperationStory(kind)
             story.operation.cancel()
             story.tell("cancelled")
-            story.queue.enqueue(story.operation, story.dependent)
+            story.queue.enqueue(story.dependent, story.operation)
             return story.ending()
         }
     }
@@ -85,7 +85,7 @@ import Testing
         await expect(expected) { kind in
             let story = OperationStory(kind)
             story.queue.isSuspended = true
-            story.queue.enqueue(story.operation, story.dependent)
+            story.queue.enqueue(story.dependent, story.operation)
             story.operation.cancel()
             story.operation.cancel()
             story.tell("cancelled", count: true)
@@ -106,7 +106,7 @@ import Testing
             let story = OperationStory(kind)
             let above = BlockOperation {}
             story.operation.addDependency(above)
-            story.queue.enqueue(story.operation, story.dependent)
+            story.queue.enqueue(story.dependent, story.operation)
             story.operation.cancel()
             defer { above.start() }
             return story.ending()
@@ -123,7 +123,7 @@ import Testing
         ]
         await expect(expected, of: StoryKind.ownHoldingAThread + [.asyncTask]) { kind in
             let story = OperationStory(kind) { $0.cancel() }
-            story.queue.enqueue(story.operation, story.dependent)
+            story.queue.enqueue(story.dependent, story.operation)
             return story.ending()
         }
     }
