@@ -39,7 +39,8 @@ extension AsyncOperation {
             }
             if known { return nil }
             let above = gated?.vertexAsDependency(in: &graph.order)
-            let below = above == nil ? nil : vertex(in: &graph.order)
+            // What has finished needs none.
+            let below = gated != nil && above == nil ? nil : vertex(in: &graph.order)
             var edge = DependencyGraph.NewEdge(
                 dependent: self,
                 dependency: dependency,
@@ -57,8 +58,10 @@ extension AsyncOperation {
                 )
             }
             let gate = DependencyGate(dependent: self, failure: failure)
-            if gated == nil { graph.foreign.add(dependency, waitedForBehind: gate) }
-            let order = graph.addChecked(edge)
+            if gated == nil, let below {
+                graph.foreign.add(dependency, waitedForBehind: gate, by: below, &graph.order, &walk)
+            }
+            let order = graph.addChecked(edge, &walk)
             return (gate, record.withLock { $0.shut(.init(source: dependency, gate: gate, order: order)) })
         }
         // Not freed under the lock.

@@ -12,14 +12,16 @@
 // up, depth first, from the new dependency to the dependent: this finds the names, or what had retired meanwhile.
 //
 // A path that leads through a foreign operation is walked too, but only where there can be one. Its first foreign
-// operation is the new dependency, or one that an unfinished operation of this module waits for: these are listed.
-// Foreign edges alone lead from there to the dependent; or to another operation of this module, and then the last edge
-// starts at one, so that the dependent is marked as depended upon:
+// operation is the new dependency, or one that an unfinished operation of this module waits for: these are listed, by
+// the part of the graph (`ForeignOperations.swift`). Foreign edges alone lead from there to the dependent; or to another
+// operation of this module, and then the path goes on in its part, or the last edge starts at one of this module, so
+// that the dependent is marked as depended upon:
 //
 //     new dependency ◀── … ◀── gated ◀── listed foreign ◀── foreign ◀── gated ◀── … ◀── dependent ?
 //                                        └──── walked at each edge ────┘
 //
-// So a chain built from its head costs O(1) a link, whatever else is in the graph.
+// So a chain built from its head costs O(1) a link, whatever else is in the graph; below foreign operations, O(*f*) in
+// those of its part.
 //
 // Of what users write, `isFinished` and `dependencies` of foreign operations run under the lock. Nothing is freed under
 // it: what a walk has met is kept.
@@ -76,13 +78,20 @@ enum DependencyGraph {
         fileprivate var cameFrom: [ObjectIdentifier: Operation] = [:]
         fileprivate var met: [ObjectIdentifier: Operation] = [:]
         fileprivate var metBefore: [[ObjectIdentifier: Operation]] = []
-        fileprivate var waiting: [any GatedOperation] = []
+        private var kept: [Operation] = []
+        private var components: Set<Int32> = []
         var visited = 0
 
         /// Whether `operation` was not met before.
-        fileprivate mutating func meets(_ operation: Operation) -> Bool {
+        mutating func meets(_ operation: Operation) -> Bool {
             met.updateValue(operation, forKey: ObjectIdentifier(operation)) == nil
         }
+
+        /// The operation is not freed under the lock.
+        mutating func keeps(_ operation: Operation) { kept.append(operation) }
+
+        /// Whether it was not there before.
+        mutating func entersComponent(_ root: Int32) -> Bool { components.insert(root).inserted }
 
         /// Forgets nothing: what was met is freed after the lock.
         fileprivate mutating func startOver() {
@@ -139,13 +148,18 @@ enum DependencyGraph {
 extension DependencyGraph.State {
     /// Takes from the order what has ended.
     mutating func forgetRetired() {
-        for vertex in takeRetired() { order.remove(vertex: vertex) }
+        for vertex in takeRetired() { remove(vertex) }
+    }
+
+    private mutating func remove(_ vertex: DependencyOrder.Vertex) {
+        order.remove(vertex: vertex)
+        foreign.forget(vertex)
     }
 
     /// The same; an end of `edge` that has finished loses its vertex.
     private mutating func forgetRetired(_ edge: inout DependencyGraph.NewEdge) {
         for vertex in takeRetired() {
-            order.remove(vertex: vertex)
+            remove(vertex)
             if edge.below == vertex { edge.below = nil }
             if edge.above == vertex { edge.above = nil }
         }
@@ -162,9 +176,14 @@ extension DependencyGraph.State {
     }
 
     /// Puts an edge in the order for which `path` has answered nil.
-    mutating func addChecked(_ edge: DependencyGraph.NewEdge) -> DependencyOrder.Edge? {
+    mutating func addChecked(
+        _ edge: DependencyGraph.NewEdge,
+        _ walk: inout DependencyGraph.Walk
+    ) -> DependencyOrder.Edge? {
         guard let below = edge.below, let above = edge.above else { return nil }
-        return order.addChecked(from: below, to: above)
+        let added = order.addChecked(from: below, to: above)
+        foreign.connect(below, above, &order, &walk)
+        return added
     }
 
     /// The path from the dependency up to the dependent that the edge would close to a cycle. After nil, the order has
@@ -201,69 +220,23 @@ extension DependencyGraph.State {
         closedBy edge: DependencyGraph.NewEdge,
         _ walk: inout DependencyGraph.Walk
     ) -> Bool {
-        var pending = foreign.unfinished(&walk)
+        var pending: [Operation] = []
+        if let above = edge.above { pending = foreign.unfinished(near: above, &walk) }
         if edge.isForeign, walk.meets(edge.dependency) { pending.append(edge.dependency) }
         while let operation = pending.popLast() {
             walk.visited += 1
             if operation.isFinished { continue }
             for above in operation.dependencies where walk.meets(above) {
                 if above === edge.dependent { return true }
-                if !(above is any GatedOperation) {
+                guard let gated = above as? any GatedOperation else {
                     pending.append(above)
-                } else if edge.isDependedUpon, !above.isFinished {
-                    return true
+                    continue
                 }
+                guard let vertex = gated.vertex(in: &order) else { continue }
+                if edge.isDependedUpon { return true }
+                pending += foreign.unfinished(near: vertex, &walk)
             }
         }
         return false
-    }
-}
-
-/// The foreign operations that operations of this module wait for, each with the gates behind which they do. The first
-/// walk that finds one finished, gone or without a waiter removes it.
-struct ForeignOperations {
-    private struct WeakGate {
-        weak var gate: DependencyGate?
-    }
-
-    private struct Entry {
-        weak var operation: Operation?
-        var gates: [WeakGate]
-    }
-
-    private var entries: [ObjectIdentifier: Entry] = [:]
-
-    var count: Int { entries.count }
-
-    /// `gate` opens after the foreign `operation`.
-    mutating func add(_ operation: Operation, waitedForBehind gate: DependencyGate) {
-        // An entry at this address may be that of an operation that is gone. Its gates do no harm: they keep an entry
-        // only while an operation waits.
-        entries[ObjectIdentifier(operation), default: Entry(gates: [])].operation = operation
-        entries[ObjectIdentifier(operation)]?.gates.append(WeakGate(gate: gate))
-    }
-
-    /// The operations to be walked; forgets the others, each in O(1), amortised over the edges added.
-    mutating func unfinished(_ walk: inout DependencyGraph.Walk) -> [Operation] {
-        guard !entries.isEmpty else { return [] }
-        var operations: [Operation] = []
-        for key in entries.keys {
-            while let gate = entries[key]!.gates.last {
-                if let dependent = gate.gate?.waitingDependent {
-                    walk.waiting.append(dependent)
-                    if !dependent.isFinished { break }
-                }
-                entries[key]!.gates.removeLast()
-            }
-            if !entries[key]!.gates.isEmpty, let operation = entries[key]!.operation {
-                _ = walk.meets(operation)
-                if !operation.isFinished {
-                    operations.append(operation)
-                    continue
-                }
-            }
-            entries[key] = nil
-        }
-        return operations
     }
 }

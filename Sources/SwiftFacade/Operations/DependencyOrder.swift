@@ -110,6 +110,17 @@ struct DependencyOrder {
         if edges[Int(edge.index)].stamp == edge.stamp { unlink(edge.index) }
     }
 
+    /// In no order.
+    func forEachEdge(_ body: (_ source: Vertex, _ target: Vertex) -> Void) {
+        for vertex in vertices {
+            var edge = vertex.firstOut
+            while edge >= 0 {
+                body(edges[Int(edge)].source, edges[Int(edge)].target)
+                edge = edges[Int(edge)].nextOut
+            }
+        }
+    }
+
     /// Whether `source` → `target` would close a cycle. If not, `rising` and `newLevel` say what makes room for it.
     mutating func closesCycle(from source: Vertex, to target: Vertex) -> Bool {
         rising.removeAll(keepingCapacity: true)

@@ -90,7 +90,7 @@ extension AsyncOperation {
             above: gated?.vertexAsDependency(in: &graph.order)
         )
         let path = graph.path(closedBy: &edge, &walk)
-        if path == nil { _ = graph.addChecked(edge) }
+        if path == nil { _ = graph.addChecked(edge, &walk) }
         return path
     }
 }
