@@ -100,14 +100,19 @@ __attribute__((constructor)) static void pools_watch_fork(void) {
 
 /* ---- The end of the process ---- */
 
-/* A pool that is never destroyed may have a thread that has left it and that none joins: a leak to ThreadSanitizer. The
- * wait has a limit: exit may have been called under a lock that a destructor of the thread's locals wants. */
+/* As long as a thread is waited for. */
+enum { END_NS = 1000000000 };
+
+/* A pool that is never destroyed may have a thread that has left it and that none joins: a leak to ThreadSanitizer. From
+ * here on none leaves for want of work. The waits have a limit: exit may have been called under the mutex, in a signal
+ * handler, or under a lock that a destructor of the thread's locals wants. */
 __attribute__((destructor)) static void pools_join_ended(void) {
     sigset_t before;
     lock_pools(&before);
     ilk_pool *pool;
     LIST_FOREACH(pool, &pools, link) {
-        if (ilk_mutex_try_lock(&pool->mutex)) {
+        if (ilk_mutex_lock_until(&pool->mutex, ilk_deadline_in_ns(END_NS)) == ILK_OK) {
+            pool->kept = pool->most;
             if (pool->has_last_thread && ilk__thread_join_soon(&pool->last_thread)) {
                 pool->has_last_thread = false;
             }

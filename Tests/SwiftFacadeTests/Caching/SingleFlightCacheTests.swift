@@ -18,7 +18,7 @@ private struct Refusal: Error, Equatable {
     //   asks             ask                           waits for the latch
     //                    … until 14 are waiters
     //   opens the latch                                answers
-    @Test(.timeLimit(.minutes(1))) func oneComputationAnswersAllQuestionsAtTheSameTime() async throws {
+    @Test(.timeLimit(.minutes(5))) func oneComputationAnswersAllQuestionsAtTheSameTime() async throws {
         let cache = SingleFlightCache<String, Int>()
         let open = Latch(count: 1)
         let computations = Atomic(0)
@@ -58,7 +58,7 @@ private struct Refusal: Error, Equatable {
         #expect(cache.cachedValue(forKey: "a") == 7)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aThreadComputesForTasksAndThreads() async throws {
+    @Test(.timeLimit(.minutes(5))) func aThreadComputesForTasksAndThreads() async throws {
         let cache = SingleFlightCache<Int, String>()
         let started = Event()
         let open = Event()
@@ -88,7 +88,7 @@ private struct Refusal: Error, Equatable {
         #expect(answers.snapshot == ["one", "one"])
     }
 
-    @Test(.timeLimit(.minutes(1))) func anErrorReachesEveryWaiterAndIsNotKept() async throws {
+    @Test(.timeLimit(.minutes(5))) func anErrorReachesEveryWaiterAndIsNotKept() async throws {
         let cache = SingleFlightCache<Int, Int>()
         let open = Latch(count: 1)
         let tasks = (0..<5).map { _ in
@@ -118,7 +118,7 @@ private struct Refusal: Error, Equatable {
     //   is cancelled: throws
     //                               is not cancelled, answers
     //                 has the value
-    @Test(.timeLimit(.minutes(1))) func cancellationConcernsTheTaskThatIsCancelled() async throws {
+    @Test(.timeLimit(.minutes(5))) func cancellationConcernsTheTaskThatIsCancelled() async throws {
         let cache = SingleFlightCache<Int, Int>()
         let open = Latch(count: 1)
         let sawCancellation = Atomic(false)
@@ -144,7 +144,7 @@ private struct Refusal: Error, Equatable {
         #expect(cache.cachedValue(forKey: 1) == 3)
     }
 
-    @Test(.timeLimit(.minutes(1))) func theLastWaiterToGoCancelsTheComputation() async throws {
+    @Test(.timeLimit(.minutes(5))) func theLastWaiterToGoCancelsTheComputation() async throws {
         let cache = SingleFlightCache<Int, Int>()
         let never = Latch(count: 1)
         let ended = Latch(count: 1)
@@ -170,7 +170,7 @@ private struct Refusal: Error, Equatable {
         #expect(cache.cachedValue(forKey: 1) == 2)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aCancelledTaskIsGivenWhatIsKeptAndStartsNothing() async throws {
+    @Test(.timeLimit(.minutes(5))) func aCancelledTaskIsGivenWhatIsKeptAndStartsNothing() async throws {
         let cache = SingleFlightCache<Int, Int>()
         cache.updateValue(1, forKey: 1)
         let never = Latch(count: 1)
@@ -189,7 +189,7 @@ private struct Refusal: Error, Equatable {
         #expect(try await task.value == 1)
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: 1...20)
+    @Test(.timeLimit(.minutes(5)), arguments: 1...20)
     func cancellationRacingTheAnswerHurtsNobodyElse(seed: Int) async throws {
         let cache = SingleFlightCache<Int, Int>()
         let answered = try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -219,7 +219,7 @@ private struct Refusal: Error, Equatable {
         #expect(cache.waiters(forKey: 1) == 0)
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
     func whatIsForgottenDuringItsComputationIsNotKept(replaced: Bool) async throws {
         let cache = SingleFlightCache<Int, Int>()
         let open = Latch(count: 1)
@@ -439,7 +439,7 @@ private final class TimerlessClock: Clock, Sendable {
 // MARK: - Circles
 
 @Suite struct SingleFlightCacheCircleTests {
-    @Test(.timeLimit(.minutes(1))) func aComputationThatAsksForItselfIsRefused() async throws {
+    @Test(.timeLimit(.minutes(5))) func aComputationThatAsksForItselfIsRefused() async throws {
         let cache = SingleFlightCache<Int, Int>()
         await #expect(throws: CircularComputation.self) {
             try await cache.value(forKey: 1) { try await cache.value(forKey: 1) { 1 } }
@@ -462,7 +462,7 @@ private final class TimerlessClock: Clock, Sendable {
     //   asks for B: waits
     //                            asks for A: refused, B fails
     //   fails with B's error
-    @Test(.timeLimit(.minutes(1))) func aCircleThroughTwoCachesIsRefusedWhereItCloses() async throws {
+    @Test(.timeLimit(.minutes(5))) func aCircleThroughTwoCachesIsRefusedWhereItCloses() async throws {
         let letters = SingleFlightCache<String, Int>()
         let numbers = SingleFlightCache<Int, Int>()
         let bothBegun = Latch(count: 2)

@@ -253,7 +253,7 @@ private final class PhotoManager: Sendable {
         for listener in listeners { await listener.value }
     }
 
-    @Test(.timeLimit(.minutes(1))) func aSequenceEndsWhenItsArrayIsGone() async {
+    @Test(.timeLimit(.minutes(5))) func aSequenceEndsWhenItsArrayIsGone() async {
         var array: SafeArray<Int>? = []
         let changes = array!.changesSequence
         array!.append(1)
@@ -267,7 +267,7 @@ private final class PhotoManager: Sendable {
     // MARK: Ending a subscription
 
     /// In closures of the observed array, whose lock the thread holds.
-    @Test(.timeLimit(.minutes(1))) func aSubscriptionMayEndInsideAClosureOfItsArray() async {
+    @Test(.timeLimit(.minutes(5))) func aSubscriptionMayEndInsideAClosureOfItsArray() async {
         await #expect(processExitsWith: .success) {
             let array = SafeArray([1])
             let heard = SafeArray<Int>()
@@ -318,7 +318,7 @@ private final class PhotoManager: Sendable {
     }
 
     /// What a subscriber has not heard is released outside every lock when it leaves.
-    @Test(.timeLimit(.minutes(1))) func elementsThatNobodyHeardOfMayCallTheArray() async {
+    @Test(.timeLimit(.minutes(5))) func elementsThatNobodyHeardOfMayCallTheArray() async {
         await #expect(processExitsWith: .success) {
             final class Caller: Sendable {
                 let array: SafeArray<Caller?>

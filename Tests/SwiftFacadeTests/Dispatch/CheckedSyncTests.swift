@@ -18,7 +18,7 @@ private func sync<Value, Failure: Error>(
     try GCD.sync(on: queue, body)
 }
 
-@Suite(.timeLimit(.minutes(2))) struct CheckedSyncTests {
+@Suite(.timeLimit(.minutes(5))) struct CheckedSyncTests {
     @Test func valuesAndErrorsPassThrough() throws {
         let queue = GCD.serialQueue(label: "plain")
         #expect(sync(on: queue) { 42 } == 42)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(2))) struct OperationDependencyTests {
+@Suite(.timeLimit(.minutes(5))) struct OperationDependencyTests {
     let queue = OperationQueue()
 
     private func held(_ name: String) -> (operation: AsyncOperation<Int>, begun: Handshake) {
@@ -471,7 +471,9 @@ import Testing
                 free.randomElement(using: &random)?.start()
             case 3 where step.isMultiple(of: 3):
                 // Removes an edge.
-                guard let below = operations.randomElement(using: &random), !below.isFinished else { continue }
+                guard let below = operations.randomElement(using: &random), !below.isFinished else {
+                    continue
+                }
                 below.dependencies.randomElement(using: &random).map(below.removeDependency)
             case 4 where step.isMultiple(of: 5):
                 // Lets one go; what waits for it keeps it. Foundation would use one of its own after its end.

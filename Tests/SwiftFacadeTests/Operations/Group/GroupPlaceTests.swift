@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(2))) struct GroupPlaceTests {
+@Suite(.timeLimit(.minutes(5))) struct GroupPlaceTests {
     let queue = OperationQueue()
 
     @Test func aGroupAndItsChildrenInOneSerialQueueEnd() async throws {

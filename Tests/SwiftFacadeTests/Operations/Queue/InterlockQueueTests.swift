@@ -7,7 +7,7 @@ import Testing
 
 @testable import Interlock
 
-@Suite(.timeLimit(.minutes(2))) struct InterlockQueueTests {
+@Suite(.timeLimit(.minutes(5))) struct InterlockQueueTests {
     let queue = InterlockQueue(name: "queue")
 
     // MARK: Operations
