@@ -3,6 +3,8 @@
 // The end of an operation: decided once, under the record's lock, the result stored first; made known outside it by the
 // call that decided.
 
+import Foundation
+
 extension AsyncOperation {
     /// Ends the operation with `outcome`.
     ///
@@ -21,19 +23,26 @@ extension AsyncOperation {
 
     @discardableResult
     final func finish(value: Output) -> Bool {
-        let recorded = record.withLock { record in
+        let (recorded, upstream) = record.withLock { record in
             let recorded = record.record(.value)
             if recorded.accepted { storedValue = value }
-            return recorded
+            return (recorded, record.watchedUpstream)
         }
-        if recorded.mustSettle { settle(wasExecuting: true) } else if recorded.accepted { leaveUpstream() }
-        return recorded.accepted
+        return finished(recorded, upstream)
     }
 
     @discardableResult
     final func finish(error: any Error) -> Bool {
-        let recorded = record.withLock { $0.record(.failure(error)) }
-        if recorded.mustSettle { settle(wasExecuting: true) } else if recorded.accepted { leaveUpstream() }
+        let (recorded, upstream) = record.withLock { ($0.record(.failure(error)), $0.watchedUpstream) }
+        return finished(recorded, upstream)
+    }
+
+    private func finished(_ recorded: OperationRecord.Recorded, _ upstream: [Operation]) -> Bool {
+        if recorded.mustSettle {
+            settle(wasExecuting: true)
+        } else if recorded.accepted {
+            UnneededUpstream.left(upstream)
+        }
         return recorded.accepted
     }
 

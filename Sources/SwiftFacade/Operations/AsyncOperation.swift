@@ -71,7 +71,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// Frees what an operation that never ran holds, at any length of its chain.
     deinit {
-        leaveUpstream()
+        UnneededUpstream.left(record.withLock { $0.watchedUpstream })
         record.withLock { DependencyGraph.retire(&$0.vertex) }
         record.withLock { $0.held.policies }?.withdraw()
         // Bound here and nowhere else: a second binding would outlive the loop that frees it link by link.
@@ -204,7 +204,10 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     ///
     /// Runs the ``onChange(_:)`` and ``onCancel(_:)`` handlers before it returns, and blocks no longer than they do.
     public final override func cancel() {
-        let (request, listeners) = record.withLock { ($0.requestCancel(), $0.listeners) }
+        // A queue may have started and ended it before this call comes to leave the upstream.
+        let (request, listeners, upstream) = record.withLock {
+            ($0.requestCancel(), $0.listeners, $0.watchedUpstream)
+        }
         if request == .nothing { return }
         tellCancelled(listeners)
         switch request {
@@ -212,7 +215,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
         case .end: finish(error: cancellationError)
         case .nothing, .recorded: break
         }
-        leaveUpstream()
+        UnneededUpstream.left(upstream)
     }
 
     // MARK: What a subclass overrides

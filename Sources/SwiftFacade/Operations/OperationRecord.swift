@@ -330,6 +330,8 @@ struct OperationRecord {
     var cancelsUnneeded = false
     /// Whether an operation above may have opted in.
     var watchesUpstream = false
+    /// What it leaves when it needs no result any more. Its end releases them.
+    var watchedUpstream: [Operation] { watchesUpstream ? held.edges.map(\.source) : [] }
 
     // MARK: Explaining (Explaining/OperationWaits.swift)
 

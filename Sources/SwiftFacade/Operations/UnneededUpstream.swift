@@ -34,12 +34,6 @@ extension AsyncOperation {
 
     func watchUpstream() { record.withLock { $0.watchesUpstream = true } }
 
-    /// This operation needs no result any more.
-    func leaveUpstream() {
-        let sources = record.withLock { $0.watchesUpstream ? $0.held.edges.map(\.source) : [] }
-        UnneededUpstream.left(sources)
-    }
-
     var isUnneeded: Bool {
         let (gates, mayBe) = record.withLock { record in
             let mayBe = record.cancelsUnneeded && record.phase != .finished && record.hookCount == 0

@@ -231,8 +231,9 @@ import Testing
         }
         // New groups sweep out the ledgers of old ones.
         await eventually("all but the last few ledgers are gone") {
-            // As many as there may be before the next sweep.
-            for _ in 0..<1000 { DispatchGroup().enterTokenAndLeave() }
+            // As many as there may be before the next sweep, each at an address of its own.
+            let groups = (0..<1000).map { _ in DispatchGroup() }
+            for group in groups { group.enterTokenAndLeave() }
             return freed.value == 64
         }
     }

@@ -75,6 +75,15 @@ import Testing
         #expect(try await finished.value == 1)
     }
 
+    // As a queue does that is quicker than the rest of the call.
+    @Test func aDependentThatIsStartedWhileItIsCancelledLeavesNonetheless() {
+        let above = optedIn("above")
+        let below = above.then { $0 }
+        below.onChange { [weak below] in if $0 == .cancelled { below?.start() } }
+        below.cancel()
+        #expect(above.isCancelled)
+    }
+
     @Test func itsRunningWorkIsCancelled() async throws {
         let begun = Handshake()
         let above = AsyncOperation<Int>(name: "above") {
