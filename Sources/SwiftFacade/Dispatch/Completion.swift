@@ -37,8 +37,8 @@ public final class Completion<Value: Sendable>: Sendable {
     /// else sees.
     public var progress: Progress { job.progress }
 
-    /// Runs `handler` when the operation is cancelled while executing, at once if it has been; not after a result, and
-    /// not for a group's job.
+    /// Runs `handler` when the operation is cancelled while executing, at once if it has been, also after its end with
+    /// that; not after any other end, and not for a group's job.
     ///
     /// The handler stops the wrapped function, on the thread that cancels. Then the operation finishes with
     /// ``OperationCancelled``; a later callback is ignored.

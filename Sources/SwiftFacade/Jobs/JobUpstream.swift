@@ -46,9 +46,14 @@ extension Job {
     /// It is added to a queue like any other, takes no thread there, and ends as the job does. Cancelling it while it
     /// executes cancels the job.
     public func asOperation(name: String? = nil) -> AsyncOperation<Output> {
-        AsyncOperation<Output>(name: name ?? self.name) { completion in
+        let operation = AsyncOperation<Output>(name: name ?? self.name) { completion in
             onFinish { completion($0) }
-            completion.onCancel { cancel() }
         }
+        // Not a handler of the work: cancelled between its start and that, the operation does not come to it, and may
+        // have finished by now.
+        operation.onChange { [weak operation] event in
+            if event == .cancelled, let operation, operation.isExecuting || operation.isFinished { cancel() }
+        }
+        return operation
     }
 }

@@ -61,6 +61,7 @@ struct OperationRecord {
     private(set) var phase = Phase.waiting
     private(set) var ending: Ending?
     private(set) var cancelRequested = false
+    private var wasCancelledExecuting = false
     /// As `OperationWork.windsDown`, also after the work was taken.
     let windsDown: Bool
     var held: Holdings
@@ -225,6 +226,7 @@ struct OperationRecord {
         guard phase != .finished, !cancelRequested else { return .nothing }
         cancelRequested = true
         guard ending == nil else { return .recorded }
+        wasCancelledExecuting = phase == .executing
         return switch phase {
         case .executing: .deliver
         case .admitting: .end
@@ -239,17 +241,19 @@ struct OperationRecord {
         }
         policies.timedOut = error
         cancelRequested = true
+        wasCancelledExecuting = true
         return true
     }
 
     /// Keeps a handler for the delivery of a cancellation; true: the caller runs it now. An operation cancelled before
-    /// its work began delivers none.
+    /// its work began delivers none. The end of a cancelled one may come before the handler: its work goes on.
     mutating func addCancelHandler(_ handler: @escaping @Sendable () -> Void) -> Bool {
-        if ending != nil { return false }
-        if cancelRequested { return phase == .executing }
-        held.cancelHandlers.append(handler)
+        if wasCancelledExecuting { return !hasValue }
+        if ending == nil, !cancelRequested { held.cancelHandlers.append(handler) }
         return false
     }
+
+    private var hasValue: Bool { if case .value = ending { true } else { false } }
 
     mutating func takeCancelHandlers() -> [@Sendable () -> Void] {
         defer { held.cancelHandlers = [] }

@@ -94,8 +94,33 @@ import Testing
         #expect(completion.isCancelled)
         #expect(!completion.succeed(1))
         await #expect(throws: OperationCancelled(operation: "running")) { try await below.value }
+    }
+
+    /// What has ended an operation before its work says how it is stopped.
+    enum EarlyEnd: CaseIterable { case cancelled, timedOut, failed, succeeded, succeededAfterItsCancellation }
+
+    // What the work has begun meanwhile is stopped, or else nobody would.
+    @Test(arguments: EarlyEnd.allCases) func aHandlerThatComesAfterTheCancellationRuns(end: EarlyEnd)
+        async throws
+    {
+        let (told, clock) = (Counter(), ManualClock())
+        let kept = VisibleMutex<Completion<Int>?>(nil)
+        let operation = AsyncOperation<Int> { completion in kept.withLock { $0 = completion } }
+        if end == .timedOut { operation.timeOut(after: .seconds(1), clock: clock) }
+        operation.start()
+        let completion = try #require(kept.withLock { $0 })
+        switch end {
+        case .cancelled: operation.cancel()
+        case .timedOut: await clock.advanceSleeper(by: .seconds(1))
+        case .failed: completion.fail(CancellationError())
+        case .succeeded: completion.succeed(1)
+        case .succeededAfterItsCancellation:
+            completion.onCancel { completion.succeed(1) }
+            operation.cancel()
+        }
+        await eventually("it has finished") { operation.isFinished }
         completion.onCancel { told.increment() }
-        #expect(told.value == 1)
+        #expect(told.value == (end == .cancelled || end == .timedOut ? 1 : 0))
     }
 
     @Test func cancellingCancelsTheTaskAndWaitsForItsEnd() async throws {
