@@ -78,6 +78,23 @@ extension AsyncOperation {
         on queue: OperationQueue,
         _ make: @escaping @Sendable (Output) throws -> AsyncOperation<Next>
     ) -> AsyncOperation<Next> {
+        flatMap(name, in: queue, make)
+    }
+
+    /// The same for an operation that runs on `queue`, of the other kind.
+    public final func flatMap<Next: Sendable>(
+        name: String? = nil,
+        on queue: InterlockQueue,
+        _ make: @escaping @Sendable (Output) throws -> AsyncOperation<Next>
+    ) -> AsyncOperation<Next> {
+        flatMap(name, in: queue.core, make)
+    }
+
+    private func flatMap<Next: Sendable>(
+        _ name: String?,
+        in queue: any GroupQueue,
+        _ make: @escaping @Sendable (Output) throws -> AsyncOperation<Next>
+    ) -> AsyncOperation<Next> {
         then(name: name) { output, completion in
             do {
                 let inner = try make(output)

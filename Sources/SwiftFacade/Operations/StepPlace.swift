@@ -33,9 +33,9 @@ final class StepPlace: OperationQueue, @unchecked Sendable {
     static func run(
         _ inner: Operation,
         for step: Operation,
-        on queue: OperationQueue
+        on queue: any GroupQueue
     ) throws(OperationDeadlocked) {
-        let isOwn = currentLender === queue
+        let isOwn = queue.hasPlace(for: step)
         if !inner.isReady, let awaited = circle(from: inner, to: step, holding: isOwn ? queue : nil) {
             throw OperationDeadlocked(
                 operation: bareMisuseName(step.name, of: step),
@@ -43,19 +43,19 @@ final class StepPlace: OperationQueue, @unchecked Sendable {
             )
         }
         try checkCategories(step, awaiting: inner)
-        (isOwn ? StepPlace(in: queue) : queue).addOperation(inner)
+        (isOwn ? queue.placeForChildren() : queue).addChild(inner)
     }
 
     /// An operation above `inner` that waits for `step` or for the only place of `queue`, which the step holds.
     private static func circle(
         from inner: Operation,
         to step: Operation,
-        holding queue: OperationQueue?
+        holding queue: (any GroupQueue)?
     ) -> Operation? {
         let above = DependencyGraph.unfinished(above: inner)
         if above.contains(where: { $0 === step }) { return step }
-        guard let queue, queue.maxConcurrentOperationCount == 1 else { return nil }
-        let queued = Set(queue.operations.map(ObjectIdentifier.init))
+        guard let behind = queue?.queuedBehindOnlyPlace else { return nil }
+        let queued = Set(behind.map(ObjectIdentifier.init))
         return above.first { queued.contains(ObjectIdentifier($0)) && !$0.isExecuting && !$0.isFinished }
     }
 }

@@ -48,8 +48,8 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         var weights = ChildWeights()
         /// Where the children run, once the group does.
         var queue: (any GroupQueue)?
-        /// The serial queue in which the group holds the only place.
-        var serialQueue: OperationQueue?
+        /// The queue in which the group holds a place.
+        var ownQueue: (any GroupQueue)?
     }
 
     private let members = VisibleMutex(Members())
@@ -70,12 +70,12 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         }
     }
 
-    /// Makes a group whose children run in a queue of its own.
+    /// Makes a group whose children run in a queue of its own: for a group in an ``InterlockQueue``, on the same pool.
     ///
     /// - Parameters:
     ///   - name: names the group and its queue in errors and reports.
-    ///   - limit: how many children run at once at most; by default as many as Foundation's queue chooses. Below 1 is
-    ///     misuse.
+    ///   - limit: how many children run at once at most; by default as many as Foundation's queue chooses, or the pool
+    ///     has threads. Below 1 is misuse.
     ///   - onFailure: what becomes of the other children when one has failed.
     public convenience init(name: String? = nil, limit: Int? = nil, onFailure: FailurePolicy = .cancelOthers)
     {
@@ -96,6 +96,15 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         onFailure: FailurePolicy = .cancelOthers
     ) {
         self.init(name, .given(queue), onFailure)
+    }
+
+    /// The same for children in `queue`, of the other kind.
+    public convenience init(
+        name: String? = nil,
+        on queue: InterlockQueue,
+        onFailure: FailurePolicy = .cancelOthers
+    ) {
+        self.init(name, .given(queue.core), onFailure)
     }
 
     /// The results of the children that have an output, in the order they were added; empty until the last has ended.
@@ -178,7 +187,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         GroupCircle.reason(
             against: children,
             in: self,
-            behind: members.withLock { $0.serialQueue },
+            behind: members.withLock { $0.ownQueue },
             isKnown: ledger.contains,
             &met
         )
@@ -188,12 +197,9 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
 
     /// Starts the children.
     public final override func execute() {
-        let current = StepPlace.currentLender
+        let own: (any GroupQueue)? = QueueCore.lender(to: self) ?? StepPlace.currentLender
         let queue = childQueue()
-        members.withLock { members in
-            members.queue = queue
-            members.serialQueue = current?.maxConcurrentOperationCount == 1 ? current : nil
-        }
+        members.withLock { ($0.queue, $0.ownQueue) = (queue, own) }
         var met = Met()
         let waiting = ledger.unfinished
         if let reason = circle(through: waiting, &met) {
@@ -212,8 +218,17 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
     private func childQueue() -> any GroupQueue {
         switch home {
         case .given(let queue):
-            return queue.placeForChildren()
+            return queue.home(forChildrenOf: self)
         case .own(let limit):
+            if let core = QueueCore.lender(to: self) {
+                return QueueCore(
+                    name: bareName,
+                    pool: core.pool,
+                    isBlocking: core.isBlocking,
+                    limit: limit,
+                    isSuspended: false
+                )
+            }
             let queue = OperationQueue()
             queue.name = bareName
             if qualityOfService != .default { queue.qualityOfService = qualityOfService }

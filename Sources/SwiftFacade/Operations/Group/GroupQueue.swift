@@ -12,19 +12,33 @@ import Foundation
 /// A queue that children are added to.
 protocol GroupQueue: AnyObject, Sendable {
     func addChild(_ child: Operation)
-    /// Where a group that begins on this thread adds its children: this queue, or the group's place in it.
+    /// Whether `operation`, which executes on this thread, keeps a place in this queue.
+    func hasPlace(for operation: Operation) -> Bool
+    /// A queue of the same width for what runs in the place of such an operation.
     func placeForChildren() -> any GroupQueue
+    /// The unfinished operations, where one runs at a time.
+    var queuedBehindOnlyPlace: [Operation]? { get }
+}
+
+extension GroupQueue {
+    /// Where `operation`, which executes on this thread, adds its children: this queue, or the operation's place in it.
+    func home(forChildrenOf operation: Operation) -> any GroupQueue {
+        hasPlace(for: operation) ? placeForChildren() : self
+    }
 }
 
 extension OperationQueue: GroupQueue {
     func addChild(_ child: Operation) { addOperation(child) }
 
+    func hasPlace(for operation: Operation) -> Bool { StepPlace.currentLender === self }
+
     func placeForChildren() -> any GroupQueue {
-        guard StepPlace.currentLender === self else { return self }
         let place = StepPlace(in: self)
         place.maxConcurrentOperationCount = maxConcurrentOperationCount
         return place
     }
+
+    var queuedBehindOnlyPlace: [Operation]? { maxConcurrentOperationCount == 1 ? operations : nil }
 }
 
 /// The operations that a search has met. The caller frees it after the lock.
@@ -41,18 +55,18 @@ struct Met {
 enum GroupCircle {
     /// Why `children` could never end in `group`, or nil. `isKnown`: what need not be walked.
     ///
-    /// - Parameter behind: the serial queue in which the group holds the only place.
+    /// - Parameter behind: the queue in which the group holds a place, if it is serial the only one.
     static func reason(
         against children: [Operation],
         in group: AnyObject,
-        behind queue: OperationQueue?,
+        behind queue: (any GroupQueue)?,
         isKnown: (Operation) -> Bool,
         _ met: inout Met
     ) -> ChildRefused.Reason? {
         // Most children wait for nothing.
         var pending = children.filter { !$0.dependencies.isEmpty || $0 is any ChildHolder }
         if pending.isEmpty { return nil }
-        let queued = queue.map { Set($0.operations.map(ObjectIdentifier.init)) } ?? []
+        let queued = Set((queue?.queuedBehindOnlyPlace ?? []).map(ObjectIdentifier.init))
         while let operation = pending.popLast() {
             if operation.isFinished { continue }
             for above in operation.dependencies + ((operation as? any ChildHolder)?.unfinishedChildren ?? [])

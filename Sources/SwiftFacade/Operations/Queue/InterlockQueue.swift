@@ -105,73 +105,17 @@ public final class InterlockQueue: Sendable {
     ///
     /// - Parameter isBlocking: runs on ``WorkerPool/blocking``.
     public func add(_ operation: Operation, isBlocking: Bool = false) {
-        if let own = operation as? any QueuedOperation {
-            add(own, isBlocking)
-        } else {
-            addForeign(operation, isBlocking)
-        }
+        core.add(operation, isBlocking: isBlocking)
     }
 
     /// As ``add(_:isBlocking:)-(Operation,_)``, without asking for the operation's class.
     public func add<Output>(_ operation: AsyncOperation<Output>, isBlocking: Bool = false) {
-        add(operation as any QueuedOperation, isBlocking)
+        core.add(operation as any QueuedOperation, isBlocking)
     }
 
     /// Adds the operations in their order.
     public func enqueue(_ operations: Operation...) {
         for operation in operations { add(operation) }
-    }
-
-    private func add(_ operation: any QueuedOperation, _ isBlocking: Bool) {
-        let node = OperationNode(core, operation, operation, options(operation, isBlocking))
-        // Before the operation knows its node, and may tell it to run.
-        node.enter(done: 0)
-        let isRefused = node.isFinished
-        if let reason = operation.enter(node) {
-            misuse("InterlockQueue.add", misuseName(operation.name, of: operation), reason)
-        }
-        if isRefused { return end(refused: operation) }
-        operation.tellQueueIfReady()
-    }
-
-    private func addForeign(_ operation: Operation, _ isBlocking: Bool) {
-        let name = misuseName(operation.name, of: operation)
-        if operation.isFinished || operation.isExecuting {
-            let state = operation.isFinished ? "has finished" : "is executing"
-            misuse("InterlockQueue.add", name, "it \(state) already; an operation runs once")
-        }
-        if let owner = ForeignOwners.add(operation, to: core.name) {
-            misuse(
-                "InterlockQueue.add",
-                name,
-                "it is in the queue \(owner) already; an operation is added once"
-            )
-        }
-        let node = OperationNode(core, operation, nil, options(operation, isBlocking))
-        node.enter(done: 0)
-        if node.isFinished { return end(refused: operation) }
-        node.awaitReadiness(of: operation)
-    }
-
-    /// The queue was shut down. Not started here: a closed queue's caller runs nobody's handlers in place of a thread.
-    private func end(refused operation: Operation) {
-        if let own = operation as? any QueuedOperation {
-            own.refuse(OperationQueueClosed(queue: name))
-        } else {
-            operation.cancel()
-        }
-        let ending = BlockNode<Void>(QueueCore.endings, JobOptions(), pending: 1) { operation.start() }
-        ending.enter(done: 0)
-    }
-
-    private func options(_ operation: Operation, _ isBlocking: Bool) -> JobOptions {
-        let priority: WorkerPool.Priority =
-            switch operation.queuePriority {
-            case .veryHigh, .high: .high
-            case .low, .veryLow: .low
-            default: .normal
-            }
-        return JobOptions(priority: priority, isBlocking: isBlocking)
     }
 
     /// Adds a closure that runs alone: what was added before has ended, and what is added later waits for it.
@@ -191,17 +135,14 @@ public final class InterlockQueue: Sendable {
     // MARK: Observing
 
     /// The operations that have not finished, in no particular order; light jobs are not among them.
-    public var operations: [Operation] {
-        core.stripes.nodes.compactMap { ($0 as? OperationNode)?.operation }
-    }
+    public var operations: [Operation] { core.operations }
 
     /// What the queue's operations wait for, with names, and those above them in whatever queues. Light jobs are not
     /// among them: they cannot form a circle, and ``Job/name`` and ``Job/isFinished`` tell of each.
     ///
     /// For a report: asks each operation for its state, one after the other, and may be old.
     public func explainWaiting() -> WaitExplanation {
-        let nodes = core.stripes.nodes.compactMap { $0 as? OperationNode }
-        return OperationWaits.explain(nodes.compactMap(\.operation), in: self)
+        OperationWaits.explain(operations, in: self)
     }
 
     /// How many operations and jobs have not ended.

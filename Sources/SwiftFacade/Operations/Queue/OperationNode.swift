@@ -119,6 +119,8 @@ extension OperationNode: ResumingQueue {
 protocol QueuedOperation: Operation {
     /// Makes `node` the operation's place in a queue; the sentence says why not.
     func enter(_ node: OperationNode) -> String?
+    /// Its place in a queue of this module; nil after its end.
+    var node: OperationNode? { get }
     /// Ends an operation that has not begun.
     func refuse(_ error: any Error)
     func becomeArrival(_ queue: any ExplainingQueue)
@@ -137,6 +139,8 @@ extension AsyncOperation: QueuedOperation {
             return nil
         }
     }
+
+    final var node: OperationNode? { record.withLock { $0.held.queue as? OperationNode } }
 
     final func refuse(_ error: any Error) { finish(error: error) }
 

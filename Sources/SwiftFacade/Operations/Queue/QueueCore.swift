@@ -90,9 +90,19 @@ final class QueueCore: Sendable {
     let stripes = QueueStripes()
     private let state: VisibleMutex<QueueState>
     private let waiters = WaitQueue()
+    /// The queue in which this one is the place of an operation (`QueueCore+Operations.swift`).
+    let lender: QueueCore?
 
-    init(name: String, pool: WorkerPool, isBlocking: Bool, limit: Int?, isSuspended: Bool) {
+    init(
+        name: String,
+        pool: WorkerPool,
+        isBlocking: Bool,
+        limit: Int?,
+        isSuspended: Bool,
+        lender: QueueCore? = nil
+    ) {
         self.name = name
+        self.lender = lender
         self.pool = pool
         self.isBlocking = isBlocking
         state = VisibleMutex(QueueState())

@@ -123,3 +123,14 @@ public func withOperations<Result: Sendable>(
 ) async throws -> Result {
     try await OperationScope(queue ?? OperationQueue(), onFailure).run(isolation: isolation, body)
 }
+
+/// The same for operations that run in `queue`, of the other kind.
+@discardableResult
+public func withOperations<Result: Sendable>(
+    on queue: InterlockQueue,
+    onFailure: FailurePolicy = .cancelOthers,
+    isolation: isolated (any Actor)? = #isolation,
+    _ body: (OperationScope) async throws -> Result
+) async throws -> Result {
+    try await OperationScope(queue.core, onFailure).run(isolation: isolation, body)
+}

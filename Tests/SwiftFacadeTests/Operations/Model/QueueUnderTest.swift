@@ -60,8 +60,6 @@ struct FoundationQueue: QueueUnderTest {
 
 struct OwnQueue: QueueUnderTest {
     let queue: InterlockQueue
-    /// A `flatMap` step takes Foundation's queues.
-    let inner = OperationQueue()
 
     init(limit: Int? = nil) { queue = InterlockQueue(name: "own", limit: limit) }
 
@@ -77,6 +75,6 @@ struct OwnQueue: QueueUnderTest {
         name: String,
         _ make: @escaping @Sendable (Int) throws -> AsyncOperation<Int>
     ) -> AsyncOperation<Int> {
-        above.flatMap(name: name, on: inner, make)
+        above.flatMap(name: name, on: queue, make)
     }
 }

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How operations come into a queue, and into the places in it of groups and `flatMap` steps. A place is a queue of its
+// own for what runs in place of an operation that keeps its own until then (Group/GroupQueue.swift).
+
+import Foundation
+
+extension QueueCore {
+    func add(_ operation: Operation, isBlocking: Bool) {
+        if let own = operation as? any QueuedOperation {
+            add(own, isBlocking)
+        } else {
+            addForeign(operation, isBlocking)
+        }
+    }
+
+    func add(_ operation: any QueuedOperation, _ isBlocking: Bool) {
+        let node = OperationNode(self, operation, operation, options(operation, isBlocking))
+        // Before the operation knows its node, and may tell it to run.
+        node.enter(done: 0)
+        let isRefused = node.isFinished
+        if let reason = operation.enter(node) {
+            misuse("InterlockQueue.add", misuseName(operation.name, of: operation), reason)
+        }
+        if isRefused { return end(refused: operation) }
+        operation.tellQueueIfReady()
+    }
+
+    private func addForeign(_ operation: Operation, _ isBlocking: Bool) {
+        let name = misuseName(operation.name, of: operation)
+        if operation.isFinished || operation.isExecuting {
+            let state = operation.isFinished ? "has finished" : "is executing"
+            misuse("InterlockQueue.add", name, "it \(state) already; an operation runs once")
+        }
+        if let owner = ForeignOwners.add(operation, to: self.name) {
+            misuse(
+                "InterlockQueue.add",
+                name,
+                "it is in the queue \(owner) already; an operation is added once"
+            )
+        }
+        let node = OperationNode(self, operation, nil, options(operation, isBlocking))
+        node.enter(done: 0)
+        if node.isFinished { return end(refused: operation) }
+        node.awaitReadiness(of: operation)
+    }
+
+    /// The queue was shut down. Not started here: a closed queue's caller runs nobody's handlers in place of a thread.
+    private func end(refused operation: Operation) {
+        if let own = operation as? any QueuedOperation {
+            own.refuse(OperationQueueClosed(queue: name))
+        } else {
+            operation.cancel()
+        }
+        let ending = BlockNode<Void>(QueueCore.endings, JobOptions(), pending: 1) { operation.start() }
+        ending.enter(done: 0)
+    }
+
+    private func options(_ operation: Operation, _ isBlocking: Bool) -> JobOptions {
+        let priority: WorkerPool.Priority =
+            switch operation.queuePriority {
+            case .veryHigh, .high: .high
+            case .low, .veryLow: .low
+            default: .normal
+            }
+        return JobOptions(priority: priority, isBlocking: isBlocking)
+    }
+}
+
+extension QueueCore: GroupQueue {
+    func addChild(_ child: Operation) { add(child, isBlocking: false) }
+
+    func hasPlace(for operation: Operation) -> Bool { Self.lender(to: operation) === self }
+
+    func placeForChildren() -> any GroupQueue {
+        QueueCore(name: name, pool: pool, isBlocking: isBlocking, limit: limit, isSuspended: false, lender: self)
+    }
+
+    var queuedBehindOnlyPlace: [Operation]? { limit == 1 ? operations : nil }
+
+    /// The operations that have not finished.
+    var operations: [Operation] { stripes.nodes.compactMap { ($0 as? OperationNode)?.operation } }
+
+    /// The queue that `operation` is in, or has a place in.
+    static func lender(to operation: Operation) -> QueueCore? {
+        guard let core = (operation as? any QueuedOperation)?.node?.core else { return nil }
+        return core.lender ?? core
+    }
+}
