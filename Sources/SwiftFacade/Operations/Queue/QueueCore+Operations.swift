@@ -73,7 +73,14 @@ extension QueueCore: GroupQueue {
     func hasPlace(for operation: Operation) -> Bool { Self.lender(to: operation) === self }
 
     func placeForChildren() -> any GroupQueue {
-        QueueCore(name: name, pool: pool, isBlocking: isBlocking, limit: limit, isSuspended: false, lender: self)
+        QueueCore(
+            name: name,
+            pool: pool,
+            isBlocking: isBlocking,
+            limit: limit,
+            isSuspended: false,
+            lender: self
+        )
     }
 
     var queuedBehindOnlyPlace: [Operation]? { limit == 1 ? operations : nil }
