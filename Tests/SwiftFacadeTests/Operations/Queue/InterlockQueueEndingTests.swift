@@ -88,6 +88,23 @@ import Testing
         #expect(await queue.shutDown(within: .seconds(60)) == [] && ran.value == 0)
     }
 
+    // Those above refer to it, unretained.
+    @Test func aJobThatAClosedQueueRefusesLastsUntilWhatItWaitedForHasEnded() async throws {
+        let other = InterlockQueue(isSuspended: true)
+        let above = (0..<3).map { number in other.job { number } }
+        #expect(await queue.shutDown(within: .seconds(60)) == [])
+        weak var refused: JobNode?
+        do {
+            let job = queue.job(afterAll: above) { $0.count }
+            refused = job.node
+            await #expect(throws: OperationQueueClosed(queue: "queue")) { try await job.value }
+        }
+        #expect(refused != nil)
+        other.resume()
+        try await other.wait()
+        #expect(eventually { refused == nil })
+    }
+
     // MARK: The pool
 
     @Test func workOfAClosedPoolEndsWithAnErrorThatNamesIt() async throws {
