@@ -181,10 +181,19 @@ struct ForeignOperations {
         order.forEachEdge { source, target in join(node(of: source), node(of: target)) }
         for key in entries.keys {
             // What waits for one operation is of one component.
-            let waiting = entries[key]!.gates.compactMap { $0.gate?.waitingDependent }
-            for dependent in waiting { walk.keeps(dependent) }
-            let vertices = waiting.compactMap { $0.vertex(in: &order) }
-            guard let first = vertices.first else { continue }
+            var vertices: [DependencyOrder.Vertex] = []
+            entries[key]!.gates.removeAll { gate in
+                guard let dependent = gate.gate?.waitingDependent else { return true }
+                walk.keeps(dependent)
+                guard let vertex = dependent.vertex(in: &order) else { return true }
+                vertices.append(vertex)
+                return false
+            }
+            // All that waited has finished since the sweep.
+            guard let first = vertices.first else {
+                entries[key] = nil
+                continue
+            }
             for vertex in vertices { join(node(of: first), node(of: vertex)) }
             entries[key]!.node = node(of: first)
             members[root(of: node(of: first)), default: []].append(key)

@@ -457,6 +457,41 @@ import Testing
         foreign.removeDependency(last)
     }
 
+    // What waits for other kinds ends, still waiting, while the parts of the graph are told apart anew.
+    @Test func waitersForAnotherKindMayEndWhileOthersCome() async {
+        let foreign = (0..<8).map { _ in BlockOperation {} }
+        let late = VisibleMutex<[AsyncOperation<Int>]>([])
+        let isOver = VisibleMutex(false)
+        let rounds = underThreadSanitizer(500, instead: 1_000)
+        await blocking {
+            onThreads(2) { thread in
+                if thread == 0 {
+                    for round in 0..<rounds {
+                        let waiting = AsyncOperation<Int> { 1 }
+                        waiting.addDependency(foreign[round % foreign.count])
+                        late.withLock { $0.append(waiting) }
+                    }
+                    isOver.withLock { $0 = true }
+                } else {
+                    while true {
+                        let hasEnded = isOver.withLock { $0 }
+                        let taken = late.withLock { late in
+                            defer { late = [] }
+                            return late
+                        }
+                        for operation in taken {
+                            operation.cancel()
+                            operation.start()
+                        }
+                        if taken.isEmpty, hasEnded { return }
+                    }
+                }
+            }
+        }
+        for operation in foreign { operation.start() }
+        #expect(DependencyGraph.lock.withLock { $0.foreign.count } < 10_000)
+    }
+
     // Random graphs of both kinds: an edge is refused exactly where a full search finds a path.
     @Test(arguments: 1...24 as ClosedRange<UInt64>) func theShortCheckAgreesWithTheWholeSearch(seed: UInt64) {
         var random = SplitMix(state: seed)
