@@ -459,10 +459,10 @@ import Testing
 
     // What waits for other kinds ends, still waiting, while the parts of the graph are told apart anew.
     @Test func waitersForAnotherKindMayEndWhileOthersCome() async {
-        let foreign = (0..<8).map { _ in BlockOperation {} }
+        let foreign = (0..<500).map { _ in BlockOperation {} }
         let late = VisibleMutex<[AsyncOperation<Int>]>([])
         let isOver = VisibleMutex(false)
-        let rounds = underThreadSanitizer(500, instead: 1_000)
+        let rounds = underThreadSanitizer(1_000, instead: 3_000)
         await blocking {
             onThreads(2) { thread in
                 if thread == 0 {
