@@ -68,9 +68,9 @@ static ilk_status wait_for_free(ilk_mutex *mutex, uint32_t self, uint64_t deadli
     }
 }
 
-static ilk_status lock_by(ilk_mutex *mutex, uint64_t deadline_ns, const char *call) {
-    uint32_t self = ilk__thread_id();
-    uint32_t seen = take_free(mutex, self);
+/* `seen`: what it held when it was not free. */
+static ILK_NOINLINE ilk_status lock_taken(ilk_mutex *mutex, uint32_t self, uint32_t seen, uint64_t deadline_ns,
+                                          const char *call) {
     for (int probe = 0; seen != 0; probe++) {
         if (names_me(seen, self)) {
             ilk__misuse(call, mutex, "locked again by its owner, thread %u", (unsigned)self);
@@ -85,6 +85,13 @@ static ilk_status lock_by(ilk_mutex *mutex, uint64_t deadline_ns, const char *ca
     return ILK_OK;
 }
 
+static ilk_status lock_by(ilk_mutex *mutex, uint64_t deadline_ns, const char *call) {
+    uint32_t self = ilk__thread_id();
+    uint32_t seen = take_free(mutex, self);
+    /* A call of its own: a free mutex is taken without saving registers. */
+    return seen == 0 ? ILK_OK : lock_taken(mutex, self, seen, deadline_ns, call);
+}
+
 void ilk_mutex_lock(ilk_mutex *mutex) {
     (void)lock_by(mutex, ILK_FOREVER, "ilk_mutex_lock");
 }
@@ -97,13 +104,8 @@ ilk_status ilk_mutex_lock_until(ilk_mutex *mutex, uint64_t deadline_ns) {
     return lock_by(mutex, deadline_ns, "ilk_mutex_lock_until");
 }
 
-void ilk_mutex_unlock(ilk_mutex *mutex) {
-    uint32_t self = ilk__thread_id();
-    uint32_t seen = self;
-    /* MX3 release, pairs with MX2. The last touch. */
-    if (ilk_atomic_compare_exchange(&mutex->word, &seen, 0, memory_order_release, memory_order_relaxed)) {
-        return;
-    }
+/* `seen`: what it holds beside the caller's id. */
+static ILK_NOINLINE void unlock_marked(ilk_mutex *mutex, uint32_t self, uint32_t seen) {
     if (!names_me(seen, self)) {
         ilk__misuse("ilk_mutex_unlock", mutex, "thread %u does not own it; thread %u does (0: nobody)",
                     (unsigned)self, (unsigned)(seen & MUTEX_OWNER));
@@ -118,5 +120,14 @@ void ilk_mutex_unlock(ilk_mutex *mutex) {
         ilk__mutex_inherit_former_gone();
     } else {
         ilk_park_wake(&mutex->word, 1);
+    }
+}
+
+void ilk_mutex_unlock(ilk_mutex *mutex) {
+    uint32_t self = ilk__thread_id();
+    uint32_t seen = self;
+    /* MX3 release, pairs with MX2. The last touch. */
+    if (!ilk_atomic_compare_exchange(&mutex->word, &seen, 0, memory_order_release, memory_order_relaxed)) {
+        unlock_marked(mutex, self, seen);
     }
 }

@@ -21,7 +21,7 @@ struct GuardedStorage<Lock, Value: ~Copyable>: ~Copyable {
     let base: UnsafeMutableRawPointer
 
     // A guarded value shares no cache line with other objects, whose threads it would slow down. The lock and a small
-    // value share one.
+    // value share one. A packed one may: of many small ones that few threads contend for.
     @inlinable
     static var alignment: Int {
         max(cacheLine, MemoryLayout<Value>.alignment)
@@ -34,10 +34,11 @@ struct GuardedStorage<Lock, Value: ~Copyable>: ~Copyable {
     }
 
     @inlinable
-    init(_ value: consuming Value) {
+    init(_ value: consuming Value, isPacked: Bool = false) {
+        let size = Self.valueOffset + MemoryLayout<Value>.size
         base = .allocate(
-            byteCount: wholeCacheLines(Self.valueOffset + MemoryLayout<Value>.size),
-            alignment: Self.alignment
+            byteCount: isPacked ? size : wholeCacheLines(size),
+            alignment: isPacked ? MemoryLayout<Value>.alignment : Self.alignment
         )
         base.initializeMemory(as: UInt8.self, repeating: 0, count: MemoryLayout<Lock>.size)
         base.bindMemory(to: Lock.self, capacity: 1)

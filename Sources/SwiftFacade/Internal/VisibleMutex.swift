@@ -9,8 +9,8 @@ import CInterlock
 struct VisibleMutex<Value: ~Copyable>: ~Copyable {
     private let storage: GuardedStorage<ilk_mutex, Value>
 
-    init(_ value: consuming sending Value) {
-        storage = GuardedStorage(value)
+    init(_ value: consuming sending Value, isPacked: Bool = false) {
+        storage = GuardedStorage(value, isPacked: isPacked)
     }
 
     /// Runs `body` alone with the value. Blocks while another section runs.

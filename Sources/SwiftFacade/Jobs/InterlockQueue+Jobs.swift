@@ -12,6 +12,7 @@ extension InterlockQueue {
     ///   - priority: among the queue's jobs.
     ///   - isBlocking: runs on ``WorkerPool/blocking``, for closures that wait.
     /// - Complexity: O(1); allocates the job, and what the compiler allocates for the closure.
+    @inlinable
     @discardableResult
     public func job<Output: Sendable>(
         name: String? = nil,
@@ -19,7 +20,7 @@ extension InterlockQueue {
         isBlocking: Bool = false,
         _ body: @escaping @Sendable () throws -> Output
     ) -> Job<Output> {
-        let node = BlockNode<Output>(core, options(name, priority, isBlocking), pending: 1, body)
+        let node = BlockNode<Output>(core, JobOptions(name: name, priority: priority, isBlocking: isBlocking), pending: 1, body)
         node.enter(done: 0)
         return Job(node: node)
     }
@@ -32,7 +33,7 @@ extension InterlockQueue {
         priority: WorkerPool.Priority = .normal,
         _ body: @escaping @Sendable () async throws -> Output
     ) -> Job<Output> {
-        let node = TaskNode<Output>(core, options(name, priority, false), pending: 1, body)
+        let node = TaskNode<Output>(core, JobOptions(name: name, priority: priority), pending: 1, body)
         node.enter(done: 0)
         return Job(node: node)
     }
@@ -50,7 +51,7 @@ extension InterlockQueue {
     ) -> Job<Output> {
         var count: Int32 = 0
         for _ in repeat each upstream { count += 1 }
-        let node = BlockNode<Output>(core, options(name, priority, isBlocking), pending: 1 + count) {
+        let node = BlockNode<Output>(core, JobOptions(name: name, priority: priority, isBlocking: isBlocking), pending: 1 + count) {
             try body(repeat (each upstream)._settledOutput())
         }
         enter(node, after: repeat each upstream)
@@ -67,7 +68,7 @@ extension InterlockQueue {
     ) -> Job<Output> {
         var count: Int32 = 0
         for _ in repeat each upstream { count += 1 }
-        let node = TaskNode<Output>(core, options(name, priority, false), pending: 1 + count) {
+        let node = TaskNode<Output>(core, JobOptions(name: name, priority: priority), pending: 1 + count) {
             try await body(repeat (each upstream)._settledOutput())
         }
         enter(node, after: repeat each upstream)
@@ -86,7 +87,7 @@ extension InterlockQueue {
         _ body: @escaping @Sendable ([Upstream.Output]) throws -> Output
     ) -> Job<Output> {
         let pending = Int32(upstream.count) + 1
-        let node = BlockNode<Output>(core, options(name, priority, isBlocking), pending: pending) {
+        let node = BlockNode<Output>(core, JobOptions(name: name, priority: priority, isBlocking: isBlocking), pending: pending) {
             try body(upstream.map { try $0._settledOutput() })
         }
         var done: Int32 = 0
@@ -105,9 +106,5 @@ extension InterlockQueue {
             isFirst = false
         }
         node.enter(done: done)
-    }
-
-    private func options(_ name: String?, _ priority: WorkerPool.Priority, _ isBlocking: Bool) -> JobOptions {
-        JobOptions(name: name, priority: priority, isBlocking: isBlocking)
     }
 }

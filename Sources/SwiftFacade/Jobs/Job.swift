@@ -20,7 +20,10 @@ public struct Job<Output: Sendable>: Sendable {
     /// A value or an error.
     public typealias Outcome = Result<Output, any Error>
 
-    let node: OutputNode<Output>
+    @usableFromInline let node: OutputNode<Output>
+
+    @inlinable
+    init(node: OutputNode<Output>) { self.node = node }
 
     /// The name it was made with.
     public var name: String? { node.givenName }
@@ -41,6 +44,7 @@ public struct Job<Output: Sendable>: Sendable {
     /// A job that computes something from this one's output, in the same queue.
     ///
     /// - Complexity: O(1); allocates the job and what the compiler allocates for the closure.
+    @inlinable
     @discardableResult
     public func then<Next: Sendable>(
         name: String? = nil,
@@ -65,6 +69,7 @@ public struct Job<Output: Sendable>: Sendable {
     }
 
     /// A job that gives this one's output, or what `rescue` makes of its error, which may be of a job above.
+    @inlinable
     @discardableResult
     public func recover(
         name: String? = nil,

@@ -25,7 +25,7 @@ extension AsyncOperation {
     final func finish(value: Output) -> Bool {
         let (recorded, upstream) = record.withLock { record in
             let recorded = record.record(.value)
-            if recorded.accepted { storedValue = value }
+            if recorded.accepted { OutputSlot.store(value, in: &record.value) }
             return (recorded, record.watchedUpstream)
         }
         return finished(recorded, upstream)
@@ -48,7 +48,8 @@ extension AsyncOperation {
 
     /// Makes the stored ending known, once.
     func settle(wasExecuting: Bool) {
-        if wasExecuting { willChangeValue(for: \.isExecuting) }
+        let stopsExecuting = wasExecuting && isObservedExecuting
+        if stopsExecuting { willChangeValue(for: \.isExecuting) }
         willChangeValue(for: \.isFinished)
         let held = record.withLock { record in
             DependencyGraph.retire(&record.vertex)
@@ -59,7 +60,7 @@ extension AsyncOperation {
         // Before Foundation's queue gives the place away: a more urgent dependent takes it, and a queue of chains can
         // finish what has begun before it begins anew.
         for gate in held.gates { gate.open() }
-        if wasExecuting { didChangeValue(for: \.isExecuting) }
+        if stopsExecuting { didChangeValue(for: \.isExecuting) }
         didChangeValue(for: \.isFinished)
         held.queue?.operationHasFinished()
         for hook in held.stateHooks { hook(.finished) }

@@ -39,20 +39,19 @@ extension AsyncOperation {
     ///
     /// Set before `isFinished` turns true. What the work did is visible to the thread that reads a result.
     public final var result: Outcome? {
-        switch record.withLock({ $0.ending }) {
-        case nil: nil
-        case .value: .success(storedValue!)
-        case .failure(let error): .failure(error)
+        record.withLock { record in
+            switch record.ending {
+            case nil: nil
+            case .value: .success(OutputSlot.load(Output.self, from: &record.value))
+            case .failure(let error): .failure(error)
+            }
         }
     }
 
     /// The output, for the step below; throws a failed operation's error.
     final func output(forStep step: @autoclosure () -> String) throws -> Output {
-        switch record.withLock({ $0.ending }) {
-        case nil: throw OperationInputMissing(operation: step(), upstream: bareName)
-        case .value: return storedValue!
-        case .failure(let error): throw error
-        }
+        guard let result else { throw OperationInputMissing(operation: step(), upstream: bareName) }
+        return try result.get()
     }
 
     /// Calls `handler` with each later change, each exactly once.
@@ -64,6 +63,16 @@ extension AsyncOperation {
     /// `.ready` comes each time the operation had to wait and need not any longer: not at all if it never had to.
     public final func onChange(_ handler: @escaping @Sendable (OperationEvent) -> Void) {
         record.withLock { if $0.phase != .finished { $0.held.stateHooks.append(handler) } }
+    }
+
+    /// Whether Foundation is told of `isExecuting`. Without key-value observing only its own queues read that; each
+    /// change costs as much as all else at the start.
+    var isObservedExecuting: Bool {
+        #if canImport(ObjectiveC)
+            true
+        #else
+            node == nil
+        #endif
     }
 
     func announce(_ event: OperationEvent) {

@@ -53,27 +53,28 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
     public typealias Outcome = Result<Output, any Error>
 
     let record: VisibleMutex<OperationRecord>
-    /// The value of a successful ending: written with it, once, under the record's lock; read by threads that have
-    /// found the ending.
-    final var storedValue: Output?
-
     /// Makes an operation for a subclass that overrides ``execute()``.
     public override init() {
-        record = VisibleMutex(OperationRecord(work: nil))
+        record = VisibleMutex(OperationRecord(work: nil), isPacked: true)
         super.init()
     }
 
     init(name: String?, work: OperationWork) {
-        record = VisibleMutex(OperationRecord(work: work))
+        record = VisibleMutex(OperationRecord(work: work), isPacked: true)
         super.init()
         if let name { self.name = name }
     }
 
     /// Frees what an operation that never ran holds, at any length of its chain.
     deinit {
-        UnneededUpstream.left(record.withLock { $0.watchedUpstream })
-        record.withLock { DependencyGraph.retire(&$0.vertex) }
-        record.withLock { $0.held.policies }?.withdraw()
+        let (upstream, policies) = record.withLock { record in
+            DependencyGraph.retire(&record.vertex)
+            // No other thread can want this lock: what frees the output may take its time.
+            OutputSlot.destroy(Output.self, in: &record.value)
+            return (record.watchedUpstream, record.held.policies)
+        }
+        UnneededUpstream.left(upstream)
+        policies?.withdraw()
         // Bound here and nowhere else: a second binding would outlive the loop that frees it link by link.
         if let unused = record.withLock({ $0.takeUnused() }) { ChainRelease.free(unused) }
     }
@@ -157,9 +158,10 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// As `start()`, for an operation that may settle whatever it waits for.
     func begin() {
-        willChangeValue(for: \.isExecuting)
+        let isObserved = isObservedExecuting
+        if isObserved { willChangeValue(for: \.isExecuting) }
         let decision = record.withLock { $0.begin(cancelled: { self.cancellationError }) }
-        didChangeValue(for: \.isExecuting)
+        if isObserved { didChangeValue(for: \.isExecuting) }
         switch decision {
         case .settle:
             settle(wasExecuting: false)

@@ -81,7 +81,7 @@ final class DependencyGate: @unchecked Sendable {
 ///
 /// `@unchecked Sendable` because its superclass is: what it adds is behind a mutex.
 final class DependencyPassage: Operation, @unchecked Sendable {
-    private let isOpen = VisibleMutex(false)
+    private let isOpen = VisibleMutex(false, isPacked: true)
 
     override var isFinished: Bool { isOpen.withLock { $0 } }
 

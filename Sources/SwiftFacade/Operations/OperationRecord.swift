@@ -16,7 +16,7 @@
 // In `starting`, `isExecuting` is being announced. Nothing settles in it: the beginning is announced before the end.
 //
 // The record has no type parameter: a generic one has no layout until run time, and each access would ask the runtime.
-// The value of type `Output` is in the operation, under the same lock.
+// The value of type `Output` is in a slot.
 
 import Foundation
 
@@ -30,7 +30,7 @@ struct OperationRecord {
     /// `body` is given the operation.
     struct Hook { var id: UInt64, body: @Sendable (Operation) -> Void }
 
-    /// How the operation ends; the value is in `AsyncOperation.storedValue`.
+    /// How the operation ends; the value is in the record's slot.
     enum Ending {
         case value
         case failure(any Error)
@@ -60,6 +60,8 @@ struct OperationRecord {
 
     private(set) var phase = Phase.waiting
     private(set) var ending: Ending?
+    /// Of the ending with a value: stored with it, freed with the operation.
+    var value = OutputSlot()
     private(set) var cancelRequested = false
     private var wasCancelledExecuting = false
     /// As `OperationWork.windsDown`, also after the work was taken.

@@ -36,34 +36,39 @@ final class JobExtrasBox: @unchecked Sendable {
     var extras = JobExtras()
 }
 
-// What those that add a successor touch comes first: it shares a cache line with the object's count.
+// What those that add a successor or take the output touch comes first: with the object's count it fills a cache line.
 struct JobFields {
+    /// What the work gave; typed by the kind of job.
+    var output = OutputSlot()
     var phase = JobPhase.waiting
     var isRefused = false
     var cancelRequested = false
     var isBarrier = false
+    let priority: WorkerPool.Priority
+    let isBlocking: Bool
     /// Dependencies that have not finished, and one until the node is in its queue.
     var pending: Int32
+    /// Between which barriers it was added.
+    var generation: UInt32 = 0
     /// The first that waits for this node; the others by `sibling`. Kept by their own counts: see `JobNode`.
     var successor: Unmanaged<JobNode>?
     /// The next of those that wait for the same node. Of the first node above; changed under the lock of that one.
     var sibling: Unmanaged<JobNode>?
+    /// Of its queue; follows from the node's address.
+    var stripe: QueueStripes.Reference
+    var error: (any Error)?
     var box: JobExtrasBox?
-    /// Between which barriers it was added.
-    var generation: UInt32 = 0
-    /// In which era of its stripe it was submitted; `placedEra`: it has a place that the queue counts.
-    var era: UInt32 = 0
     /// The queue's list of what has not finished.
     var next: Unmanaged<JobNode>?
     var previous: Unmanaged<JobNode>?
-    var error: (any Error)?
-    let priority: WorkerPool.Priority
-    let isBlocking: Bool
+    /// In which era of its stripe it was submitted; `placedEra`: it has a place that the queue counts.
+    var era: UInt32 = 0
     /// The pool's, from submission until the job begins.
     var job = ilk_job()
 
-    init(_ options: JobOptions, pending: Int32) {
+    init(_ options: JobOptions, pending: Int32, stripe: QueueStripes.Reference) {
         self.pending = pending
+        self.stripe = stripe
         priority = options.priority
         isBlocking = options.isBlocking
     }
@@ -73,8 +78,16 @@ struct JobFields {
 let placedEra = UInt32.max
 
 /// What a job is made with.
+@usableFromInline
 struct JobOptions {
     var name: String?
     var priority = WorkerPool.Priority.normal
     var isBlocking = false
+
+    @usableFromInline
+    init(name: String? = nil, priority: WorkerPool.Priority = .normal, isBlocking: Bool = false) {
+        self.name = name
+        self.priority = priority
+        self.isBlocking = isBlocking
+    }
 }

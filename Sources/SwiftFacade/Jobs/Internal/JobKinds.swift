@@ -4,23 +4,27 @@
 
 /// A job with an output.
 // The output is written by the thread that ends the job, before the end is made known; read by those that know it.
+@usableFromInline
 class OutputNode<Output: Sendable>: JobNode, @unchecked Sendable {
-    final var output: Output?
+    deinit { OutputSlot.destroy(Output.self, in: outputSlot) }
 
     /// The output of a job that has ended, or its error.
+    @inlinable
     final var settledOutcome: Result<Output, any Error> {
         if let error = settledError { return .failure(error) }
-        return .success(output!)
+        return .success(OutputSlot.load(Output.self, from: outputSlot))
     }
 
+    @inlinable
     final func settledOutput() throws -> Output {
         if let error = settledError { throw error }
-        return output!
+        return OutputSlot.load(Output.self, from: outputSlot)
     }
 
+    @inlinable @inline(__always)
     final func end(with body: () throws -> Output) -> Successor? {
         do {
-            output = try body()
+            OutputSlot.store(try body(), in: outputSlot)
             return endRunning(error: nil)
         } catch {
             return endRunning(error: error)
@@ -29,10 +33,12 @@ class OutputNode<Output: Sendable>: JobNode, @unchecked Sendable {
 }
 
 /// A closure.
-// As JobNode: `body` is the runner's, or of the thread that ends the job unrun.
+// As JobNode: `body` is the runner's, or of the thread that ends the job unrun. So accesses need no check of each.
+@usableFromInline
 final class BlockNode<Output: Sendable>: OutputNode<Output>, @unchecked Sendable {
-    private var body: (@Sendable () throws -> Output)?
+    @exclusivity(unchecked) @usableFromInline var body: (@Sendable () throws -> Output)?
 
+    @inlinable
     init(
         _ core: QueueCore,
         _ options: JobOptions,
@@ -40,12 +46,15 @@ final class BlockNode<Output: Sendable>: OutputNode<Output>, @unchecked Sendable
         _ body: @escaping @Sendable () throws -> Output
     ) {
         self.body = body
-        super.init(core, options, pending: pending)
+        super.init(core, options, pending: pending) { unsafeDowncast($0, to: BlockNode<Output>.self).run() }
     }
 
-    override func work() -> Successor? {
+    @inlinable
+    func run() -> Successor? {
+        guard let body else { return nil }
         // Freed before the end is made known.
-        body.take().flatMap { end(with: $0) }
+        self.body = nil
+        return end(with: body)
     }
 
     override func dropWork() { body = nil }
@@ -53,10 +62,12 @@ final class BlockNode<Output: Sendable>: OutputNode<Output>, @unchecked Sendable
 
 /// A closure that is given the output of a job above.
 // As BlockNode.
+@usableFromInline
 final class ThenNode<Input: Sendable, Output: Sendable>: OutputNode<Output>, @unchecked Sendable {
-    private var upstream: OutputNode<Input>?
-    private var body: (@Sendable (Input) throws -> Output)?
+    @exclusivity(unchecked) @usableFromInline var upstream: OutputNode<Input>?
+    @exclusivity(unchecked) @usableFromInline var body: (@Sendable (Input) throws -> Output)?
 
+    @inlinable
     init(
         _ core: QueueCore,
         _ options: JobOptions,
@@ -65,11 +76,14 @@ final class ThenNode<Input: Sendable, Output: Sendable>: OutputNode<Output>, @un
     ) {
         self.upstream = upstream
         self.body = body
-        super.init(core, options, pending: 2)
+        super.init(core, options, pending: 2) { unsafeDowncast($0, to: ThenNode<Input, Output>.self).run() }
     }
 
-    override func work() -> Successor? {
-        guard let upstream = upstream.take(), let body = body.take() else { return nil }
+    @inlinable
+    func run() -> Successor? {
+        guard let upstream, let body else { return nil }
+        self.upstream = nil
+        self.body = nil
         return end { try body(upstream.settledOutput()) }
     }
 
@@ -91,14 +105,14 @@ final class TaskNode<Output: Sendable>: OutputNode<Output>, @unchecked Sendable 
         _ body: @escaping @Sendable () async throws -> Output
     ) {
         self.body = body
-        super.init(core, options, pending: pending)
+        super.init(core, options, pending: pending) { unsafeDowncast($0, to: TaskNode<Output>.self).run() }
     }
 
-    override func work() -> Successor? {
+    private func run() -> Successor? {
         guard let body = body.take() else { return nil }
         let task = Task(executorPreference: core.pool) { [self] in
             do {
-                output = try await body()
+                OutputSlot.store(try await body(), in: outputSlot)
                 end(error: nil)
             } catch {
                 end(error: error)

@@ -30,6 +30,7 @@ extension JobNode {
     }
 
     /// Ends a running node; returns a successor that is ready, and may run on this thread.
+    @usableFromInline
     func endRunning(error: (any Error)?) -> Successor? {
         let ended: Ended? = withStripe { fields, stripe in
             if fields.pointee.phase == .finished { return nil }

@@ -12,6 +12,7 @@ extension JobNode {
     var isCancelled: Bool { withStripe { fields, _ in fields.pointee.cancelRequested } }
 
     /// Of a node that is known to have ended: the error is not written any more.
+    @usableFromInline
     var settledError: (any Error)? { fields.pointee.error }
 
     /// Written before the node is shared.

@@ -15,14 +15,24 @@
 import CInterlock
 
 // Fields change under the lock of the stripe; a subclass's fields belong to the thread that runs or ends the node.
+@usableFromInline
 class JobNode: @unchecked Sendable {
+    /// The work of a node, on a thread of the pool. Ends the node, now or later; returns a node that may run next on the
+    /// thread.
+    @usableFromInline typealias Work = (JobNode) -> Successor?
+
     // Only reached through `fields`: one address for the C job, and no dynamic check of each access.
     private var storage: JobFields
-    final let core: QueueCore
+    @usableFromInline final let core: QueueCore
+    // Not a method: those of generic classes are not specialised, and ask the runtime for types at each step.
+    private final let work: Work
 
-    init(_ core: QueueCore, _ options: JobOptions, pending: Int32) {
-        storage = JobFields(options, pending: pending)
+    @usableFromInline
+    init(_ core: QueueCore, _ options: JobOptions, pending: Int32, work: @escaping Work) {
+        storage = JobFields(options, pending: pending, stripe: core.stripes[0])
         self.core = core
+        self.work = work
+        fields.pointee.stripe = core.stripes.stripe(of: self)
         if let name = options.name {
             let box = JobExtrasBox()
             box.extras.name = name
@@ -38,13 +48,19 @@ class JobNode: @unchecked Sendable {
         }
     }
 
-    static var fieldsOffset: Int { 2 * MemoryLayout<UnsafeRawPointer>.size }
+    /// `JobFields.output` is the first of the fields.
+    @inlinable
+    final var outputSlot: UnsafeMutablePointer<OutputSlot> {
+        @inline(__always) get {
+            (Unmanaged.passUnretained(self).toOpaque() + JobNode.fieldsOffset)
+                .assumingMemoryBound(to: OutputSlot.self)
+        }
+    }
+
+    @inlinable static var fieldsOffset: Int { 2 * MemoryLayout<UnsafeRawPointer>.size }
     private static var jobOffset: Int { MemoryLayout<JobFields>.offset(of: \.job)! }
 
     // MARK: What a kind of job overrides
-
-    /// The work, on a thread of the pool. Ends the node, now or later; returns a node that may run next on the thread.
-    func work() -> Successor? { nil }
 
     /// Frees the work of a node that has ended.
     func dropWork() {}
@@ -79,6 +95,7 @@ class JobNode: @unchecked Sendable {
     // MARK: Entering
 
     /// Adds the node to its queue. `done` of its dependencies had finished when it was made their successor.
+    @usableFromInline
     final func enter(done: Int32) {
         var isClosed = false
         let next = withStripe { fields, stripe in
@@ -103,6 +120,7 @@ class JobNode: @unchecked Sendable {
     /// Makes `successor` wait for this node. False: it has finished.
     ///
     /// - Parameter isFirst: of the nodes above the successor: the link is in the successor itself.
+    @usableFromInline
     final func add(_ successor: JobNode, isFirst: Bool) -> Bool {
         withStripe { fields, _ in
             if fields.pointee.phase == .finished { return false }
@@ -218,7 +236,7 @@ class JobNode: @unchecked Sendable {
             return .run
         }
         switch begin {
-        case .run: return work()
+        case .run: return work(self)
         case .gone: break
         case .refused: refuse(.closed(pool: core.pool.name))
         case .turnIn: core.readmit(self)
@@ -255,7 +273,7 @@ class JobNode: @unchecked Sendable {
     final func withStripe<Result>(
         _ body: (UnsafeMutablePointer<JobFields>, inout Stripe) -> Result
     ) -> Result {
-        let stripe = core.stripes.stripe(of: self)
+        let stripe = fields.pointee.stripe
         ilk_mutex_lock(stripe.lock)
         defer { ilk_mutex_unlock(stripe.lock) }
         return body(fields, &stripe.value.pointee)
@@ -263,6 +281,7 @@ class JobNode: @unchecked Sendable {
 }
 
 /// A node that is ready to run, and retained by what the pool will release.
+@usableFromInline
 struct Successor {
     let node: Unmanaged<JobNode>
 

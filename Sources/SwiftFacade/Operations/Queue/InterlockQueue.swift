@@ -27,7 +27,7 @@ import Foundation
 /// which takes effect when those have ended (``cancelAll()`` is seen at once); and that it is in an `OperationQueue`
 /// too. One whose own `isReady` says no is asked again every ten milliseconds.
 public final class InterlockQueue: Sendable {
-    let core: QueueCore
+    @usableFromInline let core: QueueCore
 
     /// A queue without work. Allocates.
     ///

@@ -16,7 +16,7 @@ final class OperationNode: JobNode, @unchecked Sendable {
     init(_ core: QueueCore, _ operation: Operation, _ own: (any QueuedOperation)?, _ options: JobOptions) {
         held = operation
         self.own = own
-        super.init(core, options, pending: 2)
+        super.init(core, options, pending: 2) { unsafeDowncast($0, to: OperationNode.self).start() }
     }
 
     /// Nil after the end.
@@ -26,7 +26,7 @@ final class OperationNode: JobNode, @unchecked Sendable {
         operation.map { bareMisuseName($0.name, of: $0) } ?? super.bareName
     }
 
-    override func work() -> Successor? {
+    private func start() -> Successor? {
         guard let operation else { return nil }
         operation.start()
         if own == nil { awaitEnd(of: operation) }
@@ -48,7 +48,7 @@ final class OperationNode: JobNode, @unchecked Sendable {
             operation.cancel()
         }
         // A cancelled operation only finishes.
-        _ = work()
+        _ = start()
     }
 
     override func cancel() {

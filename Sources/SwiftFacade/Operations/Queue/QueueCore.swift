@@ -82,6 +82,7 @@ struct QueueState {
     var hasPlace: Bool { isOver || (!isSuspended && (limit.map { running < $0 } ?? true)) }
 }
 
+@usableFromInline
 final class QueueCore: Sendable {
     let name: String
     let pool: WorkerPool

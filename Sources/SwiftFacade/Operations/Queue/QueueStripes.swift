@@ -67,11 +67,12 @@ final class QueueStripes: @unchecked Sendable {
     /// Nodes within so many bytes, as a power of two, share a stripe.
     private static let shift = 11
 
-    private let stripes: UnsafeMutablePointer<GuardedStorage<ilk_mutex, Stripe>>
+    private typealias Storage = GuardedStorage<ilk_mutex, Stripe>
+    private let stripes: UnsafeMutablePointer<Storage>
 
     init() {
         stripes = .allocate(capacity: Self.count)
-        for index in 0..<Self.count { (stripes + index).initialize(to: GuardedStorage(Stripe())) }
+        for index in 0..<Self.count { (stripes + index).initialize(to: Storage(Stripe())) }
     }
 
     deinit {
@@ -79,9 +80,16 @@ final class QueueStripes: @unchecked Sendable {
         stripes.deallocate()
     }
 
+    /// A stripe's memory, as long as the stripes live.
     struct Reference {
-        let lock: UnsafeMutablePointer<ilk_mutex>
-        let value: UnsafeMutablePointer<Stripe>
+        let base: UnsafeMutableRawPointer
+
+        var lock: UnsafeMutablePointer<ilk_mutex> {
+            @inline(__always) get { base.assumingMemoryBound(to: ilk_mutex.self) }
+        }
+        var value: UnsafeMutablePointer<Stripe> {
+            @inline(__always) get { (base + Storage.valueOffset).assumingMemoryBound(to: Stripe.self) }
+        }
     }
 
     @inline(__always)
@@ -92,7 +100,7 @@ final class QueueStripes: @unchecked Sendable {
 
     @inline(__always)
     subscript(index: Int) -> Reference {
-        Reference(lock: stripes[index].lock, value: stripes[index].value)
+        Reference(base: stripes[index].base)
     }
 
     /// Runs `body` for each stripe in turn, under its lock.
