@@ -94,6 +94,13 @@ public struct Job<Output: Sendable>: Sendable {
     /// Runs the ``onFinish(_:)`` hooks of a job that it ends.
     public func cancel() { node.cancel() }
 
+    // MARK: Explaining
+
+    /// What this job waits for, and what that waits for: as ``AsyncOperation/explainWaiting()``.
+    ///
+    /// - Complexity: O(*v* + *e*) in what has not ended in the queues that it comes to, and the edges.
+    public func explainWaiting() -> WaitExplanation { OperationWaits.explain([node]) }
+
     // MARK: The end
 
     /// Runs `hook` with the result when the job has ended, at once if it has: once, on the thread that ends it, or on

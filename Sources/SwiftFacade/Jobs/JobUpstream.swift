@@ -33,7 +33,9 @@ extension Job: JobUpstream {
 extension AsyncOperation: JobUpstream {
     /// For ``JobUpstream``.
     public final func _add(_ edge: JobEdge) -> Bool {
-        record.withLock { $0.addFinishHook { _ in edge.node.dependencyEnded() } } != nil
+        let waits = record.withLock { $0.addFinishHook { _ in edge.node.dependencyEnded() } } != nil
+        if waits { edge.node.wait(behind: self) }
+        return waits
     }
 
     /// For ``JobUpstream``.
@@ -49,6 +51,7 @@ extension Job {
         let operation = AsyncOperation<Output>(name: name ?? self.name) { completion in
             onFinish { completion($0) }
         }
+        operation.stand(for: node)
         // Not a handler of the work: cancelled between its start and that, the operation does not come to it, and may
         // have finished by now.
         operation.onChange { [weak operation] event in

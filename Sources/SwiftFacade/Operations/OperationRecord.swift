@@ -51,6 +51,8 @@ struct OperationRecord {
         var policies: OperationPolicies?
         /// Observers and streams of states.
         var observation: Observation?
+        /// For which the operation stands; its work refers to it too.
+        var job: JobNode?
 
         var isEmpty: Bool {
             work == nil && edges.isEmpty && gates.isEmpty && cancelHandlers.isEmpty && finishHooks.isEmpty
@@ -341,6 +343,11 @@ struct OperationRecord {
 
     // MARK: Explaining (Explaining/OperationWaits.swift)
 
+    /// The light job for which the operation stands, until its end.
+    var job: JobNode? {
+        get { held.job }
+        set { if phase != .finished { held.job = newValue } }
+    }
     /// Whether it was asked if it is ready, other than by its own postings.
     var wasAsked = false
 
@@ -351,7 +358,8 @@ struct OperationRecord {
             isCancelled: cancelRequested,
             hasOutcome: ending != nil,
             wasAsked: wasAsked,
-            queue: held.queue
+            queue: held.queue,
+            job: held.job
         )
     }
 }

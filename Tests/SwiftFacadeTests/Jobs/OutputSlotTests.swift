@@ -29,7 +29,8 @@ private struct Nothing: Equatable, Sendable {}
         let operation = AsyncOperation<Value> { value }
         let step = operation.then { $0 }
         queue.enqueue(operation, step)
-        #expect(try await below.value == value && both.value, sourceLocation: location)
+        #expect(try await below.value == value, sourceLocation: location)
+        #expect(try await both.value, sourceLocation: location)
         #expect(try job.result?.get() == value, sourceLocation: location)
         #expect(try await step.value == value, sourceLocation: location)
         // Twice: a read leaves the value where it is.
@@ -75,7 +76,7 @@ private struct Nothing: Equatable, Sendable {}
             _ = try await (below.value, operation.value)
             try await queue.wait()
         }()
-        await eventually { counter.living == 0 }
+        #expect(await eventuallySuspending { counter.living == 0 })
         #expect(counter.total == 3)
     }
 
@@ -97,7 +98,7 @@ private struct Nothing: Equatable, Sendable {}
             await #expect(throws: OperationCancelled.self) { try await job.value }
             try await queue.wait()
         }()
-        await eventually { counter.living == 0 }
+        #expect(await eventuallySuspending { counter.living == 0 })
         #expect(counter.total == 1)
     }
 }

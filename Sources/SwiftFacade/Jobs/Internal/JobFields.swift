@@ -3,6 +3,7 @@
 // What a node has, as plain values: states, edges, counts, and its place in the list of its queue.
 
 import CInterlock
+import Foundation
 
 enum JobPhase: UInt8 {
     /// Waits for dependencies, or for its barrier's turn.
@@ -28,6 +29,25 @@ struct JobExtras {
     var cancelHandler: (@Sendable () -> Void)?
     /// What waits for an operation of another class on the node's behalf.
     var arrival: AnyObject?
+    var above = JobsAbove()
+}
+
+/// What a job waits for and its queue does not know: an edge is kept by what is above it (Explaining/JobWaits.swift).
+/// Until the job ends.
+struct JobsAbove {
+    /// Of other queues.
+    var jobs: [JobNode] = []
+    var operations: [WeakOperation] = []
+    /// Operations for which the jobs above wait.
+    var operationsOfJobs: [WeakOperation] = []
+}
+
+/// Known while something else keeps it.
+final class WeakOperation: @unchecked Sendable {
+    // Set in `init`; loading a weak reference is atomic.
+    private(set) weak var operation: Operation?
+
+    init(_ operation: Operation) { self.operation = operation }
 }
 
 /// A box, absent in most nodes.

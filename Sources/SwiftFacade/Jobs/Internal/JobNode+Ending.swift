@@ -9,6 +9,7 @@ extension JobNode {
         var hooks: [(id: UInt64, body: @Sendable () -> Void)] = []
         var cancelHandler: (@Sendable () -> Void)?
         var arrival: AnyObject?
+        var above = JobsAbove()
     }
 
     /// What is left to do after the lock of an end.
@@ -113,6 +114,7 @@ extension JobNode {
             swap(&ended.hooks, &box.extras.hooks)
             ended.cancelHandler = box.extras.cancelHandler.take()
             ended.arrival = box.extras.arrival.take()
+            swap(&ended.above, &box.extras.above)
         }
         for successor in ended.successors {
             successor._withUnsafeGuaranteedRef { $0.lastDependencyEnded() }?.submit()

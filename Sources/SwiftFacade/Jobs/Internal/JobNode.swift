@@ -122,8 +122,10 @@ class JobNode: @unchecked Sendable {
     /// - Parameter isFirst: of the nodes above the successor: the link is in the successor itself.
     @usableFromInline
     final func add(_ successor: JobNode, isFirst: Bool) -> Bool {
-        withStripe { fields, _ in
+        var operations: [WeakOperation] = []
+        let isAdded = withStripe { fields, _ in
             if fields.pointee.phase == .finished { return false }
+            if let box = fields.pointee.box { operations = box.extras.above.allOperations }
             if isFirst {
                 successor.fields.pointee.sibling = fields.pointee.successor
                 fields.pointee.successor = .passUnretained(successor)
@@ -132,6 +134,10 @@ class JobNode: @unchecked Sendable {
             }
             return true
         }
+        if !operations.isEmpty || isAdded && successor.core !== core {
+            successor.wait(behind: self, operations)
+        }
+        return isAdded
     }
 
     /// One thing less to wait for. The last one gives the node to the pool.

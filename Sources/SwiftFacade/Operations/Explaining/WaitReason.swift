@@ -20,6 +20,8 @@ public enum WaitReason: Sendable, Hashable, CustomStringConvertible {
     case queueIsFull(String, running: [String])
     /// A barrier of its queue that has not ended.
     case barrier(String)
+    /// It is a barrier, and so many that were added to its queue before it have not ended.
+    case before(Int)
     /// A condition that has not answered.
     case condition(String)
     /// A category of mutual exclusion, which another operation holds.
@@ -44,6 +46,7 @@ public enum WaitReason: Sendable, Hashable, CustomStringConvertible {
         case .queueIsFull(let queue, let running):
             "waits in queue \(queue), whose places are taken by \(running.joined(separator: ", "))"
         case .barrier(let name): "waits for the barrier \(name) of its queue"
+        case .before(let count): "waits for \(count) that came before it into its queue"
         case .condition(let name): "waits for its condition \(name)"
         case .exclusion(let category, let holder): "waits for the category \(category), held by \(holder)"
         case .delay: "waits for a delay to end"

@@ -137,12 +137,13 @@ public final class InterlockQueue: Sendable {
     /// The operations that have not finished, in no particular order; light jobs are not among them.
     public var operations: [Operation] { core.operations }
 
-    /// What the queue's operations wait for, with names, and those above them in whatever queues. Light jobs are not
-    /// among them: they cannot form a circle, and ``Job/name`` and ``Job/isFinished`` tell of each.
+    /// What the queue's operations and light jobs wait for, with names, and those above them in whatever queues.
     ///
-    /// For a report: asks each operation for its state, one after the other, and may be old.
+    /// For a report: asks each for its state, one after the other, and may be old.
+    ///
+    /// - Complexity: O(*v* + *e*) in what has not ended in the queues that it comes to, and the edges.
     public func explainWaiting() -> WaitExplanation {
-        OperationWaits.explain(operations, in: self)
+        OperationWaits.explain(core.stripes.nodes)
     }
 
     /// How many operations and jobs have not ended.
@@ -164,11 +165,4 @@ public struct OperationQueueClosed: Error, Hashable, CustomStringConvertible {
 
     /// A sentence.
     public var description: String { "the queue \(queue) was shut down: nothing more comes in" }
-}
-
-extension InterlockQueue: ExplainingQueue {
-    func reasonNotStarted(_ operation: AnyObject) -> WaitReason? {
-        let node = core.stripes.nodes.first { ($0 as? OperationNode)?.operation === operation }
-        return node.flatMap(core.reason)
-    }
 }

@@ -102,7 +102,10 @@ final class OperationNode: JobNode, @unchecked Sendable {
 }
 
 extension OperationNode: ExplainingQueue {
-    func reasonNotStarted(_ operation: AnyObject) -> WaitReason? { core.reason(self) }
+    func reasonNotStarted(_ operation: AnyObject) -> WaitReason? {
+        var running: [String]?
+        return core.reason(self, &running)
+    }
     func operationIsReady() { dependenciesEnded() }
     func operationHasFinished() { end(error: nil) }
 }

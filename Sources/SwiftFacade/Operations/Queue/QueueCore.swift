@@ -297,18 +297,24 @@ final class QueueCore: Sendable {
 
     // MARK: Explaining
 
-    /// Why `node`, which waits for no dependency, does not run; nil where it is about to.
-    func reason(_ node: JobNode) -> WaitReason? {
+    /// Why `node`, which waits for no dependency, does not run; nil where it is about to. `running`: the names of what
+    /// runs, found at the first need.
+    func reason(_ node: JobNode, _ running: inout [String]?) -> WaitReason? {
         let (reason, isFull): (WaitReason?, Bool) = state.withLock { state in
             if state.isSuspended { return (.queueSuspended(name), false) }
             let index = Int(node.fields.pointee.generation &- state.generation)
-            if index > 0, index <= state.barriers.count, !node.fields.pointee.isBarrier {
+            if node.fields.pointee.isBarrier {
+                let before = state.barriers.first { $0.node === node }?.before ?? 0
+                return (before > 0 ? .before(Int(before)) : nil, false)
+            }
+            if index > 0, index <= state.barriers.count {
                 return (.barrier(state.barriers[index - 1].node.bareName), false)
             }
             return (nil, state.limit != nil && !state.hasPlace)
         }
-        guard isFull else { return reason }
-        let running = stripes.nodes.filter { $0 !== node && $0.isPlaced }.map(\.bareName)
-        return .queueIsFull(name, running: running.sorted())
+        guard isFull, !node.isPlaced else { return reason }
+        let names = running ?? stripes.nodes.filter(\.isPlaced).map(\.bareName).sorted()
+        running = names
+        return .queueIsFull(name, running: names)
     }
 }

@@ -190,15 +190,20 @@ import Testing
             end.wait()
         }
         begun.wait()
-        let operation = AsyncOperation<Void> {}
-        queue.add(operation)
-        #expect(queue.reasonNotStarted(operation) == .queueIsFull("queue", running: ["busy"]))
+        queue.add(AsyncOperation<Void>(name: "held") {})
+        queue.job(name: "light") {}
+        for name in ["held", "light"] {
+            #expect(queue.explainWaiting()[name]?.reasons == [.queueIsFull("queue", running: ["busy"])])
+        }
+        #expect(queue.explainWaiting()["busy"]?.reasons == [.work])
         queue.suspend()
-        #expect(queue.reasonNotStarted(operation) == .queueSuspended("queue"))
+        for name in ["held", "light"] {
+            #expect(queue.explainWaiting()[name]?.reasons == [.queueSuspended("queue")])
+        }
         queue.resume()
         end.countDown()
         try await queue.wait()
-        #expect(queue.reasonNotStarted(operation) == nil)
+        #expect(queue.explainWaiting().entries.isEmpty)
     }
 
     // MARK: Misuse

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is told of light jobs that do not run, and circles that lead through them.
+
+import Foundation
+import Testing
+
+@testable import Interlock
+
+@Suite(.timeLimit(.minutes(5))) struct JobWaitsTests {
+    let queue = InterlockQueue(name: "told")
+
+    @Test func aJobTellsAllThatItWaitsFor() async throws {
+        let other = InterlockQueue(name: "other")
+        let held = Latch(count: 1)
+        let running = other.job(name: "running", isBlocking: true) { held.wait() }
+        let nowhere = AsyncOperation<Void>(name: "nowhere") {}
+        let first = queue.job(after: running, name: "first") { _ in }
+        let second = queue.job(after: first, nowhere, name: "second") { _, _ in }
+        let third = queue.job(after: first, second, name: "third") { _, _ in }
+        let told = third.explainWaiting()
+        #expect(Set(told["third"]?.reasons ?? []) == [.dependency("first"), .dependency("second")])
+        #expect(Set(told["second"]?.reasons ?? []) == [.dependency("first"), .dependencyInNoQueue("nowhere")])
+        #expect(told["first"]?.reasons == [.dependency("running")])
+        #expect(told["nowhere"]?.reasons == [.noQueue])
+        #expect(told.entries.count == 5 && told.circle == nil)
+        // Of the queue: the same, from all of its jobs.
+        #expect(Set(queue.explainWaiting().entries.map(\.operation)) == Set(told.entries.map(\.operation)))
+        held.countDown()
+        _ = await first.outcome
+        #expect(second.explainWaiting()["second"]?.reasons == [.dependencyInNoQueue("nowhere")])
+        other.add(nowhere)
+        try await third.value
+        #expect(third.explainWaiting().entries.isEmpty)
+    }
+
+    @Test func aBarrierTellsHowManyComeBeforeIt() async throws {
+        let held = Latch(count: 1)
+        for _ in 0..<3 { queue.job(isBlocking: true) { held.wait() } }
+        let barrier = queue.addBarrier(name: "wall") {}
+        let behind = queue.job(name: "behind") {}
+        #expect(queue.explainWaiting()["wall"]?.reasons == [.before(3)])
+        #expect(queue.explainWaiting()["wall"]?.description == "wall: waits for 3 that came before it into its queue")
+        #expect(queue.explainWaiting()["behind"]?.reasons == [.barrier("wall")])
+        held.countDown()
+        try await barrier.value
+        try await behind.value
+    }
+
+    @Test func anOperationThatStandsForAJobTellsTheJob() async throws {
+        let held = Latch(count: 1)
+        let job = queue.job(name: "job", isBlocking: true) { held.wait() }
+        let face = job.asOperation(name: "face")
+        let below = face.then(name: "below") {}
+        queue.enqueue(face, below)
+        #expect(await eventuallySuspending { face.isExecuting })
+        let told = below.explainWaiting()
+        #expect(told["below"]?.reasons == [.dependency("face")])
+        #expect(told["face"]?.reasons == [.dependency("job")])
+        #expect(told["job"]?.reasons == [.work])
+        held.countDown()
+        try await below.value
+    }
+
+    @Test func aCycleThroughJobsIsReported() async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            let queue = InterlockQueue(name: "told")
+            let top = AsyncOperation(name: "top") { 1 }
+            let job = queue.job(after: top) { $0 }
+            // In another queue, and two jobs further.
+            let last = InterlockQueue(name: "far").job(after: job.then { $0 }) { $0 }
+            top.addDependency(last.asOperation(name: "face"))
+        }
+        #expect(sentence(result).contains("\"top\" → \"face\" → \"top\""))
+    }
+
+    @Test func anOperationBelowAnotherJobIsNoCycle() async throws {
+        let top = AsyncOperation(name: "top") { 1 }
+        let middle = AsyncOperation(name: "middle") { 1 }
+        let face = queue.job(after: top) { $0 }.asOperation(name: "face")
+        middle.addDependency(face)
+        #expect(top.cycle(byDependingOn: middle)?.map(\.name) == ["top", "middle", "face", "top"])
+        let free = queue.job { 1 }.asOperation(name: "free")
+        top.addDependency(free)
+        queue.enqueue(top, middle, face, free)
+        #expect(try await middle.value == 1)
+    }
+
+    // What waits keeps nothing above it but by its closure: no operation outlives its use.
+    @Test func whatAJobWaitedForIsFreedWithItsEnd() async throws {
+        let counter = LifetimeCounter()
+        let kept = try await { () async throws -> Job<Int> in
+            let operation = AsyncOperation { Counted(1, counter) }
+            let job = queue.job(after: operation) { $0.id }
+            let below = InterlockQueue(name: "other").job(after: job) { $0 + 1 }
+            queue.add(operation)
+            #expect(try await below.value == 2)
+            return below
+        }()
+        #expect(await eventuallySuspending { counter.living == 0 })
+        #expect(try kept.result?.get() == 2)
+    }
+}
