@@ -69,8 +69,8 @@ static ilk_status wait_for_free(ilk_mutex *mutex, uint32_t self, uint64_t deadli
 }
 
 /* `seen`: what it held when it was not free. */
-static ILK_NOINLINE ilk_status lock_taken(ilk_mutex *mutex, uint32_t self, uint32_t seen, uint64_t deadline_ns,
-                                          const char *call) {
+static ILK_NOINLINE ilk_status lock_taken(ilk_mutex *mutex, uint32_t self, uint32_t seen,
+                                          uint64_t deadline_ns, const char *call) {
     for (int probe = 0; seen != 0; probe++) {
         if (names_me(seen, self)) {
             ilk__misuse(call, mutex, "locked again by its owner, thread %u", (unsigned)self);

@@ -20,7 +20,12 @@ extension InterlockQueue {
         isBlocking: Bool = false,
         _ body: @escaping @Sendable () throws -> Output
     ) -> Job<Output> {
-        let node = BlockNode<Output>(core, JobOptions(name: name, priority: priority, isBlocking: isBlocking), pending: 1, body)
+        let node = BlockNode<Output>(
+            core,
+            JobOptions(name: name, priority: priority, isBlocking: isBlocking),
+            pending: 1,
+            body
+        )
         node.enter(done: 0)
         return Job(node: node)
     }
@@ -51,7 +56,11 @@ extension InterlockQueue {
     ) -> Job<Output> {
         var count: Int32 = 0
         for _ in repeat each upstream { count += 1 }
-        let node = BlockNode<Output>(core, JobOptions(name: name, priority: priority, isBlocking: isBlocking), pending: 1 + count) {
+        let node = BlockNode<Output>(
+            core,
+            JobOptions(name: name, priority: priority, isBlocking: isBlocking),
+            pending: 1 + count
+        ) {
             try body(repeat (each upstream)._settledOutput())
         }
         enter(node, after: repeat each upstream)
@@ -87,7 +96,11 @@ extension InterlockQueue {
         _ body: @escaping @Sendable ([Upstream.Output]) throws -> Output
     ) -> Job<Output> {
         let pending = Int32(upstream.count) + 1
-        let node = BlockNode<Output>(core, JobOptions(name: name, priority: priority, isBlocking: isBlocking), pending: pending) {
+        let node = BlockNode<Output>(
+            core,
+            JobOptions(name: name, priority: priority, isBlocking: isBlocking),
+            pending: pending
+        ) {
             try body(upstream.map { try $0._settledOutput() })
         }
         var done: Int32 = 0

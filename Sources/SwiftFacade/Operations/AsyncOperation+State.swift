@@ -69,9 +69,9 @@ extension AsyncOperation {
     /// change costs as much as all else at the start.
     var isObservedExecuting: Bool {
         #if canImport(ObjectiveC)
-            true
+        true
         #else
-            node == nil
+        node == nil
         #endif
     }
 

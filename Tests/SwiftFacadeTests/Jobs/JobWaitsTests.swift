@@ -20,7 +20,9 @@ import Testing
         let third = queue.job(after: first, second, name: "third") { _, _ in }
         let told = third.explainWaiting()
         #expect(Set(told["third"]?.reasons ?? []) == [.dependency("first"), .dependency("second")])
-        #expect(Set(told["second"]?.reasons ?? []) == [.dependency("first"), .dependencyInNoQueue("nowhere")])
+        #expect(
+            Set(told["second"]?.reasons ?? []) == [.dependency("first"), .dependencyInNoQueue("nowhere")]
+        )
         #expect(told["first"]?.reasons == [.dependency("running")])
         #expect(told["nowhere"]?.reasons == [.noQueue])
         #expect(told.entries.count == 5 && told.circle == nil)
@@ -40,7 +42,10 @@ import Testing
         let barrier = queue.addBarrier(name: "wall") {}
         let behind = queue.job(name: "behind") {}
         #expect(queue.explainWaiting()["wall"]?.reasons == [.before(3)])
-        #expect(queue.explainWaiting()["wall"]?.description == "wall: waits for 3 that came before it into its queue")
+        #expect(
+            queue.explainWaiting()["wall"]?.description
+                == "wall: waits for 3 that came before it into its queue"
+        )
         #expect(queue.explainWaiting()["behind"]?.reasons == [.barrier("wall")])
         held.countDown()
         try await barrier.value

@@ -43,8 +43,8 @@ struct JobsAbove {
 }
 
 /// Known while something else keeps it.
+// Set in `init`; loading a weak reference is atomic.
 final class WeakOperation: @unchecked Sendable {
-    // Set in `init`; loading a weak reference is atomic.
     private(set) weak var operation: Operation?
 
     init(_ operation: Operation) { self.operation = operation }

@@ -74,7 +74,9 @@ extension AsyncOperation {
         record.withLock { $0.job = job }
         for above in job.operationsAbove {
             // Nothing waits for a new operation, so nothing is closed.
-            if let operation = above.operation, !operation.isFinished { _ = pathClosed(byAwaiting: operation) }
+            if let operation = above.operation, !operation.isFinished {
+                _ = pathClosed(byAwaiting: operation)
+            }
         }
     }
 }

@@ -139,7 +139,8 @@ struct OperationWaits {
             let elsewhere = job.above
             let edges = jobEdges[ObjectIdentifier(job.core)] ?? job.core.edges()
             jobEdges[ObjectIdentifier(job.core)] = edges
-            return (edges[ObjectIdentifier(job)] ?? []).map(WaitingWork.job) + elsewhere.jobs.map(WaitingWork.job)
+            return (edges[ObjectIdentifier(job)] ?? []).map(WaitingWork.job)
+                + elsewhere.jobs.map(WaitingWork.job)
                 + elsewhere.operations.compactMap { $0.operation.map(WaitingWork.operation) }
         }
     }
@@ -196,7 +197,9 @@ struct OperationWaits {
         let queue = standing?.queue ?? queueOf[ObjectIdentifier(operation)]
         var reasons: [WaitReason] = []
         if !isCancelled {
-            reasons = operation.dependencies.filter { !$0.isFinished }.map { reason(toWaitFor: .operation($0)) }
+            reasons = operation.dependencies.filter { !$0.isFinished }.map {
+                reason(toWaitFor: .operation($0))
+            }
         }
         if standing?.hasOutcome == true { reasons.append(.outcomeRecorded) }
         if let queue {
