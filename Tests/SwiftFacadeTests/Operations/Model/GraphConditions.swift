@@ -8,7 +8,7 @@ import Testing
 
 @testable import Interlock
 
-indirect enum GraphCondition: Hashable, Sendable {
+indirect enum GraphCondition: Hashable, Sendable, CustomStringConvertible {
     enum Answer: Hashable { case holds, throwsRefusal, saysNo }
 
     /// A closure that the test writes. `number` tells it from the others of its node.
@@ -36,6 +36,22 @@ indirect enum GraphCondition: Hashable, Sendable {
         case .and(let one, let other): "(\(one.name) and \(other.name))"
         case .or(let one, let other): "(\(one.name) or \(other.name))"
         case .all(let conditions): "(" + conditions.map(\.name).joined(separator: " and ") + ")"
+        }
+    }
+
+    /// Its name, with the answers of its questions.
+    var description: String {
+        let answers = questions.map { " \($0.number): \($0.answer)\($0.suspends ? " later" : "")" }
+        return ([name] + answers).joined(separator: ",")
+    }
+
+    private var questions: [Question] {
+        switch self {
+        case .question(let question): [question]
+        case .noFailedDependencies, .noCancelledDependencies: []
+        case .not(let one): one.questions
+        case .and(let one, let other), .or(let one, let other): one.questions + other.questions
+        case .all(let conditions): conditions.flatMap(\.questions)
         }
     }
 
@@ -166,6 +182,8 @@ extension GraphRun {
 
     private func ask(_ question: GraphCondition.Question, of number: Int) async throws {
         seen.withLock { $0[number].asked.append(question.number) }
+        asking.enter()
+        defer { asking.leave() }
         expectUpstreamFinished(number, "was asked")
         if plan.nodes[number].cancellation == .whileAsked {
             _ = TestThread { [self] in operations[number].cancel() }

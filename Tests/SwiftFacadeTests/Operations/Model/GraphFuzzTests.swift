@@ -15,6 +15,8 @@ import Testing
 @testable import Interlock
 
 @Suite(.timeLimit(.minutes(10)), .serialized) struct GraphFuzzTests {
+    private static let kinds = QueueKind.all + [.mixed]
+
     private static func number(_ variable: String) -> UInt64? {
         ProcessInfo.processInfo.environment[variable].flatMap { UInt64($0) }
     }
@@ -23,19 +25,19 @@ import Testing
         number("INTERLOCK_GRAPH_NODES").map { Int($0) } ?? [3, 8, 20, 60, 200][Int(seed % 5)]
     }
 
-    @Test(arguments: QueueKind.all) func knownGraphsEndAsTheModelSays(kind: QueueKind) async {
+    @Test(arguments: kinds) func knownGraphsEndAsTheModelSays(kind: QueueKind) async {
         for seed in 1...60 as ClosedRange<UInt64> {
             guard await Self.check(GraphPlan(seed: seed, nodes: Self.nodes(seed)), kind) else { return }
         }
     }
 
-    @Test(arguments: QueueKind.all) func graphsOfAThousandEndAsTheModelSays(kind: QueueKind) async {
+    @Test(arguments: kinds) func graphsOfAThousandEndAsTheModelSays(kind: QueueKind) async {
         for seed in 1...6 as ClosedRange<UInt64> {
             guard await Self.check(GraphPlan(seed: seed, nodes: 1000), kind) else { return }
         }
     }
 
-    @Test(arguments: QueueKind.all) func newGraphsEndAsTheModelSays(kind: QueueKind) async {
+    @Test(arguments: kinds) func newGraphsEndAsTheModelSays(kind: QueueKind) async {
         let given = Self.number("INTERLOCK_FUZZ_SEED")
         let seconds = Self.number("INTERLOCK_FUZZ_SECONDS")
         let most = Self.number("INTERLOCK_FUZZ_ROUNDS") ?? (given != nil && seconds == nil ? 1 : .max)

@@ -39,6 +39,8 @@ final class GraphRun: @unchecked Sendable {
     private var parts: [Operation] = []
     let crowds: [Crowd]
     let categories: GraphCategories
+    /// The questions that have not been answered.
+    let asking = Crowd()
     let seen: VisibleMutex<[GraphSeen]>
     private let complaints = VisibleMutex<[String]>([])
     /// How long a wait may take before it counts as a hang.
@@ -84,6 +86,8 @@ final class GraphRun: @unchecked Sendable {
         lateBox.value.withLock { $0.take() }?.succeed(0)
         guard finish(Array(plan.nodes.indices), "at the end") else { return complaints.withLock { $0 } }
         if late.wait(timeout: .seconds(limit)) == nil { complain("the late operation has not finished") }
+        // What a cancellation called off may answer later than the operation ends.
+        if !eventually({ asking.now == 0 }) { complain("\(asking.now) questions have no answer") }
         compare()
         // Foundation for Linux keeps them, and they keep this.
         for operation in operations { operation.completionBlock = nil }

@@ -43,6 +43,11 @@ struct QueueKind: Sendable, CustomStringConvertible {
         QueueKind(description: "OperationQueue") { FoundationQueue(limit: $0) },
         QueueKind(description: "InterlockQueue") { OwnQueue(limit: $0) },
     ]
+
+    /// Queues of both kinds beside each other, by their limits.
+    static let mixed = QueueKind(description: "both kinds") { limit in
+        all[limit == nil || limit == 2 ? 1 : 0].make(limit)
+    }
 }
 
 struct FoundationQueue: QueueUnderTest {
