@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Groups whose children could wait for ever: in the group's own queue, for the group, for what is behind it. And races.
+// Groups whose children could wait for ever, in queues of both kinds: in the group's own queue, for the group, for what
+// is behind it. And races. What only an `InterlockQueue` has is in InterlockQueuePlaceTests.swift.
 
 import Foundation
 import Testing
@@ -8,12 +9,10 @@ import Testing
 @testable import Interlock
 
 @Suite(.timeLimit(.minutes(5))) struct GroupPlaceTests {
-    let queue = OperationQueue()
-
-    @Test func aGroupAndItsChildrenInOneSerialQueueEnd() async throws {
-        queue.maxConcurrentOperationCount = 1
-        let crowd = Crowd()
-        let group = GroupOperation<Int>(on: queue)
+    @Test(arguments: QueueKind.all) func aGroupAndItsChildrenInOneSerialQueueEnd(kind: QueueKind) async throws
+    {
+        let (queue, crowd) = (kind.make(1), Crowd())
+        let group = queue.group(nil, of: Int.self)
         for number in 0..<20 {
             try group.add(
                 AsyncOperation {
@@ -30,43 +29,45 @@ import Testing
         #expect(crowd.most == 1)
     }
 
-    @Test func groupsInGroupsInOneSerialQueueEnd() async throws {
-        queue.maxConcurrentOperationCount = 1
-        let outer = GroupOperation<[Int]>(on: queue)
+    @Test(arguments: QueueKind.all) func groupsInGroupsAndStepsInOneSerialQueueEnd(kind: QueueKind)
+        async throws
+    {
+        let queue = kind.make(1)
+        let outer = queue.group(nil, of: [Int].self)
         for row in 0..<3 {
-            let inner = GroupOperation<Int>(on: queue)
+            let inner = queue.group(nil, of: Int.self)
             try inner.add(AsyncOperation { row })
             let source = AsyncOperation<Int> { row + 10 }
-            let below = source.flatMap(on: queue) { number in AsyncOperation { number + 10 } }
+            let below = queue.flatMap(source, name: nil) { number in AsyncOperation { number + 10 } }
             try inner.add(source)
             try inner.add(below)
             try outer.add(inner)
         }
-        queue.enqueue(outer)
+        queue.add(outer)
         #expect(try await outer.value == (0..<3).map { [$0, $0 + 10, $0 + 20] })
     }
 
-    @Test func aQueueFullOfGroupsEnds() async throws {
-        queue.maxConcurrentOperationCount = 2
+    @Test(arguments: QueueKind.all) func aQueueFullOfGroupsEnds(kind: QueueKind) async throws {
+        let queue = kind.make(2)
         let groups = try (0..<6).map { number in
-            let group = GroupOperation<Int>(on: queue)
+            let group = queue.group(nil, of: Int.self)
             try group.add(AsyncOperation { number })
             return group
         }
-        for group in groups { queue.enqueue(group) }
+        for group in groups { queue.add(group) }
         for (number, group) in groups.enumerated() { #expect(try await group.value == [number]) }
     }
 
-    @Test func childrenRunInTheQueueThatIsGiven() async throws {
-        let home = OperationQueue()
-        home.isSuspended = true
-        let group = GroupOperation<Int>(on: home)
+    @Test(arguments: QueueKind.all) func childrenRunInTheQueueThatIsGiven(kind: QueueKind) async throws {
+        let (queue, home) = (kind.make(nil), kind.make(nil))
+        home.suspend()
+        let group = home.group(nil, of: Int.self)
         let child = AsyncOperation<Int> { 1 }
         try group.add(child)
-        queue.enqueue(group)
-        await eventually("the child is in its queue") { home.operations.count == 1 }
-        #expect(home.operations.first === child)
-        home.isSuspended = false
+        queue.add(group)
+        await eventually("the child is in its queue") { home.count == 1 }
+        #expect(home.operations.first === child && queue.count == 1)
+        home.resume()
         #expect(try await group.value == [1])
     }
 
@@ -100,9 +101,11 @@ import Testing
         }
     }
 
-    @Test func aGroupWhoseChildWaitsForWhatIsBehindItSaysSo() async throws {
-        queue.maxConcurrentOperationCount = 1
-        queue.isSuspended = true
+    @Test(arguments: QueueKind.all) func aGroupWhoseChildWaitsForWhatIsBehindItSaysSo(kind: QueueKind)
+        async throws
+    {
+        let queue = kind.make(1)
+        queue.suspend()
         let behind = AsyncOperation<Int>(name: "behind") { 1 }
         let group = GroupOperation<Int>(name: "group")
         let child = AsyncOperation<Int>(name: "child") { 2 }
@@ -110,7 +113,7 @@ import Testing
         try group.add(AsyncOperation { 1 })
         try group.add(child)
         queue.enqueue(group, behind)
-        queue.isSuspended = false
+        queue.resume()
         let refusal = ChildRefused(group: "group", child: "child", reason: .waitsForPlace("behind"))
         await #expect(throws: refusal) { try await group.value }
         #expect(try await behind.value == 1)
@@ -118,8 +121,10 @@ import Testing
         #expect(child.isCancelled)
     }
 
-    @Test func aLateChildThatWaitsForWhatIsBehindTheGroupIsRefused() async throws {
-        queue.maxConcurrentOperationCount = 1
+    @Test(arguments: QueueKind.all) func aLateChildThatWaitsForWhatIsBehindTheGroupIsRefused(kind: QueueKind)
+        async throws
+    {
+        let queue = kind.make(1)
         let (begun, added) = (Handshake(), Handshake())
         let behind = AsyncOperation<Int>(name: "behind") { 1 }
         let group = GroupOperation<Int>(name: "group")
@@ -142,7 +147,8 @@ import Testing
     }
 
     // Each link is walked once: the walk stops at what is known.
-    @Test func aLongChainIsAddedLinkByLink() async throws {
+    @Test(arguments: QueueKind.all) func aLongChainIsAddedLinkByLink(kind: QueueKind) async throws {
+        let queue = kind.make(nil)
         let group = GroupOperation<Int>(limit: 1)
         var last = AsyncOperation<Int> { 0 }
         try group.add(last)
@@ -150,7 +156,7 @@ import Testing
             last = last.then { $0 + 1 }
             try group.add(last)
         }
-        queue.enqueue(group)
+        queue.add(group)
         #expect(try await group.value == Array(0...2_000))
     }
 
@@ -202,7 +208,10 @@ import Testing
         await eventually("all is freed") { freed.value == 10_000 }
     }
 
-    @Test func aGroupThatEndsOrNeverRunsIsFreedWithItsChildren() async throws {
+    @Test(arguments: QueueKind.all) func aGroupThatEndsOrNeverRunsIsFreedWithItsChildren(kind: QueueKind)
+        async throws
+    {
+        let queue = kind.make(nil)
         let freed = Counter()
         func group() throws -> GroupOperation<Int> {
             let captured = Tracked(freed: freed)
@@ -224,7 +233,7 @@ import Testing
         cancelled.cancel()
         await eventually("freed with the cancellation") { freed.value == 2 }
         let ran = try group()
-        queue.enqueue(ran)
+        queue.add(ran)
         _ = try await ran.value
         await eventually("freed with the end, while the group is kept") { freed.value == 3 }
         #expect(ran.isFinished && !cancelled.isFinished)

@@ -14,22 +14,41 @@ extension GraphRun {
         let node = plan.nodes[number]
         seen.withLock { $0[number].runs += 1 }
         if takesPlace(node) { crowds[node.queue].enter() }
-        for above in node.predecessors where !operations[above].isFinished {
-            complain("\(number) began before \(above) had finished")
+        if holdsCategories(node) {
+            categories.enter(node.categories)
+            // Long enough for another thread to begin, where it may not.
+            if !node.categories.isEmpty { sched_yield() }
         }
-        if node.lateEdge == .kept, !late.isFinished {
-            complain("\(number) began before the late operation had finished")
-        }
+        expectUpstreamFinished(number, "began")
     }
 
     private func end(_ number: Int) {
-        if takesPlace(plan.nodes[number]) { crowds[plan.nodes[number].queue].leave() }
+        let node = plan.nodes[number]
+        if holdsCategories(node) { categories.leave(node.categories) }
+        if takesPlace(node) { crowds[node.queue].leave() }
     }
 
-    /// A completion-handler operation that another thread cancels gives its place away while its closure still runs.
+    func expectUpstreamFinished(_ number: Int, _ what: String) {
+        let node = plan.nodes[number]
+        for above in node.predecessors where !operations[above].isFinished {
+            complain("\(number) \(what) before \(above) had finished")
+        }
+        if node.lateEdge == .kept, !late.isFinished {
+            complain("\(number) \(what) before the late operation had finished")
+        }
+    }
+
     private func takesPlace(_ node: GraphNode) -> Bool {
         if case .flatMap = node.shape { return false }
-        return node.cancellation != .anyTime || node.work == .block || node.work == .task
+        return holdsCategories(node)
+    }
+
+    /// A completion-handler operation that another thread cancels, a `flatMap` step too, ends while its closure still
+    /// runs: it gives away its place in its queue and its categories.
+    private func holdsCategories(_ node: GraphNode) -> Bool {
+        if node.cancellation != .anyTime, node.cancellation != .whileExcluded { return true }
+        if case .flatMap = node.shape { return false }
+        return node.work == .block || node.work == .task
     }
 
     func foreignBody(_ number: Int) {

@@ -25,12 +25,14 @@ struct GraphNode {
         case dropped, twice
     }
 
-    /// What stands between an operation's start and its work. A condition or an exclusion is one more case:
-    /// `GraphRun.install` gives it to the operation, `GraphModel.refusal` has what comes of it.
+    /// What stands between an operation's start and its work: `GraphRun.install` gives it to the operation,
+    /// `GraphModel.refusal` has what comes of it.
     enum Admission: Hashable {
         case open
         /// The operation is finished before its start.
         case settledEarly
+        /// One after the other.
+        case conditions([GraphCondition])
     }
 
     enum Cancellation: Hashable {
@@ -41,6 +43,10 @@ struct GraphNode {
         case whileRunning
         /// The same; its task answers with a value.
         case answered
+        /// By another thread, while its first question is asked.
+        case whileAsked
+        /// While it waits for the category of the late operation.
+        case whileExcluded
         /// By a thread that races with all else.
         case anyTime
     }
@@ -59,6 +65,8 @@ struct GraphNode {
     /// Those of them that are removed while the graph runs.
     var removed: [Int]
     var queue: Int
+    /// The categories that it excludes.
+    var categories: [Int] = []
 
     var isForeign: Bool { shape == .foreignBlock || shape == .foreignSubclass }
 
@@ -72,6 +80,12 @@ struct GraphNode {
         }
     }
 
+    /// Whether its conditions do.
+    var asksForDependencies: Bool {
+        guard case .conditions(let conditions) = admission else { return false }
+        return conditions.contains(where: \.asksForDependencies)
+    }
+
     /// The nodes that finish before its closure begins.
     var predecessors: [Int] { inputs + after.filter { !removed.contains($0) } }
 }
@@ -80,6 +94,8 @@ struct GraphPlan: CustomStringConvertible {
     let seed: UInt64
     /// How many operations each queue runs at once.
     let limits: [Int?]
+    /// The limit of each category. The late operation holds the first.
+    let categories: [Int]
     var nodes: [GraphNode]
 
     var description: String {
@@ -88,6 +104,9 @@ struct GraphPlan: CustomStringConvertible {
             var words = ["  \(number): \(node.shape) as \(node.work), queue \(node.queue)"]
             if node.ending != .value { words.append("\(node.ending)") }
             if node.admission != .open { words.append("\(node.admission)") }
+            if !node.categories.isEmpty {
+                words.append("excludes \(node.categories.map { "\($0) of \(categories[$0])" })")
+            }
             if !node.after.isEmpty { words.append("after \(node.after)") }
             if !node.removed.isEmpty { words.append("removed \(node.removed)") }
             if node.lateEdge != .none { words.append("late edge \(node.lateEdge)") }
@@ -107,6 +126,7 @@ extension GraphPlan {
         limits = (0..<Int.random(in: 1...3, using: &random)).map { _ in
             [nil, 1, 2, 4].randomElement(using: &random)!
         }
+        categories = [1] + (0..<3).map { _ in Int.random(in: 1...2, using: &random) }
         nodes = []
         for _ in 0..<count { nodes.append(nextNode(&random)) }
     }
@@ -138,10 +158,27 @@ extension GraphPlan {
         if case .source = shape, node.work == .handler, Int.random(in: 0..<6, using: &random) == 0 {
             node.ending = Bool.random(using: &random) ? .dropped : .twice
         }
-        if Int.random(in: 0..<20, using: &random) == 0 { node.admission = .settledEarly }
         node.cancellation = nextCancellation(&random)
         if node.cancellation == .whileWaiting { node.lateEdge = .kept }
+        setAdmission(of: &node, &random)
         return node
+    }
+
+    private func setAdmission(of node: inout GraphNode, _ random: inout SplitMix) {
+        switch Int.random(in: 0..<20, using: &random) {
+        case 0: node.admission = .settledEarly
+        case 1...6: node.admission = .conditions(GraphCondition.random(&random))
+        default: break
+        }
+        // Which edges there are when they are asked must be known.
+        if node.asksForDependencies { node.removed = [] }
+        if Int.random(in: 0..<3, using: &random) == 0 {
+            let count = Int.random(in: 1..<categories.count, using: &random)
+            node.categories = Array(categories.indices.dropFirst().shuffled(using: &random).prefix(count))
+        }
+        if node.cancellation == .whileExcluded {
+            node.categories.insert(0, at: Int.random(in: 0...node.categories.count, using: &random))
+        }
     }
 
     private func nextShape(_ random: inout SplitMix) -> GraphNode.Shape {
@@ -173,6 +210,8 @@ extension GraphPlan {
         case 3, 4: .whileRunning
         case 5: .answered
         case 6, 7, 8: .anyTime
+        case 9: .whileExcluded
+        case 10, 11: .whileAsked
         default: .none
         }
     }

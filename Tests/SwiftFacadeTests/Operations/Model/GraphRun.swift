@@ -3,9 +3,10 @@
 // Plays a plan on real queues and compares what came of it with the model:
 //
 //   test                                   queues                     racing thread
+//   begins the late operation
 //   adds foreign nodes, then the others    begin what is ready        cancels, removes edges
 //   cancels what waits for the late one
-//   waits for all that needs no late one
+//   waits for all that needs no late one, and cancels what waits for its category
 //   releases the late operation            run the rest
 //   waits for all, compares
 
@@ -17,6 +18,8 @@ import Testing
 /// What was seen of one node.
 struct GraphSeen {
     var runs = 0
+    /// The questions of its conditions.
+    var asked: [Int] = []
     var finishHooks = 0
     var completionBlocks = 0
     var events: [OperationEvent] = []
@@ -35,6 +38,9 @@ final class GraphRun: @unchecked Sendable {
     /// The operations below a node's own: an `and` and an `all` under the step that computes.
     private var parts: [Operation] = []
     let crowds: [Crowd]
+    let categories: GraphCategories
+    /// The questions that have not been answered.
+    let asking = Crowd()
     let seen: VisibleMutex<[GraphSeen]>
     private let complaints = VisibleMutex<[String]>([])
     /// How long a wait may take before it counts as a hang.
@@ -47,6 +53,7 @@ final class GraphRun: @unchecked Sendable {
         queues = plan.limits.map(kind.make)
         lateQueue = kind.make(nil)
         crowds = plan.limits.map { _ in Crowd() }
+        categories = GraphCategories(limits: plan.categories)
         seen = VisibleMutex(Array(repeating: GraphSeen(), count: plan.nodes.count))
         let (completion, began) = (VisibleBox<Completion<Int>>(), lateBegan)
         late = AsyncOperation<Int>(name: "late") { handle in
@@ -61,19 +68,26 @@ final class GraphRun: @unchecked Sendable {
     /// What does not agree with the model; empty where all does.
     func play() -> [String] {
         build()
-        let waitsForLate = model.waitingForLateOperation()
+        beginLate()
         let racing = TestThread { [self] in cancelAndRemove() }
         addAll()
         for (number, node) in plan.nodes.enumerated() where node.cancellation == .whileWaiting {
             operations[number].cancel()
         }
         racing.join()
-        guard finish(plan.nodes.indices.filter { !waitsForLate.contains($0) }, "before the late operation")
+        guard
+            finish(
+                plan.nodes.indices.filter { !model.waitsForLate.contains($0) },
+                "before the late operation"
+            )
         else {
             return complaints.withLock { $0 }
         }
         lateBox.value.withLock { $0.take() }?.succeed(0)
         guard finish(Array(plan.nodes.indices), "at the end") else { return complaints.withLock { $0 } }
+        if late.wait(timeout: .seconds(limit)) == nil { complain("the late operation has not finished") }
+        // What a cancellation called off may answer later than the operation ends.
+        if !eventually({ asking.now == 0 }) { complain("\(asking.now) questions have no answer") }
         compare()
         // Foundation for Linux keeps them, and they keep this.
         for operation in operations { operation.completionBlock = nil }
@@ -91,7 +105,10 @@ final class GraphRun: @unchecked Sendable {
             for above in node.after { operation.addDependency(operations[above]) }
             if node.lateEdge != .none { operation.addDependency(late) }
             operation.completionBlock = { [self] in seen.withLock { $0[number].completionBlocks += 1 } }
-            if let typed = operation as? AsyncOperation<Int> { watch(typed, number) }
+            if let typed = operation as? AsyncOperation<Int> {
+                watch(typed, number)
+                exclude(node.categories, on: typed)
+            }
             install(node.admission, on: operation, number)
             if node.cancellation == .beforeAdding { operation.cancel() }
         }
@@ -101,7 +118,15 @@ final class GraphRun: @unchecked Sendable {
         switch admission {
         case .open: break
         case .settledEarly: (operation as? AsyncOperation<Int>)?.finish(.success(number))
+        case .conditions(let conditions):
+            for planned in conditions {
+                (operation as? AsyncOperation<Int>)?.addCondition(condition(planned, of: number))
+            }
         }
+    }
+
+    private func exclude(_ numbers: [Int], on operation: AsyncOperation<Int>) {
+        for number in numbers { operation.excludes(categories.all[number]) }
     }
 
     private func watch(_ operation: AsyncOperation<Int>, _ number: Int) {
@@ -176,13 +201,18 @@ final class GraphRun: @unchecked Sendable {
 
     // MARK: Running
 
+    private func beginLate() {
+        exclude([0], on: late)
+        lateQueue.add(late)
+        lateBegan.take()
+    }
+
     private func addAll() {
         // Suspended: a foreign operation that is added just as its last dependency finishes may never be started.
         let isHeldBack = plan.seed % 2 == 0
         if isHeldBack { for queue in queues { queue.suspend() } }
         let numbers = plan.nodes.indices
         for number in numbers where plan.nodes[number].isForeign { add(number) }
-        lateQueue.add(late)
         var random = SplitMix(state: ~plan.seed)
         let shuffled = numbers.filter { !plan.nodes[$0].isForeign }.shuffled(using: &random)
         let half = TestThread { [self] in for number in shuffled.dropFirst(shuffled.count / 2) { add(number) }
@@ -191,7 +221,6 @@ final class GraphRun: @unchecked Sendable {
         for part in parts { lateQueue.add(part) }
         half.join()
         if isHeldBack { for queue in queues { queue.resume() } }
-        lateBegan.take()
     }
 
     private func add(_ number: Int) { queues[plan.nodes[number].queue].add(operations[number]) }
@@ -210,6 +239,8 @@ final class GraphRun: @unchecked Sendable {
     private func finish(_ numbers: [Int], _ moment: String) -> Bool {
         let deadline = ContinuousClock.now.advanced(by: .seconds(limit))
         while true {
+            cancelExcluded()
+            categories.complaints().forEach(complain)
             let seen = seen.withLock { $0 }
             let left = numbers.filter { number in
                 !operations[number].isFinished || seen[number].completionBlocks == 0
@@ -227,42 +258,73 @@ final class GraphRun: @unchecked Sendable {
     // MARK: Comparing
 
     private func compare() {
-        var outcomes: [GraphOutcome] = []
+        var ends: [GraphEnd] = []
         for (number, node) in plan.nodes.enumerated() {
-            let outcome = outcome(of: number)
+            let end = GraphEnd(outcome: outcome(of: number), isCancelled: operations[number].isCancelled)
             let seen = seen.withLock { $0[number] }
-            let verdicts = model.verdicts(of: number, outcomes)
+            let verdicts = model.verdicts(of: number, ends)
             let isRight = verdicts.contains {
-                $0.outcome == outcome && ($0.runs ?? (seen.runs == 1)) == (seen.runs == 1)
+                $0.outcome == end.outcome && ($0.runs ?? (seen.runs == 1)) == (seen.runs == 1)
             }
             if !isRight || seen.runs > 1 {
-                complain("\(number): \(outcome), run \(seen.runs) times, where \(verdicts) was to come")
+                complain("\(number): \(end.outcome), run \(seen.runs) times, where \(verdicts) was to come")
             }
+            if let isCancelled = model.isCancelled(number, ends), isCancelled != end.isCancelled {
+                complain("\(number): cancelled is \(end.isCancelled)")
+            }
+            compareQuestions(number, seen, model.questions(of: number, ends))
             if seen.completionBlocks != 1 {
                 complain("\(number): \(seen.completionBlocks) completion blocks")
             }
             if !node.isForeign { compareEvents(number, seen) }
-            outcomes.append(outcome)
+            ends.append(end)
         }
         for (number, limit) in plan.limits.enumerated() {
             if let limit, crowds[number].most > limit {
                 complain("queue \(number): \(crowds[number].most) at once where \(limit) may be")
             }
         }
+        categories.complaintsAtTheEnd().forEach(complain)
+    }
+
+    private func compareQuestions(_ number: Int, _ seen: GraphSeen, _ questions: [Int]) {
+        let node = plan.nodes[number]
+        let isRight =
+            if node.cancellation != .anyTime || seen.runs == 1 {
+                seen.asked == questions
+            } else if node.asksForDependencies {
+                // A cancellation meanwhile takes the edges away, and with them what makes a condition refuse.
+                Set(seen.asked).count == seen.asked.count
+            } else {
+                questions.starts(with: seen.asked)
+            }
+        if !isRight { complain("\(number): asked \(seen.asked), where \(questions) was to be") }
     }
 
     private func outcome(of number: Int) -> GraphOutcome {
         guard let operation = operations[number] as? AsyncOperation<Int> else { return .done }
         switch operation.result {
         case .success(let value): return .value(value)
-        case .failure(let error as GraphFailure): return .failure(error.node)
-        case .failure(let error as OperationCancelled): return .cancelled(node(named: error.operation))
-        case .failure(let error as OperationAbandoned): return .abandoned(node(named: error.operation))
-        case .failure(let error):
-            complain("\(number): \(error)")
-            return .done
+        case .failure(let error): return outcome(error, of: number)
         case nil:
             complain("\(number): has no result")
+            return .done
+        }
+    }
+
+    func outcome(_ error: any Error, of number: Int) -> GraphOutcome {
+        switch error {
+        case let error as GraphFailure: return .failure(error.node)
+        case let error as OperationCancelled: return .cancelled(node(named: error.operation))
+        case let error as OperationAbandoned: return .abandoned(node(named: error.operation))
+        case let error as ConditionRefused:
+            return .refused(
+                node(named: error.operation),
+                condition: error.condition,
+                reason(error.reason, of: number)
+            )
+        default:
+            complain("\(number): \(error)")
             return .done
         }
     }

@@ -13,15 +13,25 @@ protocol QueueUnderTest: Sendable {
     func resume()
     func cancelAll()
     /// The unfinished operations in it.
+    var operations: [Operation] { get }
     var count: Int { get }
     /// Blocks until there is none.
     func waitUntilEmpty()
+    /// A group whose children this queue runs.
+    func group<Element: Sendable>(_ name: String?, of _: Element.Type) -> GroupOperation<Element>
     /// A `flatMap` step whose operation this queue runs.
-    func flatMap(
-        _ above: AsyncOperation<Int>,
-        name: String,
-        _ make: @escaping @Sendable (Int) throws -> AsyncOperation<Int>
-    ) -> AsyncOperation<Int>
+    func flatMap(_ above: AsyncOperation<Int>, name: String?, _ make: @escaping StepBody) -> AsyncOperation<
+        Int
+    >
+}
+
+typealias StepBody = @Sendable (Int) throws -> AsyncOperation<Int>
+
+extension QueueUnderTest {
+    /// Adds the operations in their order.
+    func enqueue(_ operations: Operation...) {
+        for operation in operations { add(operation) }
+    }
 }
 
 struct QueueKind: Sendable, CustomStringConvertible {
@@ -33,6 +43,11 @@ struct QueueKind: Sendable, CustomStringConvertible {
         QueueKind(description: "OperationQueue") { FoundationQueue(limit: $0) },
         QueueKind(description: "InterlockQueue") { OwnQueue(limit: $0) },
     ]
+
+    /// Queues of both kinds beside each other, by their limits.
+    static let mixed = QueueKind(description: "both kinds") { limit in
+        all[limit == nil || limit == 2 ? 1 : 0].make(limit)
+    }
 }
 
 struct FoundationQueue: QueueUnderTest {
@@ -42,18 +57,19 @@ struct FoundationQueue: QueueUnderTest {
         if let limit { queue.maxConcurrentOperationCount = limit }
     }
 
+    var operations: [Operation] { queue.operations }
     var count: Int { queue.operationCount }
     func add(_ operation: Operation) { queue.addOperation(operation) }
     func suspend() { queue.isSuspended = true }
     func resume() { queue.isSuspended = false }
     func cancelAll() { queue.cancelAllOperations() }
     func waitUntilEmpty() { queue.waitUntilAllOperationsAreFinished() }
-
-    func flatMap(
-        _ above: AsyncOperation<Int>,
-        name: String,
-        _ make: @escaping @Sendable (Int) throws -> AsyncOperation<Int>
-    ) -> AsyncOperation<Int> {
+    func group<Element: Sendable>(_ name: String?, of _: Element.Type) -> GroupOperation<Element> {
+        GroupOperation(name: name, on: queue)
+    }
+    func flatMap(_ above: AsyncOperation<Int>, name: String?, _ make: @escaping StepBody) -> AsyncOperation<
+        Int
+    > {
         above.flatMap(name: name, on: queue, make)
     }
 }
@@ -63,18 +79,19 @@ struct OwnQueue: QueueUnderTest {
 
     init(limit: Int? = nil) { queue = InterlockQueue(name: "own", limit: limit) }
 
+    var operations: [Operation] { queue.operations }
     var count: Int { queue.count }
     func add(_ operation: Operation) { queue.add(operation) }
     func suspend() { queue.suspend() }
     func resume() { queue.resume() }
     func cancelAll() { queue.cancelAll() }
     func waitUntilEmpty() { queue.wait() }
-
-    func flatMap(
-        _ above: AsyncOperation<Int>,
-        name: String,
-        _ make: @escaping @Sendable (Int) throws -> AsyncOperation<Int>
-    ) -> AsyncOperation<Int> {
+    func group<Element: Sendable>(_ name: String?, of _: Element.Type) -> GroupOperation<Element> {
+        GroupOperation(name: name, on: queue)
+    }
+    func flatMap(_ above: AsyncOperation<Int>, name: String?, _ make: @escaping StepBody) -> AsyncOperation<
+        Int
+    > {
         above.flatMap(name: name, on: queue, make)
     }
 }
