@@ -49,12 +49,15 @@ struct OperationRecord {
         var queue: (any ExplainingQueue)?
         /// What it passes before its work, and the limits of the work; nil for most.
         var policies: OperationPolicies?
+        /// Of the group that it is a child of.
+        var suspension: GroupSuspension?
         /// Observers and streams of states.
         var observation: Observation?
 
         var isEmpty: Bool {
             work == nil && edges.isEmpty && gates.isEmpty && cancelHandlers.isEmpty && finishHooks.isEmpty
                 && stateHooks.isEmpty && queue == nil && policies == nil && observation == nil
+                && suspension == nil
         }
     }
 
@@ -114,7 +117,10 @@ struct OperationRecord {
         phase = .executing
         if ending != nil { return .settle }
         if cancelRequested { return .cancelled }
-        if held.policies == nil { return .run }
+        if held.policies == nil {
+            if held.suspension?.suspendedBy == nil { return .run }
+            held.policies = OperationPolicies()
+        }
         phase = .admitting
         return .admit
     }
@@ -349,7 +355,8 @@ struct OperationRecord {
             isCancelled: cancelRequested,
             hasOutcome: ending != nil,
             wasAsked: wasAsked,
-            queue: held.queue
+            queue: held.queue,
+            suspension: held.suspension
         )
     }
 }

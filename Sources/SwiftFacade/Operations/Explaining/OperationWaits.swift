@@ -25,6 +25,7 @@ struct OperationStanding {
     /// Whether somebody has asked if it is ready: nobody has added it to a queue otherwise.
     var wasAsked: Bool
     var queue: (any ExplainingQueue)?
+    var suspension: GroupSuspension?
 
     var isInNoQueue: Bool { phase == .waiting && queue == nil && !wasAsked && queuesAskAtOnce }
 }
@@ -44,6 +45,8 @@ struct OperationWaits {
     private var operations: [Operation] = []
     private var queueOf: [ObjectIdentifier: any ExplainingQueue] = [:]
     private var busy: [ObjectIdentifier: WaitReason?] = [:]
+    /// By child of another class: the suspended group.
+    private var suspendedIn: [ObjectIdentifier: String] = [:]
 
     /// `queue` is known to hold these.
     static func explain(_ start: [Operation], in queue: (any ExplainingQueue)? = nil) -> WaitExplanation {
@@ -70,6 +73,7 @@ struct OperationWaits {
         // What it still waits for may have finished since it was met.
         let above = operation.waitedFor.filter { !$0.isFinished }
         for dependency in above { meet(dependency) }
+        markSuspended(of: operation)
         let standing = (operation as? any GatedOperation)?.standing
         let isWorking = standing.map { $0.phase != .waiting } ?? operation.isExecuting
         if operation.isFinished { return }
@@ -83,13 +87,24 @@ struct OperationWaits {
         )
     }
 
+    /// Of an operation of another class nothing tells that it is a child.
+    private mutating func markSuspended(of operation: Operation) {
+        guard let name = (operation as? any SuspendableGroup)?.suspension.suspendedBy else { return }
+        for child in (operation as? any AwaitingOperation)?.awaitedOperations ?? []
+        where !(child is any GatedOperation) {
+            suspendedIn[ObjectIdentifier(child)] = name
+        }
+    }
+
     private static func reasonsNotFinished(
         _ operation: Operation,
         _ standing: OperationStanding?,
         _ above: [Operation]
     ) -> [WaitReason] {
-        let children = operation is any AwaitingOperation ? above.map { WaitReason.child(name(of: $0)) } : []
-        return [standing?.admission ?? .work] + children
+        let own: [WaitReason] = [standing?.admission ?? .work]
+        guard operation is any AwaitingOperation else { return own }
+        let preceding = (operation as? any GatedOperation)?.preceding
+        return own + above.filter { $0 !== preceding }.map { .child(name(of: $0)) }
     }
 
     private mutating func reasonsNotStarted(
@@ -107,7 +122,9 @@ struct OperationWaits {
             }
         }
         if standing?.hasOutcome == true { reasons.append(.outcomeRecorded) }
-        if let queue {
+        if let group = standing?.suspension?.suspendedBy ?? suspendedIn[ObjectIdentifier(operation)] {
+            reasons.append(.groupSuspended(group))
+        } else if let queue {
             // Held up by a dependency, it would not be started by an idle queue either.
             if !reasons.contains(where: \.isDependency), let busy = reasonNotStarted(operation, in: queue) {
                 reasons.append(busy)
@@ -169,9 +186,12 @@ struct OperationWaits {
 }
 
 extension Operation {
-    /// Its dependencies and what its work waits for.
+    /// Its dependencies, what its work waits for, and what its condition waits for.
     var waitedFor: [Operation] {
-        (self as? any AwaitingOperation).map { dependencies + $0.awaitedOperations } ?? dependencies
+        var above = dependencies
+        if let awaiting = self as? any AwaitingOperation { above += awaiting.awaitedOperations }
+        if let preceding = (self as? any GatedOperation)?.preceding { above.append(preceding) }
+        return above
     }
 
     /// Whether Foundation holds it back for no dependency, without telling an `AsyncOperation` that it was asked.
