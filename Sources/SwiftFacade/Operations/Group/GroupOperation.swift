@@ -156,14 +156,13 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         // The lock of the graph: an edge that closes a circle with this child is added before or after.
         let admission: Admission = DependencyGraph.lock.withLock { graph in
             if let reason = refusal(of: child, &met) { return Admission(refusal: reason, starts: false) }
-            let admission = ledger.admit(child)
-            if admission.refusal == nil {
-                _ = pathClosed(byAwaiting: child, &graph, &walk)
+            let admission = ledger.admit(child) {
                 members.withLock { members in
                     note(&members)
                     members.weights.add(child, weight)
                 }
             }
+            if admission.refusal == nil { _ = pathClosed(byAwaiting: child, &graph, &walk) }
             return admission
         }
         // Not freed under the lock.
