@@ -108,10 +108,10 @@ func letOthersRun() async {
         let (stage, ran) = (home.stage(), Counter())
         let group = stage.group
         group.suspend()
-        try group.add(AsyncOperation { ran.increment() })
         let block = BlockOperation { ran.increment() }
         block.name = "block"
         try group.add(other: block)
+        try group.add(AsyncOperation { ran.increment() })
         stage.add(group)
         await eventually("it runs") { group.isExecuting }
         try group.add(AsyncOperation(name: "late") { ran.increment() })
