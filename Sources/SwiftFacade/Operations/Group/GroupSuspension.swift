@@ -72,13 +72,16 @@ final class GroupSuspension: Sendable {
 
     /// An inner group was added.
     func adopt(_ inner: GroupSuspension) {
-        change { tree in
+        var release = Release()
+        tree.withLock { tree in
             if tree.inner.count >= tree.sweepLimit {
                 tree.inner.removeAll { $0.suspension == nil }
                 tree.sweepLimit = max(16, 2 * tree.inner.count)
             }
             tree.inner.append(Inner(suspension: inner))
+            inner.inherit(tree.name, &release)
         }
+        release.run()
     }
 
     private func change(_ change: (inout Tree) -> Void) {
@@ -105,11 +108,16 @@ final class GroupSuspension: Sendable {
         for inner in tree.inner {
             guard let inner = inner.suspension else { continue }
             release.kept.append(inner)
-            inner.tree.withLock { tree in
-                if tree.inherited == name { return }
-                tree.inherited = name
-                inner.apply(&tree, &release)
-            }
+            inner.inherit(name, &release)
+        }
+    }
+
+    /// Under the lock of the group around it.
+    private func inherit(_ name: String?, _ release: inout Release) {
+        tree.withLock { tree in
+            if tree.inherited == name { return }
+            tree.inherited = name
+            apply(&tree, &release)
         }
     }
 
