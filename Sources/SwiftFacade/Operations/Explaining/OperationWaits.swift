@@ -27,7 +27,10 @@ struct OperationStanding {
     var queue: (any ExplainingQueue)?
     var suspension: GroupSuspension?
 
-    var isInNoQueue: Bool { phase == .waiting && queue == nil && !wasAsked && queuesAskAtOnce }
+    /// A suspended group starts what it holds.
+    var isInNoQueue: Bool {
+        phase == .waiting && queue == nil && !wasAsked && queuesAskAtOnce && suspension?.suspendedBy == nil
+    }
 }
 
 /// Whether a queue asks each operation at once if it is ready, when it is given it.

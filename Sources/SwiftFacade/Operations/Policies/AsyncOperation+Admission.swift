@@ -20,12 +20,15 @@ extension AsyncOperation {
     }
 
     private func passSuspension(_ place: ResumePlace, hasWaited: Bool) {
-        guard let suspension = record.withLock({ $0.held.suspension }), let name = suspension.suspendedBy else {
+        guard let suspension = record.withLock({ $0.held.suspension }), let name = suspension.suspendedBy
+        else {
             return passDelay(place, hasWaited: hasWaited)
         }
         // Suspended anew before it runs, the group holds it anew.
         let turn = GroupSuspension.Held { [self] in passSuspension(place, hasWaited: true) }
-        guard record.withLock({ $0.beginWaiting(for: .groupSuspended(name)) { $0.turn = turn } }) else { return }
+        guard record.withLock({ $0.beginWaiting(for: .groupSuspended(name)) { $0.turn = turn } }) else {
+            return
+        }
         if !suspension.hold(turn) { turn.claim()?() }
     }
 

@@ -51,7 +51,9 @@ import Testing
             }
         }
         let operation = work().addCondition(condition)
-        operation.addObserver(OperationObserver(didProduce: { [trace] in trace.add("\($0.name!) made \($1.name!)") }))
+        operation.addObserver(
+            OperationObserver(didProduce: { [trace] in trace.add("\($0.name!) made \($1.name!)") })
+        )
         start(operation, in: place)
         await begun.taken()
         let told = operation.explainWaiting()

@@ -36,7 +36,9 @@ import Testing
     @Test func theNamesOfAllInTheCycleAreReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             let group = GroupOperation<Int>(name: "group")
-            let (above, behind) = (group.then(name: "above") { $0 }, AsyncOperation<Int>(name: "behind") { 1 })
+            let (above, behind) = (
+                group.then(name: "above") { $0 }, AsyncOperation<Int>(name: "behind") { 1 }
+            )
             let child = BlockOperation {}
             child.name = "child"
             try group.add(other: child)

@@ -14,7 +14,8 @@ import Testing
         let refused = Counter()
 
         init(on queue: OperationQueue?) throws {
-            inner = queue.map { GroupOperation(name: "inner", on: $0) } ?? GroupOperation(name: "inner", limit: 1)
+            inner =
+                queue.map { GroupOperation(name: "inner", on: $0) } ?? GroupOperation(name: "inner", limit: 1)
             for number in 0..<3 { try inner.add(AsyncOperation { number }) }
             try outer.add(inner)
         }

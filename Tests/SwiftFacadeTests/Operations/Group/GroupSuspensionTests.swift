@@ -74,7 +74,8 @@ func letOthersRun() async {
         }
     }
 
-    @Test(arguments: ChildHome.allCases) func whatRunsGoesOnAndNothingElseBegins(home: ChildHome) async throws {
+    @Test(arguments: ChildHome.allCases) func whatRunsGoesOnAndNothingElseBegins(home: ChildHome) async throws
+    {
         let (stage, first, ran) = (home.stage(), Held(), Counter())
         let group = stage.group
         let second = AsyncOperation<Int>(name: "second") { ran.increment() + 1 }
@@ -168,7 +169,9 @@ func letOthersRun() async {
         if !whileItRuns { stage.add(group) }
         first.goOn.give()
         await #expect(throws: OperationCancelled(operation: "group")) { try await group.value }
-        await eventually("all have ended") { children.allSatisfy(\.isFinished) && inner.unfinishedChildren.isEmpty }
+        await eventually("all have ended") {
+            children.allSatisfy(\.isFinished) && inner.unfinishedChildren.isEmpty
+        }
         #expect(ran.value == 0 && !group.isSuspended && !inner.isSuspended)
     }
 
@@ -243,7 +246,8 @@ func letOthersRun() async {
 
     // MARK: Groups within
 
-    @Test(arguments: ChildHome.allCases) func aSuspensionReachesTheGroupsWithin(home: ChildHome) async throws {
+    @Test(arguments: ChildHome.allCases) func aSuspensionReachesTheGroupsWithin(home: ChildHome) async throws
+    {
         let (stage, ran, first) = (home.stage(), Counter(), Held())
         let (inner, outer) = (stage.group, stage.outer)
         let second = AsyncOperation<Int>(name: "second") { ran.increment() }
@@ -296,7 +300,9 @@ func letOthersRun() async {
     // MARK: In a queue of others
 
     // home: busy … | child started, held by its group, keeps the only place | behind
-    @Test(arguments: [true, false]) func whatAGivenQueueStartsMeanwhileKeepsItsPlace(isResumed: Bool) async throws {
+    @Test(arguments: [true, false]) func whatAGivenQueueStartsMeanwhileKeepsItsPlace(isResumed: Bool)
+        async throws
+    {
         let home = OperationQueue()
         home.maxConcurrentOperationCount = 1
         let (busy, ran, behindRan) = (Held(), Counter(), Counter())
@@ -312,7 +318,9 @@ func letOthersRun() async {
         home.addOperation(behind)
         busy.goOn.give()
         await eventually("the child was started") { child.isExecuting }
-        await eventually("it is held") { child.explainWaiting()["child"]?.reasons == [.groupSuspended("group")] }
+        await eventually("it is held") {
+            child.explainWaiting()["child"]?.reasons == [.groupSuspended("group")]
+        }
         await letOthersRun()
         #expect(ran.value == 0 && behindRan.value == 0)
         if isResumed {
@@ -325,5 +333,38 @@ func letOthersRun() async {
             #expect(ran.value == 0)
         }
         #expect(try await behind.value == 1)
+    }
+
+    @Test func whatAGivenQueueHasOfAnotherClassBegins() async throws {
+        let home = OperationQueue()
+        home.maxConcurrentOperationCount = 1
+        let (busy, ran) = (Held(), Counter())
+        let group = GroupOperation<Int>(name: "group", on: home)
+        try group.add(other: BlockOperation { ran.increment() })
+        home.addOperation(busy.operation)
+        await busy.begun.taken()
+        group.start()
+        #expect(home.operationCount == 2)
+        group.suspend()
+        busy.goOn.give()
+        #expect(try await group.value == [])
+        #expect(ran.value == 1)
+    }
+
+    @Test(arguments: ChildHome.allCases) func aChildThatIsCancelledAloneEndsWithTheResumptionAtTheLatest(
+        home: ChildHome
+    ) async throws {
+        let (stage, ran) = (home.stage(.runAll), Counter())
+        let child = AsyncOperation<Int>(name: "child") { ran.increment() }
+        try stage.group.add(child)
+        try stage.group.add(AsyncOperation { 2 })
+        stage.group.suspend()
+        stage.add(stage.group)
+        await eventually("it runs") { stage.group.isExecuting }
+        child.cancel()
+        stage.group.resume()
+        await #expect(throws: OperationCancelled(operation: "child")) { try await stage.group.value }
+        #expect(ran.value == 0 && child.isFinished)
+        #expect(try stage.group.results[1].get() == 2)
     }
 }

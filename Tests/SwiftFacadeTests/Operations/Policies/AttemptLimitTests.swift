@@ -71,7 +71,9 @@ import Testing
         #expect(!operation.isCancelled && function.told.events == [1])
     }
 
-    @Test(arguments: QueueKind.all) func aClosureIsWaitedForAndItsValueIsNotUsed(queue: QueueKind) async throws {
+    @Test(arguments: QueueKind.all) func aClosureIsWaitedForAndItsValueIsNotUsed(queue: QueueKind)
+        async throws
+    {
         let (begun, goOn, crowd) = (Handshake(), Handshake(), Crowd())
         let operation = AsyncOperation<Int>(name: "tried", retry: policy()) { () throws -> Int in
             crowd.enter()
@@ -87,7 +89,10 @@ import Testing
         await clock.advanceSleeper(by: .seconds(3))
         await untilLimitsPassed(1, of: operation)
         await letOthersRun()
-        #expect(clock.asked == [.seconds(3)] && crowd.total == 1, "neither pause nor attempt begins beside it")
+        #expect(
+            clock.asked == [.seconds(3)] && crowd.total == 1,
+            "neither pause nor attempt begins beside it"
+        )
         goOn.give()
         await clock.advanceSleeper(by: .seconds(1))
         #expect(try await operation.value == 2)
@@ -272,7 +277,9 @@ import Testing
         await clock.untilSleeping(0)
     }
 
-    @Test(arguments: ["cancelled", "finished", "timed out"]) func whatTheAttemptsHoldIsFreed(how: String) async throws {
+    @Test(arguments: ["cancelled", "finished", "timed out"]) func whatTheAttemptsHoldIsFreed(how: String)
+        async throws
+    {
         let freed = Counter()
         var kept: Trace<Completion<Int>>? = Trace()
         let operation: AsyncOperation<Int> = {
@@ -323,83 +330,5 @@ import Testing
                 "interlock: RetryPolicy(attemptLimit: 0.0 seconds): no attempt could end in time"
             )
         )
-    }
-}
-
-// MARK: Races
-
-/// An attempt whose end, limit and cancellation come at the same time, 10,000 of each.
-@Suite(.timeLimit(.minutes(10)), .serialized) struct AttemptLimitRaceTests {
-    private final class Subject: Sendable {
-        let operation: AsyncOperation<Int>
-        let first = VisibleBox<Completion<Int>>()
-        let (tries, told, accepted) = (Counter(), Counter(), Counter())
-
-        /// The second attempt gives 2, where the first did not succeed.
-        init(in queue: any QueueUnderTest) {
-            let (tries, told, first, begun) = (tries, told, first, Handshake())
-            let policy = RetryPolicy(attempts: 2, attemptLimit: .seconds(3), clock: ManualClock())
-            operation = AsyncOperation(name: "raced", retry: policy) { completion in
-                if tries.increment() == 2 {
-                    completion.succeed(2)
-                    return
-                }
-                completion.onCancel { told.increment() }
-                first.value.withLock { $0 = completion }
-                begun.give()
-            }
-            queue.add(operation)
-            begun.take()
-        }
-
-        func succeed() {
-            if first.value.withLock({ $0 })!.succeed(1) { accepted.increment() }
-        }
-
-        func passLimit() {
-            (first.value.withLock { $0 }!.job as! Attempt<Int>).limitPassed(.seconds(3))
-        }
-
-        func complaints(cancelled: Bool) -> [String] {
-            guard let result = operation.wait(timeout: .seconds(Handshake.limit)) else {
-                return ["it does not end: \(operation.explainWaiting())"]
-            }
-            first.value.withLock { $0 = nil }
-            if accepted.value == 1 {
-                return result.isValue(1) && tries.value == 1 ? [] : ["accepted, but \(result)"]
-            }
-            // A success that came just before the cancellation has freed the handler.
-            if cancelled, result.isCancelled { return told.value < 2 ? [] : ["told \(told.value) times"] }
-            return result.isValue(2) && told.value == 1 ? [] : ["\(result), told \(told.value) times"]
-        }
-    }
-
-    @Test(arguments: QueueKind.all) func anEndRacesWithTheLimit(queue: QueueKind) async {
-        let tested = queue.make(nil)
-        let complaints = await blocking {
-            Race.run(
-                Subject.self,
-                make: { _ in Subject(in: tested) },
-                racers: { $0.succeed() },
-                { $0.passLimit() },
-                judge: { $0.complaints(cancelled: false) }
-            )
-        }
-        #expect(complaints.isEmpty, "\(complaints.prefix(5))")
-    }
-
-    @Test(arguments: QueueKind.all) func anEndTheLimitAndACancellationRace(queue: QueueKind) async {
-        let tested = queue.make(nil)
-        let complaints = await blocking {
-            Race.run(
-                Subject.self,
-                make: { _ in Subject(in: tested) },
-                racers: { $0.succeed() },
-                { $0.passLimit() },
-                { $0.operation.cancel() },
-                judge: { $0.complaints(cancelled: true) }
-            )
-        }
-        #expect(complaints.isEmpty, "\(complaints.prefix(5))")
     }
 }
