@@ -59,7 +59,7 @@ extension AsyncOperation {
             }
             let gate = DependencyGate(dependent: self, failure: failure)
             if gated == nil, let below {
-                graph.foreign.add(dependency, waitedForBehind: gate, by: below, &graph.order, &walk)
+                graph.foreign.add(dependency, waitedForBy: .gate(gate), at: below, &graph.order, &walk)
             }
             let order = graph.addChecked(edge, &walk)
             return (gate, record.withLock { $0.shut(.init(source: dependency, gate: gate, order: order)) })

@@ -133,6 +133,13 @@ extension AsyncOperation {
         return self
     }
 
+    /// Adds the operation to `queue`, of the other kind, and gives it back.
+    @discardableResult
+    public final func enqueued(on queue: InterlockQueue) -> Self {
+        queue.add(self)
+        return self
+    }
+
     /// An operation that depends on this one and takes its output.
     private func following<Next: Sendable>(_ name: String?, _ work: OperationWork) -> AsyncOperation<Next> {
         let next = AsyncOperation<Next>(name: name, work: work)

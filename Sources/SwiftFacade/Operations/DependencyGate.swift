@@ -120,6 +120,8 @@ protocol GatedOperation: Operation {
     var isUnneeded: Bool { get }
     /// It has no outcome and was not cancelled.
     var needsUpstream: Bool { get }
+    /// The operation that its condition has run before it is asked.
+    var preceding: Operation? { get }
     /// Before it is added to `queue` by a call of this module.
     func enlist(in queue: OperationQueue)
 }

@@ -11,16 +11,35 @@
 
 import Foundation
 
-/// Guarded by `DependencyGraph`'s lock. Every entry has the gates behind which operations wait for it; a walk that
-/// finds one finished, gone or without a waiter removes it, and so does an addition from time to time.
+/// Guarded by `DependencyGraph`'s lock. Every entry has what waits for it: the gates behind which operations do, and the
+/// operations whose work does, as a group's. A walk that finds one finished, gone or without a waiter removes it, and so
+/// does an addition from time to time.
 struct ForeignOperations {
-    private struct WeakGate {
-        weak var gate: DependencyGate?
+    enum Waiter {
+        /// The operation behind it.
+        case gate(DependencyGate)
+        /// The operation itself, until it has finished.
+        case work(any GatedOperation)
+    }
+
+    private struct WeakWaiter {
+        private weak var gate: DependencyGate?
+        private weak var operation: (any GatedOperation)?
+
+        init(_ waiter: Waiter) {
+            switch waiter {
+            case .gate(let gate): self.gate = gate
+            case .work(let operation): self.operation = operation
+            }
+        }
+
+        /// Nil where it waits no longer, or is gone.
+        var waiting: (any GatedOperation)? { operation ?? gate?.waitingDependent }
     }
 
     private struct Entry {
         weak var operation: Operation?
-        var gates: [WeakGate] = []
+        var waiters: [WeakWaiter] = []
         /// A node of its component.
         var node: Node
     }
@@ -45,11 +64,11 @@ struct ForeignOperations {
 
     // MARK: Entries
 
-    /// `gate` opens after the foreign `operation`; its dependent has the vertex `dependent`.
+    /// `waiter` waits for the foreign `operation`; `dependent` is the vertex of the waiting operation.
     mutating func add(
         _ operation: Operation,
-        waitedForBehind gate: DependencyGate,
-        by dependent: DependencyOrder.Vertex,
+        waitedForBy waiter: Waiter,
+        at dependent: DependencyOrder.Vertex,
         _ order: inout DependencyOrder,
         _ walk: inout DependencyGraph.Walk
     ) {
@@ -58,15 +77,15 @@ struct ForeignOperations {
         let key = ObjectIdentifier(operation)
         let node = node(of: dependent)
         if let known = entries[key]?.node {
-            // An entry at this address may be that of an operation that is gone. Its gates do no harm: they keep an
-            // entry only while an operation waits.
+            // An entry at this address may be that of an operation that is gone. Its waiters do no harm: they keep
+            // an entry only while an operation waits.
             join(known, node)
             entries[key]!.operation = operation
         } else {
             entries[key] = Entry(operation: operation, node: node)
             members[root(of: node), default: []].append(key)
         }
-        entries[key]!.gates.append(WeakGate(gate: gate))
+        entries[key]!.waiters.append(WeakWaiter(waiter))
     }
 
     /// The unfinished ones in the component of `vertex` that the walk had not met.
@@ -92,14 +111,14 @@ struct ForeignOperations {
         _ key: ObjectIdentifier,
         _ walk: inout DependencyGraph.Walk
     ) -> Operation? {
-        while let gate = entries[key]!.gates.last {
-            if let dependent = gate.gate?.waitingDependent {
+        while let waiter = entries[key]!.waiters.last {
+            if let dependent = waiter.waiting {
                 walk.keeps(dependent)
                 if !dependent.isFinished { break }
             }
-            entries[key]!.gates.removeLast()
+            entries[key]!.waiters.removeLast()
         }
-        if !entries[key]!.gates.isEmpty, let operation = entries[key]!.operation {
+        if !entries[key]!.waiters.isEmpty, let operation = entries[key]!.operation {
             walk.keeps(operation)
             if !operation.isFinished { return operation }
         }
@@ -182,8 +201,8 @@ struct ForeignOperations {
         for key in entries.keys {
             // What waits for one operation is of one component.
             var vertices: [DependencyOrder.Vertex] = []
-            entries[key]!.gates.removeAll { gate in
-                guard let dependent = gate.gate?.waitingDependent else { return true }
+            entries[key]!.waiters.removeAll { waiter in
+                guard let dependent = waiter.waiting else { return true }
                 walk.keeps(dependent)
                 guard let vertex = dependent.vertex(in: &order) else { return true }
                 vertices.append(vertex)

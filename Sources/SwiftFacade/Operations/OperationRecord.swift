@@ -49,6 +49,8 @@ struct OperationRecord {
         var queue: (any ExplainingQueue)?
         /// What it passes before its work, and the limits of the work; nil for most.
         var policies: OperationPolicies?
+        /// Of the group that it is a child of.
+        var suspension: GroupSuspension?
         /// Observers and streams of states.
         var observation: Observation?
         /// For which the operation stands; its work refers to it too.
@@ -57,6 +59,7 @@ struct OperationRecord {
         var isEmpty: Bool {
             work == nil && edges.isEmpty && gates.isEmpty && cancelHandlers.isEmpty && finishHooks.isEmpty
                 && stateHooks.isEmpty && queue == nil && policies == nil && observation == nil
+                && suspension == nil
         }
     }
 
@@ -118,7 +121,10 @@ struct OperationRecord {
         phase = .executing
         if ending != nil { return .settle }
         if cancelRequested { return .cancelled }
-        if held.policies == nil { return .run }
+        if held.policies == nil {
+            if held.suspension?.suspendedBy == nil { return .run }
+            held.policies = OperationPolicies()
+        }
         phase = .admitting
         return .admit
     }
@@ -359,7 +365,8 @@ struct OperationRecord {
             hasOutcome: ending != nil,
             wasAsked: wasAsked,
             queue: held.queue,
-            job: held.job
+            job: held.job,
+            suspension: held.suspension
         )
     }
 }

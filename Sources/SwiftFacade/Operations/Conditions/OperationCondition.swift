@@ -17,15 +17,19 @@ import Foundation
 public struct OperationCondition: Sendable {
     /// Names the condition in errors and in ``WaitReason/condition(_:)``.
     public let name: String
-    let evaluate: @Sendable (Operation) async throws -> Void
+    let ask: @Sendable (ConditionQuestion) async throws -> Void
 
     /// Makes a condition of a closure.
     ///
     /// - Parameter evaluate: given the operation, in a task of its own, cancelled with the operation; returns to let it
     ///   pass, throws the reason to refuse it. Must not wait for what waits for the operation.
     public init(_ name: String, evaluate: @escaping @Sendable (Operation) async throws -> Void) {
+        self.init(asked: name) { try await evaluate($0.operation) }
+    }
+
+    init(asked name: String, _ ask: @escaping @Sendable (ConditionQuestion) async throws -> Void) {
         self.name = name
-        self.evaluate = evaluate
+        self.ask = ask
     }
 
     /// A condition that holds where `holds` returns true; the reason of a refusal is ``ConditionUnmet``, or what `holds`
@@ -44,9 +48,9 @@ public struct OperationCondition: Sendable {
     /// Holds where this one refuses, for whatever reason but a `CancellationError`, which passes on.
     public var not: OperationCondition {
         let name = "not \(name)"
-        return OperationCondition(name) { [evaluate] operation in
+        return OperationCondition(asked: name) { [ask] question in
             do {
-                try await evaluate(operation)
+                try await ask(question)
             } catch let error as CancellationError {
                 throw error
             } catch {
@@ -63,11 +67,11 @@ public struct OperationCondition: Sendable {
     /// the reason is a ``ConditionUnmet`` with both reasons.
     public func or(_ other: OperationCondition) -> OperationCondition {
         let name = "(\(name) or \(other.name))"
-        return OperationCondition(name) { [evaluate] operation in
+        return OperationCondition(asked: name) { [ask] question in
             var reasons: [any Error] = []
-            for evaluate in [evaluate, other.evaluate] {
+            for ask in [ask, other.ask] {
                 do {
-                    return try await evaluate(operation)
+                    return try await ask(question)
                 } catch let error as CancellationError {
                     throw error
                 } catch {
@@ -80,8 +84,9 @@ public struct OperationCondition: Sendable {
 
     /// Holds where all do. They are asked in order, up to the first that refuses, whose reason is the reason.
     public static func all(_ conditions: [OperationCondition]) -> OperationCondition {
-        OperationCondition("(" + conditions.map(\.name).joined(separator: " and ") + ")") { operation in
-            for condition in conditions { try await condition.evaluate(operation) }
+        let name = "(" + conditions.map(\.name).joined(separator: " and ") + ")"
+        return OperationCondition(asked: name) { question in
+            for condition in conditions { try await condition.ask(question) }
         }
     }
 

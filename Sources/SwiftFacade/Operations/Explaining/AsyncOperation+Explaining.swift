@@ -90,7 +90,11 @@ extension AsyncOperation {
             above: gated?.vertexAsDependency(in: &graph.order)
         )
         let path = graph.path(closedBy: &edge, &walk)
-        if path == nil { _ = graph.addChecked(edge, &walk) }
-        return path
+        if path != nil { return path }
+        if gated == nil, let below = edge.below, !other.isFinished {
+            graph.foreign.add(other, waitedForBy: .work(self), at: below, &graph.order, &walk)
+        }
+        _ = graph.addChecked(edge, &walk)
+        return nil
     }
 }

@@ -27,8 +27,12 @@ struct OperationStanding {
     var queue: (any ExplainingQueue)?
     /// The light job for which the operation stands.
     var job: JobNode?
+    var suspension: GroupSuspension?
 
-    var isInNoQueue: Bool { phase == .waiting && queue == nil && !wasAsked && queuesAskAtOnce }
+    /// A suspended group starts what it holds.
+    var isInNoQueue: Bool {
+        phase == .waiting && queue == nil && !wasAsked && queuesAskAtOnce && suspension?.suspendedBy == nil
+    }
 }
 
 /// Whether a queue asks each operation at once if it is ready, when it is given it.
@@ -87,6 +91,8 @@ struct OperationWaits {
     private var busy: [ObjectIdentifier: WaitReason?] = [:]
     /// What runs in queues of this module, by name.
     private var running: [ObjectIdentifier: [String]] = [:]
+    /// By child of another class: the suspended group.
+    private var suspendedIn: [ObjectIdentifier: String] = [:]
 
     /// `queue` is known to hold these.
     static func explain(_ start: [Operation], in queue: (any ExplainingQueue)? = nil) -> WaitExplanation {
@@ -166,6 +172,7 @@ struct OperationWaits {
     }
 
     private mutating func enter(_ operation: Operation, _ above: [WaitingWork]) {
+        markSuspended(of: operation)
         let standing = (operation as? any GatedOperation)?.standing
         let isWorking = standing.map { $0.phase != .waiting } ?? operation.isExecuting
         if operation.isFinished { return }
@@ -179,14 +186,25 @@ struct OperationWaits {
         )
     }
 
+    /// Of an operation of another class nothing tells that it is a child.
+    private mutating func markSuspended(of operation: Operation) {
+        guard let name = (operation as? any SuspendableGroup)?.suspension.suspendedBy else { return }
+        for child in (operation as? any AwaitingOperation)?.awaitedOperations ?? []
+        where !(child is any GatedOperation) {
+            suspendedIn[ObjectIdentifier(child)] = name
+        }
+    }
+
     private static func reasonsNotFinished(
         _ operation: Operation,
         _ standing: OperationStanding?,
         _ above: [WaitingWork]
     ) -> [WaitReason] {
         if let job = standing?.job, !job.isFinished { return [.dependency(job.bareName)] }
-        let children = operation is any AwaitingOperation ? above.map { WaitReason.child($0.name) } : []
-        return [standing?.admission ?? .work] + children
+        let own: [WaitReason] = [standing?.admission ?? .work]
+        guard operation is any AwaitingOperation else { return own }
+        let preceding = (operation as? any GatedOperation)?.preceding.map(ObjectIdentifier.init)
+        return own + above.filter { $0.id != preceding }.map { .child($0.name) }
     }
 
     private mutating func reasonsNotStarted(
@@ -202,7 +220,9 @@ struct OperationWaits {
             }
         }
         if standing?.hasOutcome == true { reasons.append(.outcomeRecorded) }
-        if let queue {
+        if let group = standing?.suspension?.suspendedBy ?? suspendedIn[ObjectIdentifier(operation)] {
+            reasons.append(.groupSuspended(group))
+        } else if let queue {
             // Held up by a dependency, it would not be started by an idle queue either.
             if !reasons.contains(where: \.isDependency), let busy = reasonNotStarted(operation, in: queue) {
                 reasons.append(busy)
@@ -266,7 +286,7 @@ struct OperationWaits {
 }
 
 extension Operation {
-    /// Its dependencies and what its work waits for, also through light jobs.
+    /// Its dependencies and what its work waits for, also through light jobs, and what its condition waits for.
     var waitedFor: [Operation] {
         guard let job = (self as? any GatedOperation)?.standing.job else { return waitedForItself }
         return waitedForItself + job.operationsAbove.compactMap(\.operation)
@@ -274,7 +294,10 @@ extension Operation {
 
     /// The same without those that a light job waits for.
     fileprivate var waitedForItself: [Operation] {
-        (self as? any AwaitingOperation).map { dependencies + $0.awaitedOperations } ?? dependencies
+        var above = dependencies
+        if let awaiting = self as? any AwaitingOperation { above += awaiting.awaitedOperations }
+        if let preceding = (self as? any GatedOperation)?.preceding { above.append(preceding) }
+        return above
     }
 
     /// Whether Foundation holds it back for no dependency, without telling an `AsyncOperation` that it was asked.

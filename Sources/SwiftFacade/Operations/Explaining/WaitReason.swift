@@ -16,6 +16,8 @@ public enum WaitReason: Sendable, Hashable, CustomStringConvertible {
     case outcomeRecorded
     /// Its queue is suspended.
     case queueSuspended(String)
+    /// Its group is suspended, or a group around that: this one.
+    case groupSuspended(String)
     /// Its queue runs as many operations as it may: these, none where its limit is 0.
     case queueIsFull(String, running: [String])
     /// A barrier of its queue that has not ended.
@@ -42,6 +44,7 @@ public enum WaitReason: Sendable, Hashable, CustomStringConvertible {
         case .notStarted: "was not started, and may be in no queue"
         case .outcomeRecorded: "has its outcome, and finishes when it is started"
         case .queueSuspended(let queue): "waits in queue \(queue), which is suspended"
+        case .groupSuspended(let group): "waits in group \(group), which is suspended"
         case .queueIsFull(let queue, running: []): "waits in queue \(queue), which may run none"
         case .queueIsFull(let queue, let running):
             "waits in queue \(queue), whose places are taken by \(running.joined(separator: ", "))"

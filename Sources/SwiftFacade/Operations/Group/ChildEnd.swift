@@ -12,6 +12,8 @@ protocol EndingOperation: ObservedOperation {
     var progress: Progress { get }
     /// It may be added to a queue still.
     var isUnstarted: Bool { get }
+    /// It does not begin while `suspension` says so.
+    func join(_ suspension: GroupSuspension)
 }
 
 extension AsyncOperation: EndingOperation {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The operations that a group or a scope waits for, from their addition to their end. A plain account under one lock;
-// its owner starts, cancels and ends. Under that lock nothing else runs and no other lock is taken.
+// its owner starts, cancels and ends. Under that lock nothing else runs but what the owner keeps of a new child.
 //
 //     gathering ──begin──▶ running ──last child ends──▶ ended
 //         └──abandon──▶ abandoned ──begin, none left──▶ ended
@@ -62,7 +62,9 @@ final class ChildLedger: Sendable {
     init(_ policy: FailurePolicy) { self.policy = policy }
 
     /// Takes a child, or says why not.
-    func admit(_ child: Operation) -> Admission {
+    ///
+    /// - Parameter keep: what the owner keeps of a child that was taken, before anything can start it.
+    func admit(_ child: Operation, _ keep: () -> Void = {}) -> Admission {
         state.withLock { state in
             if !state.isOpen { return Admission(refusal: .isEnding, starts: false) }
             if state.unfinished[ObjectIdentifier(child)] != nil {
@@ -70,6 +72,7 @@ final class ChildLedger: Sendable {
             }
             state.unfinished[ObjectIdentifier(child)] = (state.added, child)
             state.added += 1
+            keep()
             return Admission(refusal: nil, starts: state.hasBegun)
         }
     }

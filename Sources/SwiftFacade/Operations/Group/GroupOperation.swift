@@ -48,12 +48,15 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         var weights = ChildWeights()
         /// Where the children run, once the group does.
         var queue: (any GroupQueue)?
+        /// Nothing else runs in that queue.
+        var isQueueAlone = false
         /// The queue in which the group holds a place.
         var ownQueue: (any GroupQueue)?
     }
 
     private let members = VisibleMutex(Members())
     private let ledger: ChildLedger
+    let suspension = GroupSuspension()
     private let home: Home
 
     init(_ name: String?, _ home: Home, _ policy: FailurePolicy) {
@@ -153,14 +156,13 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         // The lock of the graph: an edge that closes a circle with this child is added before or after.
         let admission: Admission = DependencyGraph.lock.withLock { graph in
             if let reason = refusal(of: child, &met) { return Admission(refusal: reason, starts: false) }
-            let admission = ledger.admit(child)
-            if admission.refusal == nil {
-                _ = pathClosed(byAwaiting: child, &graph, &walk)
+            let admission = ledger.admit(child) {
                 members.withLock { members in
                     note(&members)
                     members.weights.add(child, weight)
                 }
             }
+            if admission.refusal == nil { _ = pathClosed(byAwaiting: child, &graph, &walk) }
             return admission
         }
         // Not freed under the lock.
@@ -169,6 +171,8 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
             throw ChildRefused(group: bareName, child: bareMisuseName(child.name, of: child), reason: reason)
         }
         members.withLock { $0.weights.progress }.map { ChildWeights.attach(child, weight, to: $0) }
+        (child as? any EndingOperation)?.join(suspension)
+        if let inner = child as? any SuspendableGroup { suspension.adopt(inner.suspension) }
         if admission.starts {
             announceProduced(child)
             run(child)
@@ -198,8 +202,9 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
     /// Starts the children.
     public final override func execute() {
         let own: (any GroupQueue)? = QueueCore.lender(to: self) ?? StepPlace.currentLender
-        let queue = childQueue()
-        members.withLock { ($0.queue, $0.ownQueue) = (queue, own) }
+        let (queue, isAlone) = childQueue()
+        members.withLock { ($0.queue, $0.isQueueAlone, $0.ownQueue) = (queue, isAlone, own) }
+        if isAlone { suspension.begin(queue) }
         var met = Met()
         let waiting = ledger.unfinished
         if let reason = circle(through: waiting, &met) {
@@ -215,32 +220,38 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
         if isLast { settleResult() }
     }
 
-    private func childQueue() -> any GroupQueue {
+    /// The queue of the children, and whether nothing else runs in it.
+    private func childQueue() -> (any GroupQueue, isAlone: Bool) {
         switch home {
         case .given(let queue):
-            return queue.home(forChildrenOf: self)
+            return queue.hasPlace(for: self) ? (queue.placeForChildren(), true) : (queue, false)
         case .own(let limit):
             if let core = QueueCore.lender(to: self) {
-                return QueueCore(
+                let queue = QueueCore(
                     name: bareName,
                     pool: core.pool,
                     isBlocking: core.isBlocking,
                     limit: limit,
                     isSuspended: false
                 )
+                return (queue, true)
             }
             let queue = OperationQueue()
             queue.name = bareName
             if qualityOfService != .default { queue.qualityOfService = qualityOfService }
             if let limit { queue.maxConcurrentOperationCount = limit }
-            return queue
+            return (queue, true)
         }
     }
 
     private func run(_ child: Operation) {
         follow(child)
-        (child as? any ObservedOperation)?.announceEnqueued()
-        members.withLock { $0.queue }!.addChild(child)
+        let (queue, isAlone) = members.withLock { ($0.queue!, $0.isQueueAlone) }
+        let hand: @Sendable () -> Void = {
+            (child as? any ObservedOperation)?.announceEnqueued()
+            queue.addChild(child)
+        }
+        if isAlone { hand() } else { suspension.pass(hand) }
     }
 
     private func follow(_ child: Operation) {
@@ -252,7 +263,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
     private func childEnded(_ child: Operation, _ error: (any Error)?) {
         members.withLock { $0.weights.end(child) }
         let removal = ledger.remove(child, error: error)
-        if removal.cancelsOthers { ledger.cancelAll() }
+        if removal.cancelsOthers { cancelChildren() }
         if removal.isLast { settleResult() }
     }
 
@@ -279,7 +290,13 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
     public final override func executionCancelled() {
         runCancelHandlers()
         ledger.close()
+        cancelChildren()
+    }
+
+    /// They end, suspended or not.
+    private func cancelChildren() {
         ledger.cancelAll()
+        suspension.end()
     }
 
     /// They never run: the group was cancelled or has ended before it began.
@@ -295,7 +312,7 @@ open class GroupOperation<Element: Sendable>: AsyncOperation<[Element]>, @unchec
     private func ended() {
         abandonChildren()
         ledger.close()
-        ledger.cancelAll()
+        cancelChildren()
         forgetMembers()
     }
 

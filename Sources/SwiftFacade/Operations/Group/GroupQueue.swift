@@ -18,13 +18,8 @@ protocol GroupQueue: AnyObject, Sendable {
     func placeForChildren() -> any GroupQueue
     /// The unfinished operations, where one runs at a time.
     var queuedBehindOnlyPlace: [Operation]? { get }
-}
-
-extension GroupQueue {
-    /// Where `operation`, which executes on this thread, adds its children: this queue, or the operation's place in it.
-    func home(forChildrenOf operation: Operation) -> any GroupQueue {
-        hasPlace(for: operation) ? placeForChildren() : self
-    }
+    /// Suspends or resumes it. For a queue of one group alone.
+    func hold(_ isHeld: Bool)
 }
 
 extension OperationQueue: GroupQueue {
@@ -39,6 +34,12 @@ extension OperationQueue: GroupQueue {
     }
 
     var queuedBehindOnlyPlace: [Operation]? { maxConcurrentOperationCount == 1 ? operations : nil }
+
+    func hold(_ isHeld: Bool) { isSuspended = isHeld }
+}
+
+extension QueueCore {
+    func hold(_ isHeld: Bool) { set { $0.isSuspended = isHeld } }
 }
 
 /// The operations that a search has met. The caller frees it after the lock.

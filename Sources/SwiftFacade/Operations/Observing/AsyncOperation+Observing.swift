@@ -30,6 +30,12 @@ extension AsyncOperation {
         queue.enqueue(other)
     }
 
+    /// The same for a queue of the other kind.
+    public final func produce(_ other: Operation, on queue: InterlockQueue) {
+        announceProduced(other)
+        queue.add(other)
+    }
+
     /// Adds a listener; nil after the end.
     func listen(_ listener: @escaping Observation.Listener) -> UInt64? {
         observation()?.add(listener)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The path between the start of an operation and its work: delay, conditions, categories, one after the other. None of
-// it holds a thread. Each step first stores, under the record's lock, what an end of the operation has to call off; if
+// The path between the start of an operation and its work: the suspension of its group, delay, conditions, categories,
+// one after the other. None of it holds a thread. Each step first stores, under the record's lock, what an end of the operation has to call off; if
 // the operation has ended by then, the step does not begin. So a cancellation finds everything, and what a step brings
 // after the end is not used.
 //
-//     start ──▶ passDelay ──▶ passConditions ──▶ takeCategories ──▶ goOn ──▶ execute
+//     start ──▶ passSuspension ──▶ passDelay ──▶ passConditions ──▶ takeCategories ──▶ goOn ──▶ execute
 //
 // The thread that starts the operation goes as far as nothing has to wait; a part that did wait goes on in the place of
 // the operation (`ResumePlace.swift`).
@@ -13,15 +13,28 @@
 import Foundation
 
 extension AsyncOperation {
-    /// Launched with policies, on the thread that starts it.
+    /// Launched with policies or in a suspended group, on the thread that starts it.
     final func admit() {
         let place = ResumePlace(startedIn: record.withLock { $0.held.queue })
-        passDelay(place)
+        passSuspension(place, hasWaited: false)
     }
 
-    private func passDelay(_ place: ResumePlace) {
+    private func passSuspension(_ place: ResumePlace, hasWaited: Bool) {
+        guard let suspension = record.withLock({ $0.held.suspension }), let name = suspension.suspendedBy
+        else {
+            return passDelay(place, hasWaited: hasWaited)
+        }
+        // Suspended anew before it runs, the group holds it anew.
+        let turn = GroupSuspension.Held { [self] in passSuspension(place, hasWaited: true) }
+        guard record.withLock({ $0.beginWaiting(for: .groupSuspended(name)) { $0.turn = turn } }) else {
+            return
+        }
+        if !suspension.hold(turn) { turn.claim()?() }
+    }
+
+    private func passDelay(_ place: ResumePlace, hasWaited: Bool) {
         guard let delay = record.withLock({ $0.held.policies?.delay }), delay.duration > .zero else {
-            return passConditions(place, hasWaited: false)
+            return passConditions(place, hasWaited: hasWaited)
         }
         let alarm = ClockAlarm { [self] in passConditions(place, hasWaited: true) }
         guard record.withLock({ $0.beginWaiting(for: .delay) { $0.alarm = alarm } }) else { return }
@@ -31,11 +44,14 @@ extension AsyncOperation {
     private func passConditions(_ place: ResumePlace, hasWaited: Bool) {
         let conditions = record.withLock { $0.held.policies?.conditions } ?? []
         if conditions.isEmpty { return takeCategories(place, hasWaited: hasWaited) }
+        let question = ConditionQuestion(operation: self) { [self] first in
+            try await runPreceding(first, in: place)
+        }
         let task = Task(priority: TaskPriority(qualityOfService)) {
             for condition in conditions {
                 guard record.withLock({ $0.beginWaiting(for: .condition(condition.name)) }) else { return }
                 do {
-                    try await condition.evaluate(self)
+                    try await condition.ask(question)
                 } catch {
                     finish(
                         error: ConditionRefused(operation: bareName, condition: condition.name, reason: error)

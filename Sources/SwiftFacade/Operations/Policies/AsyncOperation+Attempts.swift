@@ -18,10 +18,8 @@ extension AsyncOperation {
     ) {
         self.init(
             name: name,
-            attempts: policy.clock,
-            windsDown: false,
-            { body(Completion($0)) },
-            policy.decide
+            attempts: policy.terms(windsDown: false),
+            { body(Completion($0)) }
         )
     }
 
@@ -34,10 +32,8 @@ extension AsyncOperation {
     ) {
         self.init(
             name: name,
-            attempts: policy.clock,
-            windsDown: true,
-            { $0.finish(Result(catching: body)) },
-            policy.decide
+            attempts: policy.terms(windsDown: true),
+            { $0.finish(Result(catching: body)) }
         )
     }
 
@@ -51,10 +47,8 @@ extension AsyncOperation {
     ) {
         self.init(
             name: name,
-            attempts: policy.clock,
-            windsDown: true,
-            { $0.runTask(priority, body) },
-            policy.decide
+            attempts: policy.terms(windsDown: true),
+            { $0.runTask(priority, body) }
         )
     }
 
@@ -67,10 +61,8 @@ extension AsyncOperation {
     ) {
         self.init(
             name: name,
-            attempts: policy.clock,
-            windsDown: false,
-            { body(Completion($0)) },
-            policy.decide
+            attempts: policy.terms(windsDown: false),
+            { body(Completion($0)) }
         )
     }
 
@@ -83,10 +75,8 @@ extension AsyncOperation {
     ) {
         self.init(
             name: name,
-            attempts: policy.clock,
-            windsDown: true,
-            { $0.finish(Result(catching: body)) },
-            policy.decide
+            attempts: policy.terms(windsDown: true),
+            { $0.finish(Result(catching: body)) }
         )
     }
 
@@ -100,22 +90,18 @@ extension AsyncOperation {
     ) {
         self.init(
             name: name,
-            attempts: policy.clock,
-            windsDown: true,
-            { $0.runTask(priority, body) },
-            policy.decide
+            attempts: policy.terms(windsDown: true),
+            { $0.runTask(priority, body) }
         )
     }
 
     private convenience init(
         name: String?,
-        attempts clock: any Clock<Duration>,
-        windsDown: Bool,
-        _ body: @escaping @Sendable (Attempt<Output>) -> Void,
-        _ decide: @escaping @Sendable (Int, Result<Output, any Error>) -> AttemptRun<Output>.Decision
+        attempts terms: AttemptRun<Output>.Terms,
+        _ body: @escaping @Sendable (Attempt<Output>) -> Void
     ) {
-        let work = OperationWork(windsDown: windsDown) { operation in
-            AttemptRun(of: Self.own(operation), clock: clock, body, decide).start()
+        let work = OperationWork(windsDown: terms.windsDown) { operation in
+            AttemptRun(of: Self.own(operation), terms, body).start()
         }
         self.init(name: name, work: work)
         // Where the pauses are stored.
@@ -123,7 +109,7 @@ extension AsyncOperation {
     }
 
     /// The end of an attempt of a cancelled operation, as `runBlock` and `runTask` end one.
-    final func endCancelled(_ result: Outcome, isTask: Bool) {
+    final func endCancelled(_ result: Outcome, isTask: Bool) -> Bool {
         switch result {
         case .success(let value) where isTask: finish(value: value)
         case .failure(let error) where isTask && !(error is CancellationError): finish(error: error)
@@ -145,22 +131,21 @@ extension Attempt {
 }
 
 extension RetryPolicy {
-    @Sendable
-    fileprivate func decide<Output>(
-        _ number: Int,
-        _ result: Result<Output, any Error>
-    ) -> AttemptRun<Output>.Decision {
-        guard case .failure(let error) = result, number < attempts, isWorthRetrying(error) else {
-            return .last(result)
+    fileprivate func terms<Output>(windsDown: Bool) -> AttemptRun<Output>.Terms {
+        AttemptRun.Terms(clock: clock, limit: attemptLimit, windsDown: windsDown) { number, result in
+            guard case .failure(let error) = result, number < attempts, isWorthRetrying(error) else {
+                return .last(result)
+            }
+            return .again(after: pause(afterAttempt: number))
         }
-        return .again(after: pause(afterAttempt: number))
     }
 }
 
 extension RepeatPolicy {
-    @Sendable
-    fileprivate func decide(_ number: Int, _ result: Result<Value, any Error>) -> AttemptRun<Value>.Decision {
-        guard case .success(let value) = result, !isLast(number, value) else { return .last(result) }
-        return .again(after: pause)
+    fileprivate func terms(windsDown: Bool) -> AttemptRun<Value>.Terms {
+        AttemptRun.Terms(clock: clock, limit: nil, windsDown: windsDown) { number, result in
+            guard case .success(let value) = result, !isLast(number, value) else { return .last(result) }
+            return .again(after: pause)
+        }
     }
 }

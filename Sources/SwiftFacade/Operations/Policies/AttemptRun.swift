@@ -9,6 +9,10 @@
 //       └────────────────────────────────────────────────────────────┘
 //
 // An attempt that ends while it is being begun is followed by the next one in a loop, not in a nested call.
+//
+// An attempt may have a limit. What passes first, under the attempt's lock, decides: its end stops the alarm; its limit
+// tells the work, and the attempt has failed. It then ends at once, or, where it occupies a thread or a task, with that:
+// two attempts never run at once.
 
 import Foundation
 
@@ -16,6 +20,16 @@ final class AttemptRun<Output: Sendable>: Sendable {
     enum Decision {
         case last(Result<Output, any Error>)
         case again(after: Duration)
+    }
+
+    struct Terms: Sendable {
+        /// Measures limits and pauses.
+        var clock: any Clock<Duration>
+        /// Of one attempt.
+        var limit: Duration?
+        /// As `OperationWork.windsDown`.
+        var windsDown: Bool
+        var decide: @Sendable (Int, Result<Output, any Error>) -> Decision
     }
 
     private struct State {
@@ -28,23 +42,20 @@ final class AttemptRun<Output: Sendable>: Sendable {
 
     let operation: AsyncOperation<Output>
     private let place: ResumePlace
-    private let clock: any Clock<Duration>
-    private let decide: @Sendable (Int, Result<Output, any Error>) -> Decision
+    private let terms: Terms
     private let body: @Sendable (Attempt<Output>) -> Void
     private let state = VisibleMutex(State())
 
     /// On the thread on which the work begins.
     init(
         of operation: AsyncOperation<Output>,
-        clock: any Clock<Duration>,
-        _ body: @escaping @Sendable (Attempt<Output>) -> Void,
-        _ decide: @escaping @Sendable (Int, Result<Output, any Error>) -> Decision
+        _ terms: Terms,
+        _ body: @escaping @Sendable (Attempt<Output>) -> Void
     ) {
         self.operation = operation
         place = ResumePlace(startedIn: operation.record.withLock { $0.held.queue })
-        self.clock = clock
+        self.terms = terms
         self.body = body
-        self.decide = decide
     }
 
     /// Begins the first attempt.
@@ -53,18 +64,36 @@ final class AttemptRun<Output: Sendable>: Sendable {
         next()
     }
 
-    func ended(_ attempt: Attempt<Output>, with result: Result<Output, any Error>) {
-        let isCurrent = state.withLock { state in
+    /// Whether the result is used.
+    ///
+    /// - Parameter isElsewhere: the caller has no place in the operation's queue.
+    @discardableResult
+    func ended(
+        _ attempt: Attempt<Output>,
+        with result: Result<Output, any Error>,
+        isElsewhere: Bool = false
+    ) -> Bool {
+        guard forget(attempt) else { return false }
+        if operation.isCancelled {
+            let isTask = attempt.isTask && attempt.timedOut == nil
+            return operation.endCancelled(result, isTask: isTask) && isTask
+        }
+        switch terms.decide(attempt.number, result) {
+        case .last(let result): return operation.finish(result)
+        case .again(let pause) where pause > .zero: wait(pause)
+        case .again where isElsewhere: place.run(for: operation) { [self] in next() }
+        case .again: next()
+        }
+        return true
+    }
+
+    /// Whether it was the present one. Run and attempt keep each other until then.
+    @discardableResult
+    func forget(_ attempt: Attempt<Output>) -> Bool {
+        state.withLock { state in
             guard state.current === attempt else { return false }
             state.current = nil
             return true
-        }
-        guard isCurrent else { return }
-        if operation.isCancelled { return operation.endCancelled(result, isTask: attempt.isTask) }
-        switch decide(attempt.number, result) {
-        case .last(let result): operation.finish(result)
-        case .again(let pause) where pause > .zero: wait(pause)
-        case .again: next()
         }
     }
 
@@ -74,16 +103,27 @@ final class AttemptRun<Output: Sendable>: Sendable {
             place.run(for: operation) { [self] in next() }
         }
         state.withLock { $0.pause = alarm }
-        let hasEnded = operation.record.withLock { record in
-            guard record.ending == nil, let policies = record.held.policies else { return true }
-            policies.reason = .delay
-            policies.pause = alarm
-            return false
-        }
-        if hasEnded { return }
+        guard keep(alarm, .delay) else { return }
         // A cancellation that came before the alarm was stored found nothing to end.
         if operation.isCancelled { return cancelled() }
-        alarm.arm(after: pause, on: clock)
+        alarm.arm(after: pause, on: terms.clock)
+    }
+
+    /// The end of the operation stops the alarm; false where it has ended.
+    private func keep(_ alarm: ClockAlarm, _ reason: WaitReason?) -> Bool {
+        operation.record.withLock { record in
+            guard record.ending == nil, let policies = record.held.policies else { return false }
+            policies.reason = reason
+            policies.attemptAlarm = alarm
+            return true
+        }
+    }
+
+    private func limit(_ attempt: Attempt<Output>) {
+        guard let limit = terms.limit else { return }
+        let alarm = ClockAlarm { [weak attempt] in attempt?.limitPassed(limit) }
+        attempt.keep(alarm)
+        if keep(alarm, nil) { alarm.arm(after: limit, on: terms.clock) }
     }
 
     private func next() {
@@ -96,7 +136,10 @@ final class AttemptRun<Output: Sendable>: Sendable {
         while let attempt = nextAttempt() {
             if operation.isCancelled {
                 ended(attempt, with: .failure(CancellationError()))
-            } else if !operation.isFinished {
+            } else if operation.isFinished {
+                forget(attempt)
+            } else {
+                limit(attempt)
                 body(attempt)
             }
         }
@@ -112,7 +155,7 @@ final class AttemptRun<Output: Sendable>: Sendable {
             state.isDue = false
             state.pause = nil
             state.number += 1
-            let attempt = Attempt(self, number: state.number)
+            let attempt = Attempt(self, number: state.number, windsDown: terms.windsDown)
             state.current = attempt
             return attempt
         }
@@ -133,32 +176,67 @@ final class Attempt<Output: Sendable>: CompletableJob, Sendable {
         var isCancelled = false
         var isTask = false
         var handlers: [@Sendable () -> Void] = []
+        /// Of its limit.
+        var alarm: ClockAlarm?
+        var timedOut: OperationTimedOut?
     }
 
     let number: Int
+    private let windsDown: Bool
     let operation: AsyncOperation<Output>
     private let run: AttemptRun<Output>
     private let state = VisibleMutex(State())
 
-    fileprivate init(_ run: AttemptRun<Output>, number: Int) {
+    fileprivate init(_ run: AttemptRun<Output>, number: Int, windsDown: Bool) {
         self.run = run
         self.number = number
+        self.windsDown = windsDown
         operation = run.operation
     }
 
     @discardableResult
     func finish(_ outcome: Result<Output, any Error>) -> Bool {
-        let handlers: [@Sendable () -> Void]? = state.withLock { state in
+        let before: State? = state.withLock { state in
             guard !state.hasEnded else { return nil }
+            let before = state
             state.hasEnded = true
-            defer { state.handlers = [] }
+            (state.handlers, state.alarm) = ([], nil)
+            return before
+        }
+        guard let before else { return false }
+        withExtendedLifetime(before) { _ = before.alarm?.cancel() }
+        if operation.isFinished {
+            run.forget(self)
+            return false
+        }
+        if let timedOut = before.timedOut {
+            run.ended(self, with: .failure(timedOut))
+            return false
+        }
+        return run.ended(self, with: outcome)
+    }
+
+    // MARK: Its limit
+
+    fileprivate func keep(_ alarm: ClockAlarm) { state.withLock { $0.alarm = alarm } }
+
+    /// Set when its limit has passed: it has failed with this.
+    var timedOut: OperationTimedOut? { state.withLock { $0.timedOut } }
+
+    func limitPassed(_ limit: Duration) {
+        let error = OperationTimedOut(operation: operation.bareName, limit: limit)
+        let handlers: [@Sendable () -> Void]? = state.withLock { state in
+            if state.hasEnded || state.isCancelled { return nil }
+            state.timedOut = error
+            state.isCancelled = true
+            state.hasEnded = !windsDown
+            defer { (state.handlers, state.alarm) = ([], nil) }
             return state.handlers
         }
-        guard let handlers else { return false }
-        withExtendedLifetime(handlers) {}
-        if operation.isFinished { return false }
-        run.ended(self, with: outcome)
-        return true
+        guard let handlers else { return }
+        operation.record.withLock { $0.held.policies?.limitsPassed += 1 }
+        for handler in handlers { handler() }
+        if !windsDown { run.ended(self, with: .failure(error), isElsewhere: true) }
     }
 
     /// Whether a task runs it, which decides its end when it is cancelled.
@@ -171,11 +249,12 @@ final class Attempt<Output: Sendable>: CompletableJob, Sendable {
         finish(.failure(OperationAbandoned(operation: operation.bareName)))
     }
 
-    var isCancelled: Bool { operation.isCancelled }
+    var isCancelled: Bool { operation.isCancelled || state.withLock { $0.isCancelled } }
 
     func onCancel(_ handler: @escaping @Sendable () -> Void) {
         let runsNow = state.withLock { state in
-            if state.hasEnded { return false }
+            // A limit that passed before the handler came still stops the work.
+            if state.hasEnded { return state.timedOut != nil }
             if !state.isCancelled { state.handlers.append(handler) }
             return state.isCancelled
         }

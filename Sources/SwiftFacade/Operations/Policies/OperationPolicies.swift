@@ -23,11 +23,17 @@ final class OperationPolicies: @unchecked Sendable {
     var timeOut: Timed?
 
     // What is under way.
+    /// In a suspended group.
+    var turn: GroupSuspension.Held?
     /// Of the delay, then of the limit.
     var alarm: ClockAlarm?
-    /// Between two attempts of the work.
-    var pause: ClockAlarm?
+    /// Of the limit of an attempt, then of the pause before the next one.
+    var attemptAlarm: ClockAlarm?
+    /// For tests: the attempts that have reached their limit.
+    var limitsPassed = 0
     var conditionTask: Task<Void, Never>?
+    /// The operation that a condition has run before it is asked.
+    var preceding: Operation?
     var ticket: ExclusionTicket?
     /// The operation that the work made and waits for.
     var awaited: Operation?
@@ -43,8 +49,9 @@ final class OperationPolicies: @unchecked Sendable {
 
     /// Calls off what is under way and gives back what was taken. Once, when the operation has ended.
     func withdraw() {
+        _ = turn?.claim()
         alarm?.cancel()
-        pause?.cancel()
+        attemptAlarm?.cancel()
         conditionTask?.cancel()
         ticket?.giveBack()
     }

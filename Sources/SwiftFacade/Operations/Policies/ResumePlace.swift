@@ -24,6 +24,16 @@ struct ResumePlace: Sendable {
         lender = self.queue == nil ? StepPlace.currentLender : nil
     }
 
+    /// The queue in which `operation` has its place.
+    func queue(of operation: Operation) -> (any GroupQueue)? { QueueCore.lender(to: operation) ?? lender }
+
+    /// Runs `other` in the place that `operation` has.
+    func add(_ other: Operation, for operation: Operation) {
+        (other as? any ObservedOperation)?.announceEnqueued()
+        if let core = QueueCore.lender(to: operation) { return core.placeForChildren().addChild(other) }
+        (lender.map { StepPlace(in: $0) } ?? OperationQueue()).addOperation(other)
+    }
+
     /// Runs `body`, later and not on this thread's stack. A started operation in no queue goes on on a thread of
     /// libdispatch.
     func run(for operation: Operation, _ body: @escaping @Sendable () -> Void) {

@@ -18,6 +18,8 @@ public struct RetryPolicy: Sendable {
     public enum Backoff: Sendable, Hashable {
         /// The same pause each time.
         case constant(Duration)
+        /// `initial` after the first attempt, `step` more after each further one, up to `cap`.
+        case linear(initial: Duration, step: Duration, cap: Duration)
         /// `initial` after the first attempt, `factor` times as much after each further one, up to `cap`.
         case exponential(initial: Duration, factor: Double = 2, cap: Duration)
     }
@@ -34,6 +36,8 @@ public struct RetryPolicy: Sendable {
 
     /// How often the work is begun at most, the first time included.
     public let attempts: Int
+    /// How long an attempt may take; nil: as long as it needs.
+    public let attemptLimit: Duration?
     let backoff: Backoff
     let jitter: Jitter
     let clock: any Clock<Duration>
@@ -42,13 +46,20 @@ public struct RetryPolicy: Sendable {
 
     /// Makes a policy.
     ///
-    /// Misuse: fewer than one attempt, a negative pause, a factor below 1 or that is no number.
+    /// Misuse: fewer than one attempt, a negative pause, a factor below 1 or that is no number, a limit of zero or less.
+    ///
+    /// An attempt that has not ended after `attemptLimit` has failed with ``OperationTimedOut``: that is the error given
+    /// to `where`, and the operation's after the last attempt. The work of the attempt is told by a cancellation of its
+    /// own; the operation is not cancelled. A completion-handler function's attempt ends at once, and its late calls are
+    /// ignored. A closure that occupies a thread or a task is waited for, so that no two attempts run at once, and what
+    /// it gives is not used. ``AsyncOperation/timeOut(after:clock:)`` limits all attempts together.
     ///
     /// - Parameters:
     ///   - attempts: how often the work is begun at most, the first time included.
     ///   - backoff: how the pause grows.
     ///   - jitter: what part of a pause is random.
-    ///   - clock: measures the pauses.
+    ///   - attemptLimit: how long an attempt may take.
+    ///   - clock: measures the pauses and the limits.
     ///   - random: gives numbers from 0 to 1; by default the system's. For tests.
     ///   - isWorthRetrying: given the error of an attempt; false ends the operation with it. Runs where the attempt
     ///     ended, and must not block.
@@ -56,6 +67,7 @@ public struct RetryPolicy: Sendable {
         attempts: Int,
         backoff: Backoff = .constant(.zero),
         jitter: Jitter = .none,
+        attemptLimit: Duration? = nil,
         clock: any Clock<Duration> = ContinuousClock(),
         random: @escaping @Sendable () -> Double = { .random(in: 0...1) },
         where isWorthRetrying: @escaping @Sendable (any Error) -> Bool = { _ in true }
@@ -63,6 +75,10 @@ public struct RetryPolicy: Sendable {
         if let fault = backoff.fault ?? (attempts < 1 ? "there must be at least one attempt" : nil) {
             misuse("RetryPolicy", "attempts: \(attempts), backoff: \(backoff)", fault)
         }
+        if let attemptLimit, attemptLimit <= .zero {
+            misuse("RetryPolicy", "attemptLimit: \(attemptLimit)", "no attempt could end in time")
+        }
+        self.attemptLimit = attemptLimit
         self.attempts = attempts
         self.backoff = backoff
         self.jitter = jitter
@@ -92,6 +108,8 @@ extension RetryPolicy.Backoff {
     fileprivate var fault: String? {
         switch self {
         case .constant(let pause): pause < .zero ? "a pause cannot be negative" : nil
+        case .linear(let initial, let step, let cap):
+            initial < .zero || step < .zero || cap < .zero ? "a pause cannot be negative" : nil
         case .exponential(let initial, let factor, let cap):
             if initial < .zero || cap < .zero {
                 "a pause cannot be negative"
@@ -106,6 +124,12 @@ extension RetryPolicy.Backoff {
     fileprivate func pause(afterAttempt number: Int) -> Duration {
         switch self {
         case .constant(let pause): return pause
+        case .linear(let initial, let step, let cap):
+            // Above any cap after many attempts, and then no duration.
+            let steps = Double(max(number, 1) - 1)
+            if initial >= cap { return cap }
+            if step == .zero { return initial }
+            return steps < (cap - initial) / step ? initial + step * steps : cap
         case .exponential(let initial, let factor, let cap):
             // Infinite after many attempts, and then above any cap.
             let growth = pow(factor, Double(max(number, 1) - 1))

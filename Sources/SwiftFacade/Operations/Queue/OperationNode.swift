@@ -119,7 +119,7 @@ extension OperationNode: ResumingQueue {
 }
 
 /// What a queue needs of an `AsyncOperation`, whatever its output.
-protocol QueuedOperation: Operation {
+protocol QueuedOperation: ObservedOperation {
     /// Makes `node` the operation's place in a queue; the sentence says why not.
     func enter(_ node: OperationNode) -> String?
     /// Its place in a queue of this module; nil after its end.

@@ -15,6 +15,7 @@ extension QueueCore {
     }
 
     func add(_ operation: any QueuedOperation, _ isBlocking: Bool) {
+        operation.announceEnqueued()
         let node = OperationNode(self, operation, operation, options(operation, isBlocking))
         // Before the operation knows its node, and may tell it to run.
         node.enter(done: 0)

@@ -52,6 +52,23 @@ func recorder(_ trace: Trace<String>) -> OperationObserver {
         #expect(trace.events.filter { $0 == "enqueued" }.count == 1)
     }
 
+    @Test func aQueueOfThisModuleTellsToo() async throws {
+        let own = InterlockQueue()
+        let (first, second, third) = (
+            AsyncOperation<Int> { 1 }, AsyncOperation<Int> { 2 }, AsyncOperation<Int>(name: "third") { 3 }
+        )
+        for operation in [first, second, third] { operation.addObserver(recorder(trace)) }
+        own.enqueue(first)
+        #expect(try await second.enqueued(on: own).value == 2)
+        let maker = AsyncOperation<Int>(name: "maker") { 1 }
+        maker.addObserver(recorder(trace))
+        maker.produce(third, on: own)
+        #expect(try await (first.value, third.value) == (1, 3))
+        await untilTold("finished", 3)
+        #expect(trace.events.filter { $0 == "enqueued" }.count == 3)
+        #expect(trace.events.contains("produced third"))
+    }
+
     @Test func theErrorIsToldAtTheEnd() async throws {
         let seen = Trace<JobFailure?>()
         let operation = AsyncOperation<Int> { throw JobFailure(why: "torn") }

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An attempt whose end, limit and cancellation come at the same time, 10,000 of each, in queues of both kinds.
+
+import Foundation
+import Testing
+
+@testable import Interlock
+
+@Suite(.timeLimit(.minutes(10)), .serialized) struct AttemptLimitRaceTests {
+    private final class Subject: Sendable {
+        let operation: AsyncOperation<Int>
+        let first = VisibleBox<Completion<Int>>()
+        let (tries, told, accepted) = (Counter(), Counter(), Counter())
+
+        /// The second attempt gives 2, where the first did not succeed.
+        init(in queue: any QueueUnderTest) {
+            let (tries, told, first, begun) = (tries, told, first, Handshake())
+            let policy = RetryPolicy(attempts: 2, attemptLimit: .seconds(3), clock: ManualClock())
+            operation = AsyncOperation(name: "raced", retry: policy) { completion in
+                if tries.increment() == 2 {
+                    completion.succeed(2)
+                    return
+                }
+                completion.onCancel { told.increment() }
+                first.value.withLock { $0 = completion }
+                begun.give()
+            }
+            queue.add(operation)
+            begun.take()
+        }
+
+        func succeed() {
+            if first.value.withLock({ $0 })!.succeed(1) { accepted.increment() }
+        }
+
+        func passLimit() {
+            (first.value.withLock { $0 }!.job as! Attempt<Int>).limitPassed(.seconds(3))
+        }
+
+        func complaints(cancelled: Bool) -> [String] {
+            guard let result = operation.wait(timeout: .seconds(Handshake.limit)) else {
+                return ["it does not end: \(operation.explainWaiting())"]
+            }
+            first.value.withLock { $0 = nil }
+            if accepted.value == 1 {
+                return result.isValue(1) && tries.value == 1 ? [] : ["accepted, but \(result)"]
+            }
+            // A success that came just before the cancellation has freed the handler.
+            if cancelled, result.isCancelled { return told.value < 2 ? [] : ["told \(told.value) times"] }
+            return result.isValue(2) && told.value == 1 ? [] : ["\(result), told \(told.value) times"]
+        }
+    }
+
+    @Test(arguments: QueueKind.all) func anEndRacesWithTheLimit(queue: QueueKind) async {
+        let tested = queue.make(nil)
+        let complaints = await blocking {
+            Race.run(
+                Subject.self,
+                make: { _ in Subject(in: tested) },
+                racers: { $0.succeed() },
+                { $0.passLimit() },
+                judge: { $0.complaints(cancelled: false) }
+            )
+        }
+        #expect(complaints.isEmpty, "\(complaints.prefix(5))")
+    }
+
+    @Test(arguments: QueueKind.all) func anEndTheLimitAndACancellationRace(queue: QueueKind) async {
+        let tested = queue.make(nil)
+        let complaints = await blocking {
+            Race.run(
+                Subject.self,
+                make: { _ in Subject(in: tested) },
+                racers: { $0.succeed() },
+                { $0.passLimit() },
+                { $0.operation.cancel() },
+                judge: { $0.complaints(cancelled: true) }
+            )
+        }
+        #expect(complaints.isEmpty, "\(complaints.prefix(5))")
+    }
+}
