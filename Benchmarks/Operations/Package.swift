@@ -3,7 +3,12 @@
 
 import PackageDescription
 
-// A package of its own: its peers are in the toolchain, so it needs no other package and builds without a network.
+// A package of its own: its peers are in the toolchain and in the distribution, so it needs no other package and builds
+// without a network.
+
+// oneTBB, where scripts/bench has found it. An environment variable, because SwiftPM keeps a manifest's result for as
+// long as the manifest and the environment stay the same.
+let hasTBB = Context.environment["INTERLOCK_BENCH_TBB"] != nil
 
 let package = Package(
     name: "interlock-operation-benchmarks",
@@ -11,11 +16,18 @@ let package = Package(
     dependencies: [.package(name: "interlock", path: "../..")],
     targets: [
         .target(name: "CHeap"),
+        .target(
+            name: "CFlowGraph",
+            dependencies: ["CHeap"],
+            cxxSettings: hasTBB ? [.define("INTERLOCK_BENCH_TBB")] : [],
+            linkerSettings: hasTBB ? [.linkedLibrary("tbb")] : []
+        ),
         .executableTarget(
             name: "bench_operations",
-            dependencies: ["CHeap", .product(name: "Interlock", package: "interlock")],
+            dependencies: ["CFlowGraph", "CHeap", .product(name: "Interlock", package: "interlock")],
             path: "Sources/BenchOperations"
         ),
     ],
-    swiftLanguageModes: [.v6]
+    swiftLanguageModes: [.v6],
+    cxxLanguageStandard: .cxx17
 )

@@ -4,10 +4,10 @@
     bench_table.py [--document FILE] RESULT.json...    puts the table between the marks in docs/benchmarks.md
     bench_table.py --print RESULT.json...              prints it
 
-A result is the JSON of one suite (rwlock, rings, mutex, pool, swift). For each setting the table gives our median, the best
-peer's, and the median of the rounds' ratios, more than 1 where ours is better. The best peer is of our kind: a lock
-that parks and whose slowest thread gets a tenth of the fastest or more; beside `ilk_mpmc` a bounded ring for many
-threads.
+A result is the JSON of one suite (rwlock, rings, mutex, pool, swift, operations). For each setting the table gives our
+median, the best peer's, and the median of the rounds' ratios, more than 1 where ours is better. The best peer is of our
+kind: a lock that parks and whose slowest thread gets a tenth of the fastest or more; beside `ilk_mpmc` a bounded ring
+for many threads; beside an operation, Foundation's in its own queue.
 """
 
 import json
@@ -232,6 +232,36 @@ def swift(result):
     yield "The Swift facade", "nanoseconds between two operations", rows
 
 
+JOB, OPERATION = "InterlockQueue, Job", "InterlockQueue, AsyncOperation"
+FOUNDATION = "OperationQueue, BlockOperation"
+
+
+def operations(result):
+    cells = [(cell.get("title", str), cell.get("nodes", float),
+              {line.get("contender", str): line.numbers("nanoseconds") for line in cell.children("lines")})
+             for cell in result.children("cells")]
+    rows = []
+    for title, _, samples in cells:
+        peers = [name for name in samples if not name.startswith("InterlockQueue") and not name.endswith("AsyncOperation")]
+        rows.append(beside(title, samples, JOB, peers))
+        rows.append(beside(title, samples, OPERATION, [name for name in peers if name == FOUNDATION]))
+    yield "Operations and jobs, made, run and freed", "time a node with its edge", rows
+    rows = []
+    grown = sorted(((nodes, samples) for title, nodes, samples in cells if "random" in title), key=lambda cell: cell[0])
+    for ours in (JOB, OPERATION):
+        for nodes, samples in grown[1:]:
+            smallest = f"itself, {grown[0][0]:,.0f} nodes"
+            own = {ours: samples[ours], smallest: grown[0][1][ours]}
+            rows.append(beside(f"{nodes:,.0f} nodes", own, ours, [smallest]))
+    yield "Random graphs of growing size, beside the smallest", "time a node with its edge", rows
+    sizes = {size.get("kind", str): size.get("bytes", float) for size in result.children("sizes")}
+    peer = next((kind for kind in sizes if kind.startswith("BlockOperation")), None)
+    yield "Of 100,000 that wait, each", "bytes of the heap", [
+        Row("waiting", kind, digits(count), peer or "–", digits(sizes[peer]) if peer else "–",
+            sizes[peer] / count if peer and count else None)
+        for kind, count in sizes.items() if kind.startswith(("Job", "AsyncOperation"))]
+
+
 def row(setting, samples, ours, best):
     """Of rates: more is better. `best`: the peer's name and samples."""
     if ours not in samples:
@@ -243,10 +273,15 @@ def row(setting, samples, ours, best):
 
 def span_row(setting, samples, ours):
     """Of times: less is better, against the quickest peer."""
+    return beside(setting, samples, ours, [name for name in samples if not name.startswith("ilk_")])
+
+
+def beside(setting, samples, ours, peers):
+    """Of times, against the quickest of `peers`."""
     if ours not in samples:
         raise Malformed(f"no figures of {ours} for {setting}")
     mine = samples[ours]
-    best = min(((n, t) for n, t in samples.items() if not n.startswith("ilk_")), key=lambda item: median(item[1]), default=None)
+    best = min(((name, samples[name]) for name in peers), key=lambda item: median(item[1]), default=None)
     return Row(setting, ours, duration(median(mine)), best[0] if best else "–", duration(median(best[1])) if best else "–",
                ratio(best[1], mine) if best else None)
 
@@ -259,7 +294,7 @@ def time_row(setting, times, ours, best):
                best[1] / times[ours] if best else None)
 
 
-SUITES = {"rwlock": rwlock, "rings": rings, "mutex": mutex, "pool": pool, "swift": swift}
+SUITES = {"rwlock": rwlock, "rings": rings, "mutex": mutex, "pool": pool, "swift": swift, "operations": operations}
 
 
 # ---- Markdown ----

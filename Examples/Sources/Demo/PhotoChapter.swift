@@ -106,9 +106,9 @@ struct PhotoChapter {
             Page.Run(name: $0.pipeline.name, detail: $0.result.duration.text, timeline: $0.result.timeline)
         }
         page.runsNote =
-            "The same steps on the same pictures: with Interlock, each step an operation that takes the output "
-            + "of the one before it; and with libdispatch alone. Both charts have the same scale. Nearly all of "
-            + "the time goes into pixels, so the two should take about as long: \(times)."
+            "The same steps on the same pictures: with Interlock, each step a job of an InterlockQueue that takes "
+            + "the output of the one before it; and with libdispatch alone. Both charts have the same scale. "
+            + "Nearly all of the time goes into pixels, so the two should take about as long: \(times)."
     }
 
     /// Of an even number the mean of the middle two.

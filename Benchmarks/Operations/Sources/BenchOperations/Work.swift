@@ -3,6 +3,7 @@
 // The same graphs for each contender: made, run and freed within the measured time. The work of a node is a number, so
 // that what is measured is the cost of the graph.
 
+import CFlowGraph
 import Dispatch
 import Foundation
 import Interlock
@@ -41,15 +42,23 @@ struct Contender: Sendable {
 }
 
 enum Contenders {
-    static let all = [
-        Contender(name: "InterlockQueue, Job", most: .max) { jobs($0) },
-        Contender(name: "InterlockQueue, AsyncOperation", most: 200_000) { own($0) },
-        Contender(name: "InterlockQueue, BlockOperation", most: 200_000) { foreign($0) },
-        Contender(name: "OperationQueue, AsyncOperation", most: 100_000) { foundationOwn($0) },
-        Contender(name: "OperationQueue, BlockOperation", most: 100_000) { foundation($0) },
-        Contender(name: "DispatchGroup", most: .max) { dispatch($0) },
-        Contender(name: "TaskGroup or tasks", most: .max) { await tasks($0) },
-    ]
+    static let all: [Contender] = {
+        let ours = [
+            Contender(name: "InterlockQueue, Job", most: .max) { jobs($0) },
+            Contender(name: "InterlockQueue, AsyncOperation", most: .max) { own($0) },
+            Contender(name: "InterlockQueue, BlockOperation", most: 200_000) { foreign($0) },
+        ]
+        let peers = [
+            Contender(name: "OperationQueue, AsyncOperation", most: 100_000) { foundationOwn($0) },
+            Contender(name: "OperationQueue, BlockOperation", most: 100_000) { foundation($0) },
+            Contender(name: "DispatchGroup", most: .max) { dispatch($0) },
+            Contender(name: "TaskGroup or tasks", most: .max) { await tasks($0) },
+        ]
+        let flowGraph = Contender(name: "oneTBB flow graph", most: .max) {
+            flow_graph_run($0.above, $0.above.count)
+        }
+        return ours + peers + (flow_graph_is_there() ? [flowGraph] : [])
+    }()
 
     // MARK: Ours
 

@@ -25,7 +25,8 @@ import Foundation
 ///
 /// Of an operation of another class, two things cannot be seen: a cancellation while it waits for its dependencies,
 /// which takes effect when those have ended (``cancelAll()`` is seen at once); and that it is in an `OperationQueue`
-/// too. One whose own `isReady` says no is asked again every ten milliseconds.
+/// too. One whose own `isReady` says no is asked again: after 100 microseconds, and after growing pauses of up to ten
+/// milliseconds.
 public final class InterlockQueue: Sendable {
     @usableFromInline let core: QueueCore
 

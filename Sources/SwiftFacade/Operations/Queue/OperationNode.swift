@@ -60,13 +60,17 @@ final class OperationNode: JobNode, @unchecked Sendable {
     // MARK: Operations of other classes
 
     /// Has the node become ready with the operation.
-    func awaitReadiness(of operation: Operation) {
+    ///
+    /// - Parameter pause: before the next question to an operation that waits for nothing visible, in microseconds.
+    func awaitReadiness(of operation: Operation, pause: Int = 100) {
         if operation.isReady { return dependenciesEnded() }
         let above = operation.dependencies.filter { !$0.isFinished }
         if above.isEmpty {
-            // Its own `isReady` says no, and nothing tells when that changes.
-            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(10)) { [self] in
-                if let operation = self.operation { awaitReadiness(of: operation) }
+            // Foundation tells those that depend on an operation of its end one after the other: this one may be the
+            // next. Or its own `isReady` says no, and nothing tells when that changes.
+            let next = min(2 * pause, 10_000)
+            DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(pause)) { [self] in
+                if let operation = self.operation { awaitReadiness(of: operation, pause: next) }
             }
             return
         }
