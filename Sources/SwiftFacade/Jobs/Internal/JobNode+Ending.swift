@@ -65,11 +65,14 @@ extension JobNode {
         )
     }
 
-    /// Makes an end known. Successors come before the place: a chain that has begun goes on before another begins.
+    /// Makes an end known. Successors come before the place: in a queue without a limit a chain that has begun goes on
+    /// before another begins; in one with a limit they are listed behind what became ready before.
     @inline(__always)
     func settle(_ ended: Ended) -> Successor? {
         dropWork()
         let next = ended.successor.flatMap(releaseSuccessors)
+        let follows = next?.node._withUnsafeGuaranteedRef { $0.mayFollow(self) } ?? false
+        if !follows { next?.submit() }
         let hooks = ended.hasExtras ? releaseMore() : []
         if ended.freesPlace || ended.isBarrier || ended.isOfOldGeneration {
             core.left(
@@ -80,8 +83,6 @@ extension JobNode {
         }
         for hook in hooks { hook.body() }
         if ended.leavesEmpty { core.recheckEmpty() }
-        let follows = next?.node._withUnsafeGuaranteedRef { $0.mayFollow(self) } ?? false
-        if !follows { next?.submit() }
         // What `Stripe.link` retained; otherwise the pool releases it, or the last of those above.
         if ended.isGone { Unmanaged.passUnretained(self).release() }
         return follows ? next : nil
