@@ -70,6 +70,7 @@ enum Main {
         for graph in graphs where only.map(graph.title.contains) ?? true {
             let outcome = await graph.measure(rounds: rounds)
             print(outcome.markdown)
+            fflush(nil)
             outcomes.append(outcome)
         }
         let sizes = only == nil ? Memory.measure() : []

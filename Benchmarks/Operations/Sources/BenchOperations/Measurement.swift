@@ -48,7 +48,7 @@ extension Graph {
     private static let leastNodes = 10_000
 
     func measure(rounds: Int) async -> Outcome {
-        let contenders = Contenders.all.filter { above.count <= $0.most }
+        let contenders = Contenders.all.filter { !hasEdges || above.count <= $0.most }
         let times = max(1, Self.leastNodes / above.count)
         var samples = Array(repeating: [Double](), count: contenders.count)
         for _ in 0..<rounds {
