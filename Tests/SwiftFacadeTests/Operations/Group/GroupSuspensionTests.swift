@@ -175,15 +175,22 @@ func letOthersRun() async {
         #expect(ran.value == 0 && !group.isSuspended && !inner.isSuspended)
     }
 
+    /// A group that is suspended while its first child fails; another child, which counts, has not begun.
+    private func suspended(_ stage: ChildHome.Stage, behind first: Held, _ ran: Counter) async throws
+        -> GroupOperation<Int>
+    {
+        try stage.group.add(first.operation)
+        try stage.group.add(AsyncOperation { ran.increment() })
+        stage.add(stage.group)
+        await first.begun.taken()
+        stage.group.suspend()
+        first.goOn.give()
+        return stage.group
+    }
+
     @Test(arguments: ChildHome.allCases) func aSuspendedGroupThatFailsEnds(home: ChildHome) async throws {
         let (stage, first, ran) = (home.stage(), Held(failing: true), Counter())
-        let group = stage.group
-        try group.add(first.operation)
-        try group.add(AsyncOperation { ran.increment() })
-        stage.add(group)
-        await first.begun.taken()
-        group.suspend()
-        first.goOn.give()
+        let group = try await suspended(stage, behind: first, ran)
         await #expect(throws: JobFailure()) { try await group.value }
         #expect(ran.value == 0)
     }
@@ -191,13 +198,7 @@ func letOthersRun() async {
     // Where all run, the others are still to come.
     @Test(arguments: ChildHome.allCases) func whereAllRunAFailureDoesNotResume(home: ChildHome) async throws {
         let (stage, first, ran) = (home.stage(.runAll), Held(failing: true), Counter())
-        let group = stage.group
-        try group.add(first.operation)
-        try group.add(AsyncOperation { ran.increment() })
-        stage.add(group)
-        await first.begun.taken()
-        group.suspend()
-        first.goOn.give()
+        let group = try await suspended(stage, behind: first, ran)
         await eventually("the first has ended") { group.unfinishedChildren.count == 1 }
         await letOthersRun()
         #expect(ran.value == 0 && group.isSuspended)

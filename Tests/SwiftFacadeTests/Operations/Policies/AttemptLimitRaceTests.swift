@@ -52,7 +52,10 @@ import Testing
         }
     }
 
-    @Test(arguments: QueueKind.all) func anEndRacesWithTheLimit(queue: QueueKind) async {
+    @Test(arguments: QueueKind.all, [false, true]) func anEndRacesWithTheLimitAndACancellation(
+        queue: QueueKind,
+        isCancelled: Bool
+    ) async {
         let tested = queue.make(nil)
         let complaints = await blocking {
             Race.run(
@@ -60,22 +63,8 @@ import Testing
                 make: { _ in Subject(in: tested) },
                 racers: { $0.succeed() },
                 { $0.passLimit() },
-                judge: { $0.complaints(cancelled: false) }
-            )
-        }
-        #expect(complaints.isEmpty, "\(complaints.prefix(5))")
-    }
-
-    @Test(arguments: QueueKind.all) func anEndTheLimitAndACancellationRace(queue: QueueKind) async {
-        let tested = queue.make(nil)
-        let complaints = await blocking {
-            Race.run(
-                Subject.self,
-                make: { _ in Subject(in: tested) },
-                racers: { $0.succeed() },
-                { $0.passLimit() },
-                { $0.operation.cancel() },
-                judge: { $0.complaints(cancelled: true) }
+                { if isCancelled { $0.operation.cancel() } },
+                judge: { $0.complaints(cancelled: isCancelled) }
             )
         }
         #expect(complaints.isEmpty, "\(complaints.prefix(5))")
