@@ -24,6 +24,12 @@ final class Handshake: Sendable {
         }
     }
 
+    /// As `take`, in work that may be on a worker of `WorkerPool.shared`: another thread takes its place meanwhile. The
+    /// tests that run beside each other would otherwise wait for each other's workers.
+    func takeOnWorker(_ location: SourceLocation = #_sourceLocation) {
+        WorkerPool.withBlockingCall { take(1, location) }
+    }
+
     /// Whether it is given within some seconds; takes nothing.
     func isGiven(within seconds: TimeInterval) -> Bool {
         guard semaphore.wait(timeout: .now() + seconds) == .success else { return false }

@@ -45,7 +45,7 @@ import Testing
         let condition = condition { [trace] operation in
             AsyncOperation<String>(name: "log in") {
                 begun.give()
-                goOn.take()
+                goOn.takeOnWorker()
                 trace.add("logged in for \(operation.name ?? "?")")
                 return "token"
             }

@@ -131,7 +131,7 @@ import Testing
         try group.add(
             AsyncOperation {
                 begun.give()
-                added.take()
+                added.takeOnWorker()
                 return 1
             }
         )

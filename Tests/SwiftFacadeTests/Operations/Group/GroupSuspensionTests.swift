@@ -67,7 +67,7 @@ func letOthersRun() async {
             let (begun, goOn) = (begun, goOn)
             operation = AsyncOperation(name: "held") {
                 begun.give()
-                goOn.take()
+                goOn.takeOnWorker()
                 if failing { throw JobFailure() }
                 return value
             }

@@ -80,7 +80,7 @@ import Testing
             defer { crowd.leave() }
             let number = crowd.total
             begun.give()
-            if number == 1 { goOn.take() }
+            if number == 1 { goOn.takeOnWorker() }
             return number
         }
         let queue = queue.make(1)
@@ -135,7 +135,7 @@ import Testing
             case .handler: AsyncOperation(name: "tried", retry: policy) { (_: Completion<Int>) in }
             case .block:
                 AsyncOperation(name: "tried", retry: policy) {
-                    released.take()
+                    released.takeOnWorker()
                     return 1
                 }
             case .task:
@@ -190,7 +190,7 @@ import Testing
         let (begun, goOn, told) = (Handshake(), Handshake(), Counter())
         let operation = AsyncOperation<Int>(name: "tried", retry: policy(attempts: 1)) { completion in
             begun.give()
-            goOn.take()
+            goOn.takeOnWorker()
             completion.onCancel { told.increment() }
         }
         OperationQueue().addOperation(operation)
@@ -241,7 +241,7 @@ import Testing
             case .block:
                 AsyncOperation(name: "tried", retry: policy()) {
                     begun.give()
-                    goOn.take()
+                    goOn.takeOnWorker()
                     return 1
                 }
             case .task:
