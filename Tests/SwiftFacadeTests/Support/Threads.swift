@@ -46,7 +46,7 @@ final class Event: Sendable {
 
     /// Waits until it has happened; false after a time in which it should have.
     @discardableResult
-    func wait(_ limit: DispatchTimeInterval = .seconds(30)) -> Bool {
+    func wait(_ limit: DispatchTimeInterval = .seconds(120)) -> Bool {
         guard semaphore.wait(timeout: .now() + limit) == .success else { return false }
         semaphore.signal()
         return true
@@ -56,7 +56,7 @@ final class Event: Sendable {
 /// Probes until `condition` holds, yielding the processor; false if it never does. For states that no thread reports (a
 /// queued thread).
 func eventually(_ condition: () -> Bool) -> Bool {
-    let limit = ContinuousClock.now.advanced(by: .seconds(30))
+    let limit = ContinuousClock.now.advanced(by: .seconds(120))
     while !condition() {
         guard ContinuousClock.now < limit else { return false }
         sched_yield()
@@ -73,7 +73,7 @@ func untilCancelled(_ location: SourceLocation = #_sourceLocation) async {
 
 /// As ``eventually(_:)``, yielding the task's turn.
 func eventuallySuspending(_ condition: () -> Bool) async -> Bool {
-    let limit = ContinuousClock.now.advanced(by: .seconds(30))
+    let limit = ContinuousClock.now.advanced(by: .seconds(120))
     while !condition() {
         guard ContinuousClock.now < limit else { return false }
         await Task.yield()
