@@ -7,10 +7,12 @@ set(interlock_platform
     access clock condition_darwin condition_pthread deadline exit_pthread former futex_linux identity_darwin
     identity_linux local_native membarrier_linux membarrier_none native_pthread pages_native park_futex park_table
     signals_native stores_native threads_native yield_native)
-set(interlock_diagnostics misuse names status)
+set(interlock_diagnostics
+    figures misuse names objects observe order page records records_exit_pthread report_native rings settings_native
+    snapshot_native stack_native status symbols_native tables text watchdog_native write_json write_text)
 set(interlock_wait event_count fence queue_lock waiter)
 set(interlock_rwlock
-    hand_over held lock mode owned queue reader_slots report slot_table_copies slot_table_elf.S slot_table_plain)
+    calls hand_over held lock mode owned queue reader_slots report slot_table_copies slot_table_elf.S slot_table_plain)
 set(interlock_ring allocate mpmc mpmc_in_place mpmc_overwrite mpmc_wait spsc spsc_wait)
 set(interlock_pool fork group pool queues registry threads timers worker)
 set(interlock_sync barrier latch mutex mutex_inherit_linux mutex_inherit_none semaphore)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names for the objects that can wait, which reports of misuse show beside the address.
+ * Names for the objects that can wait, and diagnosis: lock orders that may deadlock, contention figures, and
+ * reports of what every thread holds and waits for.
  *
  *     #include <interlock/diagnostics.h>
  *     #include <interlock/rwlock.h>
@@ -9,8 +10,14 @@
  *     int main(void) {
  *         static ilk_rwlock lock = ILK_RWLOCK_INIT;
  *         char name[ILK_NAME_SIZE];
+ *         ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
  *         if (ilk_set_name(&lock, "orders") != ILK_OK) return 1;
  *         if (ilk_get_name(&lock, name, sizeof name)) puts(name); // prints orders
+ *         ilk_rwlock_write_lock(&lock);
+ *         ilk_rwlock_write_unlock(&lock);
+ *         static ilk_figures figures;
+ *         size_t objects = ilk_figures_snapshot(&figures, 1);
+ *         printf("%zu %s %d\n", objects, figures.name, (int)figures.acquisitions); // prints 1 orders 1
  *         ilk_rwlock_destroy(&lock); // takes the name away
  *         return ilk_get_name(&lock, name, sizeof name) ? 1 : 0;
  *     }
@@ -19,7 +26,31 @@
  * standard error and ends in abort:
  *     interlock: ilk_rwlock_write_unlock(0x7ffd5a2c "orders"): no writer holds the lock; the lock is free
  *
- * A child of fork has all names, and can give and ask for them, whatever other threads were doing.
+ * Diagnosis is off at first, and costs the fast paths nothing: an object that it watches has a bit in its word
+ * that sends its calls to the slow path. It is switched on for all objects by ilk_diagnose or the environment,
+ *     INTERLOCK_DIAGNOSTICS=order,contention,hang
+ * or for one by its own call (ilk_rwlock_observe …). For all means: those initialised by their init or create
+ * call, by ILK_RWLOCK_INIT or ILK_MUTEX_INIT, if they are first used after the switch; others, which were in use
+ * before or are plain zero bits, from their next contended call. Switched off again, an object leaves with its
+ * next call. Watched try_ calls may allocate and block briefly.
+ *
+ *   order       Reports two orders of taking locks that could make their threads wait for each other for ever,
+ *               when the second is met and before any thread hangs; and a thread about to wait for itself.
+ *               Counted are read, upgradable and write locks, upgrades, mutexes, and semaphores of one permit
+ *               that a thread takes and gives back itself. Not counted are try_ calls and waits with a limit, as
+ *               what is asked for; and orders that a third lock, held for writing in both, keeps apart. A thread
+ *               is known to hold the first 32.
+ *   contention  Acquisitions, those that met a holder, how long they waited and how long it was held.
+ *   hang        A report of every thread: what it holds, what it waits for and since when, what it works on;
+ *               circles are marked.
+ *
+ * More words for the environment, separated by commas: abort (ends the process at the first report of an order),
+ * limit=SECONDS (a thread that waits longer has all threads reported, once), signal=NUMBER (a report at that
+ * signal; by default SIGQUIT is it while hang is on), file=PATH (at exit, the whole diagnosis there, as JSON if
+ * the name ends in .json, as a page if in .html). An unknown word is named on standard error, and ignored.
+ *
+ * A child of fork has all names, and can give and ask for them, whatever other threads were doing; its other
+ * threads are gone from reports.
  */
 #ifndef INTERLOCK_DIAGNOSTICS_H
 #define INTERLOCK_DIAGNOSTICS_H
@@ -28,8 +59,11 @@
 #include <interlock/status.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 ILK_BEGIN_DECLARATIONS
+
+/* ---- Names ---- */
 
 /* The longest name kept, with its final zero. */
 #define ILK_NAME_SIZE 64
@@ -43,6 +77,115 @@ ilk_status ilk_set_name(const void *object, const char *name);
 /* Copies the name of `object` into `name`, of `size` bytes, cut as by strlcpy: true if it has one, else an
  * empty string. Any thread; may block briefly; not in signal handlers. */
 bool ilk_get_name(const void *object, char *name, size_t size);
+
+/* ---- What is watched ---- */
+
+#define ILK_DIAGNOSE_ORDER UINT32_C(1)
+#define ILK_DIAGNOSE_CONTENTION UINT32_C(2)
+#define ILK_DIAGNOSE_HANG UINT32_C(4)
+#define ILK_DIAGNOSE_ALL UINT32_C(7)
+
+/* Switches diagnosis of all objects to exactly these ILK_DIAGNOSE_ bits; 0: off. Any thread. */
+void ilk_diagnose(uint32_t what);
+
+/* The bits that are on for all objects. */
+uint32_t ilk_diagnosed(void);
+
+/* ---- Reports of orders ---- */
+
+typedef enum ilk_report_kind {
+    ILK_REPORT_INVERSION, /* two orders that may deadlock */
+    ILK_REPORT_SELF_WAIT, /* a thread about to wait for itself; unless it only reads again, abort follows */
+    ILK_REPORT_HANG       /* a thread has waited beyond the limit */
+} ilk_report_kind;
+
+typedef struct ilk_report {
+    ilk_report_kind kind;
+    const char *sentence; /* what is wrong, with the names */
+    const char *text;     /* the same with all stacks */
+} ilk_report;
+
+/* Called by the thread that met what is reported, before it waits. It may use the library. */
+typedef void (*ilk_report_handler)(const ilk_report *report, void *context);
+
+/* Has `handler` called instead of printing on standard error; NULL: print again. An inversion is reported once.
+ * Any thread. */
+void ilk_set_report_handler(ilk_report_handler handler, void *context);
+
+/* Whether an inversion ends the process, once it is reported. */
+void ilk_set_report_abort(bool aborts);
+
+/* ---- Contention ---- */
+
+typedef enum ilk_object_kind {
+    ILK_OBJECT_RWLOCK,
+    ILK_OBJECT_MUTEX,
+    ILK_OBJECT_SEMAPHORE,
+    ILK_OBJECT_LATCH,
+    ILK_OBJECT_BARRIER,
+    ILK_OBJECT_SPSC,
+    ILK_OBJECT_MPMC,
+    ILK_OBJECT_QUEUE, /* a dispatch queue, as a lock */
+    ILK_OBJECT_WORK   /* an operation, a job, a group: what a thread waits for */
+} ilk_object_kind;
+
+/* "rwlock", "mutex" … */
+const char *ilk_object_kind_name(ilk_object_kind kind);
+
+#define ILK_HISTOGRAM_BUCKETS 164
+#define ILK_STACK_FRAMES 16
+
+typedef struct ilk_times {
+    uint64_t count;
+    uint64_t total_ns;
+    uint64_t longest_ns;
+    uint32_t buckets[ILK_HISTOGRAM_BUCKETS];
+} ilk_times;
+
+/* The times in bucket i are below its limit, and not below that of i - 1. The last has no limit (UINT64_MAX). */
+uint64_t ilk_histogram_limit_ns(uint32_t bucket);
+
+/* One object. Times are nanoseconds. */
+typedef struct ilk_figures {
+    const void *object;
+    ilk_object_kind kind;
+    char name[ILK_NAME_SIZE];
+    uint64_t acquisitions;
+    ilk_times wait; /* of the acquisitions that met a holder, and those that gave up */
+    ilk_times hold;
+    uint32_t longest_holder; /* the thread id of the longest hold, 0: none */
+    char longest_name[16];   /* its thread's name then */
+    uint32_t longest_depth;
+    void *longest_stack[ILK_STACK_FRAMES]; /* where that hold ended, innermost first */
+    /* Rings: waits that found it full or empty; and samples of its depth, ten a second. */
+    uint64_t capacity;
+    uint64_t full_waits, empty_waits;
+    uint64_t samples, full_samples, empty_samples, deepest;
+} ilk_figures;
+
+/* Copies the figures of up to `capacity` watched objects, those with the longest total wait first. The number
+ * of watched objects, which may be more. Any thread; blocks briefly. O(objects x capacity). */
+size_t ilk_figures_snapshot(ilk_figures *figures, size_t capacity);
+
+/* Sets all figures to 0. */
+void ilk_figures_reset(void);
+
+/* ---- Reports of threads ---- */
+
+typedef enum ilk_diagnosis_form { ILK_AS_TEXT, ILK_AS_JSON, ILK_AS_PAGE } ilk_diagnosis_form;
+
+/* Writes what diagnosis knows to the file descriptor: as text for people, as JSON, or as a page of HTML that needs
+ * nothing else. Any thread; takes no lock of the library but the tables' own, so it works while the process is
+ * wedged in others. ILK_INVALID: writing failed, and errno tells why. */
+ilk_status ilk_write_diagnosis(int file, ilk_diagnosis_form form);
+
+/* Has the text form written to standard error at each signal of this number; 0: at none. The handler only wakes a
+ * thread of the library, "interlock-watch", which writes. ILK_INVALID: the system has no such signal for it.
+ * ILK_NOMEM: no thread. */
+ilk_status ilk_set_hang_signal(int number);
+
+/* Has a thread's wait of more than `limit_ns` reported, once a wait; 0: none. ILK_NOMEM: no thread. */
+ilk_status ilk_set_hang_limit(uint64_t limit_ns);
 
 ILK_END_DECLARATIONS
 

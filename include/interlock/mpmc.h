@@ -78,6 +78,10 @@ ILK_MUST_USE ilk_status ilk_mpmc_create(ilk_mpmc **out, size_t capacity, size_t 
  * reserved or shown. */
 void ilk_mpmc_destroy(ilk_mpmc *ring);
 
+/* Has diagnosis watch this ring alone: `what` are ILK_DIAGNOSE_ bits of <interlock/diagnostics.h>, 0 for none. Any
+ * thread. ILK_NOMEM: not watched. */
+ilk_status ilk_mpmc_observe(ilk_mpmc *ring, uint32_t what);
+
 /* Copies one element in: true when pushed, false when full (D) or closed. `element_size`, best a constant,
  * must be the ring's (else misuse). */
 ILK_MUST_USE static inline bool ilk_mpmc_try_push(ilk_mpmc *ring, const void *element, size_t element_size)

@@ -17,7 +17,8 @@
  *         }
  *     }
  *
- * Concurrency matrix: every call but init may run beside every other. There is nothing to destroy.
+ * Concurrency matrix: every call but init may run beside every other. There is nothing to destroy; a mutex that
+ * diagnosis may watch is made by init or ILK_MUTEX_INIT, so that it does not inherit what was at its address.
  *
  * Guarantees
  *   A  One owner at a time. What an owner did is visible to those after it.
@@ -52,9 +53,14 @@ ILK_BEGIN_DECLARATIONS
 
 /* Fields are private. All zero bits are a free mutex without priority inheritance. */
 typedef struct ilk_mutex {
-    ILK_ATOMIC(uint32_t) word; /* the owner's thread id, 0 free; bit 31: a waiter sleeps */
-    uint32_t inherits;         /* priority inheritance; constant */
+    ILK_ATOMIC(uint32_t) word;     /* the owner's thread id, 0 free; bit 31: a waiter sleeps; bit 30: observed */
+    ILK_ATOMIC(uint32_t) settings; /* bit 0: priority inheritance; bit 31: not used yet */
 } ilk_mutex;
+
+/* Initialises a free mutex without priority inheritance where it is defined, as zero bits do. Its first call goes slow,
+ * to ask whether diagnosis is on. */
+#define ILK_MUTEX_INIT                                                                                       \
+    { UINT32_C(0x40000000), UINT32_C(0x80000000) }
 
 /* So many generations of children remember that the forking thread owns a mutex. */
 #define ILK_MUTEX_FORKS 8
@@ -62,6 +68,10 @@ typedef struct ilk_mutex {
 /* Makes `mutex` free. Not thread-safe. Where the system has no priority inheritance (not Linux, or the
  * pthread park backend) a mutex works without. */
 void ilk_mutex_init(ilk_mutex *mutex, bool priority_inheritance);
+
+/* Has diagnosis watch this mutex alone: `what` are ILK_DIAGNOSE_ bits of <interlock/diagnostics.h>, 0 for none. Any
+ * thread. ILK_NOMEM: not watched. */
+ilk_status ilk_mutex_observe(ilk_mutex *mutex, uint32_t what);
 
 /* Takes the mutex; waits as long as it takes. Blocks; does not allocate; not in signal handlers.
  * Misuse: the thread owns it; with priority inheritance also: its owner waits, directly or through others,

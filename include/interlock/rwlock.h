@@ -98,9 +98,9 @@ typedef struct ilk_rwlock {
     struct ilk__rwlock_queue *queue; /* the waiters; guarded by a bit of the word */
 } ilk_rwlock;
 
-/* Initialises a free lock where it is defined. */
+/* Initialises a free lock where it is defined. Its first call goes slow, to ask whether diagnosis is on. */
 #define ILK_RWLOCK_INIT                                                                                      \
-    { 0, 0, 0 }
+    { 0x10, UINT32_C(0xFFFFFFFF), 0 }
 
 /* Makes `lock` a free lock, as zero bits and ILK_RWLOCK_INIT are. Not thread-safe. */
 void ilk_rwlock_init(ilk_rwlock *lock);
@@ -108,6 +108,10 @@ void ilk_rwlock_init(ilk_rwlock *lock);
 /* Ends the use of `lock`, and drops its name. Not thread-safe; all other calls but init are. Misuse: it is
  * held or waited for. */
 void ilk_rwlock_destroy(ilk_rwlock *lock);
+
+/* Has diagnosis watch this lock alone: `what` are ILK_DIAGNOSE_ bits of <interlock/diagnostics.h>, 0 for none. Any
+ * thread. ILK_NOMEM: not watched. */
+ilk_status ilk_rwlock_observe(ilk_rwlock *lock, uint32_t what);
 
 /* Takes the lock for reading; waits as long as it takes. O(1).
  * Misuse: more than 131,071 readers at once that are not in slots. */

@@ -87,6 +87,10 @@ void ilk_semaphore_init(ilk_semaphore *semaphore, uint32_t permits);
  * a thread is waiting. */
 void ilk_semaphore_destroy(ilk_semaphore *semaphore);
 
+/* Has diagnosis watch this semaphore alone: `what` are ILK_DIAGNOSE_ bits of <interlock/diagnostics.h>, 0 for none. Any
+ * thread. ILK_NOMEM: not watched. */
+ilk_status ilk_semaphore_observe(ilk_semaphore *semaphore, uint32_t what);
+
 /* Takes one permit; queues for it as long as it takes. Blocks; not a cancellation point. */
 static inline void ilk_semaphore_wait(ilk_semaphore *semaphore);
 

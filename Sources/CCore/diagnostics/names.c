@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of names, which is cold: a hash of libbsd lists under one mutex. Each bucket has a count:
- * destroying a nameless object takes the mutex only if a name shares its bucket.
- *
- * Fork. The forking thread has the mutex over the fork: the child's table is whole and its mutex free.
- * Must not happen: the parent waits for the mutex for ever. So its holder waits for nothing: it allocates and
- * frees outside, for an allocator's fork handlers may have locked the heap, and holds signals back, for a
- * handler could fork and wait for its own thread. Fork handlers that run while the forking thread has the
- * mutex may use names (has_names_for_fork).
+ * The table of names, which is cold: a hash of libbsd lists under the mutex of the tables. Each bucket has a
+ * count: destroying a nameless object takes the mutex only if a name shares its bucket.
  */
 #include "diagnostics/names.h"
 
+#include "diagnostics/tables.h"
 #include "platform/bsd.h"
-#include "platform/local.h"
-#include "platform/native.h"
-#include "platform/signals.h"
 #include <interlock/diagnostics.h>
 #include <interlock/inline/atomic.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -34,49 +25,11 @@ struct name_bucket {
     ILK_ATOMIC(uint32_t) count; /* changes under the mutex */
 };
 
-static ilk__native_mutex mutex = ILK__NATIVE_MUTEX_INIT;
 static struct name_bucket name_buckets[NAME_BUCKET_COUNT];
 
 static struct name_bucket *name_bucket_of(const void *object) {
     return &name_buckets[((uintptr_t)object / sizeof(void *)) % NAME_BUCKET_COUNT];
 }
-
-/* ---- The mutex ---- */
-
-/* Holds signals back too; `before` is for unlock_names. */
-static void lock_names(sigset_t *before) {
-    ilk__signals_hold(before);
-    if (ilk__thread_state()->has_names_for_fork == 0) {
-        ilk__native_mutex_lock(&mutex);
-    }
-}
-
-static void unlock_names(const sigset_t *before) {
-    if (ilk__thread_state()->has_names_for_fork == 0) {
-        ilk__native_mutex_unlock(&mutex);
-    }
-    ilk__signals_release(before);
-}
-
-static void names_before_fork(void) {
-    sigset_t before;
-    lock_names(&before);
-    ilk__thread_state()->has_names_for_fork++; /* a handler may fork while its thread does */
-    ilk__signals_release(&before);
-}
-
-static void names_after_fork(void) {
-    sigset_t before;
-    ilk__signals_hold(&before);
-    ilk__thread_state()->has_names_for_fork--;
-    unlock_names(&before);
-}
-
-__attribute__((constructor)) static void names_watch_fork(void) {
-    (void)pthread_atfork(names_before_fork, names_after_fork, names_after_fork);
-}
-
-/* ---- Names ---- */
 
 /* With the mutex held. */
 static struct entry *find(const void *object) {
@@ -106,13 +59,13 @@ void ilk__name_forget(const void *object) {
         return;
     }
     sigset_t before;
-    lock_names(&before);
+    ilk__tables_lock(&before);
     struct entry *entry = find(object);
     if (entry != NULL) {
         LIST_REMOVE(entry, link);
         ilk_atomic_fetch_sub(&bucket->count, 1, memory_order_relaxed); /* NM1 */
     }
-    unlock_names(&before);
+    ilk__tables_unlock(&before);
     free(entry);
 }
 
@@ -122,9 +75,9 @@ ilk_status ilk_set_name(const void *object, const char *name) {
         return ILK_OK;
     }
     sigset_t before;
-    lock_names(&before);
+    ilk__tables_lock(&before);
     bool is_done = rename_entry(object, name);
-    unlock_names(&before);
+    ilk__tables_unlock(&before);
     if (is_done) {
         return ILK_OK;
     }
@@ -134,13 +87,13 @@ ilk_status ilk_set_name(const void *object, const char *name) {
     }
     entry->object = object;
     (void)strlcpy(entry->name, name, sizeof entry->name);
-    lock_names(&before);
+    ilk__tables_lock(&before);
     is_done = rename_entry(object, name); /* another thread has named it */
     if (!is_done) {
         LIST_INSERT_HEAD(&name_bucket_of(object)->entries, entry, link);
         ilk_atomic_fetch_add(&name_bucket_of(object)->count, 1, memory_order_relaxed); /* NM1 */
     }
-    unlock_names(&before);
+    ilk__tables_unlock(&before);
     if (is_done) {
         free(entry);
     }
@@ -149,9 +102,9 @@ ilk_status ilk_set_name(const void *object, const char *name) {
 
 bool ilk_get_name(const void *object, char *name, size_t size) {
     sigset_t before;
-    lock_names(&before);
+    ilk__tables_lock(&before);
     const struct entry *entry = find(object);
     (void)strlcpy(name, entry != NULL ? entry->name : "", size);
-    unlock_names(&before);
+    ilk__tables_unlock(&before);
     return entry != NULL;
 }

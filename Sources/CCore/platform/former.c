@@ -60,6 +60,7 @@ static void ids_after_fork_in_child(void) {
     ilk__thread_id_is_new(first); /* the same again, in another namespace */
 }
 
-__attribute__((constructor)) static void ids_watch_fork(void) {
+/* Before the others: the child's handlers run in order of registration, and later ones ask for the id. */
+__attribute__((constructor(101))) static void ids_watch_fork(void) {
     (void)pthread_atfork(ids_before_fork, NULL, ids_after_fork_in_child);
 }

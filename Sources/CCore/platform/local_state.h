@@ -29,16 +29,21 @@ struct ilk__thread_claim {
 
 struct ilk__hook_call; /* see ring/hook.h */
 struct pool_worker;    /* see pool/pool.h */
+struct ilk__record;    /* see diagnostics/records.h */
 
 struct ilk__thread_state {
     struct ilk__thread_claim claims[ILK__THREAD_CLAIMS];
     const struct ilk__hook_call *hook_calls; /* calls of ring hooks that this thread is in; innermost first */
-    const void *held[ILK__THREAD_HELD + 1];  /* the last is never used: an array cannot have none */
+#ifdef ILK_CHECKED
+    const void *held[ILK__THREAD_HELD];
+#endif
     uint8_t held_count;
     bool has_ended;              /* its reader slots are given back for good */
-    uint16_t has_names_for_fork; /* forks that it is inside of, each with the mutex of the names */
+    bool has_ended_record;       /* its record is given back */
+    uint8_t has_tables_for_fork; /* forks that it is inside of, each with the mutex of the tables */
     uint32_t id_before_fork;     /* its id as its last fork began */
     struct pool_worker *worker;  /* the calling thread is one of a pool's; see pool/pool.h */
+    struct ilk__record *record;  /* what diagnosis knows of it; NULL: nothing yet */
     uint32_t has_pools_for_fork; /* the same with the mutex of the pools' list */
     uint32_t held_unlisted;      /* locks held beyond those listed */
 };

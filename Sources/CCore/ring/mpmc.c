@@ -6,6 +6,7 @@
 
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
+#include "diagnostics/rings.h"
 #include "ring/allocate.h"
 #include "ring/backoff.h"
 #include "ring/copy.h"
@@ -35,6 +36,10 @@ static size_t header_size(size_t capacity) {
     return sizeof(struct ilk_mpmc) + capacity * sizeof(ILK_ATOMIC(uint64_t));
 }
 
+static size_t mpmc_depth(const void *ring) {
+    return ilk_mpmc_count(ring);
+}
+
 ilk_status ilk_mpmc_create(ilk_mpmc **out, size_t capacity, size_t element_size) {
     if (capacity > ((size_t)PTRDIFF_MAX - sizeof(struct ilk_mpmc)) / sizeof(ILK_ATOMIC(uint64_t))) {
         return ILK_INVALID; /* the stamps alone exceed it */
@@ -60,7 +65,22 @@ ilk_status ilk_mpmc_create(ilk_mpmc **out, size_t capacity, size_t element_size)
         /* MP7 relaxed: not shared yet. */
         ilk_atomic_store(&ring->stamps[slot], slot * ILK__MPMC_STEP, memory_order_relaxed);
     }
+    if (ilk__diagnoses_all()) {
+        ilk__ring_begin(ring, ILK_OBJECT_MPMC, 0, capacity, mpmc_depth);
+    }
     *out = ring;
+    return ILK_OK;
+}
+
+ilk_status ilk_mpmc_observe(ilk_mpmc *ring, uint32_t what) {
+    if ((what & ILK_DIAGNOSE_ALL) == 0) {
+        ilk__object_forget(ring);
+        return ILK_OK;
+    }
+    if (ilk__object_watch(ring, ILK_OBJECT_MPMC, what, 0) == NULL) {
+        return ILK_NOMEM;
+    }
+    ilk__ring_begin(ring, ILK_OBJECT_MPMC, what, ring->capacity, mpmc_depth);
     return ILK_OK;
 }
 
@@ -94,6 +114,7 @@ void ilk_mpmc_destroy(ilk_mpmc *ring) {
     if (has_open_claims(ring)) {
         ilk__misuse("ilk_mpmc_destroy", ring, "destroyed with slots reserved or shown and not given back");
     }
+    ilk__object_forget(ring);
     ilk__name_forget(ring);
     free(ring);
 }

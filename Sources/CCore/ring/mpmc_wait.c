@@ -11,6 +11,7 @@
 #include "ring/mpmc.h"
 
 #include "diagnostics/misuse.h"
+#include "diagnostics/observe.h"
 #include "platform/clock.h"
 #include "ring/fenced.h"
 #include "ring/hook.h"
@@ -310,16 +311,28 @@ static ilk_status spin_then_sleep(ilk_mpmc *ring, const struct mpmc_side *side, 
     return sleep_until(ring, side, element, element_size, deadline_ns);
 }
 
+static ilk_status wait_until(ilk_mpmc *ring, const struct mpmc_side *side, void *element, size_t element_size,
+                             uint64_t deadline_ns, const void *site) {
+    if (!ilk__watches_idle()) {
+        return spin_then_sleep(ring, side, element, element_size, deadline_ns);
+    }
+    struct ilk__idle_watch watch;
+    ilk__watch_ring_begin(&watch, ring, ILK_OBJECT_MPMC, side->pushes, deadline_ns, site);
+    const ilk_status status = spin_then_sleep(ring, side, element, element_size, deadline_ns);
+    ilk__watch_idle_end(&watch);
+    return status;
+}
+
 ilk_status ilk__mpmc_push_slow(ilk_mpmc *ring, const void *element, size_t element_size,
                                uint64_t deadline_ns) {
     const struct mpmc_side producers = producers_of(ring);
     /* Only read. */
-    return spin_then_sleep(ring, &producers, (void *)(uintptr_t)element, element_size, deadline_ns);
+    return wait_until(ring, &producers, (void *)(uintptr_t)element, element_size, deadline_ns, ILK__CALLER);
 }
 
 ilk_status ilk__mpmc_pop_slow(ilk_mpmc *ring, void *element, size_t element_size, uint64_t deadline_ns) {
     const struct mpmc_side consumers = consumers_of(ring);
-    return spin_then_sleep(ring, &consumers, element, element_size, deadline_ns);
+    return wait_until(ring, &consumers, element, element_size, deadline_ns, ILK__CALLER);
 }
 
 /* ---- The hook ---- */

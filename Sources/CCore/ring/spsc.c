@@ -6,6 +6,7 @@
 
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
+#include "diagnostics/rings.h"
 #include "ring/allocate.h"
 #include "ring/backoff.h"
 #include "ring/copy.h"
@@ -14,6 +15,10 @@
 _Static_assert(offsetof(struct ilk_spsc, tail) == ILK__RING_SEPARATION, "the producer's part is apart");
 _Static_assert(offsetof(struct ilk_spsc, head) == 2 * ILK__RING_SEPARATION, "the consumer's part is apart");
 _Static_assert(sizeof(struct ilk_spsc) == 3 * ILK__RING_SEPARATION, "the slots are apart");
+
+static size_t spsc_depth(const void *ring) {
+    return ilk_spsc_count(ring);
+}
 
 ilk_status ilk_spsc_create(ilk_spsc **out, size_t capacity, size_t element_size) {
     void *memory;
@@ -27,7 +32,22 @@ ilk_status ilk_spsc_create(ilk_spsc **out, size_t capacity, size_t element_size)
     ring->capacity = capacity;
     ring->mask = (capacity & (capacity - 1)) == 0 ? capacity - 1 : 0;
     ring->element_size = element_size;
+    if (ilk__diagnoses_all()) {
+        ilk__ring_begin(ring, ILK_OBJECT_SPSC, 0, capacity, spsc_depth);
+    }
     *out = ring;
+    return ILK_OK;
+}
+
+ilk_status ilk_spsc_observe(ilk_spsc *ring, uint32_t what) {
+    if ((what & ILK_DIAGNOSE_ALL) == 0) {
+        ilk__object_forget(ring);
+        return ILK_OK;
+    }
+    if (ilk__object_watch(ring, ILK_OBJECT_SPSC, what, 0) == NULL) {
+        return ILK_NOMEM;
+    }
+    ilk__ring_begin(ring, ILK_OBJECT_SPSC, what, ring->capacity, spsc_depth);
     return ILK_OK;
 }
 
@@ -49,6 +69,7 @@ void ilk_spsc_destroy(ilk_spsc *ring) {
         ilk__misuse("ilk_spsc_destroy", ring, "destroyed with %zu elements shown and not released",
                     (size_t)(ring->shown - ring->shown_from));
     }
+    ilk__object_forget(ring);
     ilk__name_forget(ring);
     free(ring);
 }

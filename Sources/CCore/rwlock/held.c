@@ -11,6 +11,18 @@
 #include "platform/local.h"
 #include <interlock/rwlock.h>
 
+#ifdef ILK_CHECKED
+static const void **listed(struct ilk__thread_state *mine) ILK_NONBLOCKING {
+    return mine->held;
+}
+#else
+/* An unchecked library counts the locks that a program compiled with checks takes, and lists none. */
+static const void **listed(struct ilk__thread_state *mine) ILK_NONBLOCKING {
+    (void)mine;
+    return NULL;
+}
+#endif
+
 void ilk__held_more_slow(const void *lock) ILK_NONBLOCKING {
     struct ilk__thread_state *mine = ilk__thread_state();
     if (mine->held_count + 1U > (unsigned)ILK__THREAD_HELD) {
@@ -19,14 +31,14 @@ void ilk__held_more_slow(const void *lock) ILK_NONBLOCKING {
     }
     unsigned index = mine->held_count++;
     ilk_compiler_fence();
-    mine->held[index] = lock;
+    listed(mine)[index] = lock;
 }
 
 void ilk__held_less_slow(const void *lock, uint32_t share, const char *call) ILK_NONBLOCKING {
     struct ilk__thread_state *mine = ilk__thread_state();
     for (unsigned index = mine->held_count; index-- > 0;) {
-        if (mine->held[index] == lock) {
-            mine->held[index] = mine->held[mine->held_count - 1];
+        if (listed(mine)[index] == lock) {
+            listed(mine)[index] = listed(mine)[mine->held_count - 1];
             ilk_compiler_fence();
             mine->held_count--;
             return;
@@ -43,9 +55,9 @@ void ilk__held_less_slow(const void *lock, uint32_t share, const char *call) ILK
 }
 
 bool ilk__held_by_me(const void *lock) {
-    const struct ilk__thread_state *mine = ilk__thread_state();
+    struct ilk__thread_state *mine = ilk__thread_state();
     for (unsigned index = 0; index < mine->held_count; index++) {
-        if (mine->held[index] == lock) {
+        if (listed(mine)[index] == lock) {
             return true;
         }
     }
@@ -55,8 +67,8 @@ bool ilk__held_by_me(const void *lock) {
 void ilk__held_forget(const void *lock) {
     struct ilk__thread_state *mine = ilk__thread_state();
     for (unsigned index = mine->held_count; index-- > 0;) {
-        if (mine->held[index] == lock) {
-            mine->held[index] = mine->held[mine->held_count - 1];
+        if (listed(mine)[index] == lock) {
+            listed(mine)[index] = listed(mine)[mine->held_count - 1];
             ilk_compiler_fence();
             mine->held_count--;
         }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The slow paths of ilk_rwlock: entering, waiting, timing out, taking the write side from readers in slots.
- * <interlock/inline/rwlock.h> draws the word; hand_over.c hands over.
+ * Taking an ilk_rwlock where the fast paths do not: entering, waiting, timing out, taking the write side from readers
+ * in slots. <interlock/inline/rwlock.h> draws the word; hand_over.c hands over; calls.c has the calls.
  */
 #include "diagnostics/misuse.h"
-#include "diagnostics/names.h"
 #include "platform/clock.h"
 #include "rwlock/hand_over.h"
 #include "rwlock/held.h"
+#include "rwlock/lock.h"
 #include "rwlock/mode.h"
 #include "rwlock/queue.h"
 #include "rwlock/reader_slots.h"
@@ -206,31 +206,7 @@ static bool try_write(ilk_rwlock *lock) ILK_NONBLOCKING {
 
 ILK_TRUSTED_NONBLOCKING_END
 
-/* ---- The calls ---- */
-
-void ilk_rwlock_init(ilk_rwlock *lock) {
-    /* RW7 relaxed: not shared yet. */
-    ilk_atomic_store(&lock->word, 0, memory_order_relaxed);
-    ilk_atomic_store(&lock->mode_state, 0, memory_order_relaxed); /* RW7 */
-    lock->queue = NULL;
-    ilk__held_forget(lock);
-}
-
-void ilk_rwlock_destroy(ilk_rwlock *lock) {
-    const uint32_t harmless =
-        ILK__RWLOCK_OBSERVED | ILK__QUEUE_BITS | ILK__RWLOCK_MODE | ILK__RWLOCK_READ_SAMPLES;
-    uint32_t word = ilk__rwlock_probe(lock);
-    if ((word & ILK__RWLOCK_FENCE_FREE) != 0) {
-        ilk__fence_heavy();
-    }
-    if ((word & ILK__RWLOCK_SLOTS) != 0 && ilk__slots_hold(lock)) {
-        ilk__misuse("ilk_rwlock_destroy", lock, "destroyed while in use; the lock is held by a reader");
-    }
-    if ((word & ~harmless) != 0) {
-        ilk__rwlock_misuse("ilk_rwlock_destroy", lock, word, "destroyed while in use");
-    }
-    ilk__name_forget(lock);
-}
+/* ---- For calls.c ---- */
 
 static void require_share(const ilk_rwlock *lock, uint32_t held, const char *call) {
     uint32_t word = ilk__rwlock_probe(lock);
@@ -239,8 +215,8 @@ static void require_share(const ilk_rwlock *lock, uint32_t held, const char *cal
     }
 }
 
-static ilk_status read_until(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns,
-                             const char *call) {
+ilk_status ilk__rwlock_read_until(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns,
+                                  const char *call) {
     ilk__mode_decide(lock);
     if (ilk__rwlock_try_read_fast(lock, section)) {
         return ILK_OK;
@@ -250,13 +226,12 @@ static ilk_status read_until(ilk_rwlock *lock, ilk__read_section *section, uint6
     return wait_until(lock, ILK__READ, deadline_ns, call);
 }
 
-/* With WRITER, waits for the readers in slots too. */
-static ilk_status take_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
-                             const char *call) {
+ilk_status ilk__rwlock_take_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
+                                  const char *call) {
     ilk__read_section section;
     switch (kind) {
     case ILK__READ:
-        return read_until(lock, &section, deadline_ns, call);
+        return ilk__rwlock_read_until(lock, &section, deadline_ns, call);
     case ILK__UPGRADABLE:
         return wait_until(lock, kind, deadline_ns, call);
     case ILK__UPGRADE:
@@ -271,30 +246,7 @@ static ilk_status take_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint6
     return finish_write(lock, kind == ILK__UPGRADE ? ILK__RWLOCK_UPGRADABLE : 0, deadline_ns, call);
 }
 
-static ilk_status lock_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
-                             const char *call) {
-    if (take_until(lock, kind, deadline_ns, call) != ILK_OK) {
-        return ILK_TIMEDOUT;
-    }
-    ilk__held_more(lock);
-    return ILK_OK;
-}
-
-void ilk__rwlock_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
-    static const char *const calls[] = {"ilk_rwlock_read_lock", "ilk_rwlock_write_lock",
-                                        "ilk_rwlock_upgradable_lock", "ilk_rwlock_upgrade"};
-    (void)take_until(lock, kind, ILK_FOREVER, calls[kind]);
-}
-
-ilk_status ilk__read_section_begin_slow(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns) {
-    if (read_until(lock, section, deadline_ns, "ilk_rwlock_read_lock") != ILK_OK) {
-        return ILK_TIMEDOUT;
-    }
-    ilk__held_more(lock);
-    return ILK_OK;
-}
-
-bool ilk__rwlock_try_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK_NONBLOCKING {
+bool ilk__rwlock_try_take(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK_NONBLOCKING {
     if (kind == ILK__WRITE) {
         return try_write(lock);
     }
@@ -302,28 +254,11 @@ bool ilk__rwlock_try_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK
     return enter_if_admitted(lock, ILK__READ, "ilk_rwlock_try_read_lock");
 }
 
-ilk_status ilk_rwlock_read_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
-    ilk__read_section section;
-    if (ilk__rwlock_try_read_fast(lock, &section)) {
-        ilk__held_more(lock);
-        return ILK_OK;
-    }
-    return ilk__read_section_begin_slow(lock, &section, deadline_ns);
+bool ilk__rwlock_admits_now(const ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
+    return admits(ilk__rwlock_probe(lock), kind);
 }
 
-ilk_status ilk_rwlock_write_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
-    return lock_until(lock, ILK__WRITE, deadline_ns, "ilk_rwlock_write_lock_until");
-}
-
-ilk_status ilk_rwlock_upgradable_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
-    return lock_until(lock, ILK__UPGRADABLE, deadline_ns, "ilk_rwlock_upgradable_lock_until");
-}
-
-ilk_status ilk_rwlock_upgrade_until(ilk_rwlock *lock, uint64_t deadline_ns) {
-    return take_until(lock, ILK__UPGRADE, deadline_ns, "ilk_rwlock_upgrade_until");
-}
-
-void ilk__rwlock_unlock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
+void ilk__rwlock_leave_as(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
     switch (kind) {
     case ILK__READ:
         ilk__rwlock_give_up(lock, ILK__RWLOCK_READERS, 0U - ILK__RWLOCK_ONE_READER, "ilk_rwlock_read_unlock");
@@ -338,6 +273,6 @@ void ilk__rwlock_unlock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
     }
 }
 
-void ilk__rwlock_downgrade_slow(ilk_rwlock *lock) {
+void ilk__rwlock_leave_write_for_read(ilk_rwlock *lock) {
     leave_write(lock, ILK__RWLOCK_ONE_READER, "ilk_rwlock_downgrade");
 }

@@ -11,6 +11,7 @@
  * A party mistakes a round for its own only if 2^32 rounds of other threads fit between two of its probes.
  */
 #include "diagnostics/misuse.h"
+#include "diagnostics/observe.h"
 #include "wait/spin.h"
 #include <interlock/barrier.h>
 #include <interlock/park.h>
@@ -50,6 +51,25 @@ static bool withdraw(ilk_barrier *barrier, uint32_t round) {
     }
 }
 
+/* Until the round `round` is complete. */
+static ilk_status wait_for_round(ilk_barrier *barrier, uint32_t round, uint64_t deadline_ns) {
+    for (int probe = 0;;) {
+        /* BR6 acquire, pairs with BR5. */
+        uint32_t wakes = ilk_atomic_load(&barrier->wakes, memory_order_acquire);
+        /* BR4 acquire, pairs with BR3 (release, completing the round). See there. */
+        if (round_of(ilk_atomic_load(&barrier->state, memory_order_acquire)) != round) {
+            return ILK_OK;
+        }
+        if (probe < ILK__SPIN_BARRIER.probes) {
+            ilk__spin_pause(ILK__SPIN_BARRIER, probe);
+            probe++; /* counts no wake-ups: they have no bound */
+        } else if (ilk_park_wait(&barrier->wakes, wakes, deadline_ns) == ILK_TIMEDOUT &&
+                   withdraw(barrier, round)) {
+            return ILK_TIMEDOUT;
+        }
+    }
+}
+
 ilk_status ilk_barrier_wait_until(ilk_barrier *barrier, uint64_t deadline_ns, bool *last) {
     /* BR2 relaxed: a hint; BR3, BR4 and BR7 decide. */
     uint64_t state = ilk_atomic_load(&barrier->state, memory_order_relaxed);
@@ -74,22 +94,15 @@ ilk_status ilk_barrier_wait_until(ilk_barrier *barrier, uint64_t deadline_ns, bo
         ilk_park_wake(&barrier->wakes, ILK_PARK_ALL);
         return ILK_OK;
     }
-    uint32_t round = round_of(state);
-    for (int probe = 0;;) {
-        /* BR6 acquire, pairs with BR5. */
-        uint32_t wakes = ilk_atomic_load(&barrier->wakes, memory_order_acquire);
-        /* BR4 acquire, pairs with BR3 (release, completing the round). See there. */
-        if (round_of(ilk_atomic_load(&barrier->state, memory_order_acquire)) != round) {
-            return ILK_OK;
-        }
-        if (probe < ILK__SPIN_BARRIER.probes) {
-            ilk__spin_pause(ILK__SPIN_BARRIER, probe);
-            probe++; /* counts no wake-ups: they have no bound */
-        } else if (ilk_park_wait(&barrier->wakes, wakes, deadline_ns) == ILK_TIMEDOUT &&
-                   withdraw(barrier, round)) {
-            return ILK_TIMEDOUT;
-        }
+    const uint32_t round = round_of(state);
+    if (!ilk__watches_idle()) {
+        return wait_for_round(barrier, round, deadline_ns);
     }
+    struct ilk__idle_watch watch;
+    ilk__watch_idle_begin(&watch, barrier, ILK_OBJECT_BARRIER, "", deadline_ns, ILK__CALLER);
+    const ilk_status status = wait_for_round(barrier, round, deadline_ns);
+    ilk__watch_idle_end(&watch);
+    return status;
 }
 
 bool ilk_barrier_wait(ilk_barrier *barrier) {

@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * ilk_mutex (docs/rings.md). The word is the owner's thread id; bit 31 (the kernel's FUTEX_WAITERS): a waiter
- * sleeps.
+ * sleeps; bit 30: diagnosis watches, and no fast path fits.
  *
  *   state                  moved by                     to
  *   0                      a locker                     its id; with bit 31 if it has slept
  *   id                     a locker about to sleep      id | MUTEX_SLEEPERS
  *   id                     the owner                    0
  *   id | MUTEX_SLEEPERS    the owner                    0, then wakes one
- * With inheritance the kernel moves a word with the bit up.
+ * Bit 30 stays through all of these. It is up while diagnosis watches the mutex: set by ILK_MUTEX_INIT, by
+ * ilk_mutex_init, by a slow call, by ilk_mutex_observe; taken away by a call that finds it without need.
+ *
+ * With inheritance the kernel moves a word with bit 31 up. Bit 30 is its FUTEX_OWNER_DIED, for robust lists, which are
+ * not used here: the kernel keeps the bit where a free mutex is taken, and drops it where it hands over; the next owner
+ * sets it again. A wait that has timed out leaves bit 31, and the next unlock a word of 0: such a mutex is watched again
+ * from its next contended call.
  *
  * Fork. In the child the forking thread has another id, and owns the mutexes that name the old one
  * (platform/former.c). Their bit may stand for sleepers that do not exist: a wake-up for none. For
  * inheritance see mutex_inherit_linux.c.
  */
 #include "diagnostics/misuse.h"
+#include "diagnostics/observe.h"
 #include "platform/identity.h"
 #include "sync/mutex_inherit.h"
 #include "wait/spin.h"
@@ -22,15 +29,85 @@
 #include <interlock/park.h>
 
 static const uint32_t MUTEX_SLEEPERS = UINT32_C(0x80000000);
-static const uint32_t MUTEX_OWNER = UINT32_C(0x3FFFFFFF); /* bit 30 is the kernel's, for owners that died */
+static const uint32_t MUTEX_OBSERVED = UINT32_C(0x40000000);
+static const uint32_t MUTEX_OWNER = UINT32_C(0x3FFFFFFF);
+
+/* Settings. */
+static const uint32_t MUTEX_INHERITS = 1;
+static const uint32_t MUTEX_FRESH = UINT32_C(0x80000000); /* made by ILK_MUTEX_INIT, and not used yet */
 
 _Static_assert(ILK_MUTEX_FORKS == ILK__FORMER_IDS, "what the header says is what is remembered");
+
+static bool inherits(const ilk_mutex *mutex) ILK_NONBLOCKING {
+    /* MX10 relaxed: constant but for MUTEX_FRESH. */
+    return (ilk_atomic_load(&mutex->settings, memory_order_relaxed) & MUTEX_INHERITS) != 0;
+}
+
+/* ---- Diagnosis ---- */
+
+static bool is_watched_alone(const ilk_mutex *mutex) {
+    const struct ilk__object *object = ilk__object_find(mutex);
+    return object != NULL && ilk__object_watches(object) != 0;
+}
+
+static void stop_watching(ilk_mutex *mutex) {
+    /* MX11 relaxed: no call depends on its order: those that see OBSERVED come here. */
+    ilk_atomic_fetch_and(&mutex->word, ~MUTEX_OBSERVED, memory_order_relaxed);
+    ilk__object_forget(mutex);
+}
+
+/* With OBSERVED, or while all mutexes are watched. */
+ILK_TRUSTED_NONBLOCKING_BEGIN /* see <interlock/diagnostics.h> */
+ILK_COLD static bool decide_watching(ilk_mutex *mutex) ILK_NONBLOCKING {
+    const uint32_t settings =
+        ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_FRESH, memory_order_relaxed); /* MX10 */
+    bool is_new = (settings & MUTEX_FRESH) != 0;
+    if (!ilk__diagnoses_all() && !is_watched_alone(mutex)) {
+        stop_watching(mutex);
+        return false;
+    }
+    const uint32_t before = ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_relaxed); /* MX11 */
+    /* With inheritance the kernel drops the bit now and then. */
+    is_new = is_new || ((before & MUTEX_OBSERVED) == 0 && !inherits(mutex));
+    if ((is_new ? ilk__object_begin(mutex, ILK_OBJECT_MUTEX, 0, 0) : ilk__object_of(mutex, ILK_OBJECT_MUTEX)) ==
+        NULL) {
+        stop_watching(mutex);
+        return false;
+    }
+    return true;
+}
+ILK_TRUSTED_NONBLOCKING_END
+
+/* `seen`: what the word held. */
+static bool is_watched(ilk_mutex *mutex, uint32_t seen) ILK_NONBLOCKING {
+    return ILK_UNLIKELY((seen & MUTEX_OBSERVED) != 0 || ilk__diagnoses_all()) && decide_watching(mutex);
+}
+
+ilk_status ilk_mutex_observe(ilk_mutex *mutex, uint32_t what) {
+    if ((what & ILK_DIAGNOSE_ALL) == 0 && !ilk__diagnoses_all()) {
+        stop_watching(mutex);
+        return ILK_OK;
+    }
+    if (ilk__object_watch(mutex, ILK_OBJECT_MUTEX, what, 0) == NULL) {
+        return ILK_NOMEM;
+    }
+    ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_FRESH, memory_order_relaxed); /* MX10 */
+    ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_relaxed);    /* MX11 */
+    return ILK_OK;
+}
 
 void ilk_mutex_init(ilk_mutex *mutex, bool priority_inheritance) {
     /* MX1 relaxed: not shared yet. */
     ilk_atomic_store(&mutex->word, 0, memory_order_relaxed);
-    mutex->inherits = priority_inheritance && ilk__mutex_can_inherit();
+    const bool can = priority_inheritance && ilk__mutex_can_inherit();
+    ilk_atomic_store(&mutex->settings, can ? MUTEX_INHERITS : 0, memory_order_relaxed); /* MX1 */
+    ilk__object_forget(mutex);
+    if (ilk__diagnoses_all()) {
+        (void)decide_watching(mutex);
+    }
 }
+
+/* ---- Locking ---- */
 
 /* Whether the word names the calling thread, of id `self`. */
 static bool names_me(uint32_t word, uint32_t self) ILK_NONBLOCKING {
@@ -47,12 +124,22 @@ static uint32_t take_free(ilk_mutex *mutex, uint32_t word) ILK_NONBLOCKING {
     return seen;
 }
 
-static ilk_status wait_for_free(ilk_mutex *mutex, uint32_t self, uint64_t deadline_ns) {
+/* The same for a mutex that held `*seen` and may be observed: true, or `*seen` is what it holds. */
+static bool take_if_free(ilk_mutex *mutex, uint32_t *seen, uint32_t word) ILK_NONBLOCKING {
+    const uint32_t kept = *seen & MUTEX_OBSERVED;
+    *seen = kept;
+    return ilk_atomic_compare_exchange(&mutex->word, seen, word | kept, memory_order_acquire,
+                                       memory_order_relaxed); /* MX2 */
+}
+
+static ilk_status wait_for_free(ilk_mutex *mutex, uint32_t self, uint32_t seen, uint64_t deadline_ns) {
     uint32_t take_with = self;
     for (;;) {
-        uint32_t seen = take_free(mutex, take_with);
-        if (seen == 0) {
+        if (take_if_free(mutex, &seen, take_with)) {
             return ILK_OK;
+        }
+        if ((seen & MUTEX_OWNER) == 0) {
+            continue; /* free, and observed since, or no longer */
         }
         /* MX4 relaxed: publishes only the wake request; MX3 reads it, both being read-modify-writes. */
         if ((seen & MUTEX_SLEEPERS) == 0 &&
@@ -63,62 +150,105 @@ static ilk_status wait_for_free(ilk_mutex *mutex, uint32_t self, uint64_t deadli
         ilk_status status = ilk_park_wait(&mutex->word, seen | MUTEX_SLEEPERS, deadline_ns);
         take_with = self | MUTEX_SLEEPERS;
         if (status == ILK_TIMEDOUT) {
-            return take_free(mutex, take_with) == 0 ? ILK_OK : ILK_TIMEDOUT;
+            return take_if_free(mutex, &seen, take_with) ? ILK_OK : ILK_TIMEDOUT;
         }
     }
 }
 
 /* `seen`: what it held when it was not free. */
-static ILK_NOINLINE ilk_status lock_taken(ilk_mutex *mutex, uint32_t self, uint32_t seen,
-                                          uint64_t deadline_ns, const char *call) {
-    for (int probe = 0; seen != 0; probe++) {
+static ilk_status wait_for_owner(ilk_mutex *mutex, uint32_t self, uint32_t seen, uint64_t deadline_ns,
+                                 const char *call) {
+    for (int probe = 0;; probe++) {
+        if (take_if_free(mutex, &seen, self)) {
+            return ILK_OK;
+        }
         if (names_me(seen, self)) {
             ilk__misuse(call, mutex, "locked again by its owner, thread %u", (unsigned)self);
         }
         if (probe == ILK__SPIN_MUTEX.probes || (seen & MUTEX_SLEEPERS) != 0) {
-            return mutex->inherits ? ilk__mutex_inherit_lock(&mutex->word, deadline_ns)
-                                   : wait_for_free(mutex, self, deadline_ns);
+            return inherits(mutex) ? ilk__mutex_inherit_lock(&mutex->word, deadline_ns)
+                                   : wait_for_free(mutex, self, seen, deadline_ns);
         }
         ilk__spin_pause(ILK__SPIN_MUTEX, probe);
-        seen = take_free(mutex, self);
     }
-    return ILK_OK;
 }
 
-static ilk_status lock_by(ilk_mutex *mutex, uint64_t deadline_ns, const char *call) {
+ILK_COLD static ilk_status lock_watched(ilk_mutex *mutex, uint32_t self, uint32_t seen, uint64_t deadline_ns,
+                                        const char *call, const void *site) {
+    struct ilk__watch watch;
+    ilk__watch_begin(&watch, mutex, ILK_OBJECT_MUTEX, ILK__SHARE_WRITE, false, deadline_ns, site);
+    if ((seen & MUTEX_OWNER) != 0) {
+        ilk__watch_contends(&watch);
+    }
+    const ilk_status status = wait_for_owner(mutex, self, seen, deadline_ns, call);
+    ilk__watch_end(&watch, status == ILK_OK, false);
+    if (status == ILK_OK && inherits(mutex)) {
+        ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_relaxed); /* MX11 */
+    }
+    return status;
+}
+
+/* `seen`: what it held when it was not free. */
+static ILK_NOINLINE ilk_status lock_taken(ilk_mutex *mutex, uint32_t self, uint32_t seen,
+                                          uint64_t deadline_ns, const char *call, const void *site) {
+    const bool is_own = names_me(seen, self); /* reported as misuse, which tells more */
+    return !is_own && is_watched(mutex, seen) ? lock_watched(mutex, self, seen, deadline_ns, call, site)
+                                              : wait_for_owner(mutex, self, seen, deadline_ns, call);
+}
+
+static inline ilk_status lock_by(ilk_mutex *mutex, uint64_t deadline_ns, const char *call, const void *site) {
     uint32_t self = ilk__thread_id();
     uint32_t seen = take_free(mutex, self);
     /* A call of its own: a free mutex is taken without saving registers. */
-    return seen == 0 ? ILK_OK : lock_taken(mutex, self, seen, deadline_ns, call);
+    return seen == 0 ? ILK_OK : lock_taken(mutex, self, seen, deadline_ns, call, site);
 }
 
 void ilk_mutex_lock(ilk_mutex *mutex) {
-    (void)lock_by(mutex, ILK_FOREVER, "ilk_mutex_lock");
+    (void)lock_by(mutex, ILK_FOREVER, "ilk_mutex_lock", ILK__CALLER);
+}
+
+ILK_COLD static bool try_lock_observed(ilk_mutex *mutex, uint32_t seen, const void *site) ILK_NONBLOCKING {
+    if (!is_watched(mutex, seen)) {
+        return take_free(mutex, ilk__thread_id()) == 0;
+    }
+    if (!take_if_free(mutex, &seen, ilk__thread_id())) {
+        return false;
+    }
+    ilk__watch_taken(mutex, ILK_OBJECT_MUTEX, ILK__SHARE_WRITE, site);
+    return true;
 }
 
 bool ilk_mutex_try_lock(ilk_mutex *mutex) ILK_NONBLOCKING {
-    return take_free(mutex, ilk__thread_id()) == 0;
+    const uint32_t seen = take_free(mutex, ilk__thread_id());
+    return seen == 0 || (ILK_UNLIKELY(seen == MUTEX_OBSERVED) && try_lock_observed(mutex, seen, ILK__CALLER));
 }
 
 ilk_status ilk_mutex_lock_until(ilk_mutex *mutex, uint64_t deadline_ns) {
-    return lock_by(mutex, deadline_ns, "ilk_mutex_lock_until");
+    return lock_by(mutex, deadline_ns, "ilk_mutex_lock_until", ILK__CALLER);
 }
 
 /* `seen`: what it holds beside the caller's id. */
-static ILK_NOINLINE void unlock_marked(ilk_mutex *mutex, uint32_t self, uint32_t seen) {
+static ILK_NOINLINE void unlock_marked(ilk_mutex *mutex, uint32_t self, uint32_t seen, const void *site) {
     if (!names_me(seen, self)) {
         ilk__misuse("ilk_mutex_unlock", mutex, "thread %u does not own it; thread %u does (0: nobody)",
                     (unsigned)self, (unsigned)(seen & MUTEX_OWNER));
     }
-    if (mutex->inherits && (seen & MUTEX_OWNER) == self) {
-        ilk__mutex_inherit_unlock(&mutex->word);
+    if (is_watched(mutex, seen)) {
+        ilk__watch_release(mutex, ILK__SHARE_WRITE, site);
+    }
+    if (inherits(mutex) && (seen & MUTEX_OWNER) == self) {
+        uint32_t held = self | MUTEX_OBSERVED;
+        if (!ilk_atomic_compare_exchange(&mutex->word, &held, MUTEX_OBSERVED, memory_order_release,
+                                         memory_order_relaxed)) { /* MX3 */
+            ilk__mutex_inherit_unlock(&mutex->word);
+        }
         return;
     }
-    const bool inherits = mutex->inherits;
-    ilk_atomic_exchange(&mutex->word, 0, memory_order_release); /* MX3 */
-    if (inherits) {
+    const bool inherited = inherits(mutex);
+    const uint32_t before = ilk_atomic_fetch_and(&mutex->word, MUTEX_OBSERVED, memory_order_release); /* MX3 */
+    if (inherited) {
         ilk__mutex_inherit_former_gone();
-    } else {
+    } else if ((before & MUTEX_SLEEPERS) != 0) {
         ilk_park_wake(&mutex->word, 1);
     }
 }
@@ -128,6 +258,6 @@ void ilk_mutex_unlock(ilk_mutex *mutex) {
     uint32_t seen = self;
     /* MX3 release, pairs with MX2. The last touch. */
     if (!ilk_atomic_compare_exchange(&mutex->word, &seen, 0, memory_order_release, memory_order_relaxed)) {
-        unlock_marked(mutex, self, seen);
+        unlock_marked(mutex, self, seen, ILK__CALLER);
     }
 }

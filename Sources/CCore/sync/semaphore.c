@@ -12,6 +12,7 @@
  */
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
+#include "diagnostics/observe.h"
 #include "wait/queue_lock.h"
 #include "wait/spin.h"
 #include "wait/waiter.h"
@@ -160,7 +161,11 @@ void ilk_semaphore_init(ilk_semaphore *semaphore, uint32_t permits) {
                     (unsigned)permits, (unsigned)ILK_SEMAPHORE_MAX);
     }
     /* SE5 relaxed: not shared yet. */
-    ilk_atomic_store(&semaphore->word, permits * ILK__SEMAPHORE_ONE_PERMIT, memory_order_relaxed);
+    const bool watched = ilk__diagnoses_all() && ilk__object_begin(semaphore, ILK_OBJECT_SEMAPHORE, 0,
+                                                                   permits == 1 ? ILK__IS_PERMIT : 0) != NULL;
+    ilk_atomic_store(&semaphore->word,
+                     permits * ILK__SEMAPHORE_ONE_PERMIT + (watched ? ILK__SEMAPHORE_OBSERVED : 0),
+                     memory_order_relaxed);
     semaphore->waiter_count = 0;
     TAILQ_INIT(&semaphore->waiters);
 }
@@ -171,24 +176,84 @@ void ilk_semaphore_destroy(ilk_semaphore *semaphore) {
         ilk__misuse("ilk_semaphore_destroy", semaphore, "destroyed while %u threads wait for a permit",
                     (unsigned)semaphore->waiter_count);
     }
+    ilk__object_forget(semaphore);
     ilk__name_forget(semaphore);
 }
 
+/* ---- Diagnosis ---- */
+
+/* With OBSERVED, which goes once the semaphore is no longer watched. What was made before all were is not. */
+ILK_TRUSTED_NONBLOCKING_BEGIN /* see <interlock/diagnostics.h> */
+ILK_COLD static bool decide_watching(ilk_semaphore *semaphore) ILK_NONBLOCKING {
+    const struct ilk__object *object = ilk__object_find(semaphore);
+    if (object != NULL && ilk__object_watches(object) != 0) {
+        return true;
+    }
+    /* SE9 relaxed: no call depends on its order: those that see OBSERVED come here. */
+    ilk_atomic_fetch_and(&semaphore->word, ~ILK__SEMAPHORE_OBSERVED, memory_order_relaxed);
+    ilk__object_forget(semaphore);
+    return false;
+}
+ILK_TRUSTED_NONBLOCKING_END
+
+static bool is_watched(ilk_semaphore *semaphore) ILK_NONBLOCKING {
+    uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
+    return ILK_UNLIKELY((word & ILK__SEMAPHORE_OBSERVED) != 0) && decide_watching(semaphore);
+}
+
+ilk_status ilk_semaphore_observe(ilk_semaphore *semaphore, uint32_t what) {
+    uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
+    const uint32_t traits = permits_in(word) == 1 ? ILK__IS_PERMIT : 0;
+    if (ilk__object_watch(semaphore, ILK_OBJECT_SEMAPHORE, what, traits) == NULL) {
+        return ILK_NOMEM;
+    }
+    ilk_atomic_fetch_or(&semaphore->word, ILK__SEMAPHORE_OBSERVED, memory_order_relaxed); /* SE9 */
+    (void)decide_watching(semaphore);
+    return ILK_OK;
+}
+
+static ilk_status wait_watched(ilk_semaphore *semaphore, uint64_t deadline_ns, const void *site) {
+    struct ilk__watch watch;
+    ilk__watch_begin(&watch, semaphore, ILK_OBJECT_SEMAPHORE, ILK__SHARE_WRITE, false, deadline_ns, site);
+    if (take_if_there(semaphore)) {
+        ilk__watch_end(&watch, true, false);
+        return ILK_OK;
+    }
+    ilk__watch_contends(&watch);
+    const ilk_status status = wait_slow(semaphore, deadline_ns);
+    ilk__watch_end(&watch, status == ILK_OK, false);
+    return status;
+}
+
+/* ---- The calls ---- */
+
 void ilk__semaphore_wait_slow(ilk_semaphore *semaphore) {
-    (void)wait_slow(semaphore, ILK_FOREVER);
+    (void)(is_watched(semaphore) ? wait_watched(semaphore, ILK_FOREVER, ILK__CALLER)
+                                 : wait_slow(semaphore, ILK_FOREVER));
 }
 
 bool ilk__semaphore_try_wait_slow(ilk_semaphore *semaphore) ILK_NONBLOCKING {
-    return take_if_there(semaphore);
+    const bool watched = is_watched(semaphore);
+    const bool is_taken = take_if_there(semaphore);
+    if (is_taken && watched) {
+        ilk__watch_taken(semaphore, ILK_OBJECT_SEMAPHORE, ILK__SHARE_WRITE, ILK__CALLER);
+    }
+    return is_taken;
 }
 
 ilk_status ilk_semaphore_wait_until(ilk_semaphore *semaphore, uint64_t deadline_ns) {
+    if (is_watched(semaphore)) {
+        return wait_watched(semaphore, deadline_ns, ILK__CALLER);
+    }
     return ilk_semaphore_try_wait(semaphore) ? ILK_OK : wait_slow(semaphore, deadline_ns);
 }
 
 void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t permits) {
     if (permits == 0) {
         return;
+    }
+    if (is_watched(semaphore)) {
+        ilk__watch_release(semaphore, ILK__SHARE_WRITE, ILK__CALLER);
     }
     uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
     for (;;) {

@@ -150,7 +150,7 @@ static void owners_that_wait_for_each_other_are_reported_with_inheritance(void *
     (void)state;
     ilk_mutex mutex;
     ilk_mutex_init(&mutex, true);
-    if (mutex.inherits == 0) {
+    if (ilk_atomic_load(&mutex.settings, memory_order_relaxed) == 0) {
         print_message("skipped: there is no priority inheritance in this build\n");
         skip();
     }

@@ -24,4 +24,9 @@ int ex_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
 /* pool/deque.h: full after two jobs. */
 #define ILK__DEQUE_PLACES 2
 
+/* diagnostics/records.h */
+#define ILK__HELD_MOST 3
+#define ILK__EVENTS_KEPT 1
+#define ILK__KNOWN_ORDERS 2
+
 #endif

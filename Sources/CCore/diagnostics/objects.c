@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See objects.h. A bucket's list only grows: an object that ends stays linked, and serves the next one of its
+ * bucket. Objects begin and end under the mutex of the tables.
+ *
+ * Must not happen: a reader without the lock takes an object for another one's. Its id goes to 0 before
+ * anything else changes, and gets its new value last; readers remember the id with the object and compare.
+ */
+#include "diagnostics/objects.h"
+
+#include "diagnostics/tables.h"
+#include <stddef.h>
+#include <stdlib.h>
+
+enum { OBJECT_BUCKETS = 1021 };
+
+static ILK_ATOMIC(struct ilk__object *) object_buckets[OBJECT_BUCKETS];
+static uint64_t last_object_id;    /* guarded by the tables' mutex */
+static ILK_ATOMIC(uint64_t) losses; /* objects not watched for want of memory */
+
+ILK_ATOMIC(uint32_t) ilk__diagnoses;
+
+static ILK_ATOMIC(struct ilk__object *) * object_bucket_of(const void *address) {
+    return &object_buckets[((uintptr_t)address / sizeof(void *)) % OBJECT_BUCKETS];
+}
+
+void ilk_diagnose(uint32_t what) {
+    uint32_t seen = ilk__diagnosed_bits();
+    const uint32_t bits = what & ILK_DIAGNOSE_ALL;
+    while (!ilk_atomic_compare_exchange_weak(&ilk__diagnoses, &seen, (seen & ILK__DIAGNOSES_SOME) | bits,
+                                             memory_order_relaxed, memory_order_relaxed)) { /* OB1 */
+    }
+}
+
+uint32_t ilk_diagnosed(void) {
+    return ilk__diagnosed_bits() & ILK_DIAGNOSE_ALL;
+}
+
+uint32_t ilk__object_watches(const struct ilk__object *object) {
+    const uint32_t own = ilk_atomic_load(&object->watches, memory_order_relaxed); /* OB1 */
+    return (own | ilk__diagnosed_bits()) & ~ILK__DIAGNOSES_SOME;
+}
+
+struct ilk__object *ilk__object_find(const void *address) {
+    /* OB5 acquire, pairs with OB6 (linking).
+     * Carries: the link to the next object.
+     * If weaker: we follow a pointer that is not there yet. */
+    struct ilk__object *object = ilk_atomic_load(object_bucket_of(address), memory_order_acquire);
+    while (object != NULL && (ilk__object_address(object) != address || ilk__object_id(object) == 0)) {
+        object = object->next;
+    }
+    return object;
+}
+
+/* ---- With the tables locked ---- */
+
+static void end_object(struct ilk__object *object) {
+    ilk_atomic_store(&object->id, 0, memory_order_relaxed); /* OB4 */
+}
+
+static void begin_object(struct ilk__object *object, const void *address, ilk_object_kind kind,
+                         uint32_t watches, uint32_t traits) {
+    ilk_atomic_store(&object->address, (uintptr_t)address, memory_order_relaxed); /* OB4 */
+    ilk_atomic_store(&object->kind, (uint32_t)kind, memory_order_relaxed);        /* OB4 */
+    ilk_atomic_store(&object->watches, watches, memory_order_relaxed);            /* OB1 */
+    ilk_atomic_store(&object->traits, traits, memory_order_relaxed);              /* OB7 */
+    ilk__figures_clear(&object->figures);
+    /* OB3 release, pairs with OB2. */
+    ilk_atomic_store(&object->id, ++last_object_id, memory_order_release);
+}
+
+/* A free object of the bucket, or NULL. */
+static struct ilk__object *free_object(const void *address) {
+    struct ilk__object *object = ilk_atomic_load(object_bucket_of(address), memory_order_relaxed); /* OB8 */
+    while (object != NULL && ilk__object_id(object) != 0) {
+        object = object->next;
+    }
+    return object;
+}
+
+static void link_object(struct ilk__object *object, const void *address) {
+    ILK_ATOMIC(struct ilk__object *) *bucket = object_bucket_of(address);
+    /* OB8 relaxed: under the mutex of the tables. */
+    object->next = ilk_atomic_load(bucket, memory_order_relaxed);
+    /* OB6 release, pairs with OB5. */
+    ilk_atomic_store(bucket, object, memory_order_release);
+}
+
+/* ---- The calls ---- */
+
+/* `renews`: an object that is there has ended. */
+static struct ilk__object *object_at(const void *address, ilk_object_kind kind, uint32_t watches,
+                                     uint32_t traits, bool renews) {
+    struct ilk__object *spare = NULL;
+    for (;;) {
+        sigset_t before;
+        ilk__tables_lock(&before);
+        struct ilk__object *object = ilk__object_find(address);
+        if (object == NULL || renews) {
+            if (object == NULL) {
+                object = free_object(address);
+            } else {
+                end_object(object);
+            }
+            if (object == NULL && spare != NULL) {
+                object = spare;
+                spare = NULL;
+                link_object(object, address);
+            }
+            if (object != NULL) {
+                begin_object(object, address, kind, watches, traits);
+            }
+        }
+        ilk__tables_unlock(&before);
+        if (object != NULL) {
+            free(spare);
+            return object;
+        }
+        spare = calloc(1, sizeof *spare);
+        if (spare == NULL) {
+            ilk_atomic_fetch_add(&losses, 1, memory_order_relaxed); /* OB9 */
+            return NULL;
+        }
+    }
+}
+
+struct ilk__object *ilk__object_begin(const void *address, ilk_object_kind kind, uint32_t watches,
+                                      uint32_t traits) {
+    return object_at(address, kind, watches, traits, true);
+}
+
+struct ilk__object *ilk__object_watch(const void *address, ilk_object_kind kind, uint32_t watches, uint32_t traits) {
+    ilk_atomic_fetch_or(&ilk__diagnoses, ILK__DIAGNOSES_SOME, memory_order_relaxed); /* OB1 */
+    struct ilk__object *object = ilk__object_of(address, kind);
+    if (object != NULL) {
+        ilk_atomic_store(&object->watches, watches & ILK_DIAGNOSE_ALL, memory_order_relaxed); /* OB1 */
+        ilk__object_add_traits(object, traits);
+    }
+    return object;
+}
+
+struct ilk__object *ilk__object_of(const void *address, ilk_object_kind kind) {
+    struct ilk__object *object = ilk__object_find(address);
+    return object != NULL && ilk__object_kind_of(object) == kind ? object
+                                                                  : object_at(address, kind, 0, 0, object != NULL);
+}
+
+void ilk__object_forget(const void *address) {
+    if (ilk__diagnosed_bits() == 0 || ilk__object_find(address) == NULL) {
+        return;
+    }
+    sigset_t before;
+    ilk__tables_lock(&before);
+    struct ilk__object *object = ilk__object_find(address);
+    if (object != NULL) {
+        end_object(object);
+    }
+    ilk__tables_unlock(&before);
+}
+
+void ilk__object_add_traits(struct ilk__object *object, uint32_t traits) {
+    if (!ilk__object_has_traits(object, traits)) {
+        /* OB7 relaxed: each trait is a fact by itself, and stays. */
+        ilk_atomic_fetch_or(&object->traits, traits, memory_order_relaxed);
+    }
+}
+
+bool ilk__object_has_traits(const struct ilk__object *object, uint32_t traits) {
+    return (ilk_atomic_load(&object->traits, memory_order_relaxed) & traits) == traits; /* OB7 */
+}
+
+void ilk__objects_visit(void (*visit)(struct ilk__object *object, void *context), void *context) {
+    sigset_t before;
+    ilk__tables_lock(&before);
+    for (unsigned index = 0; index < OBJECT_BUCKETS; index++) {
+        struct ilk__object *object = ilk_atomic_load(&object_buckets[index], memory_order_relaxed); /* OB8 */
+        for (; object != NULL; object = object->next) {
+            if (ilk__object_id(object) != 0) {
+                visit(object, context);
+            }
+        }
+    }
+    ilk__tables_unlock(&before);
+}
+
+uint64_t ilk__objects_lost(void) {
+    /* OB9 relaxed: a count for reports. */
+    return ilk_atomic_load(&losses, memory_order_relaxed);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The objects that diagnosis watches, by address. An object of the table is never freed: it is found without a
+ * lock, and a reader that comes late sees another id. Ids are never used twice, so what is remembered of an
+ * object that has ended (a lock order, a held share) does not pass to the next one at its address.
+ */
+#ifndef INTERLOCK_DIAGNOSTICS_OBJECTS_H
+#define INTERLOCK_DIAGNOSTICS_OBJECTS_H
+
+#include "diagnostics/figures.h"
+#include <interlock/diagnostics.h>
+#include <interlock/inline/atomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ilk__edge;
+
+/* Traits of an object. */
+#define ILK__IS_WRITTEN UINT32_C(1)   /* taken for writing at least once: its readers may have to wait */
+#define ILK__IS_PERMIT UINT32_C(2)    /* a semaphore of one permit: may serve as a lock */
+#define ILK__IS_BALANCED UINT32_C(4)  /* a thread has given back the permit that it took */
+#define ILK__IS_SIGNALLED UINT32_C(8) /* a thread has given a permit that it had not taken: no lock */
+
+struct ilk__object {
+    struct ilk__object *next; /* in its bucket; never changes once linked */
+    ILK_ATOMIC(uintptr_t) address;
+    ILK_ATOMIC(uint64_t) id;      /* 0: this one is free */
+    ILK_ATOMIC(uint32_t) kind;    /* an ilk_object_kind */
+    ILK_ATOMIC(uint32_t) watches; /* ILK_DIAGNOSE_ bits of its own */
+    ILK_ATOMIC(uint32_t) traits;
+    ILK_ATOMIC(struct ilk__edge *) edges; /* see order.c */
+    struct ilk__tally figures;
+};
+
+/* ILK_DIAGNOSE_ bits for all objects, and ILK__DIAGNOSES_SOME once an object was switched on by itself. */
+#define ILK__DIAGNOSES_SOME UINT32_C(0x80)
+extern ILK_ATOMIC(uint32_t) ilk__diagnoses;
+
+static inline uint32_t ilk__diagnosed_bits(void) ILK_NONBLOCKING {
+    /* OB1 relaxed: a switch; what is switched on publishes its own data. */
+    return ilk_atomic_load(&ilk__diagnoses, memory_order_relaxed);
+}
+
+/* Whether objects not met before are to be watched. */
+static inline bool ilk__diagnoses_all(void) ILK_NONBLOCKING {
+    return (ilk__diagnosed_bits() & ~ILK__DIAGNOSES_SOME) != 0;
+}
+
+/* What is watched of `object`. */
+uint32_t ilk__object_watches(const struct ilk__object *object);
+
+/* The object at `address`, or NULL. Takes no lock. */
+struct ilk__object *ilk__object_find(const void *address);
+
+/* A new object at `address`, in place of one that ended there without a word. NULL: no memory. */
+struct ilk__object *ilk__object_begin(const void *address, ilk_object_kind kind, uint32_t watches,
+                                      uint32_t traits);
+
+/* Watches what is at `address` by itself, as `watches` says. NULL: no memory. */
+struct ilk__object *ilk__object_watch(const void *address, ilk_object_kind kind, uint32_t watches, uint32_t traits);
+
+/* The object at `address`, made now if there is none. */
+struct ilk__object *ilk__object_of(const void *address, ilk_object_kind kind);
+
+/* As an object ends, or is no longer watched. A load where diagnosis was never on. */
+void ilk__object_forget(const void *address);
+
+void ilk__object_add_traits(struct ilk__object *object, uint32_t traits);
+bool ilk__object_has_traits(const struct ilk__object *object, uint32_t traits);
+
+/* Calls `visit` for each object, with the tables locked: it must not lock them. */
+void ilk__objects_visit(void (*visit)(struct ilk__object *object, void *context), void *context);
+
+/* Objects that could not be watched for want of memory. */
+uint64_t ilk__objects_lost(void);
+
+static inline uint64_t ilk__object_id(const struct ilk__object *object) {
+    /* OB2 acquire, pairs with OB3 (the object begins).
+     * Carries: its address, kind and emptied figures.
+     * If weaker: a figure of the object before it is taken for its own. */
+    return ilk_atomic_load(&object->id, memory_order_acquire);
+}
+
+static inline const void *ilk__object_address(const struct ilk__object *object) {
+    /* OB4 relaxed: checked against the id, or a name in a report. */
+    return (const void *)ilk_atomic_load(&object->address, memory_order_relaxed);
+}
+
+static inline ilk_object_kind ilk__object_kind_of(const struct ilk__object *object) {
+    return (ilk_object_kind)ilk_atomic_load(&object->kind, memory_order_relaxed); /* OB4 */
+}
+
+#endif

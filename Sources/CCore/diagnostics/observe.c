@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See observe.h. Everything here happens on slow paths of watched objects; a thread writes its own record and the
+ * object's figures, and locks the tables only for a new object or order.
+ */
+#include "diagnostics/observe.h"
+
+#include "diagnostics/order.h"
+#include "diagnostics/report.h"
+#include "diagnostics/rings.h"
+#include "diagnostics/stack.h"
+#include "platform/clock.h"
+#include <interlock/deadline.h>
+#include <stddef.h>
+
+/* Shorter waits and holds are in the figures, not among a thread's events. */
+enum { SHORTEST_EVENT_NS = 1000 };
+
+static uint64_t now_if(uint32_t watches) {
+    return (watches & (ILK_DIAGNOSE_CONTENTION | ILK_DIAGNOSE_HANG)) != 0 ? ilk__clock_now_ns() : 0;
+}
+
+static const char *words_for(enum ilk__share share) {
+    switch (share) {
+    case ILK__SHARE_READ:
+        return "for reading";
+    case ILK__SHARE_UPGRADABLE:
+        return "upgradable";
+    case ILK__SHARE_WRITE:
+        return "for writing";
+    }
+    return "";
+}
+
+/* ---- Shares held ---- */
+
+static bool is_held(const struct ilk__held_share *held, const struct ilk__object *object) {
+    return ilk__held_object(held) == object && ilk__record_get(&held->id) == ilk__object_id(object);
+}
+
+/* The latest share of the object, of `share` if it is one; NULL. */
+static struct ilk__held_share *find_held(struct ilk__record *record, const struct ilk__object *object,
+                                         const enum ilk__share *share) {
+    for (unsigned index = ilk__held_places(record); index-- > 0;) {
+        struct ilk__held_share *held = &record->held[index];
+        if (is_held(held, object) && (share == NULL || ilk__record_get(&held->share) == (uint64_t)*share)) {
+            return held;
+        }
+    }
+    return NULL;
+}
+
+/* Within a change of the record. */
+static void remove_held(struct ilk__record *record, struct ilk__held_share *held) {
+    const struct ilk__held_share *last = &record->held[ilk__held_places(record) - 1];
+    for (; held < last; held++) {
+        const struct ilk__held_share *next = held + 1;
+        ilk__record_set(&held->object, ilk__record_get(&next->object));
+        ilk__record_set(&held->id, ilk__record_get(&next->id));
+        ilk__record_set(&held->since_ns, ilk__record_get(&next->since_ns));
+        ilk__record_set(&held->site, ilk__record_get(&next->site));
+        ilk__record_set(&held->share, ilk__record_get(&next->share));
+    }
+    ilk__record_set(&record->held_count, ilk__held_places(record) - 1);
+}
+
+/* Shares of objects that have ended, and permits that another thread has given back. */
+static void remove_stale(struct ilk__record *record) {
+    for (unsigned index = ilk__held_places(record); index-- > 0;) {
+        struct ilk__held_share *held = &record->held[index];
+        const struct ilk__object *object = ilk__held_object(held);
+        if (!is_held(held, object) || ilk__object_has_traits(object, ILK__IS_SIGNALLED)) {
+            remove_held(record, held);
+        }
+    }
+}
+
+static void add_held(struct ilk__object *object, enum ilk__share share, const void *site, uint64_t since_ns) {
+    struct ilk__record *record = ilk__record_mine();
+    const bool is_signal = ilk__object_kind_of(object) == ILK_OBJECT_SEMAPHORE &&
+                           (!ilk__object_has_traits(object, ILK__IS_PERMIT) ||
+                            ilk__object_has_traits(object, ILK__IS_SIGNALLED));
+    if (record == NULL || is_signal) {
+        return;
+    }
+    ilk__record_begin(record);
+    if (ilk__held_places(record) == ILK__HELD_MOST) {
+        remove_stale(record);
+    }
+    const unsigned place = ilk__held_places(record);
+    if (place < ILK__HELD_MOST) {
+        struct ilk__held_share *held = &record->held[place];
+        ilk__record_set(&held->object, (uintptr_t)object);
+        ilk__record_set(&held->id, ilk__object_id(object));
+        ilk__record_set(&held->since_ns, since_ns);
+        ilk__record_set(&held->site, (uintptr_t)site);
+        ilk__record_set(&held->share, share);
+        ilk__record_set(&record->held_count, place + 1);
+    }
+    ilk__record_end(record);
+}
+
+/* ---- Waiting for oneself ---- */
+
+static void check_self(struct ilk__record *record, const struct ilk__watch *watch, bool upgrades) {
+    for (unsigned index = 0; index < ilk__held_places(record); index++) {
+        const struct ilk__held_share *held = &record->held[index];
+        if (!is_held(held, watch->object)) {
+            continue;
+        }
+        const enum ilk__share share = (enum ilk__share)ilk__record_get(&held->share);
+        const bool is_own = upgrades && share == ILK__SHARE_UPGRADABLE;
+        const bool beside = share == ILK__SHARE_READ ? watch->share != ILK__SHARE_WRITE
+                                                     : share == ILK__SHARE_UPGRADABLE && watch->share == ILK__SHARE_READ;
+        const bool is_permit = ilk__object_kind_of(watch->object) == ILK_OBJECT_SEMAPHORE;
+        if (is_own || beside || (is_permit && !ilk__object_has_traits(watch->object, ILK__IS_BALANCED))) {
+            continue;
+        }
+        ilk__report_self_wait(ilk__object_address(watch->object), ilk__object_kind_of(watch->object),
+                              words_for(share), words_for(watch->share),
+                              (const void *)(uintptr_t)ilk__record_get(&held->site), watch->site, !is_permit);
+        return;
+    }
+}
+
+/* A thread that reads again waits behind a writer that waits for its first read. */
+static void check_reading_again(struct ilk__record *record, const struct ilk__watch *watch) {
+    const struct ilk__held_share *held = find_held(record, watch->object, NULL);
+    if (held != NULL && watch->share == ILK__SHARE_READ) {
+        ilk__report_self_wait(ilk__object_address(watch->object), ilk__object_kind_of(watch->object),
+                              words_for((enum ilk__share)ilk__record_get(&held->share)),
+                              "for reading again, behind a writer that waits for it",
+                              (const void *)(uintptr_t)ilk__record_get(&held->site), watch->site, false);
+    }
+}
+
+/* ---- Acquisitions ---- */
+
+void ilk__watch_begin(struct ilk__watch *watch, const void *address, ilk_object_kind kind, enum ilk__share share,
+                      bool upgrades, uint64_t deadline_ns, const void *site) {
+    struct ilk__object *object = ilk__object_of(address, kind);
+    *watch = (struct ilk__watch){.object = object, .site = site, .deadline_ns = deadline_ns, .share = share};
+    if (object == NULL) {
+        return;
+    }
+    watch->watches = ilk__object_watches(object);
+    if (share == ILK__SHARE_WRITE) {
+        ilk__object_add_traits(object, ILK__IS_WRITTEN);
+    }
+    struct ilk__record *record = ilk__record_mine();
+    if (record != NULL && (watch->watches & ILK_DIAGNOSE_ORDER) != 0 && deadline_ns == ILK_FOREVER) {
+        check_self(record, watch, upgrades);
+        ilk__order_add(record, object, share, site);
+    }
+}
+
+static void set_waiting(struct ilk__record *record, const void *address, ilk_object_kind kind, enum ilk__share share,
+                        uint64_t since_ns, uint64_t deadline_ns, const char *label, const void *site) {
+    void *stack[ILK_STACK_FRAMES];
+    const uint32_t depth = ilk__stack_capture(stack, site);
+    struct ilk__waiting *waiting = &record->waiting;
+    ilk__record_begin(record);
+    ilk__record_set(&waiting->address, (uintptr_t)address);
+    ilk__record_set(&waiting->kind, kind);
+    ilk__record_set(&waiting->share, share);
+    ilk__record_set(&waiting->since_ns, since_ns);
+    ilk__record_set(&waiting->deadline_ns, deadline_ns);
+    ilk__record_set_label(waiting->label, label);
+    ilk__record_set(&waiting->depth, depth);
+    for (uint32_t index = 0; index < depth; index++) {
+        ilk__record_set(&waiting->stack[index], (uintptr_t)stack[index]);
+    }
+    ilk__record_end(record);
+}
+
+void ilk__watch_contends(struct ilk__watch *watch) {
+    struct ilk__record *record = watch->object != NULL ? ilk__record_mine() : NULL;
+    if (record == NULL) {
+        return;
+    }
+    if ((watch->watches & ILK_DIAGNOSE_ORDER) != 0 && watch->deadline_ns == ILK_FOREVER) {
+        check_reading_again(record, watch);
+    }
+    watch->waits_since_ns = now_if(watch->watches);
+    if ((watch->watches & ILK_DIAGNOSE_HANG) != 0) {
+        set_waiting(record, ilk__object_address(watch->object), ilk__object_kind_of(watch->object), watch->share,
+                    watch->waits_since_ns, watch->deadline_ns, "", watch->site);
+    }
+}
+
+/* The wait is over. */
+static void end_wait(struct ilk__record *record, struct ilk__object *object, uint64_t what, uint64_t since_ns,
+                     uint64_t now_ns) {
+    ilk__record_begin(record);
+    ilk__record_set(&record->waiting.address, 0);
+    if (object != NULL && now_ns - since_ns >= SHORTEST_EVENT_NS) {
+        ilk__record_add_event(record, object, what, since_ns, now_ns - since_ns);
+    }
+    ilk__record_end(record);
+}
+
+void ilk__watch_end(struct ilk__watch *watch, bool is_acquired, bool upgrades) {
+    struct ilk__object *object = watch->object;
+    if (object == NULL) {
+        return;
+    }
+    struct ilk__record *record = ilk__record_mine();
+    const uint64_t now_ns = now_if(watch->watches);
+    if (watch->waits_since_ns != 0) {
+        ilk__figures_add_wait(&object->figures, now_ns - watch->waits_since_ns);
+        if (record != NULL) {
+            end_wait(record, object, (uint64_t)watch->share | ILK__EVENT_WAIT, watch->waits_since_ns, now_ns);
+        }
+    }
+    if (!is_acquired) {
+        return;
+    }
+    ilk__figures_add_acquisition(&object->figures);
+    if (!upgrades) {
+        add_held(object, watch->share, watch->site, now_ns);
+        return;
+    }
+    const enum ilk__share before = ILK__SHARE_UPGRADABLE;
+    struct ilk__held_share *held = record != NULL ? find_held(record, object, &before) : NULL;
+    if (held != NULL) {
+        ilk__record_begin(record);
+        ilk__record_set(&held->share, ILK__SHARE_WRITE);
+        ilk__record_end(record);
+    }
+}
+
+ILK_TRUSTED_NONBLOCKING_BEGIN /* see <interlock/diagnostics.h>: watched try_ calls may block briefly */
+void ilk__watch_taken(const void *address, ilk_object_kind kind, enum ilk__share share, const void *site)
+    ILK_NONBLOCKING {
+    struct ilk__object *object = ilk__object_of(address, kind);
+    if (object != NULL) {
+        if (share == ILK__SHARE_WRITE) {
+            ilk__object_add_traits(object, ILK__IS_WRITTEN);
+        }
+        ilk__figures_add_acquisition(&object->figures);
+        add_held(object, share, site, now_if(ilk__object_watches(object)));
+    }
+}
+
+/* The length of the hold. */
+static uint64_t add_hold(const struct ilk__record *record, struct ilk__object *object, uint64_t since_ns,
+                         const void *site) {
+    const uint64_t hold_ns = ilk__clock_now_ns() - since_ns;
+    if (ilk__figures_add_hold(&object->figures, hold_ns)) {
+        void *stack[ILK_STACK_FRAMES];
+        const uint32_t depth = ilk__stack_capture(stack, site);
+        const uint32_t thread = ilk_atomic_load(&record->thread, memory_order_relaxed); /* RC8 */
+        char name[16];
+        ilk__thread_name(thread, name, sizeof name);
+        ilk__figures_set_longest_holder(&object->figures, thread, name, stack, depth);
+    }
+    return hold_ns;
+}
+
+void ilk__watch_release(const void *address, enum ilk__share share, const void *site) ILK_NONBLOCKING {
+    struct ilk__object *object = ilk__object_find(address);
+    struct ilk__record *record = object != NULL ? ilk__record_mine() : NULL;
+    if (record == NULL) {
+        return;
+    }
+    const bool is_permit = ilk__object_kind_of(object) == ILK_OBJECT_SEMAPHORE;
+    struct ilk__held_share *held = find_held(record, object, &share);
+    if (held == NULL) {
+        if (is_permit) {
+            ilk__object_add_traits(object, ILK__IS_SIGNALLED);
+        }
+        return;
+    }
+    if (is_permit) {
+        ilk__object_add_traits(object, ILK__IS_BALANCED);
+    }
+    const uint64_t since_ns = ilk__record_get(&held->since_ns);
+    const uint64_t hold_ns = since_ns != 0 ? add_hold(record, object, since_ns, site) : 0;
+    ilk__record_begin(record);
+    remove_held(record, held);
+    if (hold_ns >= SHORTEST_EVENT_NS) {
+        ilk__record_add_event(record, object, (uint64_t)share, since_ns, hold_ns);
+    }
+    ilk__record_end(record);
+}
+ILK_TRUSTED_NONBLOCKING_END
+
+void ilk__watch_downgrade(const void *address) {
+    struct ilk__object *object = ilk__object_find(address);
+    struct ilk__record *record = object != NULL ? ilk__record_mine() : NULL;
+    const enum ilk__share before = ILK__SHARE_WRITE;
+    struct ilk__held_share *held = record != NULL ? find_held(record, object, &before) : NULL;
+    if (held != NULL) {
+        ilk__record_begin(record);
+        ilk__record_set(&held->share, ILK__SHARE_READ);
+        ilk__record_end(record);
+    }
+}
+
+/* ---- Waits for what has no holder ---- */
+
+void ilk__watch_idle_begin(struct ilk__idle_watch *watch, const void *address, ilk_object_kind kind,
+                           const char *label, uint64_t deadline_ns, const void *site) {
+    *watch = (struct ilk__idle_watch){.record = ilk__record_mine(), .since_ns = ilk__clock_now_ns()};
+    watch->object = ilk__object_find(address);
+    const uint32_t watches = watch->object != NULL ? ilk__object_watches(watch->object) : ilk__diagnosed_bits();
+    if (watch->record != NULL && (watches & ILK_DIAGNOSE_HANG) != 0) {
+        set_waiting(watch->record, address, kind, ILK__SHARE_READ, watch->since_ns, deadline_ns, label, site);
+    }
+}
+
+void ilk__watch_ring_begin(struct ilk__idle_watch *watch, const void *ring, ilk_object_kind kind, bool pushes,
+                           uint64_t deadline_ns, const void *site) {
+    ilk__ring_add_wait(ring, pushes);
+    ilk__watch_idle_begin(watch, ring, kind, "", deadline_ns, site);
+}
+
+void ilk__watch_idle_end(struct ilk__idle_watch *watch) {
+    if (watch->record == NULL) {
+        return;
+    }
+    const uint64_t now_ns = ilk__clock_now_ns();
+    if (watch->object != NULL) {
+        ilk__figures_add_wait(&watch->object->figures, now_ns - watch->since_ns);
+    }
+    end_wait(watch->record, watch->object, ILK__EVENT_WAIT, watch->since_ns, now_ns);
+}

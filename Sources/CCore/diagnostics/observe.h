@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the primitives tell diagnosis, from their slow paths and only of watched objects. Around an acquisition that
+ * may wait:
+ *     ilk__watch_begin       before it; reports orders
+ *     ilk__watch_contends    when the thread will wait
+ *     ilk__watch_end         after it
+ */
+#ifndef INTERLOCK_DIAGNOSTICS_OBSERVE_H
+#define INTERLOCK_DIAGNOSTICS_OBSERVE_H
+
+#include "diagnostics/objects.h"
+#include "diagnostics/records.h"
+#include <interlock/inline/attributes.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The address after the call that the calling function was made by. */
+#define ILK__CALLER __builtin_return_address(0)
+
+struct ilk__watch {
+    struct ilk__object *object; /* NULL: not watched */
+    const void *site;
+    uint64_t deadline_ns;
+    uint64_t waits_since_ns; /* 0: it does not wait */
+    uint32_t watches;
+    enum ilk__share share;
+};
+
+/* `upgrades`: the thread holds the object upgradable, by rights. */
+void ilk__watch_begin(struct ilk__watch *watch, const void *address, ilk_object_kind kind, enum ilk__share share,
+                      bool upgrades, uint64_t deadline_ns, const void *site);
+void ilk__watch_contends(struct ilk__watch *watch);
+/* `upgrades` as above: the share held changes. */
+void ilk__watch_end(struct ilk__watch *watch, bool is_acquired, bool upgrades);
+
+/* A try call has acquired. */
+void ilk__watch_taken(const void *address, ilk_object_kind kind, enum ilk__share share, const void *site)
+    ILK_NONBLOCKING;
+
+/* Before a share is given up. */
+void ilk__watch_release(const void *address, enum ilk__share share, const void *site) ILK_NONBLOCKING;
+/* After a downgrade. */
+void ilk__watch_downgrade(const void *address);
+
+/* A wait for what has no holder (a latch, a ring …). `label` names what the table of names has not, or is "". */
+struct ilk__idle_watch {
+    struct ilk__record *record; /* NULL: not watched */
+    struct ilk__object *object; /* a ring, or NULL */
+    uint64_t since_ns;
+};
+void ilk__watch_idle_begin(struct ilk__idle_watch *watch, const void *address, ilk_object_kind kind,
+                           const char *label, uint64_t deadline_ns, const void *site);
+void ilk__watch_idle_end(struct ilk__idle_watch *watch);
+
+/* The same for a ring that is full (`pushes`) or empty. */
+void ilk__watch_ring_begin(struct ilk__idle_watch *watch, const void *ring, ilk_object_kind kind, bool pushes,
+                           uint64_t deadline_ns, const void *site);
+
+/* Whether waits for what has no holder may be recorded: one load. */
+static inline bool ilk__watches_idle(void) ILK_NONBLOCKING {
+    return ILK_UNLIKELY(ilk__diagnosed_bits() != 0);
+}
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The order graph: an edge from A to B says that a thread that held A asked for B. A circle of edges whose shares
+ * exclude each other may deadlock.
+ */
+#ifndef INTERLOCK_DIAGNOSTICS_ORDER_H
+#define INTERLOCK_DIAGNOSTICS_ORDER_H
+
+#include "diagnostics/records.h"
+
+/* The thread of `record` will ask for `share` of `object` and wait as long as it takes; `site` is where it asks. Reports an inversion that
+ * this order makes. */
+void ilk__order_add(struct ilk__record *record, struct ilk__object *object, enum ilk__share share,
+                    const void *site);
+
+/* Whether a holder of `held` keeps a thread that asks for `asked` waiting; readers keep readers waiting where writers
+ * come in between. */
+bool ilk__shares_exclude(const struct ilk__object *object, enum ilk__share held, enum ilk__share asked);
+
+#endif

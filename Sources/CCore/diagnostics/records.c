@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See records.h. The list of records only grows; a thread that ends leaves its record to a later one.
+ */
+#include "diagnostics/records.h"
+
+#include "platform/identity.h"
+#include "platform/local.h"
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A report does not wait for a thread that is always writing. */
+enum { COPY_ATTEMPTS = 1000 };
+
+static ILK_ATOMIC(struct ilk__record *) first_record;
+
+struct ilk__record *ilk__records_first(void) {
+    /* RC5 acquire, pairs with RC6.
+     * Carries: the record's link.
+     * If weaker: we follow a pointer that is not there yet. */
+    return ilk_atomic_load(&first_record, memory_order_acquire);
+}
+
+/* ---- Changes by the owner ---- */
+
+void ilk__record_begin(struct ilk__record *record) {
+    /* RC2 relaxed: only the owner writes it. */
+    uint32_t version = ilk_atomic_load(&record->version, memory_order_relaxed);
+    ilk_atomic_store(&record->version, version + 1, memory_order_relaxed); /* RC2 */
+    /* Pairs with the acquire fence of a copy. Forbids: a reader copies what is written from here on, and then
+     * reads the version of before. */
+    ilk_atomic_fence(memory_order_release);
+}
+
+void ilk__record_end(struct ilk__record *record) {
+    uint32_t version = ilk_atomic_load(&record->version, memory_order_relaxed); /* RC2 */
+    /* RC3 release, pairs with RC4.
+     * Carries: the whole record.
+     * If weaker: a reader takes a half-written record for whole. */
+    ilk_atomic_store(&record->version, version + 1, memory_order_release);
+}
+
+void ilk__record_set_label(ilk__record_word label[ILK__LABEL_WORDS], const char *text) {
+    char bytes[ILK_NAME_SIZE] = {0};
+    (void)strncpy(bytes, text, sizeof bytes - 1);
+    for (unsigned index = 0; index < ILK__LABEL_WORDS; index++) {
+        uint64_t word;
+        memcpy(&word, bytes + index * sizeof word, sizeof word);
+        ilk__record_set(&label[index], word);
+    }
+}
+
+void ilk__record_get_label(const ilk__record_word label[ILK__LABEL_WORDS], char text[ILK_NAME_SIZE]) {
+    for (unsigned index = 0; index < ILK__LABEL_WORDS; index++) {
+        const uint64_t word = ilk__record_get(&label[index]);
+        memcpy(text + index * sizeof word, &word, sizeof word);
+    }
+    text[ILK_NAME_SIZE - 1] = '\0';
+}
+
+void ilk__record_add_event(struct ilk__record *record, const struct ilk__object *object, uint64_t what,
+                           uint64_t since_ns, uint64_t for_ns) {
+    const uint64_t count = ilk__record_get(&record->event_count);
+    struct ilk__event *event = &record->events[count % ILK__EVENTS_KEPT];
+    ilk__record_set(&event->id, ilk__object_id(object));
+    ilk__record_set(&event->address, (uintptr_t)ilk__object_address(object));
+    ilk__record_set(&event->what, what);
+    ilk__record_set(&event->since_ns, since_ns);
+    ilk__record_set(&event->for_ns, for_ns);
+    ilk__record_set(&record->event_count, count + 1);
+}
+
+/* ---- A thread's record ---- */
+
+static void empty_record(struct ilk__record *record) {
+    ilk__record_set(&record->held_count, 0);
+    ilk__record_set(&record->waiting.address, 0);
+    ilk__record_set(&record->work_count, 0);
+    ilk__record_set(&record->event_count, 0);
+    record->reported_wait_ns = 0;
+    memset(record->known_orders, 0, sizeof record->known_orders);
+}
+
+static void release_record(struct ilk__record *record) {
+    ilk__thread_state()->record = NULL;
+    ilk__thread_state()->has_ended_record = true;
+    ilk__record_begin(record);
+    empty_record(record);
+    ilk__record_end(record);
+    /* RC7 release, pairs with RC8 (the next owner).
+     * Carries: the emptied record.
+     * If weaker: the next owner's writes mix with ours. */
+    ilk_atomic_store(&record->thread, 0, memory_order_release);
+}
+
+static struct ilk__record *take_free_record(uint32_t thread) {
+    for (struct ilk__record *record = ilk__records_first(); record != NULL; record = record->next) {
+        uint32_t none = 0;
+        /* RC8 acquire, pairs with RC7. */
+        if (ilk_atomic_compare_exchange(&record->thread, &none, thread, memory_order_acquire,
+                                        memory_order_relaxed)) {
+            return record;
+        }
+    }
+    return NULL;
+}
+
+static struct ilk__record *link_new_record(uint32_t thread) {
+    struct ilk__record *record = calloc(1, sizeof *record);
+    if (record == NULL) {
+        return NULL;
+    }
+    ilk_atomic_store(&record->thread, thread, memory_order_relaxed); /* RC8 */
+    record->next = ilk_atomic_load(&first_record, memory_order_relaxed); /* RC6 */
+    /* RC6 release, pairs with RC5. */
+    while (!ilk_atomic_compare_exchange_weak(&first_record, &record->next, record, memory_order_release,
+                                             memory_order_relaxed)) {
+    }
+    return record;
+}
+
+ILK_NOINLINE static struct ilk__record *begin_record(void) {
+    struct ilk__thread_state *mine = ilk__thread_state();
+    if (mine->has_ended_record) {
+        return NULL;
+    }
+    const uint32_t thread = ilk__thread_id_before_fork();
+    struct ilk__record *record = take_free_record(thread);
+    if (record == NULL) {
+        record = link_new_record(thread);
+    }
+    if (record != NULL) {
+        mine->record = record;
+        ilk__record_at_exit(record, release_record);
+    }
+    return record;
+}
+
+/* Allocates at a thread's first use of a watched object. */
+ILK_TRUSTED_NONBLOCKING_BEGIN
+struct ilk__record *ilk__record_mine(void) ILK_NONBLOCKING {
+    struct ilk__record *record = ilk__thread_state()->record;
+    if (record == NULL) {
+        return begin_record();
+    }
+    const bool is_interrupted = (ilk_atomic_load(&record->version, memory_order_relaxed) & 1) != 0; /* RC2 */
+    return is_interrupted ? NULL : record;
+}
+ILK_TRUSTED_NONBLOCKING_END
+
+/* ---- Copies by others ---- */
+
+static void copy_words(const ilk__record_word *from, ilk__record_word *to, size_t bytes) {
+    for (size_t index = 0; index < bytes / sizeof *from; index++) {
+        ilk__record_set(&to[index], ilk__record_get(&from[index]));
+    }
+}
+
+bool ilk__record_copy(const struct ilk__record *record, struct ilk__record *copy) {
+    for (unsigned attempt = 0; attempt < COPY_ATTEMPTS; attempt++) {
+        /* RC4 acquire, pairs with RC3. */
+        const uint32_t before = ilk_atomic_load(&record->version, memory_order_acquire);
+        const uint32_t thread = ilk_atomic_load(&record->thread, memory_order_relaxed); /* RC8 */
+        if (thread == 0) {
+            return false;
+        }
+        ilk_atomic_store(&copy->thread, thread, memory_order_relaxed); /* RC8 */
+        copy_words(&record->held_count, &copy->held_count,
+                   offsetof(struct ilk__record, known_orders) - offsetof(struct ilk__record, held_count));
+        /* Pairs with the release fence of ilk__record_begin; see there. */
+        ilk_atomic_fence(memory_order_acquire);
+        if ((before & 1) == 0 && ilk_atomic_load(&record->version, memory_order_relaxed) == before) { /* RC2 */
+            return true;
+        }
+        ilk_cpu_relax();
+    }
+    return false;
+}
+
+/* ---- Fork ---- */
+
+/* The other threads are gone, whatever they were writing. */
+static void records_after_fork_in_child(void) {
+    const struct ilk__record *mine = ilk__thread_state()->record;
+    for (struct ilk__record *record = ilk__records_first(); record != NULL; record = record->next) {
+        if (record != mine) {
+            ilk_atomic_store(&record->version, 0, memory_order_relaxed); /* RC2 */
+            empty_record(record);
+            ilk_atomic_store(&record->thread, 0, memory_order_relaxed); /* RC8 */
+        } else {
+            ilk_atomic_store(&record->thread, ilk__thread_id_before_fork(), memory_order_relaxed); /* RC8 */
+        }
+    }
+}
+
+__attribute__((constructor)) static void records_watch_fork(void) {
+    (void)pthread_atfork(NULL, NULL, records_after_fork_in_child);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What diagnosis knows of each thread: what it holds, what it waits for, what it works on, and its last waits and
+ * holds. Only the thread itself writes its record; others copy it without a lock, so that a report works however
+ * the process is wedged.
+ *
+ * Must not happen: a copy mixes two states of a record. `version` is odd while the thread writes; a reader
+ * copies again if it was odd or has changed. A signal handler that finds its thread's version odd leaves the
+ * record alone: it has interrupted a writer.
+ *
+ * Source: Boehm, "Can seqlocks get along with programming language memory models?" (2012).
+ */
+#ifndef INTERLOCK_DIAGNOSTICS_RECORDS_H
+#define INTERLOCK_DIAGNOSTICS_RECORDS_H
+
+#include "diagnostics/objects.h"
+#include <interlock/diagnostics.h>
+#include <interlock/inline/atomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The explorer has less: a copy of a record is a step a word. */
+#ifndef ILK__HELD_MOST
+#define ILK__HELD_MOST 32
+#define ILK__EVENTS_KEPT 128
+#define ILK__KNOWN_ORDERS 64
+#endif
+enum { ILK__WORK_MOST = 4, ILK__LABEL_WORDS = 8 /* 64 bytes of text */ };
+
+enum ilk__share { ILK__SHARE_READ, ILK__SHARE_UPGRADABLE, ILK__SHARE_WRITE };
+
+/* One word of a record. RC1 to RC4 order it. */
+typedef ILK_ATOMIC(uint64_t) ilk__record_word;
+
+struct ilk__held_share {
+    ilk__record_word object; /* a struct ilk__object */
+    ilk__record_word id;     /* the object's when it was taken */
+    ilk__record_word since_ns;
+    ilk__record_word site;  /* where it was taken: a return address */
+    ilk__record_word share; /* an ilk__share */
+};
+
+struct ilk__waiting {
+    ilk__record_word address; /* 0: the thread does not wait */
+    ilk__record_word kind;    /* an ilk_object_kind */
+    ilk__record_word share;
+    ilk__record_word since_ns;
+    ilk__record_word deadline_ns;
+    ilk__record_word label[ILK__LABEL_WORDS]; /* of what has no name in the table */
+    ilk__record_word depth;
+    ilk__record_word stack[ILK_STACK_FRAMES];
+};
+
+struct ilk__work_item {
+    ilk__record_word address; /* what others wait for, or 0 */
+    ilk__record_word label[ILK__LABEL_WORDS];
+};
+
+struct ilk__event {
+    ilk__record_word id; /* the object's */
+    ilk__record_word address;
+    ilk__record_word what; /* an ilk__share, and ILK__EVENT_WAIT */
+    ilk__record_word since_ns;
+    ilk__record_word for_ns;
+};
+#define ILK__EVENT_WAIT UINT64_C(0x10)
+
+/* An order that the thread has seen to be in the graph without conditions: only it reads this. */
+struct ilk__known_order {
+    uint64_t from, to;
+    uint32_t pairs;
+};
+
+struct ilk__record {
+    struct ilk__record *next; /* in the list of all; never changes once linked */
+    ILK_ATOMIC(uint32_t) thread; /* its id; 0: the record is free */
+    ILK_ATOMIC(uint32_t) version;
+    ilk__record_word held_count; /* may exceed the places */
+    struct ilk__held_share held[ILK__HELD_MOST];
+    struct ilk__waiting waiting;
+    ilk__record_word work_count; /* may exceed the places */
+    struct ilk__work_item work[ILK__WORK_MOST];
+    ilk__record_word event_count;
+    struct ilk__event events[ILK__EVENTS_KEPT];
+    struct ilk__known_order known_orders[ILK__KNOWN_ORDERS];
+    uint64_t reported_wait_ns; /* beginning of the wait that the watchdog has reported; only it reads this */
+};
+
+/* The calling thread's record, made now if it has none. NULL: no memory, the thread has ended, or a signal handler
+ * has interrupted a change of it. */
+struct ilk__record *ilk__record_mine(void) ILK_NONBLOCKING;
+
+static inline uint64_t ilk__record_get(const ilk__record_word *word) {
+    /* RC1 relaxed: by the owner; by a reader between RC3 and RC4. */
+    return ilk_atomic_load(word, memory_order_relaxed);
+}
+
+static inline void ilk__record_set(ilk__record_word *word, uint64_t value) {
+    ilk_atomic_store(word, value, memory_order_relaxed); /* RC1 */
+}
+
+/* Around every change by the owner. */
+void ilk__record_begin(struct ilk__record *record);
+void ilk__record_end(struct ilk__record *record);
+
+/* A label: the first 63 bytes of `text`. */
+void ilk__record_set_label(ilk__record_word label[ILK__LABEL_WORDS], const char *text);
+void ilk__record_get_label(const ilk__record_word label[ILK__LABEL_WORDS], char text[ILK_NAME_SIZE]);
+
+/* Adds to the events, within a change. */
+void ilk__record_add_event(struct ilk__record *record, const struct ilk__object *object, uint64_t what,
+                           uint64_t since_ns, uint64_t for_ns);
+
+/* Copies `record` into `copy`. False: it is free, or its thread changes it all the time. */
+bool ilk__record_copy(const struct ilk__record *record, struct ilk__record *copy);
+
+/* All records, free ones among them. */
+struct ilk__record *ilk__records_first(void);
+
+/* Places in use. */
+static inline unsigned ilk__held_places(const struct ilk__record *record) {
+    const uint64_t count = ilk__record_get(&record->held_count);
+    return count < ILK__HELD_MOST ? (unsigned)count : ILK__HELD_MOST;
+}
+
+static inline struct ilk__object *ilk__held_object(const struct ilk__held_share *held) {
+    return (struct ilk__object *)(uintptr_t)ilk__record_get(&held->object);
+}
+
+/* Has `release(record)` called as the calling thread ends. A port: records_exit_pthread.c, and the model's. */
+void ilk__record_at_exit(struct ilk__record *record, void (*release)(struct ilk__record *record));
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Names of functions from the symbol tables of the program's files, which know static functions too (the dynamic
+ * tables that dladdr reads do not). Files are mapped at their first use and stay so. C++ and Swift names are
+ * demangled by their runtimes, where the process has them.
+ *
+ * A frame's module and offset are printed too: `addr2line -e MODULE -f OFFSET` or llvm-symbolizer give the line.
+ */
+#include "diagnostics/stack.h"
+
+#include "diagnostics/tables.h"
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILES_MOST = 64, MODULE_PATH = 256 };
+
+struct module {
+    char path[MODULE_PATH];
+    uintptr_t address;
+    uintptr_t bias; /* what the loader added to the file's addresses */
+};
+
+struct mapped_file {
+    char path[MODULE_PATH];
+    const unsigned char *bytes; /* NULL: it could not be mapped */
+    size_t size;
+};
+
+static struct mapped_file files[FILES_MOST]; /* with the tables locked */
+static unsigned file_count;
+
+static int find_module(struct dl_phdr_info *info, size_t size, void *context) {
+    (void)size;
+    struct module *module = context;
+    for (unsigned index = 0; index < info->dlpi_phnum; index++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[index];
+        const uintptr_t begin = info->dlpi_addr + header->p_vaddr;
+        if (header->p_type == PT_LOAD && module->address - begin < header->p_memsz) {
+            const char *path = info->dlpi_name[0] != '\0' ? info->dlpi_name : "/proc/self/exe";
+            (void)strncpy(module->path, path, sizeof module->path - 1);
+            module->bias = info->dlpi_addr;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static const struct mapped_file *map_file(const char path[MODULE_PATH]) {
+    for (unsigned index = 0; index < file_count; index++) {
+        if (strcmp(files[index].path, path) == 0) {
+            return &files[index];
+        }
+    }
+    if (file_count == FILES_MOST) {
+        return NULL;
+    }
+    struct mapped_file *mapped = &files[file_count++];
+    memcpy(mapped->path, path, sizeof mapped->path);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    if (file >= 0 && fstat(file, &status) == 0 && (size_t)status.st_size >= sizeof(ElfW(Ehdr))) {
+        void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+        mapped->bytes = bytes != MAP_FAILED ? bytes : NULL;
+        mapped->size = (size_t)status.st_size;
+    }
+    if (file >= 0) {
+        (void)close(file);
+    }
+    return mapped;
+}
+
+static bool lies_within(const struct mapped_file *file, uint64_t offset, uint64_t size) {
+    return offset <= file->size && size <= file->size - offset;
+}
+
+/* The symbol in the section of `type` that holds `offset`; NULL. `*begin` is its first address. */
+static const char *find_symbol(const struct mapped_file *file, uint32_t type, uintptr_t offset, uintptr_t *begin) {
+    const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)(const void *)file->bytes;
+    if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+        !lies_within(file, header->e_shoff, (uint64_t)header->e_shnum * sizeof(ElfW(Shdr)))) {
+        return NULL;
+    }
+    const ElfW(Shdr) *sections = (const ElfW(Shdr) *)(const void *)(file->bytes + header->e_shoff);
+    for (unsigned index = 0; index < header->e_shnum; index++) {
+        const ElfW(Shdr) *section = &sections[index];
+        if (section->sh_type != type || section->sh_link >= header->e_shnum ||
+            !lies_within(file, section->sh_offset, section->sh_size)) {
+            continue;
+        }
+        const ElfW(Shdr) *names = &sections[section->sh_link];
+        const ElfW(Sym) *symbols = (const ElfW(Sym) *)(const void *)(file->bytes + section->sh_offset);
+        for (size_t place = 0; place < section->sh_size / sizeof *symbols; place++) {
+            const ElfW(Sym) *symbol = &symbols[place];
+            if ((symbol->st_info & 0xF) == STT_FUNC && symbol->st_shndx != SHN_UNDEF &&
+                offset >= symbol->st_value && offset - symbol->st_value < symbol->st_size &&
+                lies_within(file, names->sh_offset + symbol->st_name, 1)) {
+                *begin = symbol->st_value;
+                return (const char *)file->bytes + names->sh_offset + symbol->st_name;
+            }
+        }
+    }
+    return NULL;
+}
+
+typedef char *swift_demangler(const char *mangled, size_t length, char *buffer, size_t *size, uint32_t flags);
+typedef char *cxx_demangler(const char *mangled, char *buffer, size_t *size, int *status);
+
+/* To be freed; NULL: not mangled, or no runtime that knows. */
+static char *demangled(const char *name) {
+    if (strncmp(name, "$s", 2) == 0) {
+        swift_demangler *demangle = (swift_demangler *)dlsym(RTLD_DEFAULT, "swift_demangle");
+        return demangle != NULL ? demangle(name, strlen(name), NULL, NULL, 0) : NULL;
+    }
+    if (strncmp(name, "_Z", 2) == 0) {
+        cxx_demangler *demangle = (cxx_demangler *)dlsym(RTLD_DEFAULT, "__cxa_demangle");
+        int status = 0;
+        return demangle != NULL ? demangle(name, NULL, NULL, &status) : NULL;
+    }
+    return NULL;
+}
+
+/* Compilers put seldom-run code of a function apart, under its name and an ending. */
+static size_t length_without_part(const char *name) {
+    static const char ending[] = ".cold";
+    const size_t length = strlen(name);
+    const size_t end = sizeof ending - 1;
+    return length > end && strcmp(name + length - end, ending) == 0 ? length - end : length;
+}
+
+static const char *last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+void ilk__text_add_frame(struct ilk__text *text, const void *frame) {
+    /* A return address may be the first of the next function. */
+    struct module module = {.address = (uintptr_t)frame - 1};
+    if (frame == NULL || dl_iterate_phdr(find_module, &module) == 0) {
+        ilk__text_add(text, "%p", frame);
+        return;
+    }
+    const uintptr_t offset = module.address - module.bias;
+    uintptr_t begin = 0;
+    const char *name = NULL;
+    sigset_t before;
+    ilk__tables_lock(&before);
+    const struct mapped_file *file = map_file(module.path);
+    ilk__tables_unlock(&before);
+    if (file != NULL && file->bytes != NULL) {
+        name = find_symbol(file, SHT_SYMTAB, offset, &begin);
+        name = name != NULL ? name : find_symbol(file, SHT_DYNSYM, offset, &begin);
+    }
+    if (name != NULL) {
+        char *plain = demangled(name);
+        const char *shown = plain != NULL ? plain : name;
+        ilk__text_add(text, "%.*s+0x%zx ", (int)length_without_part(shown), shown, (size_t)(offset + 1 - begin));
+        free(plain);
+    }
+    char program[sizeof module.path] = "";
+    if (strcmp(module.path, "/proc/self/exe") == 0) {
+        const ssize_t length = readlink(module.path, program, sizeof program - 1);
+        program[length > 0 ? length : 0] = '\0';
+    }
+    ilk__text_add(text, "(%s+0x%zx)", last_part(program[0] != '\0' ? program : module.path), (size_t)offset + 1);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The calls of ilk_rwlock that are not on a fast path. Here diagnosis is told of locks that it watches: their word has
+ * OBSERVED, so every call comes here.
+ *
+ * OBSERVED
+ *   moved by                                                              to
+ *   ILK_RWLOCK_INIT; ilk_rwlock_init while all locks are watched          up
+ *   a slow call on a lock without it, while all are watched               up, and the lock is taken for a new one
+ *   ilk_rwlock_observe                                                    up
+ *   any call on a lock with it, when neither all nor it are watched       down
+ * Must not happen: a lock that is not watched keeps it. Every call that finds it asks.
+ */
+#include "diagnostics/misuse.h"
+#include "diagnostics/names.h"
+#include "diagnostics/observe.h"
+#include "rwlock/held.h"
+#include "rwlock/lock.h"
+#include "rwlock/reader_slots.h"
+#include "rwlock/report.h"
+#include "wait/fence.h"
+#include "wait/queue_lock.h"
+#include <interlock/inline/read_section.h>
+#include <interlock/rwlock.h>
+#include <stddef.h>
+
+/* mode_state of a lock that ILK_RWLOCK_INIT has made, before its first call. */
+static const uint32_t MODE_FRESH = UINT32_C(0xFFFFFFFF);
+
+static bool take_freshness(ilk_rwlock *lock) ILK_NONBLOCKING {
+    uint32_t state = MODE_FRESH;
+    /* RW18 relaxed: decides which thread is the first; the count that follows is a hint. */
+    return ilk_atomic_compare_exchange(&lock->mode_state, &state, 0, memory_order_relaxed, memory_order_relaxed);
+}
+
+static bool is_watched_alone(const ilk_rwlock *lock) {
+    const struct ilk__object *object = ilk__object_find(lock);
+    return object != NULL && ilk__object_watches(object) != 0;
+}
+
+static void stop_watching(ilk_rwlock *lock) {
+    /* RW19 relaxed: no call depends on its order: those that see OBSERVED come here. */
+    ilk_atomic_fetch_and(&lock->word, ~ILK__RWLOCK_OBSERVED, memory_order_relaxed);
+    ilk__object_forget(lock);
+}
+
+/* With OBSERVED, or while all locks are watched. */
+ILK_TRUSTED_NONBLOCKING_BEGIN /* see <interlock/diagnostics.h> */
+ILK_COLD static bool decide_watching(ilk_rwlock *lock) ILK_NONBLOCKING {
+    bool is_new = take_freshness(lock);
+    if (!ilk__diagnoses_all() && !is_watched_alone(lock)) {
+        stop_watching(lock);
+        return false;
+    }
+    if ((ilk__rwlock_probe(lock) & ILK__RWLOCK_OBSERVED) == 0) {
+        const uint32_t before =
+            ilk_atomic_fetch_or(&lock->word, ILK__RWLOCK_OBSERVED, memory_order_relaxed); /* RW19 */
+        is_new = is_new || (before & ILK__RWLOCK_OBSERVED) == 0;
+    }
+    if (is_new && ilk__object_begin(lock, ILK_OBJECT_RWLOCK, 0, 0) == NULL) {
+        stop_watching(lock);
+        return false;
+    }
+    return true;
+}
+ILK_TRUSTED_NONBLOCKING_END
+
+static bool is_watched(ilk_rwlock *lock) ILK_NONBLOCKING {
+    const bool may_be = (ilk__rwlock_probe(lock) & ILK__RWLOCK_OBSERVED) != 0 || ilk__diagnoses_all();
+    return ILK_UNLIKELY(may_be) && decide_watching(lock);
+}
+
+ilk_status ilk_rwlock_observe(ilk_rwlock *lock, uint32_t what) {
+    (void)take_freshness(lock);
+    if ((what & ILK_DIAGNOSE_ALL) == 0 && !ilk__diagnoses_all()) {
+        stop_watching(lock);
+        return ILK_OK;
+    }
+    if (ilk__object_watch(lock, ILK_OBJECT_RWLOCK, what, 0) == NULL) {
+        return ILK_NOMEM;
+    }
+    ilk_atomic_fetch_or(&lock->word, ILK__RWLOCK_OBSERVED, memory_order_relaxed); /* RW19 */
+    return ILK_OK;
+}
+
+static enum ilk__share share_for(enum ilk__rwlock_kind kind) {
+    return kind == ILK__READ         ? ILK__SHARE_READ
+           : kind == ILK__UPGRADABLE ? ILK__SHARE_UPGRADABLE
+                                     : ILK__SHARE_WRITE;
+}
+
+/* ---- Beginning and end ---- */
+
+void ilk_rwlock_init(ilk_rwlock *lock) {
+    /* RW7 relaxed: not shared yet. */
+    ilk_atomic_store(&lock->word, 0, memory_order_relaxed);
+    ilk_atomic_store(&lock->mode_state, 0, memory_order_relaxed); /* RW7 */
+    lock->queue = NULL;
+    ilk__held_forget(lock);
+    if (ilk__diagnoses_all()) {
+        (void)decide_watching(lock);
+    }
+}
+
+void ilk_rwlock_destroy(ilk_rwlock *lock) {
+    const uint32_t harmless =
+        ILK__RWLOCK_OBSERVED | ILK__QUEUE_BITS | ILK__RWLOCK_MODE | ILK__RWLOCK_READ_SAMPLES;
+    uint32_t word = ilk__rwlock_probe(lock);
+    if ((word & ILK__RWLOCK_FENCE_FREE) != 0) {
+        ilk__fence_heavy();
+    }
+    if ((word & ILK__RWLOCK_SLOTS) != 0 && ilk__slots_hold(lock)) {
+        ilk__misuse("ilk_rwlock_destroy", lock, "destroyed while in use; the lock is held by a reader");
+    }
+    if ((word & ~harmless) != 0) {
+        ilk__rwlock_misuse("ilk_rwlock_destroy", lock, word, "destroyed while in use");
+    }
+    ilk__object_forget(lock);
+    ilk__name_forget(lock);
+}
+
+/* ---- Taking ---- */
+
+/* `section` is for READ alone, and may be NULL. */
+static ilk_status take(ilk_rwlock *lock, enum ilk__rwlock_kind kind, ilk__read_section *section, uint64_t deadline_ns,
+                       const char *call) {
+    return section != NULL ? ilk__rwlock_read_until(lock, section, deadline_ns, call)
+                           : ilk__rwlock_take_until(lock, kind, deadline_ns, call);
+}
+
+ILK_COLD static ilk_status take_watched(ilk_rwlock *lock, enum ilk__rwlock_kind kind, ilk__read_section *section,
+                                        uint64_t deadline_ns, const char *call, const void *site) {
+    const bool upgrades = kind == ILK__UPGRADE;
+    struct ilk__watch watch;
+    ilk__watch_begin(&watch, lock, ILK_OBJECT_RWLOCK, share_for(kind), upgrades, deadline_ns, site);
+    if (!ilk__rwlock_admits_now(lock, kind)) {
+        ilk__watch_contends(&watch);
+    }
+    const ilk_status status = take(lock, kind, section, deadline_ns, call);
+    ilk__watch_end(&watch, status == ILK_OK, upgrades);
+    return status;
+}
+
+static ilk_status take_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, ilk__read_section *section,
+                             uint64_t deadline_ns, const char *call, const void *site) {
+    return is_watched(lock) ? take_watched(lock, kind, section, deadline_ns, call, site)
+                            : take(lock, kind, section, deadline_ns, call);
+}
+
+static ilk_status lock_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns, const char *call,
+                             const void *site) {
+    if (take_until(lock, kind, NULL, deadline_ns, call, site) != ILK_OK) {
+        return ILK_TIMEDOUT;
+    }
+    ilk__held_more(lock);
+    return ILK_OK;
+}
+
+void ilk__rwlock_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
+    static const char *const calls[] = {"ilk_rwlock_read_lock", "ilk_rwlock_write_lock",
+                                        "ilk_rwlock_upgradable_lock", "ilk_rwlock_upgrade"};
+    (void)take_until(lock, kind, NULL, ILK_FOREVER, calls[kind], ILK__CALLER);
+}
+
+ilk_status ilk__read_section_begin_slow(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns) {
+    if (take_until(lock, ILK__READ, section, deadline_ns, "ilk_rwlock_read_lock", ILK__CALLER) != ILK_OK) {
+        return ILK_TIMEDOUT;
+    }
+    ilk__held_more(lock);
+    return ILK_OK;
+}
+
+bool ilk__rwlock_try_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK_NONBLOCKING {
+    const bool watched = is_watched(lock);
+    const bool is_taken = ilk__rwlock_try_take(lock, kind);
+    if (is_taken && watched) {
+        ilk__watch_taken(lock, ILK_OBJECT_RWLOCK, share_for(kind), ILK__CALLER);
+    }
+    return is_taken;
+}
+
+ilk_status ilk_rwlock_read_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
+    ilk__read_section section;
+    if (ilk__rwlock_try_read_fast(lock, &section)) {
+        ilk__held_more(lock);
+        return ILK_OK;
+    }
+    return lock_until(lock, ILK__READ, deadline_ns, "ilk_rwlock_read_lock_until", ILK__CALLER);
+}
+
+ilk_status ilk_rwlock_write_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
+    return lock_until(lock, ILK__WRITE, deadline_ns, "ilk_rwlock_write_lock_until", ILK__CALLER);
+}
+
+ilk_status ilk_rwlock_upgradable_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
+    return lock_until(lock, ILK__UPGRADABLE, deadline_ns, "ilk_rwlock_upgradable_lock_until", ILK__CALLER);
+}
+
+ilk_status ilk_rwlock_upgrade_until(ilk_rwlock *lock, uint64_t deadline_ns) {
+    return take_until(lock, ILK__UPGRADE, NULL, deadline_ns, "ilk_rwlock_upgrade_until", ILK__CALLER);
+}
+
+/* ---- Leaving ---- */
+
+void ilk__rwlock_unlock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
+    if (is_watched(lock)) {
+        ilk__watch_release(lock, share_for(kind), ILK__CALLER);
+    }
+    ilk__rwlock_leave_as(lock, kind);
+}
+
+void ilk__rwlock_downgrade_slow(ilk_rwlock *lock) {
+    if (is_watched(lock)) {
+        ilk__watch_downgrade(lock);
+    }
+    ilk__rwlock_leave_write_for_read(lock);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Taking and leaving an ilk_rwlock off the fast paths: what the calls (calls.c) are made of.
+ */
+#ifndef INTERLOCK_RWLOCK_LOCK_H
+#define INTERLOCK_RWLOCK_LOCK_H
+
+#include <interlock/inline/rwlock.h>
+
+/* As ilk_rwlock_read_lock_until, and says how the reader came in. Misuse is that of `call`. */
+ilk_status ilk__rwlock_read_until(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns,
+                                  const char *call);
+/* With WRITE and UPGRADE, waits for the readers in slots too. */
+ilk_status ilk__rwlock_take_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
+                                  const char *call);
+/* For READ and WRITE. */
+bool ilk__rwlock_try_take(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK_NONBLOCKING;
+/* A hint: would `kind` come in without waiting? */
+bool ilk__rwlock_admits_now(const ilk_rwlock *lock, enum ilk__rwlock_kind kind);
+
+void ilk__rwlock_leave_as(ilk_rwlock *lock, enum ilk__rwlock_kind kind);
+void ilk__rwlock_leave_write_for_read(ilk_rwlock *lock);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Diagnosis in the model: reports are counted, for scenarios to judge; stacks and names are empty; a thread's record is
+ * not given back, for a modelled thread has no exit but the scenario's end.
+ */
+#include "diagnosis.h"
+
+#include <diagnostics/records.h>
+#include <diagnostics/report.h>
+#include <diagnostics/stack.h>
+#include <diagnostics/watchdog.h>
+
+static struct ex_reports reports;
+
+struct ex_reports *ex_reports(void) {
+    return &reports;
+}
+
+void ilk__report_inversion(const struct ilk__inversion *inversion) {
+    reports.inversions++;
+    reports.latest_count = inversion->count;
+}
+
+void ilk__report_self_wait(const void *object, ilk_object_kind kind, const char *held, const char *asked,
+                           const void *taken_at, const void *site, bool is_certain) {
+    (void)object, (void)kind, (void)held, (void)asked, (void)taken_at, (void)site, (void)is_certain;
+    reports.self_waits++;
+}
+
+uint32_t ilk__stack_capture(void **frames, const void *site) {
+    (void)frames, (void)site;
+    return 0;
+}
+
+void ilk__thread_name(uint32_t thread, char *name, uint32_t size) {
+    (void)thread, (void)size;
+    name[0] = '\0';
+}
+
+void ilk__record_at_exit(struct ilk__record *record, void (*release)(struct ilk__record *record)) {
+    (void)record, (void)release;
+}
+
+void ilk__watchdog_sample(void) {}
