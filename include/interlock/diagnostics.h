@@ -29,10 +29,10 @@
  * Diagnosis is off at first, and costs the fast paths nothing: an object that it watches has a bit in its word
  * that sends its calls to the slow path. It is switched on for all objects by ilk_diagnose or the environment,
  *     INTERLOCK_DIAGNOSTICS=order,contention,hang
- * or for one by its own call (ilk_rwlock_observe …). For all means: those initialised by their init or create
- * call, by ILK_RWLOCK_INIT or ILK_MUTEX_INIT, if they are first used after the switch; others, which were in use
- * before or are plain zero bits, from their next contended call. Switched off again, an object leaves with its
- * next call. Watched try_ calls may allocate and block briefly.
+ * or for one by its own call (ilk_rwlock_observe …). For all means: those made by their init or create call after the
+ * switch, or by ILK_RWLOCK_INIT, ILK_MUTEX_INIT or ILK_SEMAPHORE_INIT and first used after it. Locks that are plain
+ * zero bits, and those in use before, are watched by their own call alone. Switched off again, an object leaves with
+ * its next call. Watched try_ calls may allocate and block briefly.
  *
  *   order       Reports two orders of taking locks that could make their threads wait for each other for ever,
  *               when the second is met and before any thread hangs; and a thread about to wait for itself.

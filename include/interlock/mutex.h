@@ -54,7 +54,7 @@ ILK_BEGIN_DECLARATIONS
 /* Fields are private. All zero bits are a free mutex without priority inheritance. */
 typedef struct ilk_mutex {
     ILK_ATOMIC(uint32_t) word;     /* the owner's thread id, 0 free; bit 31: a waiter sleeps; bit 30: observed */
-    ILK_ATOMIC(uint32_t) settings; /* bit 0: priority inheritance; bit 31: not used yet */
+    ILK_ATOMIC(uint32_t) settings; /* bit 0: priority inheritance; bits 1 and 31: diagnosis */
 } ilk_mutex;
 
 /* Initialises a free mutex without priority inheritance where it is defined, as zero bits do. Its first call goes slow,

@@ -72,10 +72,11 @@ typedef struct ilk_semaphore {
     struct ilk__waiter_list waiters; /* oldest first; guarded likewise */
 } ilk_semaphore;
 
-/* Initialises a semaphore with `count` permits, at most ILK_SEMAPHORE_MAX, where it is defined. */
+/* Initialises a semaphore with `count` permits, at most ILK_SEMAPHORE_MAX, where it is defined. Its first call goes
+ * slow, to ask whether diagnosis is on. */
 #define ILK_SEMAPHORE_INIT(count)                                                                            \
     {                                                                                                        \
-        (uint32_t)(count) << 4, 0, {                                                                         \
+        (uint32_t)(count) << 4 | 0x8, 0, {                                                                   \
             0, 0                                                                                             \
         }                                                                                                    \
     }

@@ -2,6 +2,10 @@
  *
  * What is switched on, in code and by the environment, and writing the diagnosis.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* strtok_r */
+#endif
+
 #include "diagnostics/objects.h"
 #include "diagnostics/page.h"
 #include "diagnostics/report.h"

@@ -6,6 +6,10 @@
  *
  * A frame's module and offset are printed too: `addr2line -e MODULE -f OFFSET` or llvm-symbolizer give the line.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dl_iterate_phdr, RTLD_DEFAULT */
+#endif
+
 #include "diagnostics/stack.h"
 
 #include "diagnostics/tables.h"

@@ -2,6 +2,10 @@
  *
  * See watchdog.h. Signal handlers and callers wake the thread through a pipe.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* pipe2 */
+#endif
+
 #include "diagnostics/watchdog.h"
 
 #include "diagnostics/report.h"

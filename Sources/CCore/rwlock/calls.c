@@ -6,7 +6,6 @@
  * OBSERVED
  *   moved by                                                              to
  *   ILK_RWLOCK_INIT; ilk_rwlock_init while all locks are watched          up
- *   a slow call on a lock without it, while all are watched               up, and the lock is taken for a new one
  *   ilk_rwlock_observe                                                    up
  *   any call on a lock with it, when neither all nor it are watched       down
  * Must not happen: a lock that is not watched keeps it. Every call that finds it asks.
@@ -44,20 +43,12 @@ static void stop_watching(ilk_rwlock *lock) {
     ilk__object_forget(lock);
 }
 
-/* With OBSERVED, or while all locks are watched. */
+/* With OBSERVED. */
 ILK_TRUSTED_NONBLOCKING_BEGIN /* see <interlock/diagnostics.h> */
 ILK_COLD static bool decide_watching(ilk_rwlock *lock) ILK_NONBLOCKING {
-    bool is_new = take_freshness(lock);
-    if (!ilk__diagnoses_all() && !is_watched_alone(lock)) {
-        stop_watching(lock);
-        return false;
-    }
-    if ((ilk__rwlock_probe(lock) & ILK__RWLOCK_OBSERVED) == 0) {
-        const uint32_t before =
-            ilk_atomic_fetch_or(&lock->word, ILK__RWLOCK_OBSERVED, memory_order_relaxed); /* RW19 */
-        is_new = is_new || (before & ILK__RWLOCK_OBSERVED) == 0;
-    }
-    if (is_new && ilk__object_begin(lock, ILK_OBJECT_RWLOCK, 0, 0) == NULL) {
+    const bool is_fresh = take_freshness(lock);
+    const bool is_wanted = ilk__diagnoses_all() || is_watched_alone(lock);
+    if (!is_wanted || (is_fresh && ilk__object_begin(lock, ILK_OBJECT_RWLOCK, 0, 0) == NULL)) {
         stop_watching(lock);
         return false;
     }
@@ -66,8 +57,7 @@ ILK_COLD static bool decide_watching(ilk_rwlock *lock) ILK_NONBLOCKING {
 ILK_TRUSTED_NONBLOCKING_END
 
 static bool is_watched(ilk_rwlock *lock) ILK_NONBLOCKING {
-    const bool may_be = (ilk__rwlock_probe(lock) & ILK__RWLOCK_OBSERVED) != 0 || ilk__diagnoses_all();
-    return ILK_UNLIKELY(may_be) && decide_watching(lock);
+    return ILK_UNLIKELY((ilk__rwlock_probe(lock) & ILK__RWLOCK_OBSERVED) != 0) && decide_watching(lock);
 }
 
 ilk_status ilk_rwlock_observe(ilk_rwlock *lock, uint32_t what) {
@@ -97,8 +87,9 @@ void ilk_rwlock_init(ilk_rwlock *lock) {
     ilk_atomic_store(&lock->mode_state, 0, memory_order_relaxed); /* RW7 */
     lock->queue = NULL;
     ilk__held_forget(lock);
+    ilk__object_forget(lock);
     if (ilk__diagnoses_all()) {
-        (void)decide_watching(lock);
+        (void)ilk_rwlock_observe(lock, 0);
     }
 }
 
@@ -156,18 +147,27 @@ static ilk_status lock_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint6
     return ILK_OK;
 }
 
-void ilk__rwlock_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
+void ilk__rwlock_lock_at(ilk_rwlock *lock, enum ilk__rwlock_kind kind, const void *site) {
     static const char *const calls[] = {"ilk_rwlock_read_lock", "ilk_rwlock_write_lock",
                                         "ilk_rwlock_upgradable_lock", "ilk_rwlock_upgrade"};
-    (void)take_until(lock, kind, NULL, ILK_FOREVER, calls[kind], ILK__CALLER);
+    (void)take_until(lock, kind, NULL, ILK_FOREVER, calls[kind], site);
 }
 
-ilk_status ilk__read_section_begin_slow(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns) {
-    if (take_until(lock, ILK__READ, section, deadline_ns, "ilk_rwlock_read_lock", ILK__CALLER) != ILK_OK) {
+ilk_status ilk__read_section_begin_at(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns,
+                                      const void *site) {
+    if (take_until(lock, ILK__READ, section, deadline_ns, "ilk_rwlock_read_lock", site) != ILK_OK) {
         return ILK_TIMEDOUT;
     }
     ilk__held_more(lock);
     return ILK_OK;
+}
+
+void ilk__rwlock_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
+    ilk__rwlock_lock_at(lock, kind, ILK__CALLER);
+}
+
+ilk_status ilk__read_section_begin_slow(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns) {
+    return ilk__read_section_begin_at(lock, section, deadline_ns, ILK__CALLER);
 }
 
 bool ilk__rwlock_try_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK_NONBLOCKING {

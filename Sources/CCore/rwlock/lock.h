@@ -21,4 +21,9 @@ bool ilk__rwlock_admits_now(const ilk_rwlock *lock, enum ilk__rwlock_kind kind);
 void ilk__rwlock_leave_as(ilk_rwlock *lock, enum ilk__rwlock_kind kind);
 void ilk__rwlock_leave_write_for_read(ilk_rwlock *lock);
 
+/* Of calls.c: the slow calls, made at `site`. */
+void ilk__rwlock_lock_at(ilk_rwlock *lock, enum ilk__rwlock_kind kind, const void *site);
+ilk_status ilk__read_section_begin_at(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns,
+                                      const void *site);
+
 #endif

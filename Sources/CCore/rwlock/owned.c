@@ -3,6 +3,8 @@
  * The waits of <interlock/inline/owned_rwlock.h>, once they are not for the calling thread.
  */
 #include "diagnostics/misuse.h"
+#include "diagnostics/observe.h"
+#include "rwlock/lock.h"
 #include <interlock/inline/owned_rwlock.h>
 
 static bool is_owner(const ilk__owned_rwlock *owned) {
@@ -20,12 +22,12 @@ static void require_another_owner(const ilk__owned_rwlock *owned, const char *ca
 
 void ilk__owned_await_write(ilk__owned_rwlock *owned, const char *call) {
     require_another_owner(owned, call);
-    ilk__rwlock_lock_slow(&owned->lock, ILK__WRITE);
+    ilk__rwlock_lock_at(&owned->lock, ILK__WRITE, ILK__CALLER);
 }
 
 void ilk__owned_await_upgradable(ilk__owned_rwlock *owned, const char *call) {
     require_another_owner(owned, call);
-    ilk__rwlock_lock_slow(&owned->lock, ILK__UPGRADABLE);
+    ilk__rwlock_lock_at(&owned->lock, ILK__UPGRADABLE, ILK__CALLER);
 }
 
 ilk__read_section ilk__owned_await_read(ilk__owned_rwlock *owned, const char *call) {
@@ -34,6 +36,6 @@ ilk__read_section ilk__owned_await_read(ilk__owned_rwlock *owned, const char *ca
         require_another_owner(owned, call);
     }
     ilk__read_section section;
-    (void)ilk__read_section_begin_slow(&owned->lock, &section, ILK_FOREVER);
+    (void)ilk__read_section_begin_at(&owned->lock, &section, ILK_FOREVER, ILK__CALLER);
     return section;
 }

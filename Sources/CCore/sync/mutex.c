@@ -9,7 +9,7 @@
  *   id                     the owner                    0
  *   id | MUTEX_SLEEPERS    the owner                    0, then wakes one
  * Bit 30 stays through all of these. It is up while diagnosis watches the mutex: set by ILK_MUTEX_INIT, by
- * ilk_mutex_init, by a slow call, by ilk_mutex_observe; taken away by a call that finds it without need.
+ * ilk_mutex_init while all mutexes are watched, by ilk_mutex_observe; taken away by a call that finds it without need.
  *
  * With inheritance the kernel moves a word with bit 31 up. Bit 30 is its FUTEX_OWNER_DIED, for robust lists, which are
  * not used here: the kernel keeps the bit where a free mutex is taken, and drops it where it hands over; the next owner
@@ -34,12 +34,13 @@ static const uint32_t MUTEX_OWNER = UINT32_C(0x3FFFFFFF);
 
 /* Settings. */
 static const uint32_t MUTEX_INHERITS = 1;
+static const uint32_t MUTEX_WATCHED = 2;                      /* OBSERVED is to be up */
 static const uint32_t MUTEX_FRESH = UINT32_C(0x80000000); /* made by ILK_MUTEX_INIT, and not used yet */
 
 _Static_assert(ILK_MUTEX_FORKS == ILK__FORMER_IDS, "what the header says is what is remembered");
 
 static bool inherits(const ilk_mutex *mutex) ILK_NONBLOCKING {
-    /* MX10 relaxed: constant but for MUTEX_FRESH. */
+    /* MX10 relaxed: each bit is a setting by itself; which thread clears MUTEX_FRESH is decided by a read-modify-write. */
     return (ilk_atomic_load(&mutex->settings, memory_order_relaxed) & MUTEX_INHERITS) != 0;
 }
 
@@ -53,34 +54,31 @@ static bool is_watched_alone(const ilk_mutex *mutex) {
 static void stop_watching(ilk_mutex *mutex) {
     /* MX11 relaxed: no call depends on its order: those that see OBSERVED come here. */
     ilk_atomic_fetch_and(&mutex->word, ~MUTEX_OBSERVED, memory_order_relaxed);
+    ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_WATCHED, memory_order_relaxed); /* MX10 */
     ilk__object_forget(mutex);
 }
 
-/* With OBSERVED, or while all mutexes are watched. */
+/* With OBSERVED, or WATCHED where the kernel has dropped that. */
 ILK_TRUSTED_NONBLOCKING_BEGIN /* see <interlock/diagnostics.h> */
 ILK_COLD static bool decide_watching(ilk_mutex *mutex) ILK_NONBLOCKING {
     const uint32_t settings =
         ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_FRESH, memory_order_relaxed); /* MX10 */
-    bool is_new = (settings & MUTEX_FRESH) != 0;
-    if (!ilk__diagnoses_all() && !is_watched_alone(mutex)) {
+    const bool is_fresh = (settings & MUTEX_FRESH) != 0;
+    const bool is_wanted = ilk__diagnoses_all() || is_watched_alone(mutex);
+    if (!is_wanted || (is_fresh && ilk__object_begin(mutex, ILK_OBJECT_MUTEX, 0, 0) == NULL)) {
         stop_watching(mutex);
         return false;
     }
-    const uint32_t before = ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_relaxed); /* MX11 */
-    /* With inheritance the kernel drops the bit now and then. */
-    is_new = is_new || ((before & MUTEX_OBSERVED) == 0 && !inherits(mutex));
-    if ((is_new ? ilk__object_begin(mutex, ILK_OBJECT_MUTEX, 0, 0) : ilk__object_of(mutex, ILK_OBJECT_MUTEX)) ==
-        NULL) {
-        stop_watching(mutex);
-        return false;
-    }
+    ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_relaxed); /* MX11 */
     return true;
 }
 ILK_TRUSTED_NONBLOCKING_END
 
 /* `seen`: what the word held. */
 static bool is_watched(ilk_mutex *mutex, uint32_t seen) ILK_NONBLOCKING {
-    return ILK_UNLIKELY((seen & MUTEX_OBSERVED) != 0 || ilk__diagnoses_all()) && decide_watching(mutex);
+    const uint32_t settings = ilk_atomic_load(&mutex->settings, memory_order_relaxed); /* MX10 */
+    const bool may_be = (seen & MUTEX_OBSERVED) != 0 || (settings & MUTEX_WATCHED) != 0;
+    return ILK_UNLIKELY(may_be) && decide_watching(mutex);
 }
 
 ilk_status ilk_mutex_observe(ilk_mutex *mutex, uint32_t what) {
@@ -92,6 +90,7 @@ ilk_status ilk_mutex_observe(ilk_mutex *mutex, uint32_t what) {
         return ILK_NOMEM;
     }
     ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_FRESH, memory_order_relaxed); /* MX10 */
+    ilk_atomic_fetch_or(&mutex->settings, MUTEX_WATCHED, memory_order_relaxed); /* MX10 */
     ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_relaxed);    /* MX11 */
     return ILK_OK;
 }
@@ -103,7 +102,7 @@ void ilk_mutex_init(ilk_mutex *mutex, bool priority_inheritance) {
     ilk_atomic_store(&mutex->settings, can ? MUTEX_INHERITS : 0, memory_order_relaxed); /* MX1 */
     ilk__object_forget(mutex);
     if (ilk__diagnoses_all()) {
-        (void)decide_watching(mutex);
+        (void)ilk_mutex_observe(mutex, 0);
     }
 }
 

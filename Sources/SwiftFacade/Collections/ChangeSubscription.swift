@@ -7,7 +7,7 @@ public final class ChangeSubscription: Sendable {
     private let end: ReadWriteLock<(@Sendable () -> Void)?>
 
     init(end: @escaping @Sendable () -> Void) {
-        self.end = ReadWriteLock(end)
+        self.end = ReadWriteLock(unwatched: end)
     }
 
     deinit {

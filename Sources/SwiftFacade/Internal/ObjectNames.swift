@@ -11,9 +11,10 @@ func setName(_ name: String, of address: UnsafeRawPointer) {
     _ = ilk_set_name(address, name)
 }
 
-/// Takes the name away, if there is one. Costs a load where nothing has a name.
+/// Takes the name away, if there is one, and what diagnosis knows. Costs a load each where there is neither.
 @usableFromInline
 func forgetName(of address: UnsafeRawPointer) {
+    ilk__facade_forget(address)
     _ = ilk_set_name(address, nil)
 }
 

@@ -32,7 +32,7 @@ import CInterlock
 /// A number of permits out of range is reported and ends the process. What a thread did before a signal is visible to
 /// the taker of the permit. Source: a queue over `ilk_semaphore` in `<interlock/semaphore.h>`.
 public final class FIFOSemaphore: Sendable {
-    private let permits: CObject<ilk_semaphore>
+    let permits: CObject<ilk_semaphore>
     private let queue = WaitQueue()
 
     /// A semaphore that holds `permits`. Allocates.
@@ -71,8 +71,8 @@ public final class FIFOSemaphore: Sendable {
     /// Takes one permit, waiting in the queue. Blocks the thread.
     @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await wait()`")
     public func wait() {
-        if !tryWait() {
-            _ = queue.block(until: forever, admit: tryWait)
+        if !ilk__semaphore_ask(permits.pointer) {
+            _ = block(until: forever)
         }
     }
 
@@ -93,7 +93,7 @@ public final class FIFOSemaphore: Sendable {
         message: "it would block a thread of the cooperative pool; use `try await wait(until:)`"
     )
     public func wait(until deadline: ContinuousClock.Instant) -> Bool {
-        tryWait() || queue.block(until: Interlock.deadline(at: deadline), admit: tryWait)
+        tryWait() || block(until: Interlock.deadline(at: deadline))
     }
 
     /// As with `until:`, waiting for `timeout` at most.
@@ -103,10 +103,25 @@ public final class FIFOSemaphore: Sendable {
         message: "it would block a thread of the cooperative pool; use `try await wait(timeout:)`"
     )
     public func wait(timeout: Duration) -> Bool {
-        tryWait() || queue.block(until: Interlock.deadline(in: timeout), admit: tryWait)
+        tryWait() || block(until: Interlock.deadline(in: timeout))
     }
 
     // MARK: Suspending
+
+    /// Blocks the thread in the queue. A permit that is handed over does not pass the C semaphore, which tells diagnosis
+    /// of the others.
+    private func block(until deadline: UInt64) -> Bool {
+        guard ilk__facade_diagnoses() != 0 else { return queue.block(until: deadline, admit: tryWait) }
+        var watch = ilk__facade_watch()
+        ilk__facade_ask(&watch, permits.pointer, ILK_OBJECT_SEMAPHORE, nil, deadline)
+        var isAdmitted = false
+        let isTaken = queue.block(until: deadline) {
+            isAdmitted = tryWait()
+            return isAdmitted
+        }
+        ilk__facade_taken(&watch, isTaken && !isAdmitted)
+        return isTaken
+    }
 
     /// Takes one permit, waiting in the queue. Suspends the task.
     ///
@@ -158,6 +173,7 @@ public final class FIFOSemaphore: Sendable {
             }
             return granted
         }
+        if granted.count > 0, ilk__facade_diagnoses() != 0 { ilk__facade_give(permits.pointer) }
         granted.resumeAll()
     }
 

@@ -46,6 +46,13 @@ public struct ReadWriteLock<Value: ~Copyable>: ~Copyable {
     /// A free lock that guards `initialValue`. Allocates.
     @inlinable
     public init(_ initialValue: consuming Value) {
+        self.init(unwatched: initialValue)
+        if ilk__facade_diagnoses() != 0 { ilk_rwlock_init(lock) }
+    }
+
+    /// A lock of the library itself, in which diagnosis has no interest.
+    @inlinable
+    init(unwatched initialValue: consuming Value) {
         storage = GuardedStorage(initialValue)
     }
 

@@ -5,6 +5,7 @@
  * ThreadSanitizer.
  */
 #include "support/test.h"
+#include <interlock/diagnostics.h>
 #include <interlock/rwlock.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,9 +155,9 @@ static void use_lock_often(void *context) {
     }
 }
 
-static void run_mixed_load(int threads, uint32_t first_word) {
+static void run_mixed_load(int threads, uint32_t watches) {
     struct shared shared = {.lock = ILK_RWLOCK_INIT};
-    ilk_atomic_store(&shared.lock.word, first_word, memory_order_relaxed);
+    check_equal(ilk_rwlock_observe(&shared.lock, watches), ILK_OK);
     struct worker *workers = calloc((size_t)threads, sizeof *workers);
     check(workers != NULL);
     uint32_t seed = (uint32_t)ilk_now_ns() | 1;
@@ -176,8 +177,8 @@ static void run_mixed_load(int threads, uint32_t first_word) {
     check_equal(shared.writes, writes);
     check_equal(shared.fields[FIELDS - 1], writes);
     uint32_t last_word = ilk_atomic_load(&shared.lock.word, memory_order_relaxed);
-    check(ilk__rwlock_is_idle(last_word & ~first_word));
-    check_equal(last_word & first_word & ~ILK__RWLOCK_MODE, first_word & ~ILK__RWLOCK_MODE);
+    check(ilk__rwlock_is_idle(last_word & ~ILK__RWLOCK_OBSERVED));
+    check_equal((last_word & ILK__RWLOCK_OBSERVED) != 0, watches != 0);
     check(shared.lock.queue == NULL);
     ilk_rwlock_destroy(&shared.lock);
     free(workers);
@@ -192,8 +193,8 @@ static void all_modes_together_exclude_and_order(void **state) {
 
 static void an_observed_lock_behaves_the_same(void **state) {
     (void)state;
-    run_mixed_load(2, ILK__RWLOCK_OBSERVED);
-    run_mixed_load(6, ILK__RWLOCK_OBSERVED);
+    run_mixed_load(2, ILK_DIAGNOSE_ALL);
+    run_mixed_load(6, ILK_DIAGNOSE_ALL);
 }
 
 /* ---- Fairness, counted ---- */

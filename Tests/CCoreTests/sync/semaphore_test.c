@@ -3,6 +3,7 @@
  * ilk_semaphore: order of service, hand-off, deadlines, destruction by the last one served, and load.
  */
 #include "support/test.h"
+#include <interlock/diagnostics.h>
 #include <interlock/semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -376,9 +377,9 @@ static void visit(void *context) {
     }
 }
 
-static void run_room(int capacity, int threads, uint32_t extra_bits) {
+static void run_room(int capacity, int threads, uint32_t watches) {
     struct room room = {.semaphore = ILK_SEMAPHORE_INIT(capacity), .capacity = capacity};
-    ilk_atomic_fetch_or(&room.semaphore.word, extra_bits, memory_order_relaxed);
+    check_equal(ilk_semaphore_observe(&room.semaphore, watches), ILK_OK);
     uint32_t before = word_of(&room.semaphore);
     struct visitor visitors[8];
     uint32_t seed = (uint32_t)ilk_now_ns();
@@ -406,8 +407,8 @@ static void permits_are_never_lost_or_doubled(void **state) {
 
 static void an_observed_semaphore_behaves_the_same(void **state) {
     (void)state;
-    run_room(1, 4, ILK__SEMAPHORE_OBSERVED);
-    run_room(2, 4, ILK__SEMAPHORE_OBSERVED);
+    run_room(1, 4, ILK_DIAGNOSE_ALL);
+    run_room(2, 4, ILK_DIAGNOSE_ALL);
 }
 
 struct sums {

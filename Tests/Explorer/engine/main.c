@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SCENARIOS = 512 };
+enum { MOST_SCENARIOS = 1024 };
 
 static const ex_scenario *scenarios[MOST_SCENARIOS];
 static unsigned scenario_count;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Diagnosis in the model: reports are counted, for scenarios to judge; stacks and names are empty; a thread's record is
- * not given back, for a modelled thread has no exit but the scenario's end.
+ * Diagnosis in the model: reports are counted, for scenarios to judge; stacks, names and figures are empty; a thread's
+ * record is not given back, for a modelled thread has no exit but the scenario's end.
  */
 #include "diagnosis.h"
 
+#include <diagnostics/figures.h>
 #include <diagnostics/records.h>
 #include <diagnostics/report.h>
 #include <diagnostics/stack.h>
@@ -42,3 +43,22 @@ void ilk__record_at_exit(struct ilk__record *record, void (*release)(struct ilk_
 }
 
 void ilk__watchdog_sample(void) {}
+
+/* Counts for people, without a protocol, and many words. */
+void ilk__figures_clear(struct ilk__tally *tally) {
+    (void)tally;
+}
+void ilk__figures_add_acquisition(struct ilk__tally *tally) {
+    (void)tally;
+}
+void ilk__figures_add_wait(struct ilk__tally *tally, uint64_t wait_ns) {
+    (void)tally, (void)wait_ns;
+}
+bool ilk__figures_add_hold(struct ilk__tally *tally, uint64_t hold_ns) {
+    (void)tally, (void)hold_ns;
+    return false;
+}
+void ilk__figures_set_longest_holder(struct ilk__tally *tally, uint32_t thread, const char name[16],
+                                     void *const *stack, uint32_t depth) {
+    (void)tally, (void)thread, (void)name, (void)stack, (void)depth;
+}

@@ -27,6 +27,7 @@ ILK_BEGIN_DECLARATIONS
 
 ILK_COLD void ilk__semaphore_wait_slow(ilk_semaphore *semaphore);
 ILK_COLD bool ilk__semaphore_try_wait_slow(ilk_semaphore *semaphore) ILK_NONBLOCKING;
+ILK_COLD bool ilk__semaphore_ask_slow(ilk_semaphore *semaphore);
 ILK_COLD void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t permits);
 
 /* Takes a permit that does not belong to the queue; none while observed. */
@@ -55,6 +56,11 @@ static inline bool ilk_semaphore_try_wait(ilk_semaphore *semaphore) ILK_NONBLOCK
         return true;
     }
     return ilk__semaphore_try_wait_slow(semaphore);
+}
+
+/* As ilk_semaphore_try_wait, for a caller that will wait if there is no permit: diagnosis takes it for an order. */
+ILK_MUST_USE static inline bool ilk__semaphore_ask(ilk_semaphore *semaphore) {
+    return ILK_LIKELY(ilk__semaphore_take_fast(semaphore)) || ilk__semaphore_ask_slow(semaphore);
 }
 
 static inline void ilk_semaphore_signal(ilk_semaphore *semaphore, uint32_t permits) {

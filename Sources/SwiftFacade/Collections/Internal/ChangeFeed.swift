@@ -37,7 +37,7 @@ final class ChangeFeed<Change: Sendable>: ChangeListener {
         }
     }
 
-    private let state = ReadWriteLock(State())
+    private let state = ReadWriteLock(unwatched: State())
     private let queue = WaitQueue()
     /// As ``ChangeSource/announcement(of:)``.
     private let select: @Sendable (Change) -> Change?

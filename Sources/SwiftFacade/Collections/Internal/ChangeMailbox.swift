@@ -36,7 +36,7 @@ final class ChangeMailbox<Change: Sendable>: ChangeListener {
         select: @escaping @Sendable (Change) -> Change?,
         handler: @escaping @Sendable (Change) -> Void
     ) {
-        state = ReadWriteLock(State(handler: handler))
+        state = ReadWriteLock(unwatched: State(handler: handler))
         self.queue = queue
         self.select = select
     }

@@ -50,6 +50,7 @@ struct CollectionStorage<Owner: AnyObject, State>: ~Copyable {
         guarded = GuardedStorage(
             Guarded(state: state, writer: ThreadAccess(lock: UnsafeRawPointer(bitPattern: 1)!, call: "none"))
         )
+        if ilk__facade_diagnoses() != 0 { ilk_rwlock_init(guarded.lock) }
     }
 
     @inlinable

@@ -9,7 +9,7 @@ import CInterlock
 import Dispatch
 
 final class WaitQueue: Sendable {
-    private let list = ReadWriteLock(WaiterList())
+    private let list = ReadWriteLock(unwatched: WaiterList())
 
     /// Under the queue's lock.
     func withWaiters<Result>(_ body: (inout WaiterList) -> sending Result) -> sending Result {

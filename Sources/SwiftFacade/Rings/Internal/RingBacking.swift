@@ -37,7 +37,7 @@ class RingBacking: @unchecked Sendable {
     // Keeps the memory behind the port.
     private let storage: any AnyObject & Sendable
     private let bell: Bell?
-    private let closing = ReadWriteLock(Closing.open)
+    private let closing = ReadWriteLock(unwatched: Closing.open)
 
     init(_ port: any RingPort, storage: any AnyObject & Sendable, resumingOnOwnThread: Bool) {
         self.port = port

@@ -17,7 +17,7 @@ final class ServiceCombiner: Sendable {
         var posted: UInt32 = 0
     }
 
-    private let state = ReadWriteLock(State())
+    private let state = ReadWriteLock(unwatched: State())
 
     /// Begins a service: the caller then uses the ring under a queue's lock, and ends by ``takeOrEnd()``.
     func begin() {
