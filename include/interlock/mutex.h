@@ -53,7 +53,7 @@ ILK_BEGIN_DECLARATIONS
 
 /* Fields are private. All zero bits are a free mutex without priority inheritance. */
 typedef struct ilk_mutex {
-    ILK_ATOMIC(uint32_t) word;     /* the owner's thread id, 0 free; bit 31: a waiter sleeps; bit 30: observed */
+    ILK_ATOMIC(uint32_t) word; /* the owner's thread id, 0 free; bit 31: a waiter sleeps; bit 30: observed */
     ILK_ATOMIC(uint32_t) settings; /* bit 0: priority inheritance; bits 1 and 31: diagnosis */
 } ilk_mutex;
 

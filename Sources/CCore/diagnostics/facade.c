@@ -32,9 +32,10 @@ void ilk__facade_give(const void *object) {
     ilk__watch_release(object, ILK__SHARE_WRITE, ILK__CALLER);
 }
 
-void ilk__facade_wait_begin(ilk__facade_watch *watch, const void *object, const char *label, uint64_t deadline_ns) {
-    ilk__watch_idle_begin((struct ilk__idle_watch *)(void *)watch, object, ILK_OBJECT_WORK, label, deadline_ns,
-                          ILK__CALLER);
+void ilk__facade_wait_begin(ilk__facade_watch *watch, const void *object, const char *label,
+                            uint64_t deadline_ns) {
+    ilk__watch_idle_begin((struct ilk__idle_watch *)(void *)watch, object, ILK_OBJECT_WORK, label,
+                          deadline_ns, ILK__CALLER);
 }
 
 void ilk__facade_wait_end(ilk__facade_watch *watch) {

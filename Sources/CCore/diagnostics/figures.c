@@ -80,9 +80,10 @@ void ilk__figures_set_longest_holder(struct ilk__tally *tally, uint32_t thread, 
     memcpy(words, name, sizeof words);
     ilk_atomic_store(&tally->longest_name[0], words[0], memory_order_relaxed); /* FG1 */
     ilk_atomic_store(&tally->longest_name[1], words[1], memory_order_relaxed); /* FG1 */
-    ilk_atomic_store(&tally->longest_depth, 0, memory_order_relaxed); /* FG1 */
+    ilk_atomic_store(&tally->longest_depth, 0, memory_order_relaxed);          /* FG1 */
     for (uint32_t index = 0; index < depth; index++) {
-        ilk_atomic_store(&tally->longest_stack[index], (uintptr_t)stack[index], memory_order_relaxed); /* FG1 */
+        ilk_atomic_store(&tally->longest_stack[index], (uintptr_t)stack[index],
+                         memory_order_relaxed); /* FG1 */
     }
     ilk_atomic_store(&tally->longest_holder, thread, memory_order_relaxed); /* FG1 */
     ilk_atomic_store(&tally->longest_depth, depth, memory_order_relaxed);   /* FG1 */

@@ -25,7 +25,7 @@ struct ilk__tally {
     struct ilk__times wait; /* of every acquisition that had to wait, or gave up */
     struct ilk__times hold;
     ILK_ATOMIC(uint64_t) acquisitions;
-    ILK_ATOMIC(uint32_t) longest_holder; /* its thread's id */
+    ILK_ATOMIC(uint32_t) longest_holder;  /* its thread's id */
     ILK_ATOMIC(uint64_t) longest_name[2]; /* 16 bytes */
     ILK_ATOMIC(uint32_t) longest_depth;
     ILK_ATOMIC(uintptr_t) longest_stack[ILK_STACK_FRAMES];

@@ -15,7 +15,7 @@
 enum { OBJECT_BUCKETS = 1021 };
 
 static ILK_ATOMIC(struct ilk__object *) object_buckets[OBJECT_BUCKETS];
-static uint64_t last_object_id;    /* guarded by the tables' mutex */
+static uint64_t last_object_id;     /* guarded by the tables' mutex */
 static ILK_ATOMIC(uint64_t) losses; /* objects not watched for want of memory */
 
 ILK_ATOMIC(uint32_t) ilk__diagnoses;
@@ -129,7 +129,8 @@ struct ilk__object *ilk__object_begin(const void *address, ilk_object_kind kind,
     return object_at(address, kind, watches, traits, true);
 }
 
-struct ilk__object *ilk__object_watch(const void *address, ilk_object_kind kind, uint32_t watches, uint32_t traits) {
+struct ilk__object *ilk__object_watch(const void *address, ilk_object_kind kind, uint32_t watches,
+                                      uint32_t traits) {
     ilk_atomic_fetch_or(&ilk__diagnoses, ILK__DIAGNOSES_SOME, memory_order_relaxed); /* OB1 */
     struct ilk__object *object = ilk__object_of(address, kind);
     if (object != NULL) {
@@ -141,8 +142,9 @@ struct ilk__object *ilk__object_watch(const void *address, ilk_object_kind kind,
 
 struct ilk__object *ilk__object_of(const void *address, ilk_object_kind kind) {
     struct ilk__object *object = ilk__object_find(address);
-    return object != NULL && ilk__object_kind_of(object) == kind ? object
-                                                                  : object_at(address, kind, 0, 0, object != NULL);
+    return object != NULL && ilk__object_kind_of(object) == kind
+               ? object
+               : object_at(address, kind, 0, 0, object != NULL);
 }
 
 void ilk__object_forget(const void *address) {

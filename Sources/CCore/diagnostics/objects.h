@@ -57,7 +57,8 @@ struct ilk__object *ilk__object_begin(const void *address, ilk_object_kind kind,
                                       uint32_t traits);
 
 /* Watches what is at `address` by itself, as `watches` says. NULL: no memory. */
-struct ilk__object *ilk__object_watch(const void *address, ilk_object_kind kind, uint32_t watches, uint32_t traits);
+struct ilk__object *ilk__object_watch(const void *address, ilk_object_kind kind, uint32_t watches,
+                                      uint32_t traits);
 
 /* The object at `address`, made now if there is none. */
 struct ilk__object *ilk__object_of(const void *address, ilk_object_kind kind);

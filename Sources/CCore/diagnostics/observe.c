@@ -110,8 +110,9 @@ static void check_self(struct ilk__record *record, const struct ilk__watch *watc
         }
         const enum ilk__share share = (enum ilk__share)ilk__record_get(&held->share);
         const bool is_own = upgrades && share == ILK__SHARE_UPGRADABLE;
-        const bool beside = share == ILK__SHARE_READ ? watch->share != ILK__SHARE_WRITE
-                                                     : share == ILK__SHARE_UPGRADABLE && watch->share == ILK__SHARE_READ;
+        const bool beside = share == ILK__SHARE_READ
+                                ? watch->share != ILK__SHARE_WRITE
+                                : share == ILK__SHARE_UPGRADABLE && watch->share == ILK__SHARE_READ;
         const bool is_permit = ilk__object_kind_of(watch->object) == ILK_OBJECT_SEMAPHORE;
         if (is_own || beside || (is_permit && !ilk__object_has_traits(watch->object, ILK__IS_BALANCED))) {
             continue;
@@ -136,8 +137,8 @@ static void check_reading_again(struct ilk__record *record, const struct ilk__wa
 
 /* ---- Acquisitions ---- */
 
-void ilk__watch_begin(struct ilk__watch *watch, const void *address, ilk_object_kind kind, enum ilk__share share,
-                      bool upgrades, uint64_t deadline_ns, const void *site) {
+void ilk__watch_begin(struct ilk__watch *watch, const void *address, ilk_object_kind kind,
+                      enum ilk__share share, bool upgrades, uint64_t deadline_ns, const void *site) {
     struct ilk__object *object = ilk__object_of(address, kind);
     *watch = (struct ilk__watch){.object = object, .site = site, .deadline_ns = deadline_ns, .share = share};
     if (object == NULL) {
@@ -154,8 +155,9 @@ void ilk__watch_begin(struct ilk__watch *watch, const void *address, ilk_object_
     }
 }
 
-static void set_waiting(struct ilk__record *record, const void *address, ilk_object_kind kind, enum ilk__share share,
-                        uint64_t since_ns, uint64_t deadline_ns, const char *label, const void *site) {
+static void set_waiting(struct ilk__record *record, const void *address, ilk_object_kind kind,
+                        enum ilk__share share, uint64_t since_ns, uint64_t deadline_ns, const char *label,
+                        const void *site) {
     void *stack[ILK_STACK_FRAMES];
     const uint32_t depth = ilk__stack_capture(stack, site);
     struct ilk__waiting *waiting = &record->waiting;
@@ -183,8 +185,8 @@ void ilk__watch_contends(struct ilk__watch *watch) {
     }
     watch->waits_since_ns = now_if(watch->watches);
     if ((watch->watches & ILK_DIAGNOSE_HANG) != 0) {
-        set_waiting(record, ilk__object_address(watch->object), ilk__object_kind_of(watch->object), watch->share,
-                    watch->waits_since_ns, watch->deadline_ns, "", watch->site);
+        set_waiting(record, ilk__object_address(watch->object), ilk__object_kind_of(watch->object),
+                    watch->share, watch->waits_since_ns, watch->deadline_ns, "", watch->site);
     }
 }
 
@@ -230,8 +232,9 @@ void ilk__watch_end(struct ilk__watch *watch, bool is_acquired, bool upgrades) {
 }
 
 ILK_TRUSTED_NONBLOCKING_BEGIN /* see <interlock/diagnostics.h>: watched try_ calls may block briefly */
-void ilk__watch_taken(const void *address, ilk_object_kind kind, enum ilk__share share, const void *site)
-    ILK_NONBLOCKING {
+    void
+    ilk__watch_taken(const void *address, ilk_object_kind kind, enum ilk__share share, const void *site)
+        ILK_NONBLOCKING {
     struct ilk__object *object = ilk__object_of(address, kind);
     if (object != NULL) {
         if (share == ILK__SHARE_WRITE) {
@@ -303,7 +306,8 @@ void ilk__watch_idle_begin(struct ilk__idle_watch *watch, const void *address, i
                            const char *label, uint64_t deadline_ns, const void *site) {
     *watch = (struct ilk__idle_watch){.record = ilk__record_mine(), .since_ns = ilk__clock_now_ns()};
     watch->object = ilk__object_find(address);
-    const uint32_t watches = watch->object != NULL ? ilk__object_watches(watch->object) : ilk__diagnosed_bits();
+    const uint32_t watches =
+        watch->object != NULL ? ilk__object_watches(watch->object) : ilk__diagnosed_bits();
     if (watch->record != NULL && (watches & ILK_DIAGNOSE_HANG) != 0) {
         set_waiting(watch->record, address, kind, ILK__SHARE_READ, watch->since_ns, deadline_ns, label, site);
     }

@@ -28,8 +28,8 @@ struct ilk__watch {
 };
 
 /* `upgrades`: the thread holds the object upgradable, by rights. */
-void ilk__watch_begin(struct ilk__watch *watch, const void *address, ilk_object_kind kind, enum ilk__share share,
-                      bool upgrades, uint64_t deadline_ns, const void *site);
+void ilk__watch_begin(struct ilk__watch *watch, const void *address, ilk_object_kind kind,
+                      enum ilk__share share, bool upgrades, uint64_t deadline_ns, const void *site);
 void ilk__watch_contends(struct ilk__watch *watch);
 /* `upgrades` as above: the share held changes. */
 void ilk__watch_end(struct ilk__watch *watch, bool is_acquired, bool upgrades);

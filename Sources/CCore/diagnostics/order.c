@@ -78,8 +78,8 @@ static bool edge_joins(const struct ilk__edge *edge, uint64_t from_id, const str
      * Carries: where it begins and ends, and its pairs.
      * If weaker: an edge that is being made over is taken for another one. */
     return ilk_atomic_load(&edge->to_id, memory_order_acquire) == to_id &&
-           ilk_atomic_load(&edge->to, memory_order_relaxed) == to &&            /* LO3 */
-           ilk_atomic_load(&edge->from_id, memory_order_relaxed) == from_id;    /* LO3 */
+           ilk_atomic_load(&edge->to, memory_order_relaxed) == to &&         /* LO3 */
+           ilk_atomic_load(&edge->from_id, memory_order_relaxed) == from_id; /* LO3 */
 }
 
 static struct ilk__edge *first_edge(const struct ilk__object *object) {
@@ -89,8 +89,8 @@ static struct ilk__edge *first_edge(const struct ilk__object *object) {
     return ilk_atomic_load(&object->edges, memory_order_acquire);
 }
 
-static struct ilk__edge *find_edge(const struct ilk__object *from, uint64_t from_id, const struct ilk__object *to,
-                                   uint64_t to_id) {
+static struct ilk__edge *find_edge(const struct ilk__object *from, uint64_t from_id,
+                                   const struct ilk__object *to, uint64_t to_id) {
     struct ilk__edge *edge = first_edge(from);
     while (edge != NULL && !edge_joins(edge, from_id, to, to_id)) {
         edge = edge->next;
@@ -102,9 +102,8 @@ static struct ilk__edge *find_edge(const struct ilk__object *from, uint64_t from
 static bool is_known(const struct ilk__object *from, uint64_t from_id, const struct ilk__object *to,
                      uint64_t to_id, uint32_t pair) {
     const struct ilk__edge *edge = find_edge(from, from_id, to, to_id);
-    return edge != NULL &&
-           (ilk_atomic_load(&edge->pairs, memory_order_relaxed) & pair) != 0 && /* LO3 */
-           ilk_atomic_load(&edge->gate_count, memory_order_relaxed) == 0 &&     /* LO3 */
+    return edge != NULL && (ilk_atomic_load(&edge->pairs, memory_order_relaxed) & pair) != 0 && /* LO3 */
+           ilk_atomic_load(&edge->gate_count, memory_order_relaxed) == 0 &&                     /* LO3 */
            edge_joins(edge, from_id, to, to_id);
 }
 
@@ -146,10 +145,10 @@ struct order {
 static void make_edge(struct ilk__edge *edge, const struct order *order) {
     ilk_atomic_store(&edge->to_id, 0, memory_order_relaxed); /* LO3 */
     ilk_atomic_fence(memory_order_release);
-    ilk_atomic_store(&edge->to, order->to, memory_order_relaxed);                                  /* LO3 */
-    ilk_atomic_store(&edge->from_id, order->from_id, memory_order_relaxed);                        /* LO3 */
-    ilk_atomic_store(&edge->pairs, pair_bit(order->held, order->asked), memory_order_relaxed);     /* LO3 */
-    ilk_atomic_store(&edge->gate_count, order->gate_count, memory_order_relaxed);                  /* LO3 */
+    ilk_atomic_store(&edge->to, order->to, memory_order_relaxed);                              /* LO3 */
+    ilk_atomic_store(&edge->from_id, order->from_id, memory_order_relaxed);                    /* LO3 */
+    ilk_atomic_store(&edge->pairs, pair_bit(order->held, order->asked), memory_order_relaxed); /* LO3 */
+    ilk_atomic_store(&edge->gate_count, order->gate_count, memory_order_relaxed);              /* LO3 */
     memcpy(edge->gates, order->gates, sizeof edge->gates);
     edge->is_reported = false;
     edge->sighting = *order->sighting;
@@ -177,8 +176,8 @@ static bool add_sighting(struct ilk__edge *edge, const struct order *order) {
             edge->gates[kept++] = edge->gates[index];
         }
     }
-    ilk_atomic_store(&edge->pairs, pairs | pair, memory_order_relaxed);  /* LO3 */
-    ilk_atomic_store(&edge->gate_count, kept, memory_order_relaxed);     /* LO3 */
+    ilk_atomic_store(&edge->pairs, pairs | pair, memory_order_relaxed); /* LO3 */
+    ilk_atomic_store(&edge->gate_count, kept, memory_order_relaxed);    /* LO3 */
     return (pairs & pair) == 0 || kept < count;
 }
 
@@ -354,7 +353,8 @@ void ilk__order_add(struct ilk__record *record, struct ilk__object *object, enum
     struct ilk__sighting sighting;
     struct ilk__inversion inversion;
     bool is_seen = false;
-    struct order order = {.to = object, .to_id = ilk__object_id(object), .asked = share, .sighting = &sighting};
+    struct order order = {
+        .to = object, .to_id = ilk__object_id(object), .asked = share, .sighting = &sighting};
     if (is_no_lock(object)) {
         return;
     }

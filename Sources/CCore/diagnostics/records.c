@@ -112,7 +112,7 @@ static struct ilk__record *link_new_record(uint32_t thread) {
     if (record == NULL) {
         return NULL;
     }
-    ilk_atomic_store(&record->thread, thread, memory_order_relaxed); /* RC8 */
+    ilk_atomic_store(&record->thread, thread, memory_order_relaxed);     /* RC8 */
     record->next = ilk_atomic_load(&first_record, memory_order_relaxed); /* RC6 */
     /* RC6 release, pairs with RC5. */
     while (!ilk_atomic_compare_exchange_weak(&first_record, &record->next, record, memory_order_release,
@@ -171,7 +171,8 @@ bool ilk__record_copy(const struct ilk__record *record, struct ilk__record *copy
                    offsetof(struct ilk__record, known_orders) - offsetof(struct ilk__record, held_count));
         /* Pairs with the release fence of ilk__record_begin; see there. */
         ilk_atomic_fence(memory_order_acquire);
-        if ((before & 1) == 0 && ilk_atomic_load(&record->version, memory_order_relaxed) == before) { /* RC2 */
+        if ((before & 1) == 0 &&
+            ilk_atomic_load(&record->version, memory_order_relaxed) == before) { /* RC2 */
             return true;
         }
         ilk_cpu_relax();

@@ -72,7 +72,7 @@ struct ilk__known_order {
 };
 
 struct ilk__record {
-    struct ilk__record *next; /* in the list of all; never changes once linked */
+    struct ilk__record *next;    /* in the list of all; never changes once linked */
     ILK_ATOMIC(uint32_t) thread; /* its id; 0: the record is free */
     ILK_ATOMIC(uint32_t) version;
     ilk__record_word held_count; /* may exceed the places */

@@ -22,7 +22,8 @@ static ILK_ATOMIC(ilk_report_handler) report_handler;
 static ILK_ATOMIC(void *) report_context;
 static ILK_ATOMIC(bool) report_aborts;
 static ILK_ATOMIC(uint32_t) report_count;
-static struct ilk__inversion kept[ILK__REPORTS_KEPT]; /* the first report_count; written with the tables locked */
+static struct ilk__inversion
+    kept[ILK__REPORTS_KEPT]; /* the first report_count; written with the tables locked */
 
 void ilk_set_report_handler(ilk_report_handler handler, void *context) {
     ilk_atomic_store(&report_context, context, memory_order_relaxed); /* RP1 */
@@ -138,8 +139,8 @@ static void add_orders(struct ilk__text *text, const struct ilk__inversion *inve
 /* ---- Reports ---- */
 
 /* `add` puts together what follows the sentence. */
-static void deliver(ilk_report_kind kind, const char *sentence, void (*add)(struct ilk__text *text, const void *context),
-                    const void *context) {
+static void deliver(ilk_report_kind kind, const char *sentence,
+                    void (*add)(struct ilk__text *text, const void *context), const void *context) {
     char *pages = ilk__pages_allocate(REPORT_SIZE);
     if (pages == NULL) {
         ilk__report_deliver(kind, sentence, sentence);

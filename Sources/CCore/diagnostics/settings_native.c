@@ -22,7 +22,8 @@
 
 /* ---- Writing ---- */
 
-static void write_form(const struct ilk__snapshot *snapshot, ilk_diagnosis_form form, struct ilk__text *text) {
+static void write_form(const struct ilk__snapshot *snapshot, ilk_diagnosis_form form,
+                       struct ilk__text *text) {
     switch (form) {
     case ILK_AS_TEXT:
         ilk__text_add(text, "interlock: the threads of process %d\n", (int)getpid());
@@ -80,7 +81,8 @@ static void write_at_exit(void) {
                                     : ends_in(exit_path, ".html") ? ILK_AS_PAGE
                                                                   : ILK_AS_TEXT;
     if (file < 0 || ilk_write_diagnosis(file, form) != ILK_OK) {
-        (void)fprintf(stderr, "interlock: INTERLOCK_DIAGNOSTICS: the diagnosis cannot be written to \"%s\": %s\n",
+        (void)fprintf(stderr,
+                      "interlock: INTERLOCK_DIAGNOSTICS: the diagnosis cannot be written to \"%s\": %s\n",
                       exit_path, strerror(errno));
     }
     if (file >= 0) {
@@ -133,10 +135,11 @@ static void read_words(const char *value, struct settings *settings) {
     char *rest = NULL;
     for (const char *word = strtok_r(words, ",", &rest); word != NULL; word = strtok_r(NULL, ",", &rest)) {
         if (!read_word(word, settings)) {
-            (void)fprintf(stderr,
-                          "interlock: INTERLOCK_DIAGNOSTICS: \"%s\" is none of order, contention, hang, abort, "
-                          "limit=SECONDS, signal=NUMBER, file=PATH; it is ignored\n",
-                          word);
+            (void)fprintf(
+                stderr,
+                "interlock: INTERLOCK_DIAGNOSTICS: \"%s\" is none of order, contention, hang, abort, "
+                "limit=SECONDS, signal=NUMBER, file=PATH; it is ignored\n",
+                word);
         }
     }
 }
@@ -150,8 +153,8 @@ __attribute__((constructor)) static void read_environment(void) {
     read_words(value, &settings);
     ilk_diagnose(settings.what);
     if ((settings.what & ILK_DIAGNOSE_HANG) != 0 && ilk_set_hang_signal(settings.signal) != ILK_OK) {
-        (void)fprintf(stderr, "interlock: INTERLOCK_DIAGNOSTICS: no reports at signal %d: %s\n", settings.signal,
-                      strerror(errno));
+        (void)fprintf(stderr, "interlock: INTERLOCK_DIAGNOSTICS: no reports at signal %d: %s\n",
+                      settings.signal, strerror(errno));
     }
     if (settings.limit_s > 0 && ilk_set_hang_limit((uint64_t)(settings.limit_s * 1e9)) != ILK_OK) {
         (void)fprintf(stderr, "interlock: INTERLOCK_DIAGNOSTICS: no thread for the limit of waits\n");

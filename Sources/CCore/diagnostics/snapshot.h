@@ -23,7 +23,8 @@ struct ilk__thread_copy {
 
 struct ilk__cycle {
     uint32_t count;
-    uint32_t threads[ILK__CYCLE_THREADS_MOST]; /* indices of threads: each waits for the next, the last for the first */
+    uint32_t threads
+        [ILK__CYCLE_THREADS_MOST]; /* indices of threads: each waits for the next, the last for the first */
 };
 
 struct ilk__object_copy {

@@ -109,7 +109,8 @@ static bool holds_up(const struct ilk__thread_copy *waiter, const struct ilk__th
             }
         }
     }
-    for (uint64_t index = 0; index < ilk__record_get(&other->record.work_count) && index < ILK__WORK_MOST; index++) {
+    for (uint64_t index = 0; index < ilk__record_get(&other->record.work_count) && index < ILK__WORK_MOST;
+         index++) {
         if (ilk__record_get(&other->record.work[index].address) == address) {
             return true;
         }
@@ -143,7 +144,8 @@ static bool follow(struct ilk__snapshot *snapshot, struct ilk__cycle *cycle, boo
 
 static void find_cycles(struct ilk__snapshot *snapshot, bool *visited) {
     for (uint32_t first = 0; first < snapshot->thread_count; first++) {
-        if (snapshot->threads[first].cycle != ILK__NO_CYCLE || !waits_without_limit(&snapshot->threads[first])) {
+        if (snapshot->threads[first].cycle != ILK__NO_CYCLE ||
+            !waits_without_limit(&snapshot->threads[first])) {
             continue;
         }
         struct ilk__cycle *cycle = &snapshot->cycles[snapshot->cycle_count];

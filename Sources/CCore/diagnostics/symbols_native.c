@@ -86,7 +86,8 @@ static bool lies_within(const struct mapped_file *file, uint64_t offset, uint64_
 }
 
 /* The symbol in the section of `type` that holds `offset`; NULL. `*begin` is its first address. */
-static const char *find_symbol(const struct mapped_file *file, uint32_t type, uintptr_t offset, uintptr_t *begin) {
+static const char *find_symbol(const struct mapped_file *file, uint32_t type, uintptr_t offset,
+                               uintptr_t *begin) {
     const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)(const void *)file->bytes;
     if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
         !lies_within(file, header->e_shoff, (uint64_t)header->e_shnum * sizeof(ElfW(Shdr)))) {
@@ -165,7 +166,8 @@ void ilk__text_add_frame(struct ilk__text *text, const void *frame) {
     if (name != NULL) {
         char *plain = demangled(name);
         const char *shown = plain != NULL ? plain : name;
-        ilk__text_add(text, "%.*s+0x%zx ", (int)length_without_part(shown), shown, (size_t)(offset + 1 - begin));
+        ilk__text_add(text, "%.*s+0x%zx ", (int)length_without_part(shown), shown,
+                      (size_t)(offset + 1 - begin));
         free(plain);
     }
     char program[sizeof module.path] = "";
@@ -173,5 +175,6 @@ void ilk__text_add_frame(struct ilk__text *text, const void *frame) {
         const ssize_t length = readlink(module.path, program, sizeof program - 1);
         program[length > 0 ? length : 0] = '\0';
     }
-    ilk__text_add(text, "(%s+0x%zx)", last_part(program[0] != '\0' ? program : module.path), (size_t)offset + 1);
+    ilk__text_add(text, "(%s+0x%zx)", last_part(program[0] != '\0' ? program : module.path),
+                  (size_t)offset + 1);
 }

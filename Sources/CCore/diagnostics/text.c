@@ -66,7 +66,7 @@ void ilk__text_add_long(struct ilk__text *text, const char *string) {
 
 /* The length of the UTF-8 character at `bytes`, which end in a zero; 0: none. */
 static size_t character_length(const unsigned char *bytes) {
-    size_t length = bytes[0] < 0x80                            ? 1
+    size_t length = bytes[0] < 0x80                       ? 1
                     : bytes[0] >= 0xC2 && bytes[0] < 0xE0 ? 2
                     : bytes[0] >= 0xE0 && bytes[0] < 0xF0 ? 3
                     : bytes[0] >= 0xF0 && bytes[0] < 0xF5 ? 4

@@ -30,7 +30,8 @@ enum { PERIOD_MS = 100, HANG_TEXT_SIZE = 256 * 1024 };
 /* What woke the thread: a byte in the pipe. */
 enum { WAKE = 'w', REPORT = 'r' };
 
-static ilk__native_mutex watchdog_mutex = ILK__NATIVE_MUTEX_INIT; /* guards what follows but for the atomics */
+static ilk__native_mutex watchdog_mutex =
+    ILK__NATIVE_MUTEX_INIT; /* guards what follows but for the atomics */
 static bool has_watchdog;
 static int hang_signal;
 static struct sigaction action_before;
@@ -66,7 +67,8 @@ static void report_waits_beyond(uint64_t limit_ns) {
         const struct ilk__thread_copy *copy = &snapshot.threads[index];
         const struct ilk__waiting *waiting = &copy->record.waiting;
         const uint64_t since_ns = ilk__record_get(&waiting->since_ns);
-        if (!copy->has_record || ilk__record_get(&waiting->address) == 0 || snapshot.now_ns - since_ns < limit_ns) {
+        if (!copy->has_record || ilk__record_get(&waiting->address) == 0 ||
+            snapshot.now_ns - since_ns < limit_ns) {
             continue;
         }
         for (struct ilk__record *record = ilk__records_first(); record != NULL; record = record->next) {
@@ -82,7 +84,8 @@ static void report_waits_beyond(uint64_t limit_ns) {
         char sentence[128];
         struct ilk__text text;
         ilk__text_begin(&text, sentence, sizeof sentence, -1);
-        ilk__text_add(&text, "a thread has waited for more than %llu ms", (unsigned long long)(limit_ns / 1000000));
+        ilk__text_add(&text, "a thread has waited for more than %llu ms",
+                      (unsigned long long)(limit_ns / 1000000));
         ilk__text_begin(&text, pages, HANG_TEXT_SIZE, -1);
         ilk__text_add(&text, "interlock: %s\n", sentence);
         ilk__snapshot_write_text(&snapshot, &text);
@@ -200,7 +203,7 @@ static void watchdog_after_fork_in_child(void) {
         has_watchdog = false;
         (void)close(ilk_atomic_load(&wake_pipe, memory_order_relaxed)); /* WD1 */
         (void)close(read_pipe);
-        ilk_atomic_store(&wake_pipe, -1, memory_order_relaxed); /* WD1 */
+        ilk_atomic_store(&wake_pipe, -1, memory_order_relaxed);        /* WD1 */
         ilk_atomic_store(&samples_rings, false, memory_order_relaxed); /* WD1 */
     }
     ilk__native_mutex_unlock(&watchdog_mutex);

@@ -54,23 +54,26 @@ static uint64_t object_number(const struct ilk__snapshot *snapshot, uint64_t add
     return 0;
 }
 
-static void add_holds(struct ilk__text *text, const struct ilk__snapshot *snapshot, const struct ilk__record *record) {
+static void add_holds(struct ilk__text *text, const struct ilk__snapshot *snapshot,
+                      const struct ilk__record *record) {
     bool is_first = true;
     for (unsigned index = 0; index < ilk__held_places(record); index++) {
         const struct ilk__held_share *held = &record->held[index];
         if (ilk__object_id(ilk__held_object(held)) != ilk__record_get(&held->id)) {
             continue;
         }
-        ilk__text_add(text, "%s{\"object\": %llu, \"mode\": \"%s\", \"for_ns\": %llu, \"site\": ", is_first ? "" : ", ",
-                      (number)ilk__record_get(&held->id), ilk__share_name(ilk__record_get(&held->share)),
-                      (number)ago(snapshot, ilk__record_get(&held->since_ns)));
+        ilk__text_add(
+            text, "%s{\"object\": %llu, \"mode\": \"%s\", \"for_ns\": %llu, \"site\": ", is_first ? "" : ", ",
+            (number)ilk__record_get(&held->id), ilk__share_name(ilk__record_get(&held->share)),
+            (number)ago(snapshot, ilk__record_get(&held->since_ns)));
         add_frame_string(text, (const void *)(uintptr_t)ilk__record_get(&held->site));
         ilk__text_add(text, "}");
         is_first = false;
     }
 }
 
-static void add_wait(struct ilk__text *text, const struct ilk__snapshot *snapshot, const struct ilk__record *record) {
+static void add_wait(struct ilk__text *text, const struct ilk__snapshot *snapshot,
+                     const struct ilk__record *record) {
     const struct ilk__waiting *waiting = &record->waiting;
     const uint64_t address = ilk__record_get(&waiting->address);
     if (address == 0) {
@@ -79,8 +82,9 @@ static void add_wait(struct ilk__text *text, const struct ilk__snapshot *snapsho
     }
     char label[ILK_NAME_SIZE];
     ilk__record_get_label(waiting->label, label);
-    ilk__text_add(text, "{\"object\": %llu, \"kind\": \"%s\", \"label\": ", (number)object_number(snapshot, address),
-                  ilk_object_kind_name((ilk_object_kind)ilk__record_get(&waiting->kind)));
+    ilk__text_add(
+        text, "{\"object\": %llu, \"kind\": \"%s\", \"label\": ", (number)object_number(snapshot, address),
+        ilk_object_kind_name((ilk_object_kind)ilk__record_get(&waiting->kind)));
     ilk__text_add_quoted(text, label);
     ilk__text_add(text, ", \"mode\": \"%s\", \"for_ns\": %llu, \"limit_ns\": ",
                   ilk__share_name(ilk__record_get(&waiting->share)),
@@ -89,7 +93,8 @@ static void add_wait(struct ilk__text *text, const struct ilk__snapshot *snapsho
     if (deadline_ns == ILK_FOREVER) {
         ilk__text_add(text, "null");
     } else {
-        ilk__text_add(text, "%llu", (number)(deadline_ns > snapshot->now_ns ? deadline_ns - snapshot->now_ns : 0));
+        ilk__text_add(text, "%llu",
+                      (number)(deadline_ns > snapshot->now_ns ? deadline_ns - snapshot->now_ns : 0));
     }
     void *frames[ILK_STACK_FRAMES];
     const uint32_t depth = (uint32_t)ilk__record_get(&waiting->depth);
@@ -156,12 +161,13 @@ static void add_ring(struct ilk__text *text, const struct ilk__snapshot *snapsho
     }
     const uint64_t kept = samples->samples < ILK__DEPTHS_KEPT ? samples->samples : ILK__DEPTHS_KEPT;
     const uint64_t newest = (samples->samples + ILK__DEPTHS_KEPT - 1) % ILK__DEPTHS_KEPT;
-    ilk__text_add(text,
-                  "{\"capacity\": %llu, \"depth\": %llu, \"deepest\": %llu, \"samples\": %llu, \"full_samples\": %llu, "
-                  "\"empty_samples\": %llu, \"full_waits\": %llu, \"empty_waits\": %llu, \"depths\": [",
-                  (number)samples->capacity, (number)(kept > 0 ? samples->depths[newest] : 0),
-                  (number)samples->deepest, (number)samples->samples, (number)samples->full_samples,
-                  (number)samples->empty_samples, (number)samples->full_waits, (number)samples->empty_waits);
+    ilk__text_add(
+        text,
+        "{\"capacity\": %llu, \"depth\": %llu, \"deepest\": %llu, \"samples\": %llu, \"full_samples\": %llu, "
+        "\"empty_samples\": %llu, \"full_waits\": %llu, \"empty_waits\": %llu, \"depths\": [",
+        (number)samples->capacity, (number)(kept > 0 ? samples->depths[newest] : 0), (number)samples->deepest,
+        (number)samples->samples, (number)samples->full_samples, (number)samples->empty_samples,
+        (number)samples->full_waits, (number)samples->empty_waits);
     for (uint64_t index = 0; index < kept; index++) {
         const uint64_t place = (samples->samples - kept + index) % ILK__DEPTHS_KEPT;
         ilk__text_add(text, "%s[%llu, %llu]", index > 0 ? ", " : "",
@@ -173,7 +179,8 @@ static void add_ring(struct ilk__text *text, const struct ilk__snapshot *snapsho
 static void add_object(struct ilk__text *text, const struct ilk__snapshot *snapshot,
                        const struct ilk__object_copy *copy) {
     const ilk_figures *figures = &copy->figures;
-    ilk__text_add(text, "  {\"id\": %llu, \"address\": \"%p\", \"kind\": \"%s\", \"name\": ", (number)copy->id,
+    ilk__text_add(text,
+                  "  {\"id\": %llu, \"address\": \"%p\", \"kind\": \"%s\", \"name\": ", (number)copy->id,
                   figures->object, ilk_object_kind_name(figures->kind));
     ilk__text_add_quoted(text, figures->name);
     ilk__text_add(text, ", \"acquisitions\": %llu, \"contended\": %llu,\n   \"wait\": {",
@@ -198,7 +205,8 @@ static void add_object(struct ilk__text *text, const struct ilk__snapshot *snaps
 
 /* ---- Cycles, orders, timeline ---- */
 
-static void add_cycle(struct ilk__text *text, const struct ilk__snapshot *snapshot, const struct ilk__cycle *cycle) {
+static void add_cycle(struct ilk__text *text, const struct ilk__snapshot *snapshot,
+                      const struct ilk__cycle *cycle) {
     char bytes[QUOTED_SIZE];
     struct ilk__text plain;
     ilk__text_begin(&plain, bytes, sizeof bytes, -1);
@@ -207,7 +215,8 @@ static void add_cycle(struct ilk__text *text, const struct ilk__snapshot *snapsh
     ilk__text_add_quoted(text, bytes);
     ilk__text_add(text, ", \"threads\": [");
     for (uint32_t index = 0; index < cycle->count; index++) {
-        ilk__text_add(text, "%s%u", index > 0 ? ", " : "", (unsigned)snapshot->threads[cycle->threads[index]].thread);
+        ilk__text_add(text, "%s%u", index > 0 ? ", " : "",
+                      (unsigned)snapshot->threads[cycle->threads[index]].thread);
     }
     ilk__text_add(text, "], \"objects\": [");
     for (uint32_t index = 0; index < cycle->count; index++) {
@@ -251,13 +260,14 @@ static uint64_t add_events(struct ilk__text *text, const struct ilk__snapshot *s
         const struct ilk__event *event = &copy->record.events[index % ILK__EVENTS_KEPT];
         const uint64_t what = ilk__record_get(&event->what);
         add_comma(text, written++);
-        ilk__text_add(text,
-                      "  {\"thread\": %u, \"object\": %llu, \"what\": \"%s\", \"mode\": \"%s\", \"ns_ago\": %llu, "
-                      "\"for_ns\": %llu}",
-                      (unsigned)copy->thread, (number)ilk__record_get(&event->id),
-                      (what & ILK__EVENT_WAIT) != 0 ? "wait" : "hold", ilk__share_name(what & ~ILK__EVENT_WAIT),
-                      (number)ago(snapshot, ilk__record_get(&event->since_ns)),
-                      (number)ilk__record_get(&event->for_ns));
+        ilk__text_add(
+            text,
+            "  {\"thread\": %u, \"object\": %llu, \"what\": \"%s\", \"mode\": \"%s\", \"ns_ago\": %llu, "
+            "\"for_ns\": %llu}",
+            (unsigned)copy->thread, (number)ilk__record_get(&event->id),
+            (what & ILK__EVENT_WAIT) != 0 ? "wait" : "hold", ilk__share_name(what & ~ILK__EVENT_WAIT),
+            (number)ago(snapshot, ilk__record_get(&event->since_ns)),
+            (number)ilk__record_get(&event->for_ns));
     }
     return written;
 }
@@ -276,7 +286,8 @@ static void add_watches(struct ilk__text *text) {
 void ilk__snapshot_write_json(const struct ilk__snapshot *snapshot, struct ilk__text *text) {
     char process[16];
     ilk__thread_name((uint32_t)getpid(), process, sizeof process);
-    ilk__text_add(text, "{\n \"interlock\": \"" ILK__VERSION "\",\n \"process\": {\"id\": %d, \"name\": ", (int)getpid());
+    ilk__text_add(text, "{\n \"interlock\": \"" ILK__VERSION "\",\n \"process\": {\"id\": %d, \"name\": ",
+                  (int)getpid());
     ilk__text_add_quoted(text, process);
     ilk__text_add(text, "},\n \"watches\": [");
     add_watches(text);

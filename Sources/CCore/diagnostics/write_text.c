@@ -56,7 +56,8 @@ static void add_awaited(struct ilk__text *text, const struct ilk__waiting *waiti
     }
 }
 
-static void add_holds(struct ilk__text *text, const struct ilk__snapshot *snapshot, const struct ilk__record *record) {
+static void add_holds(struct ilk__text *text, const struct ilk__snapshot *snapshot,
+                      const struct ilk__record *record) {
     for (unsigned index = 0; index < ilk__held_places(record); index++) {
         const struct ilk__held_share *held = &record->held[index];
         const struct ilk__object *object = ilk__held_object(held);
@@ -76,7 +77,8 @@ static void add_holds(struct ilk__text *text, const struct ilk__snapshot *snapsh
     }
 }
 
-static void add_wait(struct ilk__text *text, const struct ilk__snapshot *snapshot, const struct ilk__record *record) {
+static void add_wait(struct ilk__text *text, const struct ilk__snapshot *snapshot,
+                     const struct ilk__record *record) {
     const struct ilk__waiting *waiting = &record->waiting;
     if (ilk__record_get(&waiting->address) == 0) {
         return;
@@ -103,7 +105,8 @@ static void add_wait(struct ilk__text *text, const struct ilk__snapshot *snapsho
 
 static void add_work(struct ilk__text *text, const struct ilk__record *record) {
     char label[ILK_NAME_SIZE];
-    for (uint64_t index = 0; index < ilk__record_get(&record->work_count) && index < ILK__WORK_MOST; index++) {
+    for (uint64_t index = 0; index < ilk__record_get(&record->work_count) && index < ILK__WORK_MOST;
+         index++) {
         ilk__record_get_label(record->work[index].label, label);
         ilk__text_add(text, "  works on %s\n", label);
     }

@@ -29,7 +29,8 @@ static const uint32_t MODE_FRESH = UINT32_C(0xFFFFFFFF);
 static bool take_freshness(ilk_rwlock *lock) ILK_NONBLOCKING {
     uint32_t state = MODE_FRESH;
     /* RW18 relaxed: decides which thread is the first; the count that follows is a hint. */
-    return ilk_atomic_compare_exchange(&lock->mode_state, &state, 0, memory_order_relaxed, memory_order_relaxed);
+    return ilk_atomic_compare_exchange(&lock->mode_state, &state, 0, memory_order_relaxed,
+                                       memory_order_relaxed);
 }
 
 static bool is_watched_alone(const ilk_rwlock *lock) {
@@ -45,7 +46,8 @@ static void stop_watching(ilk_rwlock *lock) {
 
 /* With OBSERVED. */
 ILK_TRUSTED_NONBLOCKING_BEGIN /* see <interlock/diagnostics.h> */
-ILK_COLD static bool decide_watching(ilk_rwlock *lock) ILK_NONBLOCKING {
+    ILK_COLD static bool
+    decide_watching(ilk_rwlock *lock) ILK_NONBLOCKING {
     const bool is_fresh = take_freshness(lock);
     const bool is_wanted = ilk__diagnoses_all() || is_watched_alone(lock);
     if (!is_wanted || (is_fresh && ilk__object_begin(lock, ILK_OBJECT_RWLOCK, 0, 0) == NULL)) {
@@ -113,14 +115,15 @@ void ilk_rwlock_destroy(ilk_rwlock *lock) {
 /* ---- Taking ---- */
 
 /* `section` is for READ alone, and may be NULL. */
-static ilk_status take(ilk_rwlock *lock, enum ilk__rwlock_kind kind, ilk__read_section *section, uint64_t deadline_ns,
-                       const char *call) {
+static ilk_status take(ilk_rwlock *lock, enum ilk__rwlock_kind kind, ilk__read_section *section,
+                       uint64_t deadline_ns, const char *call) {
     return section != NULL ? ilk__rwlock_read_until(lock, section, deadline_ns, call)
                            : ilk__rwlock_take_until(lock, kind, deadline_ns, call);
 }
 
-ILK_COLD static ilk_status take_watched(ilk_rwlock *lock, enum ilk__rwlock_kind kind, ilk__read_section *section,
-                                        uint64_t deadline_ns, const char *call, const void *site) {
+ILK_COLD static ilk_status take_watched(ilk_rwlock *lock, enum ilk__rwlock_kind kind,
+                                        ilk__read_section *section, uint64_t deadline_ns, const char *call,
+                                        const void *site) {
     const bool upgrades = kind == ILK__UPGRADE;
     struct ilk__watch watch;
     ilk__watch_begin(&watch, lock, ILK_OBJECT_RWLOCK, share_for(kind), upgrades, deadline_ns, site);
@@ -138,8 +141,8 @@ static ilk_status take_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, ilk__
                             : take(lock, kind, section, deadline_ns, call);
 }
 
-static ilk_status lock_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns, const char *call,
-                             const void *site) {
+static ilk_status lock_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
+                             const char *call, const void *site) {
     if (take_until(lock, kind, NULL, deadline_ns, call, site) != ILK_OK) {
         return ILK_TIMEDOUT;
     }

@@ -3,11 +3,11 @@
  * Taking an ilk_rwlock where the fast paths do not: entering, waiting, timing out, taking the write side from readers
  * in slots. <interlock/inline/rwlock.h> draws the word; hand_over.c hands over; calls.c has the calls.
  */
+#include "rwlock/lock.h"
 #include "diagnostics/misuse.h"
 #include "platform/clock.h"
 #include "rwlock/hand_over.h"
 #include "rwlock/held.h"
-#include "rwlock/lock.h"
 #include "rwlock/mode.h"
 #include "rwlock/queue.h"
 #include "rwlock/reader_slots.h"

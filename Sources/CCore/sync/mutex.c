@@ -34,7 +34,7 @@ static const uint32_t MUTEX_OWNER = UINT32_C(0x3FFFFFFF);
 
 /* Settings. */
 static const uint32_t MUTEX_INHERITS = 1;
-static const uint32_t MUTEX_WATCHED = 2;                      /* OBSERVED is to be up */
+static const uint32_t MUTEX_WATCHED = 2;                  /* OBSERVED is to be up */
 static const uint32_t MUTEX_FRESH = UINT32_C(0x80000000); /* made by ILK_MUTEX_INIT, and not used yet */
 
 _Static_assert(ILK_MUTEX_FORKS == ILK__FORMER_IDS, "what the header says is what is remembered");
@@ -60,7 +60,8 @@ static void stop_watching(ilk_mutex *mutex) {
 
 /* With OBSERVED, or WATCHED where the kernel has dropped that. */
 ILK_TRUSTED_NONBLOCKING_BEGIN /* see <interlock/diagnostics.h> */
-ILK_COLD static bool decide_watching(ilk_mutex *mutex) ILK_NONBLOCKING {
+    ILK_COLD static bool
+    decide_watching(ilk_mutex *mutex) ILK_NONBLOCKING {
     const uint32_t settings =
         ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_FRESH, memory_order_relaxed); /* MX10 */
     const bool is_fresh = (settings & MUTEX_FRESH) != 0;
@@ -244,7 +245,8 @@ static ILK_NOINLINE void unlock_marked(ilk_mutex *mutex, uint32_t self, uint32_t
         return;
     }
     const bool inherited = inherits(mutex);
-    const uint32_t before = ilk_atomic_fetch_and(&mutex->word, MUTEX_OBSERVED, memory_order_release); /* MX3 */
+    const uint32_t before =
+        ilk_atomic_fetch_and(&mutex->word, MUTEX_OBSERVED, memory_order_release); /* MX3 */
     if (inherited) {
         ilk__mutex_inherit_former_gone();
     } else if ((before & MUTEX_SLEEPERS) != 0) {

@@ -185,11 +185,13 @@ void ilk_semaphore_destroy(ilk_semaphore *semaphore) {
 /* With OBSERVED, which goes once the semaphore is not to be watched, or not any more. ILK_SEMAPHORE_INIT sets it: the
  * first call asks. */
 ILK_TRUSTED_NONBLOCKING_BEGIN /* see <interlock/diagnostics.h> */
-ILK_COLD static bool decide_watching(ilk_semaphore *semaphore) ILK_NONBLOCKING {
+    ILK_COLD static bool
+    decide_watching(ilk_semaphore *semaphore) ILK_NONBLOCKING {
     const struct ilk__object *object = ilk__object_find(semaphore);
     if (object == NULL && ilk__diagnoses_all()) {
         uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
-        object = ilk__object_begin(semaphore, ILK_OBJECT_SEMAPHORE, 0, permits_in(word) == 1 ? ILK__IS_PERMIT : 0);
+        object =
+            ilk__object_begin(semaphore, ILK_OBJECT_SEMAPHORE, 0, permits_in(word) == 1 ? ILK__IS_PERMIT : 0);
     }
     if (object != NULL && ilk__object_watches(object) != 0) {
         return true;
@@ -222,7 +224,8 @@ bool ilk__semaphore_ask_slow(ilk_semaphore *semaphore) {
         return take_if_there(semaphore);
     }
     struct ilk__watch watch;
-    ilk__watch_begin(&watch, semaphore, ILK_OBJECT_SEMAPHORE, ILK__SHARE_WRITE, false, ILK_FOREVER, ILK__CALLER);
+    ilk__watch_begin(&watch, semaphore, ILK_OBJECT_SEMAPHORE, ILK__SHARE_WRITE, false, ILK_FOREVER,
+                     ILK__CALLER);
     const bool is_taken = take_if_there(semaphore);
     ilk__watch_end(&watch, is_taken, false);
     return is_taken;

@@ -48,7 +48,7 @@ static void read_all(int file, char *text, size_t size) {
     text[used] = '\0';
 }
 
-void expect_misuse(void (*misuse)(void *context), void *context, const char *call, const char *text) {
+int child_run(void (*body)(void *context), void *context, char *output, size_t size) {
     int ends[2];
     check_equal(pipe(ends), 0);
     fflush(NULL);
@@ -61,19 +61,24 @@ void expect_misuse(void (*misuse)(void *context), void *context, const char *cal
         dup2(ends[1], STDERR_FILENO);
         close(ends[0]);
         close(ends[1]);
-        alarm(30); /* misuse that hangs ends as SIGALRM */
+        alarm(30); /* a hang ends as SIGALRM */
         stop_watching();
-        misuse(context);
+        body(context);
         _exit(0);
     }
     close(ends[1]);
-    char output[4096];
-    read_all(ends[0], output, sizeof output);
+    read_all(ends[0], output, size);
     close(ends[0]);
     int status;
     while (waitpid(child, &status, 0) < 0) {
         check_equal(errno, EINTR);
     }
+    return status;
+}
+
+void expect_misuse(void (*misuse)(void *context), void *context, const char *call, const char *text) {
+    char output[4096];
+    const int status = child_run(misuse, context, output, sizeof output);
     char start[128];
     snprintf(start, sizeof start, "interlock: %s(", call);
     bool ended = WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;

@@ -106,6 +106,10 @@ void threads_run(int count, thread_body *body, void *contexts, size_t size);
 
 /* ---- Children ---- */
 
+/* Runs `body(context)` in a child process, which ends after 30 s at most. Fills `output` with what it wrote to standard
+ * error, cut to `size`; answers its status as waitpid(2) does. */
+int child_run(void (*body)(void *context), void *context, char *output, size_t size);
+
 /* Runs `misuse(context)` in a child process. It must end with SIGABRT after one line on standard error that
  * starts with "interlock: CALL(" and contains `text`. */
 void expect_misuse(void (*misuse)(void *context), void *context, const char *call, const char *text);

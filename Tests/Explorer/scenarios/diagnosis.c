@@ -75,11 +75,11 @@ static void check_silence(void) {
 
 GRAPH(order_two, "opposite", "of two opposite orders exactly one is reported", check_one_inversion, a_then_b,
       b_then_a);
-GRAPH(order_three, "three", "the third of three orders in a circle is reported", check_circle_of_three, a_then_b,
-      b_then_c, c_then_a);
+GRAPH(order_three, "three", "the third of three orders in a circle is reported", check_circle_of_three,
+      a_then_b, b_then_c, c_then_a);
 GRAPH(order_same, "same", "the same order is silent", check_silence, a_then_b, a_then_b);
-GRAPH(order_ended, "ended", "an order with what has ended is not one with its successor", check_silence, a_then_b,
-      a_then_b, c_ends);
+GRAPH(order_ended, "ended", "an order with what has ended is not one with its successor", check_silence,
+      a_then_b, a_then_b, c_ends);
 
 static void c_then_a_after_end(void) {
     c_ends();
@@ -118,9 +118,14 @@ static void copy_record(void) {
     }
 }
 
-EX_SCENARIO(record_copy) {
-    .name = "record-copy", .claim = "a copy of a record is one of its states", .setup = setup_record,
-    .threads = {hold_and_release, copy_record}, .step_limit = 40000, .sc_bound = 2, .weak_bound = 1,
+EX_SCENARIO(record_copy){
+    .name = "record-copy",
+    .claim = "a copy of a record is one of its states",
+    .setup = setup_record,
+    .threads = {hold_and_release, copy_record},
+    .step_limit = 40000,
+    .sc_bound = 2,
+    .weak_bound = 1,
 };
 
 /* ---- Watched primitives ---- */
@@ -171,12 +176,12 @@ static void lock_until(void) {
 }
 static void write(void) {
     ilk_rwlock_write_lock(&s.lock);
-    work_alone();
+    do_work(1);
     ilk_rwlock_write_unlock(&s.lock);
 }
 static void read(void) {
     ilk_rwlock_read_lock(&s.lock);
-    see_work(0, 0);
+    see_work(1, 0);
     ilk_rwlock_read_unlock(&s.lock);
 }
 static void permit(void) {
@@ -203,7 +208,8 @@ static void switch_all(void) {
 
 static void check_watched(void) {
     ex_assert(work[0] == s.expected);
-    ex_expect((s.mutex.word & ~UINT32_C(0x40000000)) == 0, "the mutex's word is 0x%x after all", s.mutex.word);
+    ex_expect((s.mutex.word & ~UINT32_C(0x40000000)) == 0, "the mutex's word is 0x%x after all",
+              s.mutex.word);
     ex_expect((s.semaphore.word & ~UINT32_C(0x8)) == 0x10, "the semaphore's word is 0x%x after all",
               s.semaphore.word);
     ex_expect(ex_reports()->inversions + ex_reports()->self_waits == 0, "a correct program is reported");

@@ -33,7 +33,8 @@ void ilk__facade_taken(ilk__facade_watch *watch, bool is_taken);
 void ilk__facade_give(const void *object);
 
 /* The calling thread waits for what has no holder; `label` says what. */
-void ilk__facade_wait_begin(ilk__facade_watch *watch, const void *object, const char *label, uint64_t deadline_ns);
+void ilk__facade_wait_begin(ilk__facade_watch *watch, const void *object, const char *label,
+                            uint64_t deadline_ns);
 void ilk__facade_wait_end(ilk__facade_watch *watch);
 
 /* The calling thread works on `object`, for which others may wait, until the call of end. Nests. */

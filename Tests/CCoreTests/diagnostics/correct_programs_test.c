@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Correct programs are silent: a report of one that cannot deadlock is a defect. Each pattern runs in several threads.
+ */
+#include "diagnostics/reports.h"
+#include <interlock/mutex.h>
+#include <interlock/rwlock.h>
+#include <interlock/semaphore.h>
+#include <interlock/spsc.h>
+#include <stdlib.h>
+
+enum { THREADS = 4 };
+
+/* Runs `body` in several threads, and expects no report. */
+static void expect_silence(thread_body *body, void *context) {
+    struct thread threads[THREADS];
+    for (int index = 0; index < THREADS; index++) {
+        thread_start(&threads[index], body, context);
+    }
+    for (int index = 0; index < THREADS; index++) {
+        thread_join(&threads[index]);
+    }
+    if (reports.count != 0) {
+        fprintf(stderr, "%s", reports.text);
+    }
+    check_equal(reports.count, 0);
+}
+
+/* ---- Hierarchies by address ---- */
+
+enum { LOCKS = 16 };
+static ilk_mutex locks[LOCKS];
+static ILK_ATOMIC(uint32_t) seeds = 1;
+
+static void lock_by_address(void *unused) {
+    (void)unused;
+    uint32_t random = ilk_atomic_fetch_add(&seeds, 1, memory_order_relaxed) * 2654435761U | 1;
+    for (int round = stress_rounds(2000); round > 0; round--) {
+        unsigned one = next_random(&random) % LOCKS;
+        unsigned other = next_random(&random) % LOCKS;
+        if (one == other) {
+            continue;
+        }
+        ilk_mutex *low = &locks[one < other ? one : other];
+        ilk_mutex *high = &locks[one < other ? other : one];
+        ilk_mutex_lock(low);
+        ilk_mutex_lock(high);
+        ilk_mutex_unlock(low);
+        ilk_mutex_unlock(high);
+    }
+}
+
+static void hierarchies_by_address_are_silent(void **state) {
+    (void)state;
+    begin_reports();
+    for (unsigned index = 0; index < LOCKS; index++) {
+        ilk_mutex_init(&locks[index], index % 2 == 0);
+    }
+    expect_silence(lock_by_address, NULL);
+}
+
+/* ---- Reading again ---- */
+
+static ilk_rwlock read_again;
+
+static void read_in_nests(void *unused) {
+    (void)unused;
+    for (int round = stress_rounds(2000); round > 0; round--) {
+        ilk_rwlock_read_lock(&read_again);
+        ilk_rwlock_read_lock(&read_again);
+        ilk_rwlock_upgradable_lock(&read_again);
+        ilk_rwlock_upgradable_unlock(&read_again);
+        ilk_rwlock_read_unlock(&read_again);
+        ilk_rwlock_read_unlock(&read_again);
+    }
+}
+
+static void reading_again_without_a_writer_is_silent(void **state) {
+    (void)state;
+    begin_reports();
+    ilk_rwlock_init(&read_again);
+    expect_silence(read_in_nests, NULL);
+    ilk_rwlock_destroy(&read_again);
+}
+
+/* ---- Back-off by trying ---- */
+
+static ilk_mutex tried[2];
+
+static void lock_or_back_off(void *unused) {
+    (void)unused;
+    for (int round = stress_rounds(2000); round > 0; round--) {
+        unsigned first = (unsigned)round % 2;
+        for (;;) {
+            ilk_mutex_lock(&tried[first]);
+            if (ilk_mutex_try_lock(&tried[1 - first])) {
+                break;
+            }
+            ilk_mutex_unlock(&tried[first]);
+            first = 1 - first;
+        }
+        ilk_mutex_unlock(&tried[0]);
+        ilk_mutex_unlock(&tried[1]);
+    }
+}
+
+static void backing_off_by_trying_is_silent(void **state) {
+    (void)state;
+    begin_reports();
+    ilk_mutex_init(&tried[0], false);
+    ilk_mutex_init(&tried[1], false);
+    expect_silence(lock_or_back_off, NULL);
+}
+
+static void lock_or_give_up(void *unused) {
+    (void)unused;
+    for (int round = stress_rounds(2000); round > 0; round--) {
+        const unsigned first = (unsigned)round % 2;
+        ilk_mutex_lock(&tried[first]);
+        if (ilk_mutex_lock_until(&tried[1 - first], ilk_deadline_in_ns(1000)) == ILK_OK) {
+            ilk_mutex_unlock(&tried[1 - first]);
+        }
+        ilk_mutex_unlock(&tried[first]);
+    }
+}
+
+static void waits_with_a_limit_are_silent(void **state) {
+    (void)state;
+    begin_reports();
+    ilk_mutex_init(&tried[0], false);
+    ilk_mutex_init(&tried[1], false);
+    expect_silence(lock_or_give_up, NULL);
+}
+
+/* ---- Hand over hand ---- */
+
+static void walk_hand_over_hand(void *unused) {
+    (void)unused;
+    for (int round = stress_rounds(500); round > 0; round--) {
+        ilk_mutex_lock(&locks[0]);
+        for (unsigned index = 1; index < LOCKS; index++) {
+            ilk_mutex_lock(&locks[index]);
+            ilk_mutex_unlock(&locks[index - 1]);
+        }
+        ilk_mutex_unlock(&locks[LOCKS - 1]);
+    }
+}
+
+static void walking_a_list_hand_over_hand_is_silent(void **state) {
+    (void)state;
+    begin_reports();
+    for (unsigned index = 0; index < LOCKS; index++) {
+        ilk_mutex_init(&locks[index], false);
+    }
+    expect_silence(walk_hand_over_hand, NULL);
+}
+
+/* ---- Semaphores as signals ---- */
+
+/* A buffer of one: the producer takes what the consumer gives, and the other way round. */
+static struct {
+    ilk_semaphore room, full;
+    ilk_mutex mutex;
+    int passed;
+} buffer;
+
+static void produce(void *unused) {
+    (void)unused;
+    for (int round = 0; round < 1000; round++) {
+        ilk_semaphore_wait(&buffer.room);
+        ilk_mutex_lock(&buffer.mutex);
+        buffer.passed++;
+        ilk_mutex_unlock(&buffer.mutex);
+        ilk_semaphore_signal(&buffer.full, 1);
+    }
+}
+static void consume(void *unused) {
+    (void)unused;
+    for (int round = 0; round < 1000; round++) {
+        ilk_semaphore_wait(&buffer.full);
+        ilk_mutex_lock(&buffer.mutex);
+        buffer.passed--;
+        ilk_semaphore_signal(&buffer.room, 1);
+        ilk_mutex_unlock(&buffer.mutex);
+    }
+}
+
+static void semaphores_as_signals_are_silent(void **state) {
+    (void)state;
+    begin_reports();
+    ilk_semaphore_init(&buffer.room, 1);
+    ilk_semaphore_init(&buffer.full, 0);
+    ilk_mutex_init(&buffer.mutex, false);
+    struct thread producer, consumer;
+    thread_start(&producer, produce, NULL);
+    thread_start(&consumer, consume, NULL);
+    thread_join(&producer);
+    thread_join(&consumer);
+    check_equal(reports.count, 0);
+    ilk_semaphore_destroy(&buffer.room);
+    ilk_semaphore_destroy(&buffer.full);
+}
+
+/* Taken in one thread and given back in another, which semaphores allow. */
+static struct stage baton = STAGE_INIT;
+static void give_back(void *unused) {
+    (void)unused;
+    for (int round = 0; round < 100; round++) {
+        stage_await(&baton, 2 * round + 1);
+        ilk_mutex_lock(&buffer.mutex);
+        ilk_semaphore_signal(&buffer.room, 1);
+        ilk_mutex_unlock(&buffer.mutex);
+        stage_advance(&baton);
+    }
+}
+
+static void permits_given_back_by_another_thread_are_silent(void **state) {
+    (void)state;
+    begin_reports();
+    ilk_semaphore_init(&buffer.room, 1);
+    ilk_mutex_init(&buffer.mutex, false);
+    struct thread other;
+    thread_start(&other, give_back, NULL);
+    for (int round = 0; round < 100; round++) {
+        ilk_semaphore_wait(&buffer.room);
+        ilk_mutex_lock(&buffer.mutex);
+        ilk_mutex_unlock(&buffer.mutex);
+        stage_advance(&baton);
+        stage_await(&baton, 2 * round + 2);
+    }
+    thread_join(&other);
+    check_equal(reports.count, 0);
+    ilk_semaphore_destroy(&buffer.room);
+}
+
+/* ---- Gates ---- */
+
+static ilk_mutex gate;
+
+static void lock_behind_gate(void *unused) {
+    (void)unused;
+    for (int round = stress_rounds(1000); round > 0; round--) {
+        const unsigned first = (unsigned)round % 2;
+        ilk_mutex_lock(&gate);
+        ilk_mutex_lock(&tried[first]);
+        ilk_mutex_lock(&tried[1 - first]);
+        ilk_mutex_unlock(&tried[0]);
+        ilk_mutex_unlock(&tried[1]);
+        ilk_mutex_unlock(&gate);
+    }
+}
+
+static void orders_behind_a_common_gate_are_silent(void **state) {
+    (void)state;
+    begin_reports();
+    ilk_mutex_init(&gate, false);
+    ilk_mutex_init(&tried[0], false);
+    ilk_mutex_init(&tried[1], false);
+    expect_silence(lock_behind_gate, NULL);
+    /* Once without the gate, they may deadlock. */
+    ilk_mutex_lock(&tried[0]);
+    ilk_mutex_lock(&tried[1]);
+    ilk_mutex_unlock(&tried[1]);
+    ilk_mutex_unlock(&tried[0]);
+    check_equal(reports.count, 1);
+}
+
+/* ---- Objects that end ---- */
+
+static void use_locks_of_the_moment(void *unused) {
+    (void)unused;
+    for (int round = stress_rounds(1000); round > 0; round--) {
+        ilk_rwlock pair[2]; /* at the same addresses each time */
+        ilk_rwlock_init(&pair[0]);
+        ilk_rwlock_init(&pair[1]);
+        const unsigned first = (unsigned)round % 2;
+        ilk_rwlock_write_lock(&pair[first]);
+        ilk_rwlock_write_lock(&pair[1 - first]);
+        ilk_rwlock_write_unlock(&pair[1 - first]);
+        ilk_rwlock_write_unlock(&pair[first]);
+        ilk_rwlock_destroy(&pair[0]);
+        ilk_rwlock_destroy(&pair[1]);
+    }
+}
+
+static void orders_of_locks_that_have_ended_are_forgotten(void **state) {
+    (void)state;
+    begin_reports();
+    expect_silence(use_locks_of_the_moment, NULL);
+}
+
+static void define_locks_of_the_moment(void *unused) {
+    (void)unused;
+    for (int round = 0; round < 1000; round++) {
+        ilk_rwlock lock = ILK_RWLOCK_INIT; /* never destroyed */
+        ilk_mutex mutex = ILK_MUTEX_INIT;
+        if (round % 2 == 0) {
+            ilk_rwlock_write_lock(&lock);
+            ilk_mutex_lock(&mutex);
+        } else {
+            ilk_mutex_lock(&mutex);
+            ilk_rwlock_write_lock(&lock);
+        }
+        ilk_rwlock_write_unlock(&lock);
+        ilk_mutex_unlock(&mutex);
+    }
+}
+
+static void locks_defined_anew_at_an_address_are_others(void **state) {
+    (void)state;
+    begin_reports();
+    expect_silence(define_locks_of_the_moment, NULL);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(hierarchies_by_address_are_silent),
+    cmocka_unit_test(reading_again_without_a_writer_is_silent),
+    cmocka_unit_test(backing_off_by_trying_is_silent),
+    cmocka_unit_test(waits_with_a_limit_are_silent),
+    cmocka_unit_test(walking_a_list_hand_over_hand_is_silent),
+    cmocka_unit_test(semaphores_as_signals_are_silent),
+    cmocka_unit_test(permits_given_back_by_another_thread_are_silent),
+    cmocka_unit_test(orders_behind_a_common_gate_are_silent),
+    cmocka_unit_test(orders_of_locks_that_have_ended_are_forgotten),
+    cmocka_unit_test(locks_defined_anew_at_an_address_are_others),
+};
+
+TEST_MAIN(tests)

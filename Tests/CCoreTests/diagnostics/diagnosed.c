@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A program that knows nothing of diagnosis: hang_test runs it with INTERLOCK_DIAGNOSTICS in its environment.
+ *   diagnosed orders     takes two locks in both orders, and ends
+ *   diagnosed deadlock   two threads wait for each other for ever; prints "wedged" when both do
+ *   diagnosed busy       waits once for a lock, and ends
+ */
+#include "support/test.h"
+#include <interlock/diagnostics.h>
+#include <interlock/mutex.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static ilk_mutex accounts = ILK_MUTEX_INIT;
+static ilk_mutex orders = ILK_MUTEX_INIT;
+static struct stage both = STAGE_INIT;
+
+__attribute__((noinline)) static void lock_orders(void) {
+    ilk_mutex_lock(&orders);
+    ilk_mutex_lock(&accounts);
+    ilk_mutex_unlock(&accounts);
+    ilk_mutex_unlock(&orders);
+}
+
+__attribute__((noinline)) static void lock_accounts(void) {
+    ilk_mutex_lock(&accounts);
+    ilk_mutex_lock(&orders);
+    ilk_mutex_unlock(&orders);
+    ilk_mutex_unlock(&accounts);
+}
+
+static void hold_orders(void *unused) {
+    (void)unused;
+    (void)pthread_setname_np(pthread_self(), "clerk");
+    ilk_mutex_lock(&orders);
+    stage_reach(&both, 1);
+    ilk_mutex_lock(&accounts);
+}
+
+static void print_when_wedged(void *other) {
+    thread_await_sleep(other);
+    puts("wedged");
+    fflush(stdout);
+    pause();
+}
+
+int main(int argument_count, char **arguments) {
+    const char *what = argument_count > 1 ? arguments[1] : "";
+    (void)ilk_set_name(&accounts, "accounts");
+    (void)ilk_set_name(&orders, "orders");
+    if (strcmp(what, "orders") == 0) {
+        lock_orders();
+        lock_accounts();
+    } else if (strcmp(what, "deadlock") == 0) {
+        static struct thread clerk, watcher;
+        (void)pthread_setname_np(pthread_self(), "teller");
+        ilk_mutex_lock(&accounts);
+        thread_start(&clerk, hold_orders, NULL);
+        stage_await(&both, 1);
+        thread_start(&watcher, print_when_wedged, &clerk);
+        ilk_mutex_lock(&orders);
+    } else if (strcmp(what, "busy") == 0) {
+        ilk_mutex_lock(&accounts);
+        check_equal(ilk_mutex_lock_until(&orders, ilk_deadline_in_ns(0)), ILK_OK);
+        ilk_mutex_unlock(&orders);
+        ilk_mutex_unlock(&accounts);
+    }
+    return 0;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Contention figures: what is counted, and how long.
+ */
+#include "diagnostics/reports.h"
+#include <interlock/mpmc.h>
+#include <interlock/mutex.h>
+#include <interlock/rwlock.h>
+#include <interlock/semaphore.h>
+#include <interlock/spsc.h>
+
+static ilk_figures taken[32];
+
+/* The figures of `object`. */
+static const ilk_figures *figures_of(const void *object) {
+    const size_t count = ilk_figures_snapshot(taken, 32);
+    for (size_t index = 0; index < count && index < 32; index++) {
+        if (taken[index].object == object) {
+            return &taken[index];
+        }
+    }
+    check_failed(__FILE__, __LINE__, "the object has figures");
+}
+
+static uint64_t sum_of(const ilk_times *times) {
+    uint64_t sum = 0;
+    for (unsigned index = 0; index < ILK_HISTOGRAM_BUCKETS; index++) {
+        sum += times->buckets[index];
+    }
+    return sum;
+}
+
+static void buckets_are_log_linear(void **state) {
+    (void)state;
+    uint64_t before = 0;
+    for (uint32_t bucket = 0; bucket + 1 < ILK_HISTOGRAM_BUCKETS; bucket++) {
+        const uint64_t limit = ilk_histogram_limit_ns(bucket);
+        check(limit > before);
+        check(bucket < 8 || (limit - before) * 4 <= before); /* a quarter apart at most */
+        before = limit;
+    }
+    check(before > UINT64_C(1000000000) * 60);
+    check_equal(ilk_histogram_limit_ns(ILK_HISTOGRAM_BUCKETS - 1), UINT64_MAX);
+    check_equal(ilk_histogram_limit_ns(UINT32_MAX), UINT64_MAX);
+}
+
+static ilk_rwlock lock;
+static void write_briefly(void *unused) {
+    (void)unused;
+    ilk_rwlock_write_lock(&lock);
+    ilk_rwlock_write_unlock(&lock);
+}
+
+__attribute__((noinline)) static void hold_for_long(struct thread *waiter) {
+    ilk_rwlock_write_lock(&lock);
+    thread_start(waiter, write_briefly, NULL);
+    thread_await_sleep(waiter);
+    const uint64_t until = ilk_deadline_in_ns(MILLISECONDS(2));
+    while (ilk_now_ns() < until) {
+        ilk_cpu_relax();
+    }
+    ilk_rwlock_write_unlock(&lock);
+}
+
+static void waits_and_holds_are_counted(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    ilk_rwlock_init(&lock);
+    check_equal(ilk_set_name(&lock, "lock"), ILK_OK);
+    struct thread waiter;
+    for (int round = 0; round < 10; round++) {
+        ilk_rwlock_read_lock(&lock);
+        check(ilk_rwlock_try_read_lock(&lock));
+        ilk_rwlock_read_unlock(&lock);
+        ilk_rwlock_read_unlock(&lock);
+    }
+    hold_for_long(&waiter);
+    thread_join(&waiter);
+    const ilk_figures *figures = figures_of(&lock);
+    check_equal(figures->kind, ILK_OBJECT_RWLOCK);
+    check_text(figures->name, "lock");
+    check_equal(figures->acquisitions, 22);
+    check_equal(figures->wait.count, 1);
+    check_equal(figures->hold.count, 22);
+    check(figures->hold.longest_ns >= MILLISECONDS(2));
+    check(figures->wait.longest_ns >= MILLISECONDS(2) && figures->wait.total_ns == figures->wait.longest_ns);
+    check_equal(sum_of(&figures->hold), 22);
+    check_equal(sum_of(&figures->wait), 1);
+    check(figures->longest_holder != 0 && figures->longest_depth > 0);
+    check_text(figures->longest_name, "figures_test");
+    ilk_figures_reset();
+    figures = figures_of(&lock);
+    check_equal(figures->acquisitions + figures->wait.count + figures->hold.count, 0);
+    ilk_rwlock_destroy(&lock);
+}
+
+static void a_wait_that_gave_up_is_counted(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    static ilk_semaphore semaphore;
+    ilk_semaphore_init(&semaphore, 0);
+    check_equal(ilk_semaphore_wait_until(&semaphore, ilk_deadline_in_ns(1000)), ILK_TIMEDOUT);
+    const ilk_figures *figures = figures_of(&semaphore);
+    check_equal(figures->acquisitions, 0);
+    check_equal(figures->wait.count, 1);
+    ilk_semaphore_destroy(&semaphore);
+}
+
+static void those_with_the_longest_waits_come_first(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    static ilk_semaphore semaphores[3];
+    const unsigned lasts[3] = {1, 5, 3};
+    for (unsigned index = 0; index < 3; index++) {
+        ilk_semaphore_init(&semaphores[index], 0);
+    }
+    ilk_figures_reset();
+    for (unsigned index = 0; index < 3; index++) {
+        const uint64_t deadline = ilk_deadline_in_ns(MILLISECONDS(lasts[index] * 10));
+        check_equal(ilk_semaphore_wait_until(&semaphores[index], deadline), ILK_TIMEDOUT);
+    }
+    check(ilk_figures_snapshot(taken, 32) >= 3);
+    for (size_t index = 1; index < ilk_figures_snapshot(taken, 32); index++) {
+        check(taken[index - 1].wait.total_ns >= taken[index].wait.total_ns);
+    }
+    ilk_figures two[2];
+    check(ilk_figures_snapshot(two, 2) >= 3); /* how many there are, not how many fit */
+    for (unsigned index = 0; index < 3; index++) {
+        ilk_semaphore_destroy(&semaphores[index]);
+    }
+}
+
+static void pop_one(void *ring) {
+    int element;
+    check_equal(ilk_spsc_pop_until(ring, &element, sizeof element, ILK_FOREVER), ILK_OK);
+}
+
+static void a_rings_waits_and_depths_are_counted(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    ilk_spsc *ring;
+    check_equal(ilk_spsc_create(&ring, 2, sizeof(int)), ILK_OK);
+    struct thread consumer;
+    thread_start(&consumer, pop_one, ring);
+    thread_await_sleep(&consumer);
+    const int element = 1;
+    check(ilk_spsc_try_push(ring, &element, sizeof element));
+    thread_join(&consumer);
+    check(ilk_spsc_try_push(ring, &element, sizeof element));
+    check(ilk_spsc_try_push(ring, &element, sizeof element));
+    check_equal(ilk_spsc_push_until(ring, &element, sizeof element, ilk_deadline_in_ns(1000)), ILK_TIMEDOUT);
+    const ilk_figures *figures = figures_of(ring);
+    check_equal(figures->kind, ILK_OBJECT_SPSC);
+    check_equal(figures->capacity, 2);
+    check_equal(figures->empty_waits, 1);
+    check_equal(figures->full_waits, 1);
+    check_equal(figures->wait.count, 2);
+    while (figures_of(ring)->full_samples == 0) { /* the sampler comes ten times a second */
+        struct timespec pause = {.tv_nsec = 1000000};
+        nanosleep(&pause, NULL);
+    }
+    figures = figures_of(ring);
+    check_equal(figures->deepest, 2);
+    check(figures->samples >= figures->full_samples);
+    ilk_spsc_destroy(ring);
+}
+
+/* A ring may end while it is sampled. */
+static void rings_may_end_beside_the_sampler(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    for (int round = stress_rounds(20000); round > 0; round--) {
+        ilk_mpmc *ring;
+        check_equal(ilk_mpmc_create(&ring, 4, sizeof(int)), ILK_OK);
+        const int element = round;
+        check(ilk_mpmc_try_push(ring, &element, sizeof element));
+        ilk_mpmc_destroy(ring);
+    }
+}
+
+static void what_is_watched_by_itself_has_figures(void **state) {
+    (void)state;
+    ilk_diagnose(0);
+    static ilk_mutex mutex;
+    ilk_mutex_init(&mutex, false);
+    ilk_mutex_lock(&mutex);
+    ilk_mutex_unlock(&mutex);
+    check_equal(ilk_mutex_observe(&mutex, ILK_DIAGNOSE_CONTENTION), ILK_OK);
+    ilk_mutex_lock(&mutex);
+    ilk_mutex_unlock(&mutex);
+    check_equal(figures_of(&mutex)->acquisitions, 1);
+    check_equal(figures_of(&mutex)->hold.count, 1);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(buckets_are_log_linear),
+    cmocka_unit_test(waits_and_holds_are_counted),
+    cmocka_unit_test(a_wait_that_gave_up_is_counted),
+    cmocka_unit_test(those_with_the_longest_waits_come_first),
+    cmocka_unit_test(a_rings_waits_and_depths_are_counted),
+    cmocka_unit_test(rings_may_end_beside_the_sampler),
+    cmocka_unit_test(what_is_watched_by_itself_has_figures),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reports of threads: on request, at a signal, by the watchdog, and at exit; and what the environment switches on.
+ */
+#include "diagnostics/reports.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <interlock/latch.h>
+#include <interlock/mpmc.h>
+#include <interlock/mutex.h>
+#include <interlock/rwlock.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+/* ---- On request ---- */
+
+/* The diagnosis, as ilk_write_diagnosis writes it. */
+static const char *diagnosis(ilk_diagnosis_form form) {
+    static char text[64 * 1024];
+    FILE *file = tmpfile();
+    check(file != NULL);
+    check_equal(ilk_write_diagnosis(fileno(file), form), ILK_OK);
+    rewind(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
+static ilk_mutex mutex;
+static ilk_rwlock lock;
+static struct stage both = STAGE_INIT;
+
+static void wait_for_mutex(void *unused) {
+    (void)unused;
+    check_equal(pthread_setname_np(pthread_self(), "clerk"), 0);
+    ilk_rwlock_write_lock(&lock);
+    stage_reach(&both, 1);
+    check_equal(ilk_mutex_lock_until(&mutex, ilk_deadline_in_ns(MILLISECONDS(600000))), ILK_OK);
+    ilk_mutex_unlock(&mutex);
+    ilk_rwlock_write_unlock(&lock);
+}
+
+static void a_report_tells_what_threads_hold_and_wait_for(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_mutex_init(&mutex, false);
+    ilk_rwlock_init(&lock);
+    check_equal(ilk_set_name(&mutex, "mutex"), ILK_OK);
+    check_equal(ilk_set_name(&lock, "lock"), ILK_OK);
+    ilk_mutex_lock(&mutex);
+    struct thread clerk;
+    thread_start(&clerk, wait_for_mutex, NULL);
+    stage_await(&both, 1);
+    thread_await_sleep(&clerk);
+    const char *text = diagnosis(ILK_AS_TEXT);
+    char expected[256];
+    snprintf(expected, sizeof expected, "thread \"clerk\" (%d)\n  holds rwlock %p \"lock\" (write) for ",
+             (int)clerk.kernel_id, (void *)&lock);
+    check_contains(text, expected);
+    snprintf(expected, sizeof expected, "  waits for mutex %p \"mutex\", for ", (void *)&mutex);
+    check_contains(text, expected);
+    check_contains(text, "; its limit is in 5");
+    check_contains(text, "wait_for_mutex+0x");
+    snprintf(expected, sizeof expected, "  holds mutex %p \"mutex\" (write) for ", (void *)&mutex);
+    check_contains(text, expected);
+    check(strstr(text, "circle") == NULL); /* nobody waits for the clerk */
+    const char *json = diagnosis(ILK_AS_JSON);
+    check_contains(json, "\"name\": \"clerk\", \"holds\": [{\"object\": ");
+    check_contains(json, "\"watches\": [\"hang\"]");
+    ilk_mutex_unlock(&mutex);
+    thread_join(&clerk);
+    text = diagnosis(ILK_AS_TEXT);
+    check(strstr(text, "clerk") == NULL); /* it has ended */
+    ilk_rwlock_destroy(&lock);
+}
+
+static void wait_at_latch(void *latch) {
+    check_equal(ilk_latch_wait_until(latch, ILK_FOREVER), ILK_OK);
+}
+static void wait_at_ring(void *ring) {
+    int element;
+    check_equal(ilk_mpmc_pop_until(ring, &element, sizeof element, ILK_FOREVER), ILK_CLOSED);
+}
+
+static void waits_without_a_holder_are_told_too(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_latch latch;
+    ilk_latch_init(&latch, 1);
+    ilk_mpmc *ring;
+    check_equal(ilk_mpmc_create(&ring, 4, sizeof(int)), ILK_OK);
+    check_equal(ilk_set_name(ring, "ring"), ILK_OK);
+    struct thread at_latch, at_ring;
+    thread_start(&at_latch, wait_at_latch, &latch);
+    thread_start(&at_ring, wait_at_ring, ring);
+    thread_await_sleep(&at_latch);
+    thread_await_sleep(&at_ring);
+    const char *text = diagnosis(ILK_AS_TEXT);
+    char expected[256];
+    snprintf(expected, sizeof expected, "  waits for latch %p, for ", (void *)&latch);
+    check_contains(text, expected);
+    snprintf(expected, sizeof expected, "  waits for mpmc %p \"ring\", for ", (void *)ring);
+    check_contains(text, expected);
+    ilk_latch_count_down(&latch);
+    ilk_mpmc_close(ring);
+    thread_join(&at_latch);
+    thread_join(&at_ring);
+    ilk_mpmc_destroy(ring);
+}
+
+static void names_are_escaped(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    ilk_mutex_init(&mutex, false);
+    check_equal(ilk_set_name(&mutex, "a \"b\" \\ <script> \n \xff \xc3\xa9"), ILK_OK);
+    const char *json = diagnosis(ILK_AS_JSON);
+    check_contains(json, "\"name\": \"a \\\"b\\\" \\\\ \\u003cscript> \\u000a \xEF\xBF\xBD \xc3\xa9\"");
+    check(strstr(json, "<script") == NULL);
+    const char *page = diagnosis(ILK_AS_PAGE);
+    check_contains(page, "<script type=\"application/json\" id=\"report\">");
+    check_equal(ilk_set_name(&mutex, NULL), ILK_OK);
+}
+
+static void writing_that_fails_is_told(void **state) {
+    (void)state;
+    errno = 0;
+    check_equal(ilk_write_diagnosis(-1, ILK_AS_TEXT), ILK_INVALID);
+    check_equal(errno, EBADF);
+    const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    check(full >= 0);
+    check_equal(ilk_write_diagnosis(full, ILK_AS_JSON), ILK_INVALID);
+    check_equal(errno, ENOSPC);
+    close(full);
+    check_equal(ilk_set_hang_signal(SIGKILL), ILK_INVALID);
+}
+
+/* A signal handler that interrupts diagnosis itself may use what it may use elsewhere. */
+static ilk_mutex of_handler;
+static void lock_in_handler(int number) {
+    (void)number;
+    if (ilk_mutex_try_lock(&of_handler)) {
+        ilk_mutex_unlock(&of_handler);
+    }
+}
+
+static void interrupt_often(void *target) {
+    for (int round = stress_rounds(20000); round > 0; round--) {
+        pthread_kill(*(pthread_t *)target, SIGUSR1);
+    }
+}
+
+static void handlers_may_interrupt_diagnosis(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_ALL);
+    ilk_mutex_init(&of_handler, false);
+    ilk_mutex_init(&mutex, false);
+    struct sigaction action = {.sa_handler = lock_in_handler};
+    check_equal(sigaction(SIGUSR1, &action, NULL), 0);
+    pthread_t self = pthread_self();
+    struct thread other;
+    thread_start(&other, interrupt_often, &self);
+    while (!thread_is_done(&other)) {
+        ilk_mutex_lock(&mutex);
+        ilk_mutex_unlock(&mutex);
+    }
+    thread_join(&other);
+    check_contains(diagnosis(ILK_AS_JSON), "\"holds\": [], \"waits\": null");
+}
+
+/* A child has its thread's record, and no other's. */
+static void report_in_child(void *unused) {
+    (void)unused;
+    (void)ilk_write_diagnosis(STDERR_FILENO, ILK_AS_TEXT);
+    ilk_mutex_unlock(&mutex);
+    ilk_rwlock_write_lock(&lock);
+    (void)ilk_write_diagnosis(STDERR_FILENO, ILK_AS_TEXT);
+}
+
+static void a_child_of_fork_reports_its_own_thread(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_ALL);
+    ilk_mutex_init(&mutex, false);
+    ilk_rwlock_init(&lock);
+    ilk_mutex_lock(&mutex);
+    check_equal(ilk_set_hang_limit(MILLISECONDS(1000000)), ILK_OK); /* a thread that the child has not */
+    char output[16 * 1024];
+    const int status = child_run(report_in_child, NULL, output, sizeof output);
+    check(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    char expected[256];
+    snprintf(expected, sizeof expected, "  holds mutex %p (write)", (void *)&mutex);
+    check_contains(output, expected);
+    snprintf(expected, sizeof expected, "  holds rwlock %p (write)", (void *)&lock);
+    check_contains(output, expected);
+    check(strstr(output, "interlock-watch") == NULL);
+    check_equal(ilk_set_hang_limit(0), ILK_OK);
+    ilk_mutex_unlock(&mutex);
+}
+
+/* ---- The environment ---- */
+
+struct program {
+    const char *what;
+    const char *settings;
+    int signal;        /* sent once the program says that it is wedged; 0: none */
+    const char *until; /* the program is ended once this was printed; NULL: it ends by itself */
+};
+
+static char printed[32 * 1024];
+
+static void exec_program(const struct program *program, int output) {
+    (void)setenv("INTERLOCK_DIAGNOSTICS", program->settings, 1);
+    (void)dup2(output, STDOUT_FILENO);
+    (void)dup2(output, STDERR_FILENO);
+    alarm(60);
+    (void)execl(DIAGNOSED_PROGRAM, DIAGNOSED_PROGRAM, program->what, (char *)NULL);
+    _exit(127);
+}
+
+/* What the program prints, until it ends. Its status as waitpid(2) gives it. */
+static int run_program(const struct program *program) {
+    int ends[2];
+    check_equal(pipe(ends), 0);
+    fflush(NULL);
+    const pid_t child = fork();
+    check(child >= 0);
+    if (child == 0) {
+        exec_program(program, ends[1]);
+    }
+    close(ends[1]);
+    size_t used = 0;
+    printed[0] = '\0';
+    bool is_signalled = false, is_over = false;
+    ssize_t length;
+    while ((length = read(ends[0], printed + used, sizeof printed - 1 - used)) > 0) {
+        used += (size_t)length;
+        printed[used] = '\0';
+        if (program->signal != 0 && !is_signalled && strstr(printed, "wedged") != NULL) {
+            is_signalled = true;
+            check_equal(kill(child, program->signal), 0);
+        }
+        if (program->until != NULL && !is_over && strstr(printed, program->until) != NULL) {
+            is_over = true;
+            check_equal(kill(child, SIGKILL), 0);
+        }
+    }
+    close(ends[0]);
+    int status;
+    check_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+/* Whichever thread the report begins with. */
+static void check_circle(void) {
+    check_contains(printed, "circle 1: thread \"");
+    check_contains(printed, "\"accounts\", held by ");
+    check_contains(printed, "\"orders\", held by ");
+    check_contains(printed, ", held by the first, thread \"");
+    check_contains(printed, ", in circle 1\n");
+}
+
+static void the_environment_switches_orders_on(void **state) {
+    (void)state;
+    const int status = run_program(&(struct program){.what = "orders", .settings = "order"});
+    check(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    check_contains(printed, "interlock: lock-order inversion: thread \"diagnosed\" (");
+    check_contains(printed, "lock_accounts+0x");
+    check_contains(printed, "lock_orders+0x");
+}
+
+static void the_environment_ends_a_process_at_its_first_report(void **state) {
+    (void)state;
+    const int status = run_program(&(struct program){.what = "orders", .settings = "order,abort"});
+    check(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+static void without_the_environment_nothing_is_said(void **state) {
+    (void)state;
+    const int status = run_program(&(struct program){.what = "orders", .settings = ""});
+    check(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    check_text(printed, "");
+}
+
+static void unknown_words_are_named_and_ignored(void **state) {
+    (void)state;
+    (void)run_program(&(struct program){.what = "orders", .settings = "orders,limit=soon,order"});
+    check_contains(printed, "interlock: INTERLOCK_DIAGNOSTICS: \"orders\" is none of order, contention, hang, abort, "
+                            "limit=SECONDS, signal=NUMBER, file=PATH; it is ignored\n");
+    check_contains(printed, "interlock: INTERLOCK_DIAGNOSTICS: \"limit=soon\" is none of ");
+    check_contains(printed, "interlock: lock-order inversion: ");
+}
+
+static void a_wedged_process_reports_at_a_signal(void **state) {
+    (void)state;
+    (void)run_program(&(struct program){
+        .what = "deadlock", .settings = "hang", .signal = SIGQUIT, .until = "interlock-watch"});
+    check_contains(printed, "interlock: the threads of process ");
+    check_circle();
+    (void)run_program(&(struct program){
+        .what = "deadlock", .settings = "signal=10", .signal = SIGUSR1, .until = "interlock-watch"});
+    check_circle();
+}
+
+static void the_watchdog_reports_a_wedged_process(void **state) {
+    (void)state;
+    (void)run_program(
+        &(struct program){.what = "deadlock", .settings = "limit=0.2,order", .until = "interlock-watch"});
+    check_contains(printed, "interlock: a thread has waited for more than 200 ms\n");
+    check_circle();
+}
+
+static void the_diagnosis_is_written_at_exit(void **state) {
+    (void)state;
+    char path[] = "/tmp/interlock-diagnosis-XXXXXX.json";
+    const int file = mkstemps(path, 5);
+    check(file >= 0);
+    char settings[256];
+    snprintf(settings, sizeof settings, "contention,file=%s", path);
+    (void)run_program(&(struct program){.what = "busy", .settings = settings});
+    check_text(printed, "");
+    char text[16 * 1024];
+    const ssize_t length = read(file, text, sizeof text - 1);
+    check(length > 0);
+    text[length] = '\0';
+    check_contains(text, "\"kind\": \"mutex\", \"name\": \"accounts\", \"acquisitions\": 1");
+    close(file);
+    check_equal(unlink(path), 0);
+    (void)run_program(&(struct program){.what = "busy", .settings = "contention,file=/nowhere/at/all.json"});
+    check_contains(printed, "interlock: INTERLOCK_DIAGNOSTICS: the diagnosis cannot be written to "
+                            "\"/nowhere/at/all.json\": No such file or directory\n");
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_report_tells_what_threads_hold_and_wait_for),
+    cmocka_unit_test(waits_without_a_holder_are_told_too),
+    cmocka_unit_test(names_are_escaped),
+    cmocka_unit_test(writing_that_fails_is_told),
+    cmocka_unit_test(handlers_may_interrupt_diagnosis),
+    cmocka_unit_test(a_child_of_fork_reports_its_own_thread),
+    cmocka_unit_test(the_environment_switches_orders_on),
+    cmocka_unit_test(the_environment_ends_a_process_at_its_first_report),
+    cmocka_unit_test(without_the_environment_nothing_is_said),
+    cmocka_unit_test(unknown_words_are_named_and_ignored),
+    cmocka_unit_test(a_wedged_process_reports_at_a_signal),
+    cmocka_unit_test(the_watchdog_reports_a_wedged_process),
+    cmocka_unit_test(the_diagnosis_is_written_at_exit),
+};
+
+TEST_MAIN(tests)

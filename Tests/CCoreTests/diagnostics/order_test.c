@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Lock orders that may deadlock are reported at the second order, word for word. No test waits: both orders are taken
+ * one after the other, as a program may do for years before it hangs.
+ */
+#include "diagnostics/reports.h"
+#include <interlock/mutex.h>
+#include <interlock/rwlock.h>
+#include <interlock/semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+/* "thread "order_test" (1234)": this thread, as reports call it. */
+static const char *this_thread(void) {
+    static char text[64];
+    char name[16];
+    check_equal(pthread_getname_np(pthread_self(), name, sizeof name), 0);
+    snprintf(text, sizeof text, "thread \"%s\" (%ld)", name, syscall(SYS_gettid));
+    return text;
+}
+
+/* "mutex 0x1234 "name"" */
+static const char *named(const char *kind, const void *object, const char *name) {
+    static char texts[4][128];
+    static unsigned next;
+    char *text = texts[next++ % 4];
+    snprintf(text, sizeof texts[0], "%s %p \"%s\"", kind, object, name);
+    return text;
+}
+
+static void make_mutex(ilk_mutex *mutex, const char *name) {
+    ilk_mutex_init(mutex, false);
+    check_equal(ilk_set_name(mutex, name), ILK_OK);
+}
+
+static void make_lock(ilk_rwlock *lock, const char *name) {
+    ilk_rwlock_init(lock);
+    check_equal(ilk_set_name(lock, name), ILK_OK);
+}
+
+static void lock_both(ilk_mutex *first, ilk_mutex *second) {
+    ilk_mutex_lock(first);
+    ilk_mutex_lock(second);
+    ilk_mutex_unlock(second);
+    ilk_mutex_unlock(first);
+}
+
+/* Not inlined, so that stacks name them. */
+static ilk_mutex accounts, orders;
+__attribute__((noinline)) static void transfer(void *unused) {
+    (void)unused;
+    ilk_mutex_lock(&accounts);
+    ilk_mutex_lock(&orders);
+    ilk_mutex_unlock(&orders);
+    ilk_mutex_unlock(&accounts);
+}
+__attribute__((noinline)) static void refund(void *unused) {
+    (void)unused;
+    ilk_mutex_lock(&orders);
+    ilk_mutex_lock(&accounts);
+    ilk_mutex_unlock(&accounts);
+    ilk_mutex_unlock(&orders);
+}
+
+static void opposite_orders_are_reported_once_with_both_stacks(void **state) {
+    (void)state;
+    begin_reports();
+    make_mutex(&accounts, "accounts");
+    make_mutex(&orders, "orders");
+    struct thread other;
+    thread_start(&other, transfer, NULL);
+    thread_join(&other);
+    check_equal(reports.count, 0);
+    refund(NULL);
+    refund(NULL);
+    transfer(NULL);
+    check_equal(reports.count, 1);
+    check_equal(reports.kind, ILK_REPORT_INVERSION);
+    char expected[1024];
+    snprintf(expected, sizeof expected,
+             "lock-order inversion: %s asks for %s while it holds %s; the opposite order was seen before",
+             this_thread(), named("mutex", &accounts, "accounts"), named("mutex", &orders, "orders"));
+    check_text(reports.sentence, expected);
+    const char *first = strstr(reports.text, "  1. thread ");
+    const char *second = strstr(reports.text, "  2. thread ");
+    check(first != NULL && second != NULL && first < second);
+    const char *in_first = strstr(first, "transfer+0x");
+    check(in_first != NULL && in_first < second);
+    check_contains(second, "refund+0x");
+    check_contains(second, "taken at refund+0x");
+    check_contains(reports.text, "  Threads that do so at the same time wait for each other for ever.\n");
+}
+
+static void it_is_reported_before_the_thread_waits(void **state) {
+    (void)state;
+    begin_reports();
+    static ilk_mutex a, b;
+    make_mutex(&a, "a");
+    make_mutex(&b, "b");
+    lock_both(&a, &b);
+    ilk_mutex_lock(&b);
+    check_equal(reports.count, 0);
+    check_equal(ilk_mutex_lock_until(&a, ilk_deadline_in_ns(0)), ILK_OK); /* a limit: no order */
+    check_equal(reports.count, 0);
+    ilk_mutex_unlock(&a);
+    ilk_mutex_lock(&a);
+    check_equal(reports.count, 1);
+    ilk_mutex_unlock(&a);
+    ilk_mutex_unlock(&b);
+}
+
+static void orders_of_readers_and_writers_are_reported(void **state) {
+    (void)state;
+    begin_reports();
+    static ilk_rwlock a, b;
+    make_lock(&a, "a");
+    make_lock(&b, "b");
+    ilk_rwlock_read_lock(&a);
+    ilk_rwlock_write_lock(&b);
+    ilk_rwlock_write_unlock(&b);
+    ilk_rwlock_read_unlock(&a);
+    ilk_rwlock_read_lock(&b);
+    ilk_rwlock_write_lock(&a);
+    check_equal(reports.count, 1);
+    char expected[1024];
+    snprintf(expected, sizeof expected,
+             "lock-order inversion: %s asks for %s while it holds %s; the opposite order was seen before",
+             this_thread(), named("rwlock", &a, "a"), named("rwlock", &b, "b"));
+    check_text(reports.sentence, expected);
+    ilk_rwlock_write_unlock(&a);
+    ilk_rwlock_read_unlock(&b);
+    ilk_rwlock_destroy(&a);
+    ilk_rwlock_destroy(&b);
+}
+
+/* Readers in both orders deadlock once writers come in between. */
+static void orders_of_readers_are_reported_once_both_locks_were_written(void **state) {
+    (void)state;
+    begin_reports();
+    static ilk_rwlock a, b;
+    make_lock(&a, "a");
+    make_lock(&b, "b");
+    for (int round = 0; round < 2; round++) {
+        ilk_rwlock_read_lock(&a);
+        ilk_rwlock_read_lock(&b);
+        ilk_rwlock_read_unlock(&b);
+        ilk_rwlock_read_unlock(&a);
+        ilk_rwlock_read_lock(&b);
+        ilk_rwlock_read_lock(&a);
+        ilk_rwlock_read_unlock(&a);
+        ilk_rwlock_read_unlock(&b);
+        check_equal(reports.count, 0);
+    }
+    ilk_rwlock_destroy(&a);
+    ilk_rwlock_destroy(&b);
+    make_lock(&a, "a");
+    make_lock(&b, "b");
+    ilk_rwlock_write_lock(&a);
+    ilk_rwlock_write_unlock(&a);
+    ilk_rwlock_write_lock(&b);
+    ilk_rwlock_write_unlock(&b);
+    ilk_rwlock_read_lock(&a);
+    ilk_rwlock_read_lock(&b);
+    ilk_rwlock_read_unlock(&b);
+    ilk_rwlock_read_unlock(&a);
+    ilk_rwlock_read_lock(&b);
+    ilk_rwlock_read_lock(&a);
+    check_equal(reports.count, 1);
+    ilk_rwlock_read_unlock(&a);
+    ilk_rwlock_read_unlock(&b);
+    ilk_rwlock_destroy(&a);
+    ilk_rwlock_destroy(&b);
+}
+
+static void an_upgrade_counts_as_asking_for_the_lock(void **state) {
+    (void)state;
+    begin_reports();
+    static ilk_rwlock a;
+    static ilk_mutex b;
+    make_lock(&a, "a");
+    make_mutex(&b, "b");
+    ilk_rwlock_read_lock(&a);
+    ilk_mutex_lock(&b);
+    ilk_mutex_unlock(&b);
+    ilk_rwlock_read_unlock(&a);
+    check_equal(reports.count, 0);
+    /* An upgrade waits for the reader above, should it hold a and wait for b. */
+    ilk_rwlock_upgradable_lock(&a);
+    check(ilk_mutex_try_lock(&b));
+    ilk_rwlock_upgrade(&a);
+    check_equal(reports.count, 1);
+    ilk_mutex_unlock(&b);
+    ilk_rwlock_write_unlock(&a);
+    ilk_rwlock_destroy(&a);
+}
+
+static void a_downgraded_share_counts_as_reading(void **state) {
+    (void)state;
+    begin_reports();
+    static ilk_rwlock a;
+    static ilk_rwlock b;
+    make_lock(&a, "a");
+    make_lock(&b, "b");
+    ilk_rwlock_upgradable_lock(&b); /* b is never written */
+    ilk_rwlock_read_lock(&a);
+    ilk_rwlock_read_unlock(&a);
+    ilk_rwlock_upgradable_unlock(&b);
+    ilk_rwlock_destroy(&a); /* forgets that order */
+    make_lock(&a, "a");
+    ilk_rwlock_write_lock(&a);
+    ilk_rwlock_downgrade(&a);
+    ilk_rwlock_read_lock(&b);
+    ilk_rwlock_read_unlock(&b);
+    ilk_rwlock_read_unlock(&a);
+    check_equal(reports.count, 0);
+    ilk_rwlock_destroy(&a);
+    ilk_rwlock_destroy(&b);
+}
+
+static void semaphores_that_serve_as_locks_are_seen(void **state) {
+    (void)state;
+    begin_reports();
+    static ilk_semaphore permit;
+    static ilk_mutex mutex;
+    ilk_semaphore_init(&permit, 1);
+    check_equal(ilk_set_name(&permit, "permit"), ILK_OK);
+    make_mutex(&mutex, "mutex");
+    ilk_semaphore_wait(&permit);
+    ilk_mutex_lock(&mutex);
+    ilk_mutex_unlock(&mutex);
+    ilk_semaphore_signal(&permit, 1);
+    ilk_mutex_lock(&mutex);
+    ilk_semaphore_wait(&permit);
+    check_equal(reports.count, 1);
+    char expected[1024];
+    snprintf(expected, sizeof expected,
+             "lock-order inversion: %s asks for %s while it holds %s; the opposite order was seen before",
+             this_thread(), named("semaphore", &permit, "permit"), named("mutex", &mutex, "mutex"));
+    check_text(reports.sentence, expected);
+    ilk_semaphore_signal(&permit, 1);
+    ilk_mutex_unlock(&mutex);
+    ilk_semaphore_destroy(&permit);
+}
+
+static void a_circle_of_three_is_reported_at_its_third_order(void **state) {
+    (void)state;
+    begin_reports();
+    static ilk_mutex a, b, c;
+    make_mutex(&a, "a");
+    make_mutex(&b, "b");
+    make_mutex(&c, "c");
+    lock_both(&a, &b);
+    lock_both(&b, &c);
+    check_equal(reports.count, 0);
+    lock_both(&c, &a);
+    check_equal(reports.count, 1);
+    char expected[1024];
+    snprintf(expected, sizeof expected,
+             "lock-order inversion: %s asks for %s while it holds %s; 2 orders seen before lead back from the one to "
+             "the other",
+             this_thread(), named("mutex", &a, "a"), named("mutex", &c, "c"));
+    check_text(reports.sentence, expected);
+    check_contains(reports.text, "  3. thread ");
+}
+
+static void locks_with_inheritance_are_seen(void **state) {
+    (void)state;
+    begin_reports();
+    static ilk_mutex a, b;
+    ilk_mutex_init(&a, true);
+    ilk_mutex_init(&b, true);
+    lock_both(&a, &b);
+    lock_both(&b, &a);
+    check_equal(reports.count, 1);
+}
+
+static void one_lock_by_itself_can_be_watched(void **state) {
+    (void)state;
+    begin_reports();
+    ilk_diagnose(0);
+    static ilk_mutex a, b, c;
+    make_mutex(&a, "a");
+    make_mutex(&b, "b");
+    make_mutex(&c, "c");
+    check_equal(ilk_mutex_observe(&a, ILK_DIAGNOSE_ORDER), ILK_OK);
+    check_equal(ilk_mutex_observe(&b, ILK_DIAGNOSE_ORDER), ILK_OK);
+    lock_both(&a, &c);
+    lock_both(&c, &a);
+    check_equal(reports.count, 0);
+    lock_both(&a, &b);
+    lock_both(&b, &a);
+    check_equal(reports.count, 1);
+    check_equal(ilk_mutex_observe(&a, 0), ILK_OK);
+    check_equal(ilk_atomic_load(&a.word, memory_order_relaxed), 0);
+}
+
+static void a_lock_that_is_initialised_where_it_is_defined_is_seen(void **state) {
+    (void)state;
+    begin_reports();
+    static ilk_rwlock lock = ILK_RWLOCK_INIT;
+    static ilk_mutex mutex = ILK_MUTEX_INIT;
+    static ilk_semaphore permit = ILK_SEMAPHORE_INIT(1);
+    ilk_rwlock_write_lock(&lock);
+    ilk_mutex_lock(&mutex);
+    ilk_semaphore_wait(&permit);
+    ilk_semaphore_signal(&permit, 1);
+    ilk_mutex_unlock(&mutex);
+    ilk_rwlock_write_unlock(&lock);
+    ilk_mutex_lock(&mutex);
+    ilk_rwlock_read_lock(&lock);
+    check_equal(reports.count, 1);
+    ilk_rwlock_read_unlock(&lock);
+    ilk_mutex_unlock(&mutex);
+    ilk_semaphore_wait(&permit);
+    ilk_mutex_lock(&mutex);
+    check_equal(reports.count, 2);
+    ilk_mutex_unlock(&mutex);
+    ilk_semaphore_signal(&permit, 1);
+}
+
+/* ---- Waiting for oneself ---- */
+
+static ilk_rwlock own;
+
+static void begin_own(void) {
+    ilk_set_report_handler(NULL, NULL);
+    ilk_diagnose(ILK_DIAGNOSE_ORDER);
+    ilk_rwlock_init(&own);
+    check_equal(ilk_set_name(&own, "own"), ILK_OK);
+}
+static void write_under_write(void *unused) {
+    (void)unused;
+    begin_own();
+    ilk_rwlock_write_lock(&own);
+    ilk_rwlock_write_lock(&own);
+}
+static void read_under_write(void *unused) {
+    (void)unused;
+    begin_own();
+    ilk_rwlock_write_lock(&own);
+    ilk_rwlock_read_lock(&own);
+}
+static void write_under_read(void *unused) {
+    (void)unused;
+    begin_own();
+    ilk_rwlock_read_lock(&own);
+    ilk_rwlock_write_lock(&own);
+}
+static void upgradable_under_upgradable(void *unused) {
+    (void)unused;
+    begin_own();
+    ilk_rwlock_upgradable_lock(&own);
+    ilk_rwlock_upgradable_lock(&own);
+}
+static void upgrade_under_read(void *unused) {
+    (void)unused;
+    begin_own();
+    ilk_rwlock_read_lock(&own);
+    ilk_rwlock_upgradable_lock(&own);
+    ilk_rwlock_upgrade(&own);
+}
+
+/* The child has this process's name, and an id of its own. */
+static void expect_self_wait(void (*body)(void *context), const char *held, const char *asked) {
+    char output[8192];
+    const int status = child_run(body, NULL, output, sizeof output);
+    char expected[256];
+    snprintf(expected, sizeof expected, ") would wait for itself: it holds %s %s and asks for it %s\n",
+             named("rwlock", &own, "own"), held, asked);
+    check_contains(output, expected);
+    check(strncmp(output, "interlock: thread \"", 19) == 0);
+    check_contains(output, "  taken at ");
+    check_contains(output, "; asked for again at:\n");
+    check(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+static void a_thread_that_would_wait_for_itself_is_reported_and_ends(void **state) {
+    (void)state;
+    expect_self_wait(write_under_write, "for writing", "for writing");
+    expect_self_wait(read_under_write, "for writing", "for reading");
+    expect_self_wait(write_under_read, "for reading", "for writing");
+    expect_self_wait(upgradable_under_upgradable, "upgradable", "upgradable");
+    expect_self_wait(upgrade_under_read, "for reading", "for writing");
+}
+
+static void write_own(void *unused) {
+    (void)unused;
+    ilk_rwlock_write_lock(&own);
+    ilk_rwlock_write_unlock(&own);
+}
+
+/* The writer waits for our first read, and we behind it, until the limit. */
+static void reading_again_with_a_limit_is_no_report(void **state) {
+    (void)state;
+    begin_reports();
+    ilk_rwlock_init(&own);
+    check_equal(ilk_set_name(&own, "own"), ILK_OK);
+    ilk_rwlock_read_lock(&own);
+    struct thread writer;
+    thread_start(&writer, write_own, NULL);
+    thread_await_sleep(&writer);
+    check_equal(ilk_rwlock_read_lock_until(&own, ilk_deadline_in_ns(0)), ILK_TIMEDOUT);
+    check_equal(reports.count, 0); /* its limit ends it */
+    ilk_rwlock_read_unlock(&own);
+    thread_join(&writer);
+}
+
+static void read_twice(void *unused) {
+    (void)unused;
+    begin_own();
+    ilk_rwlock_read_lock(&own);
+    static struct thread writer;
+    thread_start(&writer, write_own, NULL);
+    thread_await_sleep(&writer);
+    alarm(1); /* it hangs, as reported */
+    ilk_rwlock_read_lock(&own);
+}
+
+static void reading_again_for_ever_is_reported_before_it_hangs(void **state) {
+    (void)state;
+    char output[8192];
+    const int status = child_run(read_twice, NULL, output, sizeof output);
+    char expected[256];
+    snprintf(expected, sizeof expected,
+             ") would wait for itself: it holds %s for reading and asks for it for reading again, behind a writer that "
+             "waits for it\n",
+             named("rwlock", &own, "own"));
+    check_contains(output, expected);
+    check(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM);
+}
+
+/* ---- What follows ---- */
+
+static void abort_at_inversion(void *unused) {
+    (void)unused;
+    ilk_set_report_handler(NULL, NULL);
+    ilk_set_report_abort(true);
+    ilk_diagnose(ILK_DIAGNOSE_ORDER);
+    make_mutex(&accounts, "accounts");
+    make_mutex(&orders, "orders");
+    lock_both(&accounts, &orders);
+    lock_both(&orders, &accounts);
+}
+
+static void an_inversion_ends_the_process_where_that_is_asked_for(void **state) {
+    (void)state;
+    char output[8192];
+    const int status = child_run(abort_at_inversion, NULL, output, sizeof output);
+    check(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    check_contains(output, "interlock: lock-order inversion: thread ");
+}
+
+static ilk_mutex of_handler;
+static void lock_in_handler(const ilk_report *report, void *context) {
+    (void)report;
+    unsigned *count = context;
+    ilk_mutex_lock(&of_handler);
+    *count += 1;
+    ilk_mutex_unlock(&of_handler);
+}
+
+static void a_handler_may_use_the_library(void **state) {
+    (void)state;
+    unsigned count = 0;
+    begin_reports();
+    ilk_set_report_handler(lock_in_handler, &count);
+    static ilk_mutex a, b;
+    make_mutex(&a, "a");
+    make_mutex(&b, "b");
+    make_mutex(&of_handler, "of handler");
+    lock_both(&a, &b);
+    lock_both(&b, &a);
+    check_equal(count, 1);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(opposite_orders_are_reported_once_with_both_stacks),
+    cmocka_unit_test(it_is_reported_before_the_thread_waits),
+    cmocka_unit_test(orders_of_readers_and_writers_are_reported),
+    cmocka_unit_test(orders_of_readers_are_reported_once_both_locks_were_written),
+    cmocka_unit_test(an_upgrade_counts_as_asking_for_the_lock),
+    cmocka_unit_test(a_downgraded_share_counts_as_reading),
+    cmocka_unit_test(semaphores_that_serve_as_locks_are_seen),
+    cmocka_unit_test(a_circle_of_three_is_reported_at_its_third_order),
+    cmocka_unit_test(locks_with_inheritance_are_seen),
+    cmocka_unit_test(one_lock_by_itself_can_be_watched),
+    cmocka_unit_test(a_lock_that_is_initialised_where_it_is_defined_is_seen),
+    cmocka_unit_test(a_thread_that_would_wait_for_itself_is_reported_and_ends),
+    cmocka_unit_test(reading_again_with_a_limit_is_no_report),
+    cmocka_unit_test(reading_again_for_ever_is_reported_before_it_hangs),
+    cmocka_unit_test(an_inversion_ends_the_process_where_that_is_asked_for),
+    cmocka_unit_test(a_handler_may_use_the_library),
+};
+
+TEST_MAIN(tests)
