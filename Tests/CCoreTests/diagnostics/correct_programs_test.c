@@ -233,6 +233,36 @@ static void permits_given_back_by_another_thread_are_silent(void **state) {
     ilk_semaphore_destroy(&buffer.room);
 }
 
+static void wait_under_mutex(void *unused) {
+    (void)unused;
+    ilk_mutex_lock(&buffer.mutex);
+    ilk_semaphore_wait(&buffer.room);
+    ilk_mutex_unlock(&buffer.mutex);
+}
+static void signal_room(void *unused) {
+    (void)unused;
+    ilk_semaphore_signal(&buffer.room, 1);
+}
+
+/* Until a thread has given back what it took, a semaphore may be a signal. */
+static void a_permit_that_no_thread_has_given_back_is_no_lock_yet(void **state) {
+    (void)state;
+    begin_reports();
+    ilk_semaphore_init(&buffer.room, 1);
+    ilk_mutex_init(&buffer.mutex, false);
+    ilk_semaphore_wait(&buffer.room);
+    ilk_mutex_lock(&buffer.mutex);
+    ilk_mutex_unlock(&buffer.mutex);
+    struct thread waiter, signaller;
+    thread_start(&waiter, wait_under_mutex, NULL);
+    thread_await_sleep(&waiter);
+    thread_start(&signaller, signal_room, NULL);
+    thread_join(&signaller);
+    thread_join(&waiter);
+    check_equal(reports.count, 0);
+    ilk_semaphore_destroy(&buffer.room);
+}
+
 /* ---- Gates ---- */
 
 static ilk_mutex gate;
@@ -291,18 +321,18 @@ static void orders_of_locks_that_have_ended_are_forgotten(void **state) {
 
 static void define_locks_of_the_moment(void *unused) {
     (void)unused;
-    for (int round = 0; round < 1000; round++) {
-        ilk_rwlock lock = ILK_RWLOCK_INIT; /* never destroyed */
-        ilk_mutex mutex = ILK_MUTEX_INIT;
-        if (round % 2 == 0) {
-            ilk_rwlock_write_lock(&lock);
-            ilk_mutex_lock(&mutex);
-        } else {
-            ilk_mutex_lock(&mutex);
-            ilk_rwlock_write_lock(&lock);
-        }
-        ilk_rwlock_write_unlock(&lock);
-        ilk_mutex_unlock(&mutex);
+    for (unsigned round = 0; round < 1000; round++) {
+        const unsigned first = round % 2;
+        ilk_rwlock pair[2] = {ILK_RWLOCK_INIT, ILK_RWLOCK_INIT}; /* never destroyed */
+        ilk_rwlock_write_lock(&pair[first]);
+        ilk_rwlock_write_lock(&pair[1 - first]);
+        ilk_rwlock_write_unlock(&pair[1 - first]);
+        ilk_rwlock_write_unlock(&pair[first]);
+        ilk_mutex mutexes[2] = {ILK_MUTEX_INIT, ILK_MUTEX_INIT};
+        ilk_mutex_lock(&mutexes[first]);
+        ilk_mutex_lock(&mutexes[1 - first]);
+        ilk_mutex_unlock(&mutexes[1 - first]);
+        ilk_mutex_unlock(&mutexes[first]);
     }
 }
 
@@ -320,6 +350,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(walking_a_list_hand_over_hand_is_silent),
     cmocka_unit_test(semaphores_as_signals_are_silent),
     cmocka_unit_test(permits_given_back_by_another_thread_are_silent),
+    cmocka_unit_test(a_permit_that_no_thread_has_given_back_is_no_lock_yet),
     cmocka_unit_test(orders_behind_a_common_gate_are_silent),
     cmocka_unit_test(orders_of_locks_that_have_ended_are_forgotten),
     cmocka_unit_test(locks_defined_anew_at_an_address_are_others),

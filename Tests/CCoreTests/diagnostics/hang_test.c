@@ -76,6 +76,49 @@ static void a_report_tells_what_threads_hold_and_wait_for(void **state) {
     ilk_rwlock_destroy(&lock);
 }
 
+static struct stage reported = STAGE_INIT;
+
+static void hold_lock_and_wait(void *unused) {
+    (void)unused;
+    ilk_rwlock_write_lock(&lock);
+    stage_reach(&both, 1);
+    check_equal(ilk_mutex_lock_until(&mutex, ilk_deadline_in_ns(MILLISECONDS(600000))), ILK_OK);
+    ilk_mutex_unlock(&mutex);
+    ilk_rwlock_write_unlock(&lock);
+}
+static void hold_mutex_and_wait(void *unused) {
+    (void)unused;
+    ilk_mutex_lock(&mutex);
+    stage_await(&both, 1);
+    check_equal(ilk_rwlock_write_lock_until(&lock, ilk_deadline_in_ns(MILLISECONDS(300))), ILK_TIMEDOUT);
+    stage_advance(&reported);
+    stage_await(&reported, 2);
+    ilk_mutex_unlock(&mutex);
+}
+
+/* They wait for each other, but not for ever. */
+static void waits_with_a_limit_make_no_circle(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_mutex_init(&mutex, false);
+    ilk_rwlock_init(&lock);
+    struct thread one, other;
+    thread_start(&one, hold_lock_and_wait, NULL);
+    thread_start(&other, hold_mutex_and_wait, NULL);
+    thread_await_sleep(&one);
+    char waits[128];
+    snprintf(waits, sizeof waits, "  waits for rwlock %p", (void *)&lock);
+    for (const char *text = diagnosis(ILK_AS_TEXT); strstr(text, waits) != NULL; text = diagnosis(ILK_AS_TEXT)) {
+        check(strstr(text, "circle") == NULL);
+    }
+    stage_await(&reported, 1);
+    check(strstr(diagnosis(ILK_AS_TEXT), waits) == NULL); /* it waits no longer */
+    stage_advance(&reported);
+    thread_join(&one);
+    thread_join(&other);
+    ilk_rwlock_destroy(&lock);
+}
+
 static void wait_at_latch(void *latch) {
     check_equal(ilk_latch_wait_until(latch, ILK_FOREVER), ILK_OK);
 }
@@ -178,9 +221,22 @@ static void report_in_child(void *unused) {
     (void)ilk_write_diagnosis(STDERR_FILENO, ILK_AS_TEXT);
 }
 
+static ilk_mutex of_another;
+static void hold_another(void *latch) {
+    ilk_mutex_lock(&of_another);
+    check_equal(ilk_latch_wait_until(latch, ILK_FOREVER), ILK_OK);
+    ilk_mutex_unlock(&of_another);
+}
+
 static void a_child_of_fork_reports_its_own_thread(void **state) {
     (void)state;
     ilk_diagnose(ILK_DIAGNOSE_ALL);
+    ilk_latch latch;
+    ilk_latch_init(&latch, 1);
+    ilk_mutex_init(&of_another, false);
+    struct thread another;
+    thread_start(&another, hold_another, &latch);
+    thread_await_sleep(&another);
     ilk_mutex_init(&mutex, false);
     ilk_rwlock_init(&lock);
     ilk_mutex_lock(&mutex);
@@ -194,6 +250,10 @@ static void a_child_of_fork_reports_its_own_thread(void **state) {
     snprintf(expected, sizeof expected, "  holds rwlock %p (write)", (void *)&lock);
     check_contains(output, expected);
     check(strstr(output, "interlock-watch") == NULL);
+    snprintf(expected, sizeof expected, "  holds mutex %p", (void *)&of_another);
+    check(strstr(output, expected) == NULL);
+    ilk_latch_count_down(&latch);
+    thread_join(&another);
     check_equal(ilk_set_hang_limit(0), ILK_OK);
     ilk_mutex_unlock(&mutex);
 }
@@ -333,6 +393,7 @@ static void the_diagnosis_is_written_at_exit(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_report_tells_what_threads_hold_and_wait_for),
+    cmocka_unit_test(waits_with_a_limit_make_no_circle),
     cmocka_unit_test(waits_without_a_holder_are_told_too),
     cmocka_unit_test(names_are_escaped),
     cmocka_unit_test(writing_that_fails_is_told),
