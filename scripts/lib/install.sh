@@ -96,4 +96,5 @@ require_swift() {
     PACKAGES_CACHE=(ccache) # nice to have
     PACKAGES_PHOTOS=(libjpeg-dev libpng-dev)
     PACKAGES_FORMAT=(clang-format-14 shellcheck python3)
+    PACKAGES_COUNT=(valgrind)
 }

@@ -305,6 +305,10 @@ void ilk__watch_downgrade(const void *address) {
 void ilk__watch_idle_begin(struct ilk__idle_watch *watch, const void *address, ilk_object_kind kind,
                            const char *label, uint64_t deadline_ns, const void *site) {
     *watch = (struct ilk__idle_watch){.record = ilk__record_mine(), .since_ns = ilk__clock_now_ns()};
+    if (watch->record != NULL && ilk__record_get(&watch->record->waiting.address) != 0) {
+        watch->record = NULL; /* part of a wait that says more */
+        return;
+    }
     watch->object = ilk__object_find(address);
     const uint32_t watches =
         watch->object != NULL ? ilk__object_watches(watch->object) : ilk__diagnosed_bits();

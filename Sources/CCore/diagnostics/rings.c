@@ -59,7 +59,9 @@ void ilk__ring_begin(const void *ring, ilk_object_kind kind, uint32_t watches, s
     watched->samples = (struct ilk__ring_samples){.capacity = capacity};
     ilk__tables_unlock(&before);
     free(spare);
-    ilk__watchdog_sample();
+    if ((ilk__object_watches(object) & ILK_DIAGNOSE_CONTENTION) != 0) {
+        ilk__watchdog_sample();
+    }
 }
 
 void ilk__ring_add_wait(const void *ring, bool pushes) {
@@ -88,15 +90,19 @@ static void sample(struct watched_ring *ring, uint64_t now_ns) {
     samples->deepest = depth > samples->deepest ? depth : samples->deepest;
 }
 
-void ilk__rings_sample(uint64_t now_ns) {
+bool ilk__rings_sample(uint64_t now_ns) {
+    bool any = false;
     sigset_t before;
     ilk__tables_lock(&before);
     for (struct watched_ring *ring = first_ring; ring != NULL; ring = ring->next) {
-        if (ring->id == ilk__object_id(ring->object)) {
+        if (ring->id == ilk__object_id(ring->object) &&
+            (ilk__object_watches(ring->object) & ILK_DIAGNOSE_CONTENTION) != 0) {
+            any = true;
             sample(ring, now_ns);
         }
     }
     ilk__tables_unlock(&before);
+    return any;
 }
 
 bool ilk__ring_copy(const struct ilk__object *object, struct ilk__ring_samples *copy) {

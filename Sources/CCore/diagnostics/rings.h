@@ -29,8 +29,8 @@ void ilk__ring_begin(const void *ring, ilk_object_kind kind, uint32_t watches, s
 /* A push will wait for room, or a pop for an element. */
 void ilk__ring_add_wait(const void *ring, bool pushes);
 
-/* Takes one sample of each ring. */
-void ilk__rings_sample(uint64_t now_ns);
+/* Takes one sample of each ring. False: there is none whose contention is watched. */
+bool ilk__rings_sample(uint64_t now_ns);
 
 /* With the tables locked: the object's samples so far. False: it is no ring. */
 bool ilk__ring_copy(const struct ilk__object *object, struct ilk__ring_samples *copy);

@@ -80,6 +80,9 @@ static int compare_objects(const void *first, const void *second) {
     if (one->figures.wait.total_ns != other->figures.wait.total_ns) {
         return one->figures.wait.total_ns > other->figures.wait.total_ns ? -1 : 1;
     }
+    if (one->figures.hold.total_ns != other->figures.hold.total_ns) {
+        return one->figures.hold.total_ns > other->figures.hold.total_ns ? -1 : 1;
+    }
     return one->id < other->id ? -1 : 1;
 }
 

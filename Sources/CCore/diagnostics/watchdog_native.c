@@ -113,7 +113,11 @@ static void run_watchdog(void *unused) {
             read_requests();
         }
         if (samples) {
-            ilk__rings_sample(ilk__clock_now_ns());
+            /* First: a ring that begins meanwhile sets it again. */
+            ilk_atomic_store(&samples_rings, false, memory_order_relaxed); /* WD1 */
+            if (ilk__rings_sample(ilk__clock_now_ns())) {
+                ilk_atomic_store(&samples_rings, true, memory_order_relaxed); /* WD1 */
+            }
         }
         if (limit_ns != 0) {
             report_waits_beyond(limit_ns);

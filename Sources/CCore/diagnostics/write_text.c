@@ -143,11 +143,11 @@ static void add_objects(struct ilk__text *text, const struct ilk__snapshot *snap
     uint32_t shown = 0;
     for (uint32_t index = 0; index < snapshot->object_count && shown < TOP_OBJECTS; index++) {
         const ilk_figures *figures = &snapshot->objects[index].figures;
-        if (figures->wait.count == 0) {
+        if (figures->wait.count + figures->acquisitions == 0) {
             continue;
         }
         if (shown++ == 0) {
-            ilk__text_add(text, "most waited for\n");
+            ilk__text_add(text, "objects, those waited for longest first\n");
         }
         ilk__text_add(text, "  ");
         ilk__text_add_object(text, figures->object, figures->kind);

@@ -207,7 +207,10 @@ void ilk_mutex_lock(ilk_mutex *mutex) {
     (void)lock_by(mutex, ILK_FOREVER, "ilk_mutex_lock", ILK__CALLER);
 }
 
-ILK_COLD static bool try_lock_observed(ilk_mutex *mutex, uint32_t seen, const void *site) ILK_NONBLOCKING {
+ILK_COLD static bool try_lock_taken(ilk_mutex *mutex, uint32_t seen, const void *site) ILK_NONBLOCKING {
+    if (seen != MUTEX_OBSERVED) {
+        return false;
+    }
     if (!is_watched(mutex, seen)) {
         return take_free(mutex, ilk__thread_id()) == 0;
     }
@@ -220,7 +223,8 @@ ILK_COLD static bool try_lock_observed(ilk_mutex *mutex, uint32_t seen, const vo
 
 bool ilk_mutex_try_lock(ilk_mutex *mutex) ILK_NONBLOCKING {
     const uint32_t seen = take_free(mutex, ilk__thread_id());
-    return seen == 0 || (ILK_UNLIKELY(seen == MUTEX_OBSERVED) && try_lock_observed(mutex, seen, ILK__CALLER));
+    /* A call of its own: a free mutex is taken without saving registers. */
+    return ILK_LIKELY(seen == 0) ? true : try_lock_taken(mutex, seen, ILK__CALLER);
 }
 
 ilk_status ilk_mutex_lock_until(ilk_mutex *mutex, uint64_t deadline_ns) {

@@ -45,12 +45,15 @@ extension Job {
     private func block(until deadline: ContinuousClock.Instant?) -> Bool {
         let end = Latch(count: 1)
         guard let hook = node.addHook({ end.countDown() }) else { return true }
+        let limit = deadline.map(Interlock.deadline(at:)) ?? forever
         let hasEnded = WorkerPool.withBlockingCall {
-            guard let deadline else {
-                end.wait()
-                return true
+            ThreadDiagnosis.waiting(for: node, until: limit, "a job of \"\(node.core.name)\"") {
+                guard let deadline else {
+                    end.wait()
+                    return true
+                }
+                return end.wait(until: deadline)
             }
-            return end.wait(until: deadline)
         }
         if hasEnded { return true }
         node.removeHook(hook)

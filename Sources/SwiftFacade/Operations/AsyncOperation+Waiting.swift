@@ -61,7 +61,11 @@ extension AsyncOperation {
     private func blockingWait(until deadline: DispatchTime) -> Bool {
         let arrived = DispatchSemaphore(value: 0)
         guard let hook = addHook({ _ in arrived.signal() }) else { return true }
-        if arrived.wait(timeout: deadline) == .success { return true }
+        let limit = deadline == .distantFuture ? forever : deadline.uptimeNanoseconds
+        let hasEnded = ThreadDiagnosis.waiting(for: self, until: limit, "operation \(displayName)") {
+            arrived.wait(timeout: deadline) == .success
+        }
+        if hasEnded { return true }
         record.withLock { $0.removeFinishHook(hook) }
         return isFinished
     }

@@ -191,7 +191,7 @@ open class AsyncOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     final func beginWork() {
         announceDidStart()
-        execute()
+        ThreadDiagnosis.working(on: self, "operation \(displayName)") { execute() }
     }
 
     /// Asks the operation to stop. May be called more than once.

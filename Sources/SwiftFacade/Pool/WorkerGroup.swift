@@ -109,7 +109,9 @@ public final class WorkerGroup: Sendable {
     }
 
     private func block(until deadline: UInt64) -> Bool {
-        ilk_group_wait_until(group.pointer, deadline) == ILK_OK
+        ThreadDiagnosis.waiting(for: self, until: deadline, "a group of jobs") {
+            ilk_group_wait_until(group.pointer, deadline) == ILK_OK
+        }
     }
 
     // MARK: Suspending

@@ -86,6 +86,12 @@ static void waits_and_holds_are_counted(void **state) {
     check(figures->wait.longest_ns >= MILLISECONDS(2) && figures->wait.total_ns == figures->wait.longest_ns);
     check_equal(sum_of(&figures->hold), 22);
     check_equal(sum_of(&figures->wait), 1);
+    uint32_t bucket = 0;
+    while (figures->wait.buckets[bucket] == 0) {
+        bucket++;
+    }
+    check(figures->wait.longest_ns < ilk_histogram_limit_ns(bucket));
+    check(figures->wait.longest_ns >= ilk_histogram_limit_ns(bucket - 1));
     check(figures->longest_holder != 0 && figures->longest_depth > 0);
     check_text(figures->longest_name, "figures_test");
     ilk_figures_reset();

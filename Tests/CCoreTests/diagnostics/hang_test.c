@@ -386,6 +386,9 @@ static void the_diagnosis_is_written_at_exit(void **state) {
     check_contains(text, "\"kind\": \"mutex\", \"name\": \"accounts\", \"acquisitions\": 1");
     close(file);
     check_equal(unlink(path), 0);
+    (void)run_program(&(struct program){.what = "busy", .settings = "contention"});
+    check_contains(printed, "objects, those waited for longest first\n");
+    check_contains(printed, " \"accounts\": 1 taken, 0 waited 0 ns, the longest 0 ns; held ");
     (void)run_program(&(struct program){.what = "busy", .settings = "contention,file=/nowhere/at/all.json"});
     check_contains(printed, "interlock: INTERLOCK_DIAGNOSTICS: the diagnosis cannot be written to "
                             "\"/nowhere/at/all.json\": No such file or directory\n");

@@ -253,6 +253,43 @@ struct DiagnosticsFiguresTests {
         }
     }
 
+    @Test func operationsThatWaitForEachOtherAreNamedInTheirCircle() async {
+        await #expect(processExitsWith: .success) {
+            blocking {
+                Diagnostics.enable(.hang)
+                let started = Latch(count: 2)
+                let second = SafeArray<AsyncOperation<Void>>()
+                let first = AsyncOperation<Void> {
+                    started.countDown()
+                    started.wait()
+                    _ = second[0].wait()
+                }
+                first.name = "first"
+                second.append(
+                    AsyncOperation<Void> {
+                        started.countDown()
+                        started.wait()
+                        _ = first.wait()
+                    }
+                )
+                second[0].name = "second"
+                let threads = [Thread { first.start() }, Thread { second[0].start() }]
+                threads.forEach { $0.start() }
+                var text = ""
+                #expect(
+                    eventually {
+                        text = (try? Diagnostics.report(as: .text)) ?? ""
+                        return text.contains("circle 1: ")
+                    }
+                )
+                #expect(text.contains(" waits for operation \"first\", held by "))
+                #expect(text.contains(" waits for operation \"second\", held by "))
+                #expect(text.contains("  works on operation \"first\"\n"))
+                exit(EXIT_SUCCESS)  // they wait for ever
+            }
+        }
+    }
+
     @Test func whatCannotBeHadIsThrown() async {
         await #expect(processExitsWith: .success) {
             blocking {

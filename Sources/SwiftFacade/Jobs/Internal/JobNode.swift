@@ -242,7 +242,8 @@ class JobNode: @unchecked Sendable {
             return .run
         }
         switch begin {
-        case .run: return work(self)
+        case .run:
+            return ThreadDiagnosis.working(on: self, "a job of \"\(core.name)\"") { work(self) }
         case .gone: break
         case .refused: refuse(.closed(pool: core.pool.name))
         case .turnIn: core.readmit(self)
