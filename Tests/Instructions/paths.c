@@ -62,9 +62,9 @@ static const struct {
     const char *name;
     void (*pass)(void);
 } paths[] = {
-    {"rwlock-read", read_lock},     {"rwlock-write", write_lock}, {"rwlock-upgrade", upgrade_and_downgrade},
-    {"mutex-lock", lock_mutex},     {"mutex-try", try_mutex},     {"semaphore", take_permit},
-    {"spsc-push-pop", pass_spsc},   {"mpmc-push-pop", pass_mpmc},
+    {"rwlock-read", read_lock},   {"rwlock-write", write_lock}, {"rwlock-upgrade", upgrade_and_downgrade},
+    {"mutex-lock", lock_mutex},   {"mutex-try", try_mutex},     {"semaphore", take_permit},
+    {"spsc-push-pop", pass_spsc}, {"mpmc-push-pop", pass_mpmc},
 };
 
 int main(int argument_count, char **arguments) {
@@ -79,7 +79,8 @@ int main(int argument_count, char **arguments) {
     ilk_rwlock_init(&lock);
     ilk_mutex_init(&mutex, false);
     ilk_semaphore_init(&semaphore, 1);
-    if (ilk_spsc_create(&spsc, 64, sizeof element) != ILK_OK || ilk_mpmc_create(&mpmc, 64, sizeof element) != ILK_OK) {
+    if (ilk_spsc_create(&spsc, 64, sizeof element) != ILK_OK ||
+        ilk_mpmc_create(&mpmc, 64, sizeof element) != ILK_OK) {
         return 1;
     }
     ilk_diagnose(0);

@@ -39,12 +39,12 @@ static void clear_times(struct ilk__times *times) {
     }
 }
 
-void ilk__figures_clear(struct ilk__tally *tally) {
-    clear_times(&tally->wait);
-    clear_times(&tally->hold);
-    ilk_atomic_store(&tally->acquisitions, 0, memory_order_relaxed);   /* FG1 */
-    ilk_atomic_store(&tally->longest_holder, 0, memory_order_relaxed); /* FG1 */
-    ilk_atomic_store(&tally->longest_depth, 0, memory_order_relaxed);  /* FG1 */
+void ilk__figures_clear(struct ilk__counters *counters) {
+    clear_times(&counters->wait);
+    clear_times(&counters->hold);
+    ilk_atomic_store(&counters->acquisitions, 0, memory_order_relaxed);   /* FG1 */
+    ilk_atomic_store(&counters->longest_holder, 0, memory_order_relaxed); /* FG1 */
+    ilk_atomic_store(&counters->longest_depth, 0, memory_order_relaxed);  /* FG1 */
 }
 
 /* True: the longest so far. */
@@ -62,42 +62,43 @@ static bool add_time(struct ilk__times *times, uint64_t time_ns) {
     return false;
 }
 
-void ilk__figures_add_acquisition(struct ilk__tally *tally) {
-    ilk_atomic_fetch_add(&tally->acquisitions, 1, memory_order_relaxed); /* FG1 */
+void ilk__figures_add_acquisition(struct ilk__counters *counters) {
+    ilk_atomic_fetch_add(&counters->acquisitions, 1, memory_order_relaxed); /* FG1 */
 }
 
-void ilk__figures_add_wait(struct ilk__tally *tally, uint64_t wait_ns) {
-    (void)add_time(&tally->wait, wait_ns);
+void ilk__figures_add_wait(struct ilk__counters *counters, uint64_t wait_ns) {
+    (void)add_time(&counters->wait, wait_ns);
 }
 
-bool ilk__figures_add_hold(struct ilk__tally *tally, uint64_t hold_ns) {
-    return add_time(&tally->hold, hold_ns);
+bool ilk__figures_add_hold(struct ilk__counters *counters, uint64_t hold_ns) {
+    return add_time(&counters->hold, hold_ns);
 }
 
-void ilk__figures_set_longest_holder(struct ilk__tally *tally, uint32_t thread, const char name[16],
+void ilk__figures_set_longest_holder(struct ilk__counters *counters, uint32_t thread, const char name[16],
                                      void *const *stack, uint32_t depth) {
     uint64_t words[2];
     memcpy(words, name, sizeof words);
-    ilk_atomic_store(&tally->longest_name[0], words[0], memory_order_relaxed); /* FG1 */
-    ilk_atomic_store(&tally->longest_name[1], words[1], memory_order_relaxed); /* FG1 */
-    ilk_atomic_store(&tally->longest_depth, 0, memory_order_relaxed);          /* FG1 */
+    ilk_atomic_store(&counters->longest_name[0], words[0], memory_order_relaxed); /* FG1 */
+    ilk_atomic_store(&counters->longest_name[1], words[1], memory_order_relaxed); /* FG1 */
+    ilk_atomic_store(&counters->longest_depth, 0, memory_order_relaxed);          /* FG1 */
     for (uint32_t index = 0; index < depth; index++) {
-        ilk_atomic_store(&tally->longest_stack[index], (uintptr_t)stack[index],
+        ilk_atomic_store(&counters->longest_stack[index], (uintptr_t)stack[index],
                          memory_order_relaxed); /* FG1 */
     }
-    ilk_atomic_store(&tally->longest_holder, thread, memory_order_relaxed); /* FG1 */
-    ilk_atomic_store(&tally->longest_depth, depth, memory_order_relaxed);   /* FG1 */
+    ilk_atomic_store(&counters->longest_holder, thread, memory_order_relaxed); /* FG1 */
+    ilk_atomic_store(&counters->longest_depth, depth, memory_order_relaxed);   /* FG1 */
 }
 
-void ilk__figures_copy_longest(const struct ilk__tally *tally, ilk_figures *copy) {
-    const uint64_t words[2] = {ilk__figure(&tally->longest_name[0]), ilk__figure(&tally->longest_name[1])};
+void ilk__figures_copy_longest(const struct ilk__counters *counters, ilk_figures *copy) {
+    const uint64_t words[2] = {ilk__figure(&counters->longest_name[0]),
+                               ilk__figure(&counters->longest_name[1])};
     memcpy(copy->longest_name, words, sizeof copy->longest_name);
     copy->longest_name[sizeof copy->longest_name - 1] = '\0';
-    copy->longest_holder = ilk_atomic_load(&tally->longest_holder, memory_order_relaxed); /* FG1 */
-    copy->longest_depth = ilk_atomic_load(&tally->longest_depth, memory_order_relaxed);   /* FG1 */
+    copy->longest_holder = ilk_atomic_load(&counters->longest_holder, memory_order_relaxed); /* FG1 */
+    copy->longest_depth = ilk_atomic_load(&counters->longest_depth, memory_order_relaxed);   /* FG1 */
     for (uint32_t index = 0; index < copy->longest_depth; index++) {
         copy->longest_stack[index] =
-            (void *)ilk_atomic_load(&tally->longest_stack[index], memory_order_relaxed); /* FG1 */
+            (void *)ilk_atomic_load(&counters->longest_stack[index], memory_order_relaxed); /* FG1 */
     }
 }
 

@@ -21,7 +21,7 @@ struct ilk__times {
     ILK_ATOMIC(uint32_t) buckets[ILK_HISTOGRAM_BUCKETS];
 };
 
-struct ilk__tally {
+struct ilk__counters {
     struct ilk__times wait; /* of every acquisition that had to wait, or gave up */
     struct ilk__times hold;
     ILK_ATOMIC(uint64_t) acquisitions;
@@ -31,15 +31,15 @@ struct ilk__tally {
     ILK_ATOMIC(uintptr_t) longest_stack[ILK_STACK_FRAMES];
 };
 
-void ilk__figures_clear(struct ilk__tally *tally);
-void ilk__figures_add_acquisition(struct ilk__tally *tally);
-void ilk__figures_add_wait(struct ilk__tally *tally, uint64_t wait_ns);
+void ilk__figures_clear(struct ilk__counters *counters);
+void ilk__figures_add_acquisition(struct ilk__counters *counters);
+void ilk__figures_add_wait(struct ilk__counters *counters, uint64_t wait_ns);
 /* True: the longest so far, for which the caller gives its stack. */
-bool ilk__figures_add_hold(struct ilk__tally *tally, uint64_t hold_ns);
-void ilk__figures_set_longest_holder(struct ilk__tally *tally, uint32_t thread, const char name[16],
+bool ilk__figures_add_hold(struct ilk__counters *counters, uint64_t hold_ns);
+void ilk__figures_set_longest_holder(struct ilk__counters *counters, uint32_t thread, const char name[16],
                                      void *const *stack, uint32_t depth);
 /* Into the public form. */
-void ilk__figures_copy_longest(const struct ilk__tally *tally, ilk_figures *copy);
+void ilk__figures_copy_longest(const struct ilk__counters *counters, ilk_figures *copy);
 
 void ilk__figures_copy_times(const struct ilk__times *times, ilk_times *copy);
 

@@ -29,7 +29,7 @@ struct ilk__object {
     ILK_ATOMIC(uint32_t) watches; /* ILK_DIAGNOSE_ bits of its own */
     ILK_ATOMIC(uint32_t) traits;
     ILK_ATOMIC(struct ilk__edge *) edges; /* see order.c */
-    struct ilk__tally figures;
+    struct ilk__counters figures;
 };
 
 /* ILK_DIAGNOSE_ bits for all objects, and ILK__DIAGNOSES_SOME once an object was switched on by itself. */

@@ -252,7 +252,7 @@ static uint64_t add_hold(const struct ilk__record *record, struct ilk__object *o
     if (ilk__figures_add_hold(&object->figures, hold_ns)) {
         void *stack[ILK_STACK_FRAMES];
         const uint32_t depth = ilk__stack_capture(stack, site);
-        const uint32_t thread = ilk_atomic_load(&record->thread, memory_order_relaxed); /* RC8 */
+        const uint32_t thread = ilk__record_thread(record);
         char name[16];
         ilk__thread_name(thread, name, sizeof name);
         ilk__figures_set_longest_holder(&object->figures, thread, name, stack, depth);

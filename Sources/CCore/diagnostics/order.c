@@ -7,13 +7,13 @@
  * What an edge remembers
  *   pairs   of the share held and the share asked for, a bit each: a circle needs, at each object, a share held
  *           and one asked for that exclude each other
- *   gates   the objects held for writing in every sighting of the edge, beside the one it leaves: threads that need
- *           the same gate never meet in the circle
+ *   guards   the objects held for writing in every sighting of the edge, beside the one it leaves: threads that need
+ *           the same guard never meet in the circle
  *   stack   of the first sighting
- * Must not happen: an edge is taken for known while a newer sighting has fewer gates, or other shares. So only
- * edges without gates are skipped.
+ * Must not happen: an edge is taken for known while a newer sighting has fewer guards, or other shares. So only
+ * edges without guards are skipped.
  *
- * Sources: Havelund, "Using runtime analysis to guide model checking of Java programs" (2000), for the gates; the
+ * Sources: Havelund, "Using runtime analysis to guide model checking of Java programs" (2000), for the guards; the
  * order graph as in Linux' lockdep.
  */
 #include "diagnostics/order.h"
@@ -26,7 +26,7 @@
 #include <string.h>
 
 enum {
-    GATES_MOST = 8,
+    GUARDS_MOST = 8,
     CIRCLE_MOST = ILK__CIRCLE_MOST,
     SEARCH_MOST = 20000, /* edges followed for one new edge: a search is not to hold a thread up */
     SHARES = 3
@@ -38,9 +38,9 @@ struct ilk__edge {
     ILK_ATOMIC(uint64_t) from_id;
     ILK_ATOMIC(uint64_t) to_id; /* 0 while the edge changes */
     ILK_ATOMIC(uint32_t) pairs;
-    ILK_ATOMIC(uint32_t) gate_count;
+    ILK_ATOMIC(uint32_t) guard_count;
     /* Under the mutex of the tables. */
-    uint64_t gates[GATES_MOST];
+    uint64_t guards[GUARDS_MOST];
     bool is_reported;
     struct ilk__sighting sighting;
 };
@@ -74,7 +74,7 @@ static bool is_proven_lock(const struct ilk__object *object) {
 
 static bool edge_joins(const struct ilk__edge *edge, uint64_t from_id, const struct ilk__object *to,
                        uint64_t to_id) {
-    /* LO1 acquire, pairs with LO2 (the edge is complete).
+    /* LO1 acquire, pairs with LO2 (the edge is complete) and LO6 (it changes).
      * Carries: where it begins and ends, and its pairs.
      * If weaker: an edge that is being made over is taken for another one. */
     return ilk_atomic_load(&edge->to_id, memory_order_acquire) == to_id &&
@@ -103,7 +103,7 @@ static bool is_known(const struct ilk__object *from, uint64_t from_id, const str
                      uint64_t to_id, uint32_t pair) {
     const struct ilk__edge *edge = find_edge(from, from_id, to, to_id);
     return edge != NULL && (ilk_atomic_load(&edge->pairs, memory_order_relaxed) & pair) != 0 && /* LO3 */
-           ilk_atomic_load(&edge->gate_count, memory_order_relaxed) == 0 &&                     /* LO3 */
+           ilk_atomic_load(&edge->guard_count, memory_order_relaxed) == 0 &&                    /* LO3 */
            edge_joins(edge, from_id, to, to_id);
 }
 
@@ -137,28 +137,31 @@ struct order {
     struct ilk__object *from, *to;
     uint64_t from_id, to_id;
     enum ilk__share held, asked;
-    uint64_t gates[GATES_MOST];
-    uint32_t gate_count;
+    uint64_t guards[GUARDS_MOST];
+    uint32_t guard_count;
     const struct ilk__sighting *sighting;
 };
 
 static void make_edge(struct ilk__edge *edge, const struct order *order) {
     ilk_atomic_store(&edge->to_id, 0, memory_order_relaxed); /* LO3 */
+    /* LO6 release, pairs with LO1 (reading the edge again).
+     * Carries: that the edge changes.
+     * If weaker: a reader sees the new end of an edge with the ids of the old one. */
     ilk_atomic_fence(memory_order_release);
     ilk_atomic_store(&edge->to, order->to, memory_order_relaxed);                              /* LO3 */
     ilk_atomic_store(&edge->from_id, order->from_id, memory_order_relaxed);                    /* LO3 */
     ilk_atomic_store(&edge->pairs, pair_bit(order->held, order->asked), memory_order_relaxed); /* LO3 */
-    ilk_atomic_store(&edge->gate_count, order->gate_count, memory_order_relaxed);              /* LO3 */
-    memcpy(edge->gates, order->gates, sizeof edge->gates);
+    ilk_atomic_store(&edge->guard_count, order->guard_count, memory_order_relaxed);            /* LO3 */
+    memcpy(edge->guards, order->guards, sizeof edge->guards);
     edge->is_reported = false;
     edge->sighting = *order->sighting;
     /* LO2 release, pairs with LO1. */
     ilk_atomic_store(&edge->to_id, order->to_id, memory_order_release);
 }
 
-static bool has_gate(const uint64_t *gates, uint32_t count, uint64_t gate) {
+static bool has_guard(const uint64_t *guards, uint32_t count, uint64_t guard) {
     for (uint32_t index = 0; index < count; index++) {
-        if (gates[index] == gate) {
+        if (guards[index] == guard) {
             return true;
         }
     }
@@ -169,23 +172,23 @@ static bool has_gate(const uint64_t *gates, uint32_t count, uint64_t gate) {
 static bool add_sighting(struct ilk__edge *edge, const struct order *order) {
     const uint32_t pairs = ilk_atomic_load(&edge->pairs, memory_order_relaxed); /* LO3 */
     const uint32_t pair = pair_bit(order->held, order->asked);
-    uint32_t count = ilk_atomic_load(&edge->gate_count, memory_order_relaxed); /* LO3 */
+    uint32_t count = ilk_atomic_load(&edge->guard_count, memory_order_relaxed); /* LO3 */
     uint32_t kept = 0;
     for (uint32_t index = 0; index < count; index++) {
-        if (has_gate(order->gates, order->gate_count, edge->gates[index])) {
-            edge->gates[kept++] = edge->gates[index];
+        if (has_guard(order->guards, order->guard_count, edge->guards[index])) {
+            edge->guards[kept++] = edge->guards[index];
         }
     }
     ilk_atomic_store(&edge->pairs, pairs | pair, memory_order_relaxed); /* LO3 */
-    ilk_atomic_store(&edge->gate_count, kept, memory_order_relaxed);    /* LO3 */
+    ilk_atomic_store(&edge->guard_count, kept, memory_order_relaxed);   /* LO3 */
     return (pairs & pair) == 0 || kept < count;
 }
 
-static bool share_gates(const struct ilk__edge *edge, const struct ilk__edge *other) {
-    const uint32_t count = ilk_atomic_load(&edge->gate_count, memory_order_relaxed);        /* LO3 */
-    const uint32_t other_count = ilk_atomic_load(&other->gate_count, memory_order_relaxed); /* LO3 */
+static bool share_guards(const struct ilk__edge *edge, const struct ilk__edge *other) {
+    const uint32_t count = ilk_atomic_load(&edge->guard_count, memory_order_relaxed);        /* LO3 */
+    const uint32_t other_count = ilk_atomic_load(&other->guard_count, memory_order_relaxed); /* LO3 */
     for (uint32_t index = 0; index < count; index++) {
-        if (has_gate(other->gates, other_count, edge->gates[index])) {
+        if (has_guard(other->guards, other_count, edge->guards[index])) {
             return true;
         }
     }
@@ -205,7 +208,7 @@ struct circle {
 
 static bool fits(const struct circle *circle, const struct ilk__edge *edge) {
     for (uint32_t index = 0; index < circle->count; index++) {
-        if (circle->edges[index] == edge || share_gates(circle->edges[index], edge)) {
+        if (circle->edges[index] == edge || share_guards(circle->edges[index], edge)) {
             return false;
         }
     }
@@ -334,16 +337,16 @@ static void add_order(struct order *order, struct ilk__inversion *inversion) {
     }
 }
 
-static void gather_gates(const struct ilk__record *record, unsigned without, struct order *order) {
-    order->gate_count = 0;
-    for (unsigned index = 0; index < ilk__held_places(record) && order->gate_count < GATES_MOST; index++) {
+static void gather_guards(const struct ilk__record *record, unsigned without, struct order *order) {
+    order->guard_count = 0;
+    for (unsigned index = 0; index < ilk__held_places(record) && order->guard_count < GUARDS_MOST; index++) {
         const struct ilk__held_share *held = &record->held[index];
         const struct ilk__object *object = ilk__held_object(held);
         const uint64_t id = ilk__record_get(&held->id);
         if (index != without && object != order->to && ilk__object_id(object) == id &&
             ilk__record_get(&held->share) == ILK__SHARE_WRITE &&
             ilk__object_kind_of(object) != ILK_OBJECT_SEMAPHORE) {
-            order->gates[order->gate_count++] = id;
+            order->guards[order->guard_count++] = id;
         }
     }
 }
@@ -375,14 +378,14 @@ void ilk__order_add(struct ilk__record *record, struct ilk__object *object, enum
         if (!is_known(order.from, order.from_id, object, order.to_id, pair)) {
             if (!is_seen) {
                 is_seen = true;
-                sighting.thread = ilk_atomic_load(&record->thread, memory_order_relaxed); /* RC8 */
+                sighting.thread = ilk__record_thread(record);
                 ilk__thread_name(sighting.thread, sighting.thread_name, sizeof sighting.thread_name);
                 sighting.depth = ilk__stack_capture(sighting.stack, site);
             }
             sighting.from_site = (const void *)(uintptr_t)ilk__record_get(&held->site);
-            gather_gates(record, index, &order);
+            gather_guards(record, index, &order);
             add_order(&order, &inversion);
-            if (order.gate_count > 0) {
+            if (order.guard_count > 0) {
                 continue;
             }
         }

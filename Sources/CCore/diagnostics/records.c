@@ -29,8 +29,9 @@ void ilk__record_begin(struct ilk__record *record) {
     /* RC2 relaxed: only the owner writes it. */
     uint32_t version = ilk_atomic_load(&record->version, memory_order_relaxed);
     ilk_atomic_store(&record->version, version + 1, memory_order_relaxed); /* RC2 */
-    /* Pairs with the acquire fence of a copy. Forbids: a reader copies what is written from here on, and then
-     * reads the version of before. */
+    /* RC11 release, pairs with RC12 (the fence of a copy).
+     * Carries: the odd version.
+     * If weaker: a reader copies what is written from here on, and then reads the version of before. */
     ilk_atomic_fence(memory_order_release);
 }
 
@@ -112,8 +113,9 @@ static struct ilk__record *link_new_record(uint32_t thread) {
     if (record == NULL) {
         return NULL;
     }
-    ilk_atomic_store(&record->thread, thread, memory_order_relaxed);     /* RC8 */
-    record->next = ilk_atomic_load(&first_record, memory_order_relaxed); /* RC6 */
+    ilk_atomic_store(&record->thread, thread, memory_order_relaxed); /* RC9 */
+    /* RC10 relaxed: a guess, which the exchange checks. */
+    record->next = ilk_atomic_load(&first_record, memory_order_relaxed);
     /* RC6 release, pairs with RC5. */
     while (!ilk_atomic_compare_exchange_weak(&first_record, &record->next, record, memory_order_release,
                                              memory_order_relaxed)) {
@@ -162,14 +164,14 @@ bool ilk__record_copy(const struct ilk__record *record, struct ilk__record *copy
     for (unsigned attempt = 0; attempt < COPY_ATTEMPTS; attempt++) {
         /* RC4 acquire, pairs with RC3. */
         const uint32_t before = ilk_atomic_load(&record->version, memory_order_acquire);
-        const uint32_t thread = ilk_atomic_load(&record->thread, memory_order_relaxed); /* RC8 */
+        const uint32_t thread = ilk__record_thread(record);
         if (thread == 0) {
             return false;
         }
-        ilk_atomic_store(&copy->thread, thread, memory_order_relaxed); /* RC8 */
+        ilk_atomic_store(&copy->thread, thread, memory_order_relaxed); /* RC9 */
         copy_words(&record->held_count, &copy->held_count,
                    offsetof(struct ilk__record, known_orders) - offsetof(struct ilk__record, held_count));
-        /* Pairs with the release fence of ilk__record_begin; see there. */
+        /* RC12 acquire, pairs with RC11. */
         ilk_atomic_fence(memory_order_acquire);
         if ((before & 1) == 0 &&
             ilk_atomic_load(&record->version, memory_order_relaxed) == before) { /* RC2 */
@@ -189,9 +191,9 @@ static void records_after_fork_in_child(void) {
         if (record != mine) {
             ilk_atomic_store(&record->version, 0, memory_order_relaxed); /* RC2 */
             empty_record(record);
-            ilk_atomic_store(&record->thread, 0, memory_order_relaxed); /* RC8 */
+            ilk_atomic_store(&record->thread, 0, memory_order_relaxed); /* RC9 */
         } else {
-            ilk_atomic_store(&record->thread, ilk__thread_id_before_fork(), memory_order_relaxed); /* RC8 */
+            ilk_atomic_store(&record->thread, ilk__thread_id_before_fork(), memory_order_relaxed); /* RC9 */
         }
     }
 }

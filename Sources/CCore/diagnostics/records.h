@@ -117,6 +117,12 @@ bool ilk__record_copy(const struct ilk__record *record, struct ilk__record *copy
 /* All records, free ones among them. */
 struct ilk__record *ilk__records_first(void);
 
+/* The id of the thread that has the record; 0: none. */
+static inline uint32_t ilk__record_thread(const struct ilk__record *record) {
+    /* RC9 relaxed: the owner's own, or a hint which record to copy; a copy is checked by its version. */
+    return ilk_atomic_load(&record->thread, memory_order_relaxed);
+}
+
 /* Places in use. */
 static inline unsigned ilk__held_places(const struct ilk__record *record) {
     const uint64_t count = ilk__record_get(&record->held_count);

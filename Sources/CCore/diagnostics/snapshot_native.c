@@ -35,8 +35,7 @@ static void copy_thread(struct ilk__thread_copy *copy, uint32_t thread) {
     ilk__thread_name(thread, copy->name, sizeof copy->name);
     for (const struct ilk__record *record = ilk__records_first(); record != NULL && !copy->has_record;
          record = record->next) {
-        copy->has_record = ilk_atomic_load(&record->thread, memory_order_relaxed) == thread && /* RC8 */
-                           ilk__record_copy(record, &copy->record);
+        copy->has_record = ilk__record_thread(record) == thread && ilk__record_copy(record, &copy->record);
     }
 }
 
@@ -46,15 +45,15 @@ struct objects_copied {
 };
 
 static void copy_figures(struct ilk__object *object, struct ilk__object_copy *copy) {
-    const struct ilk__tally *tally = &object->figures;
+    const struct ilk__counters *counters = &object->figures;
     ilk_figures *figures = &copy->figures;
     copy->id = ilk__object_id(object);
     figures->object = ilk__object_address(object);
     figures->kind = ilk__object_kind_of(object);
-    figures->acquisitions = ilk__figure(&tally->acquisitions);
-    ilk__figures_copy_times(&tally->wait, &figures->wait);
-    ilk__figures_copy_times(&tally->hold, &figures->hold);
-    ilk__figures_copy_longest(tally, figures);
+    figures->acquisitions = ilk__figure(&counters->acquisitions);
+    ilk__figures_copy_times(&counters->wait, &figures->wait);
+    ilk__figures_copy_times(&counters->hold, &figures->hold);
+    ilk__figures_copy_longest(counters, figures);
     if (ilk__ring_copy(object, &copy->samples)) {
         const struct ilk__ring_samples *samples = &copy->samples;
         figures->capacity = samples->capacity;

@@ -72,8 +72,7 @@ static void report_waits_beyond(uint64_t limit_ns) {
             continue;
         }
         for (struct ilk__record *record = ilk__records_first(); record != NULL; record = record->next) {
-            if (ilk_atomic_load(&record->thread, memory_order_relaxed) == copy->thread && /* RC8 */
-                record->reported_wait_ns != since_ns) {
+            if (ilk__record_thread(record) == copy->thread && record->reported_wait_ns != since_ns) {
                 record->reported_wait_ns = since_ns;
                 is_beyond = true;
             }

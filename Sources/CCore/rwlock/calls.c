@@ -28,7 +28,7 @@ static const uint32_t MODE_FRESH = UINT32_C(0xFFFFFFFF);
 
 static bool take_freshness(ilk_rwlock *lock) ILK_NONBLOCKING {
     uint32_t state = MODE_FRESH;
-    /* RW18 relaxed: decides which thread is the first; the count that follows is a hint. */
+    /* RW20 relaxed: decides which thread is the first; the count that follows is a hint. */
     return ilk_atomic_compare_exchange(&lock->mode_state, &state, 0, memory_order_relaxed,
                                        memory_order_relaxed);
 }
@@ -39,7 +39,7 @@ static bool is_watched_alone(const ilk_rwlock *lock) {
 }
 
 static void stop_watching(ilk_rwlock *lock) {
-    /* RW19 relaxed: no call depends on its order: those that see OBSERVED come here. */
+    /* RW21 relaxed: no call depends on its order: those that see OBSERVED come here. */
     ilk_atomic_fetch_and(&lock->word, ~ILK__RWLOCK_OBSERVED, memory_order_relaxed);
     ilk__object_forget(lock);
 }
@@ -71,7 +71,7 @@ ilk_status ilk_rwlock_observe(ilk_rwlock *lock, uint32_t what) {
     if (ilk__object_watch(lock, ILK_OBJECT_RWLOCK, what, 0) == NULL) {
         return ILK_NOMEM;
     }
-    ilk_atomic_fetch_or(&lock->word, ILK__RWLOCK_OBSERVED, memory_order_relaxed); /* RW19 */
+    ilk_atomic_fetch_or(&lock->word, ILK__RWLOCK_OBSERVED, memory_order_relaxed); /* RW21 */
     return ILK_OK;
 }
 

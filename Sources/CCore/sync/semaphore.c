@@ -160,12 +160,11 @@ void ilk_semaphore_init(ilk_semaphore *semaphore, uint32_t permits) {
         ilk__misuse("ilk_semaphore_init", semaphore, "%u permits; a semaphore holds at most %u",
                     (unsigned)permits, (unsigned)ILK_SEMAPHORE_MAX);
     }
-    /* SE5 relaxed: not shared yet. */
     const bool watched = ilk__diagnoses_all() && ilk__object_begin(semaphore, ILK_OBJECT_SEMAPHORE, 0,
                                                                    permits == 1 ? ILK__IS_PERMIT : 0) != NULL;
-    ilk_atomic_store(&semaphore->word,
-                     permits * ILK__SEMAPHORE_ONE_PERMIT + (watched ? ILK__SEMAPHORE_OBSERVED : 0),
-                     memory_order_relaxed);
+    const uint32_t word = permits * ILK__SEMAPHORE_ONE_PERMIT + (watched ? ILK__SEMAPHORE_OBSERVED : 0);
+    /* SE5 relaxed: not shared yet. */
+    ilk_atomic_store(&semaphore->word, word, memory_order_relaxed);
     semaphore->waiter_count = 0;
     TAILQ_INIT(&semaphore->waiters);
 }

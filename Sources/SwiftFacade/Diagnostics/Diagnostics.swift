@@ -28,8 +28,10 @@ import Foundation
 public enum Diagnostics {
     /// What can be watched.
     public struct Features: OptionSet, Sendable {
+        /// The bits of `ilk_diagnose`.
         public let rawValue: UInt32
 
+        /// The features with these bits.
         public init(rawValue: UInt32) { self.rawValue = rawValue }
 
         /// Two orders of taking locks that could make their threads wait for each other for ever, reported when the

@@ -263,31 +263,31 @@ static void a_permit_that_no_thread_has_given_back_is_no_lock_yet(void **state) 
     ilk_semaphore_destroy(&buffer.room);
 }
 
-/* ---- Gates ---- */
+/* ---- Guards ---- */
 
-static ilk_mutex gate;
+static ilk_mutex guard;
 
-static void lock_behind_gate(void *unused) {
+static void lock_behind_guard(void *unused) {
     (void)unused;
     for (int round = stress_rounds(1000); round > 0; round--) {
         const unsigned first = (unsigned)round % 2;
-        ilk_mutex_lock(&gate);
+        ilk_mutex_lock(&guard);
         ilk_mutex_lock(&tried[first]);
         ilk_mutex_lock(&tried[1 - first]);
         ilk_mutex_unlock(&tried[0]);
         ilk_mutex_unlock(&tried[1]);
-        ilk_mutex_unlock(&gate);
+        ilk_mutex_unlock(&guard);
     }
 }
 
-static void orders_behind_a_common_gate_are_silent(void **state) {
+static void orders_behind_a_common_guard_are_silent(void **state) {
     (void)state;
     begin_reports();
-    ilk_mutex_init(&gate, false);
+    ilk_mutex_init(&guard, false);
     ilk_mutex_init(&tried[0], false);
     ilk_mutex_init(&tried[1], false);
-    expect_silence(lock_behind_gate, NULL);
-    /* Once without the gate, they may deadlock. */
+    expect_silence(lock_behind_guard, NULL);
+    /* Once without the guard, they may deadlock. */
     ilk_mutex_lock(&tried[0]);
     ilk_mutex_lock(&tried[1]);
     ilk_mutex_unlock(&tried[1]);
@@ -351,7 +351,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(semaphores_as_signals_are_silent),
     cmocka_unit_test(permits_given_back_by_another_thread_are_silent),
     cmocka_unit_test(a_permit_that_no_thread_has_given_back_is_no_lock_yet),
-    cmocka_unit_test(orders_behind_a_common_gate_are_silent),
+    cmocka_unit_test(orders_behind_a_common_guard_are_silent),
     cmocka_unit_test(orders_of_locks_that_have_ended_are_forgotten),
     cmocka_unit_test(locks_defined_anew_at_an_address_are_others),
 };

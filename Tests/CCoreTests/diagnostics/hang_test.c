@@ -76,20 +76,23 @@ static void a_report_tells_what_threads_hold_and_wait_for(void **state) {
     ilk_rwlock_destroy(&lock);
 }
 
+static struct stage crossed = STAGE_INIT;
 static struct stage reported = STAGE_INIT;
 
 static void hold_lock_and_wait(void *unused) {
     (void)unused;
     ilk_rwlock_write_lock(&lock);
-    stage_reach(&both, 1);
+    stage_reach(&crossed, 1);
+    stage_await(&crossed, 2);
     check_equal(ilk_mutex_lock_until(&mutex, ilk_deadline_in_ns(MILLISECONDS(600000))), ILK_OK);
     ilk_mutex_unlock(&mutex);
     ilk_rwlock_write_unlock(&lock);
 }
 static void hold_mutex_and_wait(void *unused) {
     (void)unused;
+    stage_await(&crossed, 1);
     ilk_mutex_lock(&mutex);
-    stage_await(&both, 1);
+    stage_reach(&crossed, 2);
     check_equal(ilk_rwlock_write_lock_until(&lock, ilk_deadline_in_ns(MILLISECONDS(300))), ILK_TIMEDOUT);
     stage_advance(&reported);
     stage_await(&reported, 2);
@@ -108,7 +111,8 @@ static void waits_with_a_limit_make_no_circle(void **state) {
     thread_await_sleep(&one);
     char waits[128];
     snprintf(waits, sizeof waits, "  waits for rwlock %p", (void *)&lock);
-    for (const char *text = diagnosis(ILK_AS_TEXT); strstr(text, waits) != NULL; text = diagnosis(ILK_AS_TEXT)) {
+    for (const char *text = diagnosis(ILK_AS_TEXT); strstr(text, waits) != NULL;
+         text = diagnosis(ILK_AS_TEXT)) {
         check(strstr(text, "circle") == NULL);
     }
     stage_await(&reported, 1);
@@ -345,8 +349,9 @@ static void without_the_environment_nothing_is_said(void **state) {
 static void unknown_words_are_named_and_ignored(void **state) {
     (void)state;
     (void)run_program(&(struct program){.what = "orders", .settings = "orders,limit=soon,order"});
-    check_contains(printed, "interlock: INTERLOCK_DIAGNOSTICS: \"orders\" is none of order, contention, hang, abort, "
-                            "limit=SECONDS, signal=NUMBER, file=PATH; it is ignored\n");
+    check_contains(printed,
+                   "interlock: INTERLOCK_DIAGNOSTICS: \"orders\" is none of order, contention, hang, abort, "
+                   "limit=SECONDS, signal=NUMBER, file=PATH; it is ignored\n");
     check_contains(printed, "interlock: INTERLOCK_DIAGNOSTICS: \"limit=soon\" is none of ");
     check_contains(printed, "interlock: lock-order inversion: ");
 }

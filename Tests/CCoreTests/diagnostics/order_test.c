@@ -258,7 +258,8 @@ static void a_circle_of_three_is_reported_at_its_third_order(void **state) {
     check_equal(reports.count, 1);
     char expected[1024];
     snprintf(expected, sizeof expected,
-             "lock-order inversion: %s asks for %s while it holds %s; 2 orders seen before lead back from the one to "
+             "lock-order inversion: %s asks for %s while it holds %s; 2 orders seen before lead back from "
+             "the one to "
              "the other",
              this_thread(), named("mutex", &a, "a"), named("mutex", &c, "c"));
     check_text(reports.sentence, expected);
@@ -424,7 +425,8 @@ static void reading_again_for_ever_is_reported_before_it_hangs(void **state) {
     const int status = child_run(read_twice, NULL, output, sizeof output);
     char expected[256];
     snprintf(expected, sizeof expected,
-             ") would wait for itself: it holds %s for reading and asks for it for reading again, behind a writer that "
+             ") would wait for itself: it holds %s for reading and asks for it for reading again, behind a "
+             "writer that "
              "waits for it\n",
              named("rwlock", &own, "own"));
     check_contains(output, expected);

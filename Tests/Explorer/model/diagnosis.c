@@ -45,20 +45,20 @@ void ilk__record_at_exit(struct ilk__record *record, void (*release)(struct ilk_
 void ilk__watchdog_sample(void) {}
 
 /* Counts for people, without a protocol, and many words. */
-void ilk__figures_clear(struct ilk__tally *tally) {
-    (void)tally;
+void ilk__figures_clear(struct ilk__counters *counters) {
+    (void)counters;
 }
-void ilk__figures_add_acquisition(struct ilk__tally *tally) {
-    (void)tally;
+void ilk__figures_add_acquisition(struct ilk__counters *counters) {
+    (void)counters;
 }
-void ilk__figures_add_wait(struct ilk__tally *tally, uint64_t wait_ns) {
-    (void)tally, (void)wait_ns;
+void ilk__figures_add_wait(struct ilk__counters *counters, uint64_t wait_ns) {
+    (void)counters, (void)wait_ns;
 }
-bool ilk__figures_add_hold(struct ilk__tally *tally, uint64_t hold_ns) {
-    (void)tally, (void)hold_ns;
+bool ilk__figures_add_hold(struct ilk__counters *counters, uint64_t hold_ns) {
+    (void)counters, (void)hold_ns;
     return false;
 }
-void ilk__figures_set_longest_holder(struct ilk__tally *tally, uint32_t thread, const char name[16],
+void ilk__figures_set_longest_holder(struct ilk__counters *counters, uint32_t thread, const char name[16],
                                      void *const *stack, uint32_t depth) {
-    (void)tally, (void)thread, (void)name, (void)stack, (void)depth;
+    (void)counters, (void)thread, (void)name, (void)stack, (void)depth;
 }

@@ -15,8 +15,7 @@ extern ILK_ATOMIC(uint32_t) ilk__diagnoses;
 
 /* ILK_DIAGNOSE_ bits for all objects, and one more once some are watched by themselves: 0 while diagnosis is off. */
 static inline uint32_t ilk__facade_diagnoses(void) ILK_NONBLOCKING {
-    /* OB1 relaxed: a switch. */
-    return ilk_atomic_load(&ilk__diagnoses, memory_order_relaxed);
+    return ilk_atomic_load(&ilk__diagnoses, memory_order_relaxed); /* OB1 */
 }
 
 /* A struct ilk__watch or ilk__idle_watch of the core. */

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes Sources/CCore/diagnostics/page.c of page.html, which a C compiler before C23 cannot embed.
+
+    page_source.py            writes page.c
+    page_source.py --check    fails if page.c is not what page.html makes
+"""
+
+import pathlib
+import sys
+
+FOLDER = pathlib.Path("Sources/CCore/diagnostics")
+PLACE = "@REPORT@"
+HEADER = """/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See page.h. Made of page.html by scripts/lib/page_source.py.
+ */
+#include "diagnostics/page.h"
+
+/* clang-format off */
+"""
+
+
+def literal(text):
+    """C strings of one line each; no line is too long for a compiler, together they may be."""
+    escaped = []
+    for line in text.splitlines(keepends=True):
+        piece = line.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("?", "\\?")
+        escaped.append(f'    "{piece}"')
+    return "\n".join(escaped)
+
+
+def source():
+    page = (FOLDER / "page.html").read_text(encoding="utf-8")
+    if page.count(PLACE) != 1:
+        sys.exit(f"error: {FOLDER}/page.html has {page.count(PLACE)} places {PLACE}, not one")
+    begin, end = page.split(PLACE)
+    return (
+        HEADER
+        + f"const char ilk__page_begin[] =\n{literal(begin)};\n\n"
+        + f"const char ilk__page_end[] =\n{literal(end)};\n/* clang-format on */\n"
+    )
+
+
+def main():
+    made = source()
+    target = FOLDER / "page.c"
+    if sys.argv[1:] == ["--check"]:
+        if target.read_text(encoding="utf-8") != made:
+            sys.exit(f"error: {target} is not what page.html makes; run scripts/lib/page_source.py")
+        print(f"{target} is what page.html makes")
+        return
+    target.write_text(made, encoding="utf-8")
+
+
+main()
