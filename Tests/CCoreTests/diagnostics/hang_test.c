@@ -359,18 +359,18 @@ static void unknown_words_are_named_and_ignored(void **state) {
 static void a_wedged_process_reports_at_a_signal(void **state) {
     (void)state;
     (void)run_program(&(struct program){
-        .what = "deadlock", .settings = "hang", .signal = SIGQUIT, .until = "interlock-watch"});
+        .what = "deadlock", .settings = "hang", .signal = SIGQUIT, .until = ", in circle 1\n"});
     check_contains(printed, "interlock: the threads of process ");
     check_circle();
     (void)run_program(&(struct program){
-        .what = "deadlock", .settings = "signal=10", .signal = SIGUSR1, .until = "interlock-watch"});
+        .what = "deadlock", .settings = "signal=10", .signal = SIGUSR1, .until = ", in circle 1\n"});
     check_circle();
 }
 
 static void the_watchdog_reports_a_wedged_process(void **state) {
     (void)state;
     (void)run_program(
-        &(struct program){.what = "deadlock", .settings = "limit=0.2,order", .until = "interlock-watch"});
+        &(struct program){.what = "deadlock", .settings = "limit=0.2,order", .until = ", in circle 1\n"});
     check_contains(printed, "interlock: a thread has waited for more than 200 ms\n");
     check_circle();
 }
