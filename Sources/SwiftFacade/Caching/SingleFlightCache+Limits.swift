@@ -45,7 +45,8 @@ extension SingleFlightCache {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await value(forKey:until:orCompute:)`"
+        message:
+            "it would block a thread of the cooperative pool; use `try await value(forKey:until:orCompute:)`"
     )
     public func value(
         forKey key: Key,
@@ -63,7 +64,8 @@ extension SingleFlightCache {
     @available(
         *,
         noasync,
-        message: "it would block a thread of the cooperative pool; use `try await value(forKey:timeout:orCompute:)`"
+        message:
+            "it would block a thread of the cooperative pool; use `try await value(forKey:timeout:orCompute:)`"
     )
     public func value(
         forKey key: Key,

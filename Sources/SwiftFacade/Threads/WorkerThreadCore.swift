@@ -40,7 +40,10 @@ final class WorkerThreadCore<Message: Sendable>: Sendable {
         } catch {
             switch error {
             case .invalidCapacity(let capacity):
-                throw .invalidOption("mailboxCapacity", "\(capacity); a mailbox has room for 1 message or more")
+                throw .invalidOption(
+                    "mailboxCapacity",
+                    "\(capacity); a mailbox has room for 1 message or more"
+                )
             case .outOfMemory(let capacity): throw .outOfMemory(mailboxCapacity: capacity)
             }
         }
@@ -60,7 +63,11 @@ final class WorkerThreadCore<Message: Sendable>: Sendable {
             return before
         }
         if before.wasStarted {
-            misuse("WorkerThread.start", "\"\(options.name)\"", "it was started already; it is \(before.state)")
+            misuse(
+                "WorkerThread.start",
+                "\"\(options.name)\"",
+                "it was started already; it is \(before.state)"
+            )
         }
         if before.state != .idle { throw .cancelled(thread: options.name) }
         let answer = Promise<WorkerThreadError?>()

@@ -19,7 +19,9 @@ import Testing
         cache.updateValue(1, forKey: 1)
         let delivered = Trace<Int>()
         queue.sync {
-            cache.value(forKey: 1, deliverOn: queue) { -1 } completion: { [key] result in
+            cache.value(forKey: 1, deliverOn: queue) {
+                -1
+            } completion: { [key] result in
                 #expect(DispatchQueue.getSpecific(key: key) == true)
                 if case .success(let value) = result { delivered.add(value) }
             }

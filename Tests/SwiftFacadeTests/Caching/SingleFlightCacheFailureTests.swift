@@ -29,7 +29,11 @@ import Testing
         #expect(throws: Refusal(number: 1)) { try Self.ask(cache) { -1 } }
         await #expect(throws: Refusal(number: 1)) { try await cache.value(forKey: 1, timeout: .zero) { -1 } }
         let delivered = Promise<Result<Int, any Error>>()
-        cache.value(forKey: 1, deliverOn: .global()) { -1 } completion: { delivered.fulfil($0) }
+        cache.value(forKey: 1, deliverOn: .global()) {
+            -1
+        } completion: {
+            delivered.fulfil($0)
+        }
         await #expect(throws: Refusal(number: 1)) { try await delivered.take().get() }
         #expect(cache.cachedValue(forKey: 1) == nil && cache.count == 0)
         clock.advance(by: .nanoseconds(1))
@@ -39,7 +43,9 @@ import Testing
 
     @Test func aChangeOfTheKeyForgetsItsFailure() throws {
         let cache = SingleFlightCache<Int, Int>(failureAge: .seconds(10_000))
-        func fail() { #expect(throws: Refusal(number: 1)) { try Self.ask(cache) { throw Refusal(number: 1) } } }
+        func fail() {
+            #expect(throws: Refusal(number: 1)) { try Self.ask(cache) { throw Refusal(number: 1) } }
+        }
         fail()
         #expect(cache.removeValue(forKey: 1) == nil)
         #expect(try Self.ask(cache) { 2 } == 2)

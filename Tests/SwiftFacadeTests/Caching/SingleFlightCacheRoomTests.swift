@@ -158,7 +158,8 @@ private struct SieveModel {
             let cache = SingleFlightCache<Int, Int>(costLimit: 10) { _, value in value }
             cache.updateValue(-1, forKey: 7)
         }
-        let sentence = "interlock: SingleFlightCache.updateValue(): a cost of -1 for the key 7; it is 0 or more"
+        let sentence =
+            "interlock: SingleFlightCache.updateValue(): a cost of -1 for the key 7; it is 0 or more"
         #expect(negative?.report.contains(sentence) == true)
         let limit = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = SingleFlightCache<Int, Int>(costLimit: -2) { _, _ in 0 }

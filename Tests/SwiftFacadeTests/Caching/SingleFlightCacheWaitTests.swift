@@ -99,7 +99,9 @@ import Testing
                 try? cache.value(forKey: 1, timeout: .zero, orCompute: compute),
             ]
             #expect(kept == [1, 1])
-            #expect(throws: SingleFlightTimedOut.self) { try cache.value(forKey: 2, until: past, orCompute: compute) }
+            #expect(throws: SingleFlightTimedOut.self) {
+                try cache.value(forKey: 2, until: past, orCompute: compute)
+            }
             #expect(throws: SingleFlightTimedOut.self) {
                 try cache.value(forKey: 2, timeout: .zero, orCompute: compute)
             }

@@ -100,8 +100,10 @@ import Testing
                 }
                 guard worker.state == .idle, worker.waitingMessages == 1 else { exit(5) }
             }
-            guard "\(WorkerThreadError.refusedNice(-5, code: EACCES))" == "the system refused the nice value -5: "
-                + "Permission denied"
+            guard
+                "\(WorkerThreadError.refusedNice(-5, code: EACCES))"
+                    == "the system refused the nice value -5: "
+                    + "Permission denied"
             else { exit(6) }
             worker.cancel()
             exit(worker.takeUnhandled() == [1] ? EXIT_SUCCESS : 7)
@@ -152,7 +154,9 @@ import Testing
         let seen = Trace<Int>()
         let threads = [
             TestThread { if (try? worker.join()) != nil { seen.add(ended.value) } },
-            TestThread { if (try? worker.join(until: .now + .seconds(1_000))) == true { seen.add(ended.value) } },
+            TestThread {
+                if (try? worker.join(until: .now + .seconds(1_000))) == true { seen.add(ended.value) }
+            },
         ]
         let task = Task { try await worker.join(timeout: .seconds(1_000)) }
         open.happen()
@@ -171,7 +175,9 @@ import Testing
             try worker.start()
         }
         #expect(
-            result?.report.contains("interlock: WorkerThread.start(\"life\"): it was started already; it is running")
+            result?.report.contains(
+                "interlock: WorkerThread.start(\"life\"): it was started already; it is running"
+            )
                 == true
         )
         let ended = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {

@@ -41,7 +41,8 @@ func join(_ thread: WorkerThread<Int>) throws { try thread.join() }
 @Suite(.timeLimit(.minutes(10))) struct WorkerThreadTests {
     @Test func messagesAreHandledInOrderOnOneThreadOfThatName() async throws {
         let (order, threads, names) = (Trace<Int>(), Trace<UInt>(), Trace<String>())
-        let worker = try WorkerThread<Int>(name: "a name beyond fifteen bytes", mailboxCapacity: 8) { number in
+        let worker = try WorkerThread<Int>(name: "a name beyond fifteen bytes", mailboxCapacity: 8) {
+            number in
             order.add(number)
             threads.add(UInt(pthread_self()))
             if number == 0 { names.add(threadName()) }
@@ -59,7 +60,7 @@ func join(_ thread: WorkerThread<Int>) throws { try thread.join() }
     }
 
     // Not Sendable, and changed by the handler without a lock.
-    private final class Tally {
+    private final class Totals {
         var sum = 0
         let report: @Sendable (Int) -> Void
         init(_ report: @escaping @Sendable (Int) -> Void) { self.report = report }
@@ -69,8 +70,8 @@ func join(_ thread: WorkerThread<Int>) throws { try thread.join() }
     @Test func theHandlerOwnsWhatIsNotSendableAndIsReleasedBeforeTheEnd() async throws {
         let sum = Counter()
         func make() throws -> WorkerThread<Int> {
-            let tally = Tally { number in for _ in 0..<number { sum.increment() } }
-            return try WorkerThread<Int>(name: "tally", mailboxCapacity: 2) { tally.sum += $0 }
+            let totals = Totals { number in for _ in 0..<number { sum.increment() } }
+            return try WorkerThread<Int>(name: "totals", mailboxCapacity: 2) { totals.sum += $0 }
         }
         let worker = try make()
         try worker.start()

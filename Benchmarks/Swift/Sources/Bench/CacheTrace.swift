@@ -34,7 +34,9 @@ enum CacheTrace {
     }()
 
     static func print() {
-        Swift.print("| capacity, of \(keyCount) keys | SingleFlightCache | LRU | CLOCK |\n|---:|---:|---:|---:|")
+        Swift.print(
+            "| capacity, of \(keyCount) keys | SingleFlightCache | LRU | CLOCK |\n|---:|---:|---:|---:|"
+        )
         for capacity in [100, 1_000, 5_000] {
             let cache = SingleFlightCache<Int, Int>(capacity: capacity)
             var lru = LRUOrder(capacity: capacity)

@@ -24,7 +24,7 @@ enum Main {
             }
             return
         }
-        if arguments == ["--trace"] { return CacheTrace.print() }
+        if arguments.contains("--trace") { return CacheTrace.print() }
         let json = value(of: "--json")
         let only = value(of: "--only")
         func number(of flag: String, otherwise: Int) -> Int {
