@@ -108,6 +108,7 @@ private func wait(_ executor: ThreadExecutor) { executor.wait() }
         #expect(!wait(executor, .milliseconds(2)))
         open.happen()
         for task in early + [holder, late] { await task.value }
+        try #require(await executor.wait(timeout: .seconds(120)))
         try await executor.wait()
         wait(executor)
         #expect(wait(executor, .zero) && executor.queue.hasEnded)
@@ -117,7 +118,7 @@ private func wait(_ executor: ThreadExecutor) { executor.wait() }
     @Test func anIdleExecutorEndsWithItsClosing() async throws {
         let executor = try ThreadExecutor()
         executor.close()
-        #expect(try await executor.wait(timeout: .seconds(1_000)))
+        #expect(try await executor.wait(timeout: .seconds(120)))
     }
 
     // A task between closing and the end is accepted, or the process ends: here none comes after the end.
@@ -127,9 +128,9 @@ private func wait(_ executor: ThreadExecutor) { executor.wait() }
         let actor = Pinned(executor)
         for number in 0..<round { await actor.add(number) }
         #expect(await actor.run { $0.order.count } == round)
-        async let end: Void = executor.wait()
+        async let hasEnded = executor.wait(timeout: .seconds(120))
         executor.close()
-        try await end
+        #expect(try await hasEnded)
     }
 
     @Test func aJobAfterTheEndIsReported() async {
