@@ -246,7 +246,9 @@ func addedNice() -> Int32 {
 }
 
 #if os(Linux)
-private func setNiceLimit(_ limit: inout rlimit) -> Int32 { setrlimit(__rlimit_resource_t(__RLIMIT_NICE.rawValue), &limit) }
+private func setNiceLimit(_ limit: inout rlimit) -> Int32 {
+    setrlimit(__rlimit_resource_t(__RLIMIT_NICE.rawValue), &limit)
+}
 #else
 private func setNiceLimit(_: inout rlimit) -> Int32 { -1 }
 #endif
