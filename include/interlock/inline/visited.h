@@ -16,6 +16,8 @@
 
 #include <interlock/inline/atomic.h>
 #include <interlock/inline/attributes.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 ILK_BEGIN_DECLARATIONS
 
