@@ -41,11 +41,11 @@ import CInterlock
 /// given to `concurrentMap`, or in one given to `GCD.run` and awaited. A circle through any other thread or queue is
 /// not seen and waits for ever.
 ///
-/// Every method is thread-safe. A question for a kept value runs beside others, as a reader of the cache's lock; it
-/// allocates nothing, and reads the clock only where there is a `maximumAge`. The others hold the lock alone, for the
-/// steps of their complexity, and not while a computation runs. Keys' `==` and `hash(into:)` run under that lock and must
-/// not call the cache; keys and values are released outside it. What a computation did is visible to every caller it
-/// answers.
+/// Every method is thread-safe. A question for a kept value runs beside others, as a reader of the cache's lock, and
+/// reads the clock only where there is a `maximumAge`; ``cachedValue(forKey:)`` and the blocking question allocate nothing
+/// then. The others hold the lock alone, for the steps of their complexity, and not while a computation runs. Keys' `==`
+/// and `hash(into:)` run under that lock and must not call the cache; keys and values are released outside it. What a
+/// computation did is visible to every caller it answers.
 ///
 /// Source of the choice: Zhang, Yang, Yue, Vigfusson, Rashmi, "SIEVE is Simpler than LRU", NSDI 2024.
 public final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
