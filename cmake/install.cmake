@@ -17,7 +17,8 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/interlock" DESTINATION "${CMAKE
     FILES_MATCHING PATTERN "*.h"
     PATTERN "thread_access.h" EXCLUDE # for the Swift facade, which is not installed
     PATTERN "diagnose.h" EXCLUDE
-    PATTERN "owned_rwlock.h" EXCLUDE)
+    PATTERN "owned_rwlock.h" EXCLUDE
+    PATTERN "visited.h" EXCLUDE)
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/interlockConfig.cmake.in"
     "${PROJECT_BINARY_DIR}/interlockConfig.cmake" INSTALL_DESTINATION "${interlock_package_folder}")

@@ -5,6 +5,7 @@
 #
 #   scripts/bench swift [--quick] [--only WORDS] [--rounds N] [--slice MS] [--json FILE]
 #   scripts/bench swift --instructions    a push and a pop through Swift and from C, counted by callgrind
+#   scripts/bench swift --trace           which share of the questions a cache answers
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
@@ -12,7 +13,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 source "$root/scripts/lib/install.sh"
 
 if [[ ${1:-} == --help || ${1:-} == -h ]]; then
-    sed -n 's/^# \{0,1\}//; 4,7p' "${BASH_SOURCE[0]}"
+    sed -n 's/^# \{0,1\}//; 4,8p' "${BASH_SOURCE[0]}"
     exit
 fi
 install_missing "build the benchmarks" libbsd-dev

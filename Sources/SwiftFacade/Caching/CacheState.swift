@@ -1,116 +1,123 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a SingleFlightCache keeps under its lock: values by key, in the order last asked for, and the computations under
-// way. What it hands back is released outside that lock.
+// What a SingleFlightCache has under its lock: the values and the failures that it keeps, each in a SieveStore, and the
+// computations under way. This file has the limits: what is kept, and for how long. What is taken out is released
+// outside the lock.
 //
-// The order is a list through the entries: asking, keeping and evicting are O(1).
+// Invariant: a key has a value or a failure, not both; its flight ends before either is kept.
 
-struct CacheState<Key: Hashable & Sendable, Value: Sendable> {
-    /// A value and its key, handed back whole: the key is not released under the cache's lock either.
-    final class Entry {
-        let key: Key
-        let value: Value
-        let born: Duration
-        // The dictionary holds the entries, so their links need not.
-        fileprivate unowned(unsafe) var older: Entry?
-        fileprivate unowned(unsafe) var newer: Entry?
+import CInterlock
 
-        init(_ key: Key, _ value: Value, born: Duration) {
-            self.key = key
-            self.value = value
-            self.born = born
-        }
-    }
-
-    /// The computations whose values will be kept.
+@usableFromInline
+struct CacheState<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
+    @usableFromInline var values = SieveStore<Key, Value>()
+    var failures = SieveStore<Key, any Error>()
+    /// The computations whose results will be kept.
     var flights: [Key: Flight<Value>] = [:]
 
-    private let capacity: Int
-    private let maximumAge: Duration?
-    private var entries: [Key: Entry] = [:]
-    private unowned(unsafe) var oldest: Entry?
-    private unowned(unsafe) var newest: Entry?
+    private let limits: CacheLimits
 
-    init(capacity: Int, maximumAge: Duration?) {
-        self.capacity = capacity
-        self.maximumAge = maximumAge
+    init(_ limits: CacheLimits) {
+        self.limits = limits
     }
 
-    var count: Int { entries.count }
+    /// What is taken out in one call. Declared before the lock is taken, it is released after it.
+    struct Removed: ~Copyable {
+        var values = RemovedNodes<Key, Value>()
+        var failures = RemovedNodes<Key, any Error>()
+    }
 
-    /// The value of `key`, now the newest; or the entry that was too old, taken out.
-    mutating func value(forKey key: Key, at time: Duration) -> (kept: Value?, expired: Entry?) {
-        guard let entry = entries[key] else { return (nil, nil) }
-        if isExpired(entry, at: time) { return (nil, take(key)) }
-        if newest !== entry {
-            unlink(entry)
-            link(entry)
+    /// The value of `key`, or its failure; what is too old is taken out.
+    mutating func result(
+        forKey key: Key,
+        at time: Duration,
+        _ removed: inout Removed
+    ) -> Result<Value, any Error>? {
+        if let node = values.nodes[key] {
+            if !node.isOlder(than: limits.maximumAge, at: time) {
+                ilk__visited_set(node.visited())
+                return .success(node.pointee.payload)
+            }
+            _ = remove(key, &removed)
+        } else if let node = failures.nodes[key] {
+            if !node.isOlder(than: limits.failureAge, at: time) {
+                ilk__visited_set(node.visited())
+                return .failure(node.pointee.payload)
+            }
+            _ = remove(key, &removed)
         }
-        return (entry.value, nil)
+        return nil
     }
 
-    /// Keeps a value for a key that has none; hands back the entry that had to go, perhaps the new one.
-    mutating func insert(_ value: Value, forKey key: Key, at time: Duration) -> Entry? {
-        guard capacity > 0 else { return Entry(key, value, born: time) }
-        assert(entries[key] == nil, "the thread that computes or replaces a value has taken the old one out")
-        let evicted = entries.count == capacity ? oldest.flatMap { take($0.key) } : nil
-        let entry = Entry(key, value, born: time)
-        entries[key] = entry
-        link(entry)
-        return evicted
-    }
-
-    mutating func remove(_ key: Key, at time: Duration) -> (entry: Entry, isExpired: Bool)? {
-        take(key).map { ($0, isExpired($0, at: time)) }
-    }
-
-    mutating func removeAll() -> [Entry] {
-        let all = Array(entries.values)
-        entries = [:]
-        oldest = nil
-        newest = nil
-        return all
-    }
-
-    mutating func removeExpired(at time: Duration) -> [Entry] {
-        entries.values.filter { isExpired($0, at: time) }.compactMap { take($0.key) }
-    }
-
-    private func isExpired(_ entry: Entry, at time: Duration) -> Bool {
-        guard let maximumAge else { return false }
-        return time - entry.born > maximumAge
-    }
-
-    private mutating func take(_ key: Key) -> Entry? {
-        guard let entry = entries.removeValue(forKey: key) else { return nil }
-        unlink(entry)
-        return entry
-    }
-
-    private mutating func link(_ entry: Entry) {
-        entry.older = newest
-        entry.newer = nil
-        if let newest {
-            newest.newer = entry
-        } else {
-            oldest = entry
+    /// Keeps a value for a key that has none, unless the limits forbid it.
+    mutating func insert(_ node: SieveStore<Key, Value>.Node, at time: Duration, _ removed: inout Removed) {
+        guard limits.capacity > 0, node.pointee.cost <= limits.cost else { return removed.values.add(node) }
+        while values.count >= limits.capacity || values.totalCost > limits.cost - node.pointee.cost {
+            removed.values.add(values.evict(olderThan: limits.maximumAge, at: time))
         }
-        newest = entry
+        values.insert(node)
     }
 
-    private mutating func unlink(_ entry: Entry) {
-        if let older = entry.older {
-            older.newer = entry.newer
-        } else {
-            oldest = entry.newer
+    /// Keeps the failure of a key that has none.
+    mutating func insertFailure(
+        _ node: SieveStore<Key, any Error>.Node,
+        at time: Duration,
+        _ removed: inout Removed
+    ) {
+        guard limits.capacity > 0 else { return removed.failures.add(node) }
+        if failures.count >= limits.capacity {
+            removed.failures.add(failures.evict(olderThan: limits.failureAge, at: time))
         }
-        if let newer = entry.newer {
-            newer.older = entry.older
-        } else {
-            newest = entry.older
+        failures.insert(node)
+    }
+
+    /// Takes out what is kept for `key`; returns the node of a value.
+    mutating func remove(_ key: Key, _ removed: inout Removed) -> SieveStore<Key, Value>.Node? {
+        if let node = failures.take(key) { removed.failures.add(node) }
+        guard let node = values.take(key) else { return nil }
+        removed.values.add(node)
+        return node
+    }
+
+    mutating func removeAll(_ removed: inout Removed) {
+        values.removeAll(&removed.values)
+        failures.removeAll(&removed.failures)
+    }
+
+    mutating func removeExpired(at time: Duration, _ removed: inout Removed) {
+        values.removeAll(olderThan: limits.maximumAge, at: time, &removed.values)
+        failures.removeAll(olderThan: limits.failureAge, at: time, &removed.failures)
+    }
+
+    /// The kept value of `key`, taken out if it is too old.
+    mutating func removeIfExpired(_ key: Key, at time: Duration, _ removed: inout Removed) {
+        if let node = values.nodes[key], node.isOlder(than: limits.maximumAge, at: time) {
+            _ = remove(key, &removed)
         }
+    }
+
+    /// Replaces what is kept for `key`; returns the value that was, unless it was too old.
+    mutating func replace(
+        _ key: Key,
+        with node: SieveStore<Key, Value>.Node?,
+        at time: Duration,
+        _ removed: inout Removed
+    ) -> Value? {
+        flights[key] = nil
+        let old = remove(key, &removed)
+        let value = old.flatMap { $0.isOlder(than: limits.maximumAge, at: time) ? nil : $0.pointee.payload }
+        if let node { insert(node, at: time, &removed) }
+        return value
     }
 }
 
-// Its entries are reached through it alone, under the cache's lock; what it hands out is Sendable.
-extension CacheState: @unchecked Sendable {}
+// Its parts are Sendable, or reached under the cache's lock.
+extension CacheState: Sendable {}
+
+/// How much is kept, and for how long.
+struct CacheLimits: Sendable {
+    let capacity: Int
+    let cost: Int
+    let maximumAge: Duration?
+    let failureAge: Duration?
+}

@@ -6,6 +6,8 @@
 // under one lock of the process, because a circle may lead through several caches; only questions asked inside a
 // computation take it.
 
+import Dispatch
+
 // Its one field is guarded by the lock of FlightWaits.
 class AnyFlight: @unchecked Sendable {
     // What this one waits for, as often as it does.
@@ -25,31 +27,58 @@ class AnyFlight: @unchecked Sendable {
     }
 }
 
-// `waiters` and `task` change under the cache's lock.
+/// The closure of a computation, and where it runs.
+enum Computation<Value: Sendable>: Sendable {
+    /// In a task of its own.
+    case suspending(@Sendable () async throws -> Value)
+    /// On a thread of `WorkerPool.blocking`.
+    case blocking(@Sendable () throws -> Value)
+}
+
+/// A caller that is called back.
+struct Delivery<Value: Sendable>: Sendable {
+    let queue: DispatchQueue
+    let completion: @Sendable (Result<Value, any Error>) -> Void
+
+    func callAsFunction(_ result: Result<Value, any Error>) {
+        queue.async { completion(result) }
+    }
+}
+
+// `waiters`, `task` and `deliveries` change under the cache's lock.
 final class Flight<Value: Sendable>: AnyFlight, @unchecked Sendable {
     var waiters = 1
-    /// The task that computes, unless a thread does. Under the cache's lock.
+    /// The task that computes, unless a thread does.
     var task: Task<Void, Never>?
+    /// Those of the waiters that are called back.
+    var deliveries: [Delivery<Value>] = []
+    /// The closure until it begins; `nil` where the first caller runs it itself.
+    let computation: PendingWork<Computation<Value>>?
 
     private let result = Promise<Result<Value, any Error>>()
+
+    init(_ computation: Computation<Value>?) {
+        self.computation = computation.map { PendingWork($0) }
+    }
 
     /// Hands the result to every waiter, later ones too. Once.
     func finish(_ result: Result<Value, any Error>) {
         self.result.fulfil(result)
     }
 
-    /// Suspends until there is a result; `nil` if the task is cancelled first.
-    func suspend() async -> Result<Value, any Error>? {
-        switch await result.wait() {
-        case .granted: result.value
-        case .timedOut, .cancelled: nil
-        }
+    /// Suspends until there is a result.
+    func suspend(until deadline: ContinuousClock.Instant?) async -> WaitOutcome {
+        await result.wait(until: deadline)
     }
 
-    func block() -> Result<Value, any Error> {
-        result.block()
-        return result.value!
+    /// Blocks the thread until there is a result; false if `deadline` passed first.
+    func block(until deadline: UInt64) -> Bool {
+        // The computation may need the worker that waits here.
+        WorkerPool.withBlockingCall { result.block(until: deadline) }
     }
+
+    /// The result, after a wait for it.
+    var outcome: Result<Value, any Error> { result.value! }
 }
 
 enum FlightWaits {
@@ -57,7 +86,7 @@ enum FlightWaits {
     @TaskLocal static var current: AnyFlight?
 
     // Guards `waitsFor` of every flight.
-    private static let lock = ReadWriteLock()
+    private static let lock = ReadWriteLock(unwatched: ())
 
     struct Edge: Sendable {
         fileprivate let from: AnyFlight

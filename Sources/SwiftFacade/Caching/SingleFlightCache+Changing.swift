@@ -4,56 +4,56 @@
 
 extension SingleFlightCache {
     /// Keeps `value` for `key`, as if it had just been computed. A computation under way still answers its waiters, but
-    /// its value is not kept.
+    /// its result is not kept. A kept failure goes. Thread-safe; blocks briefly.
     ///
     /// - Returns: The value that was kept before; `nil` if it was too old.
-    /// - Complexity: O(1) and one key's hashing.
+    /// - Complexity: O(1) and one key's hashing; and O(values removed) where room is needed.
     @discardableResult
     public func updateValue(_ value: Value, forKey key: Key) -> Value? {
         let time = age()
-        let (old, evicted) = state.withWriteLock { state in
-            state.flights[key] = nil
-            let old = state.remove(key, at: time)
-            return (old, state.insert(value, forKey: key, at: time))
-        }
-        withExtendedLifetime(evicted) {}
-        return old.flatMap { $0.isExpired ? nil : $0.entry.value }
+        var removed = CacheState<Key, Value>.Removed()
+        let node = node(value, key, at: time, "SingleFlightCache.updateValue")
+        return state.withWriteLock { $0.replace(key, with: node, at: time, &removed) }
     }
 
     /// Forgets the value of `key`; the next question has it computed anew. Otherwise as ``updateValue(_:forKey:)``.
     @discardableResult
     public func removeValue(forKey key: Key) -> Value? {
         let time = age()
-        let old = state.withWriteLock { state in
-            state.flights[key] = nil
-            return state.remove(key, at: time)
-        }
-        return old.flatMap { $0.isExpired ? nil : $0.entry.value }
+        var removed = CacheState<Key, Value>.Removed()
+        return state.withWriteLock { $0.replace(key, with: nil, at: time, &removed) }
     }
 
     /// Forgets every value, as ``removeValue(forKey:)`` does.
     ///
     /// - Complexity: O(*n*).
     public func removeAll() {
-        let removed = state.withWriteLock { state in
+        var removed = CacheState<Key, Value>.Removed()
+        state.withWriteLock { state in
             state.flights = [:]
-            return state.removeAll()
+            state.removeAll(&removed)
         }
-        withExtendedLifetime(removed) {}
     }
 
-    /// Forgets the values older than ``maximumAge``; those just as old stay.
+    /// Forgets the values older than ``maximumAge`` and the failures older than ``failureAge``; those just as old stay.
     ///
-    /// - Returns: The number of values forgotten.
+    /// - Returns: The number of values and failures forgotten.
     /// - Complexity: O(*n*).
     @discardableResult
     public func removeExpired() -> Int {
         let time = age()
-        return state.withWriteLock { $0.removeExpired(at: time) }.count
+        var removed = CacheState<Key, Value>.Removed()
+        state.withWriteLock { $0.removeExpired(at: time, &removed) }
+        return removed.values.count + removed.failures.count
     }
 
-    /// The number of values kept at this moment, those too old included.
+    /// The number of values kept at this moment, those too old included. Failures are not counted. Blocks briefly.
     public var count: Int {
-        state.withReadLock { $0.count }
+        state.withReadLock { $0.values.count }
+    }
+
+    /// The sum of the costs of the values kept at this moment; 0 without a ``costLimit``. Blocks briefly.
+    public var totalCost: Int {
+        state.withReadLock { $0.values.totalCost }
     }
 }

@@ -19,17 +19,21 @@ public struct ThreadUnavailable: Error, Hashable, CustomStringConvertible {
     public init(code: Int32) { self.code = code }
 
     /// A sentence with the system's reason.
-    public var description: String { "the system made no thread: \(String(cString: strerror(code)))" }
+    public var description: String { "the system made no thread: \(Self.reason(code))" }
+
+    static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
 }
 
 enum OwnThread {
     /// Runs `body` on a new thread, with the scheduling of the calling one. The system shows the first 15 bytes of the
     /// name.
     ///
+    /// - Parameter stackSize: In bytes; `nil`: the system's.
     /// - Throws: Where the system makes no thread. `body` has been released and will not run.
     static func start(
         named name: String,
         quality: QualityOfService = .default,
+        stackSize: Int? = nil,
         _ body: @escaping @Sendable () -> Void
     ) throws(ThreadUnavailable) {
         var attributes = pthread_attr_t()
@@ -37,6 +41,10 @@ enum OwnThread {
         defer { pthread_attr_destroy(&attributes) }
         pthread_attr_setdetachstate(&attributes, detached)
         setQuality(quality, of: &attributes)
+        if let stackSize {
+            let answer = pthread_attr_setstacksize(&attributes, wholePages(stackSize))
+            if answer != 0 { throw ThreadUnavailable(code: answer) }
+        }
         let work = Unmanaged.passRetained(ThreadWork(name, body))
         let answer = createThread(&attributes, work.toOpaque())
         if answer != 0 {
@@ -53,6 +61,17 @@ enum OwnThread {
         } catch {
             misuse("Thread", "\"\(name)\"", "\(error), and without it nothing would go on")
         }
+    }
+
+    /// Gives the calling thread the process's nice value plus `nice`. Returns 0, or the reason as in `errno`.
+    static func addNice(_ nice: Int32) -> Int32 {
+        nice == 0 ? 0 : addNiceToThread(nice)
+    }
+
+    private static func wholePages(_ size: Int) -> Int {
+        let page = sysconf(Int32(_SC_PAGESIZE))
+        let (sum, overflow) = size.addingReportingOverflow(page - 1)
+        return overflow ? size : sum / page * page
     }
 
     /// The entry of a new thread. `context` is the work, retained for it.
@@ -96,6 +115,9 @@ private func setQuality(_ quality: QualityOfService, of attributes: inout pthrea
 private func showThread(as name: String) {
     Thread.current.name = name
 }
+
+/// Darwin has nice values of processes only.
+private func addNiceToThread(_: Int32) -> Int32 { ENOTSUP }
 #else
 private let detached = Int32(PTHREAD_CREATE_DETACHED)
 
@@ -114,6 +136,14 @@ private func createThread(_ attributes: inout pthread_attr_t, _ work: UnsafeMuta
 
 /// Linux has no such classes.
 private func setQuality(_: QualityOfService, of _: inout pthread_attr_t) {}
+
+/// The process's value is that of its first thread; Linux keeps one for each thread.
+private func addNiceToThread(_ nice: Int32) -> Int32 {
+    // PRIO_PROCESS, an enumeration in glibc and a number in musl.
+    let which: Int32 = 0
+    let wanted = getpriority(which, id_t(getpid())) + nice
+    return setpriority(which, 0, wanted) == 0 ? 0 : errno
+}
 
 /// Names the calling thread. `pthread_setname_np` refuses longer names instead of cutting them.
 private func showThread(as name: String) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Executors of actors. Jobs wait in an array under a lock; one job of the pool at a time, the drain, runs them in order.
-// The drain takes the array as a whole and leaves its own emptied one, so that the two arrays are used again and a job
-// allocates nothing. After `drainLength` jobs it submits itself anew: one actor does not keep a worker from the others.
+// The executor of actors on a pool, and what it shares with Threads/ThreadExecutor.swift. Jobs wait in an array under a
+// lock; one job of the pool at a time, the drain, runs them in order. The drain takes the array as a whole and leaves its
+// own emptied one, so that the two arrays are used again and a job allocates nothing. After `drainLength` jobs it submits itself anew: one actor does not keep a worker from the others.
 //
 //   enqueue                            drain
 //   lock: append; was it idle?         lock: take all; none: idle, end
@@ -21,19 +21,32 @@ final class SerialQueue: @unchecked Sendable {
     private struct Waiting {
         var jobs: [UnownedJob] = []
         var isDraining = false
+        /// No drain begins any more; the one under way takes what comes until it finds nothing.
+        var isClosed = false
     }
 
     private let waiting = VisibleMutex(Waiting())
     private var batch: [UnownedJob] = []
     private var next = 0
 
-    /// Appends a job. True: the caller submits the drain.
-    func append(_ job: UnownedJob) -> Bool {
+    /// Appends a job. True: the caller submits the drain; `nil`: the queue has ended, and the job is not in it.
+    func append(_ job: UnownedJob) -> Bool? {
         waiting.withLock { waiting in
+            if waiting.isClosed, !waiting.isDraining { return nil }
             waiting.jobs.append(job)
             defer { waiting.isDraining = true }
             return !waiting.isDraining
         }
+    }
+
+    /// Has the queue end with the drain under way, or at once.
+    func close() {
+        waiting.withLock { $0.isClosed = true }
+    }
+
+    /// Whether the queue is closed and idle: it stays so.
+    var hasEnded: Bool {
+        waiting.withLock { $0.isClosed && !$0.isDraining }
     }
 
     /// The jobs that no drain has taken yet; for tests.
@@ -68,7 +81,7 @@ final class SerialQueue: @unchecked Sendable {
     }
 }
 
-/// What the executors of this file share.
+/// What the executors of actors share.
 protocol QueuedExecutor: SerialExecutor, PoolObject {
     var pool: WorkerPool { get }
     var queue: SerialQueue { get }
@@ -76,7 +89,17 @@ protocol QueuedExecutor: SerialExecutor, PoolObject {
 
 extension QueuedExecutor {
     func append(_ job: UnownedJob) {
-        if queue.append(job) { submitDrain(on: pool.core, poolPriority(job)) }
+        switch queue.append(job) {
+        case true: submitDrain(on: pool.core, poolPriority(job))
+        case false: break
+        case nil:
+            misuse(
+                "\(Self.self).enqueue",
+                "\"\(pool.name)\"",
+                "a job of an actor for an executor that has ended: it cannot run on its thread, and what awaits it would "
+                    + "wait for ever"
+            )
+        }
     }
 
     private func submitDrain(on core: PoolCore, _ priority: ilk_priority = ILK_PRIORITY_NORMAL) {
@@ -140,43 +163,7 @@ public final class SerialPoolExecutor: SerialExecutor, QueuedExecutor {
     }
 }
 
-/// An executor for actors with one thread of its own: all jobs of its actors run on that thread, in order. For code that
-/// must stay on its thread, such as a library with thread-local state.
-///
-/// An actor must hold its executor, as with ``SerialPoolExecutor``. When the executor is released, its thread ends after
-/// the jobs that were accepted.
-public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
-    let pool: WorkerPool
-    let queue = SerialQueue()
-
-    /// An executor with a thread. Allocates, and starts the thread.
-    ///
-    /// - Parameters:
-    ///   - name: Of the thread; the system shows 15 bytes, with a number behind.
-    ///   - stackSize: Of the thread, in bytes; `nil`: the system's.
-    /// - Throws: ``WorkerPoolError/unavailable(pool:)`` where the system makes no thread;
-    ///   ``WorkerPoolError/invalidOption(_:_:)``.
-    public init(name: String = "actor", stackSize: Int? = nil) throws(WorkerPoolError) {
-        pool = try WorkerPool(name: name, threads: 1, maximumThreads: 1, stackSize: stackSize)
-    }
-
-    /// Runs a job of an actor after those before it. For the Swift runtime. As ``SerialPoolExecutor/enqueue(_:)``.
-    public func enqueue(_ job: consuming ExecutorJob) {
-        append(UnownedJob(job))
-    }
-
-    /// Whether the calling thread runs a job of this executor.
-    public func isIsolatingCurrentContext() -> Bool? {
-        PoolThread.isInJob(of: self)
-    }
-
-    /// Reports code that claims to be on this executor and is not, and ends the process.
-    public func checkIsolated() {
-        requireIsolation(PoolThread.isInJob(of: self), "ThreadExecutor", pool.name)
-    }
-}
-
-private func requireIsolation(_ isIsolated: Bool, _ type: String, _ name: String) {
+func requireIsolation(_ isIsolated: Bool, _ type: String, _ name: String) {
     if !isIsolated {
         misuse("\(type).checkIsolated", "\"\(name)\"", "called outside the jobs of this executor")
     }

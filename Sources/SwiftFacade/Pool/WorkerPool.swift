@@ -144,7 +144,7 @@ public final class WorkerPool: Sendable {
     }
 
     /// The least that every system takes for the stack of a thread, and that Swift code lives in.
-    private static let leastStack = 64 << 10
+    static let leastStack = 64 << 10
 
     // MARK: The pools of the process
 

@@ -64,5 +64,11 @@ import Testing
             #expect(cache.cachedValue(forKey: 1) == 1 && cache.removeExpired() == 0)
             #expect((clock.reads.value > 0) == isRead)
         }
+        let before = clock.reads.value
+        let cache = SingleFlightCache<Int, Int>(failureAge: .seconds(9), clock: clock)
+        #expect(clock.reads.value > before)
+        cache.updateValue(1, forKey: 1)
+        let updated = clock.reads.value
+        #expect(cache.cachedValue(forKey: 1) == 1 && clock.reads.value == updated, "a kept value has no age")
     }
 }

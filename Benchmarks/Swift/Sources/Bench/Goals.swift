@@ -97,6 +97,8 @@ struct Goal {
             pool(PoolWork.unevenCell, "WorkerPool.forEach", "concurrentPerform", .atMost(1)),
             pool(PoolWork.closureCell, "DispatchQueue.async", "WorkerPool.submit", .atLeast(1)),
             pool(PoolWork.closureCell, "OperationQueue", "WorkerPool.submit", .atLeast(5)),
+            pool(CacheWork.hit(threads: 1).cell, "cachedValue", "SafeDictionary", .atMost(3)),
+            pool(CacheWork.hit(threads: 2).cell, "cachedValue", "SafeDictionary", .atMost(3)),
         ].map { goal in
             Goal(
                 claim: "\(goal.claim): \(goal.of) / \(goal.by)",

@@ -4,6 +4,7 @@
 //
 //     bench_swift [--quick] [--only WORDS] [--rounds N] [--slice MS] [--json FILE]
 //     bench_swift --count spsc-swift|spsc-c|mpmc-swift|mpmc-c NUMBER    pairs of push and pop, for callgrind
+//     bench_swift --trace    which share of the questions a cache answers
 
 import Foundation
 
@@ -23,6 +24,7 @@ enum Main {
             }
             return
         }
+        if arguments.contains("--trace") { return CacheTrace.print() }
         let json = value(of: "--json")
         let only = value(of: "--only")
         func number(of flag: String, otherwise: Int) -> Int {
@@ -42,7 +44,7 @@ enum Main {
         ]
         let cells =
             (arrays.map(\.cell) + RingWork.cells + [SuspendingWork.cell(elements: isQuick ? 50_000 : 200_000)]
-            + PoolWork.cells)
+            + PoolWork.cells + CacheWork.cells)
             .filter { only == nil || $0.title.contains(only!) }
 
         print("## Swift facade\n")

@@ -63,6 +63,10 @@ struct AllocationTests {
         let dictionary = SafeDictionary([1: 2, 3: 4])
         let set = SafeSet([1, 2, 3])
         let lock = ReadWriteLock(7)
+        let cache = SingleFlightCache<Int, Int>(capacity: 4)
+        cache.updateValue(2, forKey: 1)
+        let aging = SingleFlightCache<Int, Int>(maximumAge: .seconds(100_000))
+        aging.updateValue(2, forKey: 1)
         var sum = 0
         #expect(allocations { sum &+= array.element(at: 5) ?? 0 } == 0)
         #expect(allocations { sum &+= array[6] } == 0)
@@ -73,6 +77,9 @@ struct AllocationTests {
         #expect(allocations { sum &+= dictionary[1] ?? 0 } == 0)
         #expect(allocations { sum &+= set.contains(2) ? 1 : 0 } == 0)
         #expect(allocations { sum &+= lock.withReadLock { $0 } } == 0)
+        #expect(allocations { sum &+= cache.cachedValue(forKey: 1) ?? 0 } == 0)
+        #expect(allocations { sum &+= (try? cache.value(forKey: 1) { -1 }) ?? 0 } == 0)
+        #expect(allocations { sum &+= aging.cachedValue(forKey: 1) ?? 0 } == 0)
         #expect(sum != 0)
     }
 

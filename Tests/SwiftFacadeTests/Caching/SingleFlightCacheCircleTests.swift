@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Computations that ask for each other's values in a circle.
+
+import Foundation
+import Testing
+
+@testable import Interlock
+
+@Suite struct SingleFlightCacheCircleTests {
+    @Test(.timeLimit(.minutes(5))) func aComputationThatAsksForItselfIsRefused() async throws {
+        let cache = SingleFlightCache<Int, Int>()
+        await #expect(throws: CircularComputation.self) {
+            try await cache.value(forKey: 1) { try await cache.value(forKey: 1) { 1 } }
+        }
+        onThreads(1) { _ in
+            #expect(throws: CircularComputation.self) {
+                try cache.value(forKey: 1) { try cache.value(forKey: 1) { 1 } }
+            }
+        }
+        // Caught, it does no harm; another key is no circle.
+        let value = try await cache.value(forKey: 1) {
+            await #expect(throws: CircularComputation.self) { try await cache.value(forKey: 1) { 1 } }
+            return try await cache.value(forKey: 2) { 4 } + 1
+        }
+        #expect(value == 5)
+    }
+
+    //   A's computation          B's computation
+    //   both have begun, each started from outside
+    //   asks for B: waits
+    //                            asks for A: refused, B fails
+    //   fails with B's error
+    @Test(.timeLimit(.minutes(5))) func aCircleThroughTwoCachesIsRefusedWhereItCloses() async throws {
+        let letters = SingleFlightCache<String, Int>()
+        let numbers = SingleFlightCache<Int, Int>()
+        let bothBegun = Latch(count: 2)
+        let a = Task {
+            try await letters.value(forKey: "a") {
+                bothBegun.countDown()
+                try await bothBegun.wait()
+                return try await numbers.value(forKey: 1) { -1 }
+            }
+        }
+        let b = Task {
+            try await numbers.value(forKey: 1) {
+                bothBegun.countDown()
+                #expect(await eventuallySuspending { numbers.waiters(forKey: 1) == 2 })
+                return try await letters.value(forKey: "a") { -1 }
+            }
+        }
+        await #expect(throws: CircularComputation.self) { try await b.value }
+        await #expect(throws: CircularComputation.self) { try await a.value }
+        #expect(letters.waiters(forKey: "a") == 0)
+    }
+
+    // MARK: Questions that block
+
+    /// As `value(forKey:orCompute:)` for threads, from a task.
+    private static func ask<Key>(
+        _ cache: SingleFlightCache<Key, Int>,
+        _ key: Key,
+        _ compute: () throws -> Int
+    ) throws -> Int {
+        try cache.value(forKey: key, orCompute: compute)
+    }
+
+    /// Success if `body` is refused as circular; an alarm ends one that waits for itself.
+    private static func expectRefusal(_ body: () throws -> Int) -> Never {
+        do { _ = try body() } catch is CircularComputation { exit(EXIT_SUCCESS) } catch {}
+        exit(EXIT_FAILURE)
+    }
+
+    @Test func blockingQuestionsInACircleOnOneThreadAreRefused() async {
+        await #expect(processExitsWith: .success) {
+            alarm(20)
+            let cache = SingleFlightCache<Int, Int>()
+            SingleFlightCacheCircleTests.expectRefusal {
+                try SingleFlightCacheCircleTests.ask(cache, 1) {
+                    try SingleFlightCacheCircleTests.ask(cache, 2) {
+                        try SingleFlightCacheCircleTests.ask(cache, 3) {
+                            try SingleFlightCacheCircleTests.ask(cache, 1) { 1 }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func blockingQuestionsInACircleThroughTwoCachesAreRefused() async {
+        await #expect(processExitsWith: .success) {
+            alarm(20)
+            let numbers = SingleFlightCache<Int, Int>()
+            let letters = SingleFlightCache<String, Int>()
+            SingleFlightCacheCircleTests.expectRefusal {
+                try SingleFlightCacheCircleTests.ask(numbers, 1) {
+                    try SingleFlightCacheCircleTests.ask(letters, "a") {
+                        try SingleFlightCacheCircleTests.ask(numbers, 1) { 1 }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func aTaskThatAsksABlockingQuestionInACircleIsRefused() async {
+        await #expect(processExitsWith: .success) {
+            alarm(20)
+            let cache = SingleFlightCache<Int, Int>()
+            do {
+                _ = try await cache.value(forKey: 1) { () async throws -> Int in
+                    try SingleFlightCacheCircleTests.ask(cache, 2) {
+                        try SingleFlightCacheCircleTests.ask(cache, 1) { 1 }
+                    }
+                }
+            } catch is CircularComputation {
+                exit(EXIT_SUCCESS)
+            }
+            exit(EXIT_FAILURE)
+        }
+    }
+
+    @Test func aCircleThroughTheThreadsOfAConcurrentMapIsRefused() async {
+        await #expect(processExitsWith: .success) {
+            alarm(20)
+            let cache = SingleFlightCache<Int, Int>()
+            func sum(_ body: @Sendable (Int) throws -> Int) throws -> Int {
+                try (0..<4).concurrentMap(maxConcurrency: 4, body).reduce(0, +)
+            }
+            SingleFlightCacheCircleTests.expectRefusal {
+                try SingleFlightCacheCircleTests.ask(cache, 1) {
+                    try sum { _ in try SingleFlightCacheCircleTests.ask(cache, 1) { 1 } }
+                }
+            }
+        }
+    }
+
+    @Test func aCircleThroughWorkOnAQueueIsRefused() async {
+        await #expect(processExitsWith: .success) {
+            alarm(20)
+            let cache = SingleFlightCache<Int, Int>()
+            do {
+                _ = try await cache.value(forKey: 1) {
+                    try await GCD.run { try SingleFlightCacheCircleTests.ask(cache, 1) { 1 } }
+                }
+            } catch is CircularComputation {
+                exit(EXIT_SUCCESS)
+            }
+            exit(EXIT_FAILURE)
+        }
+    }
+
+    @Test func blockingQuestionsOneInAnotherAreNoCircle() {
+        let cache = SingleFlightCache<Int, Int>()
+        #expect(throws: Never.self) {
+            let value = try Self.ask(cache, 1) {
+                try Self.ask(cache, 2) { 20 } + Self.ask(cache, 3) { try Self.ask(cache, 2) { -1 } }
+            }
+            #expect(value == 40)
+        }
+        #expect(cache.count == 3)
+    }
+}

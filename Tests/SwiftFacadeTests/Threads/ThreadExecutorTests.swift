@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Actors pinned to a thread, and what happens when that thread ends.
+
+import Foundation
+import Testing
+
+@testable import Interlock
+
+private actor Pinned {
+    nonisolated let thread: ThreadExecutor
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+    private(set) var order: [Int] = []
+
+    init(_ thread: ThreadExecutor) { self.thread = thread }
+
+    func add(_ number: Int) { order.append(number) }
+    func run<Value: Sendable>(_ body: @Sendable (isolated Pinned) throws -> Value) rethrows -> Value {
+        try body(self)
+    }
+}
+
+private func wait(_ executor: ThreadExecutor, _ limit: Duration) -> Bool { executor.wait(timeout: limit) }
+private func wait(_ executor: ThreadExecutor) { executor.wait() }
+
+@Suite(.timeLimit(.minutes(10))) struct ThreadExecutorTests {
+    @Test func theJobsOfItsActorsRunOnOneNamedThreadInOrder() async throws {
+        let executor = try ThreadExecutor(name: "pinned")
+        let (first, second) = (Pinned(executor), Pinned(executor))
+        #expect(executor.name == "pinned" && !executor.isCurrent)
+        let threads = Trace<UInt>()
+        for actor in [first, second, first] {
+            #expect(await actor.run { _ in threadName() } == "pinned-0")
+            await actor.run { _ in threads.add(UInt(pthread_self())) }
+            #expect(await actor.run { _ in executor.isCurrent })
+        }
+        #expect(Set(threads.events).count == 1)
+    }
+
+    // test                                   thread
+    //                                        in a job: waits
+    // enqueues 300 tasks, one after another
+    // lets it go on                          runs them in that order, without another job between
+    @Test func jobsRunInTheOrderInWhichTheyWereEnqueued() async throws {
+        let executor = try ThreadExecutor()
+        let actor = Pinned(executor)
+        let (begun, open) = (Handshake(), Event())
+        let holder = Task {
+            await actor.run { _ in
+                begun.give()
+                open.wait()
+            }
+        }
+        await begun.taken()
+        var tasks: [Task<Void, Never>] = []
+        for number in 0..<300 {
+            tasks.append(Task { await actor.add(number) })
+            #expect(await eventuallySuspending { executor.queue.count == number + 1 })
+        }
+        open.happen()
+        await holder.value
+        for task in tasks { await task.value }
+        #expect(await actor.order == Array(0..<300))
+    }
+
+    @Test(.enabled(if: onLinux, "other systems have nice values of processes only"))
+    func theThreadHasItsNiceValue() async throws {
+        let actor = Pinned(try ThreadExecutor(nice: 2))
+        let nice = await actor.run { _ in addedNice() }
+        #expect(nice == 2)
+        #expect(throws: WorkerPoolError.invalidOption("nice", "20; it is -20 to 19")) {
+            _ = try ThreadExecutor(nice: 20)
+        }
+    }
+
+    private static let onLinux: Bool = {
+        #if os(Linux)
+        true
+        #else
+        false
+        #endif
+    }()
+
+    // MARK: Ending
+
+    // thread            test
+    // in a job: waits   enqueues two more; closes
+    //                   enqueues one more: accepted, the thread has not ended
+    // runs all, ends    waits for the end
+    @Test func aClosedExecutorRunsWhatWasAcceptedAndEnds() async throws {
+        let executor = try ThreadExecutor(name: "closing")
+        let actor = Pinned(executor)
+        let (begun, open) = (Handshake(), Event())
+        let holder = Task {
+            await actor.run { _ in
+                begun.give()
+                open.wait()
+            }
+        }
+        await begun.taken()
+        let early = (0..<2).map { number in Task { await actor.add(number) } }
+        #expect(await eventuallySuspending { executor.queue.count == 2 })
+        executor.close()
+        let late = Task { await actor.add(2) }
+        #expect(await eventuallySuspending { executor.queue.count == 3 })
+        #expect(try await !executor.wait(timeout: .milliseconds(2)))
+        #expect(try await !executor.wait(until: .now))
+        #expect(!wait(executor, .milliseconds(2)))
+        open.happen()
+        for task in early + [holder, late] { await task.value }
+        try #require(await executor.wait(timeout: .seconds(120)))
+        try await executor.wait()
+        wait(executor)
+        #expect(wait(executor, .zero) && executor.queue.hasEnded)
+        executor.close()
+    }
+
+    @Test func anIdleExecutorEndsWithItsClosing() async throws {
+        let executor = try ThreadExecutor()
+        executor.close()
+        #expect(try await executor.wait(timeout: .seconds(120)))
+    }
+
+    // A task between closing and the end is accepted, or the process ends: here none comes after the end.
+    @Test(arguments: 0..<50)
+    func closingBesideTheLastJobLosesNothing(round: Int) async throws {
+        let executor = try ThreadExecutor()
+        let actor = Pinned(executor)
+        for number in 0..<round { await actor.add(number) }
+        #expect(await actor.run { $0.order.count } == round)
+        async let hasEnded = executor.wait(timeout: .seconds(120))
+        executor.close()
+        #expect(try await hasEnded)
+    }
+
+    @Test func aJobAfterTheEndIsReported() async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            alarm(60)
+            let executor = try ThreadExecutor(name: "gone")
+            let actor = Pinned(executor)
+            await actor.add(1)
+            executor.close()
+            try await executor.wait()
+            await actor.add(2)
+        }
+        let sentence =
+            "interlock: ThreadExecutor.enqueue(\"gone\"): a job of an actor for an executor that has ended: it cannot run "
+            + "on its thread, and what awaits it would wait for ever"
+        #expect(result?.report.contains(sentence) == true)
+    }
+
+    @Test func claimingTheThreadFromElsewhereIsReported() async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            try ThreadExecutor(name: "claimed").checkIsolated()
+        }
+        #expect(
+            result?.report.contains(
+                "interlock: ThreadExecutor.checkIsolated(\"claimed\"): called outside the jobs of this executor"
+            ) == true
+        )
+    }
+}
