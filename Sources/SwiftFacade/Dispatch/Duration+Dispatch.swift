@@ -15,4 +15,11 @@ extension DispatchTime {
         // libdispatch keeps the top bit for wall times: anything from there on is "for ever" to it.
         return overflow || sum > UInt64(Int64.max) ? .distantFuture : DispatchTime(uptimeNanoseconds: sum)
     }
+
+    /// The moment `instant` on the monotonic clock; now where it has passed.
+    static func at(_ instant: ContinuousClock.Instant) -> DispatchTime {
+        let now = ContinuousClock.now
+        // The way back to a distant past may not fit a duration.
+        return after(instant <= now ? .zero : now.duration(to: instant))
+    }
 }

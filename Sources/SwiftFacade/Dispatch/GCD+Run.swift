@@ -62,16 +62,45 @@ extension GCD {
         on queue: DispatchQueue = userInitiated,
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
+        try await begun(on: queue, until: nil, work)!
+    }
+
+    /// As ``run(on:_:)``, if the work begins until `deadline`.
+    ///
+    /// - Returns: `nil` if the work had not begun in time: it will not run, and its captures are freed.
+    public static func run<Value: Sendable>(
+        on queue: DispatchQueue = userInitiated,
+        until deadline: ContinuousClock.Instant,
+        _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value? {
+        try await begun(on: queue, until: deadline, work)
+    }
+
+    /// As ``run(on:until:_:)``, if the work begins within `timeout`.
+    public static func run<Value: Sendable>(
+        on queue: DispatchQueue = userInitiated,
+        timeout: Duration,
+        _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value? {
+        try await begun(on: queue, until: moment(in: timeout), work)
+    }
+
+    /// The value of the work, or nil if it did not begin in time.
+    private static func begun<Value: Sendable>(
+        on queue: DispatchQueue,
+        until deadline: ContinuousClock.Instant?,
+        _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value? {
         let pending = PendingWork(work)
         let result = Promise<Result<Value, any Error>>()
         // The work is a part of what this task computes for a SingleFlightCache.
         let computation = FlightWaits.current
         return try await withTaskCancellationHandler {
-            _ = QueueTag.of(queue)
             queue.async {
                 guard let work = pending.claim() else { return }
                 result.fulfil(FlightWaits.inside(computation) { Result(catching: work) })
             }
+            if let deadline, await result.wait(until: deadline) == .timedOut, pending.claim() != nil { return nil }
             return try await result.take().get()
         } onCancel: {
             if pending.claim() != nil { result.fulfil(.failure(CancellationError())) }
@@ -84,8 +113,6 @@ extension GCD {
         _ work: @escaping @Sendable () -> Value,
         _ completion: @escaping @Sendable (Value) -> Void
     ) {
-        _ = QueueTag.of(queue)
-        _ = QueueTag.of(delivery)
         queue.async {
             let value = work()
             delivery.async { completion(value) }

@@ -28,14 +28,14 @@ public enum GCD {
     /// - Parameters:
     ///   - label: names the queue in reports and debuggers; unique in the program.
     ///   - qos: a hint on Linux.
-    ///   - target: supplies the threads, by default a global queue.
+    ///   - target: supplies the threads, by default a global queue. ``sync(on:_:)`` knows it: do not change it later.
     public static func serialQueue(
         label: String,
         qos: DispatchQoS = .unspecified,
         target: DispatchQueue? = nil
     ) -> DispatchQueue {
         let queue = DispatchQueue(label: label, qos: qos, target: target)
-        _ = QueueTag.of(queue, width: .serial)
+        _ = QueueTag.of(queue, width: .serial, target: target)
         return queue
     }
 
@@ -49,7 +49,7 @@ public enum GCD {
         target: DispatchQueue? = nil
     ) -> DispatchQueue {
         let queue = DispatchQueue(label: label, qos: qos, attributes: .concurrent, target: target)
-        _ = QueueTag.of(queue, width: .concurrent)
+        _ = QueueTag.of(queue, width: .concurrent, target: target)
         return queue
     }
 }

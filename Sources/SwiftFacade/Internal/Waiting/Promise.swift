@@ -48,8 +48,10 @@ final class Promise<Value: Sendable>: @unchecked Sendable {
         await queue.suspend(until: deadline, admit: { self.hasValue })
     }
 
-    func block() {
-        _ = queue.block(until: forever, admit: { hasValue })
+    /// False if `deadline` passed first.
+    @discardableResult
+    func block(until deadline: UInt64 = forever) -> Bool {
+        queue.block(until: deadline, admit: { hasValue })
     }
 
     /// Suspends until there is a value, cancelled or not, and moves it out. For one task, once.
