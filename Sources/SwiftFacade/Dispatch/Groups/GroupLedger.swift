@@ -13,12 +13,23 @@ import Dispatch
 public struct RunningJob: Sendable, CustomStringConvertible {
     /// The name given on entry, or empty.
     public let label: String
-    /// Where it entered: file and line.
-    public let origin: String
+    /// The running jobs of the group that is the job, in order of entry; empty for other jobs.
+    public internal(set) var jobs: [RunningJob] = []
 
-    /// The label in quotes, and the place.
+    private let file: StaticString
+    private let line: UInt
+
+    init(label: String, file: StaticString, line: UInt) {
+        (self.label, self.file, self.line) = (label, file, line)
+    }
+
+    /// Where it entered: file and line.
+    public var origin: String { "\(file):\(line)" }
+
+    /// The label in quotes, and the place; of a group, with its running jobs.
     public var description: String {
-        label.isEmpty ? "the job entered at \(origin)" : "\"\(label)\" (\(origin))"
+        let own = label.isEmpty ? "the job entered at \(origin)" : "\"\(label)\" (\(origin))"
+        return jobs.isEmpty ? own : own + ", in which " + jobs.map(\.description).joined(separator: " and ")
     }
 }
 
@@ -28,6 +39,8 @@ final class GroupLedger: Sendable {
         let job: RunningJob
         /// The type of the job's values; nil where there is nothing to collect.
         let valueType: ObjectIdentifier?
+        /// The group that is the job.
+        let child: DispatchGroup?
         var hasLeft = false
         /// A `Result<Value, any Error>` of that type, before the job leaves.
         var result: (any Sendable)?
@@ -49,10 +62,10 @@ final class GroupLedger: Sendable {
 
     private let page = VisibleMutex(Page())
 
-    func enter(_ job: RunningJob, valueType: ObjectIdentifier?) -> UInt64 {
+    func enter(_ job: RunningJob, valueType: ObjectIdentifier?, child: DispatchGroup? = nil) -> UInt64 {
         page.withLock { page in
             page.lastID += 1
-            page.entries.append(Entry(id: page.lastID, job: job, valueType: valueType))
+            page.entries.append(Entry(id: page.lastID, job: job, valueType: valueType, child: child))
             return page.lastID
         }
     }
@@ -79,7 +92,19 @@ final class GroupLedger: Sendable {
     var entryCount: Int { page.withLock { $0.entries.count } }
 
     var running: [RunningJob] {
-        page.withLock { $0.entries.filter { !$0.hasLeft }.map(\.job) }
+        let inside = page.withLock { $0.entries.filter { !$0.hasLeft } }
+        return inside.map { entry in
+            var job = entry.job
+            if let child = entry.child { job.jobs = GroupLedger.of(child).running }
+            return job
+        }
+    }
+
+    /// The groups that are jobs of this one, each with the job.
+    var children: [(group: DispatchGroup, job: RunningJob)] {
+        page.withLock { page in
+            page.entries.compactMap { entry in entry.child.map { ($0, entry.job) } }
+        }
     }
 
     /// The entries with values of that type, in order of entry; removed if all have results.
@@ -90,6 +115,16 @@ final class GroupLedger: Sendable {
                 page.entries.removeAll { $0.valueType == valueType }
             }
             return matching
+        }
+    }
+
+    /// Takes out the entries with values of that type that have results, in order of entry.
+    func takeFinished(_ valueType: ObjectIdentifier) -> [Entry] {
+        page.withLock { page in
+            let isFinished = { (entry: Entry) in entry.valueType == valueType && entry.result != nil }
+            let finished = page.entries.filter(isFinished)
+            page.entries.removeAll(where: isFinished)
+            return finished
         }
     }
 
@@ -106,6 +141,14 @@ final class GroupLedger: Sendable {
     }
 
     private static let table = VisibleMutex(Table())
+
+    /// The group's ledger, if it has one. Releases nothing.
+    static func existing(of group: DispatchGroup) -> GroupLedger? {
+        table.withLock { table in
+            let found = table.shelves[ObjectIdentifier(group)]
+            return found?.group === group ? found?.ledger : nil
+        }
+    }
 
     static func of(_ group: DispatchGroup) -> GroupLedger {
         // Ledgers of groups that are gone, with uncollected results: not released under the lock, because their ends

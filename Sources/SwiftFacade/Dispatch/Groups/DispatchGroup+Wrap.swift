@@ -57,7 +57,7 @@ extension DispatchGroup {
         line: UInt = #line,
         _ start: (Completion<Value>) throws -> Void
     ) {
-        let completion = job(label, "\(file):\(line)", Value.self)
+        let completion = job(RunningJob(label: label, file: file, line: line), Value.self)
         do { try start(completion) } catch { completion.fail(error) }
     }
 
@@ -89,17 +89,12 @@ extension DispatchGroup {
         line: UInt = #line,
         _ work: @escaping @Sendable () throws -> Value
     ) {
-        let completion = job(label, "\(file):\(line)", Value.self)
-        _ = QueueTag.of(queue)
+        let completion = job(RunningJob(label: label, file: file, line: line), Value.self)
         queue.async { completion(Result(catching: work)) }
     }
 
-    private func job<Value>(_ label: String, _ origin: String, _: Value.Type) -> Completion<Value> {
-        Completion(
-            GroupJob<Value>(
-                LeaveToken(group: self, label: label, origin: origin, valueType: ObjectIdentifier(Value.self))
-            )
-        )
+    private func job<Value>(_ job: RunningJob, _: Value.Type) -> Completion<Value> {
+        Completion(GroupJob<Value>(LeaveToken(group: self, job, valueType: ObjectIdentifier(Value.self))))
     }
 }
 
