@@ -7,3 +7,4 @@
 
 __thread void *ilk__thread_access_pointer;
 __thread void *ilk__entered_queue_pointer;
+__thread void *ilk__global_queue;

@@ -8,6 +8,7 @@ import Dispatch
 extension DispatchTime {
     /// The moment `duration` from now on the monotonic clock; `.distantFuture` where there is no limit or none that
     /// fits.
+    @usableFromInline
     static func after(_ duration: Duration?) -> DispatchTime {
         guard let duration else { return .distantFuture }
         let (sum, overflow) = DispatchTime.now().uptimeNanoseconds
@@ -17,6 +18,7 @@ extension DispatchTime {
     }
 
     /// The moment `instant` on the monotonic clock; now where it has passed.
+    @usableFromInline
     static func at(_ instant: ContinuousClock.Instant) -> DispatchTime {
         let now = ContinuousClock.now
         // The way back to a distant past may not fit a duration.

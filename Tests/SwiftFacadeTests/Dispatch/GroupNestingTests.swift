@@ -12,7 +12,9 @@ import Testing
     // MARK: Results
 
     @Test func resultsAreDeliveredOnTheQueueOnceTheGroupIsEmpty() async throws {
-        let (group, queue, key) = (DispatchGroup(), GCD.serialQueue(label: "delivery"), DispatchSpecificKey<Int>())
+        let (group, queue, key) = (
+            DispatchGroup(), GCD.serialQueue(label: "delivery"), DispatchSpecificKey<Int>()
+        )
         queue.setSpecific(key: key, value: 7)
         let goOn = Handshake()
         group.run("slow", on: GCD.serialQueue(label: "slow")) {

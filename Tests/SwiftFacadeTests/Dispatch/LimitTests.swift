@@ -55,7 +55,9 @@ import Testing
     @Test func noElementIsBegunAfterTheLimit() async throws {
         let (past, begun) = (past, Counter())
         #expect(await blocking { (0..<9).concurrentMap(until: past) { _ in begun.increment() } } == nil)
-        #expect(await blocking { (0..<9).concurrentForEach(timeout: .zero) { _ in begun.increment() } } == false)
+        #expect(
+            await blocking { (0..<9).concurrentForEach(timeout: .zero) { _ in begun.increment() } } == false
+        )
         #expect(try await (0..<9).concurrentMap(until: past) { _ in begun.increment() } == nil)
         #expect(try await (0..<9).concurrentForEach(timeout: .zero) { _ in begun.increment() } == false)
         #expect(begun.value == 0)

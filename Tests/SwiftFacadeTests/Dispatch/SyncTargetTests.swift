@@ -74,7 +74,11 @@ private func sync<Value, Failure: Error>(
             a.async { sync(on: target) {} }
             try await Task.sleep(for: .seconds(60))
         }
-        #expect(sentence(result).contains("has entered \"A\" and with it its serial target \"disk\" (\"A\" → \"disk\")"))
+        #expect(
+            sentence(result).contains(
+                "has entered \"A\" and with it its serial target \"disk\" (\"A\" → \"disk\")"
+            )
+        )
     }
 
     @Test func aQueueOnTheCurrentOneIsReported() async {
@@ -96,11 +100,15 @@ private func sync<Value, Failure: Error>(
             a.async { sync(on: b) {} }
             try await Task.sleep(for: .seconds(60))
         }
-        #expect(sentence(result).contains("its serial target \"com.apple.main-thread\", which \"B\" targets too"))
+        #expect(
+            sentence(result).contains("its serial target \"com.apple.main-thread\", which \"B\" targets too")
+        )
     }
 
     @Test func queuesThatShareAConcurrentTargetNest() {
-        for target in [GCD.concurrentQueue(label: "wide"), DispatchQueue(label: "wide", attributes: .concurrent)] {
+        for target in [
+            GCD.concurrentQueue(label: "wide"), DispatchQueue(label: "wide", attributes: .concurrent),
+        ] {
             let (a, b) = (
                 GCD.serialQueue(label: "A", target: target), GCD.serialQueue(label: "B", target: target)
             )
@@ -109,7 +117,9 @@ private func sync<Value, Failure: Error>(
     }
 
     @Test func queuesWithTargetsOfTheirOwnNest() {
-        let queues = ["A", "B"].map { GCD.serialQueue(label: $0, target: GCD.serialQueue(label: "below \($0)")) }
+        let queues = ["A", "B"].map {
+            GCD.serialQueue(label: $0, target: GCD.serialQueue(label: "below \($0)"))
+        }
         #expect(sync(on: queues[0]) { sync(on: queues[1]) { 1 } } == 1)
     }
 
@@ -154,7 +164,7 @@ private func sync<Value, Failure: Error>(
             await blocking {
                 for _ in 0..<2 {
                     queue.async {
-                        let tag = QueueTag.current
+                        let tag = QueueTag.current?.takeUnretainedValue()
                         tags.withLock { $0.append(tag) }
                         both.give()
                     }
@@ -172,7 +182,7 @@ private func sync<Value, Failure: Error>(
         let tags = WeakTag()
         do {
             let queue = DispatchQueue(label: "brief")
-            let label = await blocking { queue.sync { tags.see(QueueTag.current) } }
+            let label = await blocking { queue.sync { tags.see(QueueTag.current?.takeUnretainedValue()) } }
             #expect(label == "brief")
         }
         await eventually("the tag of a queue that was current is freed") { tags.isFreed }
@@ -220,10 +230,17 @@ private func sync<Value, Failure: Error>(
         let key = DispatchSpecificKey<String>()
         queue.setSpecific(key: key, value: "free")
         await blocking {
-            #expect(GCD.sync(on: queue, timeout: .seconds(600)) { DispatchQueue.getSpecific(key: key) } == "free")
-            #expect(GCD.sync(on: queue, until: .now + .seconds(600)) { EnteredQueues.current.map(\.label) } == ["free"])
+            #expect(
+                GCD.sync(on: queue, timeout: .seconds(600)) { DispatchQueue.getSpecific(key: key) } == "free"
+            )
+            #expect(
+                GCD.sync(on: queue, until: .now + .seconds(600)) { EnteredQueues.current.map(\.label) } == [
+                    "free"
+                ]
+            )
             #expect(throws: JobFailure()) {
-                try GCD.sync(on: queue, timeout: .seconds(600)) { () throws(JobFailure) in throw JobFailure() }
+                try GCD.sync(on: queue, timeout: .seconds(600)) { () throws(JobFailure) in throw JobFailure()
+                }
             }
         }
     }

@@ -21,6 +21,7 @@ ILK_BEGIN_DECLARATIONS
 /* C++ has no _Thread_local. */
 extern __thread void *ilk__thread_access_pointer __attribute__((tls_model("initial-exec")));
 extern __thread void *ilk__entered_queue_pointer __attribute__((tls_model("initial-exec")));
+extern __thread void *ilk__global_queue __attribute__((tls_model("initial-exec")));
 
 /* Initial-exec: no allocation on first use. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
@@ -53,13 +54,21 @@ ILK_TRUSTED_NONBLOCKING_END
 void *ilk__dispatch_get_current_queue(void) ILK__SYMBOL("dispatch_get_current_queue");
 const char *ilk__dispatch_queue_get_label(void *queue) ILK__SYMBOL("dispatch_queue_get_label");
 void *ilk__dispatch_get_specific(const void *key) ILK__SYMBOL("dispatch_get_specific");
-void *ilk__dispatch_queue_get_specific(void *queue, const void *key) ILK__SYMBOL("dispatch_queue_get_specific");
+void *ilk__dispatch_queue_get_specific(void *queue, const void *key)
+    ILK__SYMBOL("dispatch_queue_get_specific");
 void ilk__dispatch_queue_set_specific(void *queue, const void *key, void *value, void (*destructor)(void *))
     ILK__SYMBOL("dispatch_queue_set_specific");
 
-/* Whether the thread runs on a queue that is not global. Without a queue libdispatch answers with a global one. */
+/* Whether the thread runs on a queue that is not global. Without a queue libdispatch answers with a global one.
+ * The global queues live for ever: the last one seen is known again. */
 static inline bool ilk__runs_on_queue(void) {
-    return strncmp(ilk__dispatch_queue_get_label(0), "com.apple.root.", 15) != 0;
+    void *queue = ilk__dispatch_get_current_queue();
+    if (queue == ilk__global_queue)
+        return false;
+    if (strncmp(ilk__dispatch_queue_get_label(queue), "com.apple.root.", 15) != 0)
+        return true;
+    ilk__global_queue = queue;
+    return false;
 }
 
 ILK_END_DECLARATIONS

@@ -30,11 +30,16 @@ public struct CollectedResults<Value: Sendable>: Sendable {
     /// The jobs that had not finished, in order of entry.
     public let running: [RunningJob]
 
+    @inlinable
+    init(results: [Result<Value, any Error>?], running: [RunningJob]) {
+        (self.results, self.running) = (results, running)
+    }
+
     /// Whether every job has a result.
     public var isComplete: Bool { running.isEmpty }
 
     /// The values of the jobs that have succeeded, in order of entry.
-    public var successes: [Value] { results.compactMap { try? $0?.get() } }
+    @inlinable public var successes: [Value] { results.compactMap { try? $0?.get() } }
 
     /// All values in order of entry; throws the first error in that order, or else ``GroupTimedOut`` where a job has no
     /// result.
@@ -113,6 +118,7 @@ extension DispatchGroup {
         noasync,
         message: "it would block a thread of the cooperative pool; use `try await collect(timeout:)`"
     )
+    @inlinable
     public func collect<Value: Sendable>(
         _ type: Value.Type = Value.self,
         timeout: Duration? = nil
@@ -127,6 +133,7 @@ extension DispatchGroup {
         noasync,
         message: "it would block a thread of the cooperative pool; use `try await collect(until:)`"
     )
+    @inlinable
     public func collect<Value: Sendable>(
         _ type: Value.Type = Value.self,
         until deadline: ContinuousClock.Instant
@@ -138,6 +145,7 @@ extension DispatchGroup {
     /// As the blocking form, suspending.
     ///
     /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the jobs go on, and the results stay.
+    @inlinable
     public func collect<Value: Sendable>(
         _ type: Value.Type = Value.self,
         timeout: Duration? = nil
@@ -147,6 +155,7 @@ extension DispatchGroup {
     }
 
     /// As the suspending `collect(_:timeout:)`, until `deadline` at most.
+    @inlinable
     public func collect<Value: Sendable>(
         _ type: Value.Type = Value.self,
         until deadline: ContinuousClock.Instant
@@ -171,11 +180,14 @@ extension DispatchGroup {
     ) {
         notify(queue: queue) {
             let entries = GroupLedger.of(self).takeFinished(ObjectIdentifier(Value.self))
-            body(CollectedResults(results: entries.map { $0.result as? Result<Value, any Error> }, running: []))
+            body(
+                CollectedResults(results: entries.map { $0.result as? Result<Value, any Error> }, running: [])
+            )
         }
     }
 
-    private func taken<Value: Sendable>(_: Value.Type) -> CollectedResults<Value> {
+    @inlinable
+    func taken<Value: Sendable>(_: Value.Type) -> CollectedResults<Value> {
         let entries = GroupLedger.of(self).collect(ObjectIdentifier(Value.self))
         return CollectedResults(
             results: entries.map { $0.result as? Result<Value, any Error> },
@@ -183,7 +195,8 @@ extension DispatchGroup {
         )
     }
 
-    private func becameEmpty(until deadline: ContinuousClock.Instant?) async throws(CancellationError) -> Bool {
+    @usableFromInline
+    func becameEmpty(until deadline: ContinuousClock.Instant?) async throws(CancellationError) -> Bool {
         let isEmpty = Promise<Void>()
         // The closure outlives a wait that gives up, and holds only the promise.
         notify(queue: .global()) { isEmpty.fulfil(()) }

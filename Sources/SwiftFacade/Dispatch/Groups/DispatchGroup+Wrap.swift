@@ -79,9 +79,11 @@ extension DispatchGroup {
         }
     }
 
+    // Inlinable: unspecialised, each job looks the types of its result up.
     /// Runs a closure on `queue` as a job of the group; its value or error is the job's result.
     ///
     /// May be called from any thread; returns at once, with the job entered. Result and parameters as in `wrap`.
+    @inlinable
     public func run<Value: Sendable>(
         _ label: String = "",
         on queue: DispatchQueue,
@@ -89,8 +91,12 @@ extension DispatchGroup {
         line: UInt = #line,
         _ work: @escaping @Sendable () throws -> Value
     ) {
-        let completion = job(RunningJob(label: label, file: file, line: line), Value.self)
-        queue.async { completion(Result(catching: work)) }
+        let ledger = GroupLedger.of(self)
+        let entry = ledger.enter(
+            RunningJob(label: label, file: file, line: line),
+            valueType: ObjectIdentifier(Value.self)
+        )
+        queue.async(group: self) { ledger.leave(entry, with: Result(catching: work)) }
     }
 
     private func job<Value>(_ job: RunningJob, _: Value.Type) -> Completion<Value> {

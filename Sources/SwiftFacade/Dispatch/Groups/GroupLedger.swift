@@ -19,6 +19,7 @@ public struct RunningJob: Sendable, CustomStringConvertible {
     private let file: StaticString
     private let line: UInt
 
+    @usableFromInline
     init(label: String, file: StaticString, line: UInt) {
         (self.label, self.file, self.line) = (label, file, line)
     }
@@ -33,17 +34,19 @@ public struct RunningJob: Sendable, CustomStringConvertible {
     }
 }
 
+@usableFromInline
 final class GroupLedger: Sendable {
+    @usableFromInline
     struct Entry {
         let id: UInt64
-        let job: RunningJob
+        @usableFromInline let job: RunningJob
         /// The type of the job's values; nil where there is nothing to collect.
         let valueType: ObjectIdentifier?
         /// The group that is the job.
         let child: DispatchGroup?
         var hasLeft = false
         /// A `Result<Value, any Error>` of that type, before the job leaves.
-        var result: (any Sendable)?
+        @usableFromInline var result: (any Sendable)?
     }
 
     private struct Page {
@@ -62,6 +65,7 @@ final class GroupLedger: Sendable {
 
     private let page = VisibleMutex(Page())
 
+    @usableFromInline
     func enter(_ job: RunningJob, valueType: ObjectIdentifier?, child: DispatchGroup? = nil) -> UInt64 {
         page.withLock { page in
             page.lastID += 1
@@ -75,6 +79,16 @@ final class GroupLedger: Sendable {
         page.withLock { page in
             guard let index = page.index(of: id) else { return }
             page.entries[index].result = result
+        }
+    }
+
+    /// ``store(_:for:)`` and ``leave(_:)`` in one.
+    @usableFromInline
+    func leave(_ id: UInt64, with result: any Sendable) {
+        page.withLock { page in
+            guard let index = page.index(of: id) else { return }
+            page.entries[index].result = result
+            page.entries[index].hasLeft = true
         }
     }
 
@@ -108,8 +122,14 @@ final class GroupLedger: Sendable {
     }
 
     /// The entries with values of that type, in order of entry; removed if all have results.
+    @usableFromInline
     func collect(_ valueType: ObjectIdentifier) -> [Entry] {
         page.withLock { page in
+            // The usual case, without a copy.
+            if page.entries.allSatisfy({ $0.valueType == valueType && $0.result != nil }) {
+                defer { page.entries = [] }
+                return page.entries
+            }
             let matching = page.entries.filter { $0.valueType == valueType }
             if matching.allSatisfy({ $0.result != nil }) {
                 page.entries.removeAll { $0.valueType == valueType }
@@ -150,6 +170,7 @@ final class GroupLedger: Sendable {
         }
     }
 
+    @usableFromInline
     static func of(_ group: DispatchGroup) -> GroupLedger {
         // Ledgers of groups that are gone, with uncollected results: not released under the lock, because their ends
         // are the users' and may come back here.

@@ -119,7 +119,9 @@ extension BoundedRunner {
         isolation: isolated (any Actor)? = #isolation,
         _ body: () async throws -> Result
     ) async throws -> Result {
-        guard let job = try await permit(until: nil) else { preconditionFailure("without a limit there is a permit") }
+        guard let job = try await permit(until: nil) else {
+            preconditionFailure("without a limit there is a permit")
+        }
         defer { core.end(job) }
         return try await body()
     }
@@ -184,7 +186,8 @@ extension BoundedRunner {
 extension Promise {
     /// Work that runs `body` and fulfils the promise with its result, as a part of what this task computes for a
     /// SingleFlightCache.
-    fileprivate func fulfilling<Output>(_ body: @escaping @Sendable () throws -> Output) -> @Sendable () -> Void
+    fileprivate func fulfilling<Output>(_ body: @escaping @Sendable () throws -> Output)
+        -> @Sendable () -> Void
     where Value == Result<Output, any Error> {
         let computation = FlightWaits.current
         return { self.fulfil(FlightWaits.inside(computation) { Result(catching: body) }) }

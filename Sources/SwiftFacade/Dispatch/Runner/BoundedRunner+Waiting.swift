@@ -60,7 +60,8 @@ extension BoundedRunner {
     /// As the suspending ``waitUntilIdle()``, until `deadline` at most.
     ///
     /// - Returns: whether the runner was idle.
-    public func waitUntilIdle(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool {
+    public func waitUntilIdle(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool
+    {
         try await core.suspend(until: deadline)
     }
 

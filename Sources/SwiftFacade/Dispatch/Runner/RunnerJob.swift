@@ -2,10 +2,10 @@
 //
 // A job of a `BoundedRunner`: its handle, and its node in the runner's list.
 
+// `state` changes under the core's lock; the closures are taken by the one thread that begins or cancels the job.
 /// A job given to a ``BoundedRunner``.
 ///
 /// May be used from any thread. Dropping it does not cancel the job.
-// `state` changes under the core's lock; the closures are taken by the one thread that begins or cancels the job.
 public final class RunnerJob: @unchecked Sendable {
     enum Phase {
         case made, queued, running

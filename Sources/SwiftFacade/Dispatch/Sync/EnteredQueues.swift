@@ -45,14 +45,14 @@ struct EnteredQueue {
         ilk__set_entered_queue(before)
     }
 
-    /// The queue's tag, attached now if it had none; nil for a global queue.
-    var tag: QueueTag? {
+    /// The queue's tag, attached now if it had none; nil for a global queue. Owned by the queue.
+    var tag: Unmanaged<QueueTag>? {
         mutating get {
             if !isTagSought {
                 foundTag = queue._withUnsafeGuaranteedRef { QueueTag.of($0) }.map(Unmanaged.passUnretained)
                 isTagSought = true
             }
-            return foundTag?.takeUnretainedValue()
+            return foundTag
         }
     }
 }
@@ -63,18 +63,19 @@ enum EnteredQueues {
     static var current: [QueueTag] {
         var tags: [QueueTag] = []
         _ = first {
-            tags.append($0)
+            tags.append($0.takeUnretainedValue())
             return false
         }
         return tags.reversed()
     }
 
     /// The innermost queue for which `isSought` is true.
-    static func first(where isSought: (QueueTag) -> Bool) -> QueueTag? {
+    @inline(__always)
+    static func first(where isSought: (Unmanaged<QueueTag>) -> Bool) -> Unmanaged<QueueTag>? {
         var frame = EnteredQueue.innermost
         while let entered = frame {
             if let tag = entered.pointee.tag, isSought(tag) { return tag }
-            if let caller = entered.pointee.caller?.takeUnretainedValue(), isSought(caller) { return caller }
+            if let caller = entered.pointee.caller, isSought(caller) { return caller }
             frame = entered.pointee.outer
         }
         return nil

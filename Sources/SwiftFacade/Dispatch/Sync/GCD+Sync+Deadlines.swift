@@ -65,7 +65,10 @@ private final class LimitedCall<Value: Sendable, Failure: Error>: @unchecked Sen
     /// The work is a part of what the waiter computes for a SingleFlightCache.
     private let computation = FlightWaits.current
 
-    init(_ body: @escaping @Sendable () throws(Failure) -> Value, in frame: UnsafeMutablePointer<EnteredQueue>) {
+    init(
+        _ body: @escaping @Sendable () throws(Failure) -> Value,
+        in frame: UnsafeMutablePointer<EnteredQueue>
+    ) {
         self.body = PendingWork(body)
         self.frame = frame
     }

@@ -57,42 +57,69 @@ extension EnteredQueue {
     /// Reports a queue that this thread could never enter. Finds what frames further in will ask for.
     @inline(never) @usableFromInline
     mutating func requireEnterable(_ call: StaticString) {
-        if let current = QueueTag.current, EnteredQueues.first(where: { $0 === current }) == nil {
-            caller = .passUnretained(current)
+        let current = QueueTag.current
+        let target = tag
+        var isInList = false
+        var areAlone = target?._withUnsafeGuaranteedRef(\.isAlone) != false
+        let holder = EnteredQueues.first { entered in
+            if isSame(entered, current) { isInList = true }
+            areAlone = areAlone && entered._withUnsafeGuaranteedRef(\.isAlone)
+            return isSame(entered, target)
         }
-        guard let target = tag else { return }
-        if let holder = innermost(where: { $0 === target }) {
-            report(call, target, holder, shared: target)
+        if !isInList {
+            caller = current
+            areAlone = areAlone && current?._withUnsafeGuaranteedRef(\.isAlone) != false
         }
+        guard let target else { return }
+        if let holder = holder ?? (isSame(target, current) ? current : nil) {
+            report(call, target, holder, shared: target.takeUnretainedValue())
+        }
+        if !areAlone { requireFreeTargets(call, target.takeUnretainedValue()) }
+    }
+
+    /// Reports a serial queue, among `target` and those it targets, that a queue of this thread targets too.
+    private func requireFreeTargets(_ call: StaticString, _ target: QueueTag) {
         var wanted: QueueTag? = target
         while let shared = wanted {
-            if shared.width == .serial, let holder = innermost(where: { $0.reaches(shared) }) {
-                report(call, target, holder, shared: shared)
+            if shared.width == .serial,
+                let holder = innermost(where: { $0._withUnsafeGuaranteedRef { $0.reaches(shared) } })
+            {
+                report(call, .passUnretained(target), holder, shared: shared)
             }
             // The targets of a queue that `GCD` did not make.
             let isHeldIfBelow = shared === target ? shared.width != .concurrent : shared.width == .serial
-            if isHeldIfBelow, shared.isBelowCurrentQueue, let holder = innermost(where: { _ in true }) {
-                report(call, target, holder, shared: shared)
+            if isHeldIfBelow, let holder = innermost(where: { _ in true }),
+                !holder._withUnsafeGuaranteedRef(\.isTargetKnown), shared.isBelowCurrentQueue
+            {
+                report(call, .passUnretained(target), holder, shared: shared)
             }
             wanted = shared.target
         }
     }
 
-    private func innermost(where isSought: (QueueTag) -> Bool) -> QueueTag? {
-        if let caller = caller?.takeUnretainedValue(), isSought(caller) { return caller }
+    private func isSame(_ one: Unmanaged<QueueTag>?, _ other: Unmanaged<QueueTag>?) -> Bool {
+        one?.toOpaque() == other?.toOpaque() && one != nil
+    }
+
+    @inline(__always)
+    private func innermost(where isSought: (Unmanaged<QueueTag>) -> Bool) -> Unmanaged<QueueTag>? {
+        if let caller, isSought(caller) { return caller }
         return EnteredQueues.first(where: isSought)
     }
 
     private func report(
         _ call: StaticString,
-        _ target: QueueTag,
-        _ holder: QueueTag,
+        _ target: Unmanaged<QueueTag>,
+        _ holder: Unmanaged<QueueTag>,
         shared: QueueTag
     ) -> Never {
+        let (target, holder) = (target.takeUnretainedValue(), holder.takeUnretainedValue())
         let entered = EnteredQueues.current + (caller.map { [$0.takeUnretainedValue()] } ?? [])
         let way = entered[entered.firstIndex { $0 === holder }!...] + [target]
         var held = "has entered \(holder.quoted) already"
-        if shared !== holder { held = "has entered \(holder.quoted) and with it its serial target \(shared.quoted)" }
+        if shared !== holder {
+            held = "has entered \(holder.quoted) and with it its serial target \(shared.quoted)"
+        }
         if shared !== target { held += ", which \(target.quoted) targets too" }
         misuse(
             "\(call)",

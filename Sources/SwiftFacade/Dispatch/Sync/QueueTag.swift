@@ -19,6 +19,10 @@ final class QueueTag: Sendable {
     let width: Width
     /// The queue it targets, where that is known and no global one.
     let target: QueueTag?
+    /// Whether all its targets are known: `GCD` made the queue and those.
+    let isTargetKnown: Bool
+    /// Whether it is known to have no target but a global queue.
+    let isAlone: Bool
     /// Attached to this queue only.
     private let ownKey = DispatchSpecificKey<Bool>()
 
@@ -26,14 +30,19 @@ final class QueueTag: Sendable {
         self.label = label
         self.width = label == "com.apple.main-thread" ? .serial : width
         self.target = target
+        isTargetKnown = self.width != .unknown && target?.isTargetKnown != false
+        isAlone = isTargetKnown && target == nil
     }
 
     private static let key = DispatchSpecificKey<QueueTag>()
+    /// Of the tag itself, without the overlay's box: for a queue that has been current.
+    private static let currentKey = DispatchSpecificKey<QueueTag>()
     /// Makes find-or-attach one step.
     private static let attaching = VisibleMutex(())
 
     /// The queue's tag, attached now if it had none; nil for a global queue.
-    static func of(_ queue: DispatchQueue, width: Width = .unknown, target: DispatchQueue? = nil) -> QueueTag? {
+    static func of(_ queue: DispatchQueue, width: Width = .unknown, target: DispatchQueue? = nil) -> QueueTag?
+    {
         if let tag = queue.getSpecific(key: key) { return tag }
         let label = queue.label
         // Attaching to a global queue traps. Their labels are libdispatch's own on every platform.
@@ -49,13 +58,13 @@ final class QueueTag: Sendable {
     }
 
     /// The tag of the queue this thread runs on, however work got there, attached now if it had none; nil for a global
-    /// queue or none.
-    static var current: QueueTag? {
-        guard ilk__runs_on_queue(), let queue = ilk__dispatch_get_current_queue() else { return nil }
-        if ilk__dispatch_queue_get_specific(queue, address(of: key)) == nil, !attachToCurrent(queue) {
-            return nil
+    /// queue or none. Owned by the queue.
+    static var current: Unmanaged<QueueTag>? {
+        guard let queue = ilk__dispatch_get_current_queue() else { return nil }
+        if let tag = ilk__dispatch_queue_get_specific(queue, address(of: currentKey)) {
+            return .fromOpaque(tag)
         }
-        return DispatchQueue.getSpecific(key: key)
+        return ilk__runs_on_queue() ? attachToCurrent(queue) : nil
     }
 
     /// Whether the queue is the current one or among its targets.
@@ -79,29 +88,42 @@ final class QueueTag: Sendable {
         UnsafeRawPointer(Unmanaged.passUnretained(key).toOpaque())
     }
 
-    /// Attaches a tag to the current queue, of which there is no Swift object; false for those that take none. The
-    /// values are those that the overlay makes for a queue of its own, where another thread's `getSpecific` finds them.
-    private static func attachToCurrent(_ queue: UnsafeMutableRawPointer) -> Bool {
+    /// Attaches a tag to the current queue, of which there is no Swift object; nil for those that take none.
+    private static func attachToCurrent(_ queue: UnsafeMutableRawPointer) -> Unmanaged<QueueTag>? {
         guard let label = ilk__dispatch_queue_get_label(queue).map({ String(cString: $0) }),
             label != "com.apple.libdispatch-manager", label != "Run Loop Mode Queue"
-        else { return false }
-        let tag = QueueTag(label: label, width: .unknown)
+        else { return nil }
+        let new = QueueTag(label: label, width: .unknown)
+        // The values that the overlay makes for a queue of its own: its `getSpecific` finds them in this one.
         let lender = DispatchQueue(label: "")
-        lender.setSpecific(key: tag.ownKey, value: true)
-        lender.setSpecific(key: key, value: tag)
+        lender.setSpecific(key: new.ownKey, value: true)
+        lender.setSpecific(key: key, value: new)
         let (own, value) = lender.sync { () -> (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) in
-            (ilk__dispatch_get_specific(address(of: tag.ownKey)), ilk__dispatch_get_specific(address(of: key)))
+            (
+                ilk__dispatch_get_specific(address(of: new.ownKey)),
+                ilk__dispatch_get_specific(address(of: key))
+            )
         }
-        attaching.withLock { _ in
-            guard ilk__dispatch_queue_get_specific(queue, address(of: key)) == nil else { return }
-            for (key, value) in [(address(of: tag.ownKey), own!), (address(of: key), value!)] {
-                ilk__dispatch_queue_set_specific(
-                    queue,
-                    key,
-                    Unmanaged<AnyObject>.fromOpaque(value).retain().toOpaque()
-                ) { Unmanaged<AnyObject>.fromOpaque($0!).release() }
+        return attaching.withLock { _ in
+            if ilk__dispatch_queue_get_specific(queue, address(of: key)) == nil {
+                attach(.fromOpaque(own!), to: queue, address(of: new.ownKey))
+                attach(.fromOpaque(value!), to: queue, address(of: key))
             }
+            guard let tag = DispatchQueue.getSpecific(key: key) else { return nil }
+            if ilk__dispatch_queue_get_specific(queue, address(of: currentKey)) == nil {
+                attach(.passUnretained(tag), to: queue, address(of: currentKey))
+            }
+            return .passUnretained(tag)
         }
-        return true
+    }
+
+    private static func attach(
+        _ value: Unmanaged<AnyObject>,
+        to queue: UnsafeMutableRawPointer,
+        _ key: UnsafeRawPointer
+    ) {
+        ilk__dispatch_queue_set_specific(queue, key, value.retain().toOpaque()) {
+            Unmanaged<AnyObject>.fromOpaque($0!).release()
+        }
     }
 }

@@ -10,7 +10,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct BoundedRunnerTests {
     /// A runner whose one permit is held until `goOn` is given.
-    private func held(_ queue: DispatchQueue = GCD.utility) async -> (runner: BoundedRunner, goOn: Handshake) {
+    private func held(_ queue: DispatchQueue = GCD.utility) async -> (runner: BoundedRunner, goOn: Handshake)
+    {
         let runner = BoundedRunner(limit: 1, on: queue)
         let (begun, goOn) = (Handshake(), Handshake())
         runner.submit {
