@@ -54,7 +54,7 @@ enum DispatchPairs {
             DispatchPair(
                 title: "GCD.sync / sync, a result",
                 count: 20_000,
-                limit: 1,
+                limit: 1.5,
                 helper: { count in
                     let queue = GCD.serialQueue(label: "sync")
                     var sum = 0
