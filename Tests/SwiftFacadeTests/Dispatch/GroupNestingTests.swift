@@ -78,8 +78,9 @@ import Testing
         photos.include(thumbnails, "thumbnails", file: "P.swift", line: 2)
         let report = try await photos.waitReport(timeout: .zero)
         #expect(report.running.map(\.label) == ["thumbnails"])
-        #expect(report.running[0].jobs.map(\.label) == ["decode", "icons"])
-        #expect(report.running[0].jobs[1].jobs.map(\.label) == ["draw"])
+        let jobs = report.running.first?.jobs ?? []
+        #expect(jobs.map(\.label) == ["decode", "icons"])
+        #expect(jobs.last?.jobs.map(\.label) == ["draw"])
         #expect(
             report.description.hasPrefix(
                 "still running: \"thumbnails\" (P.swift:2), in which \"decode\" (P.swift:1) and \"icons\" ("
