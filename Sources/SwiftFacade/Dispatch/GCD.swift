@@ -42,7 +42,8 @@ public enum GCD {
     /// A queue that starts work in the order given and runs several pieces at once. Parameters as in `serialQueue`.
     ///
     /// Work that blocks holds one of few shared threads: on Linux the pool starts with one for each processor and grows
-    /// by one a second. ``ConcurrentBlockOperation`` and `concurrentForEach` give such work threads of its own.
+    /// by one a second. ``ConcurrentBlockOperation`` and `concurrentForEach` give such work threads of its own;
+    /// ``BoundedRunner`` limits it.
     public static func concurrentQueue(
         label: String,
         qos: DispatchQoS = .unspecified,

@@ -9,7 +9,7 @@ import Dispatch
 /// ```swift
 /// let downloads = BoundedRunner(limit: 4, on: GCD.utility)
 /// for url in urls {
-///     downloads.submit { store(load(url)) }
+///     downloads.submit { crawl(url) }
 /// }
 /// downloads.waitUntilIdle()
 /// ```

@@ -42,7 +42,10 @@ struct DispatchCostComparison {
         for measured in report.entries {
             #expect(measured.best > 0 && measured.plain > 0, "\(measured.title): nothing was done at all")
             if isOptimised {
-                #expect(measured.isWithinLimit, "dearer than \(measured.limit) times the plain form: \(measured.line)")
+                #expect(
+                    measured.isWithinLimit,
+                    "dearer than \(measured.limit) times the plain form: \(measured.line)"
+                )
             }
         }
     }

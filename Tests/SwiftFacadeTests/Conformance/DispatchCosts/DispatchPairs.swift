@@ -95,14 +95,22 @@ enum DispatchPairs {
         count: 5_000,
         limit: 2,
         helper: { count in
-            let (work, back, all) = (DispatchQueue(label: "work"), DispatchQueue(label: "back"), Countdown(count))
+            let (work, back, all) = (
+                DispatchQueue(label: "work"), DispatchQueue(label: "back"), Countdown(count)
+            )
             for number in 0..<count {
-                GCD.run(on: work, deliverOn: back) { number } completion: { (_: Int) in all.countDown() }
+                GCD.run(on: work, deliverOn: back) {
+                    number
+                } completion: { (_: Int) in
+                    all.countDown()
+                }
             }
             all.wait()
         },
         plain: { count in
-            let (work, back, all) = (DispatchQueue(label: "work"), DispatchQueue(label: "back"), Countdown(count))
+            let (work, back, all) = (
+                DispatchQueue(label: "work"), DispatchQueue(label: "back"), Countdown(count)
+            )
             for number in 0..<count {
                 work.async {
                     let value = number
