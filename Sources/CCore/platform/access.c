@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The word behind <interlock/inline/thread_access.h>. Each copy of the library has its own, as its facade has
- * a list.
+ * The words behind <interlock/inline/thread_access.h>. Each copy of the library has its own, as its facade has
+ * lists.
  */
 #include <interlock/inline/thread_access.h>
 
 __thread void *ilk__thread_access_pointer;
+__thread void *ilk__entered_queue_pointer;
+__thread void *ilk__global_queue;

@@ -5,11 +5,12 @@
 
 import Foundation
 
-/// Ends an ``AsyncOperation``, or a job of a `DispatchGroup`, from the callback of the function it wraps.
+/// Ends an ``AsyncOperation``, or a job of a `DispatchGroup` or a ``BoundedRunner``, from the callback of the function it
+/// wraps.
 ///
 /// May be kept, and called from any thread any number of times: the first call decides, and runs the operation's hooks
-/// and releases its dependents, or leaves the group; later ones are ignored. The completion keeps its operation or
-/// group alive. Dropped without a call, it fails the operation with ``OperationAbandoned``, the job with
+/// and releases its dependents, leaves the group, or gives the permit back; later ones are ignored. The completion keeps
+/// its operation or group alive. Dropped without a call, it fails the operation with ``OperationAbandoned``, the job with
 /// ``JobAbandoned``.
 public final class Completion<Value: Sendable>: Sendable {
     let job: any CompletableJob<Value>
@@ -30,15 +31,15 @@ public final class Completion<Value: Sendable>: Sendable {
     @discardableResult
     public func fail(_ error: any Error) -> Bool { job.finish(.failure(error)) }
 
-    /// Whether the operation was cancelled; false for a group's job, which has no cancellation.
+    /// Whether the operation was cancelled; false for a job, which has no cancellation once it has begun.
     public var isCancelled: Bool { job.isCancelled }
 
-    /// The ``AsyncOperation/progress`` of the operation, for the work to report to; of a group's job, one that nobody
-    /// else sees.
+    /// The ``AsyncOperation/progress`` of the operation, for the work to report to; of a job, one that nobody else
+    /// sees.
     public var progress: Progress { job.progress }
 
     /// Runs `handler` when the operation is cancelled while executing, at once if it has been, also after its end with
-    /// that; not after any other end, and not for a group's job.
+    /// that; not after any other end, and not for a job.
     ///
     /// The handler stops the wrapped function, on the thread that cancels. Then the operation finishes with
     /// ``OperationCancelled``; a later callback is ignored.

@@ -9,16 +9,20 @@ import Dispatch
 ///
 /// May be used from any thread. Dropping it does not cancel the work.
 public final class DelayedTask: Sendable {
-    private let work: PendingWork<@Sendable () -> Void>
-    /// Whether the work ran, or was cancelled before.
-    private let ran = Promise<Bool>()
+    private enum State {
+        case pending(@Sendable () -> Void, Promise<Bool>?)
+        case running(Promise<Bool>?)
+        case ended(ran: Bool)
+    }
+
+    private let state: VisibleMutex<State>
 
     /// The earliest moment the work starts, on the monotonic clock.
     public let deadline: DispatchTime
 
     init(deadline: DispatchTime, _ work: @escaping @Sendable () -> Void) {
         self.deadline = deadline
-        self.work = PendingWork(work)
+        state = VisibleMutex(.pending(work, nil), isPacked: true)
     }
 
     /// Prevents the work if it has not begun, and frees it with its captures before returning. May be called any number
@@ -27,8 +31,8 @@ public final class DelayedTask: Sendable {
     /// - Returns: whether this call prevented the run.
     @discardableResult
     public func cancel() -> Bool {
-        guard work.claim() != nil else { return false }
-        ran.fulfil(false)
+        guard case .pending(_, let waiters) = claim(next: { _ in .ended(ran: false) }) else { return false }
+        waiters?.fulfil(false)
         return true
     }
 
@@ -37,14 +41,67 @@ public final class DelayedTask: Sendable {
     /// - Returns: true once the work has returned, false if it was cancelled before it began.
     /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the delayed work is not touched.
     public func finished() async throws(CancellationError) -> Bool {
-        guard await ran.wait() == .granted, let ran = ran.value else { throw CancellationError() }
-        return ran
+        try await ran(until: nil)!
+    }
+
+    /// As ``finished()``, until `moment` at most.
+    ///
+    /// - Returns: `nil` if the work had not returned in time; it goes on.
+    public func finished(until moment: ContinuousClock.Instant) async throws(CancellationError) -> Bool? {
+        try await ran(until: moment)
+    }
+
+    /// As ``finished(until:)``, for `timeout` at most.
+    public func finished(timeout: Duration) async throws(CancellationError) -> Bool? {
+        try await ran(until: moment(in: timeout))
     }
 
     func fire() {
-        guard let work = work.claim() else { return }
+        guard case .pending(let work, _) = claim(next: { .running($0) }) else { return }
         work()
-        ran.fulfil(true)
+        let waiters = state.withLock { state -> Promise<Bool>? in
+            defer { state = .ended(ran: true) }
+            if case .running(let waiters) = state { return waiters }
+            return nil
+        }
+        waiters?.fulfil(true)
+    }
+
+    /// The state of work that has not begun, for the first caller.
+    private func claim(next: (Promise<Bool>?) -> State) -> sending State? {
+        state.withLock { state -> State? in
+            guard case .pending(_, let waiters) = state else { return nil }
+            defer { state = next(waiters) }
+            return state
+        }
+    }
+
+    private func ran(until moment: ContinuousClock.Instant?) async throws(CancellationError) -> Bool? {
+        let (ran, waiters) = ending()
+        guard let waiters else { return ran }
+        switch await waiters.wait(until: moment) {
+        case .granted: return waiters.value
+        case .timedOut: return nil
+        case .cancelled: throw CancellationError()
+        }
+    }
+
+    /// How the work ended, or a promise of it.
+    private func ending() -> (ran: Bool?, waiters: Promise<Bool>?) {
+        state.withLock { state in
+            switch state {
+            case .ended(let ran): return (ran, nil)
+            case .pending(_, let waiters?), .running(let waiters?): return (nil, waiters)
+            case .pending(let work, nil):
+                let waiters = Promise<Bool>()
+                state = .pending(work, waiters)
+                return (nil, waiters)
+            case .running(nil):
+                let waiters = Promise<Bool>()
+                state = .running(waiters)
+                return (nil, waiters)
+            }
+        }
     }
 }
 
@@ -63,7 +120,6 @@ extension GCD {
         on queue: DispatchQueue = main,
         _ work: @escaping @Sendable () -> Void
     ) -> DelayedTask {
-        _ = QueueTag.of(queue)
         let task = DelayedTask(deadline: .after(delay), work)
         arm(task, on: queue)
         return task

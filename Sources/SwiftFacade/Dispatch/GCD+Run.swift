@@ -12,6 +12,7 @@ extension GCD {
     ///   - queue: where the expression is evaluated, by default the global queue for work the user waits for.
     ///   - delivery: where `completion` runs, by default the main queue, which needs a program that drains it.
     ///   - completion: called exactly once; it sees everything the work did.
+    @inlinable
     public static func run<Value: Sendable>(
         on queue: DispatchQueue = userInitiated,
         deliverOn delivery: DispatchQueue = main,
@@ -22,6 +23,7 @@ extension GCD {
     }
 
     /// As the form for an expression, with a closure.
+    @inlinable
     public static func run<Value: Sendable>(
         on queue: DispatchQueue = userInitiated,
         deliverOn delivery: DispatchQueue = main,
@@ -32,6 +34,7 @@ extension GCD {
     }
 
     /// As the form for an expression, for one that may throw; delivers its `Result`.
+    @inlinable
     public static func run<Value: Sendable>(
         on queue: DispatchQueue = userInitiated,
         deliverOn delivery: DispatchQueue = main,
@@ -42,6 +45,7 @@ extension GCD {
     }
 
     /// As the form for an expression, with a closure that may throw; delivers its `Result`.
+    @inlinable
     public static func run<Value: Sendable>(
         on queue: DispatchQueue = userInitiated,
         deliverOn delivery: DispatchQueue = main,
@@ -58,34 +62,60 @@ extension GCD {
     ///
     /// - Returns: the closure's value. Everything the work did is visible.
     /// - Throws: the closure's error; `CancellationError` at once where the work never runs.
+    @inlinable
     public static func run<Value: Sendable>(
         on queue: DispatchQueue = userInitiated,
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
-        let pending = PendingWork(work)
-        let result = Promise<Result<Value, any Error>>()
-        // The work is a part of what this task computes for a SingleFlightCache.
-        let computation = FlightWaits.current
-        return try await withTaskCancellationHandler {
-            _ = QueueTag.of(queue)
-            queue.async {
-                guard let work = pending.claim() else { return }
-                result.fulfil(FlightWaits.inside(computation) { Result(catching: work) })
-            }
-            return try await result.take().get()
-        } onCancel: {
-            if pending.claim() != nil { result.fulfil(.failure(CancellationError())) }
+        try await begun(on: queue, until: nil, work)!
+    }
+
+    /// As ``run(on:_:)``, if the work begins until `deadline`.
+    ///
+    /// - Returns: `nil` if the work had not begun in time: it will not run, and its captures are freed.
+    @inlinable
+    public static func run<Value: Sendable>(
+        on queue: DispatchQueue = userInitiated,
+        until deadline: ContinuousClock.Instant,
+        _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value? {
+        try await begun(on: queue, until: deadline, work)
+    }
+
+    /// As ``run(on:until:_:)``, if the work begins within `timeout`.
+    @inlinable
+    public static func run<Value: Sendable>(
+        on queue: DispatchQueue = userInitiated,
+        timeout: Duration,
+        _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value? {
+        try await begun(on: queue, until: moment(in: timeout), work)
+    }
+
+    /// The value of the work, or nil if it did not begin in time.
+    @inlinable
+    static func begun<Value: Sendable>(
+        on queue: DispatchQueue,
+        until deadline: ContinuousClock.Instant?,
+        _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value? {
+        let awaited = AwaitedResult<Value>()
+        let run = AwaitedRun { awaited.result = Result(catching: work) }
+        switch await run.end(on: queue, until: deadline) {
+        case .ran: return try awaited.result.unsafelyUnwrapped.get()
+        case .cancelled: throw CancellationError()
+        case .late: return nil
         }
     }
 
-    private static func deliver<Value: Sendable>(
+    // Inlinable, as its callers: unspecialised, the value is boxed on its way.
+    @inlinable
+    static func deliver<Value: Sendable>(
         on queue: DispatchQueue,
         deliverOn delivery: DispatchQueue,
         _ work: @escaping @Sendable () -> Value,
         _ completion: @escaping @Sendable (Value) -> Void
     ) {
-        _ = QueueTag.of(queue)
-        _ = QueueTag.of(delivery)
         queue.async {
             let value = work()
             delivery.async { completion(value) }

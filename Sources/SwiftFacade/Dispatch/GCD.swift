@@ -28,28 +28,29 @@ public enum GCD {
     /// - Parameters:
     ///   - label: names the queue in reports and debuggers; unique in the program.
     ///   - qos: a hint on Linux.
-    ///   - target: supplies the threads, by default a global queue.
+    ///   - target: supplies the threads, by default a global queue. ``sync(on:_:)`` knows it: do not change it later.
     public static func serialQueue(
         label: String,
         qos: DispatchQoS = .unspecified,
         target: DispatchQueue? = nil
     ) -> DispatchQueue {
         let queue = DispatchQueue(label: label, qos: qos, target: target)
-        _ = QueueTag.of(queue, width: .serial)
+        _ = QueueTag.of(queue, width: .serial, target: target)
         return queue
     }
 
     /// A queue that starts work in the order given and runs several pieces at once. Parameters as in `serialQueue`.
     ///
     /// Work that blocks holds one of few shared threads: on Linux the pool starts with one for each processor and grows
-    /// by one a second. ``ConcurrentBlockOperation`` and `concurrentForEach` give such work threads of its own.
+    /// by one a second. ``ConcurrentBlockOperation`` and `concurrentForEach` give such work threads of its own;
+    /// ``BoundedRunner`` limits it.
     public static func concurrentQueue(
         label: String,
         qos: DispatchQoS = .unspecified,
         target: DispatchQueue? = nil
     ) -> DispatchQueue {
         let queue = DispatchQueue(label: label, qos: qos, attributes: .concurrent, target: target)
-        _ = QueueTag.of(queue, width: .concurrent)
+        _ = QueueTag.of(queue, width: .concurrent, target: target)
         return queue
     }
 }

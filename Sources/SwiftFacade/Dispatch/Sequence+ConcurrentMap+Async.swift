@@ -21,18 +21,50 @@ extension Sequence where Element: Sendable {
         maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
         _ transform: @escaping @Sendable (Element) async throws -> Output
     ) async throws -> [Output] {
+        try await mapped(validated(maxConcurrency, "concurrentMap"), until: nil, transform)!
+    }
+
+    /// As the suspending `concurrentMap(maxConcurrency:_:)`, with a limit: no element is begun after `deadline`; those in
+    /// progress are waited for.
+    ///
+    /// - Returns: `nil` if an element was not begun in time.
+    public func concurrentMap<Output: Sendable>(
+        maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
+        until deadline: ContinuousClock.Instant,
+        _ transform: @escaping @Sendable (Element) async throws -> Output
+    ) async throws -> [Output]? {
+        try await mapped(validated(maxConcurrency, "concurrentMap"), until: deadline, transform)
+    }
+
+    /// As the suspending `concurrentMap(maxConcurrency:until:_:)`, for `timeout` at most.
+    public func concurrentMap<Output: Sendable>(
+        maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
+        timeout: Duration,
+        _ transform: @escaping @Sendable (Element) async throws -> Output
+    ) async throws -> [Output]? {
+        try await mapped(validated(maxConcurrency, "concurrentMap"), until: moment(in: timeout), transform)
+    }
+
+    private func mapped<Output: Sendable>(
+        _ limit: Int,
+        until deadline: ContinuousClock.Instant?,
+        _ transform: @escaping @Sendable (Element) async throws -> Output
+    ) async throws -> [Output]? {
         let elements = Array(self)
-        let limit = validated(maxConcurrency, "concurrentMap")
         var results = [Output?](repeating: nil, count: elements.count)
-        try await withThrowingTaskGroup(of: (Int, Output).self) { group in
+        let isLate = try await withThrowingTaskGroup(of: (Int, Output).self) { group in
+            var isLate = false
             for (index, element) in elements.enumerated() {
                 if index >= limit, let (done, output) = try await group.next() { results[done] = output }
                 try Task.checkCancellation()
+                isLate = deadline.map { ContinuousClock.now >= $0 } ?? false
+                if isLate { break }
                 group.addTask { (index, try await transform(element)) }
             }
             for try await (done, output) in group { results[done] = output }
+            return isLate
         }
-        return results.map { $0! }
+        return isLate ? nil : results.map { $0! }
     }
 
     /// As the suspending `concurrentMap(maxConcurrency:_:)`, without results.
@@ -41,5 +73,25 @@ extension Sequence where Element: Sendable {
         _ body: @escaping @Sendable (Element) async throws -> Void
     ) async throws {
         _ = try await concurrentMap(maxConcurrency: maxConcurrency, body)
+    }
+
+    /// As the suspending `concurrentMap(maxConcurrency:until:_:)`, without results.
+    ///
+    /// - Returns: whether every element was begun in time.
+    public func concurrentForEach(
+        maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
+        until deadline: ContinuousClock.Instant,
+        _ body: @escaping @Sendable (Element) async throws -> Void
+    ) async throws -> Bool {
+        try await concurrentMap(maxConcurrency: maxConcurrency, until: deadline, body) != nil
+    }
+
+    /// As the suspending `concurrentForEach(maxConcurrency:until:_:)`, for `timeout` at most.
+    public func concurrentForEach(
+        maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
+        timeout: Duration,
+        _ body: @escaping @Sendable (Element) async throws -> Void
+    ) async throws -> Bool {
+        try await concurrentMap(maxConcurrency: maxConcurrency, timeout: timeout, body) != nil
     }
 }

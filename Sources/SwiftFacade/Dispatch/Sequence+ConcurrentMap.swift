@@ -44,9 +44,50 @@ extension Sequence where Element: Sendable {
         maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
         _ transform: @Sendable (Element) throws(Failure) -> Output
     ) throws(Failure) -> [Output] {
+        try mapped(validated(maxConcurrency, "concurrentMap"), until: nil, transform)!
+    }
+
+    /// As `concurrentMap(maxConcurrency:_:)`, with a limit: no element is begun after `deadline`; those in progress are
+    /// waited for.
+    ///
+    /// - Returns: `nil` if an element was not begun in time.
+    @_disfavoredOverload
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; put `try await` before the call"
+    )
+    public func concurrentMap<Output: Sendable, Failure: Error>(
+        maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
+        until deadline: ContinuousClock.Instant,
+        _ transform: @Sendable (Element) throws(Failure) -> Output
+    ) throws(Failure) -> [Output]? {
+        try mapped(validated(maxConcurrency, "concurrentMap"), until: deadline, transform)
+    }
+
+    /// As `concurrentMap(maxConcurrency:until:_:)`, for `timeout` at most.
+    @_disfavoredOverload
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; put `try await` before the call"
+    )
+    public func concurrentMap<Output: Sendable, Failure: Error>(
+        maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
+        timeout: Duration,
+        _ transform: @Sendable (Element) throws(Failure) -> Output
+    ) throws(Failure) -> [Output]? {
+        try mapped(validated(maxConcurrency, "concurrentMap"), until: moment(in: timeout), transform)
+    }
+
+    private func mapped<Output: Sendable, Failure: Error>(
+        _ maxConcurrency: Int,
+        until deadline: ContinuousClock.Instant?,
+        _ transform: @Sendable (Element) throws(Failure) -> Output
+    ) throws(Failure) -> [Output]? {
         let elements = Array(self)
-        let work = SharedWork<Output, Failure>(count: elements.count)
-        let workers = Swift.min(validated(maxConcurrency, "concurrentMap"), elements.count)
+        let work = SharedWork<Output, Failure>(count: elements.count, deadline: deadline)
+        let workers = Swift.min(maxConcurrency, elements.count)
         withoutActuallyEscaping(transform) { transform in
             // The helpers' work is part of what this thread computes for a SingleFlightCache.
             let computation = FlightWaits.current
@@ -75,6 +116,38 @@ extension Sequence where Element: Sendable {
         _ = try concurrentMap(maxConcurrency: maxConcurrency, body)
     }
 
+    /// As `concurrentMap(maxConcurrency:until:_:)`, without results.
+    ///
+    /// - Returns: whether every element was begun in time.
+    @_disfavoredOverload
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; put `try await` before the call"
+    )
+    public func concurrentForEach<Failure: Error>(
+        maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
+        until deadline: ContinuousClock.Instant,
+        _ body: @Sendable (Element) throws(Failure) -> Void
+    ) throws(Failure) -> Bool {
+        try concurrentMap(maxConcurrency: maxConcurrency, until: deadline, body) != nil
+    }
+
+    /// As `concurrentForEach(maxConcurrency:until:_:)`, for `timeout` at most.
+    @_disfavoredOverload
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; put `try await` before the call"
+    )
+    public func concurrentForEach<Failure: Error>(
+        maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
+        timeout: Duration,
+        _ body: @Sendable (Element) throws(Failure) -> Void
+    ) throws(Failure) -> Bool {
+        try concurrentMap(maxConcurrency: maxConcurrency, timeout: timeout, body) != nil
+    }
+
     func validated(_ maxConcurrency: Int, _ call: String) -> Int {
         if maxConcurrency < 1 {
             misuse(
@@ -96,15 +169,19 @@ private final class SharedWork<Output: Sendable, Failure: Error>: Sendable {
         var next = 0
         var results: [Output?]
         var failure: Failure?
+        /// An element was not begun in time.
+        var isLate = false
     }
 
     private let count: Int
+    private let deadline: ContinuousClock.Instant?
     private let state: VisibleMutex<State>
     /// The helpers that have begun; entered under the lock.
     private let helpers = DispatchGroup()
 
-    init(count: Int) {
+    init(count: Int, deadline: ContinuousClock.Instant?) {
         self.count = count
+        self.deadline = deadline
         state = VisibleMutex(State(results: Array(repeating: nil, count: count)))
     }
 
@@ -148,20 +225,24 @@ private final class SharedWork<Output: Sendable, Failure: Error>: Sendable {
 
     private func takeIndex() -> Int? {
         state.withLock { state in
-            guard state.failure == nil, state.next < count else { return nil }
+            guard state.failure == nil, !state.isLate, state.next < count else { return nil }
+            if let deadline, ContinuousClock.now >= deadline {
+                state.isLate = true
+                return nil
+            }
             defer { state.next += 1 }
             return state.next
         }
     }
 
-    /// Once, after ``end()``.
-    func results() throws(Failure) -> [Output] {
+    /// Once, after ``end()``; nil where an element was not begun in time.
+    func results() throws(Failure) -> [Output]? {
         // A helper that has not begun may hold `self` for long: nothing of the outcome is left here.
-        let (failure, results) = state.withLock { state in
+        let (failure, results, isLate) = state.withLock { state in
             defer { (state.failure, state.results) = (nil, []) }
-            return (state.failure, state.results)
+            return (state.failure, state.results, state.isLate)
         }
         if let failure { throw failure }
-        return results.map { $0! }
+        return isLate ? nil : results.map { $0! }
     }
 }

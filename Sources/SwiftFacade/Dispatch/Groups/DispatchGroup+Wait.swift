@@ -30,11 +30,16 @@ public struct CollectedResults<Value: Sendable>: Sendable {
     /// The jobs that had not finished, in order of entry.
     public let running: [RunningJob]
 
+    @inlinable
+    init(results: [Result<Value, any Error>?], running: [RunningJob]) {
+        (self.results, self.running) = (results, running)
+    }
+
     /// Whether every job has a result.
     public var isComplete: Bool { running.isEmpty }
 
     /// The values of the jobs that have succeeded, in order of entry.
-    public var successes: [Value] { results.compactMap { try? $0?.get() } }
+    @inlinable public var successes: [Value] { results.compactMap { try? $0?.get() } }
 
     /// All values in order of entry; throws the first error in that order, or else ``GroupTimedOut`` where a job has no
     /// result.
@@ -57,6 +62,8 @@ public struct GroupTimedOut: Error, Sendable, CustomStringConvertible {
 }
 
 extension DispatchGroup {
+    // MARK: Reports
+
     /// Blocks until the group is empty, for `timeout` at most (nil: for ever), and says which jobs are still running.
     ///
     /// May be called from any thread but those the jobs need. Jobs may join while it waits. What the jobs did is
@@ -70,12 +77,35 @@ extension DispatchGroup {
         report(isFinished: wait(timeout: .after(timeout)) == .success)
     }
 
+    /// As ``waitReport(timeout:)``, until `deadline` at most.
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await waitReport(until:)`"
+    )
+    public func waitReport(until deadline: ContinuousClock.Instant) -> GroupWaitReport {
+        report(isFinished: wait(timeout: .at(deadline)) == .success)
+    }
+
     /// As the blocking form, suspending.
     ///
     /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the jobs go on.
     public func waitReport(timeout: Duration?) async throws(CancellationError) -> GroupWaitReport {
-        report(isFinished: try await becameEmpty(timeout: timeout))
+        report(isFinished: try await becameEmpty(until: timeout.map(moment(in:))))
     }
+
+    /// As the suspending ``waitReport(timeout:)``, until `deadline` at most.
+    public func waitReport(
+        until deadline: ContinuousClock.Instant
+    ) async throws(CancellationError) -> GroupWaitReport {
+        report(isFinished: try await becameEmpty(until: deadline))
+    }
+
+    private func report(isFinished: Bool) -> GroupWaitReport {
+        GroupWaitReport(isFinished: isFinished, running: isFinished ? [] : GroupLedger.of(self).running)
+    }
+
+    // MARK: Results
 
     /// Waits as ``waitReport(timeout:)``, and gives the results of type `Value` of the jobs started by `wrap` or `run`,
     /// in order of entry.
@@ -88,6 +118,7 @@ extension DispatchGroup {
         noasync,
         message: "it would block a thread of the cooperative pool; use `try await collect(timeout:)`"
     )
+    @inlinable
     public func collect<Value: Sendable>(
         _ type: Value.Type = Value.self,
         timeout: Duration? = nil
@@ -96,22 +127,67 @@ extension DispatchGroup {
         return taken(type)
     }
 
+    /// As `collect(_:timeout:)`, until `deadline` at most.
+    @available(
+        *,
+        noasync,
+        message: "it would block a thread of the cooperative pool; use `try await collect(until:)`"
+    )
+    @inlinable
+    public func collect<Value: Sendable>(
+        _ type: Value.Type = Value.self,
+        until deadline: ContinuousClock.Instant
+    ) -> CollectedResults<Value> {
+        _ = wait(timeout: .at(deadline))
+        return taken(type)
+    }
+
     /// As the blocking form, suspending.
     ///
     /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the jobs go on, and the results stay.
+    @inlinable
     public func collect<Value: Sendable>(
         _ type: Value.Type = Value.self,
         timeout: Duration? = nil
     ) async throws(CancellationError) -> CollectedResults<Value> {
-        _ = try await becameEmpty(timeout: timeout)
+        _ = try await becameEmpty(until: timeout.map(moment(in:)))
         return taken(type)
     }
 
-    private func report(isFinished: Bool) -> GroupWaitReport {
-        GroupWaitReport(isFinished: isFinished, running: isFinished ? [] : GroupLedger.of(self).running)
+    /// As the suspending `collect(_:timeout:)`, until `deadline` at most.
+    @inlinable
+    public func collect<Value: Sendable>(
+        _ type: Value.Type = Value.self,
+        until deadline: ContinuousClock.Instant
+    ) async throws(CancellationError) -> CollectedResults<Value> {
+        _ = try await becameEmpty(until: deadline)
+        return taken(type)
     }
 
-    private func taken<Value: Sendable>(_: Value.Type) -> CollectedResults<Value> {
+    /// Calls `body` on `queue` once the group is empty, with the results of type `Value` of the jobs started by `wrap`
+    /// or `run`, in order of entry. Does not wait.
+    ///
+    /// May be called from any thread, while jobs run and any number of times; each result is given once, to the first
+    /// taker. The results are complete. A job that joins after the group was empty and before `body` is called is among
+    /// them if it has finished; its result stays otherwise. The group is kept alive until then.
+    ///
+    /// - Parameter queue: by default the main queue, which needs a program that drains it.
+    /// - Complexity: O(*n*) in the jobs, when `body` is called.
+    public func notifyResults<Value: Sendable>(
+        of type: Value.Type = Value.self,
+        queue: DispatchQueue = GCD.main,
+        execute body: @escaping @Sendable (CollectedResults<Value>) -> Void
+    ) {
+        notify(queue: queue) {
+            let entries = GroupLedger.of(self).takeFinished(ObjectIdentifier(Value.self))
+            body(
+                CollectedResults(results: entries.map { $0.result as? Result<Value, any Error> }, running: [])
+            )
+        }
+    }
+
+    @inlinable
+    func taken<Value: Sendable>(_: Value.Type) -> CollectedResults<Value> {
         let entries = GroupLedger.of(self).collect(ObjectIdentifier(Value.self))
         return CollectedResults(
             results: entries.map { $0.result as? Result<Value, any Error> },
@@ -119,11 +195,12 @@ extension DispatchGroup {
         )
     }
 
-    private func becameEmpty(timeout: Duration?) async throws(CancellationError) -> Bool {
+    @usableFromInline
+    func becameEmpty(until deadline: ContinuousClock.Instant?) async throws(CancellationError) -> Bool {
         let isEmpty = Promise<Void>()
         // The closure outlives a wait that gives up, and holds only the promise.
         notify(queue: .global()) { isEmpty.fulfil(()) }
-        switch await isEmpty.wait(until: timeout.map(moment(in:))) {
+        switch await isEmpty.wait(until: deadline) {
         case .granted: return true
         case .timedOut: return false
         case .cancelled: throw CancellationError()

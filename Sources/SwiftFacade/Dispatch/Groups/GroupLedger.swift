@@ -13,24 +13,40 @@ import Dispatch
 public struct RunningJob: Sendable, CustomStringConvertible {
     /// The name given on entry, or empty.
     public let label: String
-    /// Where it entered: file and line.
-    public let origin: String
+    /// The running jobs of the group that is the job, in order of entry; empty for other jobs.
+    public internal(set) var jobs: [RunningJob] = []
 
-    /// The label in quotes, and the place.
+    private let file: StaticString
+    private let line: UInt
+
+    @usableFromInline
+    init(label: String, file: StaticString, line: UInt) {
+        (self.label, self.file, self.line) = (label, file, line)
+    }
+
+    /// Where it entered: file and line.
+    public var origin: String { "\(file):\(line)" }
+
+    /// The label in quotes, and the place; of a group, with its running jobs.
     public var description: String {
-        label.isEmpty ? "the job entered at \(origin)" : "\"\(label)\" (\(origin))"
+        let own = label.isEmpty ? "the job entered at \(origin)" : "\"\(label)\" (\(origin))"
+        return jobs.isEmpty ? own : own + ", in which " + jobs.map(\.description).joined(separator: " and ")
     }
 }
 
+@usableFromInline
 final class GroupLedger: Sendable {
+    @usableFromInline
     struct Entry {
         let id: UInt64
-        let job: RunningJob
+        @usableFromInline let job: RunningJob
         /// The type of the job's values; nil where there is nothing to collect.
         let valueType: ObjectIdentifier?
+        /// The group that is the job.
+        let child: DispatchGroup?
         var hasLeft = false
         /// A `Result<Value, any Error>` of that type, before the job leaves.
-        var result: (any Sendable)?
+        @usableFromInline var result: (any Sendable)?
     }
 
     private struct Page {
@@ -49,10 +65,11 @@ final class GroupLedger: Sendable {
 
     private let page = VisibleMutex(Page())
 
-    func enter(_ job: RunningJob, valueType: ObjectIdentifier?) -> UInt64 {
+    @usableFromInline
+    func enter(_ job: RunningJob, valueType: ObjectIdentifier?, child: DispatchGroup? = nil) -> UInt64 {
         page.withLock { page in
             page.lastID += 1
-            page.entries.append(Entry(id: page.lastID, job: job, valueType: valueType))
+            page.entries.append(Entry(id: page.lastID, job: job, valueType: valueType, child: child))
             return page.lastID
         }
     }
@@ -62,6 +79,16 @@ final class GroupLedger: Sendable {
         page.withLock { page in
             guard let index = page.index(of: id) else { return }
             page.entries[index].result = result
+        }
+    }
+
+    /// ``store(_:for:)`` and ``leave(_:)`` in one.
+    @usableFromInline
+    func leave(_ id: UInt64, with result: any Sendable) {
+        page.withLock { page in
+            guard let index = page.index(of: id) else { return }
+            page.entries[index].result = result
+            page.entries[index].hasLeft = true
         }
     }
 
@@ -79,17 +106,45 @@ final class GroupLedger: Sendable {
     var entryCount: Int { page.withLock { $0.entries.count } }
 
     var running: [RunningJob] {
-        page.withLock { $0.entries.filter { !$0.hasLeft }.map(\.job) }
+        let inside = page.withLock { $0.entries.filter { !$0.hasLeft } }
+        return inside.map { entry in
+            var job = entry.job
+            if let child = entry.child { job.jobs = GroupLedger.of(child).running }
+            return job
+        }
+    }
+
+    /// The groups that are jobs of this one, each with the job.
+    var children: [(group: DispatchGroup, job: RunningJob)] {
+        page.withLock { page in
+            page.entries.compactMap { entry in entry.child.map { ($0, entry.job) } }
+        }
     }
 
     /// The entries with values of that type, in order of entry; removed if all have results.
+    @usableFromInline
     func collect(_ valueType: ObjectIdentifier) -> [Entry] {
         page.withLock { page in
+            // The usual case, without a copy.
+            if page.entries.allSatisfy({ $0.valueType == valueType && $0.result != nil }) {
+                defer { page.entries = [] }
+                return page.entries
+            }
             let matching = page.entries.filter { $0.valueType == valueType }
             if matching.allSatisfy({ $0.result != nil }) {
                 page.entries.removeAll { $0.valueType == valueType }
             }
             return matching
+        }
+    }
+
+    /// Takes out the entries with values of that type that have results, in order of entry.
+    func takeFinished(_ valueType: ObjectIdentifier) -> [Entry] {
+        page.withLock { page in
+            let isFinished = { (entry: Entry) in entry.valueType == valueType && entry.result != nil }
+            let finished = page.entries.filter(isFinished)
+            page.entries.removeAll(where: isFinished)
+            return finished
         }
     }
 
@@ -107,6 +162,15 @@ final class GroupLedger: Sendable {
 
     private static let table = VisibleMutex(Table())
 
+    /// The group's ledger, if it has one. Releases nothing.
+    static func existing(of group: DispatchGroup) -> GroupLedger? {
+        table.withLock { table in
+            let found = table.shelves[ObjectIdentifier(group)]
+            return found?.group === group ? found?.ledger : nil
+        }
+    }
+
+    @usableFromInline
     static func of(_ group: DispatchGroup) -> GroupLedger {
         // Ledgers of groups that are gone, with uncollected results: not released under the lock, because their ends
         // are the users' and may come back here.

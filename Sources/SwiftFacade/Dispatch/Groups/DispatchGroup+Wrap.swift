@@ -57,7 +57,7 @@ extension DispatchGroup {
         line: UInt = #line,
         _ start: (Completion<Value>) throws -> Void
     ) {
-        let completion = job(label, "\(file):\(line)", Value.self)
+        let completion = job(RunningJob(label: label, file: file, line: line), Value.self)
         do { try start(completion) } catch { completion.fail(error) }
     }
 
@@ -79,9 +79,11 @@ extension DispatchGroup {
         }
     }
 
+    // Inlinable: unspecialised, each job looks the types of its result up.
     /// Runs a closure on `queue` as a job of the group; its value or error is the job's result.
     ///
     /// May be called from any thread; returns at once, with the job entered. Result and parameters as in `wrap`.
+    @inlinable
     public func run<Value: Sendable>(
         _ label: String = "",
         on queue: DispatchQueue,
@@ -89,17 +91,16 @@ extension DispatchGroup {
         line: UInt = #line,
         _ work: @escaping @Sendable () throws -> Value
     ) {
-        let completion = job(label, "\(file):\(line)", Value.self)
-        _ = QueueTag.of(queue)
-        queue.async { completion(Result(catching: work)) }
+        let ledger = GroupLedger.of(self)
+        let entry = ledger.enter(
+            RunningJob(label: label, file: file, line: line),
+            valueType: ObjectIdentifier(Value.self)
+        )
+        queue.async(group: self) { ledger.leave(entry, with: Result(catching: work)) }
     }
 
-    private func job<Value>(_ label: String, _ origin: String, _: Value.Type) -> Completion<Value> {
-        Completion(
-            GroupJob<Value>(
-                LeaveToken(group: self, label: label, origin: origin, valueType: ObjectIdentifier(Value.self))
-            )
-        )
+    private func job<Value>(_ job: RunningJob, _: Value.Type) -> Completion<Value> {
+        Completion(GroupJob<Value>(LeaveToken(group: self, job, valueType: ObjectIdentifier(Value.self))))
     }
 }
 

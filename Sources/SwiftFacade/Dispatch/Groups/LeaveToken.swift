@@ -14,21 +14,26 @@ import Dispatch
 /// without a `leave()` is reported likewise and leaves; the program goes on.
 public final class LeaveToken: Sendable {
     /// The name given to ``Dispatch/DispatchGroup/enterToken(_:file:line:)``.
-    public let label: String
+    public var label: String { job.label }
     /// Where the token was made.
-    public let origin: String
+    public var origin: String { job.origin }
 
+    private let job: RunningJob
     private let group: DispatchGroup
     private let ledger: GroupLedger
     private let entry: UInt64
-    private let hasLeft = VisibleMutex(false)
+    private let hasLeft = VisibleMutex(false, isPacked: true)
 
-    init(group: DispatchGroup, label: String, origin: String, valueType: ObjectIdentifier? = nil) {
+    init(
+        group: DispatchGroup,
+        _ job: RunningJob,
+        valueType: ObjectIdentifier? = nil,
+        child: DispatchGroup? = nil
+    ) {
         self.group = group
-        self.label = label
-        self.origin = origin
+        self.job = job
         ledger = GroupLedger.of(group)
-        entry = ledger.enter(RunningJob(label: label, origin: origin), valueType: valueType)
+        entry = ledger.enter(job, valueType: valueType, child: child)
         group.enter()
     }
 
@@ -81,6 +86,6 @@ extension DispatchGroup {
     public func enterToken(_ label: String = "", file: StaticString = #fileID, line: UInt = #line)
         -> LeaveToken
     {
-        LeaveToken(group: self, label: label, origin: "\(file):\(line)")
+        LeaveToken(group: self, RunningJob(label: label, file: file, line: line))
     }
 }

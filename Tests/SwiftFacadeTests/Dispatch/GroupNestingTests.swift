@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Groups in groups, results delivered to a closure, and waits until an instant.
+
+import Dispatch
+import Foundation
+import Testing
+
+@testable import Interlock
+
+@Suite(.timeLimit(.minutes(5))) struct GroupNestingTests {
+    // MARK: Results
+
+    @Test func resultsAreDeliveredOnTheQueueOnceTheGroupIsEmpty() async throws {
+        let (group, queue, key) = (
+            DispatchGroup(), GCD.serialQueue(label: "delivery"), DispatchSpecificKey<Int>()
+        )
+        queue.setSpecific(key: key, value: 7)
+        let goOn = Handshake()
+        group.run("slow", on: GCD.serialQueue(label: "slow")) {
+            goOn.take()
+            return 0
+        }
+        for number in 1..<20 { group.run(on: GCD.utility) { number } }
+        group.run("a word", on: GCD.utility) { "word" }
+        let early = Counter()
+        let arrival = Promise<(CollectedResults<Int>, Int?)>()
+        group.notifyResults(of: Int.self, queue: queue) { results in
+            early.increment()
+            arrival.fulfil((results, DispatchQueue.getSpecific(key: key)))
+        }
+        await blocking { queue.sync {} }
+        #expect(early.value == 0)
+        goOn.give()
+        let (results, seen) = await arrival.take()
+        #expect(try results.values() == Array(0..<20) && results.isComplete && seen == 7)
+        #expect(try await group.collect(String.self).values() == ["word"])
+        #expect(try await group.collect(Int.self).values() == [])
+    }
+
+    // delivery queue:  [held.....................] body
+    // group:           empty   second joins
+    @Test func aJobThatJoinsBeforeTheDeliveryKeepsItsResult() async throws {
+        let (group, queue) = (DispatchGroup(), GCD.serialQueue(label: "delivery"))
+        let goOn = Handshake()
+        let kept = VisibleMutex<Completion<Int>?>(nil)
+        queue.async { goOn.take() }
+        let arrival = Promise<CollectedResults<Int>>()
+        group.wrap { (completion: Completion<Int>) in completion.succeed(1) }
+        group.notifyResults(queue: queue) { arrival.fulfil($0) }
+        group.wrap("second") { (completion: Completion<Int>) in kept.withLock { $0 = completion } }
+        goOn.give()
+        #expect(try await arrival.take().values() == [1])
+        kept.withLock { $0.take() }?.succeed(2)
+        #expect(try await group.collect(Int.self).values() == [2])
+    }
+
+    // MARK: Groups in groups
+
+    @Test func aGroupIsNotEmptyBeforeTheGroupsInIt() async throws {
+        let (photos, thumbnails, icons) = (DispatchGroup(), DispatchGroup(), DispatchGroup())
+        let decode = thumbnails.enterToken("decode")
+        let draw = icons.enterToken("draw")
+        thumbnails.include(icons, "icons")
+        photos.include(thumbnails, "thumbnails")
+        #expect(try await !photos.waitReport(timeout: .zero).isFinished)
+        decode.leave()
+        #expect(try await !photos.waitReport(timeout: .milliseconds(5)).isFinished)
+        draw.leave()
+        #expect(try await photos.waitReport(timeout: nil).isFinished)
+        #expect(try await thumbnails.waitReport(timeout: .zero).isFinished)
+    }
+
+    @Test func reportsNameTheRunningJobsOfTheGroupsInside() async throws {
+        let (photos, thumbnails, icons) = (DispatchGroup(), DispatchGroup(), DispatchGroup())
+        let tokens = [thumbnails.enterToken("decode", file: "P.swift", line: 1), icons.enterToken("draw")]
+        thumbnails.include(icons, "icons")
+        photos.include(thumbnails, "thumbnails", file: "P.swift", line: 2)
+        let report = try await photos.waitReport(timeout: .zero)
+        #expect(report.running.map(\.label) == ["thumbnails"])
+        let jobs = report.running.first?.jobs ?? []
+        #expect(jobs.map(\.label) == ["decode", "icons"])
+        #expect(jobs.last?.jobs.map(\.label) == ["draw"])
+        #expect(
+            report.description.hasPrefix(
+                "still running: \"thumbnails\" (P.swift:2), in which \"decode\" (P.swift:1) and \"icons\" ("
+            )
+        )
+        for token in tokens { token.leave() }
+        #expect(try await photos.waitReport(timeout: nil).isFinished)
+    }
+
+    @Test func anEmptyGroupIsNoJob() {
+        let (group, child) = (DispatchGroup(), DispatchGroup())
+        group.include(child)
+        #expect(group.wait(timeout: .now()) == .success)
+        #expect(GroupLedger.of(group).entryCount == 0)
+    }
+
+    @Test func anIncludedGroupIsForgottenWhenItIsEmpty() async throws {
+        let (group, child) = (DispatchGroup(), DispatchGroup())
+        let inside = child.enterToken("inside")
+        group.include(child, "child")
+        #expect(GroupLedger.of(group).children.count == 1)
+        inside.leave()
+        #expect(try await group.waitReport(timeout: nil).isFinished)
+        #expect(GroupLedger.of(group).entryCount == 0)
+    }
+
+    @Test func aCircleOfGroupsIsReported() async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            let (a, b, c) = (DispatchGroup(), DispatchGroup(), DispatchGroup())
+            for group in [a, b, c] { group.enter() }
+            a.include(b, "b", file: "P.swift", line: 1)
+            b.include(c, "c", file: "P.swift", line: 2)
+            c.include(a, "a", file: "P.swift", line: 3)
+        }
+        #expect(
+            sentence(result).contains(
+                "interlock: DispatchGroup.include(\"a\"): the group includes this one already "
+                    + "(\"a\" (P.swift:3) → \"b\" (P.swift:1) → \"c\" (P.swift:2)): each would wait for the other for ever"
+            )
+        )
+    }
+
+    @Test func aGroupInItselfIsReported() async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            let group = DispatchGroup()
+            group.enter()
+            group.include(group, "own")
+        }
+        #expect(
+            sentence(result).contains(
+                "DispatchGroup.include(\"own\"): a group would wait for itself, and never be empty"
+            )
+        )
+    }
+
+    @Test func aGroupMayBeInTwoGroups() async throws {
+        let (one, two, child) = (DispatchGroup(), DispatchGroup(), DispatchGroup())
+        let token = child.enterToken()
+        one.include(child)
+        two.include(child)
+        one.include(two)
+        token.leave()
+        #expect(try await one.waitReport(timeout: nil).isFinished)
+        #expect(try await two.waitReport(timeout: nil).isFinished)
+    }
+
+    // MARK: Waits until an instant
+
+    @Test func groupsAreWaitedForUntilAnInstant() async throws {
+        let group = DispatchGroup()
+        let token = group.enterToken("held")
+        group.wrap { (completion: Completion<Int>) in completion.succeed(1) }
+        for moment in [ContinuousClock.now - .seconds(1), .now + .milliseconds(5)] {
+            let blockingReport = await blocking { group.waitReport(until: moment) }
+            #expect(blockingReport.running.map(\.label) == ["held"])
+            #expect(try await group.waitReport(until: moment).running.map(\.label) == ["held"])
+        }
+        // An instant to come is waited for: the job leaves after the wait has begun, as a rule.
+        let end = ContinuousClock.now + .seconds(600)
+        GCD.after(.milliseconds(20), on: .global()) { token.leave() }
+        #expect(await blocking { group.waitReport(until: end).isFinished })
+        #expect(try await group.waitReport(until: end).isFinished)
+        #expect(try await group.collect(Int.self, until: end).values() == [1])
+        group.wrap { (completion: Completion<Int>) in completion.succeed(2) }
+        #expect(try await blocking { try group.collect(Int.self, until: end).values() } == [2])
+    }
+}

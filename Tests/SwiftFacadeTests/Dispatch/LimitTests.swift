@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Limits of the helpers that wait: on the time until work begins, as an instant or a duration.
+
+import Dispatch
+import Foundation
+import Testing
+
+@testable import Interlock
+
+@Suite(.timeLimit(.minutes(5))) struct LimitTests {
+    private let past = ContinuousClock.now - .seconds(1)
+    private let far = ContinuousClock.now + .seconds(600)
+
+    // queue:  [held................]   (the work would be here)
+    // task:            gives up
+    @Test func workThatTheQueueDoesNotBeginInTimeNeverRuns() async throws {
+        let queue = GCD.serialQueue(label: "held")
+        let (held, goOn, ran, freed) = (Handshake(), Handshake(), Counter(), Counter())
+        queue.async {
+            held.give()
+            goOn.take()
+        }
+        await held.taken()
+        do {
+            let captured = Tracked(freed: freed)
+            let late = try await GCD.run(on: queue, timeout: .milliseconds(5)) { [captured] in
+                captured.touch()
+                return ran.increment()
+            }
+            #expect(late == nil)
+        }
+        await eventually("the captures go while the queue is still held") { freed.value == 1 }
+        #expect(try await GCD.run(on: queue, until: past) { ran.increment() } == nil)
+        goOn.give()
+        #expect(try await GCD.run(on: queue, until: far) { ran.value } == 0)
+        #expect(try await GCD.run(on: queue, timeout: .seconds(600)) { 1 } == 1)
+        await #expect(throws: JobFailure()) {
+            _ = try await GCD.run(on: queue, until: far) { () throws -> Int in throw JobFailure() }
+        }
+    }
+
+    @Test func aMapThatIsDoneInTimeGivesItsResults() async throws {
+        let far = far
+        #expect(await blocking { (0..<9).concurrentMap(until: far) { $0 } } == Array(0..<9))
+        #expect(await blocking { (0..<9).concurrentMap(timeout: .seconds(600)) { $0 } } == Array(0..<9))
+        #expect(await blocking { (0..<9).concurrentForEach(until: far) { _ in } })
+        #expect(await blocking { (0..<9).concurrentForEach(timeout: .seconds(600)) { _ in } })
+        #expect(try await (0..<9).concurrentMap(until: far) { $0 } == Array(0..<9))
+        #expect(try await (0..<9).concurrentMap(timeout: .seconds(600)) { $0 } == Array(0..<9))
+        #expect(try await (0..<9).concurrentForEach(until: far) { _ in })
+        #expect(try await (0..<9).concurrentForEach(timeout: .seconds(600)) { _ in })
+    }
+
+    @Test func noElementIsBegunAfterTheLimit() async throws {
+        let (past, begun) = (past, Counter())
+        #expect(await blocking { (0..<9).concurrentMap(until: past) { _ in begun.increment() } } == nil)
+        #expect(
+            await blocking { (0..<9).concurrentForEach(timeout: .zero) { _ in begun.increment() } } == false
+        )
+        #expect(try await (0..<9).concurrentMap(until: past) { _ in begun.increment() } == nil)
+        #expect(try await (0..<9).concurrentForEach(timeout: .zero) { _ in begun.increment() } == false)
+        #expect(begun.value == 0)
+        #expect(await blocking { [Int]().concurrentMap(until: past) { $0 } } == [])
+        #expect(try await [Int]().concurrentMap(until: past) { $0 } == [])
+    }
+
+    // The first element passes the limit; the second is not begun.
+    @Test func anElementInProgressIsWaitedForPastTheLimit() async throws {
+        let ended = Counter()
+        let blockingResult = await blocking {
+            let limit = ContinuousClock.now + .milliseconds(300)
+            return (0..<2).concurrentMap(maxConcurrency: 1, until: limit) { number in
+                while ContinuousClock.now < limit { sched_yield() }
+                return ended.increment()
+            }
+        }
+        #expect(blockingResult == nil && ended.value <= 1)
+        let limit = ContinuousClock.now + .milliseconds(300)
+        let result = try await (0..<2).concurrentMap(maxConcurrency: 1, until: limit) { number in
+            while ContinuousClock.now < limit { await Task.yield() }
+            return ended.increment()
+        }
+        #expect(result == nil && ended.value <= 2)
+    }
+
+    @Test func anErrorComesBeforeALimit() async throws {
+        await #expect(throws: JobFailure()) {
+            try await blocking {
+                let limit = ContinuousClock.now + .seconds(600)
+                _ = try (0..<9).concurrentMap(maxConcurrency: 2, until: limit) { number throws(JobFailure) in
+                    throw JobFailure()
+                }
+            }
+        }
+    }
+
+    @Test func delayedWorkIsWaitedForUntilALimit() async throws {
+        let task = GCD.after(.seconds(3600), on: .global()) {}
+        #expect(try await task.finished(timeout: .milliseconds(2)) == nil)
+        #expect(try await task.finished(until: past) == nil)
+        let waiter = Task { try await task.finished(until: far) }
+        task.cancel()
+        #expect(try await waiter.value == false)
+        let begun = GCD.after(.zero, on: .global()) {}
+        #expect(try await begun.finished(until: far) == true)
+        #expect(try await begun.finished(timeout: .zero) == true)
+    }
+}
