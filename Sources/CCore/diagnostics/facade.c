@@ -9,16 +9,20 @@
 _Static_assert(sizeof(struct ilk__watch) <= sizeof(ilk__facade_watch), "the facade's memory holds it");
 _Static_assert(sizeof(struct ilk__idle_watch) <= sizeof(ilk__facade_watch), "the facade's memory holds it");
 
+static void name_if_nameless(const void *object, const char *name) {
+    char known[2];
+    if (name != NULL && name[0] != '\0' && !ilk_get_name(object, known, sizeof known)) {
+        (void)ilk_set_name(object, name);
+    }
+}
+
 void ilk__facade_ask(ilk__facade_watch *watch, const void *object, ilk_object_kind kind, const char *name,
                      uint64_t deadline_ns) {
-    char known[2];
     *watch = (ilk__facade_watch){{0}};
     if (!ilk__diagnoses_all() && ilk__object_find(object) == NULL) {
         return;
     }
-    if (name != NULL && !ilk_get_name(object, known, sizeof known)) {
-        (void)ilk_set_name(object, name);
-    }
+    name_if_nameless(object, name);
     ilk__watch_begin((struct ilk__watch *)(void *)watch, object, kind, ILK__SHARE_WRITE, false, deadline_ns,
                      ILK__CALLER);
     ilk__watch_contends((struct ilk__watch *)(void *)watch);
@@ -26,6 +30,13 @@ void ilk__facade_ask(ilk__facade_watch *watch, const void *object, ilk_object_ki
 
 void ilk__facade_taken(ilk__facade_watch *watch, bool is_taken) {
     ilk__watch_end((struct ilk__watch *)(void *)watch, is_taken, false);
+}
+
+void ilk__facade_enter(const void *object, ilk_object_kind kind, const char *name) {
+    if (ilk__diagnoses_all() || ilk__object_find(object) != NULL) {
+        name_if_nameless(object, name);
+        ilk__watch_taken(object, kind, ILK__SHARE_WRITE, ILK__CALLER);
+    }
 }
 
 void ilk__facade_give(const void *object) {

@@ -214,6 +214,7 @@ void ilk__watch_end(struct ilk__watch *watch, bool is_acquired, bool upgrades) {
             end_wait(record, object, (uint64_t)watch->share | ILK__EVENT_WAIT, watch->waits_since_ns, now_ns);
         }
     }
+    watch->waits_since_ns = 0;
     if (!is_acquired) {
         return;
     }

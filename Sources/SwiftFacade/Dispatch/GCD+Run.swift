@@ -117,7 +117,7 @@ extension GCD {
         _ completion: @escaping @Sendable (Value) -> Void
     ) {
         queue.async {
-            let value = work()
+            let value = QueueTag.running(on: queue, work)
             delivery.async { completion(value) }
         }
     }

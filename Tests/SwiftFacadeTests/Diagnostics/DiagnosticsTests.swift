@@ -78,6 +78,36 @@ struct DiagnosticsOrderTests {
         }
     }
 
+    @Test func queuesTakenInOppositeOrderAreReported() async {
+        await #expect(processExitsWith: .success) {
+            blocking {
+                Diagnostics.enable(.order)
+                let reports = keepReports()
+                let accounts = GCD.serialQueue(label: "accounts")
+                let orders = GCD.serialQueue(label: "orders")
+                let mutex = PriorityInheritingMutex(0, name: "mutex")
+                GCD.sync(on: accounts) { GCD.sync(on: orders) {} }
+                #expect(reports.isEmpty)
+                GCD.sync(on: orders) { GCD.sync(on: accounts) {} }
+                #expect(reports.count == 1)
+                let sentence =
+                    /lock-order inversion: thread ".*" \(\d+\) asks for queue 0x[0-9a-f]+ "accounts" while it holds queue 0x[0-9a-f]+ "orders"; the opposite order was seen before/
+                #expect(reports[0].sentence.wholeMatch(of: sentence) != nil, "\(reports[0].sentence)")
+                // Work that arrived by `run` holds its queue; a concurrent queue is no lock.
+                let ended = Event()
+                let work: @Sendable () -> Int = { mutex.withLock { _ in 1 } }
+                GCD.run(on: orders, deliverOn: GCD.utility, work) { (_: Int) in ended.happen() }
+                ended.wait()
+                mutex.withLock { _ in GCD.sync(on: orders) {} }
+                #expect(reports.count == 2)
+                let wide = GCD.concurrentQueue(label: "wide")
+                GCD.sync(on: wide) { GCD.sync(on: orders) {} }
+                GCD.sync(on: orders) { GCD.sync(on: wide) {} }
+                #expect(reports.count == 2)
+            }
+        }
+    }
+
     @Test func aPermitThatWasHandedOverIsHeld() async {
         await #expect(processExitsWith: .success) {
             blocking {

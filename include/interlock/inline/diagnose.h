@@ -28,6 +28,8 @@ typedef struct ilk__facade_watch {
 void ilk__facade_ask(ilk__facade_watch *watch, const void *object, ilk_object_kind kind, const char *name,
                      uint64_t deadline_ns);
 void ilk__facade_taken(ilk__facade_watch *watch, bool is_taken);
+/* The calling thread has it, without having asked. */
+void ilk__facade_enter(const void *object, ilk_object_kind kind, const char *name);
 /* And gives it up. */
 void ilk__facade_give(const void *object);
 

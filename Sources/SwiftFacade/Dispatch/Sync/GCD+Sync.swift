@@ -38,6 +38,15 @@ extension GCD {
         on queue: DispatchQueue,
         _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
+        if ilk__facade_diagnoses() != 0 { return try watchedSync(on: queue, body) }
+        return try plainSync(on: queue, body)
+    }
+
+    @inlinable @inline(__always)
+    static func plainSync<Value, Failure: Error>(
+        on queue: DispatchQueue,
+        _ body: () throws(Failure) -> Value
+    ) throws(Failure) -> Value {
         var frame = EnteredQueue(queue)
         if frame.outer != nil || ilk__runs_on_queue() { frame.requireEnterable("GCD.sync") }
         var result: Result<Value, Failure>?

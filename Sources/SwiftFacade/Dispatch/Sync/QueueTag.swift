@@ -34,6 +34,8 @@ final class QueueTag: Sendable {
         isAlone = isTargetKnown && target == nil
     }
 
+    deinit { forgetName(of: address) }
+
     private static let key = DispatchSpecificKey<QueueTag>()
     /// Of the tag itself, without the overlay's box: for a queue that has been current.
     private static let currentKey = DispatchSpecificKey<QueueTag>()
