@@ -16,6 +16,7 @@ endforeach()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/interlock" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
     FILES_MATCHING PATTERN "*.h"
     PATTERN "thread_access.h" EXCLUDE # for the Swift facade, which is not installed
+    PATTERN "descriptor_set.h" EXCLUDE
     PATTERN "owned_rwlock.h" EXCLUDE)
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/interlockConfig.cmake.in"
