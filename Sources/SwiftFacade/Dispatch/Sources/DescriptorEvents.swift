@@ -89,7 +89,7 @@ public final class DescriptorEvents: AsyncSequence, Sendable {
     /// - Returns: whether this call ended it.
     @discardableResult
     public func cancel() -> Bool {
-        watch.mailbox.clear()
+        watch.mailbox.close()
         return watch.end()
     }
 

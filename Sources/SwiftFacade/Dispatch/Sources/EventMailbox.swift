@@ -8,12 +8,13 @@
 final class EventMailbox<Event: Sendable>: @unchecked Sendable {
     private let queue = WaitQueue()
     private var events: [Event] = []
+    private var isClosed = false
     private var isEnded = false
 
-    /// Merges what happened into the events that wait. Nothing, once it has ended.
+    /// Merges what happened into the events that wait. Nothing, once it is closed.
     func put(_ merge: (inout [Event]) -> Void) {
         let waiters: WaiterList = queue.withWaiters { waiters in
-            if !isEnded { merge(&events) }
+            if !isClosed { merge(&events) }
             return waiters.takeAll()
         }
         waiters.resumeAll()
@@ -22,14 +23,20 @@ final class EventMailbox<Event: Sendable>: @unchecked Sendable {
     /// Nothing runs any more. Events that wait may still be taken.
     func end() {
         let waiters = queue.withWaiters { waiters in
+            isClosed = true
             isEnded = true
             return waiters.takeAll()
         }
         waiters.resumeAll()
     }
 
-    /// Drops the events that wait.
-    func clear() { queue.withWaiters { _ in events = [] } }
+    /// Drops the events that wait and takes no more. The end is still to come.
+    func close() {
+        queue.withWaiters { _ in
+            isClosed = true
+            events = []
+        }
+    }
 
     /// The events that wait; for tests.
     var waiting: [Event] { queue.withWaiters { _ in events } }

@@ -32,7 +32,7 @@ public final class SignalEvents: AsyncSequence, Sendable {
     /// - Returns: whether this call ended it.
     @discardableResult
     public func cancel() -> Bool {
-        core.mailbox.clear()
+        core.mailbox.close()
         return core.end()
     }
 

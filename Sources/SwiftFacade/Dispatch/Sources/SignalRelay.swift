@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Signals, from the handler of the process to a pipe that libdispatch reads: the handler writes one byte for each. Why
-// not libdispatch's signal source: on Linux it blocks all signals in each thread that receives one, for good, so the
-// default action could not be given back: a program whose main thread received SIGTERM once could not be ended by it any
-// more.
+// not libdispatch's signal source: on Linux it installs its handler once in the life of the process. After the default
+// action has been given back, its next source for the signal lets the process end. And it tells one of many signals: each
+// is raised again for its manager's thread, where the system counts them once.
 //
 // A pipe is made with the first sequence for its signal and stays for the life of the process: a handler may be about
 // to write to it when the last sequence ends. It is emptied when the next one begins. What the process had set up for
-// the signal is set aside while there is a sequence, and put back with the last one, unless somebody else has set up
+// the signal is set aside while there is a sequence, and put back with the last one, unless the program has set up
 // something since.
 //
 //   kill ─▶ handler ─write─▶ pipe ─▶ dispatch source ─▶ mailbox of each sequence, on the relay's queue

@@ -78,6 +78,15 @@ import Testing
         #expect(Self.isDefault(SIGUSR1))
     }
 
+    @Test func cancellingDropsTheEventThatWaits() async throws {
+        let events = try GCD.signals(.sigusr1)
+        let iterator = events.makeAsyncIterator()
+        await Self.receive(SIGUSR1)
+        await eventually("the event waits") { events.waitingCount == 1 }
+        events.cancel()
+        #expect(await iterator.next() == nil)
+    }
+
     @Test func aSequenceBeginsWithNothingLeftFromTheOneBefore() async throws {
         for _ in 0..<50 {
             let first = try GCD.signals(.sigusr1)
@@ -145,6 +154,31 @@ import Testing
             }
             await SignalEventsTests.receive(SIGTERM)
             exit(4)
+        }
+    }
+
+    // The child of fork has its parent's handlers and pipes.
+    @Test func aChildOfForkTellsItsParentNothing() async {
+        await #expect(processExitsWith: .success) {
+            alarm(60)
+            let events = try GCD.signals(.sigusr1, .sigusr2)
+            let forked = await blocking { () -> Int32 in
+                // Swift does not offer it.
+                typealias Fork = @convention(c) () -> Int32
+                let child = unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)()
+                if child == 0 {
+                    var none = sigset_t()
+                    sigemptyset(&none)
+                    pthread_sigmask(SIG_SETMASK, &none, nil)
+                    raise(SIGUSR1)
+                    _exit(0)
+                }
+                return child
+            }
+            guard forked > 0, waitpid(forked, nil, 0) == forked else { exit(3) }
+            await SignalEventsTests.receive(SIGUSR2)
+            let first = await events.makeAsyncIterator().next()
+            exit(first == SignalEvent(signal: .sigusr2, count: 1) ? 0 : 4)
         }
     }
 

@@ -240,4 +240,39 @@ import Testing
             #expect(zip(values, values.dropFirst()).allSatisfy { $0 < $1 })
         }
     }
+
+    // lock:    [held...............]
+    // alarm:     claimed, at the lock
+    // caller:       submits, at the lock    the next wait: its value is not delivered by the alarm of before
+    @Test func anAlarmThatIsLateDoesNotEndTheNextWait() async {
+        let pacer = Pacer<Int>(for: .seconds(1), .debounce(limit: nil), .trailing, on: clock) {
+            [trace] pacer in
+            if let value = pacer.takeReady() { trace.add(value) }
+        }
+        for round in 0..<100 {
+            let (old, new, inside) = (2 * round, 2 * round + 1, Handshake())
+            _ = pacer.submit(old)
+            await clock.untilSleeping()
+            await blocking { [clock] in
+                onThreads(2) { thread in
+                    if thread == 0 {
+                        inside.take()
+                        _ = pacer.submit(new)
+                    } else {
+                        _ = pacer.take { _ in
+                            inside.give()
+                            clock.advance(by: .seconds(1))
+                            for _ in 0..<200 { sched_yield() }
+                            return false
+                        }
+                    }
+                }
+            }
+            await clock.untilSleeping()
+            for _ in 0..<20 { await Task.yield() }
+            #expect(!trace.events.contains(new))
+            clock.advance(by: .seconds(1))
+            await eventually("its own alarm") { [trace] in trace.events.contains(new) }
+        }
+    }
 }
