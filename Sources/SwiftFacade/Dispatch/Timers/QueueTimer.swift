@@ -108,12 +108,12 @@ extension GCD {
     ) -> QueueTimer {
         checkTimer("GCD.timer", every: interval, leeway: leeway)
         let schedule = TimerSchedule(
-            now: DispatchTimers().now,
+            now: DispatchTimers.shared.now,
             delay: delay ?? interval,
             every: interval,
             leeway: leeway
         )
-        return QueueTimer(TimerCore(schedule, on: queue, of: DispatchTimers(), handler))
+        return QueueTimer(TimerCore(schedule, on: queue, of: DispatchTimers.shared, handler))
     }
 
     /// Calls `handler` on `queue` once, `delay` from now, unless the timer that is returned is cancelled or dropped
@@ -131,8 +131,8 @@ extension GCD {
         _ handler: @escaping @Sendable (TimerTick) -> Void
     ) -> QueueTimer {
         checkTimer("GCD.timer", every: nil, leeway: leeway)
-        let schedule = TimerSchedule(now: DispatchTimers().now, delay: delay, every: nil, leeway: leeway)
-        return QueueTimer(TimerCore(schedule, on: queue, of: DispatchTimers(), handler))
+        let schedule = TimerSchedule(now: DispatchTimers.shared.now, delay: delay, every: nil, leeway: leeway)
+        return QueueTimer(TimerCore(schedule, on: queue, of: DispatchTimers.shared, handler))
     }
 }
 

@@ -16,10 +16,16 @@ import Dispatch
 final class TimerCore: Sendable {
     typealias Handler = @Sendable (TimerTick) -> Void
 
+    /// In an object, which is handed out of the lock without an allocation; a closure is not.
+    private final class Work: Sendable {
+        let handler: Handler
+        init(_ handler: @escaping Handler) { self.handler = handler }
+    }
+
     private struct State {
         var phase = QueueTimer.State.scheduled
         var schedule: TimerSchedule
-        var handler: Handler?
+        var work: Work?
         var timer: (any PortTimer)?
 
         func set() { timer?.set(at: schedule.next, every: schedule.interval, leeway: schedule.leeway) }
@@ -42,7 +48,7 @@ final class TimerCore: Sendable {
         _ = QueueTag.of(queue)
         self.port = port
         self.atEnd = atEnd
-        locked = VisibleMutex(State(schedule: schedule, handler: handler))
+        locked = VisibleMutex(State(schedule: schedule, work: Work(handler)))
         let timer = port.makeTimer(on: queue, fire: fire, ended: tellEnd)
         locked.withLock { state in
             state.timer = timer
@@ -63,9 +69,9 @@ final class TimerCore: Sendable {
     @discardableResult
     func cancel() -> Bool {
         // Frees the handler outside the lock: what it captures may call the timer.
-        let (handler, timer) = locked.withLock { state in end(&state, as: .cancelled) }
+        let (work, timer) = locked.withLock { state in end(&state, as: .cancelled) }
         timer?.cancel()
-        return handler != nil
+        return work != nil
     }
 
     func suspend() {
@@ -88,7 +94,7 @@ final class TimerCore: Sendable {
     func reschedule(every interval: Duration?, after delay: Duration, leeway: Duration) -> Bool {
         let schedule = TimerSchedule(now: port.now, delay: delay, every: interval, leeway: leeway)
         return locked.withLock { state in
-            guard state.handler != nil else { return false }
+            guard state.work != nil else { return false }
             state.schedule = schedule
             if state.phase == .scheduled { state.set() }
             return true
@@ -104,19 +110,23 @@ final class TimerCore: Sendable {
 
     private func fire() {
         let now = port.now
-        let (handler, tick, over): (Handler?, TimerTick?, (any PortTimer)?) = locked.withLock { state in
-            guard state.phase == .scheduled else { return (nil, nil, nil) }
-            guard let tick = state.schedule.tell(at: now) else {
+        var tick: TimerTick?
+        var over: (any PortTimer)?
+        let work: Work? = locked.withLock { state in
+            guard state.phase == .scheduled else { return nil }
+            tick = state.schedule.tell(at: now)
+            if tick == nil {
                 // Early, or left from before it was set anew.
                 state.set()
-                return (nil, nil, nil)
+                return nil
             }
-            guard state.schedule.isOnce else { return (state.handler, tick, nil) }
-            let (handler, timer) = end(&state, as: .fired)
-            return (handler, tick, timer)
+            guard state.schedule.isOnce else { return state.work }
+            let (work, timer) = end(&state, as: .fired)
+            over = timer
+            return work
         }
         over?.cancel()
-        if let handler, let tick { handler(tick) }
+        if let work, let tick { work.handler(tick) }
     }
 
     private func tellEnd() {
@@ -125,9 +135,9 @@ final class TimerCore: Sendable {
     }
 
     /// Takes out what the end frees; nothing where the timer has ended.
-    private func end(_ state: inout State, as phase: QueueTimer.State) -> (Handler?, (any PortTimer)?) {
-        guard state.handler != nil else { return (nil, nil) }
+    private func end(_ state: inout State, as phase: QueueTimer.State) -> (Work?, (any PortTimer)?) {
+        guard state.work != nil else { return (nil, nil) }
         state.phase = phase
-        return (state.handler.take(), state.timer.take())
+        return (state.work.take(), state.timer.take())
     }
 }

@@ -12,7 +12,7 @@ import Dispatch
 /// Nanoseconds of the monotonic clock that libdispatch's deadlines are on.
 typealias TimerInstant = UInt64
 
-protocol TimerPort: Sendable {
+protocol TimerPort: AnyObject, Sendable {
     var now: TimerInstant { get }
     /// A timer that is not set. `fire` is called on `queue`, one call at a time; `ended` once, after the last of them.
     func makeTimer(
@@ -22,14 +22,16 @@ protocol TimerPort: Sendable {
     ) -> any PortTimer
 }
 
-protocol PortTimer: Sendable {
+protocol PortTimer: AnyObject, Sendable {
     /// Sets the timer anew: at `moment`, and after it each `interval`, unless that is `forever`. Runs nothing of others.
     func set(at moment: TimerInstant, every interval: UInt64, leeway: UInt64)
     /// Frees `fire`, and has `ended` called. Once.
     func cancel()
 }
 
-struct DispatchTimers: TimerPort {
+final class DispatchTimers: TimerPort {
+    static let shared = DispatchTimers()
+
     var now: TimerInstant { DispatchTime.now().uptimeNanoseconds }
 
     func makeTimer(

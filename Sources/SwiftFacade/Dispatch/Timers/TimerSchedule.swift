@@ -17,53 +17,40 @@ public struct TimerTick: Sendable, Equatable {
 }
 
 struct TimerSchedule {
-    /// The first moment; `forever` where none comes.
-    var start: TimerInstant
+    /// The next moment; `forever` where none comes.
+    private(set) var next: TimerInstant
     /// `forever` for a timer that fires once.
-    var interval: UInt64
-    var leeway: UInt64
+    let interval: UInt64
+    let leeway: UInt64
     /// The moments that were told, or passed while the timer was suspended.
-    var told: UInt64 = 0
+    private var passed = 0
 
     /// From durations, of whole nanoseconds, rounded up.
     init(now: TimerInstant, delay: Duration, every interval: Duration?, leeway: Duration) {
         let (start, overflow) = now.addingReportingOverflow(nanoseconds(delay))
-        self.start = overflow ? forever : start
+        self.next = overflow ? forever : start
         self.interval = interval.map(nanoseconds) ?? forever
         self.leeway = nanoseconds(leeway)
     }
 
     var isOnce: Bool { interval == forever }
 
-    /// The next moment that is not told.
-    var next: TimerInstant {
-        if told == 0 { return start }
-        let (way, isTooLong) = told.multipliedReportingOverflow(by: interval)
-        let (moment, overflow) = start.addingReportingOverflow(way)
-        return isTooLong || overflow ? forever : moment
-    }
-
-    /// The moments that are due, told or not.
-    private func due(at now: TimerInstant) -> UInt64 {
-        if start == forever || now < start { return 0 }
-        return isOnce ? 1 : (now - start) / interval + 1
-    }
-
     /// The firing for what is due and not told; nil where there is nothing.
+    @inline(__always)
     mutating func tell(at now: TimerInstant) -> TimerTick? {
-        let due = due(at: now)
-        guard due > told else { return nil }
-        defer { told = due }
-        let moment = due == 1 ? start : start + (due - 1) * interval
-        return TimerTick(
-            count: Int(clamping: due - told),
-            number: Int(clamping: due),
-            due: DispatchTime(uptimeNanoseconds: moment)
-        )
+        guard now >= next, next != forever else { return nil }
+        // None for a timer that fires once.
+        let late = (now - next) / interval
+        let moment = next + late * interval
+        let count = Int(truncatingIfNeeded: late) &+ 1
+        passed &+= count
+        let (after, overflow) = moment.addingReportingOverflow(interval)
+        next = overflow ? forever : after
+        return TimerTick(count: count, number: passed, due: DispatchTime(uptimeNanoseconds: moment))
     }
 
     /// Passes over what is due. The moment of a timer that fires once stays.
     mutating func skip(to now: TimerInstant) {
-        if !isOnce { told = max(told, due(at: now)) }
+        if !isOnce { _ = tell(at: now) }
     }
 }

@@ -71,7 +71,7 @@ extension GCD {
             interval: interval,
             delay: delay ?? interval,
             leeway: leeway,
-            port: DispatchTimers()
+            port: DispatchTimers.shared
         )
     }
 }

@@ -102,12 +102,15 @@ import Testing
 
     @Test func aCancelledLoopHasPutTheSignalBack() async throws {
         let events = try GCD.signals(.sigusr1)
+        let kept = events.makeAsyncIterator()
         let task = Task {
             for await _ in events {}
+            try await events.finished()
             return Self.isDefault(SIGUSR1)
         }
         task.cancel()
-        #expect(await task.value)
+        #expect(try await task.value, "throws unless the end has come")
+        #expect(await kept.next() == nil)
         let gaveUp = Task {
             let other = try GCD.signals(.sigusr1)
             await untilCancelled()
@@ -144,17 +147,18 @@ import Testing
     }
 
     @Test func afterTheEndTheSignalActsAgain() async {
-        await #expect(processExitsWith: .signal(SIGTERM)) {
+        let result = await #expect(processExitsWith: .signal(SIGTERM), observing: [\.standardErrorContent]) {
             alarm(60)
             let events = try GCD.signals(.sigterm)
             await SignalEventsTests.receive(SIGTERM)
             for await event in events {
-                guard event == SignalEvent(signal: .sigterm, count: 1) else { exit(3) }
+                FileHandle.standardError.write(Data("\(event.signal), \(event.count)".utf8))
                 break
             }
             await SignalEventsTests.receive(SIGTERM)
             exit(4)
         }
+        #expect(sentence(result) == "signal 15 (Terminated), 1")
     }
 
     // The child of fork has its parent's handlers and pipes.
