@@ -31,6 +31,7 @@ let package = Package(
         .target(
             name: "CInterlock",
             path: "Sources/CCore",
+            exclude: ["diagnostics/page.html"],
             publicHeadersPath: "include",
             cSettings: [.headerSearchPath(".")] + strictC,
             linkerSettings: [.linkedLibrary("bsd", .when(platforms: [.linux]))]

@@ -17,6 +17,7 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/interlock" DESTINATION "${CMAKE
     FILES_MATCHING PATTERN "*.h"
     PATTERN "thread_access.h" EXCLUDE # for the Swift facade, which is not installed
     PATTERN "diagnose.h" EXCLUDE
+    PATTERN "descriptor_set.h" EXCLUDE
     PATTERN "owned_rwlock.h" EXCLUDE
     PATTERN "visited.h" EXCLUDE)
 

@@ -28,7 +28,7 @@ LAYERS = {
 }
 # The layers of the public headers. A header that is absent here has the layer of its name (rwlock.h).
 HEADERS = {
-    "platform": "status deadline park atomic atomic_c11 atomic_cxx attributes thread_access visited",
+    "platform": "status deadline park atomic atomic_c11 atomic_cxx attributes thread_access visited descriptor_set",
     "diagnostics": "diagnostics diagnose",
     "wait": "fence",
     "rwlock": "rwlock read_section owned_rwlock slots my_slots held",

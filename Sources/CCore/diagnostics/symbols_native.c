@@ -118,14 +118,22 @@ static const char *find_symbol(const struct mapped_file *file, uint32_t type, ui
 typedef char *swift_demangler(const char *mangled, size_t length, char *buffer, size_t *size, uint32_t flags);
 typedef char *cxx_demangler(const char *mangled, char *buffer, size_t *size, int *status);
 
+/* ISO C has no conversion from what dlsym gives. */
+static void find_function(const char *name, void *function, size_t size) {
+    void *found = dlsym(RTLD_DEFAULT, name);
+    memcpy(function, &found, size);
+}
+
 /* To be freed; NULL: not mangled, or no runtime that knows. */
 static char *demangled(const char *name) {
     if (strncmp(name, "$s", 2) == 0) {
-        swift_demangler *demangle = (swift_demangler *)dlsym(RTLD_DEFAULT, "swift_demangle");
+        swift_demangler *demangle;
+        find_function("swift_demangle", &demangle, sizeof demangle);
         return demangle != NULL ? demangle(name, strlen(name), NULL, NULL, 0) : NULL;
     }
     if (strncmp(name, "_Z", 2) == 0) {
-        cxx_demangler *demangle = (cxx_demangler *)dlsym(RTLD_DEFAULT, "__cxa_demangle");
+        cxx_demangler *demangle;
+        find_function("__cxa_demangle", &demangle, sizeof demangle);
         int status = 0;
         return demangle != NULL ? demangle(name, NULL, NULL, &status) : NULL;
     }

@@ -16,15 +16,12 @@ import Foundation
 /// comes; or at once when it is cancelled before the queue has it. Dropping the debouncer does not drop the last
 /// operation. May be used from any thread; no call blocks, and no thread is held by a wait.
 public final class OperationDebouncer: Sendable {
-    private let interval: Duration
-    private let clock: any Clock<Duration>
-    private let target: OperationTarget
-    private let pending = VisibleMutex(PendingOperation())
+    private let pacer: Pacer<any HeldBackOperation>
 
     /// Makes a debouncer.
     ///
     /// - Parameters:
-    ///   - interval: how long no further operation must come.
+    ///   - interval: how long no further operation must come. Zero or less lets every operation run.
     ///   - queue: runs the operations.
     ///   - clock: measures the interval.
     public convenience init(
@@ -36,27 +33,15 @@ public final class OperationDebouncer: Sendable {
     }
 
     init(for interval: Duration, on target: OperationTarget, clock: any Clock<Duration>) {
-        self.interval = interval
-        self.target = target
-        self.clock = clock
+        pacer = Pacer(for: interval, .debounce(limit: nil), .trailing, on: clock, wake: target.take)
     }
 
     /// Submits `operation`, which is in no queue and not started, and gives it back. The one before it, if it still
     /// waits, finishes with ``OperationSuperseded``.
     @discardableResult
     public func submit<Output>(_ operation: AsyncOperation<Output>) -> AsyncOperation<Output> {
-        let alarm = ClockAlarm { [self] in flush() }
-        let (superseded, oldAlarm) = pending.withLock { pending in
-            defer { pending.alarm = alarm }
-            return (pending.replace(by: operation), pending.alarm)
-        }
-        oldAlarm?.cancel()
-        superseded?.supersede()
-        operation.onCancelBeforeStart { [weak self, weak operation] in
-            guard let operation else { return }
-            self?.pending.withLock { $0.take(operation) }?.start()
-        }
-        alarm.arm(after: interval, on: clock)
+        pacer.submit(operation)?.supersede()
+        pacer.endWhenCancelled(operation)
         return operation
     }
 
@@ -79,9 +64,5 @@ public final class OperationDebouncer: Sendable {
     }
 
     /// Gives the operation that waits to the queue now, if there is one.
-    public func flush() {
-        let (operation, alarm) = pending.withLock { ($0.take(), $0.alarm.take()) }
-        alarm?.cancel()
-        if let operation { target.add(operation) }
-    }
+    public func flush() { _ = pacer.flush() }
 }

@@ -6,9 +6,9 @@ import Foundation
 
 /// Runs at most one operation an interval of those that come in quick succession.
 ///
-/// An interval begins with an operation that comes when none is under way. In ``Edges/leading`` mode that operation runs
-/// at once and the others of the interval do not run. In ``Edges/trailing`` mode the last one of the interval runs at its
-/// end. With ``Edges/both`` the first runs at once and the last, if it is another, at the end, where it begins the next
+/// An interval begins with an operation that comes when none is under way. In ``DeliveryEdges/leading`` mode that operation runs
+/// at once and the others of the interval do not run. In ``DeliveryEdges/trailing`` mode the last one of the interval runs at its
+/// end. With ``DeliveryEdges/both`` the first runs at once and the last, if it is another, at the end, where it begins the next
 /// interval.
 ///
 /// Each operation that is submitted finishes: run by the queue; with ``OperationSuperseded`` as soon as it is known that
@@ -16,33 +16,9 @@ import Foundation
 /// last operation. May be used from any thread; no call blocks, and no thread is held by a wait.
 public final class OperationThrottler: Sendable {
     /// Which operations of an interval run.
-    public enum Edges: Sendable, Hashable {
-        /// The first, at once.
-        case leading
-        /// The last, at the end.
-        case trailing
-        /// The first, and the last if it is another.
-        case both
-    }
+    public typealias Edges = DeliveryEdges
 
-    private struct State {
-        var isUnderWay = false
-        var pending = PendingOperation()
-    }
-
-    private enum Submitted {
-        case runs
-        case begins
-        case waits
-        case replaces(any HeldBackOperation)
-        case isSuperseded
-    }
-
-    private let interval: Duration
-    private let edges: Edges
-    private let clock: any Clock<Duration>
-    private let target: OperationTarget
-    private let state = VisibleMutex(State())
+    private let pacer: Pacer<any HeldBackOperation>
 
     /// Makes a throttler.
     ///
@@ -61,34 +37,14 @@ public final class OperationThrottler: Sendable {
     }
 
     init(for interval: Duration, on target: OperationTarget, edges: Edges, clock: any Clock<Duration>) {
-        self.interval = interval
-        self.target = target
-        self.edges = edges
-        self.clock = clock
+        pacer = Pacer(for: interval, .throttle, edges, on: clock, wake: target.take)
     }
 
     /// Submits `operation`, which is in no queue and not started, and gives it back.
     @discardableResult
     public func submit<Output>(_ operation: AsyncOperation<Output>) -> AsyncOperation<Output> {
-        if interval <= .zero {
-            target.add(operation)
-            return operation
-        }
-        switch take(operation) {
-        case .runs:
-            beginInterval()
-            target.add(operation)
-        case .begins:
-            endWhenCancelled(operation)
-            beginInterval()
-        case .waits:
-            endWhenCancelled(operation)
-        case .replaces(let superseded):
-            superseded.supersede()
-            endWhenCancelled(operation)
-        case .isSuperseded:
-            operation.supersede()
-        }
+        pacer.submit(operation)?.supersede()
+        pacer.endWhenCancelled(operation)
         return operation
     }
 
@@ -111,40 +67,5 @@ public final class OperationThrottler: Sendable {
     }
 
     /// Whether no interval is under way; for tests.
-    var isIdle: Bool { state.withLock { !$0.isUnderWay } }
-
-    /// What becomes of `operation`.
-    private func take(_ operation: any HeldBackOperation) -> Submitted {
-        state.withLock { state in
-            let isFirst = !state.isUnderWay
-            state.isUnderWay = true
-            if isFirst, edges != .trailing { return .runs }
-            if edges == .leading { return .isSuperseded }
-            if let old = state.pending.replace(by: operation) { return .replaces(old) }
-            return isFirst ? .begins : .waits
-        }
-    }
-
-    private func beginInterval() {
-        // Keeps the throttler to the interval's end.
-        ClockAlarm { [self] in endInterval() }.arm(after: interval, on: clock)
-    }
-
-    /// The last one runs. With both edges it begins the next interval.
-    private func endInterval() {
-        let (operation, goesOn) = state.withLock { state in
-            let operation = state.pending.take()
-            state.isUnderWay = operation != nil && edges == .both
-            return (operation, state.isUnderWay)
-        }
-        if goesOn { beginInterval() }
-        if let operation { target.add(operation) }
-    }
-
-    private func endWhenCancelled(_ operation: any HeldBackOperation) {
-        operation.onCancelBeforeStart { [weak self, weak operation] in
-            guard let operation else { return }
-            self?.state.withLock { $0.pending.take(operation) }?.start()
-        }
-    }
+    var isIdle: Bool { pacer.isIdle }
 }

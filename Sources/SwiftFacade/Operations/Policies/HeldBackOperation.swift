@@ -2,7 +2,7 @@
 //
 // The operation that a debouncer or throttler holds back. It is in no queue. Three may want it: the alarm, which gives it
 // to the queue; a later operation, which takes its place; a cancellation. One of them takes it out, under the lock of the
-// debouncer or throttler, and starts it or has it started: an operation is started once.
+// pacer, and starts it or has it started: an operation is started once.
 
 import Foundation
 
@@ -29,24 +29,19 @@ extension AsyncOperation: HeldBackOperation {
 /// Where a debouncer or throttler gives its operations.
 struct OperationTarget: Sendable {
     let add: @Sendable (Operation) -> Void
+
+    /// Adds the first operation that goes on.
+    func take(_ pacer: Pacer<any HeldBackOperation>) {
+        if let operation = pacer.takeReady() { add(operation) }
+    }
 }
 
-/// The holder of one pending operation and of the alarm that ends the wait for it.
-struct PendingOperation {
-    private(set) var operation: (any HeldBackOperation)?
-    var alarm: ClockAlarm?
-
-    /// Keeps `operation`; gives back the one whose place it takes.
-    mutating func replace(by operation: any HeldBackOperation) -> (any HeldBackOperation)? {
-        let old = self.operation
-        self.operation = operation
-        return old
-    }
-
-    mutating func take() -> (any HeldBackOperation)? { operation.take() }
-
-    /// Takes out the pending operation if it is `cancelled`.
-    mutating func take(_ cancelled: Operation) -> (any HeldBackOperation)? {
-        operation === cancelled ? operation.take() : nil
+extension Pacer where Item == any HeldBackOperation {
+    /// Ends `operation` at once when it is cancelled while it is held back.
+    func endWhenCancelled(_ operation: any HeldBackOperation) {
+        operation.onCancelBeforeStart { [weak self, weak operation] in
+            guard let operation else { return }
+            self?.take { $0 === operation }?.start()
+        }
     }
 }
