@@ -17,16 +17,18 @@ HEADER = """/* SPDX-License-Identifier: Apache-2.0
  */
 #include "diagnostics/page.h"
 
+#include <stddef.h>
+
 /* clang-format off */
 """
 
 
 def literal(text):
-    """C strings of one line each; no line is too long for a compiler, together they may be."""
+    """C strings, one a line: no compiler has to take a longer one."""
     escaped = []
     for line in text.splitlines(keepends=True):
         piece = line.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("?", "\\?")
-        escaped.append(f'    "{piece}"')
+        escaped.append(f'    "{piece}",')
     return "\n".join(escaped)
 
 
@@ -37,8 +39,8 @@ def source():
     begin, end = page.split(PLACE)
     return (
         HEADER
-        + f"const char ilk__page_begin[] =\n{literal(begin)};\n\n"
-        + f"const char ilk__page_end[] =\n{literal(end)};\n/* clang-format on */\n"
+        + f"const char *const ilk__page_begin[] = {{\n{literal(begin)}\n    NULL}};\n\n"
+        + f"const char *const ilk__page_end[] = {{\n{literal(end)}\n    NULL}};\n/* clang-format on */\n"
     )
 
 

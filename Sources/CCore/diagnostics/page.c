@@ -4,525 +4,529 @@
  */
 #include "diagnostics/page.h"
 
-/* clang-format off */
-const char ilk__page_begin[] =
-    "<!DOCTYPE html>\n"
-    "<!-- SPDX-License-Identifier: Apache-2.0\n"
-    "\n"
-    "  A report of the diagnosis, to be read in a browser, without a server or a network. The line of the placeholder is\n"
-    "  replaced by the report's JSON, in which \"<\" is written as \\u003c. Every name goes into the page as text.\n"
-    "-->\n"
-    "<html lang=\"en\">\n"
-    "<head>\n"
-    "<meta charset=\"utf-8\">\n"
-    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-    "<meta http-equiv=\"Content-Security-Policy\" \n"
-    "  content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
-    "<link rel=\"icon\" href=\"data:,\">\n"
-    "<title>Interlock report</title>\n"
-    "<style>\n"
-    ":root {\n"
-    "  color-scheme: light dark;\n"
-    "  --page: #ffffff; --panel: #f4f5f7; --text: #16191d; --quiet: #555d68; --line: #b9c0c9;\n"
-    "  --wait: #b35900; --hold: #1f5fae; --bad: #b3001b; --bad-page: #fdeaec;\n"
-    "}\n"
-    "@media (prefers-color-scheme: dark) {\n"
-    "  :root {\n"
-    "    --page: #14171b; --panel: #1e2329; --text: #e8ebef; --quiet: #a5afbb; --line: #48515c;\n"
-    "    --wait: #ffb35c; --hold: #7db4ff; --bad: #ff8a94; --bad-page: #3a1519;\n"
-    "  }\n"
-    "}\n"
-    "* { box-sizing: border-box; }\n"
-    "body {\n"
-    "  margin: 0 auto; max-width: 1100px; padding: 12px; background: var(--page); color: var(--text);\n"
-    "  font: 15px/1.45 system-ui, sans-serif; overflow-wrap: anywhere;\n"
-    "}\n"
-    "h1 { font-size: 1.4rem; margin: 0 0 4px; }\n"
-    "h2 { font-size: 1.1rem; margin: 28px 0 6px; border-bottom: 1px solid var(--line); }\n"
-    "h3 { font-size: 1rem; margin: 14px 0 4px; }\n"
-    "p { margin: 4px 0; }\n"
-    "nav a { display: inline-block; margin: 2px 10px 2px 0; }\n"
-    "a { color: var(--hold); }\n"
-    ".quiet { color: var(--quiet); }\n"
-    ".bad { color: var(--bad); background: var(--bad-page); border-left: 4px solid; padding: 6px 10px; margin: 6px 0; }\n"
-    ".scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; background: var(--panel); }\n"
-    ".scroll.tall { max-height: 70vh; overflow-y: auto; }\n"
-    ":focus-visible { outline: 3px solid var(--hold); outline-offset: 1px; }\n"
-    "table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }\n"
-    "th, td { padding: 4px 8px; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; }\n"
-    "th, td { white-space: nowrap; }\n"
-    "th:first-child, td:first-child, .left { text-align: left; }\n"
-    "td.wrap { white-space: normal; min-width: 12em; text-align: left; }\n"
-    "button, select {\n"
-    "  font: inherit; color: inherit; background: var(--panel); border: 1px solid var(--line); border-radius: 5px;\n"
-    "  padding: 3px 8px; max-width: 100%;\n"
-    "}\n"
-    "th button { background: none; border: 0; padding: 0; font-weight: bold; text-decoration: underline; cursor: pointer; }\n"
-    "pre { margin: 2px 0; padding: 6px; overflow-x: auto; background: var(--panel); font-size: 13px; }\n"
-    "details { margin: 3px 0; }\n"
-    "@media (max-width: 640px) {\n"
-    "  .cards thead { display: none; }\n"
-    "  .cards td { display: block; border: 0; white-space: normal; text-align: left; }\n"
-    "  .cards td::before { content: attr(data-label); color: var(--quiet); display: block; font-size: 12px; }\n"
-    "  .top td:first-child { white-space: normal; min-width: 9em; }\n"
-    "  .cards tr { display: block; border-bottom: 2px solid var(--line); padding: 4px 0; }\n"
-    "}\n"
-    "svg { display: block; font: 12px system-ui, sans-serif; }\n"
-    "svg text { fill: var(--text); }\n"
-    "svg .small { fill: var(--quiet); font-size: 11px; paint-order: stroke; stroke: var(--panel); stroke-width: 3px; }\n"
-    "svg g .small { stroke: none; }\n"
-    "svg .box { fill: var(--page); stroke: var(--text); stroke-width: 1.3; }\n"
-    "svg .axis { stroke: var(--line); fill: none; }\n"
-    "svg .edge { fill: none; stroke: var(--text); stroke-width: 1.5; }\n"
-    "svg .waits { stroke: var(--wait); stroke-dasharray: 6 3; }\n"
-    "svg .held { stroke: var(--hold); }\n"
-    "svg .cycle { stroke: var(--bad); stroke-width: 3.5; }\n"
-    "svg .box.cycle { stroke-width: 3; }\n"
-    "svg .wait { fill: url(#stripes); stroke: var(--wait); }\n"
-    "svg .hold { fill: var(--hold); stroke: var(--hold); }\n"
-    "svg .curve { fill: none; stroke: var(--hold); stroke-width: 2; }\n"
-    "svg .limit { stroke: var(--bad); stroke-dasharray: 2 3; }\n"
-    "</style>\n"
-    "</head>\n"
-    "<body>\n"
-    "<script type=\"application/json\" id=\"report\">\n";
+#include <stddef.h>
 
-const char ilk__page_end[] =
-    "\n"
-    "</script>\n"
-    "<header id=\"head\"></header>\n"
-    "<main id=\"main\"></main>\n"
-    "<noscript>The report is drawn by a script in this page, which the browser does not run.</noscript>\n"
-    "<script>\n"
-    "\"use strict\";\n"
-    "\n"
-    "// ---- Elements: names are set as text, never as markup ----\n"
-    "\n"
-    "function put(parent, tag, attributes, ...children) {\n"
-    "  const isDrawn = parent.namespaceURI === \"http://www.w3.org/2000/svg\" || tag === \"svg\";\n"
-    "  const element = isDrawn \? document.createElementNS(\"http://www.w3.org/2000/svg\", tag) : document.createElement(tag);\n"
-    "  for (const [name, value] of Object.entries(attributes || {})) element.setAttribute(name, value);\n"
-    "  for (const child of children) element.append(child);\n"
-    "  parent.append(element);\n"
-    "  return element;\n"
-    "}\n"
-    "\n"
-    "function section(title, id) {\n"
-    "  put(links, \"a\", { href: \"#\" + id }, title);\n"
-    "  const part = put(main, \"section\", { \"aria-labelledby\": id });\n"
-    "  put(part, \"h2\", { id }, title);\n"
-    "  return part;\n"
-    "}\n"
-    "\n"
-    "function say(parent, text, kind = \"\") { put(parent, \"p\", kind \? { class: kind } : {}, text); }\n"
-    "\n"
-    "/** What is empty says so, and whether it was watched at all. */\n"
-    "function sayNothing(part, watch, text) {\n"
-    "  say(part, report.watches.includes(watch) \? text : `Nothing is known: \"${watch}\" was not watched.`);\n"
-    "}\n"
-    "\n"
-    "function scroller(parent, label, kind = \"scroll\") {\n"
-    "  return put(parent, \"div\", { class: kind, tabindex: 0, role: \"region\", \"aria-label\": label });\n"
-    "}\n"
-    "\n"
-    "function mark(svg, x, y, text, anchor = \"start\", kind = \"small\") {\n"
-    "  put(svg, \"text\", { x, y, \"text-anchor\": anchor, class: kind }, text);\n"
-    "}\n"
-    "\n"
-    "function line(svg, d, kind = \"axis\") { put(svg, \"path\", { class: kind, d }); }\n"
-    "\n"
-    "function stack(parent, title, frames) {\n"
-    "  if (!frames || frames.length === 0) return;\n"
-    "  const details = put(parent, \"details\");\n"
-    "  put(details, \"summary\", {}, title);\n"
-    "  put(details, \"pre\", { tabindex: 0 }, frames.join(\"\\n\"));\n"
-    "}\n"
-    "\n"
-    "function row(table, cells, tag = \"td\") {\n"
-    "  const made = put(table, \"tr\");\n"
-    "  for (const cell of cells) {\n"
-    "    const [text, kind] = Array.isArray(cell) \? cell : [cell, \"\"];\n"
-    "    put(made, tag, kind \? { class: kind } : {}, text);\n"
-    "  }\n"
-    "  return made;\n"
-    "}\n"
-    "\n"
-    "// ---- Words ----\n"
-    "\n"
-    "function time(ns) {\n"
-    "  for (const [unit, size] of [[\"s\", 1e9], [\"ms\", 1e6], [\"µs\", 1e3]]) {\n"
-    "    if (ns >= size) return Number((ns / size).toPrecision(3)) + \" \" + unit;\n"
-    "  }\n"
-    "  return ns + \" ns\";\n"
-    "}\n"
-    "\n"
-    "const short = count => count >= 1e6 \? count / 1e6 + \"M\" : count >= 1e3 \? count / 1e3 + \"k\" : String(count);\n"
-    "const many = (count, one, several = one + \"s\") => count + \" \" + (count === 1 \? one : several);\n"
-    "const cut = (text, length) => text.length > length \? text.slice(0, length - 1) + \"…\" : text;\n"
-    "const objectName = id => {\n"
-    "  const object = objects.get(id);\n"
-    "  if (!object) return \"object \" + id + \" (ended)\";\n"
-    "  return object.kind + \" \" + (object.name \? \"\\\"\" + object.name + \"\\\"\" : object.address);\n"
-    "};\n"
-    "const threadName = id => threads.has(id) && threads.get(id).name \? `\"${threads.get(id).name}\" (${id})` : `(${id})`;\n"
-    "const waitName = wait => wait.label || (wait.object \? objectName(wait.object) : wait.kind);\n"
-    "\n"
-    "// ---- Who waits for whom ----\n"
-    "\n"
-    "function holdersOf(id) {\n"
-    "  return report.threads.filter(thread => thread.holds.some(hold => hold.object === id));\n"
-    "}\n"
-    "\n"
-    "/** The nodes and edges: a thread that waits, what it waits for, the threads that hold that. */\n"
-    "function graph() {\n"
-    "  const nodes = new Map(), edges = [];\n"
-    "  const node = (key, kind, title, detail, inCycle) => {\n"
-    "    if (!nodes.has(key)) nodes.set(key, { key, kind, title, detail, inCycle, out: [] });\n"
-    "    return nodes.get(key);\n"
-    "  };\n"
-    "  const inCycles = kind => new Set(report.cycles.flatMap(cycle => cycle[kind]));\n"
-    "  const [badThreads, badObjects] = [inCycles(\"threads\"), inCycles(\"objects\")];\n"
-    "  const threadNode = thread => node(\"t\" + thread.id, \"thread\", thread.name || \"thread\",\n"
-    "    [String(thread.id), ...thread.works_on].join(\" · \"), badThreads.has(thread.id) || thread.cycle !== null);\n"
-    "  const connect = (from, to, kind, text) => {\n"
-    "    edges.push({ from, to, kind, text, inCycle: from.inCycle && to.inCycle });\n"
-    "    from.out.push(to);\n"
-    "  };\n"
-    "  for (const thread of report.threads.filter(thread => thread.waits)) {\n"
-    "    const wait = thread.waits;\n"
-    "    const object = objects.get(wait.object);\n"
-    "    const key = wait.object \? \"o\" + wait.object : \"w\" + waitName(wait);\n"
-    "    const target = node(key, object \? object.kind : wait.kind,\n"
-    "      wait.label || (object \? object.name || object.address : wait.object \? \"object \" + wait.object : wait.kind),\n"
-    "      object \? object.kind : wait.kind + (wait.object \? \", ended\" : \"\"),\n"
-    "      badObjects.has(wait.object) || (!wait.object && thread.cycle !== null));\n"
-    "    connect(threadNode(thread), target, \"waits\", \"waits \" + time(wait.for_ns));\n"
-    "    if (target.isDrawn) continue;\n"
-    "    target.isDrawn = true;\n"
-    "    for (const holder of wait.object \? holdersOf(wait.object) : []) {\n"
-    "      const hold = holder.holds.find(hold => hold.object === wait.object);\n"
-    "      connect(target, threadNode(holder), \"held\", \"held \" + time(hold.for_ns));\n"
-    "    }\n"
-    "    for (const worker of wait.label \? report.threads.filter(one => one.works_on.includes(wait.label)) : []) {\n"
-    "      connect(target, threadNode(worker), \"held\", \"run by\");\n"
-    "    }\n"
-    "  }\n"
-    "  return { nodes: [...nodes.values()], edges };\n"
-    "}\n"
-    "\n"
-    "/** Columns from the waiters to what they wait for; an edge that closes a circle goes back. */\n"
-    "function rank(nodes) {\n"
-    "  const visit = node => {\n"
-    "    if (node.column !== undefined) return node.column;\n"
-    "    node.column = 0;\n"
-    "    node.isOpen = true;\n"
-    "    let depth = 0;\n"
-    "    for (const next of node.out) if (!next.isOpen) depth = Math.max(depth, visit(next) + 1);\n"
-    "    node.isOpen = false;\n"
-    "    return node.column = depth;\n"
-    "  };\n"
-    "  nodes.forEach(visit);\n"
-    "  const deepest = Math.max(...nodes.map(node => node.column));\n"
-    "  const rows = [];\n"
-    "  for (const node of nodes) {\n"
-    "    node.column = deepest - node.column;\n"
-    "    node.row = rows[node.column] = (rows[node.column] \?\? -1) + 1;\n"
-    "  }\n"
-    "}\n"
-    "\n"
-    "/** From one node to another; one that goes back passes beside the nodes. */\n"
-    "function curve(a, b, width, height, isTall) {\n"
-    "  if (isTall && b.y > a.y) {\n"
-    "    const [x, y, to] = [a.x + width / 2, a.y + height, b.x + width / 2];\n"
-    "    const path = `M${x} ${y}C${x} ${y + 25} ${to} ${b.y - 25} ${to} ${b.y}`;\n"
-    "    return { path, label: [(x + to) / 2 + 6, (y + b.y) / 2 + 3] };\n"
-    "  }\n"
-    "  if (isTall) {\n"
-    "    const [x, y, side, to] = [a.x + width, a.y + height / 2, Math.max(a.x, b.x) + width + 22, b.y + height / 2];\n"
-    "    return { path: `M${x} ${y}Q${side} ${y} ${side} ${y - 20}V${to + 20}Q${side} ${to} ${b.x + width} ${to}`,\n"
-    "      label: [a.x + width - 34, a.y + height + 16] };\n"
-    "  }\n"
-    "  const [x, y] = [a.x + width, a.y + height / 2];\n"
-    "  if (b.x > a.x) {\n"
-    "    const to = b.y + height / 2;\n"
-    "    const path = `M${x} ${y}C${x + 45} ${y} ${b.x - 45} ${to} ${b.x} ${to}`;\n"
-    "    return { path, label: [(x + b.x) / 2, (y + to) / 2 - 6] };\n"
-    "  }\n"
-    "  const [to, below] = [b.x + width / 2, Math.max(a.y, b.y) + height + 24];\n"
-    "  const round = `C${x + 50} ${y} ${x + 30} ${below} ${x - 30} ${below}`;\n"
-    "  const path = `M${x} ${y}${round}H${to + 30}Q${to} ${below} ${to} ${b.y + height}`;\n"
-    "  return { path, label: [(x + to) / 2, below - 5] };\n"
-    "}\n"
-    "\n"
-    "function drawGraph(part) {\n"
-    "  const { nodes, edges } = graph();\n"
-    "  if (nodes.length === 0) return say(part, \"No thread waits.\");\n"
-    "  const isTall = innerWidth < 640;\n"
-    "  say(part, \"A dashed arrow goes from a thread to what it waits for, a full one to the thread that holds it. \" +\n"
-    "    \"Rounded: threads. A thick line, in red and with the word \\\"cycle\\\": they wait for each other.\", \"quiet\");\n"
-    "  rank(nodes);\n"
-    "  const [width, height] = [150, 46];\n"
-    "  for (const node of nodes) {\n"
-    "    node.x = 14 + (isTall \? node.row * 192 : node.column * 250);\n"
-    "    node.y = isTall \? 12 + node.column * 96 : 30 + node.row * 84;\n"
-    "  }\n"
-    "  const most = name => Math.max(...nodes.map(node => node[name]));\n"
-    "  const total = { x: most(\"x\") + width + 70, y: most(\"y\") + 100 };\n"
-    "  const box = scroller(part, \"Graph of waits\", \"scroll tall\");\n"
-    "  const svg = put(box, \"svg\", { width: total.x, height: total.y, role: \"group\", \"aria-label\": \"Who waits for whom\" });\n"
-    "  const marks = put(svg, \"defs\");\n"
-    "  for (const kind of [\"waits\", \"held\", \"cycle\"]) {\n"
-    "    const color = { waits: \"var(--wait)\", held: \"var(--hold)\", cycle: \"var(--bad)\" }[kind];\n"
-    "    const marker = put(marks, \"marker\", { id: \"end-\" + kind, viewBox: \"0 0 8 8\", refX: 7, refY: 4,\n"
-    "      markerWidth: 9, markerHeight: 9, markerUnits: \"userSpaceOnUse\", orient: \"auto\" });\n"
-    "    put(marker, \"path\", { d: \"M0 0L8 4L0 8z\", style: \"fill:\" + color });\n"
-    "  }\n"
-    "  for (const edge of edges) {\n"
-    "    const { path, label } = curve(edge.from, edge.to, width, height, isTall);\n"
-    "    put(svg, \"path\", { class: `edge ${edge.kind} ${edge.inCycle \? \"cycle\" : \"\"}`, d: path,\n"
-    "      \"marker-end\": `url(#end-${edge.inCycle \? \"cycle\" : edge.kind})` });\n"
-    "    mark(svg, ...label, edge.text + (edge.inCycle \? \" · cycle\" : \"\"), isTall \? \"start\" : \"middle\");\n"
-    "  }\n"
-    "  for (const node of nodes) {\n"
-    "    const group = put(svg, \"g\", { tabindex: 0, role: \"img\", transform: `translate(${node.x} ${node.y})`,\n"
-    "      \"aria-label\": `${node.title}, ${node.detail}${node.inCycle \? \", in a cycle\" : \"\"}` });\n"
-    "    put(group, \"title\", {}, node.title + \"\\n\" + node.detail);\n"
-    "    const rx = node.kind === \"thread\" \? 18 : 2;\n"
-    "    put(group, \"rect\", { class: node.inCycle \? \"box cycle\" : \"box\", width, height, rx });\n"
-    "    mark(group, width / 2, 19, cut(node.title, 20), \"middle\", \"\");\n"
-    "    mark(group, width / 2, 36, cut(node.detail, 24), \"middle\");\n"
-    "  }\n"
-    "  scrollToCycle(box, nodes);\n"
-    "}\n"
-    "\n"
-    "/** The first cycle is in sight. */\n"
-    "function scrollToCycle(box, nodes) {\n"
-    "  const bad = nodes.filter(node => node.inCycle);\n"
-    "  if (bad.length === 0) return;\n"
-    "  box.scrollLeft = Math.min(...bad.map(node => node.x)) - 10;\n"
-    "  box.scrollTop = Math.min(...bad.map(node => node.y)) - 30;\n"
-    "}\n"
-    "\n"
-    "function listThreads(part) {\n"
-    "  if (report.threads.length === 0) return say(part, \"No thread was seen.\");\n"
-    "  const table = put(scroller(part, \"Threads\", \"scroll tall\"), \"table\", { class: \"cards\" });\n"
-    "  row(put(table, \"thead\"), [\"thread\", [\"works on\", \"left\"], [\"holds\", \"left\"], [\"waits for\", \"left\"]], \"th\");\n"
-    "  const body = put(table, \"tbody\");\n"
-    "  const rank = thread => (thread.cycle !== null \? 2 : 0) + (thread.waits \? 1 : 0);\n"
-    "  for (const thread of [...report.threads].sort((a, b) => rank(b) - rank(a))) {\n"
-    "    const hold = one => `${objectName(one.object)}, ${one.mode}, ${time(one.for_ns)}, at ${one.site}`;\n"
-    "    const cells = row(body, [threadName(thread.id) + (thread.cycle !== null \? \", in cycle \" + (thread.cycle + 1) : \"\"),\n"
-    "      [thread.works_on.join(\" › \") || \"–\", \"wrap\"], [thread.holds.map(hold).join(\"; \") || \"–\", \"wrap\"],\n"
-    "      [\"\", \"wrap\"]]);\n"
-    "    [\"thread\", \"works on\", \"holds\", \"waits for\"].forEach((title, index) => cells.children[index].dataset.label = title);\n"
-    "    const wait = thread.waits;\n"
-    "    if (!wait) { cells.lastChild.append(\"–\"); continue; }\n"
-    "    const limit = wait.limit_ns === null \? \"without a limit\" : \"for at most \" + time(wait.limit_ns);\n"
-    "    cells.lastChild.append(`${waitName(wait)}, ${wait.mode || wait.kind}, ${time(wait.for_ns)}, ${limit}`);\n"
-    "    stack(cells.lastChild, \"where\", wait.stack);\n"
-    "  }\n"
-    "}\n"
-    "\n"
-    "// ---- Objects ----\n"
-    "\n"
-    "const columns = [\n"
-    "  [\"object\", object => objectName(object.id)],\n"
-    "  [\"acquired\", object => object.acquisitions], [\"contended\", object => object.contended],\n"
-    "  [\"waited\", object => object.wait.total_ns, time], [\"longest wait\", object => object.wait.longest_ns, time],\n"
-    "  [\"held\", object => object.hold.total_ns, time], [\"longest hold\", object => object.hold.longest_ns, time],\n"
-    "  [\"longest holder\", object => object.hold.longest_thread || \"–\"],\n"
-    "];\n"
-    "\n"
-    "function listObjects(part) {\n"
-    "  if (report.objects_lost) {\n"
-    "    say(part, many(report.objects_lost, \"object\") + \" could not be watched for want of memory.\", \"bad\");\n"
-    "  }\n"
-    "  if (report.objects.length === 0) return sayNothing(part, \"contention\", \"No object was used.\");\n"
-    "  const all = put(part, \"button\", { type: \"button\" });\n"
-    "  const table = put(scroller(part, \"Top objects\", \"scroll tall\"), \"table\", { class: \"top\" });\n"
-    "  const head = put(put(table, \"thead\"), \"tr\"), body = put(table, \"tbody\");\n"
-    "  let [sorted, isDown, shown] = [3, true, 20];\n"
-    "  const buttons = columns.map(([title], index) => {\n"
-    "    const button = put(put(head, \"th\", { scope: \"col\" }), \"button\", { type: \"button\" }, title);\n"
-    "    button.onclick = () => { isDown = sorted === index \? !isDown : index > 0; sorted = index; fill(); };\n"
-    "    return button;\n"
-    "  });\n"
-    "  function fill() {\n"
-    "    const value = columns[sorted][1], sign = isDown \? -1 : 1;\n"
-    "    const order = (a, b) => sign * (typeof a === \"string\" \? a.localeCompare(b) : a - b);\n"
-    "    const list = [...report.objects].sort((a, b) => order(value(a), value(b)));\n"
-    "    body.replaceChildren();\n"
-    "    for (const object of list.slice(0, shown)) {\n"
-    "      row(body, columns.map(([, value, show]) => String((show || String)(value(object)))));\n"
-    "    }\n"
-    "    buttons.forEach((button, index) => {\n"
-    "      button.parentNode.setAttribute(\"aria-sort\", index !== sorted \? \"none\" : isDown \? \"descending\" : \"ascending\");\n"
-    "      button.textContent = columns[index][0] + (index !== sorted \? \"\" : isDown \? \" ▼\" : \" ▲\");\n"
-    "    });\n"
-    "    all.hidden = report.objects.length <= 20;\n"
-    "    all.textContent = shown > 20 \? \"Show the first 20\" : `Show all ${report.objects.length}`;\n"
-    "  }\n"
-    "  all.onclick = () => { shown = shown > 20 \? 20 : report.objects.length; fill(); };\n"
-    "  fill();\n"
-    "}\n"
-    "\n"
-    "function drawHistogram(part, title, kind, times) {\n"
-    "  put(part, \"h3\", {}, title);\n"
-    "  const nothing = kind === \"wait\" \? \"Nothing waited for it.\" : \"No hold was recorded.\";\n"
-    "  if (times.histogram.length === 0) return say(part, nothing);\n"
-    "  say(part, `${many(times.count, \"time\")}, ${time(times.total_ns)} in all, the longest ${time(times.longest_ns)}. ` +\n"
-    "    \"Both axes are logarithmic.\", \"quiet\");\n"
-    "  const bounds = times.histogram.map(([bound]) => Math.log10(Math.max(1, bound)));\n"
-    "  const from = Math.floor(Math.min(...bounds) - 0.2), to = Math.ceil(Math.max(...bounds));\n"
-    "  const most = Math.log10(1 + Math.max(...times.histogram.map(([, count]) => count)));\n"
-    "  const [width, height, left, base] = [Math.max(320, (to - from) * 90 + 50), 150, 34, 122];\n"
-    "  const x = power => left + (power - from) * (width - left - 14) / (to - from);\n"
-    "  const svg = put(scroller(part, title), \"svg\", { width, height, role: \"img\", \"aria-label\": title });\n"
-    "  for (let power = from; power <= to; power++) {\n"
-    "    line(svg, `M${x(power)} 8V${base + 4}`);\n"
-    "    mark(svg, x(power), base + 18, time(10 ** Math.max(0, power)), power === to \? \"end\" : \"middle\");\n"
-    "  }\n"
-    "  for (let count = 1; Math.log10(1 + count) <= most * 1.01; count *= 10) {\n"
-    "    const y = base - Math.log10(1 + count) / most * 104;\n"
-    "    line(svg, `M${left} ${y}H${width - 14}`);\n"
-    "    mark(svg, left - 4, y + 4, short(count), \"end\");\n"
-    "  }\n"
-    "  times.histogram.forEach(([bound, count], index) => {\n"
-    "    const before = Math.max(bounds[index] - 0.12, index > 0 \? bounds[index - 1] : from);\n"
-    "    const tall = Math.max(2, Math.log10(1 + count) / most * 104);\n"
-    "    const bar = put(svg, \"rect\", { class: kind, x: x(before), y: base - tall, height: tall,\n"
-    "      width: Math.max(3, x(bounds[index]) - x(before) - 1) });\n"
-    "    put(bar, \"title\", {}, `${count} up to ${time(bound)}`);\n"
-    "  });\n"
-    "  stack(part, \"as numbers\", times.histogram.map(([bound, count]) => `up to ${time(bound)}: ${count}`));\n"
-    "}\n"
-    "\n"
-    "function drawHistograms(part) {\n"
-    "  const list = report.objects.filter(object => object.wait.count + object.hold.count > 0)\n"
-    "    .sort((a, b) => b.wait.total_ns - a.wait.total_ns);\n"
-    "  if (list.length === 0) return sayNothing(part, \"contention\", \"No wait and no hold was recorded.\");\n"
-    "  const label = put(part, \"label\", {}, \"Object: \");\n"
-    "  const choice = put(label, \"select\");\n"
-    "  list.forEach((object, index) => put(choice, \"option\", { value: index }, objectName(object.id)));\n"
-    "  const place = put(part, \"div\", { \"aria-live\": \"polite\" });\n"
-    "  choice.onchange = () => {\n"
-    "    const object = list[choice.value];\n"
-    "    place.replaceChildren();\n"
-    "    drawHistogram(place, \"Waits\", \"wait\", object.wait);\n"
-    "    drawHistogram(place, \"Holds\", \"hold\", object.hold);\n"
-    "    stack(place, \"the longest holder \" + object.hold.longest_thread, object.hold.longest_stack);\n"
-    "  };\n"
-    "  choice.onchange();\n"
-    "}\n"
-    "\n"
-    "function drawRings(part) {\n"
-    "  const rings = report.objects.filter(object => object.ring);\n"
-    "  if (rings.length === 0) return sayNothing(part, \"contention\", \"No ring was used.\");\n"
-    "  for (const object of rings) {\n"
-    "    const ring = object.ring;\n"
-    "    put(part, \"h3\", {}, objectName(object.id));\n"
-    "    say(part, `${ring.depth} of ${ring.capacity} now, ${ring.deepest} at most. Of ${many(ring.samples, \"sample\")} ` +\n"
-    "      `${ring.full_samples} found it full and ${ring.empty_samples} empty. ` +\n"
-    "      `${many(ring.full_waits, \"producer\")} waited for room, ${many(ring.empty_waits, \"consumer\")} for an element.`);\n"
-    "    if (ring.depths.length === 0) {\n"
-    "      say(part, \"Its depth over time was not recorded.\", \"quiet\");\n"
-    "      continue;\n"
-    "    }\n"
-    "    const [width, left, base] = [640, 44, 110];\n"
-    "    const oldest = Math.max(1, ...ring.depths.map(([ago]) => ago));\n"
-    "    const x = ago => width - 14 - ago / oldest * (width - left - 14);\n"
-    "    const y = depth => base - depth / Math.max(1, ring.capacity) * 96;\n"
-    "    const svg = put(scroller(part, \"Depth of \" + objectName(object.id)), \"svg\", { width, height: 136, role: \"img\",\n"
-    "      \"aria-label\": \"Depth over time, from \" + time(oldest) + \" ago until the report\" });\n"
-    "    line(svg, `M${left} ${y(ring.capacity)}H${width - 14}`, \"axis limit\");\n"
-    "    line(svg, `M${left} ${base}H${width - 14}`);\n"
-    "    mark(svg, left - 4, y(ring.capacity) + 4, String(ring.capacity), \"end\");\n"
-    "    mark(svg, left - 4, base + 4, \"0\", \"end\");\n"
-    "    mark(svg, left, base + 18, time(oldest) + \" ago\");\n"
-    "    mark(svg, width - 14, base + 18, \"report\", \"end\");\n"
-    "    const steps = ring.depths.map(([ago, depth], index) => (index \? `H${x(ago)}V` : `M${x(ago)} `) + y(depth));\n"
-    "    line(svg, steps.join(\"\") + `H${width - 14}`, \"curve\");\n"
-    "  }\n"
-    "}\n"
-    "\n"
-    "function drawTimeline(part) {\n"
-    "  if (report.timeline.length === 0) return say(part, \"No wait and no hold was recorded in the last seconds.\");\n"
-    "  const lanes = [...new Set(report.timeline.map(entry => entry.thread))];\n"
-    "  const oldest = Math.max(1, ...report.timeline.map(entry => entry.ns_ago));\n"
-    "  say(part, `The last ${time(oldest)}, a lane for each thread: striped above, waits; filled below, holds.`, \"quiet\");\n"
-    "  const [width, left, tall, height] = [900, 130, 34, lanes.length * 34 + 34];\n"
-    "  const x = ago => width - 14 - ago / oldest * (width - left - 14);\n"
-    "  const box = scroller(part, \"Timeline\", \"scroll tall\");\n"
-    "  const svg = put(box, \"svg\", { width, height, role: \"group\", \"aria-label\": \"Timeline\" });\n"
-    "  for (let step = 0; step <= 4; step++) {\n"
-    "    const ago = oldest * step / 4;\n"
-    "    line(svg, `M${x(ago)} 20V${height - 8}`);\n"
-    "    mark(svg, x(ago), 13, step === 0 \? \"report\" : time(ago) + \" ago\", step === 0 \? \"end\" : \"middle\");\n"
-    "  }\n"
-    "  lanes.forEach((thread, index) => {\n"
-    "    mark(svg, 4, 40 + index * tall, cut(threadName(thread), 19), \"start\", \"\");\n"
-    "    line(svg, `M0 ${20 + (index + 1) * tall}H${width - 14}`);\n"
-    "  });\n"
-    "  for (const entry of report.timeline) {\n"
-    "    const top = 20 + lanes.indexOf(entry.thread) * tall + (entry.what === \"wait\" \? 4 : 18);\n"
-    "    const begin = x(entry.ns_ago), end = x(Math.max(0, entry.ns_ago - entry.for_ns));\n"
-    "    const words = `${threadName(entry.thread)}: ${entry.what} of ${objectName(entry.object)}, ${entry.mode}, ` +\n"
-    "      `${time(entry.for_ns)}, ${time(entry.ns_ago)} ago`;\n"
-    "    const bar = put(svg, \"rect\", { class: entry.what, x: begin, y: top, height: 12, width: Math.max(2, end - begin),\n"
-    "      tabindex: 0, role: \"img\", \"aria-label\": words });\n"
-    "    put(bar, \"title\", {}, words);\n"
-    "  }\n"
-    "}\n"
-    "\n"
-    "function listOrders(part) {\n"
-    "  if (report.orders.length === 0) return sayNothing(part, \"order\", \"No two locks were taken in opposite orders.\");\n"
-    "  for (const order of report.orders) {\n"
-    "    say(part, order.text, \"bad\");\n"
-    "    for (const one of order.stacks) {\n"
-    "      put(part, \"h3\", {}, one.title);\n"
-    "      put(part, \"pre\", { tabindex: 0 }, one.frames.join(\"\\n\") || \"no stack\");\n"
-    "    }\n"
-    "  }\n"
-    "}\n"
-    "\n"
-    "// ---- The page ----\n"
-    "\n"
-    "function read() {\n"
-    "  try { return JSON.parse(document.getElementById(\"report\").textContent); } catch { return null; }\n"
-    "}\n"
-    "\n"
-    "const report = read(), main = document.getElementById(\"main\"), head = document.getElementById(\"head\");\n"
-    "const objects = new Map(), threads = new Map();\n"
-    "put(head, \"h1\", {}, report \? \"Report of \" + report.process.name : \"Interlock report\");\n"
-    "const links = put(head, \"nav\", { \"aria-label\": \"Sections\" });\n"
-    "\n"
-    "function show() {\n"
-    "  for (const object of report.objects) objects.set(object.id, object);\n"
-    "  for (const thread of report.threads) threads.set(thread.id, thread);\n"
-    "  document.title = \"Report of \" + report.process.name;\n"
-    "  const waiting = report.threads.filter(thread => thread.waits).length;\n"
-    "  const watched = report.watches.join(\", \") || \"nothing\";\n"
-    "  say(head, `Process ${report.process.id}, Interlock ${report.interlock}. Watched: ${watched}. ` +\n"
-    "    `${many(report.threads.length, \"thread\")}, ${waiting} of them waiting.`, \"quiet\");\n"
-    "  head.append(links);\n"
-    "  const cycles = section(report.cycles.length === 0 \? \"Cycles\" : many(report.cycles.length, \"cycle\"), \"cycles\");\n"
-    "  if (report.cycles.length === 0) say(cycles, \"No threads wait for each other in a circle.\");\n"
-    "  report.cycles.forEach((cycle, index) => say(cycles, `Cycle ${index + 1}: ${cycle.text}`, \"bad\"));\n"
-    "  drawGraph(section(\"Who waits for whom\", \"graph\"));\n"
-    "  listThreads(section(\"Threads\", \"threads\"));\n"
-    "  listObjects(section(\"Top objects\", \"objects\"));\n"
-    "  drawHistograms(section(\"Waits and holds\", \"histograms\"));\n"
-    "  drawRings(section(\"Rings\", \"rings\"));\n"
-    "  drawTimeline(section(\"Timeline\", \"timeline\"));\n"
-    "  listOrders(section(\"Lock orders\", \"orders\"));\n"
-    "  const stripes = put(put(put(document.body, \"svg\", { width: 0, height: 0, \"aria-hidden\": \"true\" }), \"defs\"), \"pattern\",\n"
-    "    { id: \"stripes\", width: 5, height: 5, patternUnits: \"userSpaceOnUse\", patternTransform: \"rotate(45)\" });\n"
-    "  put(stripes, \"path\", { d: \"M0 0V5\", style: \"stroke:var(--wait);stroke-width:4\" });\n"
-    "}\n"
-    "\n"
-    "if (report) show();\n"
-    "else say(main, \"There is no report in this page: what stands in its place is not JSON.\", \"bad\");\n"
-    "</script>\n"
-    "</body>\n"
-    "</html>\n";
+/* clang-format off */
+const char *const ilk__page_begin[] = {
+    "<!DOCTYPE html>\n",
+    "<!-- SPDX-License-Identifier: Apache-2.0\n",
+    "\n",
+    "  A report of the diagnosis, to be read in a browser, without a server or a network. The line of the placeholder is\n",
+    "  replaced by the report's JSON, in which \"<\" is written as \\u003c. Every name goes into the page as text.\n",
+    "-->\n",
+    "<html lang=\"en\">\n",
+    "<head>\n",
+    "<meta charset=\"utf-8\">\n",
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
+    "<meta http-equiv=\"Content-Security-Policy\" \n",
+    "  content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n",
+    "<link rel=\"icon\" href=\"data:,\">\n",
+    "<title>Interlock report</title>\n",
+    "<style>\n",
+    ":root {\n",
+    "  color-scheme: light dark;\n",
+    "  --page: #ffffff; --panel: #f4f5f7; --text: #16191d; --quiet: #555d68; --line: #b9c0c9;\n",
+    "  --wait: #b35900; --hold: #1f5fae; --bad: #b3001b; --bad-page: #fdeaec;\n",
+    "}\n",
+    "@media (prefers-color-scheme: dark) {\n",
+    "  :root {\n",
+    "    --page: #14171b; --panel: #1e2329; --text: #e8ebef; --quiet: #a5afbb; --line: #48515c;\n",
+    "    --wait: #ffb35c; --hold: #7db4ff; --bad: #ff8a94; --bad-page: #3a1519;\n",
+    "  }\n",
+    "}\n",
+    "* { box-sizing: border-box; }\n",
+    "body {\n",
+    "  margin: 0 auto; max-width: 1100px; padding: 12px; background: var(--page); color: var(--text);\n",
+    "  font: 15px/1.45 system-ui, sans-serif; overflow-wrap: anywhere;\n",
+    "}\n",
+    "h1 { font-size: 1.4rem; margin: 0 0 4px; }\n",
+    "h2 { font-size: 1.1rem; margin: 28px 0 6px; border-bottom: 1px solid var(--line); }\n",
+    "h3 { font-size: 1rem; margin: 14px 0 4px; }\n",
+    "p { margin: 4px 0; }\n",
+    "nav a { display: inline-block; margin: 2px 10px 2px 0; }\n",
+    "a { color: var(--hold); }\n",
+    ".quiet { color: var(--quiet); }\n",
+    ".bad { color: var(--bad); background: var(--bad-page); border-left: 4px solid; padding: 6px 10px; margin: 6px 0; }\n",
+    ".scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; background: var(--panel); }\n",
+    ".scroll.tall { max-height: 70vh; overflow-y: auto; }\n",
+    ":focus-visible { outline: 3px solid var(--hold); outline-offset: 1px; }\n",
+    "table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }\n",
+    "th, td { padding: 4px 8px; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; }\n",
+    "th, td { white-space: nowrap; }\n",
+    "th:first-child, td:first-child, .left { text-align: left; }\n",
+    "td.wrap { white-space: normal; min-width: 12em; text-align: left; }\n",
+    "button, select {\n",
+    "  font: inherit; color: inherit; background: var(--panel); border: 1px solid var(--line); border-radius: 5px;\n",
+    "  padding: 3px 8px; max-width: 100%;\n",
+    "}\n",
+    "th button { background: none; border: 0; padding: 0; font-weight: bold; text-decoration: underline; cursor: pointer; }\n",
+    "pre { margin: 2px 0; padding: 6px; overflow-x: auto; background: var(--panel); font-size: 13px; }\n",
+    "details { margin: 3px 0; }\n",
+    "@media (max-width: 640px) {\n",
+    "  .cards thead { display: none; }\n",
+    "  .cards td { display: block; border: 0; white-space: normal; text-align: left; }\n",
+    "  .cards td::before { content: attr(data-label); color: var(--quiet); display: block; font-size: 12px; }\n",
+    "  .top td:first-child { white-space: normal; min-width: 9em; }\n",
+    "  .cards tr { display: block; border-bottom: 2px solid var(--line); padding: 4px 0; }\n",
+    "}\n",
+    "svg { display: block; font: 12px system-ui, sans-serif; }\n",
+    "svg text { fill: var(--text); }\n",
+    "svg .small { fill: var(--quiet); font-size: 11px; paint-order: stroke; stroke: var(--panel); stroke-width: 3px; }\n",
+    "svg g .small { stroke: none; }\n",
+    "svg .box { fill: var(--page); stroke: var(--text); stroke-width: 1.3; }\n",
+    "svg .axis { stroke: var(--line); fill: none; }\n",
+    "svg .edge { fill: none; stroke: var(--text); stroke-width: 1.5; }\n",
+    "svg .waits { stroke: var(--wait); stroke-dasharray: 6 3; }\n",
+    "svg .held { stroke: var(--hold); }\n",
+    "svg .cycle { stroke: var(--bad); stroke-width: 3.5; }\n",
+    "svg .box.cycle { stroke-width: 3; }\n",
+    "svg .wait { fill: url(#stripes); stroke: var(--wait); }\n",
+    "svg .hold { fill: var(--hold); stroke: var(--hold); }\n",
+    "svg .curve { fill: none; stroke: var(--hold); stroke-width: 2; }\n",
+    "svg .limit { stroke: var(--bad); stroke-dasharray: 2 3; }\n",
+    "</style>\n",
+    "</head>\n",
+    "<body>\n",
+    "<script type=\"application/json\" id=\"report\">\n",
+    NULL};
+
+const char *const ilk__page_end[] = {
+    "\n",
+    "</script>\n",
+    "<header id=\"head\"></header>\n",
+    "<main id=\"main\"></main>\n",
+    "<noscript>The report is drawn by a script in this page, which the browser does not run.</noscript>\n",
+    "<script>\n",
+    "\"use strict\";\n",
+    "\n",
+    "// ---- Elements: names are set as text, never as markup ----\n",
+    "\n",
+    "function put(parent, tag, attributes, ...children) {\n",
+    "  const isDrawn = parent.namespaceURI === \"http://www.w3.org/2000/svg\" || tag === \"svg\";\n",
+    "  const element = isDrawn \? document.createElementNS(\"http://www.w3.org/2000/svg\", tag) : document.createElement(tag);\n",
+    "  for (const [name, value] of Object.entries(attributes || {})) element.setAttribute(name, value);\n",
+    "  for (const child of children) element.append(child);\n",
+    "  parent.append(element);\n",
+    "  return element;\n",
+    "}\n",
+    "\n",
+    "function section(title, id) {\n",
+    "  put(links, \"a\", { href: \"#\" + id }, title);\n",
+    "  const part = put(main, \"section\", { \"aria-labelledby\": id });\n",
+    "  put(part, \"h2\", { id }, title);\n",
+    "  return part;\n",
+    "}\n",
+    "\n",
+    "function say(parent, text, kind = \"\") { put(parent, \"p\", kind \? { class: kind } : {}, text); }\n",
+    "\n",
+    "/** What is empty says so, and whether it was watched at all. */\n",
+    "function sayNothing(part, watch, text) {\n",
+    "  say(part, report.watches.includes(watch) \? text : `Nothing is known: \"${watch}\" was not watched.`);\n",
+    "}\n",
+    "\n",
+    "function scroller(parent, label, kind = \"scroll\") {\n",
+    "  return put(parent, \"div\", { class: kind, tabindex: 0, role: \"region\", \"aria-label\": label });\n",
+    "}\n",
+    "\n",
+    "function mark(svg, x, y, text, anchor = \"start\", kind = \"small\") {\n",
+    "  put(svg, \"text\", { x, y, \"text-anchor\": anchor, class: kind }, text);\n",
+    "}\n",
+    "\n",
+    "function line(svg, d, kind = \"axis\") { put(svg, \"path\", { class: kind, d }); }\n",
+    "\n",
+    "function stack(parent, title, frames) {\n",
+    "  if (!frames || frames.length === 0) return;\n",
+    "  const details = put(parent, \"details\");\n",
+    "  put(details, \"summary\", {}, title);\n",
+    "  put(details, \"pre\", { tabindex: 0 }, frames.join(\"\\n\"));\n",
+    "}\n",
+    "\n",
+    "function row(table, cells, tag = \"td\") {\n",
+    "  const made = put(table, \"tr\");\n",
+    "  for (const cell of cells) {\n",
+    "    const [text, kind] = Array.isArray(cell) \? cell : [cell, \"\"];\n",
+    "    put(made, tag, kind \? { class: kind } : {}, text);\n",
+    "  }\n",
+    "  return made;\n",
+    "}\n",
+    "\n",
+    "// ---- Words ----\n",
+    "\n",
+    "function time(ns) {\n",
+    "  for (const [unit, size] of [[\"s\", 1e9], [\"ms\", 1e6], [\"µs\", 1e3]]) {\n",
+    "    if (ns >= size) return Number((ns / size).toPrecision(3)) + \" \" + unit;\n",
+    "  }\n",
+    "  return ns + \" ns\";\n",
+    "}\n",
+    "\n",
+    "const short = count => count >= 1e6 \? count / 1e6 + \"M\" : count >= 1e3 \? count / 1e3 + \"k\" : String(count);\n",
+    "const many = (count, one, several = one + \"s\") => count + \" \" + (count === 1 \? one : several);\n",
+    "const cut = (text, length) => text.length > length \? text.slice(0, length - 1) + \"…\" : text;\n",
+    "const objectName = id => {\n",
+    "  const object = objects.get(id);\n",
+    "  if (!object) return \"object \" + id + \" (ended)\";\n",
+    "  return object.kind + \" \" + (object.name \? \"\\\"\" + object.name + \"\\\"\" : object.address);\n",
+    "};\n",
+    "const threadName = id => threads.has(id) && threads.get(id).name \? `\"${threads.get(id).name}\" (${id})` : `(${id})`;\n",
+    "const waitName = wait => wait.label || (wait.object \? objectName(wait.object) : wait.kind);\n",
+    "\n",
+    "// ---- Who waits for whom ----\n",
+    "\n",
+    "function holdersOf(id) {\n",
+    "  return report.threads.filter(thread => thread.holds.some(hold => hold.object === id));\n",
+    "}\n",
+    "\n",
+    "/** The nodes and edges: a thread that waits, what it waits for, the threads that hold that. */\n",
+    "function graph() {\n",
+    "  const nodes = new Map(), edges = [];\n",
+    "  const node = (key, kind, title, detail, inCycle) => {\n",
+    "    if (!nodes.has(key)) nodes.set(key, { key, kind, title, detail, inCycle, out: [] });\n",
+    "    return nodes.get(key);\n",
+    "  };\n",
+    "  const inCycles = kind => new Set(report.cycles.flatMap(cycle => cycle[kind]));\n",
+    "  const [badThreads, badObjects] = [inCycles(\"threads\"), inCycles(\"objects\")];\n",
+    "  const threadNode = thread => node(\"t\" + thread.id, \"thread\", thread.name || \"thread\",\n",
+    "    [String(thread.id), ...thread.works_on].join(\" · \"), badThreads.has(thread.id) || thread.cycle !== null);\n",
+    "  const connect = (from, to, kind, text) => {\n",
+    "    edges.push({ from, to, kind, text, inCycle: from.inCycle && to.inCycle });\n",
+    "    from.out.push(to);\n",
+    "  };\n",
+    "  for (const thread of report.threads.filter(thread => thread.waits)) {\n",
+    "    const wait = thread.waits;\n",
+    "    const object = objects.get(wait.object);\n",
+    "    const key = wait.object \? \"o\" + wait.object : \"w\" + waitName(wait);\n",
+    "    const target = node(key, object \? object.kind : wait.kind,\n",
+    "      wait.label || (object \? object.name || object.address : wait.object \? \"object \" + wait.object : wait.kind),\n",
+    "      object \? object.kind : wait.kind + (wait.object \? \", ended\" : \"\"),\n",
+    "      badObjects.has(wait.object) || (!wait.object && thread.cycle !== null));\n",
+    "    connect(threadNode(thread), target, \"waits\", \"waits \" + time(wait.for_ns));\n",
+    "    if (target.isDrawn) continue;\n",
+    "    target.isDrawn = true;\n",
+    "    for (const holder of wait.object \? holdersOf(wait.object) : []) {\n",
+    "      const hold = holder.holds.find(hold => hold.object === wait.object);\n",
+    "      connect(target, threadNode(holder), \"held\", \"held \" + time(hold.for_ns));\n",
+    "    }\n",
+    "    for (const worker of wait.label \? report.threads.filter(one => one.works_on.includes(wait.label)) : []) {\n",
+    "      connect(target, threadNode(worker), \"held\", \"run by\");\n",
+    "    }\n",
+    "  }\n",
+    "  return { nodes: [...nodes.values()], edges };\n",
+    "}\n",
+    "\n",
+    "/** Columns from the waiters to what they wait for; an edge that closes a circle goes back. */\n",
+    "function rank(nodes) {\n",
+    "  const visit = node => {\n",
+    "    if (node.column !== undefined) return node.column;\n",
+    "    node.column = 0;\n",
+    "    node.isOpen = true;\n",
+    "    let depth = 0;\n",
+    "    for (const next of node.out) if (!next.isOpen) depth = Math.max(depth, visit(next) + 1);\n",
+    "    node.isOpen = false;\n",
+    "    return node.column = depth;\n",
+    "  };\n",
+    "  nodes.forEach(visit);\n",
+    "  const deepest = Math.max(...nodes.map(node => node.column));\n",
+    "  const rows = [];\n",
+    "  for (const node of nodes) {\n",
+    "    node.column = deepest - node.column;\n",
+    "    node.row = rows[node.column] = (rows[node.column] \?\? -1) + 1;\n",
+    "  }\n",
+    "}\n",
+    "\n",
+    "/** From one node to another; one that goes back passes beside the nodes. */\n",
+    "function curve(a, b, width, height, isTall) {\n",
+    "  if (isTall && b.y > a.y) {\n",
+    "    const [x, y, to] = [a.x + width / 2, a.y + height, b.x + width / 2];\n",
+    "    const path = `M${x} ${y}C${x} ${y + 25} ${to} ${b.y - 25} ${to} ${b.y}`;\n",
+    "    return { path, label: [(x + to) / 2 + 6, (y + b.y) / 2 + 3] };\n",
+    "  }\n",
+    "  if (isTall) {\n",
+    "    const [x, y, side, to] = [a.x + width, a.y + height / 2, Math.max(a.x, b.x) + width + 22, b.y + height / 2];\n",
+    "    return { path: `M${x} ${y}Q${side} ${y} ${side} ${y - 20}V${to + 20}Q${side} ${to} ${b.x + width} ${to}`,\n",
+    "      label: [a.x + width - 34, a.y + height + 16] };\n",
+    "  }\n",
+    "  const [x, y] = [a.x + width, a.y + height / 2];\n",
+    "  if (b.x > a.x) {\n",
+    "    const to = b.y + height / 2;\n",
+    "    const path = `M${x} ${y}C${x + 45} ${y} ${b.x - 45} ${to} ${b.x} ${to}`;\n",
+    "    return { path, label: [(x + b.x) / 2, (y + to) / 2 - 6] };\n",
+    "  }\n",
+    "  const [to, below] = [b.x + width / 2, Math.max(a.y, b.y) + height + 24];\n",
+    "  const round = `C${x + 50} ${y} ${x + 30} ${below} ${x - 30} ${below}`;\n",
+    "  const path = `M${x} ${y}${round}H${to + 30}Q${to} ${below} ${to} ${b.y + height}`;\n",
+    "  return { path, label: [(x + to) / 2, below - 5] };\n",
+    "}\n",
+    "\n",
+    "function drawGraph(part) {\n",
+    "  const { nodes, edges } = graph();\n",
+    "  if (nodes.length === 0) return say(part, \"No thread waits.\");\n",
+    "  const isTall = innerWidth < 640;\n",
+    "  say(part, \"A dashed arrow goes from a thread to what it waits for, a full one to the thread that holds it. \" +\n",
+    "    \"Rounded: threads. A thick line, in red and with the word \\\"cycle\\\": they wait for each other.\", \"quiet\");\n",
+    "  rank(nodes);\n",
+    "  const [width, height] = [150, 46];\n",
+    "  for (const node of nodes) {\n",
+    "    node.x = 14 + (isTall \? node.row * 192 : node.column * 250);\n",
+    "    node.y = isTall \? 12 + node.column * 96 : 30 + node.row * 84;\n",
+    "  }\n",
+    "  const most = name => Math.max(...nodes.map(node => node[name]));\n",
+    "  const total = { x: most(\"x\") + width + 70, y: most(\"y\") + 100 };\n",
+    "  const box = scroller(part, \"Graph of waits\", \"scroll tall\");\n",
+    "  const svg = put(box, \"svg\", { width: total.x, height: total.y, role: \"group\", \"aria-label\": \"Who waits for whom\" });\n",
+    "  const marks = put(svg, \"defs\");\n",
+    "  for (const kind of [\"waits\", \"held\", \"cycle\"]) {\n",
+    "    const color = { waits: \"var(--wait)\", held: \"var(--hold)\", cycle: \"var(--bad)\" }[kind];\n",
+    "    const marker = put(marks, \"marker\", { id: \"end-\" + kind, viewBox: \"0 0 8 8\", refX: 7, refY: 4,\n",
+    "      markerWidth: 9, markerHeight: 9, markerUnits: \"userSpaceOnUse\", orient: \"auto\" });\n",
+    "    put(marker, \"path\", { d: \"M0 0L8 4L0 8z\", style: \"fill:\" + color });\n",
+    "  }\n",
+    "  for (const edge of edges) {\n",
+    "    const { path, label } = curve(edge.from, edge.to, width, height, isTall);\n",
+    "    put(svg, \"path\", { class: `edge ${edge.kind} ${edge.inCycle \? \"cycle\" : \"\"}`, d: path,\n",
+    "      \"marker-end\": `url(#end-${edge.inCycle \? \"cycle\" : edge.kind})` });\n",
+    "    mark(svg, ...label, edge.text + (edge.inCycle \? \" · cycle\" : \"\"), isTall \? \"start\" : \"middle\");\n",
+    "  }\n",
+    "  for (const node of nodes) {\n",
+    "    const group = put(svg, \"g\", { tabindex: 0, role: \"img\", transform: `translate(${node.x} ${node.y})`,\n",
+    "      \"aria-label\": `${node.title}, ${node.detail}${node.inCycle \? \", in a cycle\" : \"\"}` });\n",
+    "    put(group, \"title\", {}, node.title + \"\\n\" + node.detail);\n",
+    "    const rx = node.kind === \"thread\" \? 18 : 2;\n",
+    "    put(group, \"rect\", { class: node.inCycle \? \"box cycle\" : \"box\", width, height, rx });\n",
+    "    mark(group, width / 2, 19, cut(node.title, 20), \"middle\", \"\");\n",
+    "    mark(group, width / 2, 36, cut(node.detail, 24), \"middle\");\n",
+    "  }\n",
+    "  scrollToCycle(box, nodes);\n",
+    "}\n",
+    "\n",
+    "/** The first cycle is in sight. */\n",
+    "function scrollToCycle(box, nodes) {\n",
+    "  const bad = nodes.filter(node => node.inCycle);\n",
+    "  if (bad.length === 0) return;\n",
+    "  box.scrollLeft = Math.min(...bad.map(node => node.x)) - 10;\n",
+    "  box.scrollTop = Math.min(...bad.map(node => node.y)) - 30;\n",
+    "}\n",
+    "\n",
+    "function listThreads(part) {\n",
+    "  if (report.threads.length === 0) return say(part, \"No thread was seen.\");\n",
+    "  const table = put(scroller(part, \"Threads\", \"scroll tall\"), \"table\", { class: \"cards\" });\n",
+    "  row(put(table, \"thead\"), [\"thread\", [\"works on\", \"left\"], [\"holds\", \"left\"], [\"waits for\", \"left\"]], \"th\");\n",
+    "  const body = put(table, \"tbody\");\n",
+    "  const rank = thread => (thread.cycle !== null \? 2 : 0) + (thread.waits \? 1 : 0);\n",
+    "  for (const thread of [...report.threads].sort((a, b) => rank(b) - rank(a))) {\n",
+    "    const hold = one => `${objectName(one.object)}, ${one.mode}, ${time(one.for_ns)}, at ${one.site}`;\n",
+    "    const cells = row(body, [threadName(thread.id) + (thread.cycle !== null \? \", in cycle \" + (thread.cycle + 1) : \"\"),\n",
+    "      [thread.works_on.join(\" › \") || \"–\", \"wrap\"], [thread.holds.map(hold).join(\"; \") || \"–\", \"wrap\"],\n",
+    "      [\"\", \"wrap\"]]);\n",
+    "    [\"thread\", \"works on\", \"holds\", \"waits for\"].forEach((title, index) => cells.children[index].dataset.label = title);\n",
+    "    const wait = thread.waits;\n",
+    "    if (!wait) { cells.lastChild.append(\"–\"); continue; }\n",
+    "    const limit = wait.limit_ns === null \? \"without a limit\" : \"for at most \" + time(wait.limit_ns);\n",
+    "    cells.lastChild.append(`${waitName(wait)}, ${wait.mode || wait.kind}, ${time(wait.for_ns)}, ${limit}`);\n",
+    "    stack(cells.lastChild, \"where\", wait.stack);\n",
+    "  }\n",
+    "}\n",
+    "\n",
+    "// ---- Objects ----\n",
+    "\n",
+    "const columns = [\n",
+    "  [\"object\", object => objectName(object.id)],\n",
+    "  [\"acquired\", object => object.acquisitions], [\"contended\", object => object.contended],\n",
+    "  [\"waited\", object => object.wait.total_ns, time], [\"longest wait\", object => object.wait.longest_ns, time],\n",
+    "  [\"held\", object => object.hold.total_ns, time], [\"longest hold\", object => object.hold.longest_ns, time],\n",
+    "  [\"longest holder\", object => object.hold.longest_thread || \"–\"],\n",
+    "];\n",
+    "\n",
+    "function listObjects(part) {\n",
+    "  if (report.objects_lost) {\n",
+    "    say(part, many(report.objects_lost, \"object\") + \" could not be watched for want of memory.\", \"bad\");\n",
+    "  }\n",
+    "  if (report.objects.length === 0) return sayNothing(part, \"contention\", \"No object was used.\");\n",
+    "  const all = put(part, \"button\", { type: \"button\" });\n",
+    "  const table = put(scroller(part, \"Top objects\", \"scroll tall\"), \"table\", { class: \"top\" });\n",
+    "  const head = put(put(table, \"thead\"), \"tr\"), body = put(table, \"tbody\");\n",
+    "  let [sorted, isDown, shown] = [3, true, 20];\n",
+    "  const buttons = columns.map(([title], index) => {\n",
+    "    const button = put(put(head, \"th\", { scope: \"col\" }), \"button\", { type: \"button\" }, title);\n",
+    "    button.onclick = () => { isDown = sorted === index \? !isDown : index > 0; sorted = index; fill(); };\n",
+    "    return button;\n",
+    "  });\n",
+    "  function fill() {\n",
+    "    const value = columns[sorted][1], sign = isDown \? -1 : 1;\n",
+    "    const order = (a, b) => sign * (typeof a === \"string\" \? a.localeCompare(b) : a - b);\n",
+    "    const list = [...report.objects].sort((a, b) => order(value(a), value(b)));\n",
+    "    body.replaceChildren();\n",
+    "    for (const object of list.slice(0, shown)) {\n",
+    "      row(body, columns.map(([, value, show]) => String((show || String)(value(object)))));\n",
+    "    }\n",
+    "    buttons.forEach((button, index) => {\n",
+    "      button.parentNode.setAttribute(\"aria-sort\", index !== sorted \? \"none\" : isDown \? \"descending\" : \"ascending\");\n",
+    "      button.textContent = columns[index][0] + (index !== sorted \? \"\" : isDown \? \" ▼\" : \" ▲\");\n",
+    "    });\n",
+    "    all.hidden = report.objects.length <= 20;\n",
+    "    all.textContent = shown > 20 \? \"Show the first 20\" : `Show all ${report.objects.length}`;\n",
+    "  }\n",
+    "  all.onclick = () => { shown = shown > 20 \? 20 : report.objects.length; fill(); };\n",
+    "  fill();\n",
+    "}\n",
+    "\n",
+    "function drawHistogram(part, title, kind, times) {\n",
+    "  put(part, \"h3\", {}, title);\n",
+    "  const nothing = kind === \"wait\" \? \"Nothing waited for it.\" : \"No hold was recorded.\";\n",
+    "  if (times.histogram.length === 0) return say(part, nothing);\n",
+    "  say(part, `${many(times.count, \"time\")}, ${time(times.total_ns)} in all, the longest ${time(times.longest_ns)}. ` +\n",
+    "    \"Both axes are logarithmic.\", \"quiet\");\n",
+    "  const bounds = times.histogram.map(([bound]) => Math.log10(Math.max(1, bound)));\n",
+    "  const from = Math.floor(Math.min(...bounds) - 0.2), to = Math.ceil(Math.max(...bounds));\n",
+    "  const most = Math.log10(1 + Math.max(...times.histogram.map(([, count]) => count)));\n",
+    "  const [width, height, left, base] = [Math.max(320, (to - from) * 90 + 50), 150, 34, 122];\n",
+    "  const x = power => left + (power - from) * (width - left - 14) / (to - from);\n",
+    "  const svg = put(scroller(part, title), \"svg\", { width, height, role: \"img\", \"aria-label\": title });\n",
+    "  for (let power = from; power <= to; power++) {\n",
+    "    line(svg, `M${x(power)} 8V${base + 4}`);\n",
+    "    mark(svg, x(power), base + 18, time(10 ** Math.max(0, power)), power === to \? \"end\" : \"middle\");\n",
+    "  }\n",
+    "  for (let count = 1; Math.log10(1 + count) <= most * 1.01; count *= 10) {\n",
+    "    const y = base - Math.log10(1 + count) / most * 104;\n",
+    "    line(svg, `M${left} ${y}H${width - 14}`);\n",
+    "    mark(svg, left - 4, y + 4, short(count), \"end\");\n",
+    "  }\n",
+    "  times.histogram.forEach(([bound, count], index) => {\n",
+    "    const before = Math.max(bounds[index] - 0.12, index > 0 \? bounds[index - 1] : from);\n",
+    "    const tall = Math.max(2, Math.log10(1 + count) / most * 104);\n",
+    "    const bar = put(svg, \"rect\", { class: kind, x: x(before), y: base - tall, height: tall,\n",
+    "      width: Math.max(3, x(bounds[index]) - x(before) - 1) });\n",
+    "    put(bar, \"title\", {}, `${count} up to ${time(bound)}`);\n",
+    "  });\n",
+    "  stack(part, \"as numbers\", times.histogram.map(([bound, count]) => `up to ${time(bound)}: ${count}`));\n",
+    "}\n",
+    "\n",
+    "function drawHistograms(part) {\n",
+    "  const list = report.objects.filter(object => object.wait.count + object.hold.count > 0)\n",
+    "    .sort((a, b) => b.wait.total_ns - a.wait.total_ns);\n",
+    "  if (list.length === 0) return sayNothing(part, \"contention\", \"No wait and no hold was recorded.\");\n",
+    "  const label = put(part, \"label\", {}, \"Object: \");\n",
+    "  const choice = put(label, \"select\");\n",
+    "  list.forEach((object, index) => put(choice, \"option\", { value: index }, objectName(object.id)));\n",
+    "  const place = put(part, \"div\", { \"aria-live\": \"polite\" });\n",
+    "  choice.onchange = () => {\n",
+    "    const object = list[choice.value];\n",
+    "    place.replaceChildren();\n",
+    "    drawHistogram(place, \"Waits\", \"wait\", object.wait);\n",
+    "    drawHistogram(place, \"Holds\", \"hold\", object.hold);\n",
+    "    stack(place, \"the longest holder \" + object.hold.longest_thread, object.hold.longest_stack);\n",
+    "  };\n",
+    "  choice.onchange();\n",
+    "}\n",
+    "\n",
+    "function drawRings(part) {\n",
+    "  const rings = report.objects.filter(object => object.ring);\n",
+    "  if (rings.length === 0) return sayNothing(part, \"contention\", \"No ring was used.\");\n",
+    "  for (const object of rings) {\n",
+    "    const ring = object.ring;\n",
+    "    put(part, \"h3\", {}, objectName(object.id));\n",
+    "    say(part, `${ring.depth} of ${ring.capacity} now, ${ring.deepest} at most. Of ${many(ring.samples, \"sample\")} ` +\n",
+    "      `${ring.full_samples} found it full and ${ring.empty_samples} empty. ` +\n",
+    "      `${many(ring.full_waits, \"producer\")} waited for room, ${many(ring.empty_waits, \"consumer\")} for an element.`);\n",
+    "    if (ring.depths.length === 0) {\n",
+    "      say(part, \"Its depth over time was not recorded.\", \"quiet\");\n",
+    "      continue;\n",
+    "    }\n",
+    "    const [width, left, base] = [640, 44, 110];\n",
+    "    const oldest = Math.max(1, ...ring.depths.map(([ago]) => ago));\n",
+    "    const x = ago => width - 14 - ago / oldest * (width - left - 14);\n",
+    "    const y = depth => base - depth / Math.max(1, ring.capacity) * 96;\n",
+    "    const svg = put(scroller(part, \"Depth of \" + objectName(object.id)), \"svg\", { width, height: 136, role: \"img\",\n",
+    "      \"aria-label\": \"Depth over time, from \" + time(oldest) + \" ago until the report\" });\n",
+    "    line(svg, `M${left} ${y(ring.capacity)}H${width - 14}`, \"axis limit\");\n",
+    "    line(svg, `M${left} ${base}H${width - 14}`);\n",
+    "    mark(svg, left - 4, y(ring.capacity) + 4, String(ring.capacity), \"end\");\n",
+    "    mark(svg, left - 4, base + 4, \"0\", \"end\");\n",
+    "    mark(svg, left, base + 18, time(oldest) + \" ago\");\n",
+    "    mark(svg, width - 14, base + 18, \"report\", \"end\");\n",
+    "    const steps = ring.depths.map(([ago, depth], index) => (index \? `H${x(ago)}V` : `M${x(ago)} `) + y(depth));\n",
+    "    line(svg, steps.join(\"\") + `H${width - 14}`, \"curve\");\n",
+    "  }\n",
+    "}\n",
+    "\n",
+    "function drawTimeline(part) {\n",
+    "  if (report.timeline.length === 0) return say(part, \"No wait and no hold was recorded in the last seconds.\");\n",
+    "  const lanes = [...new Set(report.timeline.map(entry => entry.thread))];\n",
+    "  const oldest = Math.max(1, ...report.timeline.map(entry => entry.ns_ago));\n",
+    "  say(part, `The last ${time(oldest)}, a lane for each thread: striped above, waits; filled below, holds.`, \"quiet\");\n",
+    "  const [width, left, tall, height] = [900, 130, 34, lanes.length * 34 + 34];\n",
+    "  const x = ago => width - 14 - ago / oldest * (width - left - 14);\n",
+    "  const box = scroller(part, \"Timeline\", \"scroll tall\");\n",
+    "  const svg = put(box, \"svg\", { width, height, role: \"group\", \"aria-label\": \"Timeline\" });\n",
+    "  for (let step = 0; step <= 4; step++) {\n",
+    "    const ago = oldest * step / 4;\n",
+    "    line(svg, `M${x(ago)} 20V${height - 8}`);\n",
+    "    mark(svg, x(ago), 13, step === 0 \? \"report\" : time(ago) + \" ago\", step === 0 \? \"end\" : \"middle\");\n",
+    "  }\n",
+    "  lanes.forEach((thread, index) => {\n",
+    "    mark(svg, 4, 40 + index * tall, cut(threadName(thread), 19), \"start\", \"\");\n",
+    "    line(svg, `M0 ${20 + (index + 1) * tall}H${width - 14}`);\n",
+    "  });\n",
+    "  for (const entry of report.timeline) {\n",
+    "    const top = 20 + lanes.indexOf(entry.thread) * tall + (entry.what === \"wait\" \? 4 : 18);\n",
+    "    const begin = x(entry.ns_ago), end = x(Math.max(0, entry.ns_ago - entry.for_ns));\n",
+    "    const words = `${threadName(entry.thread)}: ${entry.what} of ${objectName(entry.object)}, ${entry.mode}, ` +\n",
+    "      `${time(entry.for_ns)}, ${time(entry.ns_ago)} ago`;\n",
+    "    const bar = put(svg, \"rect\", { class: entry.what, x: begin, y: top, height: 12, width: Math.max(2, end - begin),\n",
+    "      tabindex: 0, role: \"img\", \"aria-label\": words });\n",
+    "    put(bar, \"title\", {}, words);\n",
+    "  }\n",
+    "}\n",
+    "\n",
+    "function listOrders(part) {\n",
+    "  if (report.orders.length === 0) return sayNothing(part, \"order\", \"No two locks were taken in opposite orders.\");\n",
+    "  for (const order of report.orders) {\n",
+    "    say(part, order.text, \"bad\");\n",
+    "    for (const one of order.stacks) {\n",
+    "      put(part, \"h3\", {}, one.title);\n",
+    "      put(part, \"pre\", { tabindex: 0 }, one.frames.join(\"\\n\") || \"no stack\");\n",
+    "    }\n",
+    "  }\n",
+    "}\n",
+    "\n",
+    "// ---- The page ----\n",
+    "\n",
+    "function read() {\n",
+    "  try { return JSON.parse(document.getElementById(\"report\").textContent); } catch { return null; }\n",
+    "}\n",
+    "\n",
+    "const report = read(), main = document.getElementById(\"main\"), head = document.getElementById(\"head\");\n",
+    "const objects = new Map(), threads = new Map();\n",
+    "put(head, \"h1\", {}, report \? \"Report of \" + report.process.name : \"Interlock report\");\n",
+    "const links = put(head, \"nav\", { \"aria-label\": \"Sections\" });\n",
+    "\n",
+    "function show() {\n",
+    "  for (const object of report.objects) objects.set(object.id, object);\n",
+    "  for (const thread of report.threads) threads.set(thread.id, thread);\n",
+    "  document.title = \"Report of \" + report.process.name;\n",
+    "  const waiting = report.threads.filter(thread => thread.waits).length;\n",
+    "  const watched = report.watches.join(\", \") || \"nothing\";\n",
+    "  say(head, `Process ${report.process.id}, Interlock ${report.interlock}. Watched: ${watched}. ` +\n",
+    "    `${many(report.threads.length, \"thread\")}, ${waiting} of them waiting.`, \"quiet\");\n",
+    "  head.append(links);\n",
+    "  const cycles = section(report.cycles.length === 0 \? \"Cycles\" : many(report.cycles.length, \"cycle\"), \"cycles\");\n",
+    "  if (report.cycles.length === 0) say(cycles, \"No threads wait for each other in a circle.\");\n",
+    "  report.cycles.forEach((cycle, index) => say(cycles, `Cycle ${index + 1}: ${cycle.text}`, \"bad\"));\n",
+    "  drawGraph(section(\"Who waits for whom\", \"graph\"));\n",
+    "  listThreads(section(\"Threads\", \"threads\"));\n",
+    "  listObjects(section(\"Top objects\", \"objects\"));\n",
+    "  drawHistograms(section(\"Waits and holds\", \"histograms\"));\n",
+    "  drawRings(section(\"Rings\", \"rings\"));\n",
+    "  drawTimeline(section(\"Timeline\", \"timeline\"));\n",
+    "  listOrders(section(\"Lock orders\", \"orders\"));\n",
+    "  const stripes = put(put(put(document.body, \"svg\", { width: 0, height: 0, \"aria-hidden\": \"true\" }), \"defs\"), \"pattern\",\n",
+    "    { id: \"stripes\", width: 5, height: 5, patternUnits: \"userSpaceOnUse\", patternTransform: \"rotate(45)\" });\n",
+    "  put(stripes, \"path\", { d: \"M0 0V5\", style: \"stroke:var(--wait);stroke-width:4\" });\n",
+    "}\n",
+    "\n",
+    "if (report) show();\n",
+    "else say(main, \"There is no report in this page: what stands in its place is not JSON.\", \"bad\");\n",
+    "</script>\n",
+    "</body>\n",
+    "</html>\n",
+    NULL};
 /* clang-format on */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The page that shows a diagnosis: page.html, cut where the JSON goes. scripts/lib/page_source.sh makes page.c of it.
+ * The page that shows a diagnosis: page.html, cut where the JSON goes. scripts/lib/page_source.py makes page.c of it.
  */
 #ifndef INTERLOCK_DIAGNOSTICS_PAGE_H
 #define INTERLOCK_DIAGNOSTICS_PAGE_H
 
-extern const char ilk__page_begin[];
-extern const char ilk__page_end[];
+/* Lines; NULL ends them. */
+extern const char *const ilk__page_begin[];
+extern const char *const ilk__page_end[];
 
 #endif

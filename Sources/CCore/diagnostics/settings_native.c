@@ -22,6 +22,12 @@
 
 /* ---- Writing ---- */
 
+static void add_lines(struct ilk__text *text, const char *const *lines) {
+    for (; *lines != NULL; lines++) {
+        ilk__text_add_long(text, *lines);
+    }
+}
+
 static void write_form(const struct ilk__snapshot *snapshot, ilk_diagnosis_form form,
                        struct ilk__text *text) {
     switch (form) {
@@ -33,9 +39,9 @@ static void write_form(const struct ilk__snapshot *snapshot, ilk_diagnosis_form 
         ilk__snapshot_write_json(snapshot, text);
         return;
     case ILK_AS_PAGE:
-        ilk__text_add_long(text, ilk__page_begin);
+        add_lines(text, ilk__page_begin);
         ilk__snapshot_write_json(snapshot, text);
-        ilk__text_add_long(text, ilk__page_end);
+        add_lines(text, ilk__page_end);
         return;
     }
 }

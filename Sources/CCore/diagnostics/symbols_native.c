@@ -142,10 +142,8 @@ static char *demangled(const char *name) {
 
 /* Compilers put seldom-run code of a function apart, under its name and an ending. */
 static size_t length_without_part(const char *name) {
-    static const char ending[] = ".cold";
-    const size_t length = strlen(name);
-    const size_t end = sizeof ending - 1;
-    return length > end && strcmp(name + length - end, ending) == 0 ? length - end : length;
+    const char *part = strstr(name, ".cold");
+    return part != NULL && part != name ? (size_t)(part - name) : strlen(name);
 }
 
 static const char *last_part(const char *path) {

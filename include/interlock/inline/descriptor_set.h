@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <interlock/inline/attributes.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/epoll.h>
 
 ILK_BEGIN_DECLARATIONS
@@ -24,6 +25,13 @@ enum {
     ILK__DESCRIPTOR_ENDED = EPOLLRDHUP
 };
 
+static inline struct epoll_event ilk__descriptor_event(uint32_t events) {
+    struct epoll_event event;
+    memset(&event, 0, sizeof event);
+    event.events = events;
+    return event;
+}
+
 /* The set's descriptor, which the caller closes; or minus the value of errno. */
 static inline int ilk__descriptor_set_create(void) {
     int set = epoll_create1(EPOLL_CLOEXEC);
@@ -32,24 +40,24 @@ static inline int ilk__descriptor_set_create(void) {
 
 /* Adds `descriptor`, which is not waited for yet. 0 or the value of errno. */
 static inline int ilk__descriptor_set_add(int set, int descriptor) {
-    struct epoll_event event = {EPOLLONESHOT, {0}};
+    struct epoll_event event = ilk__descriptor_event(EPOLLONESHOT);
     return epoll_ctl(set, EPOLL_CTL_ADD, descriptor, &event) == 0 ? 0 : errno;
 }
 
 /* Waits for `events`, or an error or the end, once. 0 or the value of errno. */
 static inline int ilk__descriptor_set_arm(int set, int descriptor, uint32_t events) {
-    struct epoll_event event = {events | EPOLLONESHOT, {0}};
+    struct epoll_event event = ilk__descriptor_event(events | EPOLLONESHOT);
     return epoll_ctl(set, EPOLL_CTL_MOD, descriptor, &event) == 0 ? 0 : errno;
 }
 
 static inline void ilk__descriptor_set_remove(int set, int descriptor) {
-    struct epoll_event event = {0, {0}};
+    struct epoll_event event = ilk__descriptor_event(0);
     (void)epoll_ctl(set, EPOLL_CTL_DEL, descriptor, &event);
 }
 
 /* What has happened; 0 for nothing. */
 static inline uint32_t ilk__descriptor_set_take(int set) {
-    struct epoll_event event = {0, {0}};
+    struct epoll_event event = ilk__descriptor_event(0);
     return epoll_wait(set, &event, 1, 0) == 1 ? event.events : 0;
 }
 
