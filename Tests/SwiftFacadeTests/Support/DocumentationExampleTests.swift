@@ -50,6 +50,8 @@ import Testing
         let page = AsyncOperation<Data>(name: "page") { Data() }
         let text = AsyncOperation(name: "text") { "" }, pictures = AsyncOperation(name: "pictures") { [Photo()] }
         func load(_ url: URL) async throws -> Photo { Photo() }
+        let descriptor: Int32 = 0
+        func find(_ text: String) {}
         """
 
     /// The blocks fenced as Swift in comments and articles.

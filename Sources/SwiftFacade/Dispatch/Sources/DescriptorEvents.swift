@@ -52,8 +52,9 @@ public struct DescriptorUnavailable: Error, Hashable, CustomStringConvertible {
 /// ``GCD/readable(_:)`` and ``GCD/writable(_:)``.
 ///
 /// ```swift
-/// for try await event in try GCD.readable(socket) {
-///     let count = read(socket, &buffer, buffer.count)
+/// var buffer = [UInt8](repeating: 0, count: 4096)
+/// for try await event in try GCD.readable(descriptor) {
+///     let count = read(descriptor, &buffer, buffer.count)
 ///     if event.isEndOfFile || count <= 0 { break }
 /// }
 /// ```

@@ -7,8 +7,8 @@ import Dispatch
 /// Calls a closure with at most one value an interval of those that come in quick succession.
 ///
 /// ```swift
-/// let progress = Throttler<Double>(for: .milliseconds(100), on: GCD.main) { part in show(part) }
-/// for part in parts { progress.submit(part) }
+/// let progress = Throttler<Double>(for: .milliseconds(100), on: GCD.main) { part in print(part) }
+/// for part in [0.25, 0.5, 0.75, 1] { progress.submit(part) }
 /// ```
 ///
 /// An interval begins with a value that comes when none is under way. In ``DeliveryEdges/leading`` mode that value is

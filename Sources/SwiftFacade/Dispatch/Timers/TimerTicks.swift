@@ -7,7 +7,7 @@ import Dispatch
 /// The firings of a repeating timer, for `for await`; made by ``GCD/ticks(every:after:leeway:)``.
 ///
 /// ```swift
-/// for await tick in GCD.ticks(every: .seconds(1)) { poll() }
+/// for await tick in GCD.ticks(every: .seconds(1)) { crawl(url) }
 /// ```
 ///
 /// Each iterator starts a timer of its own when it is made. Moments that pass while the loop's body runs are told by the
