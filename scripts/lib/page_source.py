@@ -23,19 +23,29 @@ HEADER = """/* SPDX-License-Identifier: Apache-2.0
 """
 
 
+WIDTH = 100
+
+
+def escaped(line):
+    return line.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("?", "\\?")
+
+
 def literal(text):
-    """C strings, one a line: no compiler has to take a longer one."""
-    escaped = []
+    """C strings of some lines each: no compiler has to take a long one. Without indentation."""
+    strings = [""]
     for line in text.splitlines(keepends=True):
-        piece = line.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("?", "\\?")
-        escaped.append(f'    "{piece}",')
-    return "\n".join(escaped)
+        piece = escaped(line.lstrip(" "))
+        if strings[-1] and len(strings[-1]) + len(piece) > WIDTH:
+            strings.append("")
+        strings[-1] += piece
+    return "\n".join(f'    "{string}",' for string in strings if string)
 
 
 def source():
     page = (FOLDER / "page.html").read_text(encoding="utf-8")
     if page.count(PLACE) != 1:
         sys.exit(f"error: {FOLDER}/page.html has {page.count(PLACE)} places {PLACE}, not one")
+    page = page.replace("SPDX-License-Identifier: Apache-2.0", "Interlock", 1)
     begin, end = page.split(PLACE)
     return (
         HEADER
