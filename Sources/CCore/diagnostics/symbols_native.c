@@ -140,10 +140,10 @@ static char *demangled(const char *name) {
     return NULL;
 }
 
-/* Compilers put seldom-run code of a function apart, under its name and an ending. */
-static size_t length_without_part(const char *name) {
-    const char *part = strstr(name, ".cold");
-    return part != NULL && part != name ? (size_t)(part - name) : strlen(name);
+/* Compilers make variants and parts of C functions, under their names with an ending: ".cold", ".constprop.0". */
+static size_t length_without_ending(const char *name) {
+    const char *ending = strchr(name, '.');
+    return ending != NULL && ending != name ? (size_t)(ending - name) : strlen(name);
 }
 
 static const char *last_part(const char *path) {
@@ -171,8 +171,8 @@ void ilk__text_add_frame(struct ilk__text *text, const void *frame) {
     }
     if (name != NULL) {
         char *plain = demangled(name);
-        const char *shown = plain != NULL ? plain : name;
-        ilk__text_add(text, "%.*s+0x%zx ", (int)length_without_part(shown), shown,
+        const size_t length = plain != NULL ? strlen(plain) : length_without_ending(name);
+        ilk__text_add(text, "%.*s+0x%zx ", (int)length, plain != NULL ? plain : name,
                       (size_t)(offset + 1 - begin));
         free(plain);
     }
