@@ -32,7 +32,8 @@
  * or for one by its own call (ilk_rwlock_observe …). For all means: those made by their init or create call after the
  * switch, or by ILK_RWLOCK_INIT, ILK_MUTEX_INIT or ILK_SEMAPHORE_INIT and first used after it. Locks that are plain
  * zero bits, and those in use before, are watched by their own call alone. Switched off again, an object leaves with
- * its next call. Watched try_ calls may allocate and block briefly.
+ * its next call. Other calls of watched objects may allocate and block briefly; try_ calls do neither, so what a thread
+ * takes by one before it has made another call is not noted.
  *
  *   order       Reports two orders of taking locks that could make their threads wait for each other for ever,
  *               when the second is met and before any thread hangs; and a thread about to wait for itself.

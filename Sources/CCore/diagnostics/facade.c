@@ -35,7 +35,9 @@ void ilk__facade_taken(ilk__facade_watch *watch, bool is_taken) {
 void ilk__facade_enter(const void *object, ilk_object_kind kind, const char *name) {
     if (ilk__diagnoses_all() || ilk__object_find(object) != NULL) {
         name_if_nameless(object, name);
-        ilk__watch_taken(object, kind, ILK__SHARE_WRITE, ILK__CALLER);
+        (void)ilk__object_of(object, kind);
+        (void)ilk__record_mine();
+        ilk__watch_taken(object, ILK__SHARE_WRITE, ILK__CALLER);
     }
 }
 

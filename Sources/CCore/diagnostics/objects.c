@@ -36,12 +36,12 @@ uint32_t ilk_diagnosed(void) {
     return ilk__diagnosed_bits() & ILK_DIAGNOSE_ALL;
 }
 
-uint32_t ilk__object_watches(const struct ilk__object *object) {
+uint32_t ilk__object_watches(const struct ilk__object *object) ILK_NONBLOCKING {
     const uint32_t own = ilk_atomic_load(&object->watches, memory_order_relaxed); /* OB1 */
     return (own | ilk__diagnosed_bits()) & ~ILK__DIAGNOSES_SOME;
 }
 
-struct ilk__object *ilk__object_find(const void *address) {
+struct ilk__object *ilk__object_find(const void *address) ILK_NONBLOCKING {
     /* OB5 acquire, pairs with OB6 (linking).
      * Carries: the link to the next object.
      * If weaker: we follow a pointer that is not there yet. */

@@ -47,10 +47,10 @@ static inline bool ilk__diagnoses_all(void) ILK_NONBLOCKING {
 }
 
 /* What is watched of `object`. */
-uint32_t ilk__object_watches(const struct ilk__object *object);
+uint32_t ilk__object_watches(const struct ilk__object *object) ILK_NONBLOCKING;
 
 /* The object at `address`, or NULL. Takes no lock. */
-struct ilk__object *ilk__object_find(const void *address);
+struct ilk__object *ilk__object_find(const void *address) ILK_NONBLOCKING;
 
 /* A new object at `address`, in place of one that ended there without a word. NULL: no memory. */
 struct ilk__object *ilk__object_begin(const void *address, ilk_object_kind kind, uint32_t watches,

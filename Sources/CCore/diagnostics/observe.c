@@ -75,8 +75,8 @@ static void remove_stale(struct ilk__record *record) {
     }
 }
 
-static void add_held(struct ilk__object *object, enum ilk__share share, const void *site, uint64_t since_ns) {
-    struct ilk__record *record = ilk__record_mine();
+static void add_held(struct ilk__record *record, struct ilk__object *object, enum ilk__share share,
+                     const void *site, uint64_t since_ns) {
     const bool is_signal = ilk__object_kind_of(object) == ILK_OBJECT_SEMAPHORE &&
                            (!ilk__object_has_traits(object, ILK__IS_PERMIT) ||
                             ilk__object_has_traits(object, ILK__IS_SIGNALLED));
@@ -220,7 +220,7 @@ void ilk__watch_end(struct ilk__watch *watch, bool is_acquired, bool upgrades) {
     }
     ilk__figures_add_acquisition(&object->figures);
     if (!upgrades) {
-        add_held(object, watch->share, watch->site, now_ns);
+        add_held(record, object, watch->share, watch->site, now_ns);
         return;
     }
     const enum ilk__share before = ILK__SHARE_UPGRADABLE;
@@ -232,18 +232,18 @@ void ilk__watch_end(struct ilk__watch *watch, bool is_acquired, bool upgrades) {
     }
 }
 
-ILK_TRUSTED_NONBLOCKING_BEGIN /* see <interlock/diagnostics.h>: watched try_ calls may block briefly */
-    void
-    ilk__watch_taken(const void *address, ilk_object_kind kind, enum ilk__share share, const void *site)
-        ILK_NONBLOCKING {
-    struct ilk__object *object = ilk__object_of(address, kind);
-    if (object != NULL) {
-        if (share == ILK__SHARE_WRITE) {
-            ilk__object_add_traits(object, ILK__IS_WRITTEN);
-        }
-        ilk__figures_add_acquisition(&object->figures);
-        add_held(object, share, site, now_if(ilk__object_watches(object)));
+/* Allocates nothing, for a signal handler may try: of a thread, or an object, that is not known yet nothing is noted. */
+ILK_TRUSTED_NONBLOCKING_BEGIN
+void ilk__watch_taken(const void *address, enum ilk__share share, const void *site) ILK_NONBLOCKING {
+    struct ilk__object *object = ilk__object_find(address);
+    if (object == NULL) {
+        return;
     }
+    if (share == ILK__SHARE_WRITE) {
+        ilk__object_add_traits(object, ILK__IS_WRITTEN);
+    }
+    ilk__figures_add_acquisition(&object->figures);
+    add_held(ilk__record_known(), object, share, site, now_if(ilk__object_watches(object)));
 }
 
 /* The length of the hold. */
@@ -263,7 +263,7 @@ static uint64_t add_hold(const struct ilk__record *record, struct ilk__object *o
 
 void ilk__watch_release(const void *address, enum ilk__share share, const void *site) ILK_NONBLOCKING {
     struct ilk__object *object = ilk__object_find(address);
-    struct ilk__record *record = object != NULL ? ilk__record_mine() : NULL;
+    struct ilk__record *record = object != NULL ? ilk__record_known() : NULL;
     if (record == NULL) {
         return;
     }

@@ -35,8 +35,7 @@ void ilk__watch_contends(struct ilk__watch *watch);
 void ilk__watch_end(struct ilk__watch *watch, bool is_acquired, bool upgrades);
 
 /* A try call has acquired. */
-void ilk__watch_taken(const void *address, ilk_object_kind kind, enum ilk__share share, const void *site)
-    ILK_NONBLOCKING;
+void ilk__watch_taken(const void *address, enum ilk__share share, const void *site) ILK_NONBLOCKING;
 
 /* Before a share is given up. */
 void ilk__watch_release(const void *address, enum ilk__share share, const void *site) ILK_NONBLOCKING;

@@ -84,7 +84,7 @@ static void empty_record(struct ilk__record *record) {
     memset(record->known_orders, 0, sizeof record->known_orders);
 }
 
-static void release_record(struct ilk__record *record) {
+void ilk__record_release(struct ilk__record *record) {
     ilk__thread_state()->record = NULL;
     ilk__thread_state()->has_ended_record = true;
     ilk__record_begin(record);
@@ -135,22 +135,21 @@ ILK_NOINLINE static struct ilk__record *begin_record(void) {
     }
     if (record != NULL) {
         mine->record = record;
-        ilk__record_at_exit(record, release_record);
+        ilk__record_at_exit(record);
     }
     return record;
 }
 
-/* Allocates at a thread's first use of a watched object. */
-ILK_TRUSTED_NONBLOCKING_BEGIN
-struct ilk__record *ilk__record_mine(void) ILK_NONBLOCKING {
+struct ilk__record *ilk__record_known(void) ILK_NONBLOCKING {
     struct ilk__record *record = ilk__thread_state()->record;
-    if (record == NULL) {
-        return begin_record();
-    }
-    const bool is_interrupted = (ilk_atomic_load(&record->version, memory_order_relaxed) & 1) != 0; /* RC2 */
+    const bool is_interrupted =
+        record != NULL && (ilk_atomic_load(&record->version, memory_order_relaxed) & 1) != 0; /* RC2 */
     return is_interrupted ? NULL : record;
 }
-ILK_TRUSTED_NONBLOCKING_END
+
+struct ilk__record *ilk__record_mine(void) {
+    return ilk__thread_state()->record == NULL ? begin_record() : ilk__record_known();
+}
 
 /* ---- Copies by others ---- */
 

@@ -88,7 +88,10 @@ struct ilk__record {
 
 /* The calling thread's record, made now if it has none. NULL: no memory, the thread has ended, or a signal handler
  * has interrupted a change of it. */
-struct ilk__record *ilk__record_mine(void) ILK_NONBLOCKING;
+struct ilk__record *ilk__record_mine(void);
+
+/* The same of a thread that has one; allocates nothing. */
+struct ilk__record *ilk__record_known(void) ILK_NONBLOCKING;
 
 static inline uint64_t ilk__record_get(const ilk__record_word *word) {
     /* RC1 relaxed: by the owner; by a reader between RC3 and RC4. */
@@ -133,7 +136,8 @@ static inline struct ilk__object *ilk__held_object(const struct ilk__held_share 
     return (struct ilk__object *)(uintptr_t)ilk__record_get(&held->object);
 }
 
-/* Has `release(record)` called as the calling thread ends. A port: records_exit_pthread.c, and the model's. */
-void ilk__record_at_exit(struct ilk__record *record, void (*release)(struct ilk__record *record));
+/* Has ilk__record_release called as the calling thread ends. A port: records_exit_pthread.c, and the model's. */
+void ilk__record_at_exit(struct ilk__record *record);
+void ilk__record_release(struct ilk__record *record);
 
 #endif

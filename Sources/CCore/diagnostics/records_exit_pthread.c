@@ -10,18 +10,16 @@
 static pthread_key_t record_key;
 static bool record_key_exists;
 static pthread_once_t record_key_once = PTHREAD_ONCE_INIT;
-static void (*release_at_exit)(struct ilk__record *record);
 
 static void run_release(void *record) {
-    release_at_exit(record);
+    ilk__record_release(record);
 }
 
 static void make_record_key(void) {
     record_key_exists = pthread_key_create(&record_key, run_release) == 0;
 }
 
-void ilk__record_at_exit(struct ilk__record *record, void (*release)(struct ilk__record *record)) {
-    release_at_exit = release; /* the same each time */
+void ilk__record_at_exit(struct ilk__record *record) {
     (void)pthread_once(&record_key_once, make_record_key);
     if (record_key_exists) {
         (void)pthread_setspecific(record_key, record);

@@ -10,39 +10,59 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#if defined(__GLIBC__) || defined(__APPLE__)
 #include <unwind.h>
+#endif
 
 /* Frames of the library between its caller and the capture. */
-enum { FRAMES_BELOW = 12 };
+enum { FRAMES_BELOW = 12, FRAMES_WALKED = ILK_STACK_FRAMES + FRAMES_BELOW };
 
+#if defined(__GLIBC__) || defined(__APPLE__)
 struct captured {
-    void *frames[ILK_STACK_FRAMES + FRAMES_BELOW];
+    void **frames;
     uint32_t count;
 };
 
-static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *argument) {
+static _Unwind_Reason_Code add_captured(struct _Unwind_Context *context, void *argument) {
     struct captured *captured = argument;
     const uintptr_t address = (uintptr_t)_Unwind_GetIP(context);
-    if (captured->count == ILK_STACK_FRAMES + FRAMES_BELOW || address == 0) {
+    if (captured->count == FRAMES_WALKED || address == 0) {
         return _URC_END_OF_STACK;
     }
     captured->frames[captured->count++] = (void *)address;
     return _URC_NO_REASON;
 }
 
+static uint32_t walk_stack(void **frames) {
+    struct captured captured = {.frames = frames};
+    (void)_Unwind_Backtrace(add_captured, &captured);
+    return captured.count;
+}
+#else
+/* gcc's unwinder asks glibc for its tables: elsewhere a stack is the place of the call alone. */
+static uint32_t walk_stack(void **frames) {
+    (void)frames;
+    return 0;
+}
+#endif
+
 ILK_NOINLINE uint32_t ilk__stack_capture(void **frames, const void *site) {
-    struct captured captured = {.count = 0};
-    (void)_Unwind_Backtrace(add_frame, &captured);
+    void *walked[FRAMES_WALKED];
+    const uint32_t walked_count = walk_stack(walked);
+    if (walked_count == 0) {
+        memcpy(frames, &site, sizeof site);
+        return site != NULL ? 1 : 0;
+    }
     uint32_t first = 0;
-    while (first < captured.count && captured.frames[first] != site) {
+    while (first < walked_count && walked[first] != site) {
         first++;
     }
-    if (first == captured.count) {
-        first = captured.count > 1 ? 1 : 0; /* this function */
+    if (first == walked_count) {
+        first = walked_count > 2 ? 2 : 0; /* this function and the walk */
     }
-    const uint32_t above = captured.count - first;
+    const uint32_t above = walked_count - first;
     const uint32_t count = above < ILK_STACK_FRAMES ? above : ILK_STACK_FRAMES;
-    memcpy(frames, captured.frames + first, count * sizeof *frames);
+    memcpy(frames, walked + first, count * sizeof *frames);
     return count;
 }
 

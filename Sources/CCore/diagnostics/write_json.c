@@ -54,8 +54,8 @@ static uint64_t object_number(const struct ilk__snapshot *snapshot, uint64_t add
     return 0;
 }
 
-static void add_holds(struct ilk__text *text, const struct ilk__snapshot *snapshot,
-                      const struct ilk__record *record) {
+static void json_add_holds(struct ilk__text *text, const struct ilk__snapshot *snapshot,
+                           const struct ilk__record *record) {
     bool is_first = true;
     for (unsigned index = 0; index < ilk__held_places(record); index++) {
         const struct ilk__held_share *held = &record->held[index];
@@ -72,8 +72,8 @@ static void add_holds(struct ilk__text *text, const struct ilk__snapshot *snapsh
     }
 }
 
-static void add_wait(struct ilk__text *text, const struct ilk__snapshot *snapshot,
-                     const struct ilk__record *record) {
+static void json_add_wait(struct ilk__text *text, const struct ilk__snapshot *snapshot,
+                          const struct ilk__record *record) {
     const struct ilk__waiting *waiting = &record->waiting;
     const uint64_t address = ilk__record_get(&waiting->address);
     if (address == 0) {
@@ -106,17 +106,17 @@ static void add_wait(struct ilk__text *text, const struct ilk__snapshot *snapsho
     ilk__text_add(text, "}");
 }
 
-static void add_thread(struct ilk__text *text, const struct ilk__snapshot *snapshot,
-                       const struct ilk__thread_copy *copy) {
+static void json_add_thread(struct ilk__text *text, const struct ilk__snapshot *snapshot,
+                            const struct ilk__thread_copy *copy) {
     ilk__text_add(text, "  {\"id\": %u, \"name\": ", (unsigned)copy->thread);
     ilk__text_add_quoted(text, copy->name);
     ilk__text_add(text, ", \"holds\": [");
     if (copy->has_record) {
-        add_holds(text, snapshot, &copy->record);
+        json_add_holds(text, snapshot, &copy->record);
     }
     ilk__text_add(text, "], \"waits\": ");
     if (copy->has_record) {
-        add_wait(text, snapshot, &copy->record);
+        json_add_wait(text, snapshot, &copy->record);
     } else {
         ilk__text_add(text, "null");
     }
@@ -138,7 +138,7 @@ static void add_thread(struct ilk__text *text, const struct ilk__snapshot *snaps
 
 /* ---- Objects ---- */
 
-static void add_times(struct ilk__text *text, const ilk_times *times) {
+static void json_add_times(struct ilk__text *text, const ilk_times *times) {
     ilk__text_add(text, "\"count\": %llu, \"total_ns\": %llu, \"longest_ns\": %llu, \"histogram\": [",
                   (number)times->count, (number)times->total_ns, (number)times->longest_ns);
     bool is_first = true;
@@ -152,8 +152,8 @@ static void add_times(struct ilk__text *text, const ilk_times *times) {
     ilk__text_add(text, "]");
 }
 
-static void add_ring(struct ilk__text *text, const struct ilk__snapshot *snapshot,
-                     const struct ilk__object_copy *copy) {
+static void json_add_ring(struct ilk__text *text, const struct ilk__snapshot *snapshot,
+                          const struct ilk__object_copy *copy) {
     const struct ilk__ring_samples *samples = &copy->samples;
     if (samples->capacity == 0) {
         ilk__text_add(text, "null");
@@ -176,8 +176,8 @@ static void add_ring(struct ilk__text *text, const struct ilk__snapshot *snapsho
     ilk__text_add(text, "]}");
 }
 
-static void add_object(struct ilk__text *text, const struct ilk__snapshot *snapshot,
-                       const struct ilk__object_copy *copy) {
+static void json_add_object(struct ilk__text *text, const struct ilk__snapshot *snapshot,
+                            const struct ilk__object_copy *copy) {
     const ilk_figures *figures = &copy->figures;
     ilk__text_add(text,
                   "  {\"id\": %llu, \"address\": \"%p\", \"kind\": \"%s\", \"name\": ", (number)copy->id,
@@ -185,9 +185,9 @@ static void add_object(struct ilk__text *text, const struct ilk__snapshot *snaps
     ilk__text_add_quoted(text, figures->name);
     ilk__text_add(text, ", \"acquisitions\": %llu, \"contended\": %llu,\n   \"wait\": {",
                   (number)figures->acquisitions, (number)figures->wait.count);
-    add_times(text, &figures->wait);
+    json_add_times(text, &figures->wait);
     ilk__text_add(text, "},\n   \"hold\": {");
-    add_times(text, &figures->hold);
+    json_add_times(text, &figures->hold);
     char holder[64] = "";
     if (figures->longest_holder != 0) {
         struct ilk__text plain;
@@ -199,14 +199,14 @@ static void add_object(struct ilk__text *text, const struct ilk__snapshot *snaps
     ilk__text_add(text, ", \"longest_stack\": ");
     add_frames(text, figures->longest_stack, figures->longest_depth);
     ilk__text_add(text, "},\n   \"ring\": ");
-    add_ring(text, snapshot, copy);
+    json_add_ring(text, snapshot, copy);
     ilk__text_add(text, "}");
 }
 
 /* ---- Cycles, orders, timeline ---- */
 
-static void add_cycle(struct ilk__text *text, const struct ilk__snapshot *snapshot,
-                      const struct ilk__cycle *cycle) {
+static void json_add_cycle(struct ilk__text *text, const struct ilk__snapshot *snapshot,
+                           const struct ilk__cycle *cycle) {
     char bytes[QUOTED_SIZE];
     struct ilk__text plain;
     ilk__text_begin(&plain, bytes, sizeof bytes, -1);
@@ -227,7 +227,7 @@ static void add_cycle(struct ilk__text *text, const struct ilk__snapshot *snapsh
     ilk__text_add(text, "]}");
 }
 
-static void add_order(struct ilk__text *text, const struct ilk__inversion *inversion) {
+static void json_add_order(struct ilk__text *text, const struct ilk__inversion *inversion) {
     char bytes[QUOTED_SIZE];
     struct ilk__text plain;
     ilk__text_begin(&plain, bytes, sizeof bytes, -1);
@@ -252,8 +252,8 @@ static void add_order(struct ilk__text *text, const struct ilk__inversion *inver
 }
 
 /* A thread's events, oldest first. */
-static uint64_t add_events(struct ilk__text *text, const struct ilk__snapshot *snapshot,
-                           const struct ilk__thread_copy *copy, uint64_t written) {
+static uint64_t json_add_events(struct ilk__text *text, const struct ilk__snapshot *snapshot,
+                                const struct ilk__thread_copy *copy, uint64_t written) {
     const uint64_t count = ilk__record_get(&copy->record.event_count);
     const uint64_t kept = count < ILK__EVENTS_KEPT ? count : ILK__EVENTS_KEPT;
     for (uint64_t index = count - kept; index < count; index++) {
@@ -294,28 +294,28 @@ void ilk__snapshot_write_json(const struct ilk__snapshot *snapshot, struct ilk__
     ilk__text_add(text, "],\n \"threads\": [");
     for (uint32_t index = 0; index < snapshot->thread_count; index++) {
         add_comma(text, index);
-        add_thread(text, snapshot, &snapshot->threads[index]);
+        json_add_thread(text, snapshot, &snapshot->threads[index]);
     }
     ilk__text_add(text, "],\n \"objects\": [");
     for (uint32_t index = 0; index < snapshot->object_count; index++) {
         add_comma(text, index);
-        add_object(text, snapshot, &snapshot->objects[index]);
+        json_add_object(text, snapshot, &snapshot->objects[index]);
     }
     ilk__text_add(text, "],\n \"cycles\": [");
     for (uint32_t index = 0; index < snapshot->cycle_count; index++) {
         add_comma(text, index);
-        add_cycle(text, snapshot, &snapshot->cycles[index]);
+        json_add_cycle(text, snapshot, &snapshot->cycles[index]);
     }
     ilk__text_add(text, "],\n \"orders\": [");
     for (uint32_t index = 0; index < ilk__reports(); index++) {
         add_comma(text, index);
-        add_order(text, ilk__report_kept(index));
+        json_add_order(text, ilk__report_kept(index));
     }
     ilk__text_add(text, "],\n \"timeline\": [");
     uint64_t written = 0;
     for (uint32_t index = 0; index < snapshot->thread_count; index++) {
         if (snapshot->threads[index].has_record) {
-            written = add_events(text, snapshot, &snapshot->threads[index], written);
+            written = json_add_events(text, snapshot, &snapshot->threads[index], written);
         }
     }
     ilk__text_add(text, "],\n \"objects_lost\": %llu\n}\n", (number)ilk__objects_lost());

@@ -56,8 +56,8 @@ static void add_awaited(struct ilk__text *text, const struct ilk__waiting *waiti
     }
 }
 
-static void add_holds(struct ilk__text *text, const struct ilk__snapshot *snapshot,
-                      const struct ilk__record *record) {
+static void text_add_holds(struct ilk__text *text, const struct ilk__snapshot *snapshot,
+                           const struct ilk__record *record) {
     for (unsigned index = 0; index < ilk__held_places(record); index++) {
         const struct ilk__held_share *held = &record->held[index];
         const struct ilk__object *object = ilk__held_object(held);
@@ -77,8 +77,8 @@ static void add_holds(struct ilk__text *text, const struct ilk__snapshot *snapsh
     }
 }
 
-static void add_wait(struct ilk__text *text, const struct ilk__snapshot *snapshot,
-                     const struct ilk__record *record) {
+static void text_add_wait(struct ilk__text *text, const struct ilk__snapshot *snapshot,
+                          const struct ilk__record *record) {
     const struct ilk__waiting *waiting = &record->waiting;
     if (ilk__record_get(&waiting->address) == 0) {
         return;
@@ -103,7 +103,7 @@ static void add_wait(struct ilk__text *text, const struct ilk__snapshot *snapsho
     }
 }
 
-static void add_work(struct ilk__text *text, const struct ilk__record *record) {
+static void text_add_work(struct ilk__text *text, const struct ilk__record *record) {
     char label[ILK_NAME_SIZE];
     for (uint64_t index = 0; index < ilk__record_get(&record->work_count) && index < ILK__WORK_MOST;
          index++) {
@@ -120,9 +120,9 @@ static void add_thread_copy(struct ilk__text *text, const struct ilk__snapshot *
     }
     ilk__text_add(text, "\n");
     if (copy->has_record) {
-        add_work(text, &copy->record);
-        add_holds(text, snapshot, &copy->record);
-        add_wait(text, snapshot, &copy->record);
+        text_add_work(text, &copy->record);
+        text_add_holds(text, snapshot, &copy->record);
+        text_add_wait(text, snapshot, &copy->record);
     }
 }
 
@@ -139,7 +139,7 @@ void ilk__snapshot_write_cycle(const struct ilk__snapshot *snapshot, const struc
     }
 }
 
-static void add_objects(struct ilk__text *text, const struct ilk__snapshot *snapshot) {
+static void text_add_objects(struct ilk__text *text, const struct ilk__snapshot *snapshot) {
     uint32_t shown = 0;
     for (uint32_t index = 0; index < snapshot->object_count && shown < TOP_OBJECTS; index++) {
         const ilk_figures *figures = &snapshot->objects[index].figures;
@@ -173,5 +173,5 @@ void ilk__snapshot_write_text(const struct ilk__snapshot *snapshot, struct ilk__
     for (uint32_t index = 0; index < snapshot->thread_count; index++) {
         add_thread_copy(text, snapshot, &snapshot->threads[index]);
     }
-    add_objects(text, snapshot);
+    text_add_objects(text, snapshot);
 }

@@ -311,8 +311,8 @@ static ilk_status spin_then_sleep(ilk_mpmc *ring, const struct mpmc_side *side, 
     return sleep_until(ring, side, element, element_size, deadline_ns);
 }
 
-static ilk_status wait_until(ilk_mpmc *ring, const struct mpmc_side *side, void *element, size_t element_size,
-                             uint64_t deadline_ns, const void *site) {
+static ilk_status mpmc_wait_until(ilk_mpmc *ring, const struct mpmc_side *side, void *element,
+                                  size_t element_size, uint64_t deadline_ns, const void *site) {
     if (!ilk__watches_idle()) {
         return spin_then_sleep(ring, side, element, element_size, deadline_ns);
     }
@@ -327,12 +327,13 @@ ilk_status ilk__mpmc_push_slow(ilk_mpmc *ring, const void *element, size_t eleme
                                uint64_t deadline_ns) {
     const struct mpmc_side producers = producers_of(ring);
     /* Only read. */
-    return wait_until(ring, &producers, (void *)(uintptr_t)element, element_size, deadline_ns, ILK__CALLER);
+    return mpmc_wait_until(ring, &producers, (void *)(uintptr_t)element, element_size, deadline_ns,
+                           ILK__CALLER);
 }
 
 ilk_status ilk__mpmc_pop_slow(ilk_mpmc *ring, void *element, size_t element_size, uint64_t deadline_ns) {
     const struct mpmc_side consumers = consumers_of(ring);
-    return wait_until(ring, &consumers, element, element_size, deadline_ns, ILK__CALLER);
+    return mpmc_wait_until(ring, &consumers, element, element_size, deadline_ns, ILK__CALLER);
 }
 
 /* ---- The hook ---- */

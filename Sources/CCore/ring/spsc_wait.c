@@ -255,8 +255,8 @@ ILK_ALWAYS_INLINE ilk_status push_or_pop_until(ilk_spsc *ring, bool pushes, void
 }
 
 /* Diagnosis watches. */
-ILK_COLD static ilk_status wait_watched(ilk_spsc *ring, bool pushes, void *element, size_t element_size,
-                                        uint64_t deadline_ns, const void *site) {
+ILK_COLD static ilk_status spsc_wait_watched(ilk_spsc *ring, bool pushes, void *element, size_t element_size,
+                                             uint64_t deadline_ns, const void *site) {
     struct ilk__idle_watch watch;
     ilk__watch_ring_begin(&watch, ring, ILK_OBJECT_SPSC, pushes, deadline_ns, site);
     const ilk_status status = push_or_pop_until(ring, pushes, element, element_size, deadline_ns);
@@ -267,13 +267,15 @@ ILK_COLD static ilk_status wait_watched(ilk_spsc *ring, bool pushes, void *eleme
 ilk_status ilk__spsc_push_slow(ilk_spsc *ring, const void *element, size_t element_size,
                                uint64_t deadline_ns) {
     void *only_read = (void *)(uintptr_t)element;
-    return ilk__watches_idle() ? wait_watched(ring, true, only_read, element_size, deadline_ns, ILK__CALLER)
-                               : push_or_pop_until(ring, true, only_read, element_size, deadline_ns);
+    return ilk__watches_idle()
+               ? spsc_wait_watched(ring, true, only_read, element_size, deadline_ns, ILK__CALLER)
+               : push_or_pop_until(ring, true, only_read, element_size, deadline_ns);
 }
 
 ilk_status ilk__spsc_pop_slow(ilk_spsc *ring, void *element, size_t element_size, uint64_t deadline_ns) {
-    return ilk__watches_idle() ? wait_watched(ring, false, element, element_size, deadline_ns, ILK__CALLER)
-                               : push_or_pop_until(ring, false, element, element_size, deadline_ns);
+    return ilk__watches_idle()
+               ? spsc_wait_watched(ring, false, element, element_size, deadline_ns, ILK__CALLER)
+               : push_or_pop_until(ring, false, element, element_size, deadline_ns);
 }
 
 /* ---- The hook ---- */

@@ -33,12 +33,12 @@ static bool take_freshness(ilk_rwlock *lock) ILK_NONBLOCKING {
                                        memory_order_relaxed);
 }
 
-static bool is_watched_alone(const ilk_rwlock *lock) {
+static bool rwlock_is_watched_alone(const ilk_rwlock *lock) {
     const struct ilk__object *object = ilk__object_find(lock);
     return object != NULL && ilk__object_watches(object) != 0;
 }
 
-static void stop_watching(ilk_rwlock *lock) {
+static void rwlock_stop_watching(ilk_rwlock *lock) {
     /* RW21 relaxed: no call depends on its order: those that see OBSERVED come here. */
     ilk_atomic_fetch_and(&lock->word, ~ILK__RWLOCK_OBSERVED, memory_order_relaxed);
     ilk__object_forget(lock);
@@ -47,25 +47,31 @@ static void stop_watching(ilk_rwlock *lock) {
 /* With OBSERVED. */
 ILK_TRUSTED_NONBLOCKING_BEGIN /* see <interlock/diagnostics.h> */
     ILK_COLD static bool
-    decide_watching(ilk_rwlock *lock) ILK_NONBLOCKING {
+    rwlock_decide_watching(ilk_rwlock *lock) ILK_NONBLOCKING {
     const bool is_fresh = take_freshness(lock);
-    const bool is_wanted = ilk__diagnoses_all() || is_watched_alone(lock);
+    const bool is_wanted = ilk__diagnoses_all() || rwlock_is_watched_alone(lock);
     if (!is_wanted || (is_fresh && ilk__object_begin(lock, ILK_OBJECT_RWLOCK, 0, 0) == NULL)) {
-        stop_watching(lock);
+        rwlock_stop_watching(lock);
         return false;
     }
     return true;
 }
 ILK_TRUSTED_NONBLOCKING_END
 
-static bool is_watched(ilk_rwlock *lock) ILK_NONBLOCKING {
-    return ILK_UNLIKELY((ilk__rwlock_probe(lock) & ILK__RWLOCK_OBSERVED) != 0) && decide_watching(lock);
+static bool rwlock_is_watched(ilk_rwlock *lock) ILK_NONBLOCKING {
+    return ILK_UNLIKELY((ilk__rwlock_probe(lock) & ILK__RWLOCK_OBSERVED) != 0) &&
+           rwlock_decide_watching(lock);
+}
+
+/* For try calls, which allocate nothing: a lock whose first call one is is met by the next. */
+static bool rwlock_is_watched_already(ilk_rwlock *lock) ILK_NONBLOCKING {
+    return (!ilk__diagnoses_all() || ilk__object_find(lock) != NULL) && rwlock_is_watched(lock);
 }
 
 ilk_status ilk_rwlock_observe(ilk_rwlock *lock, uint32_t what) {
     (void)take_freshness(lock);
     if ((what & ILK_DIAGNOSE_ALL) == 0 && !ilk__diagnoses_all()) {
-        stop_watching(lock);
+        rwlock_stop_watching(lock);
         return ILK_OK;
     }
     if (ilk__object_watch(lock, ILK_OBJECT_RWLOCK, what, 0) == NULL) {
@@ -115,8 +121,8 @@ void ilk_rwlock_destroy(ilk_rwlock *lock) {
 /* ---- Taking ---- */
 
 /* `section` is for READ alone, and may be NULL. */
-static ilk_status take(ilk_rwlock *lock, enum ilk__rwlock_kind kind, ilk__read_section *section,
-                       uint64_t deadline_ns, const char *call) {
+static ilk_status take_plainly(ilk_rwlock *lock, enum ilk__rwlock_kind kind, ilk__read_section *section,
+                               uint64_t deadline_ns, const char *call) {
     return section != NULL ? ilk__rwlock_read_until(lock, section, deadline_ns, call)
                            : ilk__rwlock_take_until(lock, kind, deadline_ns, call);
 }
@@ -130,15 +136,15 @@ ILK_COLD static ilk_status take_watched(ilk_rwlock *lock, enum ilk__rwlock_kind 
     if (!ilk__rwlock_admits_now(lock, kind)) {
         ilk__watch_contends(&watch);
     }
-    const ilk_status status = take(lock, kind, section, deadline_ns, call);
+    const ilk_status status = take_plainly(lock, kind, section, deadline_ns, call);
     ilk__watch_end(&watch, status == ILK_OK, upgrades);
     return status;
 }
 
 static ilk_status take_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, ilk__read_section *section,
                              uint64_t deadline_ns, const char *call, const void *site) {
-    return is_watched(lock) ? take_watched(lock, kind, section, deadline_ns, call, site)
-                            : take(lock, kind, section, deadline_ns, call);
+    return rwlock_is_watched(lock) ? take_watched(lock, kind, section, deadline_ns, call, site)
+                                   : take_plainly(lock, kind, section, deadline_ns, call);
 }
 
 static ilk_status lock_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
@@ -174,10 +180,10 @@ ilk_status ilk__read_section_begin_slow(ilk_rwlock *lock, ilk__read_section *sec
 }
 
 bool ilk__rwlock_try_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK_NONBLOCKING {
-    const bool watched = is_watched(lock);
+    const bool watched = rwlock_is_watched_already(lock);
     const bool is_taken = ilk__rwlock_try_take(lock, kind);
     if (is_taken && watched) {
-        ilk__watch_taken(lock, ILK_OBJECT_RWLOCK, share_for(kind), ILK__CALLER);
+        ilk__watch_taken(lock, share_for(kind), ILK__CALLER);
     }
     return is_taken;
 }
@@ -206,14 +212,14 @@ ilk_status ilk_rwlock_upgrade_until(ilk_rwlock *lock, uint64_t deadline_ns) {
 /* ---- Leaving ---- */
 
 void ilk__rwlock_unlock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
-    if (is_watched(lock)) {
+    if (rwlock_is_watched(lock)) {
         ilk__watch_release(lock, share_for(kind), ILK__CALLER);
     }
     ilk__rwlock_leave_as(lock, kind);
 }
 
 void ilk__rwlock_downgrade_slow(ilk_rwlock *lock) {
-    if (is_watched(lock)) {
+    if (rwlock_is_watched(lock)) {
         ilk__watch_downgrade(lock);
     }
     ilk__rwlock_leave_write_for_read(lock);

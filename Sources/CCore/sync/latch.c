@@ -38,7 +38,7 @@ void ilk_latch_count_down(ilk_latch *latch) ILK_NONBLOCKING {
     }
 }
 
-static ilk_status wait_until(ilk_latch *latch, uint64_t deadline_ns) {
+static ilk_status latch_wait(ilk_latch *latch, uint64_t deadline_ns) {
     for (;;) {
         /* LT3 acquire, pairs with LT2. */
         uint32_t word = ilk_atomic_load(&latch->word, memory_order_acquire);
@@ -60,11 +60,11 @@ static ilk_status wait_until(ilk_latch *latch, uint64_t deadline_ns) {
 
 ilk_status ilk_latch_wait_until(ilk_latch *latch, uint64_t deadline_ns) {
     if (!ilk__watches_idle() || ilk_latch_try_wait(latch)) {
-        return wait_until(latch, deadline_ns);
+        return latch_wait(latch, deadline_ns);
     }
     struct ilk__idle_watch watch;
     ilk__watch_idle_begin(&watch, latch, ILK_OBJECT_LATCH, "", deadline_ns, ILK__CALLER);
-    const ilk_status status = wait_until(latch, deadline_ns);
+    const ilk_status status = latch_wait(latch, deadline_ns);
     ilk__watch_idle_end(&watch);
     return status;
 }

@@ -46,12 +46,12 @@ static bool inherits(const ilk_mutex *mutex) ILK_NONBLOCKING {
 
 /* ---- Diagnosis ---- */
 
-static bool is_watched_alone(const ilk_mutex *mutex) {
+static bool mutex_is_watched_alone(const ilk_mutex *mutex) {
     const struct ilk__object *object = ilk__object_find(mutex);
     return object != NULL && ilk__object_watches(object) != 0;
 }
 
-static void stop_watching(ilk_mutex *mutex) {
+static void mutex_stop_watching(ilk_mutex *mutex) {
     /* MX11 relaxed: no call depends on its order: those that see OBSERVED come here. */
     ilk_atomic_fetch_and(&mutex->word, ~MUTEX_OBSERVED, memory_order_relaxed);
     ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_WATCHED, memory_order_relaxed); /* MX10 */
@@ -61,13 +61,13 @@ static void stop_watching(ilk_mutex *mutex) {
 /* With OBSERVED, or WATCHED where the kernel has dropped that. */
 ILK_TRUSTED_NONBLOCKING_BEGIN /* see <interlock/diagnostics.h> */
     ILK_COLD static bool
-    decide_watching(ilk_mutex *mutex) ILK_NONBLOCKING {
+    mutex_decide_watching(ilk_mutex *mutex) ILK_NONBLOCKING {
     const uint32_t settings =
         ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_FRESH, memory_order_relaxed); /* MX10 */
     const bool is_fresh = (settings & MUTEX_FRESH) != 0;
-    const bool is_wanted = ilk__diagnoses_all() || is_watched_alone(mutex);
+    const bool is_wanted = ilk__diagnoses_all() || mutex_is_watched_alone(mutex);
     if (!is_wanted || (is_fresh && ilk__object_begin(mutex, ILK_OBJECT_MUTEX, 0, 0) == NULL)) {
-        stop_watching(mutex);
+        mutex_stop_watching(mutex);
         return false;
     }
     ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_relaxed); /* MX11 */
@@ -76,15 +76,15 @@ ILK_TRUSTED_NONBLOCKING_BEGIN /* see <interlock/diagnostics.h> */
 ILK_TRUSTED_NONBLOCKING_END
 
 /* `seen`: what the word held. */
-static bool is_watched(ilk_mutex *mutex, uint32_t seen) ILK_NONBLOCKING {
+static bool mutex_is_watched(ilk_mutex *mutex, uint32_t seen) ILK_NONBLOCKING {
     const uint32_t settings = ilk_atomic_load(&mutex->settings, memory_order_relaxed); /* MX10 */
     const bool may_be = (seen & MUTEX_OBSERVED) != 0 || (settings & MUTEX_WATCHED) != 0;
-    return ILK_UNLIKELY(may_be) && decide_watching(mutex);
+    return ILK_UNLIKELY(may_be) && mutex_decide_watching(mutex);
 }
 
 ilk_status ilk_mutex_observe(ilk_mutex *mutex, uint32_t what) {
     if ((what & ILK_DIAGNOSE_ALL) == 0 && !ilk__diagnoses_all()) {
-        stop_watching(mutex);
+        mutex_stop_watching(mutex);
         return ILK_OK;
     }
     if (ilk__object_watch(mutex, ILK_OBJECT_MUTEX, what, 0) == NULL) {
@@ -192,8 +192,8 @@ ILK_COLD static ilk_status lock_watched(ilk_mutex *mutex, uint32_t self, uint32_
 static ILK_NOINLINE ilk_status lock_taken(ilk_mutex *mutex, uint32_t self, uint32_t seen,
                                           uint64_t deadline_ns, const char *call, const void *site) {
     const bool is_own = names_me(seen, self); /* reported as misuse, which tells more */
-    return !is_own && is_watched(mutex, seen) ? lock_watched(mutex, self, seen, deadline_ns, call, site)
-                                              : wait_for_owner(mutex, self, seen, deadline_ns, call);
+    return !is_own && mutex_is_watched(mutex, seen) ? lock_watched(mutex, self, seen, deadline_ns, call, site)
+                                                    : wait_for_owner(mutex, self, seen, deadline_ns, call);
 }
 
 static inline ilk_status lock_by(ilk_mutex *mutex, uint64_t deadline_ns, const char *call, const void *site) {
@@ -211,13 +211,16 @@ ILK_COLD static bool try_lock_taken(ilk_mutex *mutex, uint32_t seen, const void 
     if (seen != MUTEX_OBSERVED) {
         return false;
     }
-    if (!is_watched(mutex, seen)) {
-        return take_free(mutex, ilk__thread_id()) == 0;
-    }
+    /* Allocates nothing: a mutex whose first call this is is met by the next. */
+    const bool is_known = !ilk__diagnoses_all() || ilk__object_find(mutex) != NULL;
+    const bool watched = is_known && mutex_is_watched(mutex, seen);
+    seen = is_known && !watched ? 0 : seen;
     if (!take_if_free(mutex, &seen, ilk__thread_id())) {
         return false;
     }
-    ilk__watch_taken(mutex, ILK_OBJECT_MUTEX, ILK__SHARE_WRITE, site);
+    if (watched) {
+        ilk__watch_taken(mutex, ILK__SHARE_WRITE, site);
+    }
     return true;
 }
 
@@ -237,7 +240,7 @@ static ILK_NOINLINE void unlock_marked(ilk_mutex *mutex, uint32_t self, uint32_t
         ilk__misuse("ilk_mutex_unlock", mutex, "thread %u does not own it; thread %u does (0: nobody)",
                     (unsigned)self, (unsigned)(seen & MUTEX_OWNER));
     }
-    if (is_watched(mutex, seen)) {
+    if (mutex_is_watched(mutex, seen)) {
         ilk__watch_release(mutex, ILK__SHARE_WRITE, site);
     }
     if (inherits(mutex) && (seen & MUTEX_OWNER) == self) {

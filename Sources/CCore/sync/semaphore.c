@@ -185,7 +185,7 @@ void ilk_semaphore_destroy(ilk_semaphore *semaphore) {
  * first call asks. */
 ILK_TRUSTED_NONBLOCKING_BEGIN /* see <interlock/diagnostics.h> */
     ILK_COLD static bool
-    decide_watching(ilk_semaphore *semaphore) ILK_NONBLOCKING {
+    semaphore_decide_watching(ilk_semaphore *semaphore) ILK_NONBLOCKING {
     const struct ilk__object *object = ilk__object_find(semaphore);
     if (object == NULL && ilk__diagnoses_all()) {
         uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
@@ -202,9 +202,9 @@ ILK_TRUSTED_NONBLOCKING_BEGIN /* see <interlock/diagnostics.h> */
 }
 ILK_TRUSTED_NONBLOCKING_END
 
-static bool is_watched(ilk_semaphore *semaphore) ILK_NONBLOCKING {
+static bool semaphore_is_watched(ilk_semaphore *semaphore) ILK_NONBLOCKING {
     uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
-    return ILK_UNLIKELY((word & ILK__SEMAPHORE_OBSERVED) != 0) && decide_watching(semaphore);
+    return ILK_UNLIKELY((word & ILK__SEMAPHORE_OBSERVED) != 0) && semaphore_decide_watching(semaphore);
 }
 
 ilk_status ilk_semaphore_observe(ilk_semaphore *semaphore, uint32_t what) {
@@ -214,12 +214,12 @@ ilk_status ilk_semaphore_observe(ilk_semaphore *semaphore, uint32_t what) {
         return ILK_NOMEM;
     }
     ilk_atomic_fetch_or(&semaphore->word, ILK__SEMAPHORE_OBSERVED, memory_order_relaxed); /* SE9 */
-    (void)decide_watching(semaphore);
+    (void)semaphore_decide_watching(semaphore);
     return ILK_OK;
 }
 
 bool ilk__semaphore_ask_slow(ilk_semaphore *semaphore) {
-    if (!is_watched(semaphore)) {
+    if (!semaphore_is_watched(semaphore)) {
         return take_if_there(semaphore);
     }
     struct ilk__watch watch;
@@ -230,7 +230,7 @@ bool ilk__semaphore_ask_slow(ilk_semaphore *semaphore) {
     return is_taken;
 }
 
-static ilk_status wait_watched(ilk_semaphore *semaphore, uint64_t deadline_ns, const void *site) {
+static ilk_status semaphore_wait_watched(ilk_semaphore *semaphore, uint64_t deadline_ns, const void *site) {
     struct ilk__watch watch;
     ilk__watch_begin(&watch, semaphore, ILK_OBJECT_SEMAPHORE, ILK__SHARE_WRITE, false, deadline_ns, site);
     if (take_if_there(semaphore)) {
@@ -246,22 +246,24 @@ static ilk_status wait_watched(ilk_semaphore *semaphore, uint64_t deadline_ns, c
 /* ---- The calls ---- */
 
 void ilk__semaphore_wait_slow(ilk_semaphore *semaphore) {
-    (void)(is_watched(semaphore) ? wait_watched(semaphore, ILK_FOREVER, ILK__CALLER)
-                                 : wait_slow(semaphore, ILK_FOREVER));
+    (void)(semaphore_is_watched(semaphore) ? semaphore_wait_watched(semaphore, ILK_FOREVER, ILK__CALLER)
+                                           : wait_slow(semaphore, ILK_FOREVER));
 }
 
 bool ilk__semaphore_try_wait_slow(ilk_semaphore *semaphore) ILK_NONBLOCKING {
-    const bool watched = is_watched(semaphore);
+    /* Allocates nothing: a semaphore whose first call this is is met by the next. */
+    const bool is_known = !ilk__diagnoses_all() || ilk__object_find(semaphore) != NULL;
+    const bool watched = is_known && semaphore_is_watched(semaphore);
     const bool is_taken = take_if_there(semaphore);
     if (is_taken && watched) {
-        ilk__watch_taken(semaphore, ILK_OBJECT_SEMAPHORE, ILK__SHARE_WRITE, ILK__CALLER);
+        ilk__watch_taken(semaphore, ILK__SHARE_WRITE, ILK__CALLER);
     }
     return is_taken;
 }
 
 ilk_status ilk_semaphore_wait_until(ilk_semaphore *semaphore, uint64_t deadline_ns) {
-    if (is_watched(semaphore)) {
-        return wait_watched(semaphore, deadline_ns, ILK__CALLER);
+    if (semaphore_is_watched(semaphore)) {
+        return semaphore_wait_watched(semaphore, deadline_ns, ILK__CALLER);
     }
     return ilk_semaphore_try_wait(semaphore) ? ILK_OK : wait_slow(semaphore, deadline_ns);
 }
@@ -270,7 +272,7 @@ void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t permits) {
     if (permits == 0) {
         return;
     }
-    if (is_watched(semaphore)) {
+    if (semaphore_is_watched(semaphore)) {
         ilk__watch_release(semaphore, ILK__SHARE_WRITE, ILK__CALLER);
     }
     uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */

@@ -38,8 +38,8 @@ void ilk__thread_name(uint32_t thread, char *name, uint32_t size) {
     name[0] = '\0';
 }
 
-void ilk__record_at_exit(struct ilk__record *record, void (*release)(struct ilk__record *record)) {
-    (void)record, (void)release;
+void ilk__record_at_exit(struct ilk__record *record) {
+    (void)record;
 }
 
 void ilk__watchdog_sample(void) {}
