@@ -30,3 +30,38 @@ extension FIFOSemaphore {
         try check(ilk_semaphore_observe(permits.pointer, features.rawValue))
     }
 }
+
+extension SafeArray {
+    /// As ``ReadWriteLock/diagnose(_:)``, of the array's lock.
+    public func diagnose(_ features: Diagnostics.Features) throws(Diagnostics.Failure) {
+        try check(ilk_rwlock_observe(storage.guarded.lock, features.rawValue))
+    }
+}
+
+extension SafeDictionary {
+    /// As ``ReadWriteLock/diagnose(_:)``, of the dictionary's lock.
+    public func diagnose(_ features: Diagnostics.Features) throws(Diagnostics.Failure) {
+        try check(ilk_rwlock_observe(storage.guarded.lock, features.rawValue))
+    }
+}
+
+extension SafeSet {
+    /// As ``ReadWriteLock/diagnose(_:)``, of the set's lock.
+    public func diagnose(_ features: Diagnostics.Features) throws(Diagnostics.Failure) {
+        try check(ilk_rwlock_observe(storage.guarded.lock, features.rawValue))
+    }
+}
+
+extension MPMCRing {
+    /// As ``ReadWriteLock/diagnose(_:)``. Calls `ilk_mpmc_observe`.
+    public func diagnose(_ features: Diagnostics.Features) throws(Diagnostics.Failure) {
+        try check(ilk_mpmc_observe(ring, features.rawValue))
+    }
+}
+
+extension SPSCRing {
+    /// As ``ReadWriteLock/diagnose(_:)``. Calls `ilk_spsc_observe`.
+    public borrowing func diagnose(_ features: Diagnostics.Features) throws(Diagnostics.Failure) {
+        try check(ilk_spsc_observe(ring, features.rawValue))
+    }
+}

@@ -54,13 +54,18 @@ public final class MPMCRing<Element: ~Copyable> {
     ///     pushes or pops does, which is faster. Set it where threads that must not run Swift (C threads with real-time
     ///     duties) push through ``unsafeHandle``. Where the system makes no thread, a task of the global executor
     ///     resumes them, each millisecond, until a thread can be made.
+    ///   - name: For reports; kept up to 63 bytes of UTF-8.
     /// - Throws: ``RingError``.
     /// - Complexity: O(`capacity`). Calls `ilk_mpmc_create`.
-    public init(capacity: Int, resumingOnOwnThread: Bool = false) throws(RingError) {
+    public init(capacity: Int, resumingOnOwnThread: Bool = false, name: String? = nil) throws(RingError) {
         let storage = try RingStorage<MPMCPort, Element>(capacity: capacity)
         ring = storage.port.ring
         waiters = MPMCWaiters(storage.port, storage: storage, resumingOnOwnThread: resumingOnOwnThread)
+        if let name { setName(name, of: ring) }
     }
+
+    /// The name, or `nil`. Blocks briefly.
+    public var name: String? { Interlock.name(of: ring) }
 
     /// Moves `element` into the ring if there is room. Never blocks or allocates.
     ///

@@ -38,12 +38,16 @@ public struct SPSCRing<Element: ~Copyable>: ~Copyable {
     @usableFromInline
     let ring: UnsafeMutablePointer<ilk_spsc>
 
-    /// As ``MPMCRing/init(capacity:resumingOnOwnThread:)``. Calls `ilk_spsc_create`.
-    public init(capacity: Int, resumingOnOwnThread: Bool = false) throws(RingError) {
+    /// As ``MPMCRing/init(capacity:resumingOnOwnThread:name:)``. Calls `ilk_spsc_create`.
+    public init(capacity: Int, resumingOnOwnThread: Bool = false, name: String? = nil) throws(RingError) {
         let storage = try RingStorage<SPSCPort, Element>(capacity: capacity)
         ring = storage.port.ring
         waiters = SPSCWaiters(storage.port, storage: storage, resumingOnOwnThread: resumingOnOwnThread)
+        if let name { setName(name, of: ring) }
     }
+
+    /// The name, or `nil`. Blocks briefly.
+    public var name: String? { Interlock.name(of: ring) }
 
     /// Hands the ring's two ends to `body`, which may pass each on to another thread, or return one. Neither blocks nor
     /// allocates.

@@ -226,6 +226,32 @@ struct DiagnosticsFiguresTests {
         }
     }
 
+    @Test func collectionsAndRingsAreWatchedByThemselves() async {
+        await #expect(processExitsWith: .success) {
+            let array = SafeArray<Int>()
+            let dictionary = SafeDictionary<Int, Int>()
+            let set = SafeSet<Int>()
+            let shared = try MPMCRing<Int>(capacity: 3, name: "shared")
+            let split = try SPSCRing<Int>(capacity: 2, name: "split")
+            #expect(shared.name == "shared" && split.name == "split")
+            try array.diagnose(.contention)
+            try dictionary.diagnose(.contention)
+            try set.diagnose(.contention)
+            try shared.diagnose(.contention)
+            try split.diagnose(.contention)
+            array.append(1)
+            dictionary[1] = 1
+            set.insert(1)
+            let figures = Diagnostics.figures()
+            #expect(figures.count == 5)
+            #expect(figures.filter { $0.kind == "rwlock" && $0.acquisitions >= 1 }.count == 3)
+            #expect(figures.first { $0.name == "shared" }?.ring?.capacity == 3)
+            #expect(figures.first { $0.name == "split" }?.ring?.capacity == 2)
+            try shared.diagnose([])
+            #expect(Diagnostics.figures().count == 4)
+        }
+    }
+
     @Test func theJSONIsWellFormedAndHasItsKeys() async {
         await #expect(processExitsWith: .success) {
             try blocking {
