@@ -109,7 +109,7 @@ const std::vector<Options::Flag> flags{
 int main(int count, char **arguments) {
     Suite suite(count, arguments,
                 {"diagnosis", "diagnosis: what a watched call costs", "What diagnosis costs",
-                 "One thread takes and gives back, without contention."},
+                 " One thread takes and gives back, without contention."},
                 flags);
     const bool quick = suite.options.has("--quick");
     const auto rounds = static_cast<unsigned>(suite.options.number("--rounds", quick ? 3 : 9));

@@ -53,12 +53,17 @@ import Testing
     }
 
     @Test func anOperationThatStandsForAJobTellsTheJob() async throws {
+        let running = Latch(count: 1)
         let held = Latch(count: 1)
-        let job = queue.job(name: "job", isBlocking: true) { held.wait() }
+        let job = queue.job(name: "job", isBlocking: true) {
+            running.countDown()
+            held.wait()
+        }
         let face = job.asOperation(name: "face")
         let below = face.then(name: "below") {}
         queue.enqueue(face, below)
         #expect(await eventuallySuspending { face.isExecuting })
+        try await running.wait()
         let told = below.explainWaiting()
         #expect(told["below"]?.reasons == [.dependency("face")])
         #expect(told["face"]?.reasons == [.dependency("job")])
