@@ -77,15 +77,9 @@ import Testing
                 let consumer = handoff.take()
                 var mine: [Int] = []
                 let limit = ContinuousClock.now + .seconds(120)
-                while mine.count < Self.each * Self.tasks, ContinuousClock.now < limit {
-                    if let element = consumer.tryPop() {
-                        mine.append(element.id)
-                    } else if consumer.isClosed, consumer.count == 0 {
-                        break
-                    } else {
-                        sched_yield()
-                    }
-                }
+                while mine.count < Self.each * Self.tasks,
+                    let element = try? consumer.pop(until: limit).element()
+                { mine.append(element.id) }
                 consumer.close()
                 received.append(contentsOf: mine)
             }
@@ -114,10 +108,7 @@ import Testing
                 let limit = ContinuousClock.now + .seconds(120)
                 for value in 0..<Self.each * Self.tasks {
                     let element = Counted(value, counter)
-                    while !producer.tryPush(element) {
-                        guard !producer.isClosed, ContinuousClock.now < limit else { return }
-                        sched_yield()
-                    }
+                    guard producer.push(element, until: limit).isPushed else { return }
                 }
                 producer.close()
             }

@@ -7,7 +7,7 @@
 //
 //   next ─▶ arm: registration on ─▶ ready ─▶ set readable ─▶ source ─▶ mailbox ─▶ next
 //
-// `isOver` is set under the lock before the set is closed: its number is not used any more then.
+// The set is used under the lock, and not once `isOver` is set there: it is closed after that.
 
 #if os(Linux)
 import CInterlock
@@ -89,7 +89,9 @@ final class DescriptorWatch: Sendable {
     // MARK: On the source's queue
 
     private func tell() {
-        let happened = Happened(rawValue: ilk__descriptor_set_take(set))
+        let happened = isOver.withLock { isOver in
+            isOver ? [] : Happened(rawValue: ilk__descriptor_set_take(set))
+        }
         if happened.isEmpty { return }
         let isEnd =
             switch use {
