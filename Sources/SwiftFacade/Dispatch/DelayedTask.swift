@@ -79,11 +79,7 @@ public final class DelayedTask: Sendable {
     private func ran(until moment: ContinuousClock.Instant?) async throws(CancellationError) -> Bool? {
         let (ran, waiters) = ending()
         guard let waiters else { return ran }
-        switch await waiters.wait(until: moment) {
-        case .granted: return waiters.value
-        case .timedOut: return nil
-        case .cancelled: throw CancellationError()
-        }
+        return try await waiters.value(until: moment)
     }
 
     /// How the work ended, or a promise of it.

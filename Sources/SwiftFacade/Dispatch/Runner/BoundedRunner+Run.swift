@@ -102,10 +102,42 @@ extension BoundedRunner {
         line: UInt = #line,
         _ start: @escaping @Sendable (Completion<Value>) throws -> Void
     ) async throws -> Value {
-        let origin = "\(file):\(line)"
-        return try await awaited(until: nil) { result in
+        try await wrapped(label, "\(file):\(line)", until: nil, start)!
+    }
+
+    /// As ``wrap(_:file:line:_:)``, if the function is started until `deadline`.
+    ///
+    /// - Returns: `nil` if it was not started in time; it will not be.
+    public func wrap<Value: Sendable>(
+        _ label: String = "",
+        until deadline: ContinuousClock.Instant,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        _ start: @escaping @Sendable (Completion<Value>) throws -> Void
+    ) async throws -> Value? {
+        try await wrapped(label, "\(file):\(line)", until: deadline, start)
+    }
+
+    /// As ``wrap(_:until:file:line:_:)``, if the function is started within `timeout`.
+    public func wrap<Value: Sendable>(
+        _ label: String = "",
+        timeout: Duration,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        _ start: @escaping @Sendable (Completion<Value>) throws -> Void
+    ) async throws -> Value? {
+        try await wrapped(label, "\(file):\(line)", until: moment(in: timeout), start)
+    }
+
+    private func wrapped<Value: Sendable>(
+        _ label: String,
+        _ origin: String,
+        until deadline: ContinuousClock.Instant?,
+        _ start: @escaping @Sendable (Completion<Value>) throws -> Void
+    ) async throws -> Value? {
+        try await awaited(until: deadline) { result in
             .start { WrappedJob.start($0, label, origin, { result.fulfil($0) }, start) }
-        }!
+        }
     }
 
     // MARK: Tasks

@@ -73,11 +73,7 @@ public final class RunnerJob: @unchecked Sendable {
     private func ran(until deadline: ContinuousClock.Instant?) async throws(CancellationError) -> Bool? {
         let (ran, promise) = core.ending(of: self)
         guard let promise else { return ran }
-        switch await promise.wait(until: deadline) {
-        case .granted: return promise.value
-        case .timedOut: return nil
-        case .cancelled: throw CancellationError()
-        }
+        return try await promise.value(until: deadline)
     }
 
     // MARK: The node

@@ -71,11 +71,18 @@ final class EventMailbox<Event: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// As ``ended()``; throws at once if the task is cancelled.
-    func finished() async throws(CancellationError) {
+    /// As ``ended()``, until `deadline` at most; throws at once if the task is cancelled.
+    ///
+    /// - Returns: whether the source had ended.
+    func finished(until deadline: ContinuousClock.Instant?) async throws(CancellationError) -> Bool {
         while !queue.withWaiters({ _ in isEnded }) {
-            if await queue.suspend(admit: { self.isEnded }) == .cancelled { throw CancellationError() }
+            switch await queue.suspend(until: deadline, admit: { self.isEnded }) {
+            case .granted: continue
+            case .timedOut: return false
+            case .cancelled: throw CancellationError()
+            }
         }
+        return true
     }
 
     private enum Taken {

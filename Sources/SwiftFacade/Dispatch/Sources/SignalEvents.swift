@@ -42,7 +42,21 @@ public final class SignalEvents: AsyncSequence, Sendable {
     /// Suspends the task until the sequence has ended and its signals act as before.
     ///
     /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the sequence is not touched.
-    public func finished() async throws(CancellationError) { try await core.mailbox.finished() }
+    public func finished() async throws(CancellationError) {
+        _ = try await core.mailbox.finished(until: nil)
+    }
+
+    /// As ``finished()``, until `deadline` at most.
+    ///
+    /// - Returns: whether the sequence had ended.
+    public func finished(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool {
+        try await core.mailbox.finished(until: deadline)
+    }
+
+    /// As ``finished(until:)``, for `timeout` at most.
+    public func finished(timeout: Duration) async throws(CancellationError) -> Bool {
+        try await core.mailbox.finished(until: moment(in: timeout))
+    }
 
     /// An iterator. None that is made after the end gives an event.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }

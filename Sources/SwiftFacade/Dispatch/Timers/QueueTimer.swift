@@ -84,7 +84,19 @@ public final class QueueTimer: Sendable {
     ///
     /// - Returns: true if the timer has fired once, false if it was cancelled or dropped.
     /// - Throws: `CancellationError` at once if the awaiting task is cancelled; the timer is not touched.
-    public func finished() async throws(CancellationError) -> Bool { try await core.finished() }
+    public func finished() async throws(CancellationError) -> Bool { try await core.finished(until: nil)! }
+
+    /// As ``finished()``, until `deadline` at most.
+    ///
+    /// - Returns: `nil` if the timer had not ended in time; it goes on.
+    public func finished(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool? {
+        try await core.finished(until: deadline)
+    }
+
+    /// As ``finished(until:)``, for `timeout` at most.
+    public func finished(timeout: Duration) async throws(CancellationError) -> Bool? {
+        try await core.finished(until: moment(in: timeout))
+    }
 }
 
 extension GCD {

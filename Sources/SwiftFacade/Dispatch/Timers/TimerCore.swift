@@ -101,9 +101,8 @@ final class TimerCore: Sendable {
         }
     }
 
-    func finished() async throws(CancellationError) -> Bool {
-        guard await ended.wait() == .granted, let fired = ended.value else { throw CancellationError() }
-        return fired
+    func finished(until deadline: ContinuousClock.Instant?) async throws(CancellationError) -> Bool? {
+        try await ended.value(until: deadline)
     }
 
     // MARK: On the queue

@@ -48,6 +48,15 @@ final class Promise<Value: Sendable>: @unchecked Sendable {
         await queue.suspend(until: deadline, admit: { self.hasValue })
     }
 
+    /// Suspends until there is a value; nil if `deadline` passed first.
+    func value(until deadline: ContinuousClock.Instant?) async throws(CancellationError) -> Value? {
+        switch await wait(until: deadline) {
+        case .granted: return value
+        case .timedOut: return nil
+        case .cancelled: throw CancellationError()
+        }
+    }
+
     /// Blocks the thread until there is a value; false if `deadline` passed first.
     @discardableResult
     func block(until deadline: UInt64 = forever) -> Bool {

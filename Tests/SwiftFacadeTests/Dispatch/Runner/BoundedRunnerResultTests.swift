@@ -150,6 +150,33 @@ import Testing
         try await runner.waitUntilIdle()
     }
 
+    @Test func aWrappedFunctionThatIsNotStartedInTimeNeverIs() async throws {
+        let (runner, goOn) = await held()
+        let started = Counter()
+        let start: @Sendable (Completion<Int>) -> Void = { _ in started.increment() }
+        #expect(try await runner.wrap(timeout: .milliseconds(5), start) == nil)
+        #expect(try await runner.wrap(until: .now, start) == nil)
+        #expect(runner.queuedCount == 0)
+        goOn.give()
+        try await runner.waitUntilIdle()
+        #expect(started.value == 0)
+        let value: Int? = try await runner.wrap("in time", timeout: .seconds(600)) { completion in
+            DispatchQueue.global().async { completion.succeed(5) }
+        }
+        #expect(value == 5)
+        // The limit is for the start: what was started in time is waited for.
+        let (kept, limit) = (Promise<Completion<Int>>(), ContinuousClock.now + .milliseconds(500))
+        let waiter = Task { try await runner.wrap(until: limit) { kept.fulfil($0) } }
+        guard await kept.wait(until: limit) == .granted else {
+            print("the wait after the start is not tried: the machine did not start the function in time")
+            return
+        }
+        let completion = await kept.take()
+        await eventually("the limit has passed") { ContinuousClock.now > limit }
+        completion.succeed(6)
+        #expect(try await waiter.value == 6)
+    }
+
     @Test func aWrappedFunctionIsCancelledUntilItIsStarted() async throws {
         let (runner, goOn) = await held()
         let started = Counter()

@@ -83,8 +83,11 @@ import Testing
         let iterator = events.makeAsyncIterator()
         await Self.receive(SIGUSR1)
         await eventually("the event waits") { events.waitingCount == 1 }
+        #expect(try await events.finished(timeout: .milliseconds(2)) == false)
+        #expect(try await events.finished(until: .now) == false)
         events.cancel()
         #expect(await iterator.next() == nil)
+        #expect(try await events.finished(timeout: .zero))
     }
 
     @Test func aSequenceBeginsWithNothingLeftFromTheOneBefore() async throws {

@@ -61,7 +61,7 @@ import Testing
         let timer = GCD.timer(after: .milliseconds(3)) { _ in ran.fulfil(DispatchQueue.getSpecific(key: key))
         }
         #expect(await ran.take() == "main")
-        #expect(try await timer.finished())
+        #expect(try await timer.finished(timeout: .seconds(600)) == true)
         #expect(DispatchTime.now().uptimeNanoseconds >= before + 3_000_000)
     }
 
@@ -95,9 +95,12 @@ import Testing
         let gaveUp = Task { try await timer.finished() }
         gaveUp.cancel()
         await #expect(throws: CancellationError.self) { try await gaveUp.value }
+        #expect(try await timer.finished(timeout: .milliseconds(2)) == nil)
+        #expect(try await timer.finished(until: .now) == nil)
         #expect(freed.value == 0)
         goOn.give(100)
         #expect(try await waiter.value == false)
+        #expect(try await timer.finished(timeout: .zero) == false)
         await eventually("the handler has returned") { freed.value == 1 }
     }
 
