@@ -100,9 +100,11 @@ extension GCD {
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value? {
         let awaited = AwaitedResult<Value>()
-        let run = AwaitedRun { awaited.result = Result(catching: work) }
+        // Work that has not run by its end never will.
+        defer { awaited.place.deallocate() }
+        let run = AwaitedRun { awaited.place.initialize(to: Result(catching: work)) }
         switch await run.end(on: queue, until: deadline) {
-        case .ran: return try awaited.result.unsafelyUnwrapped.get()
+        case .ran: return try awaited.place.move().get()
         case .cancelled: throw CancellationError()
         case .late: return nil
         }

@@ -26,7 +26,7 @@ extension DispatchGroup {
         let token: LeaveToken? = GroupLedger.including.withLock { _ in
             if let way = GroupLedger.way(from: child, to: self) { reportCircle(of: job, child, way) }
             if child.wait(timeout: .now()) == .success { return nil }
-            return LeaveToken(group: self, job, child: child)
+            return LeaveToken(group: self, GroupEntry(job, child: child))
         }
         guard let token else { return }
         child.notify(queue: GroupLedger.notifications) { token.leave() }

@@ -180,19 +180,20 @@ extension DispatchGroup {
     ) {
         notify(queue: queue) {
             let entries = GroupLedger.of(self).takeFinished(ObjectIdentifier(Value.self))
-            body(
-                CollectedResults(results: entries.map { $0.result as? Result<Value, any Error> }, running: [])
-            )
+            body(CollectedResults(results: entries.map { $0.result(Value.self) }, running: []))
         }
     }
 
     @inlinable
     func taken<Value: Sendable>(_: Value.Type) -> CollectedResults<Value> {
-        let entries = GroupLedger.of(self).collect(ObjectIdentifier(Value.self))
-        return CollectedResults(
-            results: entries.map { $0.result as? Result<Value, any Error> },
-            running: entries.filter { $0.result == nil }.map(\.job)
-        )
+        let collected = GroupLedger.of(self).collect(ObjectIdentifier(Value.self))
+        var unfinished = collected.unfinished[...]
+        let results = collected.entries.indices.map { index in
+            if index != unfinished.first { return collected.entries[index].result(Value.self) as Result? }
+            unfinished.removeFirst()
+            return nil
+        }
+        return CollectedResults(results: results, running: collected.running)
     }
 
     @usableFromInline

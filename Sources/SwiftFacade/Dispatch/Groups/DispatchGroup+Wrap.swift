@@ -12,7 +12,7 @@ private final class GroupJob<Output: Sendable>: CompletableJob {
     init(_ token: LeaveToken) { self.token = token }
 
     func finish(_ outcome: Result<Output, any Error>) -> Bool {
-        token.leaveIfInside { ledger, entry in ledger.store(outcome, for: entry) }
+        token.leaveIfInside { $0.store(outcome) }
     }
 
     func completionDropped() {
@@ -92,15 +92,16 @@ extension DispatchGroup {
         _ work: @escaping @Sendable () throws -> Value
     ) {
         let ledger = GroupLedger.of(self)
-        let entry = ledger.enter(
-            RunningJob(label: label, file: file, line: line),
-            valueType: ObjectIdentifier(Value.self)
-        )
-        queue.async(group: self) { ledger.leave(entry, with: Result(catching: work)) }
+        let entry = GroupEntry(RunningJob(label: label, file: file, line: line), yielding: Value.self)
+        ledger.enter(entry)
+        queue.async(group: self) {
+            entry.store(Result(catching: work))
+            ledger.leave(entry)
+        }
     }
 
     private func job<Value>(_ job: RunningJob, _: Value.Type) -> Completion<Value> {
-        Completion(GroupJob<Value>(LeaveToken(group: self, job, valueType: ObjectIdentifier(Value.self))))
+        Completion(GroupJob<Value>(LeaveToken(group: self, GroupEntry(job, yielding: Value.self))))
     }
 }
 
@@ -112,5 +113,5 @@ private final class SilentStay: Sendable {
 
     deinit { token.leaveIfInside() }
 
-    func end(_ last: () -> Void) { token.leaveIfInside { _, _ in last() } }
+    func end(_ last: () -> Void) { token.leaveIfInside { _ in last() } }
 }

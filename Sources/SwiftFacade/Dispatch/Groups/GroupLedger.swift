@@ -34,24 +34,65 @@ public struct RunningJob: Sendable, CustomStringConvertible {
     }
 }
 
+/// A job, from before its `enter` until after its `leave`; with a result, until that is collected.
+// What changes is guarded by the ledger's lock, but for the slot: the one call that lets the job leave writes it before.
 @usableFromInline
-final class GroupLedger: Sendable {
-    @usableFromInline
-    struct Entry {
-        let id: UInt64
-        @usableFromInline let job: RunningJob
-        /// The type of the job's values; nil where there is nothing to collect.
-        let valueType: ObjectIdentifier?
-        /// The group that is the job.
-        let child: DispatchGroup?
-        var hasLeft = false
-        /// A `Result<Value, any Error>` of that type, before the job leaves.
-        @usableFromInline var result: (any Sendable)?
+final class GroupEntry: @unchecked Sendable {
+    fileprivate let job: RunningJob
+    /// The group that is the job.
+    fileprivate let child: DispatchGroup?
+    /// The type of the job's values; nil where there is nothing to collect.
+    fileprivate let valueType: ObjectIdentifier?
+    fileprivate var id: UInt64 = 0
+    fileprivate var hasLeft = false
+    /// A `Result<Value, any Error>`, which does not change once the job has left.
+    // Unchecked: one call writes it, and it is read after that; the checks cost a job 260 instructions.
+    @exclusivity(unchecked) @usableFromInline var slot = OutputSlot()
+    private let destroy: @Sendable (UnsafeMutablePointer<OutputSlot>) -> Void
+
+    /// A job without a result.
+    convenience init(_ job: RunningJob, child: DispatchGroup? = nil) {
+        self.init(job, child: child, valueType: nil) { _ in }
     }
 
+    /// A job with values of that type. Inlinable: unspecialised, each job looks the types of its result up.
+    @inlinable @inline(__always)
+    convenience init<Value: Sendable>(_ job: RunningJob, yielding type: Value.Type) {
+        self.init(job, child: nil, valueType: ObjectIdentifier(type)) { slot in
+            OutputSlot.destroy(Result<Value, any Error>.self, in: slot)
+        }
+    }
+
+    @usableFromInline
+    init(
+        _ job: RunningJob,
+        child: DispatchGroup?,
+        valueType: ObjectIdentifier?,
+        destroy: @escaping @Sendable (UnsafeMutablePointer<OutputSlot>) -> Void
+    ) {
+        (self.job, self.child, self.valueType, self.destroy) = (job, child, valueType, destroy)
+    }
+
+    deinit { destroy(&slot) }
+
+    @inlinable @inline(__always)
+    func store<Value: Sendable>(_ result: Result<Value, any Error>) { OutputSlot.store(result, in: &slot) }
+
+    /// The result of a job that has one.
+    @inlinable @inline(__always)
+    func result<Value: Sendable>(_: Value.Type) -> Result<Value, any Error> {
+        OutputSlot.load(Result<Value, any Error>.self, from: &slot)
+    }
+
+    var label: String { job.label }
+    var origin: String { job.origin }
+}
+
+@usableFromInline
+final class GroupLedger: Sendable {
     private struct Page {
         var lastID: UInt64 = 0
-        var entries: [Entry] = []
+        var entries: [GroupEntry] = []
 
         func index(of id: UInt64) -> Int? {
             var (low, high) = (0, entries.count)
@@ -63,43 +104,37 @@ final class GroupLedger: Sendable {
         }
     }
 
+    /// Entries with values of one type, in order of entry.
+    @usableFromInline
+    struct Collected {
+        @usableFromInline let entries: [GroupEntry]
+        /// The places of those that have no result yet.
+        @usableFromInline var unfinished: [Int] = []
+
+        @usableFromInline var running: [RunningJob] { unfinished.map { entries[$0].job } }
+    }
+
+    private weak let group: DispatchGroup?
     private let page = VisibleMutex(Page())
 
+    private init(of group: DispatchGroup) { self.group = group }
+
     @usableFromInline
-    func enter(_ job: RunningJob, valueType: ObjectIdentifier?, child: DispatchGroup? = nil) -> UInt64 {
+    func enter(_ entry: GroupEntry) {
         page.withLock { page in
             page.lastID += 1
-            page.entries.append(Entry(id: page.lastID, job: job, valueType: valueType, child: child))
-            return page.lastID
+            entry.id = page.lastID
+            page.entries.append(entry)
         }
     }
 
-    /// Before the group sees the job leave: the waiter collects the result after that.
-    func store(_ result: any Sendable, for id: UInt64) {
-        page.withLock { page in
-            guard let index = page.index(of: id) else { return }
-            page.entries[index].result = result
-        }
-    }
-
-    /// ``store(_:for:)`` and ``leave(_:)`` in one.
+    /// Before the group sees the job leave: the waiter collects the result after that. An entry without a result is
+    /// taken out.
     @usableFromInline
-    func leave(_ id: UInt64, with result: any Sendable) {
+    func leave(_ entry: GroupEntry) {
         page.withLock { page in
-            guard let index = page.index(of: id) else { return }
-            page.entries[index].result = result
-            page.entries[index].hasLeft = true
-        }
-    }
-
-    func leave(_ id: UInt64) {
-        page.withLock { page in
-            guard let index = page.index(of: id) else { return }
-            if page.entries[index].result == nil {
-                page.entries.remove(at: index)
-            } else {
-                page.entries[index].hasLeft = true
-            }
+            entry.hasLeft = true
+            if !entry.slot.isStored, let index = page.index(of: entry.id) { page.entries.remove(at: index) }
         }
     }
 
@@ -121,27 +156,26 @@ final class GroupLedger: Sendable {
         }
     }
 
-    /// The entries with values of that type, in order of entry; removed if all have results.
+    /// The entries with values of that type; removed if all have results.
     @usableFromInline
-    func collect(_ valueType: ObjectIdentifier) -> [Entry] {
+    func collect(_ valueType: ObjectIdentifier) -> Collected {
         page.withLock { page in
             // The usual case, without a copy.
-            if page.entries.allSatisfy({ $0.valueType == valueType && $0.result != nil }) {
+            if page.entries.allSatisfy({ $0.valueType == valueType && $0.hasLeft }) {
                 defer { page.entries = [] }
-                return page.entries
+                return Collected(entries: page.entries)
             }
             let matching = page.entries.filter { $0.valueType == valueType }
-            if matching.allSatisfy({ $0.result != nil }) {
-                page.entries.removeAll { $0.valueType == valueType }
-            }
-            return matching
+            let unfinished = matching.indices.filter { !matching[$0].hasLeft }
+            if unfinished.isEmpty { page.entries.removeAll { $0.valueType == valueType } }
+            return Collected(entries: matching, unfinished: unfinished)
         }
     }
 
     /// Takes out the entries with values of that type that have results, in order of entry.
-    func takeFinished(_ valueType: ObjectIdentifier) -> [Entry] {
+    func takeFinished(_ valueType: ObjectIdentifier) -> [GroupEntry] {
         page.withLock { page in
-            let isFinished = { (entry: Entry) in entry.valueType == valueType && entry.result != nil }
+            let isFinished = { (entry: GroupEntry) in entry.valueType == valueType && entry.hasLeft }
             let finished = page.entries.filter(isFinished)
             page.entries.removeAll(where: isFinished)
             return finished
@@ -150,13 +184,8 @@ final class GroupLedger: Sendable {
 
     // MARK: The table
 
-    private struct Shelf {
-        weak var group: DispatchGroup?
-        let ledger: GroupLedger
-    }
-
     private struct Table {
-        var shelves: [ObjectIdentifier: Shelf] = [:]
+        var ledgers: [ObjectIdentifier: GroupLedger] = [:]
         var sweepAt = 16
     }
 
@@ -165,8 +194,8 @@ final class GroupLedger: Sendable {
     /// The group's ledger, if it has one. Releases nothing.
     static func existing(of group: DispatchGroup) -> GroupLedger? {
         table.withLock { table in
-            let found = table.shelves[ObjectIdentifier(group)]
-            return found?.group === group ? found?.ledger : nil
+            let found = table.ledgers[ObjectIdentifier(group)]
+            return found?.group === group ? found : nil
         }
     }
 
@@ -174,26 +203,26 @@ final class GroupLedger: Sendable {
     static func of(_ group: DispatchGroup) -> GroupLedger {
         // Ledgers of groups that are gone, with uncollected results: not released under the lock, because their ends
         // are the users' and may come back here.
-        var swept: [Shelf] = []
+        var swept: [GroupLedger] = []
         var met: [DispatchGroup] = []
         let ledger = table.withLock { table in
             let key = ObjectIdentifier(group)
-            let found = table.shelves[key]
-            if let found, found.group === group { return found.ledger }
+            let found = table.ledgers[key]
+            if let found, found.group === group { return found }
             if let found { swept.append(found) }
-            if table.shelves.count >= table.sweepAt {
-                table.shelves = table.shelves.filter { _, shelf in
-                    if let group = shelf.group {
+            if table.ledgers.count >= table.sweepAt {
+                table.ledgers = table.ledgers.filter { _, ledger in
+                    if let group = ledger.group {
                         met.append(group)
                         return true
                     }
-                    swept.append(shelf)
+                    swept.append(ledger)
                     return false
                 }
-                table.sweepAt = max(16, table.shelves.count * 2)
+                table.sweepAt = max(16, table.ledgers.count * 2)
             }
-            let ledger = GroupLedger()
-            table.shelves[key] = Shelf(group: group, ledger: ledger)
+            let ledger = GroupLedger(of: group)
+            table.ledgers[key] = ledger
             return ledger
         }
         withExtendedLifetime((swept, met)) {}

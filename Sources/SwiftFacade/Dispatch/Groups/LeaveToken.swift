@@ -14,26 +14,20 @@ import Dispatch
 /// without a `leave()` is reported likewise and leaves; the program goes on.
 public final class LeaveToken: Sendable {
     /// The name given to ``Dispatch/DispatchGroup/enterToken(_:file:line:)``.
-    public var label: String { job.label }
+    public var label: String { entry.label }
     /// Where the token was made.
-    public var origin: String { job.origin }
+    public var origin: String { entry.origin }
 
-    private let job: RunningJob
     private let group: DispatchGroup
     private let ledger: GroupLedger
-    private let entry: UInt64
+    private let entry: GroupEntry
     private let hasLeft = VisibleMutex(false, isPacked: true)
 
-    init(
-        group: DispatchGroup,
-        _ job: RunningJob,
-        valueType: ObjectIdentifier? = nil,
-        child: DispatchGroup? = nil
-    ) {
+    init(group: DispatchGroup, _ entry: GroupEntry) {
         self.group = group
-        self.job = job
+        self.entry = entry
         ledger = GroupLedger.of(group)
-        entry = ledger.enter(job, valueType: valueType, child: child)
+        ledger.enter(entry)
         group.enter()
     }
 
@@ -60,13 +54,13 @@ public final class LeaveToken: Sendable {
 
     /// Leaves unless it has; answers whether it did. `before` runs while the group still counts the job.
     @discardableResult
-    func leaveIfInside(before: (GroupLedger, UInt64) -> Void = { _, _ in }) -> Bool {
+    func leaveIfInside(before: (GroupEntry) -> Void = { _ in }) -> Bool {
         let isFirst = hasLeft.withLock { hasLeft in
             defer { hasLeft = true }
             return !hasLeft
         }
         guard isFirst else { return false }
-        before(ledger, entry)
+        before(entry)
         ledger.leave(entry)
         group.leave()
         return true
@@ -86,6 +80,6 @@ extension DispatchGroup {
     public func enterToken(_ label: String = "", file: StaticString = #fileID, line: UInt = #line)
         -> LeaveToken
     {
-        LeaveToken(group: self, RunningJob(label: label, file: file, line: line))
+        LeaveToken(group: self, GroupEntry(RunningJob(label: label, file: file, line: line)))
     }
 }

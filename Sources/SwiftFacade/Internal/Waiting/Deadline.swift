@@ -30,22 +30,25 @@ func deadline(in timeout: Duration) -> UInt64 {
 /// cut to one that is never reached.
 @usableFromInline
 func moment(in timeout: Duration) -> ContinuousClock.Instant {
-    .now.advanced(by: min(max(timeout, .zero), .seconds(neverInSeconds)))
+    .now.advanced(by: min(max(timeout, .zero), never))
 }
 
 /// Whether an alarm for `instant` would ever go off. The runtime's alarms trap on times beyond 64 bits of nanoseconds.
 func isReached(_ instant: ContinuousClock.Instant) -> Bool {
-    instant < .now.advanced(by: .seconds(neverInSeconds))
+    instant < .now.advanced(by: never)
 }
 
 /// A century.
-private let neverInSeconds = 100 * 366 * 86_400
+private let never = Duration.seconds(100 * 366 * 86_400)
+
+// Constants: `Duration.seconds` multiplies in 128 bits, 60 instructions a call.
+private let longest = Duration.seconds(18_446_744_073)
 
 /// `duration` in whole nanoseconds up to `UInt64.max`, rounded up so that a wait is never shorter than its limit.
 func nanoseconds(_ duration: Duration) -> UInt64 {
     guard duration > .zero else { return 0 }
     // Longer ones do not fit; of much longer ones even the components trap.
-    guard duration < .seconds(18_446_744_073) else { return forever }
+    guard duration < longest else { return forever }
     let (seconds, attoseconds) = duration.components
     return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds + 999_999_999) / 1_000_000_000
 }

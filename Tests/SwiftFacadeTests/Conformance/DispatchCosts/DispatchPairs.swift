@@ -20,7 +20,7 @@ struct DispatchPair: Sendable {
 }
 
 enum DispatchPairs {
-    static var all: [DispatchPair] { syncs + [run, awaited, after, group] + runners }
+    static var all: [DispatchPair] { syncs + [run, awaited] + afters + [group] + runners }
 
     /// Counts down on other threads.
     private final class Countdown: Sendable {
@@ -152,27 +152,49 @@ enum DispatchPairs {
         end.wait()
     }
 
-    private static let after = DispatchPair(
-        title: "GCD.after / asyncAfter",
-        count: 2_000,
-        limit: 2,
-        helper: { count in
+    private static var afters: [DispatchPair] {
+        let after: DispatchPair.Work = { count in
             let (queue, all) = (DispatchQueue(label: "later"), Countdown(count))
             for _ in 0..<count { GCD.after(.microseconds(100), on: queue) { all.countDown() } }
             all.wait()
-        },
-        plain: { count in
-            let (queue, all) = (DispatchQueue(label: "later"), Countdown(count))
-            for _ in 0..<count { queue.asyncAfter(deadline: .now() + .microseconds(100)) { all.countDown() } }
-            all.wait()
         }
-    )
+        return [
+            DispatchPair(
+                title: "GCD.after / asyncAfter",
+                count: 2_000,
+                limit: 2,
+                helper: after,
+                plain: { count in
+                    let (queue, all) = (DispatchQueue(label: "later"), Countdown(count))
+                    for _ in 0..<count {
+                        queue.asyncAfter(deadline: .now() + .microseconds(100)) { all.countDown() }
+                    }
+                    all.wait()
+                }
+            ),
+            // It can be cancelled too.
+            DispatchPair(
+                title: "GCD.after / asyncAfter of a work item",
+                count: 2_000,
+                limit: 2,
+                helper: after,
+                plain: { count in
+                    let (queue, all) = (DispatchQueue(label: "later"), Countdown(count))
+                    for _ in 0..<count {
+                        let item = DispatchWorkItem { all.countDown() }
+                        queue.asyncAfter(deadline: .now() + .microseconds(100), execute: item)
+                    }
+                    all.wait()
+                }
+            ),
+        ]
+    }
 
     // The plain program keeps its results too.
     private static let group = DispatchPair(
         title: "group.run / async(group:)",
         count: 2_000,
-        limit: 12,
+        limit: 4,
         helper: { count in
             let (group, queue) = (DispatchGroup(), DispatchQueue(label: "jobs"))
             for number in 0..<count { group.run("job", on: queue) { number } }
