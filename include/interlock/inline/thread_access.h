@@ -59,12 +59,14 @@ void *ilk__dispatch_queue_get_specific(void *queue, const void *key)
 void ilk__dispatch_queue_set_specific(void *queue, const void *key, void *value, void (*destructor)(void *))
     ILK__SYMBOL("dispatch_queue_set_specific");
 
-/* Whether the thread runs on a queue that is not global. Without a queue libdispatch answers with a global one.
+/* Whether the thread may run on a queue that is not global. Without a queue libdispatch answers with a global one.
  * The global queues live for ever: the last one seen is known again. */
-static inline bool ilk__runs_on_queue(void) {
-    void *queue = ilk__dispatch_get_current_queue();
-    if (queue == ilk__global_queue)
-        return false;
+static inline bool ilk__may_run_on_queue(void) {
+    return ilk__dispatch_get_current_queue() != ilk__global_queue;
+}
+
+/* Whether `queue`, on which the thread runs, is not global. */
+static inline bool ilk__is_own_queue(void *queue) {
     if (strncmp(ilk__dispatch_queue_get_label(queue), "com.apple.root.", 15) != 0)
         return true;
     ilk__global_queue = queue;

@@ -48,7 +48,7 @@ extension GCD {
         _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
         var frame = EnteredQueue(queue)
-        if frame.outer != nil || ilk__runs_on_queue() { frame.requireEnterable("GCD.sync") }
+        if frame.outer != nil || ilk__may_run_on_queue() { frame.requireEnterable("GCD.sync") }
         var result: Result<Value, Failure>?
         withUnsafeMutablePointer(to: &frame) { frame in
             // The form without a result: the generic one allocates more, and looks types up.

@@ -20,7 +20,7 @@ extension GCD {
         }
         // Reports what would wait for itself, in its own words, before diagnosis does.
         var frame = EnteredQueue(queue)
-        if frame.outer != nil || ilk__runs_on_queue() { frame.requireEnterable("GCD.sync") }
+        if frame.outer != nil || ilk__may_run_on_queue() { frame.requireEnterable("GCD.sync") }
         let caller = pthread_self()
         var watch = ilk__facade_watch()
         ilk__facade_ask(&watch, tag.address, ILK_OBJECT_QUEUE, tag.label, forever)

@@ -66,7 +66,7 @@ final class QueueTag: Sendable {
         if let tag = ilk__dispatch_queue_get_specific(queue, address(of: currentKey)) {
             return .fromOpaque(tag)
         }
-        return ilk__runs_on_queue() ? attachToCurrent(queue) : nil
+        return ilk__is_own_queue(queue) ? attachToCurrent(queue) : nil
     }
 
     /// Whether the queue is the current one or among its targets.
