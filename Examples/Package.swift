@@ -24,6 +24,7 @@ let package = Package(
     dependencies: [
         .package(name: "interlock", path: ".."),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
     ],
     targets: [
         .systemLibrary(name: "CLibJPEG", providers: [.apt(["libjpeg-dev"]), .brew(["jpeg-turbo"])]),
@@ -42,11 +43,34 @@ let package = Package(
             dependencies: ["ImageCodecs", "Imaging", "Timeline", interlock],
             swiftSettings: strictSwift
         ),
+        .target(
+            name: "PhotoServer",
+            dependencies: [
+                interlock, .product(name: "FlyingFox", package: "FlyingFox"),
+                .product(name: "FlyingSocks", package: "FlyingFox"),
+            ],
+            swiftSettings: strictSwift
+        ),
+        .target(
+            name: "PhotoDownloads",
+            dependencies: ["PhotoPipeline", interlock],
+            swiftSettings: strictSwift
+        ),
+        .executableTarget(
+            name: "Downloads",
+            dependencies: [
+                "PhotoDownloads", "PhotoPipeline", "PhotoServer", "Timeline", interlock,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            exclude: ["README.md"],
+            swiftSettings: strictSwift
+        ),
         .target(name: "SafeAgainstUnsafe", dependencies: [interlock], swiftSettings: strictSwift),
         .target(name: "SalesData", dependencies: [interlock], swiftSettings: strictSwift),
         .executableTarget(
             name: "Sales",
             dependencies: ["SalesData", "Timeline", interlock],
+            exclude: ["README.md"],
             swiftSettings: strictSwift
         ),
         .target(name: "CCapture", dependencies: [cInterlock], cSettings: strictC),
@@ -62,14 +86,15 @@ let package = Package(
                 "Capture", "PhotoPipeline", "Report", "SafeAgainstUnsafe", "Timeline", interlock,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
+            exclude: ["README.md"],
             swiftSettings: strictSwift
         ),
         .testTarget(
             name: "ExamplesTests",
             dependencies: [
-                "CCapture", "Capture", "ImageCodecs", "Imaging", "PhotoPipeline", "Report",
-                "SafeAgainstUnsafe", "SalesData",
-                "Timeline",
+                "CCapture", "Capture", "ImageCodecs", "Imaging", "PhotoDownloads", "PhotoPipeline",
+                "PhotoServer",
+                "Report", "SafeAgainstUnsafe", "SalesData", "Timeline",
                 interlock,
             ],
             swiftSettings: strictSwift

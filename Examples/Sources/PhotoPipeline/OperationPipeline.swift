@@ -33,6 +33,13 @@ import Foundation
 import Interlock
 import Timeline
 
+/// Where the pictures' bytes come from, if not from files.
+package protocol PhotoSource: Sendable {
+    /// An operation that gives a picture's bytes, at most `limit`. The pipeline starts it when there is a place, and
+    /// names the picture with its error.
+    func load(_ file: PhotoFile, limit: Int) -> AsyncOperation<[UInt8]>
+}
+
 /// The photo pipeline over Interlock's queues, operations, jobs and arrays.
 ///
 /// A run replaces the photos of its manager: one run at a time may use it.
@@ -40,11 +47,14 @@ package struct OperationPipeline: PhotoPipeline {
     package let name = "Interlock"
 
     private let manager: PhotoManager
+    private let source: (any PhotoSource)?
     /// How many photos are between decoding and writing at once, at most: the threads of the pool.
     static let places = ProcessInfo.processInfo.activeProcessorCount
 
-    package init(manager: PhotoManager = .shared) {
+    /// - Parameter source: where the pictures come from; nil: from their files.
+    package init(manager: PhotoManager = .shared, source: (any PhotoSource)? = nil) {
         self.manager = manager
+        self.source = source
     }
 
     package func run(
@@ -76,8 +86,12 @@ package struct OperationPipeline: PhotoPipeline {
 
         for file in files {
             inFlight.wait()
-            let load = AsyncOperation<LoadedPhoto>(name: file.name) { try steps.load(file) }
-            var photo = working.job(after: load, priority: .high) { try steps.decode($0) }
+            let load =
+                source?.load(file, limit: options.byteLimit)
+                ?? AsyncOperation(name: file.name) { try steps.load(file).bytes }
+            var photo = working.job(after: load, priority: .high) { bytes in
+                try steps.decode(LoadedPhoto(file: file, bytes: bytes))
+            }
             for edit in Edit.all {
                 photo = photo.then { try steps.edit($0, edit) }
             }

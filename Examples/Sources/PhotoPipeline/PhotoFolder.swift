@@ -14,6 +14,21 @@ package struct PhotoFile: Sendable, Equatable {
     package let position: Int
 }
 
+extension PhotoFile {
+    /// The pictures in their order, with names for their results.
+    package static func numbered(_ pictures: [(name: String, path: String)]) -> [PhotoFile] {
+        let outputNames = PhotoFolder.outputNames(for: pictures.map(\.name))
+        return pictures.indices.map { index in
+            PhotoFile(
+                name: pictures[index].name,
+                path: pictures[index].path,
+                outputName: outputNames[index],
+                position: index
+            )
+        }
+    }
+}
+
 /// A file that gave no picture, and why.
 package struct Rejection: Error, Sendable, Equatable, CustomStringConvertible {
     package let name: String
@@ -79,15 +94,7 @@ package struct PhotoFolder: Sendable {
             }
         }
         guard !pictures.isEmpty else { throw .noPictures(path, others: others) }
-        let outputNames = Self.outputNames(for: pictures.map(\.name))
-        photos = pictures.indices.map { index in
-            PhotoFile(
-                name: pictures[index].name,
-                path: pictures[index].path,
-                outputName: outputNames[index],
-                position: index
-            )
-        }
+        photos = PhotoFile.numbered(pictures)
         self.others = others
     }
 
