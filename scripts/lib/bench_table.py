@@ -18,6 +18,8 @@ import sys
 import textwrap
 from collections import namedtuple
 
+from charts import median
+
 DOCUMENT = "docs/benchmarks.md"
 BEGIN, END = "<!-- figures -->\n", "<!-- end of figures -->"
 FAIR_SHARE = 0.1
@@ -66,13 +68,6 @@ class Node:
 
 
 KINDS = {str: "a text", float: "a number", dict: "an object", list: "a list", bool: "true or false"}
-
-
-def median(values):
-    """The median as the benchmarks compute it."""
-    values = sorted(values)
-    middle = len(values) // 2
-    return values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
 
 
 def ratio(better, worse):

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report of all benchmarks: what scripts/lib/bench_report.py makes of results, and the charts in it."""
+
+import contextlib
+import copy
+import io
+import json
+import math
+import os
+import re
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "scripts", "lib")]
+import bench_report
+import charts
+from bench_table_test import HEAD, MUTEX, OPERATIONS, POOL, RINGS, RWLOCK, SWIFT
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def percentiles(node):
+    return {"p50_ns": 10.0, "p99_ns": 100.0, "p99_9_ns": 1000.0, **node}
+
+
+def with_percentiles(result, *lists):
+    """The table's tests have only the percentiles that it shows."""
+    result = copy.deepcopy(result)
+    for name in lists:
+        result[name] = [percentiles(node) for node in result.get(name, [])]
+    return result
+
+
+RESULTS = {
+    "rwlock": with_percentiles(RWLOCK, "waits"),
+    "rings": with_percentiles(RINGS, "round_trips"),
+    "mutex": {**with_percentiles(MUTEX, "round_trips"), "waits": []},
+    "pool": with_percentiles(POOL, "wake_ups"),
+    "swift": SWIFT,
+    "operations": OPERATIONS,
+    "diagnosis": {"suite": "diagnosis", **HEAD, "calls": [
+        {"call": "mutex, lock", **{mode: [1.0, 2.0, 3.0] for mode in ("off", "order", "contention", "hang", "all")}}]},
+}
+
+
+class Report(unittest.TestCase):
+    def made(self, *results, status=0):
+        """The folder of a report, as name -> text, and what was said."""
+        with tempfile.TemporaryDirectory() as folder:
+            paths = []
+            for index, result in enumerate(results):
+                paths.append(os.path.join(folder, f"r{index}.json"))
+                with open(paths[-1], "w", encoding="utf-8") as file:
+                    file.write(result if isinstance(result, str) else json.dumps(result))
+            said = io.StringIO()
+            out = os.path.join(folder, "report")
+            with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+                self.assertEqual(bench_report.main([out, *paths]), status)
+            files = {}
+            for name in os.listdir(out) if os.path.isdir(out) else []:
+                with open(os.path.join(out, name), encoding="utf-8") as file:
+                    files[name] = file.read()
+            return files, said.getvalue()
+
+    def test_every_suite_has_its_charts_and_its_figures(self):
+        files, _ = self.made(*RESULTS.values())
+        page = files["index.html"]
+        for suite in RESULTS:
+            self.assertIn(f'<h2 id="{suite}">', page)
+        for suite in bench_report.bench_table.SUITES:
+            self.assertIn(f"<summary>All figures of {suite}</summary>", page)
+            self.assertIn(f"{suite}.svg", files)
+        for title in ("1 % writes", "writer beside 2 readers", "fork and join", "mutex, lock"):
+            self.assertIn(f'aria-label="{title}"', page)
+        self.assertEqual(set(json.loads(files["report.json"])["suites"]), set(RESULTS))
+        self.assertRegex(json.loads(files["report.json"])["commit"], "^[0-9a-f]{12}")
+
+    def test_the_page_needs_nothing_else(self):
+        page = self.made(*RESULTS.values())[0]["index.html"]
+        self.assertEqual(set(re.findall(r"https?://[^\"<) ]*", page)), {"http://www.w3.org/2000/svg"})
+        self.assertNotRegex(page, r"<(script|link|img|iframe)|url\(|@import")
+
+    def test_charts_are_well_formed(self):
+        files, _ = self.made(*RESULTS.values())
+        pictures = re.findall(r"<svg.*?</svg>", files["index.html"], re.S) + [
+            text for name, text in files.items() if name.endswith(".svg")]
+        self.assertGreater(len(pictures), 20)
+        for picture in pictures:
+            root = xml.etree.ElementTree.fromstring(picture)
+            width, height = map(float, root.get("viewBox").split()[2:])
+            for node in root.iter():
+                for name, limit in (("x", width), ("cx", width), ("y", height), ("cy", height)):
+                    if node.get(name):
+                        self.assertTrue(0 <= float(node.get(name)) <= limit, f"{node.tag} {node.attrib}")
+                self.assertNotRegex(" ".join(node.attrib.values()), r"\b(nan|inf)\b")
+
+    def test_what_is_behind_is_listed_the_worst_first(self):
+        page = self.made(*RESULTS.values())[0]["index.html"]
+        behind = page[page.index('<h2 id="behind">'):]
+        ratios = [float(text) for text in re.findall(r'class=number>([0-9.,]+)×</td></tr>', behind)]
+        self.assertTrue(ratios and ratios == sorted(ratios) and ratios[-1] <= 1)
+        rows = re.findall(r'<tr( class="behind")?>(?:(?!</tr>).)*?class=number>([0-9.,]+)×</td></tr>', page)
+        self.assertTrue(all(bool(marked) == (float(ratio.replace(",", "")) < 1) for marked, ratio in rows
+                            if ratio != "1.00"))
+
+    def test_names_are_text(self):
+        result = copy.deepcopy(RESULTS["rwlock"])
+        for cell in result["throughput_million_per_second"] + result["locks"]:
+            if cell["lock"] == "parker":
+                cell["lock"] = "<b>&parker"
+        page = self.made(result)[0]["index.html"]
+        self.assertNotIn("<b>", page)
+        self.assertIn("&lt;b&gt;&amp;parker", page)
+
+    def test_results_that_do_not_count_are_refused(self):
+        for result, said in (
+            ({**RESULTS["mutex"], "faults": 2}, "r0.json is of a run that found 2 faults"),
+            ({**RESULTS["mutex"], "suite": "hats"}, "'suite' of r0.json is 'hats'; there are rwlock"),
+            ({"suite": "rwlock"}, "r0.json has no 'faults'"),
+            ("{", "r0.json is not JSON"),
+        ):
+            files, text = self.made(result, status=1)
+            self.assertIn("error: " + said, text)
+            self.assertEqual(files, {})
+
+    def test_a_busy_machine_is_told(self):
+        page = self.made({**RESULTS["mutex"], "cores_used_by_others": 1.2})[0]["index.html"]
+        self.assertIn("A busy machine", page)
+        self.assertNotIn("A busy machine", self.made(RESULTS["mutex"])[0]["index.html"])
+
+
+class Charts(unittest.TestCase):
+    def nodes(self, svg, tag):
+        return list(xml.etree.ElementTree.fromstring(svg).iter(SVG + tag))
+
+    def test_bars_are_as_long_as_their_medians(self):
+        svg = charts.bars("t", "u", [charts.Bar("a", [2.0, 4.0, 9.0], True), charts.Bar("b", [8.0], False)], False)
+        bars = {node[0].text.split(":")[0]: float(node.get("width")) for node in self.nodes(svg, "rect")}
+        self.assertAlmostEqual(bars["b"] / bars["a"], 2, places=1)
+        self.assertEqual([node[0].text for node in self.nodes(svg, "rect")], ["b: 8.00", "a: 4.00"])
+        less = charts.bars("t", "u", [charts.Bar("a", [9.0], True), charts.Bar("b", [8.0], False)], True)
+        self.assertEqual([node[0].text for node in self.nodes(less, "rect")], ["b: 8.00", "a: 9.00"])
+
+    def test_no_progress_has_no_bar(self):
+        svg = charts.bars("t", "u", [charts.Bar("a", [math.inf], True), charts.Bar("b", [8.0], False)], True)
+        self.assertEqual(len(self.nodes(svg, "rect")), 1)
+        self.assertIn("no progress", svg)
+
+    def test_a_tenth_is_one_decade_lower(self):
+        rows = [charts.Line("a", {1.0: [100.0], 2.0: [10.0], 4.0: [1.0]}, True)]
+        heights = [float(node.get("cy")) for node in self.nodes(charts.lines("t", "u", rows, "threads", {}), "circle")]
+        self.assertAlmostEqual(heights[1] - heights[0], heights[2] - heights[1], places=1)
+        self.assertGreater(heights[1], heights[0])
+
+    def test_a_ratio_of_one_is_on_its_mark(self):
+        svg = charts.ratios("t", [charts.Ratio("even", 1.0), charts.Ratio("ahead", 4.0), charts.Ratio("behind", 0.25)])
+        dots = {node[0].text.split(":")[0]: node for node in self.nodes(svg, "circle")}
+        mark = next(node.get("x") for node in self.nodes(svg, "text") if node.text == "1×")
+        self.assertEqual(dots["even"].get("cx"), mark)
+        ahead, behind = (abs(float(dots[name].get("cx")) - float(mark)) for name in ("ahead", "behind"))
+        self.assertAlmostEqual(ahead, behind, delta=0.2)
+        self.assertEqual([name for name in dots if dots[name].get("fill") == "var(--ours)"], ["behind"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""One report of all benchmarks, from what the suites wrote.
+
+    bench_report.py FOLDER RESULT.json...
+
+Writes FOLDER/report.json (all results, the machine and the commit), FOLDER/index.html (one page that needs nothing else)
+and FOLDER/*.svg (the charts that the README shows). A result is the JSON of one suite.
+"""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from collections import namedtuple
+from html import escape
+
+import bench_table
+import charts
+from bench_table import Malformed, Node, counted, digits, grouped
+
+# A question, its charts, and what to know about them.
+Section = namedtuple("Section", "question charts remark")
+
+LOCK_SETTINGS = (("threads", float), ("writes_percent", float))
+
+
+def is_ours(name):
+    return name.startswith(("ilk_", "InterlockQueue")) or bool(bench_table.OWN_IN_SWIFT.match(name))
+
+
+def bar_rows(nodes, name, samples):
+    return [charts.Bar(node.get(name, str), node.numbers(samples), is_ours(node.get(name, str))) for node in nodes]
+
+
+def percentile_rows(nodes, name):
+    keys = (("p50", "p50_ns"), ("p99", "p99_ns"), ("p99.9", "p99_9_ns"))
+    return [charts.Percentiles(node.get(name, str), {short: node.get(key, float) for short, key in keys},
+                               is_ours(node.get(name, str)))
+            for node in nodes if node.get("p50_ns", float) > 0]
+
+
+def by_best(rows):
+    """The names of others, the one with the greatest median first."""
+    best = {}
+    for row in rows:
+        for samples in row.points.values():
+            best[row.name] = max(best.get(row.name, 0), charts.median(samples))
+    return sorted((row.name for row in rows if not row.is_ours), key=lambda name: -best[name])
+
+
+# ---- The suites ----
+
+
+def rwlock(result):
+    cells = result.children("throughput_million_per_second")
+    shortest = min((cell.get("section_ns", float) for cell in cells), default=0)
+    panels = []
+    for (writes,), group in grouped([c for c in cells if c.get("section_ns", float) == shortest],
+                                    ("writes_percent", float)).items():
+        rows = []
+        for (name,), points in grouped(group, ("lock", str)).items():
+            rows.append(charts.Line(name, {c.get("threads", float): c.numbers("samples") for c in points}, is_ours(name)))
+        panels.append((writes, rows))
+    everything = [row for _, rows in panels for row in rows]
+    palette = charts.colours(list(dict.fromkeys(by_best(everything))))
+    pictures = [charts.legend(["ilk_rwlock"], palette)] if panels else []
+    pictures += [charts.lines(f"{writes:g} % writes", "million sections a second", rows, "threads", palette)
+                 for writes, rows in panels]
+    yield Section("How many short sections does a reader–writer lock let through?", pictures,
+                  "Locks that spin are here too; they are no peers in the ratios.")
+    yield Section("How long does one wait for a lock that the others saturate?",
+                  [charts.percentiles(f"{waiter} beside {counted(threads - 1, 'reader' if waiter == 'writer' else 'writer')}",
+                                      "wait", percentile_rows(group, "lock"))
+                   for (threads, waiter), group in
+                   grouped(result.children("waits"), ("threads", float), ("waiter", str)).items()], "")
+
+
+def rings(result):
+    flows = [cell for cell in result.children("throughput_million_per_second") if cell.get("element_bytes", float) == 8]
+    yield Section("How many elements pass a ring?",
+                  [charts.bars(f"{way}, {producers:g}P{consumers:g}C, capacity {capacity:,.0f}",
+                               "million elements a second", bar_rows(group, "ring", "samples"), False)
+                   for (way, producers, consumers, capacity), group in
+                   grouped(flows, ("way", str), ("producers", float), ("consumers", float), ("capacity", float)).items()],
+                  "Elements of 8 bytes. With try the ends poll, with blocking they sleep when there is nothing to do.")
+    yield Section("How long is a round trip through two rings?",
+                  [charts.percentiles(way, "round trip", percentile_rows(group, "ring"))
+                   for (way,), group in grouped(result.children("round_trips"), ("way", str)).items()], "")
+
+
+def mutex(result):
+    yield Section("How often is a mutex taken?",
+                  [charts.bars(f"{counted(threads, 'thread')}, section of {digits(section)} ns", "million times a second",
+                               bar_rows(group, "lock", "samples"), False)
+                   for (threads, section), group in
+                   grouped(result.children("throughput_million_per_second"), ("threads", float), ("section_ns", float)).items()], "")
+    yield Section("How long does one wait for a mutex, or for a baton?",
+                  [charts.percentiles(counted(threads, "thread"), "wait", percentile_rows(group, "lock"))
+                   for (threads,), group in grouped(result.children("waits"), ("threads", float)).items()]
+                  + [charts.percentiles("baton, two threads", "round trip",
+                                        percentile_rows(result.children("round_trips"), "lock"))], "")
+
+
+def pool(result):
+    pictures = [charts.bars(f"empty jobs from {counted(threads, 'outside thread')}", "ns a job",
+                            bar_rows(group, "pool", "samples"), True)
+                for (threads,), group in grouped(result.children("submissions"), ("threads", float)).items()]
+    for key, title in (("fibonacci", "fork and join"), ("loop_even", "even loop"), ("loop_uneven", "very uneven loop")):
+        pictures.append(charts.bars(title, "ns a pass", bar_rows(result.children(key), "pool", "samples"), True))
+    yield Section("What does a job cost on a pool?", pictures, "")
+    yield Section("How soon does an idle worker begin?",
+                  [charts.percentiles("wake-up", "from submission to beginning",
+                                      percentile_rows(result.children("wake_ups"), "pool"))], "")
+    yield Section("What does a timer cost?",
+                  [charts.bars(title, "ns a timer", [row for row in bar_rows(
+                      [cell for cell in result.children("timers") if cell.get(key, list)], "timers", key)], True)
+                   for key, title in (("set_ns", "set"), ("cancel_ns", "cancel"), ("fire_ns", "fire"))], "")
+
+
+def swift(result):
+    yield Section("What does the Swift facade cost, beside what one would write without it?",
+                  [charts.bars(cell.get("title", str), "ns between two operations",
+                               bar_rows(cell.children("lines"), "contender", "nanoseconds"), True)
+                   for cell in result.children("cells")], "")
+
+
+def operations(result):
+    cells = result.children("cells")
+    yield Section("What does an operation with its edge cost?",
+                  [charts.bars(cell.get("title", str), "ns a node", bar_rows(cell.children("lines"), "contender", "nanoseconds"),
+                               True) for cell in cells], "Made, run and freed.")
+    grown = {}
+    for cell in cells:
+        if "random" in cell.get("title", str):
+            for line in cell.children("lines"):
+                grown.setdefault(line.get("contender", str), {})[cell.get("nodes", float)] = line.numbers("nanoseconds")
+    rows = [charts.Line(name, points, name == bench_table.JOB) for name, points in grown.items() if len(points) > 1]
+    palette = charts.colours([row.name for row in rows if not row.is_ours])
+    yield Section("Does the cost of a node grow with the graph?",
+                  [charts.legend([bench_table.JOB], palette),
+                   charts.lines("random graphs", "ns a node", rows, "nodes", palette, True)] if rows else [], "")
+
+
+def diagnosis(result):
+    modes = ("off", "order", "contention", "hang", "all")
+    yield Section("What does a watched call cost?",
+                  [charts.bars(call.get("call", str), "ns a call",
+                               [charts.Bar(mode, call.numbers(mode), mode == "off") for mode in modes], True)
+                   for call in result.children("calls")], "Diagnosis off, and each of its parts on.")
+
+
+SUITES = {"rwlock": rwlock, "rings": rings, "mutex": mutex, "pool": pool, "swift": swift, "operations": operations,
+          "diagnosis": diagnosis}
+
+
+# ---- The page ----
+
+
+PAGE_STYLE = """
+:root { color-scheme: light dark; --ground: #fff; --text: #1c2733; --quiet: #5c6873; --line: #d8dee4; --behind: #fff1e8; }
+@media (prefers-color-scheme: dark) { :root { --ground: #10161d; --text: #e6edf3; --quiet: #9aa7b3; --line: #39424c;
+  --behind: #33221a; } }
+body { margin: 0 auto; padding: 1rem; max-width: 82rem; background: var(--ground); color: var(--text);
+  font: 16px/1.5 system-ui, sans-serif; }
+h1, h2, h3 { line-height: 1.2; } h2 { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem; }
+.quiet { color: var(--quiet); font-size: .9rem; overflow-wrap: anywhere; }
+.charts { display: grid; gap: 1.5rem; grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr)); }
+.chart { width: 100%; height: auto; max-width: 34rem; }
+.wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
+td, th { padding: .2rem .6rem; text-align: left; border-bottom: 1px solid var(--line); white-space: nowrap; }
+td.number { text-align: right; } tr.behind { background: var(--behind); } nav { display: flex; flex-wrap: wrap; gap: 0 1rem; margin-bottom: 1rem; }
+"""
+
+
+def row_html(suite, title, row):
+    behind = ' class="behind"' if row.ratio is not None and row.ratio < 1 else ""
+    shown = "–" if row.ratio is None else f"{charts.digits(row.ratio)}×"
+    cells = [escape(suite), escape(title), escape(row.setting), escape(row.ours), row.our_figure, escape(row.peer), row.peer_figure, shown]
+    return f"<tr{behind}>" + "".join(
+        f'<td{" class=number" if index in (4, 6, 7) else ""}>{cell}</td>' for index, cell in enumerate(cells)) + "</tr>"
+
+
+def table_html(rows):
+    head = "".join(f"<th>{name}</th>" for name in ("suite", "what", "setting", "ours", "figure", "best peer", "figure", "ratio"))
+    return (f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>\n'
+            + "\n".join(row_html(*row) for row in rows) + "\n</tbody></table></div>")
+
+
+def facts(result):
+    machine = result.child("machine")
+    others = result.get("cores_used_by_others", float)
+    busy = " A busy machine: its figures say little." if others > bench_table.BUSY else ""
+    return (f"{machine.get('processor', str)}, {machine.get('cores', float):g} cores; {machine.get('kernel', str)}; "
+            f"{machine.get('compiler', str).split(' (http')[0]}. {result.get('date', str)}, {result.get('rounds', float):g} "
+            f"rounds; other processes used {digits(others)} cores meanwhile.{busy}")
+
+
+def parts_of(result):
+    """The sections of a suite, and the rows of its tables."""
+    suite = result.get("suite", str)
+    if suite not in SUITES:
+        raise Malformed(f"'suite' of {result.place} is '{suite}'; there are {', '.join(SUITES)}")
+    if result.get("faults", float) != 0:
+        raise Malformed(f"{result.place} is of a run that found {result.get('faults', float):g} faults: its figures do not count")
+    sections = [section for section in SUITES[suite](result) if section.charts]
+    tables = bench_table.SUITES[suite](result) if suite in bench_table.SUITES else []
+    return sections, [(suite, title, row) for title, _, rows in tables for row in rows]
+
+
+def page(results, commit, overview):
+    body, rows, names = [], [], []
+    for result in results:
+        sections, its_rows = parts_of(result)
+        suite = result.get("suite", str)
+        names.append(suite)
+        rows += its_rows
+        body.append(f'<h2 id="{suite}">{suite}</h2>\n<p class="quiet">{escape(facts(result))}</p>')
+        for section in sections:
+            remark = f'<p class="quiet">{escape(section.remark)}</p>' if section.remark else ""
+            body.append(f"<h3>{escape(section.question)}</h3>{remark}\n" + '<div class="charts">' + "".join(section.charts) + "</div>")
+        if its_rows:
+            body.append(f"<details><summary>All figures of {suite}</summary>{table_html(its_rows)}</details>")
+    behind = sorted((row for row in rows if row[2].ratio is not None and row[2].ratio < 1), key=lambda row: row[2].ratio)
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Interlock's benchmarks</title>
+<style>{PAGE_STYLE}{charts.STYLE}</style>
+</head>
+<body>
+<h1>Interlock's benchmarks</h1>
+<p>Interlock beside the libraries that one would use instead: the same work, in turns, in one run. Figures are medians of
+rounds; thin lines span all rounds. The ratio is the median of the rounds' own ratios against the best peer of the same
+kind, above 1 where Interlock is better. Of commit <code>{escape(commit)}</code>.</p>
+<nav>{"".join(f'<a href="#{name}">{name}</a>' for name in names)}<a href="#behind">where we are behind</a></nav>
+<div class="charts">{overview}</div>
+{chr(10).join(body)}
+<h2 id="behind">Where we are behind</h2>
+<p>{len(behind)} of {len([row for row in rows if row[2].ratio is not None])} settings, the worst first.</p>
+{table_html(behind) if behind else ""}
+</body>
+</html>
+"""
+
+
+def overviews(results):
+    """A chart of ratios for each suite that has peers."""
+    pictures = {}
+    for result in results:
+        rows = [charts.Ratio(f"{title}: {row.setting}, {row.ours}", row.ratio)
+                for _, title, row in parts_of(result)[1] if row.ratio is not None and 0 < row.ratio < math.inf]
+        if rows:
+            suite = result.get("suite", str)
+            pictures[suite] = charts.ratios(f"{suite}: ours over the best peer", rows)
+    return pictures
+
+
+def commit_of(folder):
+    """The commit that was measured, marked where the sources differ from it."""
+    def git(*arguments):
+        return subprocess.run(("git", "-C", folder) + arguments, capture_output=True, text=True, check=False).stdout.strip()
+    name = git("rev-parse", "--short=12", "HEAD") or "unknown"
+    return name + (", with changes" if git("status", "--porcelain", "--", "Sources", "include", "Benchmarks") else "")
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    try:
+        return Node(json.loads(text), os.path.basename(path))
+    except ValueError as error:
+        raise Malformed(f"{os.path.basename(path)} is not JSON: {error}") from None
+
+
+def main(arguments):
+    if len(arguments) < 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    folder, paths = arguments[0], arguments[1:]
+    try:
+        results = [read(path) for path in paths]
+        commit = commit_of(os.path.dirname(os.path.abspath(__file__)))
+        pictures = overviews(results)
+        html = page(results, commit, "".join(pictures.values()))
+        os.makedirs(folder, exist_ok=True)
+        files = {"index.html": html, "report.json": json.dumps(
+            {"commit": commit, "suites": {result.get("suite", str): result.value for result in results}},
+            separators=(",", ":"), sort_keys=True) + "\n"}
+        files |= {f"{suite}.svg": charts.standing_alone(picture) for suite, picture in pictures.items()}
+        for name, text in files.items():
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+    except (Malformed, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(f"wrote {os.path.join(folder, 'index.html')}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
