@@ -25,7 +25,7 @@ else
     unset INTERLOCK_BENCH_TBB
 fi
 build=("$SWIFT_ROOT/bin/swift" build --package-path "$root/Benchmarks/Operations"
-    --scratch-path "$root/.build-bench-operations" -c release -j "$(nproc)")
+    --scratch-path "$root/.build-bench-operations" -c release -j "$(nproc)" --disable-build-manifest-caching)
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 if ! "${build[@]}" >"$log" 2>&1; then

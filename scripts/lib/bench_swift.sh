@@ -19,7 +19,7 @@ fi
 install_missing "build the benchmarks" libbsd-dev
 require_swift
 build=("$SWIFT_ROOT/bin/swift" build --package-path "$root/Benchmarks/Swift" --scratch-path "$root/.build-bench-swift"
-    -c release -j "$(nproc)")
+    -c release -j "$(nproc)" --disable-build-manifest-caching)
 log=$(mktemp)
 stripped=$(mktemp)
 trap 'rm -f "$log" "$stripped"' EXIT
