@@ -15,6 +15,22 @@ let strictSwift: [SwiftSetting] = strict ? [.unsafeFlags(["-warnings-as-errors"]
 // The loops over pixels are optimised in debug builds, too: the tests go through hundreds of millions of pixels.
 let optimised: [SwiftSetting] = [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
+// Faces are found with OpenCV where this is set. Not by a look at its headers: the package manager keeps what a manifest
+// once said.
+let findsFaces = Context.environment["INTERLOCK_FACES"] != nil
+let faces: [Target] =
+    findsFaces
+    ? [
+        .target(
+            name: "CFaces",
+            // OpenCV's own headers have warnings.
+            cxxSettings: [.unsafeFlags(["-isystem", "/usr/include/opencv4"])] + (strict ? [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])] : []),
+            linkerSettings: [
+                .linkedLibrary("opencv_objdetect"), .linkedLibrary("opencv_imgproc"), .linkedLibrary("opencv_core"),
+            ]
+        )
+    ] : []
+
 let interlock: Target.Dependency = .product(name: "Interlock", package: "interlock")
 let cInterlock: Target.Dependency = .product(name: "CInterlock", package: "interlock")
 
@@ -36,11 +52,16 @@ let package = Package(
             linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("png16")]
         ),
         .target(name: "Imaging", swiftSettings: strictSwift + optimised),
+        .target(
+            name: "GooglyEyes",
+            dependencies: ["Imaging", interlock] + (findsFaces ? ["CFaces"] : []),
+            swiftSettings: strictSwift + optimised
+        ),
         .target(name: "ImageCodecs", dependencies: ["CImageCodecs", "Imaging"], swiftSettings: strictSwift),
         .target(name: "Timeline", swiftSettings: strictSwift),
         .target(
             name: "PhotoPipeline",
-            dependencies: ["ImageCodecs", "Imaging", "Timeline", interlock],
+            dependencies: ["GooglyEyes", "ImageCodecs", "Imaging", "Timeline", interlock],
             swiftSettings: strictSwift
         ),
         .target(
@@ -54,6 +75,12 @@ let package = Package(
         .target(
             name: "PhotoDownloads",
             dependencies: ["PhotoPipeline", interlock],
+            swiftSettings: strictSwift
+        ),
+        .executableTarget(
+            name: "GooglyPuff",
+            dependencies: ["GooglyEyes", "ImageCodecs", "PhotoPipeline", interlock],
+            exclude: ["README.md"],
             swiftSettings: strictSwift
         ),
         .executableTarget(
@@ -92,14 +119,15 @@ let package = Package(
         .testTarget(
             name: "ExamplesTests",
             dependencies: [
-                "CCapture", "Capture", "ImageCodecs", "Imaging", "PhotoDownloads", "PhotoPipeline",
+                "CCapture", "Capture", "GooglyEyes", "ImageCodecs", "Imaging", "PhotoDownloads", "PhotoPipeline",
                 "PhotoServer",
                 "Report", "SafeAgainstUnsafe", "SalesData", "Timeline",
                 interlock,
             ],
             swiftSettings: strictSwift
         ),
-    ],
+    ] + faces,
     swiftLanguageModes: [.v6],
-    cLanguageStandard: .gnu11
+    cLanguageStandard: .gnu11,
+    cxxLanguageStandard: .cxx17
 )

@@ -65,6 +65,11 @@ install_missing() {
     return 1
 }
 
+# Whether OpenCV is where Examples/Package.swift takes it from.
+has_faces() {
+    [[ -e /usr/include/opencv4/opencv2/objdetect.hpp ]]
+}
+
 # Finds the Swift toolchain on PATH, or in installers' usual folders, and puts it there. Sets SWIFT_ROOT to the folder
 # of bin/ and lib/ (also where `swift` is swiftly's proxy).
 require_swift() {
@@ -95,6 +100,7 @@ require_swift() {
     PACKAGES_CMAKE=(cmake make gcc g++ pkg-config libbsd-dev libcmocka-dev)
     PACKAGES_CACHE=(ccache) # nice to have
     PACKAGES_PHOTOS=(libjpeg-dev libpng-dev)
+    PACKAGES_FACES=(libopencv-objdetect-dev opencv-data)
     PACKAGES_FORMAT=(clang-format-14 shellcheck python3)
     PACKAGES_COUNT=(valgrind)
 }

@@ -17,7 +17,7 @@ struct Demo: AsyncParsableCommand {
         commandName: "demo",
         abstract: "Shows Interlock at work: arrays with and without a guard, photos, a C thread.",
         discussion: """
-            The JPEG and PNG files directly in FOLDER are loaded, decoded, given a tilt-shift effect and written \
+            The JPEG and PNG files directly in FOLDER are loaded, decoded, given a tilt-shift effect and, on faces, googly eyes, and written \
             to the output folder, with a contact sheet and a page that shows what happened: twice, with \
             Interlock and with libdispatch alone. A file that is not a picture is named with the reason. Before and \
             after that: a thousand appends to one array, and a C thread whose samples a task takes with `for await`.

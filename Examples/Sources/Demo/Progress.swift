@@ -24,13 +24,21 @@ final class Progress {
         done += 1
         let (name, detail) =
             switch outcome {
-            case .finished(let photo): (photo.file.name, "\(photo.width) x \(photo.height)")
+            case .finished(let photo): (photo.file.name, "\(photo.width) x \(photo.height)\(Self.faces(of: photo))")
             case .rejected(let rejection): (rejection.name, rejection.reason)
             }
         if Console.isTerminal {
             draw(latest: name)
         } else if listsPhotos {
             Console.line("    \(done) of \(total)  \(name): \(detail)")
+        }
+    }
+
+    private static func faces(of photo: Photo) -> String {
+        switch photo.faces.count {
+        case 0: ""
+        case 1: ", 1 face"
+        case let count: ", \(count) faces"
         }
     }
 

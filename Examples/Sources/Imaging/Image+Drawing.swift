@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The drawing for a contact sheet: boxes with round corners, and numbers made of strokes, with smooth edges from each
-// pixel's distance to the shape.
+// Boxes with round corners, numbers made of strokes, and discs, with smooth edges from each pixel's distance to the shape.
 
 /// A rectangle in pixels.
 struct Box {
@@ -28,6 +27,13 @@ extension Image {
             let down = abs(y - box.y - halfHeight) - halfHeight + radius
             let outside = (max(across, 0) * max(across, 0) + max(down, 0) * max(down, 0)).squareRoot()
             return outside + min(max(across, down), 0) - radius
+        }
+    }
+
+    package mutating func disc(x: Float, y: Float, radius: Float, color: Color) {
+        let box = Box(x: x - radius, y: y - radius, width: 2 * radius, height: 2 * radius)
+        cover(box, except: 0..<0, 0..<0, color: color) { atX, atY in
+            ((atX - x) * (atX - x) + (atY - y) * (atY - y)).squareRoot() - radius
         }
     }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The steps for a picture, without any threading: both pipelines run these functions. A step that needs more than the
-// value of the one before (faces to draw on, say) adds it to `EditedPhoto` and itself to `Edit.all`.
+// value of the one before (faces to draw on) adds it to `EditedPhoto` and itself to `Edit.all`.
 
+import GooglyEyes
 import ImageCodecs
 import Imaging
 import Timeline
@@ -18,6 +19,7 @@ struct EditedPhoto: Sendable {
     let file: PhotoFile
     let original: Image
     var image: Image
+    var faces: [Face] = []
 }
 
 /// A finished picture: its result is on disk, the report's part of it here.
@@ -25,6 +27,7 @@ package struct Photo: Sendable, Equatable {
     package let file: PhotoFile
     package let width: Int
     package let height: Int
+    package let faces: [Face]
     /// Small JPEGs of the picture before and after, or `nil` beyond `previewLimit`.
     package let preview: Preview?
     /// The result at a contact sheet frame's size, or `nil` beyond `frameLimit`.
@@ -41,12 +44,29 @@ struct Edit: Sendable {
     let name: String
     let apply: @Sendable (EditedPhoto) throws(Rejection) -> EditedPhoto
 
-    /// The edits in their order.
-    static let all = [tiltShift]
+    /// The edits in their order. Where no faces can be found, there are no eyes to draw.
+    static let all = [tiltShift] + (FaceFinder.shared.fault == nil ? [faces, googlyEyes] : [])
 
     static let tiltShift = Edit(name: "tilt-shift") { photo throws(Rejection) in
         var photo = photo
         photo.image = TiltShift().applied(to: photo.image)
+        return photo
+    }
+
+    /// In the original: the tilt-shift makes some faces unsharp.
+    static let faces = Edit(name: "faces") { photo throws(Rejection) in
+        var photo = photo
+        do throws(FacesUnavailable) {
+            photo.faces = try FaceFinder.shared.faces(in: photo.original)
+        } catch {
+            throw Rejection(name: photo.file.name, reason: error.description)
+        }
+        return photo
+    }
+
+    static let googlyEyes = Edit(name: "googly eyes") { photo throws(Rejection) in
+        var photo = photo
+        photo.image.drawGooglyEyes(on: photo.faces)
         return photo
     }
 }
@@ -97,6 +117,7 @@ struct PhotoSteps: Sendable {
                 file: photo.file,
                 width: photo.image.width,
                 height: photo.image.height,
+                faces: photo.faces,
                 preview: position < options.previewLimit ? try preview(photo) : nil,
                 frame: position < options.frameLimit
                     ? photo.image.fitted(width: 4 * options.frameHeight, height: options.frameHeight) : nil
