@@ -135,6 +135,7 @@ class Browser:
 
     def picture(self, path):
         """A picture of the whole page, as PNG."""
+        self.call("Emulation.setScrollbarsHidden", hidden=True)
         data = self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]
         with open(path, "wb") as file:
             file.write(base64.b64decode(data))

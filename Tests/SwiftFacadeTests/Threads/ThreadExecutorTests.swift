@@ -20,6 +20,19 @@ private actor Pinned {
     }
 }
 
+/// A job of the actor, which has begun, and what lets it go on.
+private func hold(_ actor: Pinned) async -> (holder: Task<Void, Never>, open: Event) {
+    let (begun, open) = (Handshake(), Event())
+    let holder = Task {
+        await actor.run { _ in
+            begun.give()
+            open.wait()
+        }
+    }
+    await begun.taken()
+    return (holder, open)
+}
+
 private func wait(_ executor: ThreadExecutor, _ limit: Duration) -> Bool { executor.wait(timeout: limit) }
 private func wait(_ executor: ThreadExecutor) { executor.wait() }
 
@@ -44,14 +57,7 @@ private func wait(_ executor: ThreadExecutor) { executor.wait() }
     @Test func jobsRunInTheOrderInWhichTheyWereEnqueued() async throws {
         let executor = try ThreadExecutor()
         let actor = Pinned(executor)
-        let (begun, open) = (Handshake(), Event())
-        let holder = Task {
-            await actor.run { _ in
-                begun.give()
-                open.wait()
-            }
-        }
-        await begun.taken()
+        let (holder, open) = await hold(actor)
         var tasks: [Task<Void, Never>] = []
         for number in 0..<300 {
             tasks.append(Task { await actor.add(number) })
@@ -90,14 +96,7 @@ private func wait(_ executor: ThreadExecutor) { executor.wait() }
     @Test func aClosedExecutorRunsWhatWasAcceptedAndEnds() async throws {
         let executor = try ThreadExecutor(name: "closing")
         let actor = Pinned(executor)
-        let (begun, open) = (Handshake(), Event())
-        let holder = Task {
-            await actor.run { _ in
-                begun.give()
-                open.wait()
-            }
-        }
-        await begun.taken()
+        let (holder, open) = await hold(actor)
         let early = (0..<2).map { number in Task { await actor.add(number) } }
         #expect(await eventuallySuspending { executor.queue.count == 2 })
         executor.close()

@@ -157,14 +157,9 @@ import Testing
     // queue:  [blocked, 1 is given to it...]  (1 would be here)
     // caller:                     cancel
     @Test func aValueThatTheQueueHasNotBegunIsDroppedToo() async {
-        let (blocked, goOn, freed) = (Handshake(), Handshake(), Counter())
-        let ran = Counter()
+        let (freed, ran) = (Counter(), Counter())
         let debouncer = Debouncer<Tracked>(for: .seconds(1), on: queue, clock: clock) { _ in ran.increment() }
-        queue.async {
-            blocked.give()
-            goOn.take()
-        }
-        await blocked.taken()
+        let goOn = await hold(queue)
         debouncer.submit(Tracked(freed: freed))
         debouncer.flush()
         #expect(freed.value == 0)
