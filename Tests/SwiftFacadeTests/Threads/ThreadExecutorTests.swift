@@ -132,6 +132,34 @@ private func wait(_ executor: ThreadExecutor) { executor.wait() }
         #expect(try await hasEnded)
     }
 
+    // The last reference goes in a job: the thread does not wait for itself, and runs what was accepted.
+    @Test(arguments: 0..<20)
+    func anExecutorReleasedByItsOwnJobsRunsThemAndEnds(round: Int) async throws {
+        let (ran, name) = (Counter(), "own-\(round)")
+        func start() throws {
+            let actor = Pinned(try ThreadExecutor(name: name))
+            for _ in 0..<3 { Task { await actor.run { _ in _ = ran.increment() } } }
+        }
+        try start()
+        await eventually("its jobs have run") { ran.value == 3 }
+        await eventually("its thread has ended") { !threadNames().contains("\(name)-0") }
+    }
+
+    @Test(arguments: [Duration?.none, .seconds(1_000)])
+    func aJobThatWaitsForItsExecutorIsReported(limit: Duration?) async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            [limit] in
+            alarm(60)
+            let executor = try ThreadExecutor(name: "itself")
+            await Pinned(executor).run { _ in
+                if let limit { _ = wait(executor, limit) } else { wait(executor) }
+            }
+        }
+        let sentence =
+            "interlock: ThreadExecutor.wait(\"itself\"): called by one of its own jobs, which it would wait for"
+        #expect(result?.report.contains(sentence) == true)
+    }
+
     @Test func aJobAfterTheEndIsReported() async {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
             alarm(60)

@@ -61,11 +61,11 @@ import Testing
         #expect(trace.events == Array(0..<100))
     }
 
-    // One job of the runner is inside; a serial queue has one thread: other work gets it.
+    // More jobs than libdispatch makes threads, which it does one a second.
     @Test func waitingJobsHoldNoThread() async throws {
         let queue = GCD.concurrentQueue(label: "few threads")
         let (runner, goOn) = await heldRunner(on: queue)
-        for _ in 0..<64 { runner.submit {} }
+        for _ in 0..<600 { runner.submit {} }
         let other = Handshake()
         queue.async { other.give() }
         await other.taken()
