@@ -56,7 +56,9 @@ extension Sequence where Element: Sendable {
         let isLate = try await withThrowingTaskGroup(of: (Int, Output).self) { group in
             var isLate = false
             for (index, element) in elements.enumerated() {
-                if index >= maxConcurrency, let (done, output) = try await group.next() { results[done] = output }
+                if index >= maxConcurrency, let (done, output) = try await group.next() {
+                    results[done] = output
+                }
                 try Task.checkCancellation()
                 isLate = deadline.map { ContinuousClock.now >= $0 } ?? false
                 if isLate { break }

@@ -109,7 +109,11 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
 
     private func requireAnotherThread() {
         if isCurrent {
-            misuse("ThreadExecutor.wait", "\"\(name)\"", "called by one of its own jobs, which it would wait for")
+            misuse(
+                "ThreadExecutor.wait",
+                "\"\(name)\"",
+                "called by one of its own jobs, which it would wait for"
+            )
         }
     }
 

@@ -101,10 +101,11 @@ struct DiagnosticsFiguresTests {
             let lock = ReadWriteLock(0, name: "lock")
             lock.withReadLock { _ in }
             let figures = try #require(Diagnostics.figures().first { $0.name == "lock" })
-            #expect(figures.hold.longest > .zero)
-            for high: Double in [1, 1.5, .infinity] { #expect(figures.hold.quantile(high) == figures.hold.longest) }
+            let hold = figures.hold
+            #expect(hold.longest > .zero)
+            for high: Double in [1, 1.5, .infinity] { #expect(hold.quantile(high) == hold.longest) }
             for low: Double in [0, -1, -Double.infinity, .nan] {
-                #expect(figures.hold.quantile(low) == figures.hold.quantile(0))
+                #expect(hold.quantile(low) == hold.quantile(0))
                 #expect(figures.wait.quantile(low) == .zero)
             }
         }
