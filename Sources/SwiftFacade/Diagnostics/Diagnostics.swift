@@ -21,8 +21,10 @@ import Foundation
 /// JSON or as a page by the name's ending.
 ///
 /// Watched are ``ReadWriteLock``, ``SharedReadWriteLock``, the collections, ``FIFOSemaphore``,
-/// ``PriorityInheritingMutex``, the rings, waits for a ``Latch`` or ``ThreadBarrier``, `GCD.sync`, and waits for
-/// operations, jobs and a ``WorkerGroup``. A task that suspends holds up no thread: it is not seen.
+/// ``PriorityInheritingMutex``, the rings, waits for a ``Latch`` or ``ThreadBarrier``, and waits for operations, jobs
+/// and a ``WorkerGroup``. Of dispatch queues, the serial ones that ``GCD`` made are watched: a `GCD.sync` without a limit
+/// asks for its queue, and its work holds it, as does that of a `GCD.run` with a completion. A task that suspends holds
+/// up no thread: it is not seen.
 ///
 /// Every call is thread-safe. `docs/diagnosis.md` works through an example of each kind of trouble.
 public enum Diagnostics {

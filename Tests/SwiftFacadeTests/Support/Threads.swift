@@ -89,3 +89,11 @@ func threadNames() -> [String] {
         return name.map { String($0.dropLast()) } ?? ""
     }
 }
+
+let onLinux: Bool = {
+    #if os(Linux)
+    true
+    #else
+    false
+    #endif
+}()

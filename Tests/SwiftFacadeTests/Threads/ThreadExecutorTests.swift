@@ -79,14 +79,6 @@ private func wait(_ executor: ThreadExecutor) { executor.wait() }
         }
     }
 
-    private static let onLinux: Bool = {
-        #if os(Linux)
-        true
-        #else
-        false
-        #endif
-    }()
-
     // MARK: Ending
 
     // thread            test

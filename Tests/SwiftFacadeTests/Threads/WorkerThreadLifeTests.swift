@@ -75,14 +75,6 @@ import Testing
         }
     }
 
-    private static let onLinux: Bool = {
-        #if os(Linux)
-        true
-        #else
-        false
-        #endif
-    }()
-
     @Test(.enabled(if: onLinux, "other systems have nice values of processes only"))
     func aRefusedNiceValueIsAnErrorAndTheThreadMayBeStartedLater() async {
         await #expect(processExitsWith: .success) {
