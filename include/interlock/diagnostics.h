@@ -106,7 +106,8 @@ typedef struct ilk_report {
     const char *text;     /* the same with all stacks */
 } ilk_report;
 
-/* Called by the thread that met what is reported, before it waits. It may use the library. */
+/* Called by the thread that met what is reported, before it waits; of a hang by a thread of the library. It may use
+ * the library. */
 typedef void (*ilk_report_handler)(const ilk_report *report, void *context);
 
 /* Has `handler` called instead of printing on standard error; NULL: print again. An inversion is reported once.
@@ -165,7 +166,7 @@ typedef struct ilk_figures {
 } ilk_figures;
 
 /* Copies the figures of up to `capacity` watched objects, those with the longest total wait first. The number
- * of watched objects, which may be more. Any thread; blocks briefly. O(objects x capacity). */
+ * of watched objects, which may be more. Any thread; blocks briefly. O(objects log objects). */
 size_t ilk_figures_snapshot(ilk_figures *figures, size_t capacity);
 
 /* Sets all figures to 0. */

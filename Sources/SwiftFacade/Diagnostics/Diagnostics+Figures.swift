@@ -17,11 +17,13 @@ extension Diagnostics {
         /// each power of two nanoseconds.
         public let histogram: [(limit: Duration, count: UInt32)]
 
-        /// A time that `fraction` of all do not exceed, as far as the buckets tell; zero where there is none.
+        /// A time that `fraction` of all do not exceed, as far as the buckets tell; zero where there is none. A fraction
+        /// above 1 counts as 1; one below 0, or that is no number, as 0.
         ///
         /// - Complexity: O(buckets).
         public func quantile(_ fraction: Double) -> Duration {
-            let rank = UInt64((Double(count) * min(max(fraction, 0), 1)).rounded(.up))
+            let share = fraction > 0 ? min(fraction, 1) : 0
+            let rank = UInt64((Double(count) * share).rounded(.up))
             var seen: UInt64 = 0
             for (limit, count) in histogram {
                 seen += UInt64(count)
@@ -79,7 +81,7 @@ extension Diagnostics {
         }
     }
 
-    /// Sets all figures to zero.
+    /// Sets all figures to zero. Blocks briefly.
     public static func resetFigures() {
         ilk_figures_reset()
     }

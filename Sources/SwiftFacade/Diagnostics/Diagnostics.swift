@@ -21,8 +21,10 @@ import Foundation
 /// JSON or as a page by the name's ending.
 ///
 /// Watched are ``ReadWriteLock``, ``SharedReadWriteLock``, the collections, ``FIFOSemaphore``,
-/// ``PriorityInheritingMutex``, the rings, waits for a ``Latch`` or ``ThreadBarrier``, `GCD.sync`, and waits for
-/// operations and groups. A task that suspends holds up no thread: it is not seen.
+/// ``PriorityInheritingMutex``, the rings, waits for a ``Latch`` or ``ThreadBarrier``, and waits for operations, jobs
+/// and a ``WorkerGroup``. Of dispatch queues, the serial ones that ``GCD`` made are watched: a `GCD.sync` without a limit
+/// asks for its queue, and its work holds it, as does that of a `GCD.run` with a completion. A task that suspends holds
+/// up no thread: it is not seen.
 ///
 /// Every call is thread-safe. `docs/diagnosis.md` works through an example of each kind of trouble.
 public enum Diagnostics {
@@ -82,18 +84,28 @@ public enum Diagnostics {
 
     /// Has `handler` called with each report, instead of printing it on standard error; `nil`: print again.
     ///
-    /// The thread that meets the trouble calls it, before it waits. It may use the library. Calls
-    /// `ilk_set_report_handler`.
+    /// Of an order, and of a thread about to wait for itself, that thread calls it, before it waits; of a hang a thread
+    /// of the library. It may use the library. What an earlier handler captures is released before the return, unless it
+    /// is running. Calls `ilk_set_report_handler`.
     public static func onReport(_ handler: (@Sendable (Report) -> Void)?) {
-        self.handler.withLock { $0 = handler }
-        guard handler != nil else { return ilk_set_report_handler(nil, nil) }
-        ilk_set_report_handler(
-            { report, _ in
-                guard let report, let handler = Diagnostics.handler.withLock({ $0 }) else { return }
-                handler(Report(report.pointee))
-            },
-            nil
-        )
+        let relay: ilk_report_handler = { report, _ in Diagnostics.deliver(report!.pointee) }
+        // Released outside the lock: what it captures may call this.
+        let earlier = self.handler.withLock { current in
+            defer { current = handler }
+            // Under the lock: calls beside each other leave both sides with the same handler.
+            ilk_set_report_handler(handler == nil ? nil : relay, nil)
+            return current
+        }
+        withExtendedLifetime(earlier) {}
+    }
+
+    private static func deliver(_ report: ilk_report) {
+        if let handler = handler.withLock({ $0 }) {
+            handler(Report(report))
+        } else {
+            // It has gone since the core decided to call it.
+            try? FileHandle.standardError.write(contentsOf: Data(String(cString: report.text).utf8))
+        }
     }
 
     /// Whether the first report of an order ends the process. Calls `ilk_set_report_abort`.
@@ -103,7 +115,7 @@ public enum Diagnostics {
 
     // MARK: Hangs
 
-    /// A signal for reports, or a thread to write them, could not be had.
+    /// Why diagnosis cannot do what it was asked for.
     public enum Failure: Error, Hashable, CustomStringConvertible {
         /// The system has no such signal for a handler.
         case signal(Int32)
@@ -127,6 +139,8 @@ public enum Diagnostics {
 
     /// Has a report of all threads printed on standard error at each signal of this number; 0: at none. Calls
     /// `ilk_set_hang_signal`.
+    ///
+    /// - Throws: ``Failure/signal(_:)``, ``Failure/thread``; reports go on as before.
     public static func reportOnSignal(_ number: Int32) throws(Failure) {
         switch ilk_set_hang_signal(number) {
         case ILK_OK: return
@@ -135,7 +149,10 @@ public enum Diagnostics {
         }
     }
 
-    /// Has a thread's wait of more than `limit` reported, once a wait; `nil`: none. Calls `ilk_set_hang_limit`.
+    /// Has a thread's wait of more than `limit` reported, once a wait; `nil`: none. Waits are known where
+    /// ``Features/hang`` is watched. Calls `ilk_set_hang_limit`.
+    ///
+    /// - Throws: ``Failure/thread``.
     public static func reportWaits(longerThan limit: Duration?) throws(Failure) {
         // A limit of zero would mean none.
         let limit = limit.map { max(nanoseconds($0), 1) } ?? 0
@@ -155,7 +172,9 @@ public enum Diagnostics {
     }
 
     /// Writes what is known of all threads and objects to a file descriptor. Takes no lock of the library but the
-    /// tables' own. Calls `ilk_write_diagnosis`.
+    /// tables' own. Blocks while the descriptor does. Calls `ilk_write_diagnosis`.
+    ///
+    /// - Throws: ``Failure/writing(_:)``; a part may have been written.
     public static func write(to fileDescriptor: Int32, as form: Form) throws(Failure) {
         let form =
             switch form {
@@ -166,7 +185,9 @@ public enum Diagnostics {
         if ilk_write_diagnosis(fileDescriptor, form) != ILK_OK { throw .writing(errno) }
     }
 
-    /// The same as a string.
+    /// The same as a string, by way of a temporary file.
+    ///
+    /// - Throws: ``Failure/writing(_:)``.
     public static func report(as form: Form) throws(Failure) -> String {
         guard let file = tmpfile() else { throw .writing(errno) }
         defer { fclose(file) }

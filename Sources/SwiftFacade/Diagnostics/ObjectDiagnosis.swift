@@ -10,8 +10,10 @@ private func check(_ status: ilk_status) throws(Diagnostics.Failure) {
 }
 
 extension ReadWriteLock where Value: ~Copyable {
-    /// Has diagnosis watch this lock, also if it does not watch all; no features: not any more. Thread-safe. Calls
-    /// `ilk_rwlock_observe`.
+    /// Has diagnosis watch this lock, also if it does not watch all; no features: not any more. Thread-safe; blocks
+    /// briefly. Calls `ilk_rwlock_observe`.
+    ///
+    /// - Throws: ``Diagnostics/Failure/memory``; nothing has changed then.
     public borrowing func diagnose(_ features: Diagnostics.Features) throws(Diagnostics.Failure) {
         try check(ilk_rwlock_observe(lock, features.rawValue))
     }

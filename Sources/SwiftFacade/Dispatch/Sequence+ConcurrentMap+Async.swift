@@ -21,7 +21,7 @@ extension Sequence where Element: Sendable {
         maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
         _ transform: @escaping @Sendable (Element) async throws -> Output
     ) async throws -> [Output] {
-        try await mapped(validated(maxConcurrency, "concurrentMap"), until: nil, transform)!
+        try await mapped(maxConcurrency, until: nil, transform)!
     }
 
     /// As the suspending `concurrentMap(maxConcurrency:_:)`, with a limit: no element is begun after `deadline`; those in
@@ -33,7 +33,7 @@ extension Sequence where Element: Sendable {
         until deadline: ContinuousClock.Instant,
         _ transform: @escaping @Sendable (Element) async throws -> Output
     ) async throws -> [Output]? {
-        try await mapped(validated(maxConcurrency, "concurrentMap"), until: deadline, transform)
+        try await mapped(maxConcurrency, until: deadline, transform)
     }
 
     /// As the suspending `concurrentMap(maxConcurrency:until:_:)`, for `timeout` at most.
@@ -42,20 +42,23 @@ extension Sequence where Element: Sendable {
         timeout: Duration,
         _ transform: @escaping @Sendable (Element) async throws -> Output
     ) async throws -> [Output]? {
-        try await mapped(validated(maxConcurrency, "concurrentMap"), until: moment(in: timeout), transform)
+        try await mapped(maxConcurrency, until: moment(in: timeout), transform)
     }
 
     private func mapped<Output: Sendable>(
-        _ limit: Int,
+        _ maxConcurrency: Int,
         until deadline: ContinuousClock.Instant?,
         _ transform: @escaping @Sendable (Element) async throws -> Output
     ) async throws -> [Output]? {
+        requireRoom(for: maxConcurrency)
         let elements = Array(self)
         var results = [Output?](repeating: nil, count: elements.count)
         let isLate = try await withThrowingTaskGroup(of: (Int, Output).self) { group in
             var isLate = false
             for (index, element) in elements.enumerated() {
-                if index >= limit, let (done, output) = try await group.next() { results[done] = output }
+                if index >= maxConcurrency, let (done, output) = try await group.next() {
+                    results[done] = output
+                }
                 try Task.checkCancellation()
                 isLate = deadline.map { ContinuousClock.now >= $0 } ?? false
                 if isLate { break }

@@ -44,7 +44,7 @@ extension Sequence where Element: Sendable {
         maxConcurrency: Int = ProcessInfo.processInfo.activeProcessorCount,
         _ transform: @Sendable (Element) throws(Failure) -> Output
     ) throws(Failure) -> [Output] {
-        try mapped(validated(maxConcurrency, "concurrentMap"), until: nil, transform)!
+        try mapped(maxConcurrency, until: nil, transform)!
     }
 
     /// As `concurrentMap(maxConcurrency:_:)`, with a limit: no element is begun after `deadline`; those in progress are
@@ -62,7 +62,7 @@ extension Sequence where Element: Sendable {
         until deadline: ContinuousClock.Instant,
         _ transform: @Sendable (Element) throws(Failure) -> Output
     ) throws(Failure) -> [Output]? {
-        try mapped(validated(maxConcurrency, "concurrentMap"), until: deadline, transform)
+        try mapped(maxConcurrency, until: deadline, transform)
     }
 
     /// As `concurrentMap(maxConcurrency:until:_:)`, for `timeout` at most.
@@ -77,7 +77,7 @@ extension Sequence where Element: Sendable {
         timeout: Duration,
         _ transform: @Sendable (Element) throws(Failure) -> Output
     ) throws(Failure) -> [Output]? {
-        try mapped(validated(maxConcurrency, "concurrentMap"), until: moment(in: timeout), transform)
+        try mapped(maxConcurrency, until: moment(in: timeout), transform)
     }
 
     private func mapped<Output: Sendable, Failure: Error>(
@@ -85,6 +85,7 @@ extension Sequence where Element: Sendable {
         until deadline: ContinuousClock.Instant?,
         _ transform: @Sendable (Element) throws(Failure) -> Output
     ) throws(Failure) -> [Output]? {
+        requireRoom(for: maxConcurrency)
         let elements = Array(self)
         let work = SharedWork<Output, Failure>(count: elements.count, deadline: deadline)
         let workers = Swift.min(maxConcurrency, elements.count)
@@ -148,15 +149,14 @@ extension Sequence where Element: Sendable {
         try concurrentMap(maxConcurrency: maxConcurrency, timeout: timeout, body) != nil
     }
 
-    func validated(_ maxConcurrency: Int, _ call: String) -> Int {
+    func requireRoom(for maxConcurrency: Int) {
         if maxConcurrency < 1 {
             misuse(
-                call,
+                "concurrentMap",
                 "maxConcurrency: \(maxConcurrency)",
                 "at least one element must be allowed at a time"
             )
         }
-        return maxConcurrency
     }
 }
 

@@ -2,7 +2,8 @@
 //
 // The executor of actors on a pool, and what it shares with Threads/ThreadExecutor.swift. Jobs wait in an array under a
 // lock; one job of the pool at a time, the drain, runs them in order. The drain takes the array as a whole and leaves its
-// own emptied one, so that the two arrays are used again and a job allocates nothing. After `drainLength` jobs it submits itself anew: one actor does not keep a worker from the others.
+// own emptied one, so that the two arrays are used again and a job allocates nothing. After `drainLength` jobs it submits
+// itself anew: one actor does not keep a worker from the others.
 //
 //   enqueue                            drain
 //   lock: append; was it idle?         lock: take all; none: idle, end

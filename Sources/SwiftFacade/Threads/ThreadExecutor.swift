@@ -14,8 +14,8 @@
 /// }
 /// ```
 ///
-/// An actor does not own its executor: it must hold it, as above. When the executor is released, its thread ends after
-/// the jobs that were accepted.
+/// An actor does not own its executor: it must hold it, as above. When the executor is released, by a job of its own
+/// too, its thread ends after the jobs that were accepted. Every method is thread-safe.
 ///
 /// **Ending.** ``close()`` lets the thread end as soon as no job waits. A job that comes later has no thread that it may
 /// run on, and what awaits it would wait for ever: it is reported and ends the process. So close it when its actors have
@@ -81,6 +81,7 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
     ///   process.
     @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await wait()`")
     public func wait() {
+        requireAnotherThread()
         pool.wait()
     }
 
@@ -91,7 +92,8 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
         message: "it would block a thread of the cooperative pool; use `try await wait(until:)`"
     )
     public func wait(until deadline: ContinuousClock.Instant) -> Bool {
-        pool.wait(until: deadline)
+        requireAnotherThread()
+        return pool.wait(until: deadline)
     }
 
     /// As with `until:`, for `timeout` at most.
@@ -101,7 +103,18 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
         message: "it would block a thread of the cooperative pool; use `try await wait(timeout:)`"
     )
     public func wait(timeout: Duration) -> Bool {
-        pool.wait(timeout: timeout)
+        requireAnotherThread()
+        return pool.wait(timeout: timeout)
+    }
+
+    private func requireAnotherThread() {
+        if isCurrent {
+            misuse(
+                "ThreadExecutor.wait",
+                "\"\(name)\"",
+                "called by one of its own jobs, which it would wait for"
+            )
+        }
     }
 
     /// Waits until the executor is closed and its last job has run. Suspends the task.

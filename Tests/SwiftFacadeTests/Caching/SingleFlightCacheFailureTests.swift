@@ -59,6 +59,26 @@ import Testing
         #expect(try Self.ask(cache) { 4 } == 4)
     }
 
+    // computation          test
+    // waits                keeps a value of its own, or forgets the key
+    // fails                its waiter has the error, and nobody later
+    @Test(arguments: [true, false])
+    func aFailureThatAChangeHasOvertakenIsNotKept(isReplaced: Bool) async throws {
+        let cache = SingleFlightCache<Int, Int>(failureAge: .seconds(10_000))
+        let open = Latch(count: 1)
+        let overtaken = Task {
+            try await cache.value(forKey: 1) {
+                try await open.wait()
+                throw Refusal(number: 1)
+            }
+        }
+        #expect(await eventuallySuspending { cache.waiters(forKey: 1) == 1 })
+        if isReplaced { cache.updateValue(2, forKey: 1) } else { cache.removeValue(forKey: 1) }
+        open.countDown()
+        await #expect(throws: Refusal(number: 1)) { try await overtaken.value }
+        #expect(try Self.ask(cache) { 3 } == (isReplaced ? 2 : 3))
+    }
+
     @Test func failuresOfAWaitAreNotKept() throws {
         let cache = SingleFlightCache<Int, Int>(failureAge: .seconds(10_000))
         let errors: [any Error] = [

@@ -123,6 +123,16 @@ import Testing
         #expect(cache.count == 3)
     }
 
+    @Test(arguments: [Duration.seconds(Int64.max), .nanoseconds(Int64.max), .seconds(Int64.min)])
+    func limitsThatDoNotFitTheClockNeverComeOrHavePassed(far: Duration) async throws {
+        let cache = SingleFlightCache<Int, Int>()
+        let blocked = await blocking { try? Self.ask(cache, 1, timeout: far) { 1 } }
+        let suspended = try? await cache.value(forKey: 2, timeout: far) { 2 }
+        #expect(blocked == (far > .zero ? 1 : nil) && suspended == (far > .zero ? 2 : nil))
+        let instant = ContinuousClock.now + far / 4
+        #expect((try? await cache.value(forKey: 3, until: instant) { 3 }) == (far > .zero ? 3 : nil))
+    }
+
     // hurried (a thread)          computation              task
     // asks with a limit           begins, waits
     // times out                                            asks: joins

@@ -9,15 +9,6 @@ import Testing
 
 @testable import Interlock
 
-/// For tests, which are asynchronous and block all the same.
-@discardableResult
-private func sync<Value, Failure: Error>(
-    on queue: DispatchQueue,
-    _ body: () throws(Failure) -> Value
-) throws(Failure) -> Value {
-    try GCD.sync(on: queue, body)
-}
-
 @Suite(.timeLimit(.minutes(5))) struct CheckedSyncTests {
     @Test func valuesAndErrorsPassThrough() throws {
         let queue = GCD.serialQueue(label: "plain")

@@ -124,12 +124,8 @@ import Testing
     // task:            waits, cancelled: throws now
     @Test func workOfACancelledTaskThatHasNotBegunNeverRuns() async {
         let queue = named("work")
-        let (blocked, goOn, ran, freed) = (Handshake(), Handshake(), Counter(), Counter())
-        queue.async {
-            blocked.give()
-            goOn.take()
-        }
-        await blocked.taken()
+        let (ran, freed) = (Counter(), Counter())
+        let goOn = await hold(queue)
         let task = {
             let captured = Tracked(freed: freed)
             return Task { [captured] in

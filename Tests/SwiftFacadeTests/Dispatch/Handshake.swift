@@ -55,6 +55,38 @@ func blocking<Value: Sendable>(
     }
 }
 
+/// ``GCD/sync(on:_:)`` for tests, which are asynchronous and block all the same.
+@discardableResult
+func sync<Value, Failure: Error>(
+    on queue: DispatchQueue,
+    _ body: () throws(Failure) -> Value
+) throws(Failure) -> Value {
+    try GCD.sync(on: queue, body)
+}
+
+/// Has `queue` run work that ends when the handshake that is returned is given. The work has begun.
+func hold(_ queue: DispatchQueue) async -> Handshake {
+    let (held, goOn) = (Handshake(), Handshake())
+    queue.async {
+        held.give()
+        goOn.take()
+    }
+    await held.taken()
+    return goOn
+}
+
+/// A runner whose one permit is held until the handshake is given.
+func heldRunner(on queue: DispatchQueue = GCD.utility) async -> (runner: BoundedRunner, goOn: Handshake) {
+    let runner = BoundedRunner(limit: 1, on: queue)
+    let (begun, goOn) = (Handshake(), Handshake())
+    runner.submit {
+        begun.give()
+        goOn.take()
+    }
+    await begun.taken()
+    return (runner, goOn)
+}
+
 final class Counter: Sendable {
     private let count = VisibleMutex(0)
     var value: Int { count.withLock { $0 } }

@@ -16,12 +16,8 @@ import Testing
     // task:            gives up
     @Test func workThatTheQueueDoesNotBeginInTimeNeverRuns() async throws {
         let queue = GCD.serialQueue(label: "held")
-        let (held, goOn, ran, freed) = (Handshake(), Handshake(), Counter(), Counter())
-        queue.async {
-            held.give()
-            goOn.take()
-        }
-        await held.taken()
+        let (ran, freed) = (Counter(), Counter())
+        let goOn = await hold(queue)
         do {
             let captured = Tracked(freed: freed)
             let late = try await GCD.run(on: queue, timeout: .milliseconds(5)) { [captured] in

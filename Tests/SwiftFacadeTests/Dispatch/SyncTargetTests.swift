@@ -9,15 +9,6 @@ import Testing
 
 @testable import Interlock
 
-/// For tests, which are asynchronous and block all the same.
-@discardableResult
-private func sync<Value, Failure: Error>(
-    on queue: DispatchQueue,
-    _ body: () throws(Failure) -> Value
-) throws(Failure) -> Value {
-    try GCD.sync(on: queue, body)
-}
-
 @Suite(.timeLimit(.minutes(5))) struct SyncTargetTests {
     // MARK: Serial targets
 
@@ -202,12 +193,8 @@ private func sync<Value, Failure: Error>(
 
     @Test func aLimitEndsTheWaitForTheQueueAndNothingIsLeft() async {
         let queue = GCD.serialQueue(label: "held")
-        let (held, goOn, ran, freed) = (Handshake(), Handshake(), Counter(), Counter())
-        queue.async {
-            held.give()
-            goOn.take()
-        }
-        await held.taken()
+        let (ran, freed) = (Counter(), Counter())
+        let goOn = await hold(queue)
         await blocking {
             func late() -> Int? {
                 let captured = Tracked(freed: freed)

@@ -80,3 +80,20 @@ func eventuallySuspending(_ condition: () -> Bool) async -> Bool {
     }
     return true
 }
+
+/// The names of the threads of this process, on Linux.
+func threadNames() -> [String] {
+    let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+    return threads.map { thread in
+        let name = try? String(contentsOfFile: "/proc/self/task/\(thread)/comm", encoding: .utf8)
+        return name.map { String($0.dropLast()) } ?? ""
+    }
+}
+
+let onLinux: Bool = {
+    #if os(Linux)
+    true
+    #else
+    false
+    #endif
+}()

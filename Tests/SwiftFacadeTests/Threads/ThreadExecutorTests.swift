@@ -20,6 +20,19 @@ private actor Pinned {
     }
 }
 
+/// A job of the actor, which has begun, and what lets it go on.
+private func hold(_ actor: Pinned) async -> (holder: Task<Void, Never>, open: Event) {
+    let (begun, open) = (Handshake(), Event())
+    let holder = Task {
+        await actor.run { _ in
+            begun.give()
+            open.wait()
+        }
+    }
+    await begun.taken()
+    return (holder, open)
+}
+
 private func wait(_ executor: ThreadExecutor, _ limit: Duration) -> Bool { executor.wait(timeout: limit) }
 private func wait(_ executor: ThreadExecutor) { executor.wait() }
 
@@ -44,14 +57,7 @@ private func wait(_ executor: ThreadExecutor) { executor.wait() }
     @Test func jobsRunInTheOrderInWhichTheyWereEnqueued() async throws {
         let executor = try ThreadExecutor()
         let actor = Pinned(executor)
-        let (begun, open) = (Handshake(), Event())
-        let holder = Task {
-            await actor.run { _ in
-                begun.give()
-                open.wait()
-            }
-        }
-        await begun.taken()
+        let (holder, open) = await hold(actor)
         var tasks: [Task<Void, Never>] = []
         for number in 0..<300 {
             tasks.append(Task { await actor.add(number) })
@@ -73,14 +79,6 @@ private func wait(_ executor: ThreadExecutor) { executor.wait() }
         }
     }
 
-    private static let onLinux: Bool = {
-        #if os(Linux)
-        true
-        #else
-        false
-        #endif
-    }()
-
     // MARK: Ending
 
     // thread            test
@@ -90,14 +88,7 @@ private func wait(_ executor: ThreadExecutor) { executor.wait() }
     @Test func aClosedExecutorRunsWhatWasAcceptedAndEnds() async throws {
         let executor = try ThreadExecutor(name: "closing")
         let actor = Pinned(executor)
-        let (begun, open) = (Handshake(), Event())
-        let holder = Task {
-            await actor.run { _ in
-                begun.give()
-                open.wait()
-            }
-        }
-        await begun.taken()
+        let (holder, open) = await hold(actor)
         let early = (0..<2).map { number in Task { await actor.add(number) } }
         #expect(await eventuallySuspending { executor.queue.count == 2 })
         executor.close()
@@ -131,6 +122,34 @@ private func wait(_ executor: ThreadExecutor) { executor.wait() }
         async let hasEnded = executor.wait(timeout: .seconds(120))
         executor.close()
         #expect(try await hasEnded)
+    }
+
+    // The last reference goes in a job: the thread does not wait for itself, and runs what was accepted.
+    @Test(arguments: 0..<20)
+    func anExecutorReleasedByItsOwnJobsRunsThemAndEnds(round: Int) async throws {
+        let (ran, name) = (Counter(), "own-\(round)")
+        func start() throws {
+            let actor = Pinned(try ThreadExecutor(name: name))
+            for _ in 0..<3 { Task { await actor.run { _ in _ = ran.increment() } } }
+        }
+        try start()
+        await eventually("its jobs have run") { ran.value == 3 }
+        await eventually("its thread has ended") { !threadNames().contains("\(name)-0") }
+    }
+
+    @Test(arguments: [Duration?.none, .seconds(1_000)])
+    func aJobThatWaitsForItsExecutorIsReported(limit: Duration?) async {
+        let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
+            [limit] in
+            alarm(60)
+            let executor = try ThreadExecutor(name: "itself")
+            await Pinned(executor).run { _ in
+                if let limit { _ = wait(executor, limit) } else { wait(executor) }
+            }
+        }
+        let sentence =
+            "interlock: ThreadExecutor.wait(\"itself\"): called by one of its own jobs, which it would wait for"
+        #expect(result?.report.contains(sentence) == true)
     }
 
     @Test func aJobAfterTheEndIsReported() async {

@@ -75,14 +75,6 @@ import Testing
         }
     }
 
-    private static let onLinux: Bool = {
-        #if os(Linux)
-        true
-        #else
-        false
-        #endif
-    }()
-
     @Test(.enabled(if: onLinux, "other systems have nice values of processes only"))
     func aRefusedNiceValueIsAnErrorAndTheThreadMayBeStartedLater() async {
         await #expect(processExitsWith: .success) {
@@ -128,6 +120,30 @@ import Testing
             exit(worker.cancelNow() == [1] ? EXIT_SUCCESS : 5)
         }
     }
+
+    #if os(Linux)
+    @Test func aThreadThatWasRefusedOnceRunsWhenItIsStartedAgain() async {
+        await #expect(processExitsWith: .success) {
+            alarm(60)
+            // Root is exempt from the limit.
+            guard geteuid() != 0 || setuid(65_534) == 0 else { exit(1) }
+            let threads = __rlimit_resource_t(__RLIMIT_NPROC.rawValue)
+            var most = rlimit()
+            guard getrlimit(threads, &most) == 0 else { exit(2) }
+            var none = rlimit(rlim_cur: 1, rlim_max: most.rlim_max)
+            let worker = try WorkerThreadLifeTests.make { exit(Int32($0)) }
+            guard worker.tryPost(Int(EXIT_SUCCESS)).isPushed, setrlimit(threads, &none) == 0 else { exit(3) }
+            do {
+                try worker.start()
+                exit(4)
+            } catch WorkerThreadError.unavailable {}
+            guard worker.state == .idle, setrlimit(threads, &most) == 0 else { exit(5) }
+            try worker.start()
+            try await worker.join()
+            exit(6)
+        }
+    }
+    #endif
 
     // MARK: Joining
 

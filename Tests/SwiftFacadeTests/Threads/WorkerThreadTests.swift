@@ -247,12 +247,4 @@ func join(_ thread: WorkerThread<Int>) throws { try thread.join() }
         #expect(await eventuallySuspending { steps.handled.events == [1, 2, 3] })
         #expect(await eventuallySuspending { !threadNames().contains("released") })
     }
-
-    private func threadNames() -> [String] {
-        let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
-        return threads.map { thread in
-            let name = try? String(contentsOfFile: "/proc/self/task/\(thread)/comm", encoding: .utf8)
-            return name.map { String($0.dropLast()) } ?? ""
-        }
-    }
 }

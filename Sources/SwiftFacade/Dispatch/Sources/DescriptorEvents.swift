@@ -64,13 +64,14 @@ public struct DescriptorUnavailable: Error, Hashable, CustomStringConvertible {
 /// body runs. A regular file, which the system cannot wait for, is always ready; its end is what a read says.
 ///
 /// The descriptor stays the program's, which closes it. The sequence has let go of it when a loop over it has ended, or
-/// ``finished()`` returns: then the program may close it. When it is closed before, an iterator throws
+/// ``finished()`` returns: then the program may close it. Where a loop was left before its end, Linux lets go at once,
+/// and Darwin a moment later, for which ``finished()`` waits. When it is closed before, an iterator throws
 /// ``DescriptorUnavailable`` when it is next asked, also where the number has come to stand for another file; a task that
 /// waits at that moment is told nothing, and waits until it is cancelled.
 ///
 /// The sequence ends after the event for the end of the file, when its task is cancelled, its last iterator is dropped,
-/// the sequence is dropped before it has one, or with ``cancel()``. It may be used from any thread; with several iterators each
-/// event goes to one of them. No thread is held by a wait.
+/// the sequence is dropped before it has one, or with ``cancel()``. It may be used from any thread; with several
+/// iterators each event goes to one of them. No thread is held by a wait.
 public final class DescriptorEvents: AsyncSequence, Sendable {
     /// Why an iterator gives up.
     public typealias Failure = DescriptorUnavailable

@@ -38,6 +38,9 @@ final class EventMailbox<Event: Sendable>: @unchecked Sendable {
         }
     }
 
+    /// Whether a task waits; for tests.
+    var isAwaited: Bool { queue.withWaiters { $0.count > 0 } }
+
     /// The events that wait; for tests.
     var waiting: [Event] { queue.withWaiters { _ in events } }
 

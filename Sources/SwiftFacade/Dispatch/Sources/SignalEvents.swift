@@ -17,9 +17,9 @@
 /// that are not taken are merged: one for each signal waits, with its count. A signal that every thread blocks is not
 /// received.
 ///
-/// The sequence ends when its task is cancelled, its last iterator is dropped, the sequence is dropped before it has one, or with
-/// ``cancel()``. When a loop over it has ended, nothing of it runs any more and its signals act as before. It may be used
-/// from any thread; with several iterators each event goes to one of them.
+/// The sequence ends when its task is cancelled, its last iterator is dropped, the sequence is dropped before it has
+/// one, or with ``cancel()``. When it has ended, its signals act as before. It may be used from any thread; with several
+/// iterators each event goes to one of them.
 public final class SignalEvents: AsyncSequence, Sendable {
     fileprivate let core: SignalCore
 

@@ -54,7 +54,7 @@ public final class Debouncer<Value: Sendable>: Sendable {
     /// Submits a value. One that is held back is freed, undelivered. O(1).
     public func submit(_ value: Value) { _ = pacer.submit(value) }
 
-    /// Gives the value that is held back to the queue now; the succession has ended.
+    /// Gives the value that is held back to the queue now. The succession has ended, also where none is held back.
     ///
     /// - Returns: whether there was one.
     @discardableResult

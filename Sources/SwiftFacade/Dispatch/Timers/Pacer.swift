@@ -18,6 +18,32 @@ public enum DeliveryEdges: Sendable, Hashable {
     case both
 }
 
+/// Items in order. Taking the first of many does not move the others.
+private struct ReadyItems<Item> {
+    private var items: [Item?] = []
+    private var taken = 0
+
+    mutating func append(_ item: Item) { items.append(item) }
+
+    mutating func takeFirst() -> Item? {
+        guard taken < items.count else { return nil }
+        defer {
+            taken += 1
+            // At least as many have been taken as are moved.
+            if taken * 2 >= items.count {
+                items.removeFirst(taken)
+                taken = 0
+            }
+        }
+        return items[taken].take()
+    }
+
+    mutating func takeAll() -> [Item] {
+        defer { self = ReadyItems() }
+        return items[taken...].compactMap(\.self)
+    }
+}
+
 final class Pacer<Item: Sendable>: Sendable {
     enum Rule {
         /// Each item begins the wait anew; the items of a series wait no longer than the limit.
@@ -29,7 +55,7 @@ final class Pacer<Item: Sendable>: Sendable {
     private struct State {
         var isUnderWay = false
         var held: Item?
-        var ready: [Item] = []
+        var ready = ReadyItems<Item>()
         /// The wait that the alarm ends, and the series of waits that the limit ends.
         var round = 0
         var series = 0
@@ -85,7 +111,7 @@ final class Pacer<Item: Sendable>: Sendable {
 
     /// The first item that goes on, for `wake`; nil where it was dropped.
     func takeReady() -> Item? {
-        state.withLock { $0.ready.isEmpty ? nil : $0.ready.removeFirst() }
+        state.withLock { $0.ready.takeFirst() }
     }
 
     /// Takes out the item that is held back, if it is the one.
@@ -97,21 +123,23 @@ final class Pacer<Item: Sendable>: Sendable {
         }
     }
 
-    /// Ends the wait of the item that is held back; false if there is none.
+    /// Ends the wait of the item that is held back; false if there is none. A series ends in any case, a throttled
+    /// interval with an item only.
     func flush() -> Bool {
-        let step = state.withLock { $0.held == nil ? nil : end(&$0) }
+        let step = state.withLock { state -> Step? in
+            if case .throttle = rule, state.held == nil { return nil }
+            return end(&state)
+        }
         guard let step else { return false }
         carryOut(step)
-        return true
+        return step.delivers
     }
 
     /// Drops what is held back and what goes on but was not taken; answers whether there was such. A throttled interval
     /// goes on.
     func drop() -> Bool {
         let (items, over): ([Item], [ClockAlarm?]) = state.withLock { state in
-            let items = state.ready + (state.held.map { [$0] } ?? [])
-            state.ready = []
-            state.held = nil
+            let items = state.ready.takeAll() + (state.held.take().map { [$0] } ?? [])
             guard case .debounce = rule else { return (items, []) }
             return (items, endRound(&state))
         }

@@ -47,7 +47,7 @@ public final class Throttler<Value: Sendable>: Sendable {
     public func submit(_ value: Value) { _ = pacer.submit(value) }
 
     /// Gives the value that is held back to the queue now, before its interval ends. With ``DeliveryEdges/both`` it
-    /// begins the next interval.
+    /// begins the next interval; otherwise the interval has ended. Where none is held back, the interval goes on.
     ///
     /// - Returns: whether there was one.
     @discardableResult

@@ -6,10 +6,10 @@ import Foundation
 
 /// Runs at most one operation an interval of those that come in quick succession.
 ///
-/// An interval begins with an operation that comes when none is under way. In ``DeliveryEdges/leading`` mode that operation runs
-/// at once and the others of the interval do not run. In ``DeliveryEdges/trailing`` mode the last one of the interval runs at its
-/// end. With ``DeliveryEdges/both`` the first runs at once and the last, if it is another, at the end, where it begins the next
-/// interval.
+/// An interval begins with an operation that comes when none is under way. In ``DeliveryEdges/leading`` mode that
+/// operation runs at once and the others of the interval do not run. In ``DeliveryEdges/trailing`` mode the last one of
+/// the interval runs at its end. With ``DeliveryEdges/both`` the first runs at once and the last, if it is another, at
+/// the end, where it begins the next interval.
 ///
 /// Each operation that is submitted finishes: run by the queue; with ``OperationSuperseded`` as soon as it is known that
 /// it will not run; or at once when it is cancelled before the queue has it. Dropping the throttler does not drop the

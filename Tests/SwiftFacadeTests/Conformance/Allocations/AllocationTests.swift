@@ -11,29 +11,12 @@ import Testing
 
 @Suite("allocations", .serialized)
 struct AllocationTests {
-    private static let isCounted: Bool = isOptimised && counting_allocator_counts()
-
-    /// Allocations of a thousand calls, after a thousand that may set something up: a lock changes its reader mode, and
-    /// the runtime makes a type at its first use.
-    @inline(__always)
-    private func allocations(_ work: () -> Void) -> Int {
-        for _ in 0..<1_000 { work() }
-        let before = counting_allocator_allocations()
-        for _ in 0..<1_000 { work() }
-        return Int(counting_allocator_allocations() - before)
-    }
-
     private final class Box {
         let number: Int
         init(_ number: Int) { self.number = number }
     }
 
-    @Test(
-        .enabled(
-            if: isCounted,
-            "debug builds allocate what release builds do not, sanitizers bring allocators"
-        )
-    )
+    @Test(.whereAllocationsCount)
     func theAllocatorCounts() {
         var boxes: [Box] = []
         boxes.reserveCapacity(4_000)
@@ -52,12 +35,7 @@ struct AllocationTests {
         }
     }
 
-    @Test(
-        .enabled(
-            if: isCounted,
-            "debug builds allocate what release builds do not, sanitizers bring allocators"
-        )
-    )
+    @Test(.whereAllocationsCount)
     func readsDoNotAllocate() {
         let array = SafeArray(Array(0..<100))
         let dictionary = SafeDictionary([1: 2, 3: 4])
@@ -83,12 +61,7 @@ struct AllocationTests {
         #expect(sum != 0)
     }
 
-    @Test(
-        .enabled(
-            if: isCounted,
-            "debug builds allocate what release builds do not, sanitizers bring allocators"
-        )
-    )
+    @Test(.whereAllocationsCount)
     func changesInPlaceDoNotAllocate() {
         let array = SafeArray(Array(0..<100))
         let lock = ReadWriteLock(7)
@@ -112,12 +85,7 @@ struct AllocationTests {
         )
     }
 
-    @Test(
-        .enabled(
-            if: isCounted,
-            "debug builds allocate what release builds do not, sanitizers bring allocators"
-        )
-    )
+    @Test(.whereAllocationsCount)
     func pushesAndPopsDoNotAllocate() throws {
         let shared = try MPMCRing<Int>(capacity: 8)
         let four = [1, 2, 3, 4]

@@ -10,8 +10,6 @@ import Testing
 
 @Suite("allocations of the pool", .serialized)
 struct PoolAllocationTests {
-    private static let isCounted: Bool = isOptimised && counting_allocator_counts()
-
     /// The worker's count, read in a job.
     private func allocationsOfTheWorker(_ pool: WorkerPool) -> Int {
         Int((try? pool.run { counting_allocator_allocations() }) ?? 0)
@@ -35,12 +33,7 @@ struct PoolAllocationTests {
     /// A closure without captures needs no memory of its own.
     private static let nothing: @Sendable () -> Void = {}
 
-    @Test(
-        .enabled(
-            if: isCounted,
-            "debug builds allocate what release builds do not, sanitizers bring allocators"
-        )
-    )
+    @Test(.whereAllocationsCount)
     func submissionsDoNotAllocate() throws {
         let pool = try WorkerPool(threads: 1)
         warmUp(pool)
@@ -58,12 +51,7 @@ struct PoolAllocationTests {
     }
 
     // An outcome is an object, its group, and what the claim needs.
-    @Test(
-        .enabled(
-            if: isCounted,
-            "debug builds allocate what release builds do not, sanitizers bring allocators"
-        )
-    )
+    @Test(.whereAllocationsCount)
     func aRunAllocatesAFewObjects() throws {
         let pool = try WorkerPool(threads: 1)
         warmUp(pool)
@@ -74,12 +62,7 @@ struct PoolAllocationTests {
     }
 
     // The same tasks on the default executor: the difference is the pool's.
-    @Test(
-        .enabled(
-            if: isCounted,
-            "debug builds allocate what release builds do not, sanitizers bring allocators"
-        )
-    )
+    @Test(.whereAllocationsCount)
     func tasksOnThePoolAllocateWhatTheRuntimeDoes() async throws {
         let pool = try WorkerPool(threads: 1, maximumThreads: 1)
         warmUp(pool)
@@ -97,12 +80,7 @@ struct PoolAllocationTests {
         #expect(allocations <= 1_000)
     }
 
-    @Test(
-        .enabled(
-            if: isCounted,
-            "debug builds allocate what release builds do not, sanitizers bring allocators"
-        )
-    )
+    @Test(.whereAllocationsCount)
     func callsOfAnActorAllocateNothingOfThePools() async throws {
         actor Counter {
             let executor: SerialPoolExecutor

@@ -9,17 +9,6 @@ import Testing
 @testable import Interlock
 
 @Suite(.timeLimit(.minutes(5))) struct BoundedRunnerResultTests {
-    private func held() async -> (runner: BoundedRunner, goOn: Handshake) {
-        let runner = BoundedRunner(limit: 1)
-        let (begun, goOn) = (Handshake(), Handshake())
-        runner.submit {
-            begun.give()
-            goOn.take()
-        }
-        await begun.taken()
-        return (runner, goOn)
-    }
-
     // MARK: Closures
 
     @Test func valuesAndErrorsAreDeliveredOnTheQueue() async {
@@ -44,7 +33,7 @@ import Testing
     }
 
     @Test func aCancelledJobDeliversTheCancellationAndItsWorkIsFreedBefore() async {
-        let (runner, goOn) = await held()
+        let (runner, goOn) = await heldRunner()
         let (freed, delivered) = (Counter(), Promise<Result<Int, any Error>>())
         let job = {
             let captured = Tracked(freed: freed)
@@ -72,7 +61,7 @@ import Testing
     // runner:  [held.....................................]  (the work would be here)
     // task:             waits, cancelled: throws now
     @Test func workOfACancelledTaskNeverRunsAndIsFreedAtOnce() async throws {
-        let (runner, goOn) = await held()
+        let (runner, goOn) = await heldRunner()
         let (freed, ran) = (Counter(), Counter())
         let task = {
             let captured = Tracked(freed: freed)
@@ -99,7 +88,7 @@ import Testing
     }
 
     @Test func workThatDoesNotBeginInTimeNeverRuns() async throws {
-        let (runner, goOn) = await held()
+        let (runner, goOn) = await heldRunner()
         let ran = Counter()
         #expect(try await runner.run(timeout: .milliseconds(5)) { ran.increment() } == nil)
         #expect(try await runner.run(until: .now) { ran.increment() } == nil)
@@ -178,7 +167,7 @@ import Testing
     }
 
     @Test func aWrappedFunctionIsCancelledUntilItIsStarted() async throws {
-        let (runner, goOn) = await held()
+        let (runner, goOn) = await heldRunner()
         let started = Counter()
         let delivered = Promise<Result<Int, any Error>>()
         let job = runner.wrap(deliverOn: .global()) { (completion: Completion<Int>) in
@@ -228,7 +217,7 @@ import Testing
     }
 
     @Test func aPermitThatDoesNotComeIsNotTaken() async throws {
-        let (runner, goOn) = await held()
+        let (runner, goOn) = await heldRunner()
         #expect(try await runner.withPermit(timeout: .milliseconds(5)) { 1 } == nil)
         #expect(try await runner.withPermit(until: .now) { 1 } == nil)
         let task = Task { try await runner.withPermit { 1 } }
@@ -243,7 +232,7 @@ import Testing
     // MARK: Waiting
 
     @Test func waitsUntilIdleEndAfterTheLastJob() async throws {
-        let (runner, goOn) = await held()
+        let (runner, goOn) = await heldRunner()
         #expect(await blocking { runner.waitUntilIdle(timeout: .milliseconds(5)) } == false)
         #expect(await blocking { runner.waitUntilIdle(until: .now) } == false)
         #expect(try await runner.waitUntilIdle(timeout: .milliseconds(5)) == false)

@@ -9,19 +9,6 @@ import Testing
 @testable import Interlock
 
 @Suite(.timeLimit(.minutes(5))) struct BoundedRunnerTests {
-    /// A runner whose one permit is held until `goOn` is given.
-    private func held(_ queue: DispatchQueue = GCD.utility) async -> (runner: BoundedRunner, goOn: Handshake)
-    {
-        let runner = BoundedRunner(limit: 1, on: queue)
-        let (begun, goOn) = (Handshake(), Handshake())
-        runner.submit {
-            begun.give()
-            goOn.take()
-        }
-        await begun.taken()
-        return (runner, goOn)
-    }
-
     // MARK: The limit and the order
 
     // Downloads with callbacks overlap on any machine: a thread of their own each would need more than the pool has.
@@ -65,7 +52,7 @@ import Testing
 
     // More jobs than a lane runs in a row.
     @Test func jobsBeginInTheirOrder() async throws {
-        let (runner, goOn) = await held()
+        let (runner, goOn) = await heldRunner()
         let trace = Trace<Int>()
         for number in 0..<100 { runner.submit { trace.add(number) } }
         #expect(runner.queuedCount == 100 && runner.runningCount == 1)
@@ -74,11 +61,11 @@ import Testing
         #expect(trace.events == Array(0..<100))
     }
 
-    // One job of the runner is inside; a serial queue has one thread: other work gets it.
+    // More jobs than libdispatch makes threads, which it does one a second.
     @Test func waitingJobsHoldNoThread() async throws {
         let queue = GCD.concurrentQueue(label: "few threads")
-        let (runner, goOn) = await held(queue)
-        for _ in 0..<64 { runner.submit {} }
+        let (runner, goOn) = await heldRunner(on: queue)
+        for _ in 0..<600 { runner.submit {} }
         let other = Handshake()
         queue.async { other.give() }
         await other.taken()
@@ -88,7 +75,7 @@ import Testing
 
     @Test func otherWorkOfTheQueueGetsItsTurn() async throws {
         let queue = GCD.serialQueue(label: "shared")
-        let (runner, goOn) = await held(queue)
+        let (runner, goOn) = await heldRunner(on: queue)
         let trace = Trace<Int>()
         for number in 0..<100 { runner.submit { trace.add(number) } }
         queue.async { trace.add(-1) }
@@ -139,7 +126,7 @@ import Testing
     // MARK: Cancellation
 
     @Test func cancellingAQueuedJobFreesItsCapturesAtOnce() async throws {
-        let (runner, goOn) = await held()
+        let (runner, goOn) = await heldRunner()
         let (freed, ran, last) = (Counter(), Counter(), Counter())
         let job = {
             let captured = Tracked(freed: freed)
@@ -189,7 +176,7 @@ import Testing
     }
 
     @Test func aCancelledWaitLeavesTheJobAlone() async throws {
-        let (runner, goOn) = await held()
+        let (runner, goOn) = await heldRunner()
         let job = runner.submit {}
         let waiter = Task { try await job.finished() }
         waiter.cancel()
@@ -201,7 +188,7 @@ import Testing
     // MARK: Suspension
 
     @Test func aSuspendedRunnerBeginsNothing() async throws {
-        let (runner, goOn) = await held()
+        let (runner, goOn) = await heldRunner()
         let ran = Counter()
         runner.suspend()
         runner.suspend()

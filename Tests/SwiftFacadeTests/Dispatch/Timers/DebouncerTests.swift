@@ -97,6 +97,75 @@ import Testing
         await eventually("its end") { [trace] in trace.events == [1, 2, 3, 4] }
     }
 
+    // submitted:  1   (flush)  2
+    // delivered:  1            2      a further value of the succession would not be
+    @Test(arguments: [DeliveryEdges.leading, .both])
+    func flushEndsASuccessionAlsoWhereNothingIsHeldBack(edges: DeliveryEdges) async {
+        let debouncer = debouncer(edges)
+        debouncer.submit(1)
+        #expect(!debouncer.flush() && debouncer.isIdle)
+        debouncer.submit(2)
+        await drain()
+        #expect(trace.events == [1, 2])
+        let throttler = throttler(edges)
+        throttler.submit(3)
+        #expect(!throttler.flush() && !throttler.isIdle, "an interval goes on")
+        throttler.submit(4)
+        await drain()
+        #expect(trace.events == [1, 2, 3])
+    }
+
+    @Test func flushEndsAnIntervalThatHoldsAValue() async {
+        let throttler = throttler(.trailing)
+        throttler.submit(1)
+        #expect(throttler.flush() && throttler.isIdle)
+        await drain()
+        #expect(trace.events == [1])
+    }
+
+    // queue:  [held]  0 1 2 ... 999
+    @Test func manyValuesBehindABusyQueueKeepTheirOrder() async {
+        let throttler = Throttler<Int>(for: .zero, on: queue) { [trace] in trace.add($0) }
+        let goOn = await hold(queue)
+        for value in 0..<1_000 { throttler.submit(value) }
+        goOn.give()
+        await drain()
+        #expect(trace.events == Array(0..<1_000))
+        let again = await hold(queue)
+        for value in 0..<5 { throttler.submit(value) }
+        queue.async { [trace] in
+            #expect(trace.events.count == 1_005)
+            for value in 5..<10 { throttler.submit(value) }
+            throttler.cancel()
+        }
+        again.give()
+        await drain()
+        #expect(trace.events == Array(0..<1_000) + Array(0..<5))
+    }
+
+    /// No interval and no maximum delay is too long or too short.
+    @Test(
+        arguments: [Duration.seconds(Int64.max), .nanoseconds(Int64.max), .seconds(Int64.min)],
+        [ContinuousClock(), SuspendingClock()] as [any Clock<Duration>]
+    )
+    func timesThatDoNotFitTheClockNeverComeOrHaveCome(far: Duration, clock: any Clock<Duration>) async {
+        let debouncer = Debouncer<Int>(for: .seconds(Int64.max), maximumDelay: far, on: queue, clock: clock) {
+            [trace] in trace.add($0)
+        }
+        let throttler = Throttler<Int>(for: far, on: queue, clock: clock) { [trace] in trace.add($0) }
+        debouncer.submit(1)
+        for value in 2...3 { throttler.submit(value) }
+        let later = Handshake()
+        GCD.after(.milliseconds(5), on: .global()) { later.give() }
+        await later.taken()
+        await drain()
+        if far > .zero {
+            #expect(trace.events == [2], "the others are held back")
+            #expect(debouncer.flush() && throttler.flush())
+        }
+        await eventually("all are delivered") { [trace] in trace.events.sorted() == [1, 2, 3] }
+    }
+
     @Test func withoutAnIntervalEveryValueIsDelivered() async {
         let debouncer = Debouncer<Int>(for: .zero, on: queue, clock: clock) { [trace] in trace.add($0) }
         let throttler = Throttler<Int>(for: .seconds(-1), on: queue, clock: clock) { [trace] in trace.add($0)
@@ -157,14 +226,9 @@ import Testing
     // queue:  [blocked, 1 is given to it...]  (1 would be here)
     // caller:                     cancel
     @Test func aValueThatTheQueueHasNotBegunIsDroppedToo() async {
-        let (blocked, goOn, freed) = (Handshake(), Handshake(), Counter())
-        let ran = Counter()
+        let (freed, ran) = (Counter(), Counter())
         let debouncer = Debouncer<Tracked>(for: .seconds(1), on: queue, clock: clock) { _ in ran.increment() }
-        queue.async {
-            blocked.give()
-            goOn.take()
-        }
-        await blocked.taken()
+        let goOn = await hold(queue)
         debouncer.submit(Tracked(freed: freed))
         debouncer.flush()
         #expect(freed.value == 0)
@@ -197,6 +261,36 @@ import Testing
         clock.advance(by: .seconds(1))
         await eventually("both") { [trace] in trace.events.sorted() == [1, 2] }
         await eventually("the closures are freed") { freed.value == 1 }
+    }
+
+    /// Calls when it is freed.
+    private final class Calling: Sendable {
+        let call: @Sendable () -> Void
+        init(_ call: @escaping @Sendable () -> Void) { self.call = call }
+        deinit { call() }
+    }
+
+    // Under the lock the thread would wait for itself.
+    @Test func whatIsFreedMayCallBack() async {
+        let freed = Counter()
+        do {
+            let debouncer = Debouncer<Calling>(for: .seconds(1), on: queue, clock: clock) { _ in }
+            let throttler = Throttler<Calling>(for: .seconds(1), on: queue, clock: clock) { _ in }
+            let call: @Sendable () -> Void = {
+                debouncer.flush()
+                throttler.cancel()
+                freed.increment()
+            }
+            for _ in 0..<3 {
+                debouncer.submit(Calling(call))
+                throttler.submit(Calling(call))
+            }
+            debouncer.cancel()
+            throttler.cancel()
+            throttler.submit(Calling(call))
+            throttler.flush()
+        }
+        await eventually("each of seven is freed") { freed.value == 7 }
     }
 
     @Test func aCallWithoutAValueIsOneOfMany() async {
