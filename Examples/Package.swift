@@ -24,9 +24,11 @@ let faces: [Target] =
         .target(
             name: "CFaces",
             // OpenCV's own headers have warnings.
-            cxxSettings: [.unsafeFlags(["-isystem", "/usr/include/opencv4"])] + (strict ? [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])] : []),
+            cxxSettings: [.unsafeFlags(["-isystem", "/usr/include/opencv4"])]
+                + (strict ? [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])] : []),
             linkerSettings: [
-                .linkedLibrary("opencv_objdetect"), .linkedLibrary("opencv_imgproc"), .linkedLibrary("opencv_core"),
+                .linkedLibrary("opencv_objdetect"), .linkedLibrary("opencv_imgproc"),
+                .linkedLibrary("opencv_core"),
             ]
         )
     ] : []
@@ -119,7 +121,8 @@ let package = Package(
         .testTarget(
             name: "ExamplesTests",
             dependencies: [
-                "CCapture", "Capture", "GooglyEyes", "ImageCodecs", "Imaging", "PhotoDownloads", "PhotoPipeline",
+                "CCapture", "Capture", "GooglyEyes", "ImageCodecs", "Imaging", "PhotoDownloads",
+                "PhotoPipeline",
                 "PhotoServer",
                 "Report", "SafeAgainstUnsafe", "SalesData", "Timeline",
                 interlock,

@@ -91,7 +91,8 @@ static void count_file(void *context) {
     (void)ilk_mpmc_try_push(done, &file, sizeof(file)); /* it has room for all */
 }
 
-static void print(const char *name, unsigned long long lines, unsigned long long words, unsigned long long size) {
+static void print(const char *name, unsigned long long lines, unsigned long long words,
+                  unsigned long long size) {
     printf("%8llu %8llu %9llu %s\n", lines, words, size, name);
 }
 
@@ -149,7 +150,8 @@ int main(int argc, char **argv) {
     int all = count_all(files, count);
 
     ilk_pool_close(pool);
-    if (ilk_pool_wait_until(pool, ILK_FOREVER) != ILK_OK) { /* the last job has pushed, and may still return */
+    if (ilk_pool_wait_until(pool, ILK_FOREVER) !=
+        ILK_OK) { /* the last job has pushed, and may still return */
         abort();
     }
     ilk_pool_destroy(pool);

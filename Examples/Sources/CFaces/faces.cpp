@@ -32,7 +32,8 @@ void set_message(char *message, const char *text) {
 }
 
 void load(cv::CascadeClassifier &classifier, const std::string &name) {
-    for (const char *folder : {"/usr/share/opencv4/haarcascades/", "/opt/homebrew/share/opencv4/haarcascades/"}) {
+    for (const char *folder :
+         {"/usr/share/opencv4/haarcascades/", "/opt/homebrew/share/opencv4/haarcascades/"}) {
         if (classifier.load(folder + name)) {
             return;
         }
@@ -127,8 +128,9 @@ int find(faces_finder &finder, const uint8_t *pixels, uint32_t width, uint32_t h
     if (grey.cols >= smallest && grey.rows >= smallest) {
         finder.faces.detectMultiScale(grey, squares, 1.1, face_neighbours, 0, cv::Size(smallest, smallest));
     }
-    std::sort(squares.begin(), squares.end(),
-              [](const cv::Rect &one, const cv::Rect &other) { return std::pair(one.x, one.y) < std::pair(other.x, other.y); });
+    std::sort(squares.begin(), squares.end(), [](const cv::Rect &one, const cv::Rect &other) {
+        return std::pair(one.x, one.y) < std::pair(other.x, other.y);
+    });
     size_t count = std::min(capacity, squares.size());
     for (size_t index = 0; index < count; ++index) {
         faces[index] = described(grey, squares[index], finder, scale);
@@ -162,8 +164,8 @@ void faces_destroy(faces_finder *finder) {
     delete finder;
 }
 
-int faces_find(faces_finder *finder, const uint8_t *pixels, uint32_t width, uint32_t height, faces_face *faces,
-               size_t capacity, char message[FACES_MESSAGE_SIZE]) {
+int faces_find(faces_finder *finder, const uint8_t *pixels, uint32_t width, uint32_t height,
+               faces_face *faces, size_t capacity, char message[FACES_MESSAGE_SIZE]) {
     try {
         return find(*finder, pixels, width, height, faces, capacity);
     } catch (const std::exception &error) {

@@ -24,7 +24,8 @@ final class Progress {
         done += 1
         let (name, detail) =
             switch outcome {
-            case .finished(let photo): (photo.file.name, "\(photo.width) x \(photo.height)\(Self.faces(of: photo))")
+            case .finished(let photo):
+                (photo.file.name, "\(photo.width) x \(photo.height)\(Self.faces(of: photo))")
             case .rejected(let rejection): (rejection.name, rejection.reason)
             }
         if Console.isTerminal {

@@ -15,7 +15,8 @@ import Timeline
 struct Downloads: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "downloads",
-        abstract: "Downloads photos from a server on the loopback address and runs them through the photo pipeline.",
+        abstract:
+            "Downloads photos from a server on the loopback address and runs them through the photo pipeline.",
         discussion: """
             The server serves the pictures of FOLDER and plays the faults of a network: slow, cut off, busy, silent, \
             gone. At most so many requests are under way at once; what fails is asked for again; what is no longer \
@@ -33,7 +34,9 @@ struct Downloads: AsyncParsableCommand {
     var atOnce = 4
 
     func validate() throws {
-        guard (1...64).contains(atOnce) else { throw ValidationError("--at-once takes a number from 1 to 64.") }
+        guard (1...64).contains(atOnce) else {
+            throw ValidationError("--at-once takes a number from 1 to 64.")
+        }
         guard !output.isEmpty else { throw ValidationError("--output takes the name of a folder.") }
     }
 
@@ -57,7 +60,9 @@ struct Downloads: AsyncParsableCommand {
     /// Whether each picture was made, or named with its fault.
     private func show(_ photos: PhotoFolder, _ output: OutputFolder) async throws -> Bool {
         let bytes = try Dictionary(
-            uniqueKeysWithValues: photos.photos.map { ($0.name, Array(try Data(contentsOf: URL(filePath: $0.path)))) }
+            uniqueKeysWithValues: photos.photos.map {
+                ($0.name, Array(try Data(contentsOf: URL(filePath: $0.path))))
+            }
         )
         let faults = Self.faults(of: photos.photos.map(\.name))
         for (name, list) in faults.sorted(by: { $0.key < $1.key }) {

@@ -116,7 +116,9 @@ import Testing
     @Test func aServerThatIsNotThereIsNamed() async throws {
         let list = try await PhotoServer([:]).serve { $0 }
         let downloads = PhotoDownloads(list, attempts: 2, pause: .zero)
-        await #expect(throws: DownloadError.refused("127.0.0.1:\(list.port ?? 0)")) { try await downloads.photos() }
+        await #expect(throws: DownloadError.refused("127.0.0.1:\(list.port ?? 0)")) {
+            try await downloads.photos()
+        }
     }
 
     /// One is under way, and one has not begun, when they are given up.

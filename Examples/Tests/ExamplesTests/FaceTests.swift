@@ -40,7 +40,9 @@ private let reason = FaceFinder.shared.fault.map { "\($0)" } ?? ""
     @Test(arguments: [Float(-10), 10]) func aTurnedFaceIsTilted(degrees: Float) throws {
         let upright = try sample("astronaut.jpg")
         let face = try #require(try FaceFinder.shared.faces(in: upright).first)
-        let turned = try #require(try FaceFinder.shared.faces(in: upright.turned(by: degrees * .pi / 180)).first)
+        let turned = try #require(
+            try FaceFinder.shared.faces(in: upright.turned(by: degrees * .pi / 180)).first
+        )
         let difference = (turned.tilt - face.tilt) * 180 / .pi
         #expect(abs(difference - degrees) < 5, "\(difference)° instead of \(degrees)°")
     }

@@ -127,7 +127,7 @@ extension GCD {
             if DispatchTime.now() < task.deadline {
                 arm(task, on: queue)
             } else {
-                task.fire()
+                QueueTag.running(on: queue) { task.fire() }
             }
         }
     }

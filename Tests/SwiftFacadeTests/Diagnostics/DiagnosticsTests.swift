@@ -108,6 +108,47 @@ struct DiagnosticsOrderTests {
         }
     }
 
+    /// Each helper's work takes a mutex of its own on the queue; then the queue is asked for inside that mutex.
+    @Test func whatTheHelpersRunOnAQueueHoldsIt() async {
+        await #expect(processExitsWith: .success) {
+            Diagnostics.enable(.order)
+            let reports = keepReports()
+            let queue = GCD.serialQueue(label: "held")
+            let runner = BoundedRunner(limit: 1, on: queue)
+            let helpers: [(name: String, run: (@escaping @Sendable () -> Void) async -> Void)] = [
+                ("await run", { work in try! await GCD.run(on: queue, work) }),
+                (
+                    "sync with a limit",
+                    { work in synchronously { _ = GCD.sync(on: queue, timeout: .seconds(600), work) } }
+                ),
+                ("after", { work in _ = try! await GCD.after(.zero, on: queue, work).finished() }),
+                ("a runner", { work in try! await runner.run(work) }),
+                (
+                    "a timer",
+                    { work in
+                        let timer = GCD.timer(after: .zero, on: queue) { _ in work() }
+                        _ = try! await timer.finished()
+                    }
+                ),
+                (
+                    "a group",
+                    { work in
+                        let group = DispatchGroup()
+                        group.run(on: queue, work)
+                        _ = try! await group.collect(Void.self)
+                    }
+                ),
+            ]
+            for (count, helper) in helpers.enumerated() {
+                let mutex = PriorityInheritingMutex(0, name: helper.name)
+                let lock: @Sendable () -> Void = { mutex.withLock { $0 += 1 } }
+                await helper.run(lock)
+                synchronously { mutex.withLock { _ in GCD.sync(on: queue) {} } }
+                #expect(reports.count == count + 1, "\(helper.name)")
+            }
+        }
+    }
+
     @Test func aPermitThatWasHandedOverIsHeld() async {
         await #expect(processExitsWith: .success) {
             synchronously {

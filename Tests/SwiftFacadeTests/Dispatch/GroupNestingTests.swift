@@ -167,4 +167,25 @@ import Testing
         group.wrap { (completion: Completion<Int>) in completion.succeed(2) }
         #expect(try await blocking { try group.collect(Int.self, until: end).values() } == [2])
     }
+
+    /// Each group is twice a job of the next one: told in full, the sentence would double with each.
+    @Test func aGroupThatIsTheJobOfSeveralIsToldOnce() {
+        let innermost = DispatchGroup()
+        let token = innermost.enterToken("deep")
+        var group = innermost
+        for level in 0..<40 {
+            let (next, child) = (DispatchGroup(), group)
+            next.include(child, "left \(level)")
+            next.include(child, "right \(level)")
+            group = next
+        }
+        let report = group.waitReport(timeout: .zero)
+        let sentence = report.description
+        #expect(sentence.components(separatedBy: "\"deep\"").count == 2)
+        for level in 0..<40 {
+            #expect(sentence.contains("\"left \(level)\"") && sentence.contains("\"right \(level)\""))
+        }
+        token.leave()
+        #expect(group.waitReport(timeout: .seconds(60)).isFinished)
+    }
 }

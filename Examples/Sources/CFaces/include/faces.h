@@ -38,8 +38,8 @@ void faces_destroy(faces_finder *finder);
 
 // Writes the first `capacity` faces to `faces`, from left to right, and returns their number; the same for the same
 // pixels. -1: the library failed, and `message` says why.
-int faces_find(faces_finder *finder, const uint8_t *pixels, uint32_t width, uint32_t height, faces_face *faces,
-               size_t capacity, char message[FACES_MESSAGE_SIZE]);
+int faces_find(faces_finder *finder, const uint8_t *pixels, uint32_t width, uint32_t height,
+               faces_face *faces, size_t capacity, char message[FACES_MESSAGE_SIZE]);
 
 #ifdef __cplusplus
 }

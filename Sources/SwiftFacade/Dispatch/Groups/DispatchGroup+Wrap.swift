@@ -95,7 +95,7 @@ extension DispatchGroup {
         let entry = GroupEntry(RunningJob(label: label, file: file, line: line), yielding: Value.self)
         ledger.enter(entry)
         queue.async(group: self) {
-            entry.store(Result(catching: work))
+            entry.store(QueueTag.running(on: queue) { Result(catching: work) })
             ledger.leave(entry)
         }
     }

@@ -13,7 +13,8 @@ import Dispatch
 public struct RunningJob: Sendable, CustomStringConvertible {
     /// The name given on entry, or empty.
     public let label: String
-    /// The running jobs of the group that is the job, in order of entry; empty for other jobs.
+    /// The running jobs of the group that is the job, in order of entry; empty for other jobs, and for a group that is
+    /// the job of several, where a report names it again.
     public internal(set) var jobs: [RunningJob] = []
 
     private let file: StaticString
@@ -140,11 +141,19 @@ final class GroupLedger: Sendable {
 
     var entryCount: Int { page.withLock { $0.entries.count } }
 
+    /// With the jobs of groups that are jobs; of a group that is the job of several, once.
     var running: [RunningJob] {
+        var told: Set<ObjectIdentifier> = []
+        return running(&told)
+    }
+
+    private func running(_ told: inout Set<ObjectIdentifier>) -> [RunningJob] {
         let inside = page.withLock { $0.entries.filter { !$0.hasLeft } }
         return inside.map { entry in
             var job = entry.job
-            if let child = entry.child { job.jobs = GroupLedger.of(child).running }
+            if let child = entry.child, told.insert(ObjectIdentifier(child)).inserted {
+                job.jobs = GroupLedger.of(child).running(&told)
+            }
             return job
         }
     }

@@ -118,7 +118,7 @@ final class RunnerCore: Sendable {
         var frame = EnteredQueue(queue)
         frame.runner = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
         withUnsafeMutablePointer(to: &frame) { frame in
-            EnteredQueue.with(frame) { runJobs(first) }
+            EnteredQueue.with(frame) { QueueTag.running(on: queue) { runJobs(first) } }
         }
     }
 

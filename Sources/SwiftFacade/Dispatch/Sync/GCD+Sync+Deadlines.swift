@@ -49,7 +49,7 @@ extension GCD {
         return withUnsafeMutablePointer(to: &frame) { frame in
             withoutActuallyEscaping(body) { body in
                 let call = LimitedCall(body, in: frame)
-                queue.async { call.run() }
+                queue.async { QueueTag.running(on: queue) { call.run() } }
                 return call.wait(until: deadline)
             }
         }

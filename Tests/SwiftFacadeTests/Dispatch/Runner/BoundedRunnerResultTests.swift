@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test func aWrappedFunctionThatIsNotStartedInTimeNeverIs() async throws {
-        let (runner, goOn) = await held()
+        let (runner, goOn) = await heldRunner()
         let started = Counter()
         let start: @Sendable (Completion<Int>) -> Void = { _ in started.increment() }
         #expect(try await runner.wrap(timeout: .milliseconds(5), start) == nil)
