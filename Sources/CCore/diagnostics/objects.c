@@ -3,8 +3,15 @@
  * See objects.h. A bucket's list only grows: an object that ends stays linked, and serves the next one of its
  * bucket. Objects begin and end under the mutex of the tables.
  *
- * Must not happen: a reader without the lock takes an object for another one's. Its id goes to 0 before
- * anything else changes, and gets its new value last; readers remember the id with the object and compare.
+ * Must not happen: a reader without the lock takes an object for another one's.
+ *
+ *   one address                  another
+ *     id = 0 (OB4)
+ *     address (OB11)               id (OB2)
+ *     id (OB3)                     address (OB10)
+ *                                  id, the same (OB12)
+ * A reader that sees the new address sees that the old id is gone; one that sees the new id sees the new address. It
+ * remembers the id with the object, and compares when it comes back.
  */
 #include "diagnostics/objects.h"
 
@@ -46,10 +53,21 @@ struct ilk__object *ilk__object_find(const void *address) ILK_NONBLOCKING {
      * Carries: the link to the next object.
      * If weaker: we follow a pointer that is not there yet. */
     struct ilk__object *object = ilk_atomic_load(object_bucket_of(address), memory_order_acquire);
-    while (object != NULL && (ilk__object_address(object) != address || ilk__object_id(object) == 0)) {
+    while (object != NULL && ilk__object_id_at(object, address) == 0) {
+        ilk_plain_read(&object->next, sizeof object->next);
         object = object->next;
     }
     return object;
+}
+
+uint64_t ilk__object_id_at(const struct ilk__object *object, const void *address) ILK_NONBLOCKING {
+    const uint64_t id = ilk__object_id(object);
+    /* OB10 acquire, pairs with OB11.
+     * Carries: the end of the object before.
+     * If weaker: its id is taken for that of the object at this address. */
+    const uintptr_t seen = ilk_atomic_load(&object->address, memory_order_acquire);
+    /* OB12 relaxed: OB10 orders it. */
+    return seen == (uintptr_t)address && ilk_atomic_load(&object->id, memory_order_relaxed) == id ? id : 0;
 }
 
 /* ---- With the tables locked ---- */
@@ -60,10 +78,11 @@ static void end_object(struct ilk__object *object) {
 
 static void begin_object(struct ilk__object *object, const void *address, ilk_object_kind kind,
                          uint32_t watches, uint32_t traits) {
-    ilk_atomic_store(&object->address, (uintptr_t)address, memory_order_relaxed); /* OB4 */
-    ilk_atomic_store(&object->kind, (uint32_t)kind, memory_order_relaxed);        /* OB4 */
-    ilk_atomic_store(&object->watches, watches, memory_order_relaxed);            /* OB1 */
-    ilk_atomic_store(&object->traits, traits, memory_order_relaxed);              /* OB7 */
+    /* OB11 release, pairs with OB10. */
+    ilk_atomic_store(&object->address, (uintptr_t)address, memory_order_release);
+    ilk_atomic_store(&object->kind, (uint32_t)kind, memory_order_relaxed); /* OB4 */
+    ilk_atomic_store(&object->watches, watches, memory_order_relaxed);     /* OB1 */
+    ilk_atomic_store(&object->traits, traits, memory_order_relaxed);       /* OB7 */
     ilk__figures_clear(&object->figures);
     /* OB3 release, pairs with OB2. */
     ilk_atomic_store(&object->id, ++last_object_id, memory_order_release);
@@ -80,6 +99,7 @@ static struct ilk__object *free_object(const void *address) {
 
 static void link_object(struct ilk__object *object, const void *address) {
     ILK_ATOMIC(struct ilk__object *) *bucket = object_bucket_of(address);
+    ilk_plain_write(&object->next, sizeof object->next);
     /* OB8 relaxed: under the mutex of the tables. */
     object->next = ilk_atomic_load(bucket, memory_order_relaxed);
     /* OB6 release, pairs with OB5. */
@@ -160,11 +180,12 @@ void ilk__object_forget(const void *address) {
     ilk__tables_unlock(&before);
 }
 
-void ilk__object_add_traits(struct ilk__object *object, uint32_t traits) {
-    if (!ilk__object_has_traits(object, traits)) {
-        /* OB7 relaxed: each trait is a fact by itself, and stays. */
-        ilk_atomic_fetch_or(&object->traits, traits, memory_order_relaxed);
+bool ilk__object_add_traits(struct ilk__object *object, uint32_t traits) {
+    if (ilk__object_has_traits(object, traits)) {
+        return false;
     }
+    /* OB7 relaxed: each trait is a fact by itself, and stays; LO8 to LO10 order it with the searches for circles. */
+    return (ilk_atomic_fetch_or(&object->traits, traits, memory_order_relaxed) & traits) != traits;
 }
 
 bool ilk__object_has_traits(const struct ilk__object *object, uint32_t traits) {

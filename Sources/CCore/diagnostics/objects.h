@@ -52,6 +52,10 @@ uint32_t ilk__object_watches(const struct ilk__object *object) ILK_NONBLOCKING;
 /* The object at `address`, or NULL. Takes no lock. */
 struct ilk__object *ilk__object_find(const void *address) ILK_NONBLOCKING;
 
+/* The id of `object` if it is the one at `address`, else 0. What comes back later compares ids: the object may have
+ * ended, and be another one's. */
+uint64_t ilk__object_id_at(const struct ilk__object *object, const void *address) ILK_NONBLOCKING;
+
 /* A new object at `address`, in place of one that ended there without a word. NULL: no memory. */
 struct ilk__object *ilk__object_begin(const void *address, ilk_object_kind kind, uint32_t watches,
                                       uint32_t traits);
@@ -66,7 +70,8 @@ struct ilk__object *ilk__object_of(const void *address, ilk_object_kind kind);
 /* As an object ends, or is no longer watched. A load where diagnosis was never on. */
 void ilk__object_forget(const void *address);
 
-void ilk__object_add_traits(struct ilk__object *object, uint32_t traits);
+/* True: it did not have them all. */
+bool ilk__object_add_traits(struct ilk__object *object, uint32_t traits);
 bool ilk__object_has_traits(const struct ilk__object *object, uint32_t traits);
 
 /* Calls `visit` for each object, with the tables locked: it must not lock them. */
@@ -83,7 +88,7 @@ static inline uint64_t ilk__object_id(const struct ilk__object *object) {
 }
 
 static inline const void *ilk__object_address(const struct ilk__object *object) {
-    /* OB4 relaxed: checked against the id, or a name in a report. */
+    /* OB4 relaxed: under the mutex of the tables, or in a report, which compares ids. */
     return (const void *)ilk_atomic_load(&object->address, memory_order_relaxed);
 }
 

@@ -20,6 +20,7 @@
 
 struct ilk__watch {
     struct ilk__object *object; /* NULL: not watched */
+    uint64_t id;                /* the object's: it may end while the thread waits */
     const void *site;
     uint64_t deadline_ns;
     uint64_t waits_since_ns; /* 0: it does not wait */
@@ -46,6 +47,7 @@ void ilk__watch_downgrade(const void *address);
 struct ilk__idle_watch {
     struct ilk__record *record; /* NULL: not watched */
     struct ilk__object *object; /* a ring, or NULL */
+    uint64_t id;                /* the object's */
     uint64_t since_ns;
 };
 void ilk__watch_idle_begin(struct ilk__idle_watch *watch, const void *address, ilk_object_kind kind,

@@ -34,8 +34,10 @@ static void copy_thread(struct ilk__thread_copy *copy, uint32_t thread) {
     copy->cycle = ILK__NO_CYCLE;
     ilk__thread_name(thread, copy->name, sizeof copy->name);
     for (const struct ilk__record *record = ilk__records_first(); record != NULL && !copy->has_record;
-         record = record->next) {
-        copy->has_record = ilk__record_thread(record) == thread && ilk__record_copy(record, &copy->record);
+         record = ilk__record_next(record)) {
+        /* Asked of the copy again: the record may have gone to another thread. */
+        copy->has_record = ilk__record_thread(record) == thread && ilk__record_copy(record, &copy->record) &&
+                           ilk__record_thread(&copy->record) == thread;
     }
 }
 

@@ -7,6 +7,7 @@
 #include "work.h"
 #include <diagnostics/observe.h>
 #include <diagnostics/report.h>
+#include <diagnostics/rings.h>
 #include <interlock/diagnostics.h>
 #include <interlock/mutex.h>
 #include <interlock/rwlock.h>
@@ -16,7 +17,7 @@
 
 /* Locks that nothing guards: the threads only say that they take them, so that no schedule deadlocks. */
 static struct {
-    char a, b, c;
+    char a, b, c, g;
     unsigned ended;
 } said;
 
@@ -26,6 +27,7 @@ static void setup_graph(void) {
     (void)ilk__object_begin(&said.a, ILK_OBJECT_MUTEX, 0, 0);
     (void)ilk__object_begin(&said.b, ILK_OBJECT_MUTEX, 0, 0);
     (void)ilk__object_begin(&said.c, ILK_OBJECT_MUTEX, 0, 0);
+    (void)ilk__object_begin(&said.g, ILK_OBJECT_MUTEX, 0, 0);
 }
 
 static void take(const char *object) {
@@ -81,12 +83,194 @@ GRAPH(order_same, "same", "the same order is silent", check_silence, a_then_b, a
 GRAPH(order_ended, "ended", "an order with what has ended is not one with its successor", check_silence,
       a_then_b, a_then_b, c_ends);
 
+static void a_then_b_guarded(void) {
+    take(&said.g);
+    a_then_b();
+    ilk__watch_release(&said.g, ILK__SHARE_WRITE, NULL);
+}
+static void b_then_a_guarded(void) {
+    take(&said.g);
+    b_then_a();
+    ilk__watch_release(&said.g, ILK__SHARE_WRITE, NULL);
+}
+GRAPH(order_guarded, "guarded", "orders behind a common guard are silent", check_silence, a_then_b_guarded,
+      b_then_a_guarded);
+GRAPH(order_unguarded, "unguarded", "one sighting without the guard is reported", check_one_inversion,
+      a_then_b_guarded, b_then_a_guarded, a_then_b);
+
 static void c_then_a_after_end(void) {
     c_ends();
     take_both(&said.c, &said.a);
 }
 GRAPH(order_reused, "reused", "orders of an object that has ended do not close a circle", check_silence,
       c_then_a_after_end, b_then_c);
+
+/* ---- Proofs ---- */
+
+static void setup_readers(void) {
+    setup_graph();
+    (void)ilk__object_begin(&said.a, ILK_OBJECT_RWLOCK, 0, 0);
+    (void)ilk__object_begin(&said.b, ILK_OBJECT_RWLOCK, 0, 0);
+}
+
+static void take_as(const char *object, enum ilk__share share) {
+    struct ilk__watch watch;
+    ilk__watch_begin(&watch, object, ILK_OBJECT_RWLOCK, share, false, UINT64_MAX, NULL);
+    ilk__watch_end(&watch, true, false);
+}
+static void read_both(const char *first, const char *second) {
+    take_as(first, ILK__SHARE_READ);
+    take_as(second, ILK__SHARE_READ);
+    ilk__watch_release(second, ILK__SHARE_READ, NULL);
+    ilk__watch_release(first, ILK__SHARE_READ, NULL);
+}
+static void write_one(const char *object) {
+    take_as(object, ILK__SHARE_WRITE);
+    ilk__watch_release(object, ILK__SHARE_WRITE, NULL);
+}
+static void read_a_then_b(void) {
+    read_both(&said.a, &said.b);
+}
+static void read_b_then_a(void) {
+    read_both(&said.b, &said.a);
+}
+static void write_each(void) {
+    write_one(&said.a);
+    write_one(&said.b);
+}
+
+/* Whenever the writer came, the orders are searched with what it has proven. */
+static void check_readers(void) {
+    read_a_then_b();
+    read_b_then_a();
+    check_one_inversion();
+}
+
+EX_SCENARIO(order_proven){
+    .name = "order-proven",
+    .claim = "opposite orders of readers are reported once both locks were written",
+    .setup = setup_readers,
+    .threads = {read_a_then_b, read_b_then_a, write_each},
+    .check = check_readers,
+    .step_limit = 20000,
+    .sc_bound = 2,
+    .weak_bound = 1,
+};
+
+static void setup_read_orders(void) {
+    setup_readers();
+    read_a_then_b();
+    read_b_then_a();
+}
+
+EX_SCENARIO(order_proven_beside){
+    .name = "order-proven_beside",
+    .claim = "a search for what a lock has proven sees it",
+    .setup = setup_read_orders,
+    .threads = {write_each, read_a_then_b, read_b_then_a},
+    .check = check_readers,
+    .step_limit = 20000,
+    .sc_bound = 2,
+    .weak_bound = 2,
+};
+
+/* ---- An edge that changes ---- */
+
+static void take_a_then_b_as(enum ilk__share share) {
+    take_as(&said.a, share);
+    take(&said.b);
+    ilk__watch_release(&said.b, ILK__SHARE_WRITE, NULL);
+    ilk__watch_release(&said.a, share, NULL);
+}
+static void upgradable_a_then_b(void) {
+    take_a_then_b_as(ILK__SHARE_UPGRADABLE);
+}
+static void read_a_then_take_b(void) {
+    take_a_then_b_as(ILK__SHARE_READ);
+}
+
+/* Both orders behind the guard: silent. An upgradable holder keeps another waiting, a reader does not. */
+static void setup_changing(void) {
+    setup_graph();
+    (void)ilk__object_begin(&said.a, ILK_OBJECT_RWLOCK, 0, 0);
+    take(&said.g);
+    upgradable_a_then_b();
+    take(&said.b);
+    take_as(&said.a, ILK__SHARE_UPGRADABLE);
+    ilk__watch_release(&said.a, ILK__SHARE_UPGRADABLE, NULL);
+    ilk__watch_release(&said.b, ILK__SHARE_WRITE, NULL);
+    ilk__watch_release(&said.g, ILK__SHARE_WRITE, NULL);
+    check_silence();
+}
+
+/* The reader's sighting takes the guard away, the other's closes the circle. */
+EX_SCENARIO(order_changing){
+    .name = "order-changing",
+    .claim = "an order is searched though another sighting changes its edge meanwhile",
+    .setup = setup_changing,
+    .threads = {upgradable_a_then_b, read_a_then_take_b},
+    .check = check_one_inversion,
+    .step_limit = 20000,
+    .sc_bound = 3,
+    .weak_bound = 2,
+};
+
+/* ---- Objects that follow each other ---- */
+
+/* Two addresses of one bucket: the second object is made in the first's place. */
+static struct {
+    char first;
+    char between[8 * 1021 - 1];
+    char second;
+    uint64_t first_id;
+} places;
+
+static void setup_places(void) {
+    setup_graph();
+    places.first_id = ilk__object_id(ilk__object_begin(&places.first, ILK_OBJECT_MUTEX, 0, 0));
+}
+static void second_follows(void) {
+    ilk__object_forget(&places.first);
+    (void)ilk__object_begin(&places.second, ILK_OBJECT_RWLOCK, 0, 0);
+}
+static uint64_t id_at(const char *address) {
+    const struct ilk__object *object = ilk__object_find(address);
+    return object != NULL ? ilk__object_id_at(object, address) : 0;
+}
+static void find_first(void) {
+    const uint64_t id = id_at(&places.first);
+    ex_expect(id == 0 || id == places.first_id, "the second is found at the first's address");
+}
+static void find_second(void) {
+    ex_expect(id_at(&places.second) != places.first_id, "the first is found at the second's address");
+}
+/* The first ends while it is waited for. */
+static void take_first(void) {
+    take(&places.first);
+}
+static void check_second_is_free(void) {
+    static struct ilk__record copy;
+    for (struct ilk__record *record = ilk__records_first(); record != NULL;
+         record = ilk__record_next(record)) {
+        if (!ilk__record_copy(record, &copy) || ilk__held_places(&copy) == 0) {
+            continue;
+        }
+        const struct ilk__object *object = ilk__held_object(&copy.held[0]);
+        const bool is_current = ilk__object_id(object) == ilk__record_get(&copy.held[0].id);
+        ex_expect(!is_current || ilk__object_address(object) == &places.first, "the second is held");
+    }
+}
+
+#define PLACES(identifier, text, says, checks, ...)                                                          \
+    EX_SCENARIO(identifier) {                                                                                \
+        .name = "object-" text, .claim = says, .setup = setup_places, .threads = {__VA_ARGS__},              \
+        .check = checks, .step_limit = 20000, .sc_bound = 2, .weak_bound = 2                                 \
+    }
+
+PLACES(object_found, "found", "an object is found at its own address", NULL, find_first, find_second,
+       second_follows);
+PLACES(object_followed, "followed", "a thread that waits for what ends does not hold what follows it",
+       check_second_is_free, take_first, second_follows);
 
 /* ---- Records ---- */
 
@@ -105,7 +289,8 @@ static void hold_and_release(void) {
 /* Every copy is a state that the record has had: nothing, a, a and b, or b. */
 static void copy_record(void) {
     static struct ilk__record copy;
-    for (struct ilk__record *record = ilk__records_first(); record != NULL; record = record->next) {
+    for (struct ilk__record *record = ilk__records_first(); record != NULL;
+         record = ilk__record_next(record)) {
         if (!ilk__record_copy(record, &copy)) {
             continue;
         }
@@ -126,6 +311,73 @@ EX_SCENARIO(record_copy){
     .step_limit = 40000,
     .sc_bound = 2,
     .weak_bound = 1,
+};
+
+static void hold_b_to_the_end(void) {
+    take(&said.b);
+}
+static void take_and_end(void) {
+    take(&said.a);
+    ilk__record_release(ilk__record_mine());
+}
+static void check_b_is_held(void) {
+    static struct ilk__record copy;
+    unsigned held = 0;
+    for (struct ilk__record *record = ilk__records_first(); record != NULL;
+         record = ilk__record_next(record)) {
+        if (ilk__record_copy(record, &copy)) {
+            held += ilk__held_places(&copy);
+            ex_assert(ilk__object_address(ilk__held_object(&copy.held[0])) == &said.b);
+        }
+    }
+    ex_assert(held == 1);
+}
+
+EX_SCENARIO(record_reused){
+    .name = "record-reused",
+    .claim = "a thread that gets the record of one that has ended finds it empty",
+    .setup = setup_record,
+    .threads = {take_and_end, hold_b_to_the_end},
+    .check = check_b_is_held,
+    .step_limit = 20000,
+    .sc_bound = 2,
+    .weak_bound = 2,
+};
+
+/* ---- Rings ---- */
+
+static struct { uint64_t memory; /* the ring's own: gone once it has ended */ } ring;
+
+static size_t ring_depth(const void *depth_of) {
+    ilk_plain_read(depth_of, sizeof ring);
+    ex_assert(ring.memory == 1);
+    return 0;
+}
+static void setup_ring(void) {
+    setup_graph();
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    ring.memory = 1;
+    ilk__ring_begin(&ring, ILK_OBJECT_SPSC, 0, 1, ring_depth);
+}
+static void sample_rings(void) {
+    (void)ilk__rings_sample(1);
+}
+static void end_ring(void) {
+    ilk__object_forget(&ring);
+    ilk_plain_write(&ring, sizeof ring);
+    ring.memory = 0;
+}
+static void check_no_ring(void) {
+    ex_assert(!ilk__rings_sample(2));
+}
+
+EX_SCENARIO(ring_ends){
+    .name = "ring-ends",
+    .claim = "a ring is not sampled after its end",
+    .setup = setup_ring,
+    .threads = {sample_rings, end_ring},
+    .check = check_no_ring,
+    .step_limit = 20000,
 };
 
 /* ---- Watched primitives ---- */
