@@ -26,12 +26,8 @@ static bool is_searched_as(uint64_t searched, uint32_t guards, uint32_t proofs) 
 
 /* ---- Without the lock ---- */
 
-static bool edge_joins(const struct ilk__edge *edge, uint64_t from_id, const struct ilk__object *to,
-                       uint64_t to_id) {
-    /* LO1 acquire, pairs with LO2 (the edge is complete).
-     * Carries: where it begins and ends, and its pairs.
-     * If weaker: the ends of the edge that was made over are taken for this one's. */
-    return ilk_atomic_load(&edge->to_id, memory_order_acquire) == to_id && ilk__edge_to(edge) == to &&
+static bool edge_joins(const struct ilk__edge *edge, uint64_t from_id, uint64_t to_id) {
+    return ilk_atomic_load(&edge->to_id, memory_order_relaxed) == to_id &&   /* LO3 */
            ilk_atomic_load(&edge->from_id, memory_order_relaxed) == from_id; /* LO3 */
 }
 
@@ -44,7 +40,7 @@ struct ilk__edge *ilk__edge_first(const struct ilk__object *object) {
 
 static struct ilk__edge *find_edge(const struct ilk__order *order) {
     struct ilk__edge *edge = ilk__edge_first(order->from);
-    while (edge != NULL && !edge_joins(edge, order->from_id, order->to, order->to_id)) {
+    while (edge != NULL && !edge_joins(edge, order->from_id, order->to_id)) {
         ilk_plain_read(&edge->next, sizeof edge->next);
         edge = edge->next;
     }
@@ -56,14 +52,13 @@ bool ilk__edge_is_known(const struct ilk__order *order) {
     if (edge == NULL) {
         return false;
     }
-    const uint64_t searched = ilk_atomic_load(&edge->searched, memory_order_relaxed); /* LO3 */
-    /* LO7 acquire, pairs with LO6.
-     * Carries: that the edge is made over.
-     * If weaker: what was searched for another edge is taken for searched for this one. */
+    /* LO1 acquire, pairs with LO2.
+     * Carries: that nothing was searched for the edge that is made over.
+     * If weaker: what was searched for the edge before is taken for searched for this one. */
     ilk_atomic_fence(memory_order_acquire);
+    const uint64_t searched = ilk_atomic_load(&edge->searched, memory_order_relaxed); /* LO3 */
     return (searched_pairs(searched) & ilk__pair_bit(order->held, order->asked)) != 0 &&
-           is_searched_as(searched, 0, order->proofs) &&
-           ilk_atomic_load(&edge->to_id, memory_order_relaxed) == order->to_id; /* LO3 */
+           is_searched_as(searched, 0, order->proofs);
 }
 
 bool ilk__edge_leaves(const struct ilk__object *from, uint64_t from_id) {
@@ -78,8 +73,8 @@ bool ilk__edge_leaves(const struct ilk__object *from, uint64_t from_id) {
 /* ---- With the tables locked ---- */
 
 bool ilk__edge_is_alive(const struct ilk__edge *edge, const struct ilk__object *from) {
-    const uint64_t to_id = ilk_atomic_load(&edge->to_id, memory_order_relaxed); /* LO3 */
-    return to_id != 0 && ilk__object_id(ilk__edge_to(edge)) == to_id &&
+    return ilk__object_id(ilk__edge_to(edge)) ==
+               ilk_atomic_load(&edge->to_id, memory_order_relaxed) &&                     /* LO3 */
            ilk__object_id(from) == ilk_atomic_load(&edge->from_id, memory_order_relaxed); /* LO3 */
 }
 
@@ -100,11 +95,12 @@ static void link_edge(struct ilk__object *from, struct ilk__edge *edge) {
 
 static void make_edge(struct ilk__edge *edge, const struct ilk__order *order) {
     const uint32_t pair = ilk__pair_bit(order->held, order->asked);
-    ilk_atomic_store(&edge->to_id, 0, memory_order_relaxed); /* LO3 */
-    /* LO6 release, pairs with LO7. */
+    ilk_atomic_store(&edge->searched, 0, memory_order_relaxed); /* LO3 */
+    /* LO2 release, pairs with LO1. */
     ilk_atomic_fence(memory_order_release);
     ilk_atomic_store(&edge->to, order->to, memory_order_relaxed);           /* LO3 */
     ilk_atomic_store(&edge->from_id, order->from_id, memory_order_relaxed); /* LO3 */
+    ilk_atomic_store(&edge->to_id, order->to_id, memory_order_relaxed);     /* LO3 */
     ilk_atomic_store(&edge->searched, searched_for(pair, order->guard_count, order->proofs),
                      memory_order_relaxed); /* LO3 */
     edge->pairs = pair;
@@ -112,8 +108,6 @@ static void make_edge(struct ilk__edge *edge, const struct ilk__order *order) {
     memcpy(edge->guards, order->guards, sizeof edge->guards);
     edge->is_reported = false;
     edge->sighting = *order->sighting;
-    /* LO2 release, pairs with LO1. */
-    ilk_atomic_store(&edge->to_id, order->to_id, memory_order_release);
 }
 
 static bool has_guard(const uint64_t *guards, uint32_t count, uint64_t guard) {

@@ -27,8 +27,8 @@ struct ilk__edge {
     struct ilk__edge *next; /* in its object's list; never changes once linked */
     ILK_ATOMIC(struct ilk__object *) to;
     ILK_ATOMIC(uint64_t) from_id;
-    ILK_ATOMIC(uint64_t) to_id;    /* 0 while the edge is made over */
-    ILK_ATOMIC(uint64_t) searched; /* see edges.c */
+    ILK_ATOMIC(uint64_t) to_id;
+    ILK_ATOMIC(uint64_t) searched; /* see edges.c; 0 while the edge is made over */
     /* Under the mutex of the tables. */
     uint32_t pairs;
     uint32_t guard_count;
@@ -76,7 +76,7 @@ struct ilk__edge *ilk__edge_add(const struct ilk__order *order, struct ilk__edge
 bool ilk__edges_share_guards(const struct ilk__edge *edge, const struct ilk__edge *other);
 
 static inline struct ilk__object *ilk__edge_to(const struct ilk__edge *edge) {
-    /* LO3 relaxed: under the mutex of the tables, between LO1 and LO7, or behind LO8. */
+    /* LO3 relaxed: under the mutex of the tables; else an id before LO1, `searched` behind it, or behind LO6. */
     return ilk_atomic_load(&edge->to, memory_order_relaxed);
 }
 

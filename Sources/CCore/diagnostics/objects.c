@@ -184,7 +184,7 @@ bool ilk__object_add_traits(struct ilk__object *object, uint32_t traits) {
     if (ilk__object_has_traits(object, traits)) {
         return false;
     }
-    /* OB7 relaxed: each trait is a fact by itself, and stays; LO8 to LO10 order it with the searches for circles. */
+    /* OB7 relaxed: each trait is a fact by itself, and stays; LO6 to LO8 order it with the searches for circles. */
     return (ilk_atomic_fetch_or(&object->traits, traits, memory_order_relaxed) & traits) != traits;
 }
 

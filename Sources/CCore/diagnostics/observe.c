@@ -84,9 +84,7 @@ static void remove_held(struct ilk__record *record, struct ilk__held_share *held
 static void remove_stale(struct ilk__record *record) {
     for (unsigned index = ilk__held_places(record); index-- > 0;) {
         struct ilk__held_share *held = &record->held[index];
-        const struct ilk__object *object = ilk__held_object(held);
-        if (!is_held(held, object, ilk__object_id(object)) ||
-            ilk__object_has_traits(object, ILK__IS_SIGNALLED)) {
+        if (!ilk__is_held_still(held)) {
             remove_held(record, held);
         }
     }
@@ -94,10 +92,7 @@ static void remove_stale(struct ilk__record *record) {
 
 static void add_held(struct ilk__record *record, struct ilk__object *object, uint64_t id,
                      enum ilk__share share, const void *site, uint64_t since_ns) {
-    const bool is_signal = ilk__object_kind_of(object) == ILK_OBJECT_SEMAPHORE &&
-                           (!ilk__object_has_traits(object, ILK__IS_PERMIT) ||
-                            ilk__object_has_traits(object, ILK__IS_SIGNALLED));
-    if (record == NULL || is_signal) {
+    if (record == NULL || ilk__is_no_lock(object)) {
         return;
     }
     ilk__record_begin(record);
@@ -141,7 +136,7 @@ static void check_self(struct ilk__record *record, const struct ilk__watch *watc
                                 ? watch->share != ILK__SHARE_WRITE
                                 : share == ILK__SHARE_UPGRADABLE && watch->share == ILK__SHARE_READ;
         const bool is_permit = ilk__object_kind_of(watch->object) == ILK_OBJECT_SEMAPHORE;
-        if (is_own || beside || (is_permit && !ilk__object_has_traits(watch->object, ILK__IS_BALANCED))) {
+        if (is_own || beside || !ilk__is_proven_lock(watch->object)) {
             continue;
         }
         ilk__report_self_wait(ilk__object_address(watch->object), ilk__object_kind_of(watch->object),
@@ -304,12 +299,12 @@ static uint64_t add_hold(const struct ilk__record *record, struct ilk__object *o
 
 void ilk__watch_release(const void *address, enum ilk__share share, const void *site) ILK_NONBLOCKING {
     struct ilk__object *object = ilk__object_find(address);
-    struct ilk__record *record = object != NULL ? ilk__record_known() : NULL;
-    if (record == NULL) {
+    if (object == NULL) {
         return;
     }
+    struct ilk__record *record = ilk__record_known();
     uint64_t since_ns = 0;
-    const bool was_held = give_up_held(record, object, share, &since_ns);
+    const bool was_held = record != NULL && give_up_held(record, object, share, &since_ns);
     if (ilk__object_kind_of(object) == ILK_OBJECT_SEMAPHORE) {
         if (was_held) {
             add_proof(object, ilk__object_id(object), ILK__IS_BALANCED);

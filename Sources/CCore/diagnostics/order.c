@@ -29,12 +29,12 @@ enum {
 static ILK_ATOMIC(uint32_t) proofs;
 
 void ilk__order_proven(const struct ilk__object *object, uint64_t id) {
-    /* LO8 seq_cst, pairs with itself.
+    /* LO6 seq_cst, pairs with itself.
      * Forbids: we find no edge that leaves the object, and the thread that adds one does not see what the object has
      * proven. */
     ilk_atomic_fence(memory_order_seq_cst);
     if (ilk__edge_leaves(object, id)) {
-        /* LO9 release, pairs with LO10.
+        /* LO7 release, pairs with LO8.
          * Carries: what the object has proven.
          * If weaker: a search for this proof does not see it. */
         ilk_atomic_fetch_add(&proofs, 1, memory_order_release);
@@ -51,15 +51,20 @@ bool ilk__shares_exclude(const struct ilk__object *object, enum ilk__share held,
 
 /* A semaphore may be a signal between threads: it is a lock once a thread has given back what it took, and while no
  * thread gives what it has not taken. */
-static bool is_no_lock(const struct ilk__object *object) {
+bool ilk__is_no_lock(const struct ilk__object *object) {
     return ilk__object_kind_of(object) == ILK_OBJECT_SEMAPHORE &&
            (!ilk__object_has_traits(object, ILK__IS_PERMIT) ||
             ilk__object_has_traits(object, ILK__IS_SIGNALLED));
 }
 
-static bool is_proven_lock(const struct ilk__object *object) {
+bool ilk__is_proven_lock(const struct ilk__object *object) {
     return ilk__object_kind_of(object) != ILK_OBJECT_SEMAPHORE ||
-           (!is_no_lock(object) && ilk__object_has_traits(object, ILK__IS_BALANCED));
+           (!ilk__is_no_lock(object) && ilk__object_has_traits(object, ILK__IS_BALANCED));
+}
+
+bool ilk__is_held_still(const struct ilk__held_share *held) {
+    const struct ilk__object *object = ilk__held_object(held);
+    return ilk__object_id(object) == ilk__record_get(&held->id) && !ilk__is_no_lock(object);
 }
 
 /* ---- Circles ---- */
@@ -103,7 +108,7 @@ static bool is_news(const struct circle *circle) {
 
 /* Depth first, from `at`, for which the edge before asks `asked`. */
 static bool search(struct circle *circle, const struct ilk__object *at, enum ilk__share asked) {
-    if (circle->count == CIRCLE_MOST || !is_proven_lock(at)) {
+    if (circle->count == CIRCLE_MOST || !ilk__is_proven_lock(at)) {
         return false;
     }
     for (struct ilk__edge *edge = ilk__edge_first(at); edge != NULL; edge = edge->next) {
@@ -151,7 +156,7 @@ static void describe(const struct circle *circle, struct ilk__inversion *inversi
 
 static bool find_circle(struct ilk__edge *edge, const struct ilk__order *order,
                         struct ilk__inversion *inversion) {
-    if (!is_proven_lock(order->from)) {
+    if (!ilk__is_proven_lock(order->from)) {
         return false;
     }
     struct circle circle = {
@@ -183,7 +188,7 @@ static void add_order(struct ilk__order *order, struct ilk__inversion *inversion
         bool is_to_be_searched;
         struct ilk__edge *edge = ilk__edge_add(order, &spare, &is_to_be_searched);
         if (edge != NULL && is_to_be_searched) {
-            ilk_atomic_fence(memory_order_seq_cst); /* LO8 */
+            ilk_atomic_fence(memory_order_seq_cst); /* LO6 */
             is_found = find_circle(edge, order, inversion);
         }
         ilk__tables_unlock(&before);
@@ -222,9 +227,9 @@ void ilk__order_add(struct ilk__record *record, struct ilk__object *object, uint
     struct ilk__inversion inversion;
     bool is_seen = false;
     struct ilk__order order = {.to = object, .to_id = id, .asked = share, .sighting = &sighting};
-    /* LO10 acquire, pairs with LO9. */
+    /* LO8 acquire, pairs with LO7. */
     order.proofs = ilk_atomic_load(&proofs, memory_order_acquire);
-    if (is_no_lock(object)) {
+    if (ilk__is_no_lock(object)) {
         return;
     }
     for (unsigned index = 0; index < ilk__held_places(record); index++) {
@@ -232,7 +237,7 @@ void ilk__order_add(struct ilk__record *record, struct ilk__object *object, uint
         order.from = ilk__held_object(held);
         order.from_id = ilk__record_get(&held->id);
         order.held = (enum ilk__share)ilk__record_get(&held->share);
-        if (order.from == object || ilk__object_id(order.from) != order.from_id || is_no_lock(order.from)) {
+        if (order.from == object || !ilk__is_held_still(held)) {
             continue;
         }
         const uint32_t pair = ilk__pair_bit(order.held, share);

@@ -215,6 +215,33 @@ EX_SCENARIO(order_changing){
     .weak_bound = 2,
 };
 
+/* An edge from a to c is there, and c has ended: the edge from a to b is made in its place. */
+static void setup_made_over(void) {
+    setup_graph();
+    (void)ilk__object_begin(&said.a, ILK_OBJECT_RWLOCK, 0, 0);
+    take_as(&said.a, ILK__SHARE_UPGRADABLE);
+    take(&said.c);
+    ilk__watch_release(&said.c, ILK__SHARE_WRITE, NULL);
+    ilk__watch_release(&said.a, ILK__SHARE_UPGRADABLE, NULL);
+    ilk__object_forget(&said.c);
+    take(&said.b);
+    take_as(&said.a, ILK__SHARE_UPGRADABLE);
+    ilk__watch_release(&said.a, ILK__SHARE_UPGRADABLE, NULL);
+    ilk__watch_release(&said.b, ILK__SHARE_WRITE, NULL);
+    check_silence();
+}
+
+EX_SCENARIO(order_made_over){
+    .name = "order-made_over",
+    .claim = "what was searched for an edge is not taken for searched for the next in its place",
+    .setup = setup_made_over,
+    .threads = {upgradable_a_then_b, read_a_then_take_b},
+    .check = check_one_inversion,
+    .step_limit = 20000,
+    .sc_bound = 3,
+    .weak_bound = 2,
+};
+
 /* ---- Objects that follow each other ---- */
 
 /* Two addresses of one bucket: the second object is made in the first's place. */

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What diagnosis remembers of threads and objects, at the moments that stress seldom meets: the linker puts the test
+ * where a signal, another thread or an end comes in between.
+ */
+#include "diagnostics/observe.h"
+#include "diagnostics/report.h"
+#include "diagnostics/reports.h"
+#include "diagnostics/rings.h"
+#include "diagnostics/tables.h"
+#include <interlock/inline/atomic.h>
+#include <interlock/mpmc.h>
+#include <interlock/mutex.h>
+#include <interlock/spsc.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+static void take(ilk_mutex *mutex) {
+    ilk_mutex_lock(mutex);
+    ilk_mutex_unlock(mutex);
+}
+
+static bool holds(struct ilk__record *record, const void *object) {
+    for (unsigned place = 0; place < ilk__held_places(record); place++) {
+        if (ilk__object_address(ilk__held_object(&record->held[place])) == object) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void on_signal(void (*handler)(int number)) {
+    struct sigaction action = {.sa_handler = handler};
+    check_equal(sigaction(SIGUSR1, &action, NULL), 0);
+}
+
+/* ---- Objects that follow each other ---- */
+
+/* Two mutexes of one bucket of the table: the second gets the first's place there. */
+static struct {
+    ilk_mutex first;
+    char between[8 * 1021 - sizeof(ilk_mutex)];
+    ilk_mutex second;
+} places;
+
+static void take_each(void *unused) {
+    (void)unused;
+    take(&places.first);
+    take(&places.second);
+}
+
+/*  main                          waiter
+ *    locks the first
+ *                                  waits for it
+ *    switches off and on
+ *    makes the second
+ *    unlocks the first
+ *                                  has it, and takes the second */
+static void a_lock_is_not_held_by_a_thread_that_waited_for_the_one_before_it(void **state) {
+    (void)state;
+    begin_reports();
+    ilk_mutex_init(&places.first, false);
+    ilk_mutex_lock(&places.first);
+    struct ilk__object *object = ilk__object_find(&places.first);
+    struct thread waiter;
+    thread_start(&waiter, take_each, NULL);
+    thread_await_sleep(&waiter);
+    ilk_diagnose(0);
+    check_equal(ilk_mutex_observe(&places.first, 0), ILK_OK);
+    ilk_diagnose(ILK_DIAGNOSE_ORDER);
+    ilk_mutex_init(&places.second, false);
+    check(ilk__object_find(&places.second) == object);
+    ilk_mutex_unlock(&places.first);
+    thread_join(&waiter);
+    check_equal(reports.count, 0);
+}
+
+/* ---- Signals ---- */
+
+static ilk_mutex of_handler;
+static unsigned held_in_handler;
+static bool known_in_handler;
+
+static void try_in_handler(int number) {
+    (void)number;
+    if (!ilk_mutex_try_lock(&of_handler)) {
+        return;
+    }
+    struct ilk__record *mine = ilk__record_known();
+    known_in_handler = mine != NULL;
+    held_in_handler = mine != NULL ? ilk__held_places(mine) : 0;
+    ilk_mutex_unlock(&of_handler);
+}
+
+static void a_handler_leaves_a_record_alone_that_it_has_interrupted(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_mutex_init(&of_handler, false);
+    take(&of_handler);
+    on_signal(try_in_handler);
+    struct ilk__record *mine = ilk__record_mine();
+    check_equal(raise(SIGUSR1), 0);
+    check(known_in_handler);
+    check_equal(held_in_handler, 1);
+    const uint32_t version = mine->version;
+    ilk__record_begin(mine);
+    check_equal(raise(SIGUSR1), 0);
+    check(!known_in_handler);
+    check_equal(mine->version, version + 1);
+    ilk__record_end(mine);
+    check_equal(raise(SIGUSR1), 0);
+    check(known_in_handler);
+}
+
+static bool interrupts_hold;
+bool __real_ilk__figures_add_hold(struct ilk__counters *counters, uint64_t hold_ns);
+bool __wrap_ilk__figures_add_hold(struct ilk__counters *counters, uint64_t hold_ns);
+bool __wrap_ilk__figures_add_hold(struct ilk__counters *counters, uint64_t hold_ns) {
+    if (interrupts_hold) {
+        interrupts_hold = false;
+        check_equal(raise(SIGUSR1), 0);
+    }
+    return __real_ilk__figures_add_hold(counters, hold_ns);
+}
+
+/* The handler's lock finds no place, and has the shares moved that have ended. */
+static void a_handler_within_an_unlock_does_not_change_what_is_given_up(void **state) {
+    (void)state;
+    static ilk_mutex held[ILK__HELD_MOST];
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    ilk_mutex_init(&of_handler, false);
+    take(&of_handler);
+    on_signal(try_in_handler);
+    for (unsigned index = 0; index < ILK__HELD_MOST; index++) {
+        ilk_mutex_init(&held[index], false);
+        ilk_mutex_lock(&held[index]);
+    }
+    ilk__object_forget(&held[0]);
+    interrupts_hold = true;
+    ilk_mutex_unlock(&held[5]);
+    check(!interrupts_hold);
+    struct ilk__record *mine = ilk__record_mine();
+    check(!holds(mine, &held[5]));
+    for (unsigned index = 1; index < ILK__HELD_MOST; index++) {
+        check(index == 5 || holds(mine, &held[index]));
+    }
+}
+
+/* ---- Fork ---- */
+
+static struct stage forking = STAGE_INIT;
+
+static void be_forked_within_a_change(void *mutex) {
+    take(mutex);
+    struct ilk__record *mine = ilk__record_mine();
+    ilk__record_begin(mine);
+    stage_reach(&forking, 1);
+    stage_await(&forking, 2);
+    ilk__record_end(mine);
+}
+
+static void tell_records(void *unused) {
+    (void)unused;
+    const struct ilk__record *mine = ilk__record_mine();
+    for (const struct ilk__record *record = ilk__records_first(); record != NULL;
+         record = ilk__record_next(record)) {
+        const char *what = record == mine ? "mine" : ilk__record_thread(record) != 0 ? "kept" : "free";
+        dprintf(STDERR_FILENO, "%s%s\n", what, (record->version & 1) != 0 ? ", within a change" : "");
+    }
+}
+
+static void a_child_of_fork_frees_the_other_threads_records(void **state) {
+    (void)state;
+    static ilk_mutex mutex;
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_mutex_init(&mutex, false);
+    take(&mutex);
+    struct thread other;
+    thread_start(&other, be_forked_within_a_change, &mutex);
+    stage_await(&forking, 1);
+    char output[256];
+    check_equal(child_run(tell_records, NULL, output, sizeof output), 0);
+    check_text(output, "free\nmine\n");
+    stage_reach(&forking, 2);
+    thread_join(&other);
+}
+
+/* ---- Rings that end ---- */
+
+static unsigned depths_asked;
+static size_t ask_depth(const void *ring) {
+    (void)ring;
+    depths_asked++;
+    return 0;
+}
+
+/* Watched by themselves, so that the library's own sampler may come at any time too. */
+static void a_ring_is_not_sampled_after_its_end(void **state) {
+    (void)state;
+    const char ring = 0;
+    ilk__ring_begin(&ring, ILK_OBJECT_SPSC, 0, 4, ask_depth);
+    check(!ilk__rings_sample(1)); /* contention is not watched */
+    check_equal(depths_asked, 0);
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    check(ilk__rings_sample(1));
+    check(depths_asked > 0);
+    ilk__object_forget(&ring);
+    depths_asked = 0;
+    check(!ilk__rings_sample(1));
+    check_equal(depths_asked, 0);
+}
+
+static void a_destroyed_ring_is_sampled_no_more(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    ilk_spsc *spsc;
+    check_equal(ilk_spsc_create(&spsc, 4, sizeof(int)), ILK_OK);
+    check(ilk__rings_sample(1));
+    ilk_spsc_destroy(spsc);
+    check(!ilk__rings_sample(1));
+    ilk_mpmc *mpmc;
+    check_equal(ilk_mpmc_create(&mpmc, 4, sizeof(int)), ILK_OK);
+    check(ilk__rings_sample(1));
+    ilk_mpmc_destroy(mpmc);
+    check(!ilk__rings_sample(1));
+}
+
+/* ---- The watchdog ---- */
+
+static ilk_mutex waited_for;
+static struct stage rounds = STAGE_INIT;
+static struct thread late_waiter;
+static ILK_ATOMIC(bool) interrupts_snapshot;
+
+/* A snapshot has taken the time, and no record yet. */
+void *__real_ilk__pages_allocate(size_t size);
+void *__wrap_ilk__pages_allocate(size_t size);
+void *__wrap_ilk__pages_allocate(size_t size) {
+    if (ilk_atomic_exchange(&interrupts_snapshot, false, memory_order_relaxed)) {
+        stage_reach(&rounds, 1);
+        thread_await_sleep(&late_waiter);
+        stage_reach(&rounds, 2);
+    } else if (stage_now(&rounds) == 2) {
+        stage_reach(&rounds, 3);
+    }
+    return __real_ilk__pages_allocate(size);
+}
+
+static void wait_within_a_snapshot(void *unused) {
+    (void)unused;
+    take(&waited_for); /* known before */
+    stage_await(&rounds, 1);
+    take(&waited_for);
+}
+
+static void a_wait_that_begins_within_a_snapshot_is_not_beyond_the_limit(void **state) {
+    (void)state;
+    begin_reports();
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_mutex_init(&waited_for, false);
+    thread_start(&late_waiter, wait_within_a_snapshot, NULL);
+    thread_await_sleep(&late_waiter);
+    ilk_mutex_lock(&waited_for);
+    ilk_atomic_store(&interrupts_snapshot, true, memory_order_relaxed);
+    check_equal(ilk_set_hang_limit(MILLISECONDS(3600000)), ILK_OK);
+    stage_await(&rounds, 3); /* the next snapshot: the first is judged */
+    check_equal(ilk_set_hang_limit(0), ILK_OK);
+    check_equal(reports.count, 0);
+    ilk_mutex_unlock(&waited_for);
+    thread_join(&late_waiter);
+}
+
+static ILK_ATOMIC(bool) is_reported;
+static void note_report(const ilk_report *report, void *context) {
+    (void)context;
+    if (report->kind == ILK_REPORT_HANG) {
+        ilk_atomic_store(&is_reported, true, memory_order_relaxed);
+    }
+}
+
+static void wait_until_reported(void *unused) {
+    (void)unused;
+    while (!ilk_atomic_load(&is_reported, memory_order_relaxed)) {
+        check_equal(ilk_mutex_lock_until(&waited_for, ilk_deadline_in_ns(MILLISECONDS(250))), ILK_TIMEDOUT);
+    }
+}
+
+/* For ThreadSanitizer: nothing but the records is between the watchdog and the thread's end. */
+static void a_thread_may_end_after_its_wait_was_reported(void **state) {
+    (void)state;
+    ilk_set_report_handler(note_report, NULL);
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_mutex_init(&waited_for, false);
+    ilk_mutex_lock(&waited_for);
+    check_equal(ilk_set_hang_limit(MILLISECONDS(1)), ILK_OK);
+    struct thread waiter;
+    thread_start(&waiter, wait_until_reported, NULL);
+    thread_join(&waiter);
+    check_equal(ilk_set_hang_limit(0), ILK_OK);
+    ilk_mutex_unlock(&waited_for);
+}
+
+/* ---- Handlers of reports ---- */
+
+static char one, other;
+static void expect_one(const ilk_report *report, void *context) {
+    (void)report;
+    check(context == &one);
+}
+static void expect_other(const ilk_report *report, void *context) {
+    (void)report;
+    check(context == &other);
+}
+
+static void change_handlers(void *unused) {
+    (void)unused;
+    for (int round = stress_rounds(200000); round > 0; round--) {
+        ilk_set_report_handler(expect_one, &one);
+        ilk_set_report_handler(expect_other, &other);
+    }
+}
+
+static void a_handler_gets_its_own_context(void **state) {
+    (void)state;
+    ilk_set_report_handler(expect_one, &one);
+    struct thread changer;
+    thread_start(&changer, change_handlers, NULL);
+    while (!thread_is_done(&changer)) {
+        for (int round = 0; round < 1000; round++) {
+            ilk__report_deliver(ILK_REPORT_INVERSION, "", "");
+        }
+    }
+    thread_join(&changer);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_lock_is_not_held_by_a_thread_that_waited_for_the_one_before_it),
+    cmocka_unit_test(a_handler_leaves_a_record_alone_that_it_has_interrupted),
+    cmocka_unit_test(a_handler_within_an_unlock_does_not_change_what_is_given_up),
+    cmocka_unit_test(a_child_of_fork_frees_the_other_threads_records),
+    cmocka_unit_test(a_ring_is_not_sampled_after_its_end),
+    cmocka_unit_test(a_destroyed_ring_is_sampled_no_more),
+    cmocka_unit_test(a_wait_that_begins_within_a_snapshot_is_not_beyond_the_limit),
+    cmocka_unit_test(a_thread_may_end_after_its_wait_was_reported),
+    cmocka_unit_test(a_handler_gets_its_own_context),
+};
+
+TEST_MAIN(tests)
