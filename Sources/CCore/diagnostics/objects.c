@@ -15,6 +15,7 @@
  */
 #include "diagnostics/objects.h"
 
+#include "diagnostics/rings.h"
 #include "diagnostics/tables.h"
 #include <stddef.h>
 #include <stdlib.h>
@@ -36,6 +37,9 @@ void ilk_diagnose(uint32_t what) {
     const uint32_t bits = what & ILK_DIAGNOSE_ALL;
     while (!ilk_atomic_compare_exchange_weak(&ilk__diagnoses, &seen, (seen & ILK__DIAGNOSES_SOME) | bits,
                                              memory_order_relaxed, memory_order_relaxed)) { /* OB1 */
+    }
+    if ((bits & ILK_DIAGNOSE_CONTENTION) != 0) {
+        ilk__rings_resume();
     }
 }
 

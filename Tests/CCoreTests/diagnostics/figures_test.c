@@ -171,6 +171,60 @@ static void a_rings_waits_and_depths_are_counted(void **state) {
     ilk_spsc_destroy(ring);
 }
 
+static void await_samples(const void *ring) {
+    while (figures_of(ring)->samples == 0) { /* the sampler comes ten times a second */
+        struct timespec pause = {.tv_nsec = 1000000};
+        nanosleep(&pause, NULL);
+    }
+}
+
+static bool is_watched(const void *object) {
+    const size_t count = ilk_figures_snapshot(taken, 32);
+    for (size_t index = 0; index < count && index < 32; index++) {
+        if (taken[index].object == object) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* As locks do. */
+static void a_ring_stays_watched_while_all_objects_are(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    ilk_spsc *spsc;
+    ilk_mpmc *mpmc;
+    check_equal(ilk_spsc_create(&spsc, 2, sizeof(int)), ILK_OK);
+    check_equal(ilk_mpmc_create(&mpmc, 2, sizeof(int)), ILK_OK);
+    int element;
+    check_equal(ilk_spsc_pop_until(spsc, &element, sizeof element, 1), ILK_TIMEDOUT);
+    check_equal(ilk_mpmc_pop_until(mpmc, &element, sizeof element, 1), ILK_TIMEDOUT);
+    check_equal(ilk_spsc_observe(spsc, 0), ILK_OK);
+    check_equal(ilk_mpmc_observe(mpmc, 0), ILK_OK);
+    check_equal(ilk_spsc_observe(spsc, ILK_DIAGNOSE_ORDER), ILK_OK);
+    check_equal(ilk_mpmc_observe(mpmc, ILK_DIAGNOSE_ORDER), ILK_OK);
+    check_equal(figures_of(spsc)->empty_waits, 1);
+    check_equal(figures_of(mpmc)->empty_waits, 1);
+    check_equal(figures_of(mpmc)->capacity, 2);
+    ilk_diagnose(0);
+    check_equal(ilk_spsc_observe(spsc, 0), ILK_OK);
+    check_equal(ilk_mpmc_observe(mpmc, 0), ILK_OK);
+    check(!is_watched(spsc) && !is_watched(mpmc));
+    ilk_spsc_destroy(spsc);
+    ilk_mpmc_destroy(mpmc);
+}
+
+static void a_ring_is_sampled_once_contention_is_watched(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_ORDER);
+    ilk_spsc *ring;
+    check_equal(ilk_spsc_create(&ring, 2, sizeof(int)), ILK_OK);
+    check_equal(figures_of(ring)->samples, 0);
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    await_samples(ring);
+    ilk_spsc_destroy(ring);
+}
+
 /* A ring may end while it is sampled. */
 static void rings_may_end_beside_the_sampler(void **state) {
     (void)state;
@@ -204,6 +258,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_wait_that_gave_up_is_counted),
     cmocka_unit_test(those_with_the_longest_waits_come_first),
     cmocka_unit_test(a_rings_waits_and_depths_are_counted),
+    cmocka_unit_test(a_ring_stays_watched_while_all_objects_are),
+    cmocka_unit_test(a_ring_is_sampled_once_contention_is_watched),
     cmocka_unit_test(rings_may_end_beside_the_sampler),
     cmocka_unit_test(what_is_watched_by_itself_has_figures),
 };

@@ -384,7 +384,7 @@ static void setup_ring(void) {
     setup_graph();
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
     ring.memory = 1;
-    ilk__ring_begin(&ring, ILK_OBJECT_SPSC, 0, 1, ring_depth);
+    ilk__ring_begin(&ring, ILK_OBJECT_SPSC, 1, ring_depth);
 }
 static void sample_rings(void) {
     (void)ilk__rings_sample(1);
