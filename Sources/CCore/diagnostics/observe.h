@@ -15,7 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The address after the call that the calling function was made by. */
+/* The address after the call that the calling function was made by. That function is ILK_NOINLINE: a compiler that
+ * inlines it, or makes its cold part a function of its own, answers with an address of the library. */
 #define ILK__CALLER __builtin_return_address(0)
 
 struct ilk__watch {

@@ -171,15 +171,16 @@ ilk_status ilk__read_section_begin_at(ilk_rwlock *lock, ilk__read_section *secti
     return ILK_OK;
 }
 
-void ilk__rwlock_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
+ILK_NOINLINE void ilk__rwlock_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
     ilk__rwlock_lock_at(lock, kind, ILK__CALLER);
 }
 
-ilk_status ilk__read_section_begin_slow(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns) {
+ILK_NOINLINE ilk_status ilk__read_section_begin_slow(ilk_rwlock *lock, ilk__read_section *section,
+                                                     uint64_t deadline_ns) {
     return ilk__read_section_begin_at(lock, section, deadline_ns, ILK__CALLER);
 }
 
-bool ilk__rwlock_try_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK_NONBLOCKING {
+ILK_NOINLINE bool ilk__rwlock_try_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK_NONBLOCKING {
     const bool watched = rwlock_is_watched_already(lock);
     const bool is_taken = ilk__rwlock_try_take(lock, kind);
     if (is_taken && watched) {
@@ -188,7 +189,7 @@ bool ilk__rwlock_try_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK
     return is_taken;
 }
 
-ilk_status ilk_rwlock_read_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
+ILK_NOINLINE ilk_status ilk_rwlock_read_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
     ilk__read_section section;
     if (ilk__rwlock_try_read_fast(lock, &section)) {
         ilk__held_more(lock);
@@ -197,21 +198,21 @@ ilk_status ilk_rwlock_read_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
     return lock_until(lock, ILK__READ, deadline_ns, "ilk_rwlock_read_lock_until", ILK__CALLER);
 }
 
-ilk_status ilk_rwlock_write_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
+ILK_NOINLINE ilk_status ilk_rwlock_write_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
     return lock_until(lock, ILK__WRITE, deadline_ns, "ilk_rwlock_write_lock_until", ILK__CALLER);
 }
 
-ilk_status ilk_rwlock_upgradable_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
+ILK_NOINLINE ilk_status ilk_rwlock_upgradable_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
     return lock_until(lock, ILK__UPGRADABLE, deadline_ns, "ilk_rwlock_upgradable_lock_until", ILK__CALLER);
 }
 
-ilk_status ilk_rwlock_upgrade_until(ilk_rwlock *lock, uint64_t deadline_ns) {
+ILK_NOINLINE ilk_status ilk_rwlock_upgrade_until(ilk_rwlock *lock, uint64_t deadline_ns) {
     return take_until(lock, ILK__UPGRADE, NULL, deadline_ns, "ilk_rwlock_upgrade_until", ILK__CALLER);
 }
 
 /* ---- Leaving ---- */
 
-void ilk__rwlock_unlock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
+ILK_NOINLINE void ilk__rwlock_unlock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
     if (rwlock_is_watched(lock)) {
         ilk__watch_release(lock, share_for(kind), ILK__CALLER);
     }

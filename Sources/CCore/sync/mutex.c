@@ -203,7 +203,7 @@ static inline ilk_status lock_by(ilk_mutex *mutex, uint64_t deadline_ns, const c
     return seen == 0 ? ILK_OK : lock_taken(mutex, self, seen, deadline_ns, call, site);
 }
 
-void ilk_mutex_lock(ilk_mutex *mutex) {
+ILK_NOINLINE void ilk_mutex_lock(ilk_mutex *mutex) {
     (void)lock_by(mutex, ILK_FOREVER, "ilk_mutex_lock", ILK__CALLER);
 }
 
@@ -224,13 +224,13 @@ ILK_COLD static bool try_lock_taken(ilk_mutex *mutex, uint32_t seen, const void 
     return true;
 }
 
-bool ilk_mutex_try_lock(ilk_mutex *mutex) ILK_NONBLOCKING {
+ILK_NOINLINE bool ilk_mutex_try_lock(ilk_mutex *mutex) ILK_NONBLOCKING {
     const uint32_t seen = take_free(mutex, ilk__thread_id());
     /* A call of its own: a free mutex is taken without saving registers. */
     return ILK_LIKELY(seen == 0) ? true : try_lock_taken(mutex, seen, ILK__CALLER);
 }
 
-ilk_status ilk_mutex_lock_until(ilk_mutex *mutex, uint64_t deadline_ns) {
+ILK_NOINLINE ilk_status ilk_mutex_lock_until(ilk_mutex *mutex, uint64_t deadline_ns) {
     return lock_by(mutex, deadline_ns, "ilk_mutex_lock_until", ILK__CALLER);
 }
 
@@ -261,7 +261,7 @@ static ILK_NOINLINE void unlock_marked(ilk_mutex *mutex, uint32_t self, uint32_t
     }
 }
 
-void ilk_mutex_unlock(ilk_mutex *mutex) {
+ILK_NOINLINE void ilk_mutex_unlock(ilk_mutex *mutex) {
     uint32_t self = ilk__thread_id();
     uint32_t seen = self;
     /* MX3 release, pairs with MX2. The last touch. */

@@ -218,7 +218,7 @@ ilk_status ilk_semaphore_observe(ilk_semaphore *semaphore, uint32_t what) {
     return ILK_OK;
 }
 
-bool ilk__semaphore_ask_slow(ilk_semaphore *semaphore) {
+ILK_NOINLINE bool ilk__semaphore_ask_slow(ilk_semaphore *semaphore) {
     if (!semaphore_is_watched(semaphore)) {
         return take_if_there(semaphore);
     }
@@ -245,12 +245,12 @@ static ilk_status semaphore_wait_watched(ilk_semaphore *semaphore, uint64_t dead
 
 /* ---- The calls ---- */
 
-void ilk__semaphore_wait_slow(ilk_semaphore *semaphore) {
+ILK_NOINLINE void ilk__semaphore_wait_slow(ilk_semaphore *semaphore) {
     (void)(semaphore_is_watched(semaphore) ? semaphore_wait_watched(semaphore, ILK_FOREVER, ILK__CALLER)
                                            : wait_slow(semaphore, ILK_FOREVER));
 }
 
-bool ilk__semaphore_try_wait_slow(ilk_semaphore *semaphore) ILK_NONBLOCKING {
+ILK_NOINLINE bool ilk__semaphore_try_wait_slow(ilk_semaphore *semaphore) ILK_NONBLOCKING {
     /* Allocates nothing: a semaphore whose first call this is is met by the next. */
     const bool is_known = !ilk__diagnoses_all() || ilk__object_find(semaphore) != NULL;
     const bool watched = is_known && semaphore_is_watched(semaphore);
@@ -261,14 +261,14 @@ bool ilk__semaphore_try_wait_slow(ilk_semaphore *semaphore) ILK_NONBLOCKING {
     return is_taken;
 }
 
-ilk_status ilk_semaphore_wait_until(ilk_semaphore *semaphore, uint64_t deadline_ns) {
+ILK_NOINLINE ilk_status ilk_semaphore_wait_until(ilk_semaphore *semaphore, uint64_t deadline_ns) {
     if (semaphore_is_watched(semaphore)) {
         return semaphore_wait_watched(semaphore, deadline_ns, ILK__CALLER);
     }
     return ilk_semaphore_try_wait(semaphore) ? ILK_OK : wait_slow(semaphore, deadline_ns);
 }
 
-void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t permits) {
+ILK_NOINLINE void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t permits) {
     if (permits == 0) {
         return;
     }
