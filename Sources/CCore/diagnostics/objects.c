@@ -156,10 +156,17 @@ struct ilk__object *ilk__object_begin(const void *address, ilk_object_kind kind,
 struct ilk__object *ilk__object_watch(const void *address, ilk_object_kind kind, uint32_t watches,
                                       uint32_t traits) {
     ilk_atomic_fetch_or(&ilk__diagnoses, ILK__DIAGNOSES_SOME, memory_order_relaxed); /* OB1 */
-    struct ilk__object *object = ilk__object_of(address, kind);
-    if (object != NULL) {
-        ilk_atomic_store(&object->watches, watches & ILK_DIAGNOSE_ALL, memory_order_relaxed); /* OB1 */
-        ilk__object_add_traits(object, traits);
+    struct ilk__object *object;
+    bool is_watched = false;
+    while (!is_watched && (object = ilk__object_of(address, kind)) != NULL) {
+        sigset_t before;
+        ilk__tables_lock(&before);
+        is_watched = ilk__object_id_at(object, address) != 0; /* no thread has forgotten it */
+        if (is_watched) {
+            ilk_atomic_store(&object->watches, watches & ILK_DIAGNOSE_ALL, memory_order_relaxed); /* OB1 */
+            (void)ilk__object_add_traits(object, traits);
+        }
+        ilk__tables_unlock(&before);
     }
     return object;
 }
@@ -171,24 +178,34 @@ struct ilk__object *ilk__object_of(const void *address, ilk_object_kind kind) {
                : object_at(address, kind, 0, 0, object != NULL);
 }
 
-void ilk__object_forget(const void *address) {
+static bool forget(const void *address, bool though_watched) {
     if (ilk__diagnosed_bits() == 0 || ilk__object_find(address) == NULL) {
-        return;
+        return true;
     }
     sigset_t before;
     ilk__tables_lock(&before);
     struct ilk__object *object = ilk__object_find(address);
-    if (object != NULL) {
+    const bool is_ended = object == NULL || though_watched || ilk__object_watches(object) == 0;
+    if (object != NULL && is_ended) {
         end_object(object);
     }
     ilk__tables_unlock(&before);
+    return is_ended;
+}
+
+void ilk__object_forget(const void *address) {
+    (void)forget(address, true);
+}
+
+bool ilk__object_forget_unwatched(const void *address) {
+    return forget(address, false);
 }
 
 bool ilk__object_add_traits(struct ilk__object *object, uint32_t traits) {
     if (ilk__object_has_traits(object, traits)) {
         return false;
     }
-    /* OB7 relaxed: each trait is a fact by itself, and stays; LO6 to LO8 order it with the searches for circles. */
+    /* OB7 relaxed: each trait is a fact by itself, and stays; LO6 orders it with the searches for circles. */
     return (ilk_atomic_fetch_or(&object->traits, traits, memory_order_relaxed) & traits) != traits;
 }
 

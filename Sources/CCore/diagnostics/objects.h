@@ -70,6 +70,9 @@ struct ilk__object *ilk__object_of(const void *address, ilk_object_kind kind);
 /* As an object ends, or is no longer watched. A load where diagnosis was never on. */
 void ilk__object_forget(const void *address);
 
+/* The same if nothing of it is watched. False: it is watched, since another thread has just asked for it. */
+bool ilk__object_forget_unwatched(const void *address);
+
 /* True: it did not have them all. */
 bool ilk__object_add_traits(struct ilk__object *object, uint32_t traits);
 bool ilk__object_has_traits(const struct ilk__object *object, uint32_t traits);

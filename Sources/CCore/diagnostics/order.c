@@ -34,10 +34,8 @@ void ilk__order_proven(const struct ilk__object *object, uint64_t id) {
      * proven. */
     ilk_atomic_fence(memory_order_seq_cst);
     if (ilk__edge_leaves(object, id)) {
-        /* LO7 release, pairs with LO8.
-         * Carries: what the object has proven.
-         * If weaker: a search for this proof does not see it. */
-        ilk_atomic_fetch_add(&proofs, 1, memory_order_release);
+        /* LO7 relaxed: LO6 comes before, and before each search: one for this proof sees it. */
+        ilk_atomic_fetch_add(&proofs, 1, memory_order_relaxed);
     }
 }
 
@@ -227,8 +225,7 @@ void ilk__order_add(struct ilk__record *record, struct ilk__object *object, uint
     struct ilk__inversion inversion;
     bool is_seen = false;
     struct ilk__order order = {.to = object, .to_id = id, .asked = share, .sighting = &sighting};
-    /* LO8 acquire, pairs with LO7. */
-    order.proofs = ilk_atomic_load(&proofs, memory_order_acquire);
+    order.proofs = ilk_atomic_load(&proofs, memory_order_relaxed); /* LO7 */
     if (ilk__is_no_lock(object)) {
         return;
     }

@@ -9,6 +9,7 @@
 #include <interlock/mpmc.h>
 #include <interlock/mutex.h>
 #include <interlock/rwlock.h>
+#include <interlock/semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -164,6 +165,29 @@ static void waits_without_a_holder_are_told_too(void **state) {
     thread_join(&at_latch);
     thread_join(&at_ring);
     ilk_mpmc_destroy(ring);
+}
+
+static ilk_semaphore permit;
+static void signal_permit(void *unused) {
+    (void)unused;
+    ilk_semaphore_signal(&permit, 1);
+}
+
+static void a_permit_that_another_thread_gave_is_held_by_none(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_semaphore_init(&permit, 1);
+    ilk_semaphore_wait(&permit);
+    char holds[64];
+    snprintf(holds, sizeof holds, "  holds semaphore %p (write) for ", (void *)&permit);
+    check_contains(diagnosis(ILK_AS_TEXT), holds);
+    check_contains(diagnosis(ILK_AS_JSON), "\"holds\": [{");
+    struct thread other;
+    thread_start(&other, signal_permit, NULL);
+    thread_join(&other);
+    check(strstr(diagnosis(ILK_AS_TEXT), holds) == NULL);
+    check(strstr(diagnosis(ILK_AS_JSON), "\"holds\": [{") == NULL);
+    ilk_semaphore_destroy(&permit);
 }
 
 static void names_are_escaped(void **state) {
@@ -417,6 +441,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_report_tells_what_threads_hold_and_wait_for),
     cmocka_unit_test(waits_with_a_limit_make_no_circle),
     cmocka_unit_test(waits_without_a_holder_are_told_too),
+    cmocka_unit_test(a_permit_that_another_thread_gave_is_held_by_none),
     cmocka_unit_test(names_are_escaped),
     cmocka_unit_test(writing_that_fails_is_told),
     cmocka_unit_test(handlers_may_interrupt_diagnosis),

@@ -119,11 +119,40 @@ static void an_order_is_searched_with_each_of_its_shares(void **state) {
     ilk_rwlock_destroy(&a);
 }
 
+static void lock_both(ilk_mutex *first, ilk_mutex *second) {
+    ilk_mutex_lock(first);
+    ilk_mutex_lock(second);
+    ilk_mutex_unlock(second);
+    ilk_mutex_unlock(first);
+}
+
+/* A thread remembers orders that it need not search again: not this one. */
+static void a_thread_that_leaves_the_guard_out_is_reported(void **state) {
+    (void)state;
+    static ilk_mutex guard, a, b;
+    begin_reports();
+    ilk_mutex_init(&guard, false);
+    ilk_mutex_init(&a, false);
+    ilk_mutex_init(&b, false);
+    for (int round = 0; round < 2; round++) {
+        ilk_mutex_lock(&guard);
+        lock_both(&a, &b);
+        lock_both(&b, &a);
+        ilk_mutex_unlock(&guard);
+    }
+    check_equal(reports.count, 0);
+    lock_both(&a, &b);
+    check_equal(reports.count, 1);
+    lock_both(&b, &a);
+    check_equal(reports.count, 1);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(orders_of_readers_are_reported_once_a_writer_has_come),
     cmocka_unit_test(a_try_of_the_writer_is_enough),
     cmocka_unit_test(a_semaphore_that_turns_out_to_be_a_lock_is_reported),
     cmocka_unit_test(an_order_is_searched_with_each_of_its_shares),
+    cmocka_unit_test(a_thread_that_leaves_the_guard_out_is_reported),
 };
 
 TEST_MAIN(tests)

@@ -11,6 +11,8 @@
 #include <interlock/inline/atomic.h>
 #include <interlock/mpmc.h>
 #include <interlock/mutex.h>
+#include <interlock/rwlock.h>
+#include <interlock/semaphore.h>
 #include <interlock/spsc.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -145,6 +147,89 @@ static void a_handler_within_an_unlock_does_not_change_what_is_given_up(void **s
     for (unsigned index = 1; index < ILK__HELD_MOST; index++) {
         check(index == 5 || holds(mine, &held[index]));
     }
+}
+
+static ILK_ATOMIC(unsigned) allocations;
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size) {
+    ilk_atomic_fetch_add(&allocations, 1, memory_order_relaxed);
+    return __real_calloc(count, size);
+}
+
+static struct {
+    ilk_rwlock lock;
+    ilk_mutex mutex;
+    ilk_semaphore permit;
+} tried;
+
+static void make_tried(void) {
+    const ilk_rwlock lock = ILK_RWLOCK_INIT;
+    const ilk_mutex mutex = ILK_MUTEX_INIT;
+    const ilk_semaphore permit = ILK_SEMAPHORE_INIT(1);
+    memcpy(&tried.lock, &lock, sizeof lock);
+    memcpy(&tried.mutex, &mutex, sizeof mutex);
+    memcpy(&tried.permit, &permit, sizeof permit);
+}
+
+static void try_each(void *unused) {
+    (void)unused;
+    check(ilk_rwlock_try_write_lock(&tried.lock));
+    check(ilk_mutex_try_lock(&tried.mutex));
+    check(ilk_semaphore_try_wait(&tried.permit));
+}
+static void give_each(void) {
+    ilk_rwlock_downgrade(&tried.lock);
+    ilk_rwlock_read_unlock(&tried.lock);
+    ilk_mutex_unlock(&tried.mutex);
+    ilk_semaphore_signal(&tried.permit, 1);
+}
+static void take_and_give_each(void) {
+    ilk_rwlock_write_lock(&tried.lock);
+    ilk_mutex_lock(&tried.mutex);
+    ilk_semaphore_wait(&tried.permit);
+    give_each();
+}
+
+/* A handler may have interrupted the allocator. */
+static void what_handlers_call_allocates_nothing(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_ALL);
+    make_tried();
+    const unsigned before = allocations;
+    try_each(NULL);
+    give_each();
+    check_equal(allocations, before);
+    take_and_give_each();
+    check(allocations > before);
+    check(ilk__object_find(&tried.lock) != NULL && ilk__object_find(&tried.mutex) != NULL &&
+          ilk__object_find(&tried.permit) != NULL);
+}
+
+static void a_lock_that_is_only_tried_is_fast_while_diagnosis_is_off(void **state) {
+    (void)state;
+    make_tried();
+    try_each(NULL);
+    give_each();
+    check_equal(ilk_atomic_load(&tried.lock.word, memory_order_relaxed), 0);
+    check_equal(ilk_atomic_load(&tried.mutex.word, memory_order_relaxed), 0);
+    check_equal(ilk_atomic_load(&tried.permit.word, memory_order_relaxed), 0x10);
+}
+
+/* Another thread has the tables, and it is switched off: what is tried does not leave yet. */
+static void a_try_call_does_not_wait_for_the_tables(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_ALL);
+    make_tried();
+    take_and_give_each();
+    ilk_diagnose(0);
+    sigset_t before;
+    ilk__tables_lock(&before);
+    struct thread trier;
+    thread_start(&trier, try_each, NULL);
+    thread_join(&trier);
+    ilk__tables_unlock(&before);
+    check(ilk__object_find(&tried.lock) != NULL);
 }
 
 /* ---- Fork ---- */
@@ -341,6 +426,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_lock_is_not_held_by_a_thread_that_waited_for_the_one_before_it),
     cmocka_unit_test(a_handler_leaves_a_record_alone_that_it_has_interrupted),
     cmocka_unit_test(a_handler_within_an_unlock_does_not_change_what_is_given_up),
+    cmocka_unit_test(what_handlers_call_allocates_nothing),
+    cmocka_unit_test(a_lock_that_is_only_tried_is_fast_while_diagnosis_is_off),
+    cmocka_unit_test(a_try_call_does_not_wait_for_the_tables),
     cmocka_unit_test(a_child_of_fork_frees_the_other_threads_records),
     cmocka_unit_test(a_ring_is_not_sampled_after_its_end),
     cmocka_unit_test(a_destroyed_ring_is_sampled_no_more),

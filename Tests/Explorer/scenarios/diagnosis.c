@@ -105,6 +105,22 @@ static void c_then_a_after_end(void) {
 GRAPH(order_reused, "reused", "orders of an object that has ended do not close a circle", check_silence,
       c_then_a_after_end, b_then_c);
 
+static void setup_a_then_c(void) {
+    setup_graph();
+    take_both(&said.a, &said.c);
+}
+
+EX_SCENARIO(order_followed){
+    .name = "order-followed",
+    .claim = "an order with what has ended closes no circle with its successor",
+    .setup = setup_a_then_c,
+    .threads = {c_then_a_after_end, a_then_b},
+    .check = check_silence,
+    .step_limit = 20000,
+    .sc_bound = 2,
+    .weak_bound = 1,
+};
+
 /* ---- Proofs ---- */
 
 static void setup_readers(void) {
@@ -250,26 +266,25 @@ static struct {
     char between[8 * 1021 - 1];
     char second;
     uint64_t first_id;
+    struct ilk__object *object; /* of both */
 } places;
 
 static void setup_places(void) {
     setup_graph();
-    places.first_id = ilk__object_id(ilk__object_begin(&places.first, ILK_OBJECT_MUTEX, 0, 0));
+    places.object = ilk__object_begin(&places.first, ILK_OBJECT_MUTEX, 0, 0);
+    places.first_id = ilk__object_id(places.object);
 }
 static void second_follows(void) {
     ilk__object_forget(&places.first);
     (void)ilk__object_begin(&places.second, ILK_OBJECT_RWLOCK, 0, 0);
 }
-static uint64_t id_at(const char *address) {
-    const struct ilk__object *object = ilk__object_find(address);
-    return object != NULL ? ilk__object_id_at(object, address) : 0;
-}
 static void find_first(void) {
-    const uint64_t id = id_at(&places.first);
+    const uint64_t id = ilk__object_id_at(places.object, &places.first);
     ex_expect(id == 0 || id == places.first_id, "the second is found at the first's address");
 }
 static void find_second(void) {
-    ex_expect(id_at(&places.second) != places.first_id, "the first is found at the second's address");
+    const uint64_t id = ilk__object_id_at(places.object, &places.second);
+    ex_expect(id != places.first_id, "the first is found at the second's address");
 }
 /* The first ends while it is waited for. */
 static void take_first(void) {
@@ -484,6 +499,58 @@ static void switch_all(void) {
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
     ilk_diagnose(0);
 }
+
+/* Beside the first call of each, which finds that it is not to be watched. */
+static void observe_mutex(void) {
+    ex_assert(ilk_mutex_observe(&s.mutex, ILK_DIAGNOSE_ORDER) == ILK_OK);
+}
+static void observe_lock(void) {
+    ex_assert(ilk_rwlock_observe(&s.lock, ILK_DIAGNOSE_ORDER) == ILK_OK);
+}
+static void observe_semaphore(void) {
+    ex_assert(ilk_semaphore_observe(&s.semaphore, ILK_DIAGNOSE_ORDER) == ILK_OK);
+}
+static void setup_first_calls(void) {
+    setup_watched(0);
+    s.mutex = (ilk_mutex)ILK_MUTEX_INIT;
+    s.lock = (ilk_rwlock)ILK_RWLOCK_INIT;
+    s.semaphore.word = 0x18;
+}
+static void try_write(void) {
+    if (ilk_rwlock_try_write_lock(&s.lock)) {
+        do_work(1);
+        ilk_rwlock_write_unlock(&s.lock);
+    }
+}
+static void try_permit(void) {
+    if (ilk_semaphore_try_wait(&s.semaphore)) {
+        work_alone();
+        ilk_semaphore_signal(&s.semaphore, 1);
+    }
+}
+static void check_observed_mutex(void) {
+    ex_assert((s.mutex.word & UINT32_C(0x40000000)) != 0 && ilk__object_find(&s.mutex) != NULL);
+}
+static void check_observed_lock(void) {
+    ex_assert((s.lock.word & 0x10) != 0 && ilk__object_find(&s.lock) != NULL);
+}
+static void check_observed_semaphore(void) {
+    ex_assert((s.semaphore.word & 0x8) != 0 && ilk__object_find(&s.semaphore) != NULL);
+}
+
+#define OBSERVED(identifier, text, checks, ...)                                                              \
+    EX_SCENARIO(identifier) {                                                                                \
+        .name = "watched-observe-" text, .claim = "what observe has answered stands beside first calls",     \
+        .setup = setup_first_calls, .threads = {__VA_ARGS__}, .check = checks, .step_limit = 20000,          \
+        .sc_bound = 2, .weak_bound = 2                                                                       \
+    }
+
+OBSERVED(observed_lock, "lock", check_observed_mutex, observe_mutex, lock);
+OBSERVED(observed_try_lock, "try_lock", check_observed_mutex, observe_mutex, try_lock);
+OBSERVED(observed_write, "write", check_observed_lock, observe_lock, write);
+OBSERVED(observed_try_write, "try_write", check_observed_lock, observe_lock, try_write);
+OBSERVED(observed_permit, "permit", check_observed_semaphore, observe_semaphore, permit);
+OBSERVED(observed_try_permit, "try_permit", check_observed_semaphore, observe_semaphore, try_permit);
 
 static void check_watched(void) {
     ex_assert(work[0] == s.expected);
