@@ -87,16 +87,16 @@ static const char *take_varying(const char **text) {
 }
 
 /* ThreadSanitizer has threads of its own, with the name of the program and without a record: as ours, which is first. */
-static bool is_idle_thread(const char *line, const char *next) {
-    return strncmp(line, "thread \"words_test\" (", 21) == 0 && *next != ' ';
+static bool has_programs_name(const char *line) {
+    return strncmp(line, "thread \"words_test\" (", 21) == 0;
 }
 
 static void put_words(const char *text, FILE *file) {
-    unsigned idle = 0;
+    unsigned named = 0;
     while (*text != '\0') {
         const size_t length = strcspn(text, "\n");
         const char *end = text + length + (text[length] == '\n');
-        const bool is_sanitizers = is_idle_thread(text, end) && idle++ > 0;
+        const bool is_sanitizers = has_programs_name(text) && named++ > 0 && *end != ' ';
         const bool is_dropped = is_sanitizers || is_dropped_frame(text);
         while (text < end && !is_dropped) {
             const char *word = take_varying(&text);
