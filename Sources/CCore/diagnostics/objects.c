@@ -74,6 +74,11 @@ uint64_t ilk__object_id_at(const struct ilk__object *object, const void *address
     return seen == (uintptr_t)address && ilk_atomic_load(&object->id, memory_order_relaxed) == id ? id : 0;
 }
 
+bool ilk__object_is_watched_at(const void *address) ILK_NONBLOCKING {
+    const struct ilk__object *object = ilk__object_find(address);
+    return object != NULL && ilk__object_watches(object) != 0;
+}
+
 /* ---- With the tables locked ---- */
 
 static void end_object(struct ilk__object *object) {

@@ -77,6 +77,9 @@ bool ilk__object_forget_unwatched(const void *address);
 bool ilk__object_add_traits(struct ilk__object *object, uint32_t traits);
 bool ilk__object_has_traits(const struct ilk__object *object, uint32_t traits);
 
+/* Whether anything is watched of the object at `address`. Takes no lock. */
+bool ilk__object_is_watched_at(const void *address) ILK_NONBLOCKING;
+
 /* Calls `visit` for each object, with the tables locked: it must not lock them. */
 void ilk__objects_visit(void (*visit)(struct ilk__object *object, void *context), void *context);
 

@@ -37,17 +37,12 @@ static bool take_freshness(ilk_rwlock *lock) ILK_NONBLOCKING {
                                        memory_order_relaxed);
 }
 
-static bool rwlock_is_watched_alone(const ilk_rwlock *lock) {
-    const struct ilk__object *object = ilk__object_find(lock);
-    return object != NULL && ilk__object_watches(object) != 0;
-}
-
 static void rwlock_stop_watching(ilk_rwlock *lock, bool may_block) {
     /* RW21 acquire, pairs with RW22.
      * Carries: that the lock is watched alone.
      * If weaker: a call of ilk_rwlock_observe beside this one is lost. */
     ilk_atomic_fetch_and(&lock->word, ~ILK__RWLOCK_OBSERVED, memory_order_acquire);
-    if (may_block ? !ilk__object_forget_unwatched(lock) : rwlock_is_watched_alone(lock)) {
+    if (may_block ? !ilk__object_forget_unwatched(lock) : ilk__object_is_watched_at(lock)) {
         ilk_atomic_fetch_or(&lock->word, ILK__RWLOCK_OBSERVED, memory_order_release); /* RW22 */
     }
 }
@@ -55,7 +50,7 @@ static void rwlock_stop_watching(ilk_rwlock *lock, bool may_block) {
 /* With OBSERVED. */
 ILK_COLD static bool rwlock_decide_watching(ilk_rwlock *lock) {
     const bool is_fresh = take_freshness(lock);
-    const bool is_wanted = ilk__diagnoses_all() || rwlock_is_watched_alone(lock);
+    const bool is_wanted = ilk__diagnoses_all() || ilk__object_is_watched_at(lock);
     if (!is_wanted || (is_fresh && ilk__object_begin(lock, ILK_OBJECT_RWLOCK, 0, 0) == NULL)) {
         rwlock_stop_watching(lock, true);
         return false;

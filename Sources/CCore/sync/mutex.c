@@ -47,11 +47,6 @@ static bool inherits(const ilk_mutex *mutex) ILK_NONBLOCKING {
 
 /* ---- Diagnosis ---- */
 
-static bool mutex_is_watched_alone(const ilk_mutex *mutex) {
-    const struct ilk__object *object = ilk__object_find(mutex);
-    return object != NULL && ilk__object_watches(object) != 0;
-}
-
 /* The settings first: a call that sees OBSERVED asks in any case. */
 static void mutex_watch(ilk_mutex *mutex) {
     ilk_atomic_fetch_or(&mutex->settings, MUTEX_WATCHED, memory_order_relaxed); /* MX10 */
@@ -65,7 +60,7 @@ static void mutex_stop_watching(ilk_mutex *mutex, bool may_block) {
      * Carries: that the mutex is watched alone.
      * If weaker: a call of ilk_mutex_observe beside this one is lost. */
     ilk_atomic_fetch_and(&mutex->word, ~MUTEX_OBSERVED, memory_order_acquire);
-    if (may_block ? !ilk__object_forget_unwatched(mutex) : mutex_is_watched_alone(mutex)) {
+    if (may_block ? !ilk__object_forget_unwatched(mutex) : ilk__object_is_watched_at(mutex)) {
         mutex_watch(mutex);
     }
 }
@@ -75,7 +70,7 @@ ILK_COLD static bool mutex_decide_watching(ilk_mutex *mutex) {
     const uint32_t settings =
         ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_FRESH, memory_order_relaxed); /* MX10 */
     const bool is_fresh = (settings & MUTEX_FRESH) != 0;
-    const bool is_wanted = ilk__diagnoses_all() || mutex_is_watched_alone(mutex);
+    const bool is_wanted = ilk__diagnoses_all() || ilk__object_is_watched_at(mutex);
     if (!is_wanted || (is_fresh && ilk__object_begin(mutex, ILK_OBJECT_MUTEX, 0, 0) == NULL)) {
         mutex_stop_watching(mutex, true);
         return false;

@@ -182,17 +182,12 @@ void ilk_semaphore_destroy(ilk_semaphore *semaphore) {
 
 /* ---- Diagnosis ---- */
 
-static bool semaphore_is_watched_alone(const ilk_semaphore *semaphore) {
-    const struct ilk__object *object = ilk__object_find(semaphore);
-    return object != NULL && ilk__object_watches(object) != 0;
-}
-
 static void semaphore_stop_watching(ilk_semaphore *semaphore, bool may_block) {
     /* SE9 acquire, pairs with SE10.
      * Carries: that the semaphore is watched alone.
      * If weaker: a call of ilk_semaphore_observe beside this one is lost. */
     ilk_atomic_fetch_and(&semaphore->word, ~ILK__SEMAPHORE_OBSERVED, memory_order_acquire);
-    if (may_block ? !ilk__object_forget_unwatched(semaphore) : semaphore_is_watched_alone(semaphore)) {
+    if (may_block ? !ilk__object_forget_unwatched(semaphore) : ilk__object_is_watched_at(semaphore)) {
         ilk_atomic_fetch_or(&semaphore->word, ILK__SEMAPHORE_OBSERVED, memory_order_release); /* SE10 */
     }
 }

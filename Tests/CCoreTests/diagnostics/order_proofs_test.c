@@ -15,6 +15,14 @@ static void read_both(ilk_rwlock *first, ilk_rwlock *second) {
     ilk_rwlock_read_unlock(first);
 }
 
+static void begin_with_readers(ilk_rwlock *a, ilk_rwlock *b) {
+    begin_reports();
+    ilk_rwlock_init(a);
+    ilk_rwlock_init(b);
+    read_both(a, b);
+    read_both(b, a);
+}
+
 static void write_once(ilk_rwlock *lock) {
     ilk_rwlock_write_lock(lock);
     ilk_rwlock_write_unlock(lock);
@@ -23,11 +31,7 @@ static void write_once(ilk_rwlock *lock) {
 static void orders_of_readers_are_reported_once_a_writer_has_come(void **state) {
     (void)state;
     static ilk_rwlock a, b;
-    begin_reports();
-    ilk_rwlock_init(&a);
-    ilk_rwlock_init(&b);
-    read_both(&a, &b);
-    read_both(&b, &a);
+    begin_with_readers(&a, &b);
     write_once(&a);
     read_both(&a, &b);
     read_both(&b, &a);
@@ -47,11 +51,7 @@ static void orders_of_readers_are_reported_once_a_writer_has_come(void **state) 
 static void a_try_of_the_writer_is_enough(void **state) {
     (void)state;
     static ilk_rwlock a, b;
-    begin_reports();
-    ilk_rwlock_init(&a);
-    ilk_rwlock_init(&b);
-    read_both(&a, &b);
-    read_both(&b, &a);
+    begin_with_readers(&a, &b);
     check(ilk_rwlock_try_write_lock(&a));
     ilk_rwlock_write_unlock(&a);
     check(ilk_rwlock_try_write_lock(&b));

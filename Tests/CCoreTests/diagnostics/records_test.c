@@ -4,7 +4,6 @@
  * where a signal, another thread or an end comes in between.
  */
 #include "diagnostics/observe.h"
-#include "diagnostics/report.h"
 #include "diagnostics/reports.h"
 #include "diagnostics/rings.h"
 #include "diagnostics/tables.h"
@@ -311,117 +310,6 @@ static void a_destroyed_ring_is_sampled_no_more(void **state) {
     check(!ilk__rings_sample(1));
 }
 
-/* ---- The watchdog ---- */
-
-static ilk_mutex waited_for;
-static struct stage rounds = STAGE_INIT;
-static struct thread late_waiter;
-static ILK_ATOMIC(bool) interrupts_snapshot;
-
-/* A snapshot has taken the time, and no record yet. */
-void *__real_ilk__pages_allocate(size_t size);
-void *__wrap_ilk__pages_allocate(size_t size);
-void *__wrap_ilk__pages_allocate(size_t size) {
-    if (ilk_atomic_exchange(&interrupts_snapshot, false, memory_order_relaxed)) {
-        stage_reach(&rounds, 1);
-        stage_await(&rounds, 2);
-        thread_await_sleep(&late_waiter);
-        stage_reach(&rounds, 3);
-    } else if (stage_now(&rounds) >= 3) {
-        stage_advance(&rounds);
-    }
-    return __real_ilk__pages_allocate(size);
-}
-
-static void wait_within_a_snapshot(void *unused) {
-    (void)unused;
-    take(&waited_for); /* known before */
-    stage_await(&rounds, 1);
-    stage_reach(&rounds, 2);
-    take(&waited_for);
-}
-
-static void a_wait_that_begins_within_a_snapshot_is_not_beyond_the_limit(void **state) {
-    (void)state;
-    begin_reports();
-    ilk_diagnose(ILK_DIAGNOSE_HANG);
-    ilk_mutex_init(&waited_for, false);
-    thread_start(&late_waiter, wait_within_a_snapshot, NULL);
-    thread_await_sleep(&late_waiter);
-    ilk_mutex_lock(&waited_for);
-    ilk_atomic_store(&interrupts_snapshot, true, memory_order_relaxed);
-    check_equal(ilk_set_hang_limit(MILLISECONDS(3600000)), ILK_OK);
-    stage_await(&rounds,
-                5); /* a report would be over: it takes pages too, and then comes the next snapshot */
-    check_equal(ilk_set_hang_limit(0), ILK_OK);
-    check_equal(reports.count, 0);
-    ilk_mutex_unlock(&waited_for);
-    thread_join(&late_waiter);
-}
-
-static ILK_ATOMIC(bool) is_reported;
-static void note_report(const ilk_report *report, void *context) {
-    (void)context;
-    if (report->kind == ILK_REPORT_HANG) {
-        ilk_atomic_store(&is_reported, true, memory_order_relaxed);
-    }
-}
-
-static void wait_until_reported(void *unused) {
-    (void)unused;
-    while (!ilk_atomic_load(&is_reported, memory_order_relaxed)) {
-        check_equal(ilk_mutex_lock_until(&waited_for, ilk_deadline_in_ns(MILLISECONDS(250))), ILK_TIMEDOUT);
-    }
-}
-
-/* For ThreadSanitizer: nothing but the records is between the watchdog and the thread's end. */
-static void a_thread_may_end_after_its_wait_was_reported(void **state) {
-    (void)state;
-    ilk_set_report_handler(note_report, NULL);
-    ilk_diagnose(ILK_DIAGNOSE_HANG);
-    ilk_mutex_init(&waited_for, false);
-    ilk_mutex_lock(&waited_for);
-    check_equal(ilk_set_hang_limit(MILLISECONDS(1)), ILK_OK);
-    struct thread waiter;
-    thread_start(&waiter, wait_until_reported, NULL);
-    thread_join(&waiter);
-    check_equal(ilk_set_hang_limit(0), ILK_OK);
-    ilk_mutex_unlock(&waited_for);
-}
-
-/* ---- Handlers of reports ---- */
-
-static char one, other;
-static void expect_one(const ilk_report *report, void *context) {
-    (void)report;
-    check(context == &one);
-}
-static void expect_other(const ilk_report *report, void *context) {
-    (void)report;
-    check(context == &other);
-}
-
-static void change_handlers(void *unused) {
-    (void)unused;
-    for (int round = stress_rounds(200000); round > 0; round--) {
-        ilk_set_report_handler(expect_one, &one);
-        ilk_set_report_handler(expect_other, &other);
-    }
-}
-
-static void a_handler_gets_its_own_context(void **state) {
-    (void)state;
-    ilk_set_report_handler(expect_one, &one);
-    struct thread changer;
-    thread_start(&changer, change_handlers, NULL);
-    while (!thread_is_done(&changer)) {
-        for (int round = 0; round < 1000; round++) {
-            ilk__report_deliver(ILK_REPORT_INVERSION, "", "");
-        }
-    }
-    thread_join(&changer);
-}
-
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_lock_is_not_held_by_a_thread_that_waited_for_the_one_before_it),
     cmocka_unit_test(a_handler_leaves_a_record_alone_that_it_has_interrupted),
@@ -432,9 +320,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_child_of_fork_frees_the_other_threads_records),
     cmocka_unit_test(a_ring_is_not_sampled_after_its_end),
     cmocka_unit_test(a_destroyed_ring_is_sampled_no_more),
-    cmocka_unit_test(a_wait_that_begins_within_a_snapshot_is_not_beyond_the_limit),
-    cmocka_unit_test(a_thread_may_end_after_its_wait_was_reported),
-    cmocka_unit_test(a_handler_gets_its_own_context),
 };
 
 TEST_MAIN(tests)
