@@ -98,7 +98,7 @@ uint32_t ilk_diagnosed(void);
 
 typedef enum ilk_report_kind {
     ILK_REPORT_INVERSION, /* two orders that may deadlock */
-    ILK_REPORT_SELF_WAIT, /* a thread about to wait for itself; unless it only reads again, abort follows */
+    ILK_REPORT_SELF_WAIT, /* a thread about to wait for itself; for a lock, abort follows, unless it only reads again */
     ILK_REPORT_HANG       /* a thread has waited beyond the limit */
 } ilk_report_kind;
 
@@ -108,7 +108,8 @@ typedef struct ilk_report {
     const char *text;     /* the same with all stacks */
 } ilk_report;
 
-/* Called by the thread that met what is reported, before it waits. It may use the library. */
+/* Called by the thread that met what is reported, before it waits; for ILK_REPORT_HANG by "interlock-watch". It may use
+ * the library. */
 typedef void (*ilk_report_handler)(const ilk_report *report, void *context);
 
 /* Has `handler` called instead of printing on standard error; NULL: print again. An inversion is reported once.
@@ -187,7 +188,8 @@ ilk_status ilk_write_diagnosis(int file, ilk_diagnosis_form form);
  * ILK_NOMEM: no thread. */
 ilk_status ilk_set_hang_signal(int number);
 
-/* Has a thread's wait of more than `limit_ns` reported, once a wait; 0: none. ILK_NOMEM: no thread. */
+/* Has a thread's wait of more than `limit_ns` reported, once a wait, where ILK_DIAGNOSE_HANG watches it; 0: none.
+ * ILK_NOMEM: no thread. */
 ilk_status ilk_set_hang_limit(uint64_t limit_ns);
 
 ILK_END_DECLARATIONS

@@ -2,6 +2,7 @@
  *
  * Contention figures: what is counted, and how long.
  */
+#include "diagnostics/figures.h"
 #include "diagnostics/reports.h"
 #include <interlock/mpmc.h>
 #include <interlock/mutex.h>
@@ -42,6 +43,21 @@ static void buckets_are_log_linear(void **state) {
     check(before > UINT64_C(1000000000) * 60);
     check_equal(ilk_histogram_limit_ns(ILK_HISTOGRAM_BUCKETS - 1), UINT64_MAX);
     check_equal(ilk_histogram_limit_ns(UINT32_MAX), UINT64_MAX);
+}
+
+static void times_are_below_the_limit_of_their_bucket(void **state) {
+    (void)state;
+    for (uint32_t bucket = 0; bucket + 1 < ILK_HISTOGRAM_BUCKETS; bucket++) {
+        const uint64_t limit = ilk_histogram_limit_ns(bucket);
+        struct ilk__counters counters = {.acquisitions = 0};
+        ilk__figures_add_wait(&counters, limit - 1);
+        check_equal(counters.wait.buckets[bucket], 1);
+        ilk__figures_add_wait(&counters, limit);
+        check_equal(counters.wait.buckets[bucket + 1], 1);
+    }
+    struct ilk__counters counters = {.acquisitions = 0};
+    ilk__figures_add_wait(&counters, UINT64_MAX);
+    check_equal(counters.wait.buckets[ILK_HISTOGRAM_BUCKETS - 1], 1);
 }
 
 static ilk_rwlock lock;
@@ -254,6 +270,7 @@ static void what_is_watched_by_itself_has_figures(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(buckets_are_log_linear),
+    cmocka_unit_test(times_are_below_the_limit_of_their_bucket),
     cmocka_unit_test(waits_and_holds_are_counted),
     cmocka_unit_test(a_wait_that_gave_up_is_counted),
     cmocka_unit_test(those_with_the_longest_waits_come_first),

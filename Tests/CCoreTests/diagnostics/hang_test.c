@@ -387,6 +387,24 @@ static void unknown_words_are_named_and_ignored(void **state) {
                    "limit=SECONDS, signal=NUMBER, file=PATH; it is ignored\n");
     check_contains(printed, "interlock: INTERLOCK_DIAGNOSTICS: \"limit=soon\" is none of ");
     check_contains(printed, "interlock: lock-order inversion: ");
+    (void)run_program(
+        &(struct program){.what = "orders", .settings = "signal=10.5,signal=65,limit=nan,file="});
+    check_contains(printed, "\"signal=10.5\" is none of ");
+    check_contains(printed, "\"signal=65\" is none of ");
+    check_contains(printed, "\"limit=nan\" is none of ");
+    check_contains(printed, "\"file=\" is none of ");
+}
+
+static void a_word_behind_many_others_is_read(void **state) {
+    (void)state;
+    char settings[4096];
+    size_t length = 0;
+    while (length + 64 < sizeof settings) {
+        length += (size_t)snprintf(settings + length, sizeof settings - length, "hang,,");
+    }
+    (void)snprintf(settings + length, sizeof settings - length, "order");
+    (void)run_program(&(struct program){.what = "orders", .settings = settings});
+    check_contains(printed, "interlock: lock-order inversion: ");
 }
 
 static void a_wedged_process_reports_at_a_signal(void **state) {
@@ -450,6 +468,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_environment_ends_a_process_at_its_first_report),
     cmocka_unit_test(without_the_environment_nothing_is_said),
     cmocka_unit_test(unknown_words_are_named_and_ignored),
+    cmocka_unit_test(a_word_behind_many_others_is_read),
     cmocka_unit_test(a_wedged_process_reports_at_a_signal),
     cmocka_unit_test(the_watchdog_reports_a_wedged_process),
     cmocka_unit_test(the_diagnosis_is_written_at_exit),
