@@ -23,8 +23,9 @@
 enum { OBJECT_BUCKETS = 1021 };
 
 static ILK_ATOMIC(struct ilk__object *) object_buckets[OBJECT_BUCKETS];
-static uint64_t last_object_id;     /* guarded by the tables' mutex */
-static ILK_ATOMIC(uint64_t) losses; /* objects not watched for want of memory */
+static uint64_t last_object_id;      /* guarded by the tables' mutex */
+static ILK_ATOMIC(bool) has_objects; /* since the first began */
+static ILK_ATOMIC(uint64_t) losses;  /* objects not watched for want of memory */
 
 ILK_ATOMIC(uint32_t) ilk__diagnoses;
 
@@ -108,6 +109,7 @@ static struct ilk__object *free_object(const void *address) {
 
 static void link_object(struct ilk__object *object, const void *address) {
     ILK_ATOMIC(struct ilk__object *) *bucket = object_bucket_of(address);
+    ilk_atomic_store(&has_objects, true, memory_order_relaxed); /* OB13 */
     ilk_plain_write(&object->next, sizeof object->next);
     /* OB8 relaxed: under the mutex of the tables. */
     object->next = ilk_atomic_load(bucket, memory_order_relaxed);
@@ -160,7 +162,9 @@ struct ilk__object *ilk__object_begin(const void *address, ilk_object_kind kind,
 
 struct ilk__object *ilk__object_watch(const void *address, ilk_object_kind kind, uint32_t watches,
                                       uint32_t traits) {
-    ilk_atomic_fetch_or(&ilk__diagnoses, ILK__DIAGNOSES_SOME, memory_order_relaxed); /* OB1 */
+    if ((watches & ILK_DIAGNOSE_ALL) != 0) {
+        ilk_atomic_fetch_or(&ilk__diagnoses, ILK__DIAGNOSES_SOME, memory_order_relaxed); /* OB1 */
+    }
     struct ilk__object *object;
     bool is_watched = false;
     while (!is_watched && (object = ilk__object_of(address, kind)) != NULL) {
@@ -184,7 +188,9 @@ struct ilk__object *ilk__object_of(const void *address, ilk_object_kind kind) {
 }
 
 static bool forget(const void *address, bool though_watched) {
-    if (ilk__diagnosed_bits() == 0 || ilk__object_find(address) == NULL) {
+    /* OB13 relaxed: an object begins before it ends, and a thread that ends it has synchronised with its users. Not the
+     * switches: what was watched may end while diagnosis is off. */
+    if (!ilk_atomic_load(&has_objects, memory_order_relaxed) || ilk__object_find(address) == NULL) {
         return true;
     }
     sigset_t before;

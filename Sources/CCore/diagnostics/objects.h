@@ -67,7 +67,7 @@ struct ilk__object *ilk__object_watch(const void *address, ilk_object_kind kind,
 /* The object at `address`, made now if there is none. */
 struct ilk__object *ilk__object_of(const void *address, ilk_object_kind kind);
 
-/* As an object ends, or is no longer watched. A load where diagnosis was never on. */
+/* As an object ends, or is no longer watched. A load where nothing was watched yet. */
 void ilk__object_forget(const void *address);
 
 /* The same if nothing of it is watched. False: it is watched, since another thread has just asked for it. */

@@ -230,6 +230,31 @@ static void a_ring_stays_watched_while_all_objects_are(void **state) {
     ilk_mpmc_destroy(mpmc);
 }
 
+static void a_lock_leaves_with_its_next_call_once_it_is_switched_off(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    static ilk_mutex mutex;
+    static ilk_semaphore semaphore;
+    ilk_mutex_init(&mutex, false);
+    ilk_rwlock_init(&lock);
+    ilk_semaphore_init(&semaphore, 1);
+    for (int round = 0; round < 2; round++) {
+        ilk_mutex_lock(&mutex);
+        ilk_mutex_unlock(&mutex);
+        write_briefly(NULL);
+        ilk_semaphore_wait(&semaphore);
+        ilk_semaphore_signal(&semaphore, 1);
+        const bool is_on = round == 0;
+        check(is_watched(&mutex) == is_on && is_watched(&lock) == is_on && is_watched(&semaphore) == is_on);
+        ilk_diagnose(0);
+    }
+    check_equal(ilk_atomic_load(&mutex.word, memory_order_relaxed), 0);
+    check_equal(ilk_atomic_load(&lock.word, memory_order_relaxed), 0);
+    check_equal(ilk_atomic_load(&semaphore.word, memory_order_relaxed), 0x10);
+    ilk_rwlock_destroy(&lock);
+    ilk_semaphore_destroy(&semaphore);
+}
+
 static void a_ring_is_sampled_once_contention_is_watched(void **state) {
     (void)state;
     ilk_diagnose(ILK_DIAGNOSE_ORDER);
@@ -276,6 +301,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(those_with_the_longest_waits_come_first),
     cmocka_unit_test(a_rings_waits_and_depths_are_counted),
     cmocka_unit_test(a_ring_stays_watched_while_all_objects_are),
+    cmocka_unit_test(a_lock_leaves_with_its_next_call_once_it_is_switched_off),
     cmocka_unit_test(a_ring_is_sampled_once_contention_is_watched),
     cmocka_unit_test(rings_may_end_beside_the_sampler),
     cmocka_unit_test(what_is_watched_by_itself_has_figures),

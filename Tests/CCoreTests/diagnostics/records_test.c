@@ -295,6 +295,17 @@ static void a_ring_is_not_sampled_after_its_end(void **state) {
     check_equal(depths_asked, 0);
 }
 
+static void a_ring_may_end_while_diagnosis_is_off(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    ilk_spsc *ring;
+    check_equal(ilk_spsc_create(&ring, 4, sizeof(int)), ILK_OK);
+    ilk_diagnose(0);
+    ilk_spsc_destroy(ring);
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    check(!ilk__rings_sample(1));
+}
+
 static void a_destroyed_ring_is_sampled_no_more(void **state) {
     (void)state;
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
@@ -320,6 +331,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_child_of_fork_frees_the_other_threads_records),
     cmocka_unit_test(a_ring_is_not_sampled_after_its_end),
     cmocka_unit_test(a_destroyed_ring_is_sampled_no_more),
+    cmocka_unit_test(a_ring_may_end_while_diagnosis_is_off),
 };
 
 TEST_MAIN(tests)
