@@ -32,17 +32,17 @@
  * or for one by its own call (ilk_rwlock_observe …). For all means: those made by their init or create call after the
  * switch, or by ILK_RWLOCK_INIT, ILK_MUTEX_INIT or ILK_SEMAPHORE_INIT and first used after it. Locks that are plain
  * zero bits, and those in use before, are watched by their own call alone. Switched off again, a lock or a semaphore
- * leaves with its next call that may wait, a ring as it ends. Calls that may wait may allocate and block briefly for a
- * watched object; calls that give up allocate nothing; try_ calls do neither, so what a thread takes by one before it
+ * leaves with its next call but a try, a ring as it ends. Calls that may wait may allocate and block briefly for a
+ * watched object, calls that give up may block briefly; try_ calls do neither, so what a thread takes by one before it
  * has made a call that may wait is not noted.
  *
  *   order       Reports two orders of taking locks that could make their threads wait for each other for ever,
  *               when the second is met and before any thread hangs; and a thread about to wait for itself.
  *               Counted are read, upgradable and write locks, upgrades, mutexes, and semaphores of one permit
- *               that a thread takes and gives back itself. Orders that only turn out to be harmful later, when a
- *               lock is first written or a permit first given back, are reported when one of them is met again. Not counted are try_ calls and waits with a limit, as
- *               what is asked for; and orders that a third lock, held for writing in both, keeps apart. A thread
- *               is known to hold the first 32.
+ *               that a thread takes and gives back itself. Orders that turn out to be harmful later, when a lock
+ *               is first written or a permit first given back, are reported when one of them is met again.
+ *               Not counted are try_ calls and waits with a limit, as what is asked for; and orders that a third
+ *               lock, held for writing in both, keeps apart. A thread is known to hold the first 32.
  *   contention  Acquisitions, those that met a holder, how long they waited and how long it was held.
  *   hang        A report of every thread: what it holds, what it waits for and since when, what it works on;
  *               circles are marked.

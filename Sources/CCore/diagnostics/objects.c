@@ -48,9 +48,12 @@ uint32_t ilk_diagnosed(void) {
     return ilk__diagnosed_bits() & ILK_DIAGNOSE_ALL;
 }
 
+static uint32_t own_watches(const struct ilk__object *object) {
+    return ilk_atomic_load(&object->watches, memory_order_relaxed); /* OB1 */
+}
+
 uint32_t ilk__object_watches(const struct ilk__object *object) ILK_NONBLOCKING {
-    const uint32_t own = ilk_atomic_load(&object->watches, memory_order_relaxed); /* OB1 */
-    return (own | ilk__diagnosed_bits()) & ~ILK__DIAGNOSES_SOME;
+    return (own_watches(object) | ilk__diagnosed_bits()) & ~ILK__DIAGNOSES_SOME;
 }
 
 struct ilk__object *ilk__object_find(const void *address) ILK_NONBLOCKING {
@@ -128,6 +131,7 @@ static struct ilk__object *object_at(const void *address, ilk_object_kind kind, 
         ilk__tables_lock(&before);
         struct ilk__object *object = ilk__object_find(address);
         if (object == NULL || renews) {
+            const uint32_t kept = object != NULL ? own_watches(object) : 0;
             if (object == NULL) {
                 object = free_object(address);
             } else {
@@ -139,7 +143,7 @@ static struct ilk__object *object_at(const void *address, ilk_object_kind kind, 
                 link_object(object, address);
             }
             if (object != NULL) {
-                begin_object(object, address, kind, watches, traits);
+                begin_object(object, address, kind, watches == ILK__WATCHES_KEPT ? kept : watches, traits);
             }
         }
         ilk__tables_unlock(&before);

@@ -56,7 +56,9 @@ struct ilk__object *ilk__object_find(const void *address) ILK_NONBLOCKING;
  * ended, and be another one's. */
 uint64_t ilk__object_id_at(const struct ilk__object *object, const void *address) ILK_NONBLOCKING;
 
-/* A new object at `address`, in place of one that ended there without a word. NULL: no memory. */
+/* A new object at `address`, in place of one that ended there without a word, whose watches it keeps if `watches` is
+ * ILK__WATCHES_KEPT: another thread may just have asked for them. NULL: no memory. */
+#define ILK__WATCHES_KEPT UINT32_MAX
 struct ilk__object *ilk__object_begin(const void *address, ilk_object_kind kind, uint32_t watches,
                                       uint32_t traits);
 

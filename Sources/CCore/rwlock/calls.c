@@ -7,8 +7,8 @@
  *   moved by                                                              to
  *   ILK_RWLOCK_INIT; ilk_rwlock_init while all locks are watched          up
  *   ilk_rwlock_observe                                                    up
- *   a call that may wait, when neither all nor it are watched             down
- *   any other call, if besides the table does not know it                 down
+ *   any call, when neither all nor it are watched                         down
+ *     but a try call, if the table knows the lock: it locks nothing
  * Must not happen: a lock that is not watched keeps it. Every call that finds it asks.
  *
  * Signal handlers make try calls, and give up what they took: those calls allocate nothing, and try calls wait for
@@ -43,7 +43,8 @@ static void rwlock_stop_watching(ilk_rwlock *lock, bool may_block) {
      * If weaker: a call of ilk_rwlock_observe beside this one is lost. */
     ilk_atomic_fetch_and(&lock->word, ~ILK__RWLOCK_OBSERVED, memory_order_acquire);
     if (may_block ? !ilk__object_forget_unwatched(lock) : ilk__object_is_watched_at(lock)) {
-        ilk_atomic_fetch_or(&lock->word, ILK__RWLOCK_OBSERVED, memory_order_release); /* RW22 */
+        /* RW23 relaxed: once more what RW22 has published. */
+        ilk_atomic_fetch_or(&lock->word, ILK__RWLOCK_OBSERVED, memory_order_relaxed);
     }
 }
 
@@ -51,7 +52,8 @@ static void rwlock_stop_watching(ilk_rwlock *lock, bool may_block) {
 ILK_COLD static bool rwlock_decide_watching(ilk_rwlock *lock) {
     const bool is_fresh = take_freshness(lock);
     const bool is_wanted = ilk__diagnoses_all() || ilk__object_is_watched_at(lock);
-    if (!is_wanted || (is_fresh && ilk__object_begin(lock, ILK_OBJECT_RWLOCK, 0, 0) == NULL)) {
+    if (!is_wanted ||
+        (is_fresh && ilk__object_begin(lock, ILK_OBJECT_RWLOCK, ILK__WATCHES_KEPT, 0) == NULL)) {
         rwlock_stop_watching(lock, true);
         return false;
     }
@@ -63,21 +65,23 @@ static bool rwlock_is_watched(ilk_rwlock *lock) {
            rwlock_decide_watching(lock);
 }
 
-/* Likewise, but allocates nothing and does not block. */
+/* Likewise, but allocates nothing, and does not block unless it may. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
-ILK_COLD static bool rwlock_is_known(ilk_rwlock *lock) ILK_NONBLOCKING {
+ILK_COLD static bool rwlock_is_known(ilk_rwlock *lock, bool may_block) ILK_NONBLOCKING {
     const bool is_fresh = ilk_atomic_load(&lock->mode_state, memory_order_relaxed) == MODE_FRESH; /* RW20 */
     const struct ilk__object *object = is_fresh ? NULL : ilk__object_find(lock);
-    if (object == NULL && !ilk__diagnoses_all()) {
+    const bool is_watched = object != NULL && ilk__object_watches(object) != 0;
+    if (!is_watched && !ilk__diagnoses_all() && (object == NULL || may_block)) {
         (void)take_freshness(lock);
-        rwlock_stop_watching(lock, false);
+        rwlock_stop_watching(lock, may_block);
     }
-    return object != NULL && ilk__object_watches(object) != 0;
+    return is_watched;
 }
 ILK_TRUSTED_NONBLOCKING_END
 
-static bool rwlock_is_watched_already(ilk_rwlock *lock) ILK_NONBLOCKING {
-    return ILK_UNLIKELY((ilk__rwlock_probe(lock) & ILK__RWLOCK_OBSERVED) != 0) && rwlock_is_known(lock);
+static bool rwlock_is_watched_already(ilk_rwlock *lock, bool may_block) ILK_NONBLOCKING {
+    return ILK_UNLIKELY((ilk__rwlock_probe(lock) & ILK__RWLOCK_OBSERVED) != 0) &&
+           rwlock_is_known(lock, may_block);
 }
 
 ilk_status ilk_rwlock_observe(ilk_rwlock *lock, uint32_t what) {
@@ -195,7 +199,7 @@ ILK_NOINLINE ilk_status ilk__read_section_begin_slow(ilk_rwlock *lock, ilk__read
 }
 
 ILK_NOINLINE bool ilk__rwlock_try_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK_NONBLOCKING {
-    const bool watched = rwlock_is_watched_already(lock);
+    const bool watched = rwlock_is_watched_already(lock, false);
     const bool is_taken = ilk__rwlock_try_take(lock, kind);
     if (is_taken && watched) {
         ilk__watch_taken(lock, share_for(kind), ILK__CALLER);
@@ -227,14 +231,14 @@ ILK_NOINLINE ilk_status ilk_rwlock_upgrade_until(ilk_rwlock *lock, uint64_t dead
 /* ---- Leaving ---- */
 
 ILK_NOINLINE void ilk__rwlock_unlock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
-    if (rwlock_is_watched_already(lock)) {
+    if (rwlock_is_watched_already(lock, true)) {
         ilk__watch_release(lock, share_for(kind), ILK__CALLER);
     }
     ilk__rwlock_leave_as(lock, kind);
 }
 
 void ilk__rwlock_downgrade_slow(ilk_rwlock *lock) {
-    if (rwlock_is_watched_already(lock)) {
+    if (rwlock_is_watched_already(lock, true)) {
         ilk__watch_downgrade(lock);
     }
     ilk__rwlock_leave_write_for_read(lock);

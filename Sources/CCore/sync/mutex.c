@@ -10,7 +10,7 @@
  *   id | MUTEX_SLEEPERS    the owner                    0, then wakes one
  * Bit 30 stays through all of these. It is up while diagnosis watches the mutex: set by ILK_MUTEX_INIT, by
  * ilk_mutex_init while all mutexes are watched, by ilk_mutex_observe; taken away by a call that finds it without need,
- * and may wait, or finds that the table does not know the mutex.
+ * by a try call only if the table does not know the mutex.
  *
  * With inheritance the kernel moves a word with bit 31 up. Bit 30 is its FUTEX_OWNER_DIED, for robust lists, which are
  * not used here: the kernel keeps the bit where a free mutex is taken, and drops it where it hands over; the next owner
@@ -71,11 +71,13 @@ ILK_COLD static bool mutex_decide_watching(ilk_mutex *mutex) {
         ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_FRESH, memory_order_relaxed); /* MX10 */
     const bool is_fresh = (settings & MUTEX_FRESH) != 0;
     const bool is_wanted = ilk__diagnoses_all() || ilk__object_is_watched_at(mutex);
-    if (!is_wanted || (is_fresh && ilk__object_begin(mutex, ILK_OBJECT_MUTEX, 0, 0) == NULL)) {
+    if (!is_wanted ||
+        (is_fresh && ilk__object_begin(mutex, ILK_OBJECT_MUTEX, ILK__WATCHES_KEPT, 0) == NULL)) {
         mutex_stop_watching(mutex, true);
         return false;
     }
-    ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_release); /* MX12 */
+    /* MX13 relaxed: once more what MX12 has published. */
+    ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_relaxed);
     return true;
 }
 
@@ -89,26 +91,26 @@ static bool mutex_is_watched(ilk_mutex *mutex, uint32_t seen) {
     return mutex_may_be_watched(mutex, seen) && mutex_decide_watching(mutex);
 }
 
-/* Likewise, for calls that a signal handler makes: allocates nothing and does not block. A mutex whose first call one is
- * is met by the next that may wait, and one that is not to be watched any more leaves with that. */
+/* Likewise, for calls that a signal handler makes: allocates nothing, and does not block unless it may. A mutex whose
+ * first call one is is met by the next that may wait. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
-ILK_COLD static bool mutex_is_known(ilk_mutex *mutex) ILK_NONBLOCKING {
+ILK_COLD static bool mutex_is_known(ilk_mutex *mutex, bool may_block) ILK_NONBLOCKING {
     const uint32_t settings = ilk_atomic_load(&mutex->settings, memory_order_relaxed); /* MX10 */
     const struct ilk__object *object = (settings & MUTEX_FRESH) != 0 ? NULL : ilk__object_find(mutex);
-    if (object == NULL && !ilk__diagnoses_all()) {
-        ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_FRESH, memory_order_relaxed); /* MX10 */
-        mutex_stop_watching(mutex, false);
-    }
     const bool is_watched = object != NULL && ilk__object_watches(object) != 0;
+    if (!is_watched && !ilk__diagnoses_all() && (object == NULL || may_block)) {
+        ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_FRESH, memory_order_relaxed); /* MX10 */
+        mutex_stop_watching(mutex, may_block);
+    }
     if (is_watched) {
-        ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_release); /* MX12 */
+        ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_relaxed); /* MX13 */
     }
     return is_watched;
 }
 ILK_TRUSTED_NONBLOCKING_END
 
-static bool mutex_is_watched_already(ilk_mutex *mutex, uint32_t seen) ILK_NONBLOCKING {
-    return mutex_may_be_watched(mutex, seen) && mutex_is_known(mutex);
+static bool mutex_is_watched_already(ilk_mutex *mutex, uint32_t seen, bool may_block) ILK_NONBLOCKING {
+    return mutex_may_be_watched(mutex, seen) && mutex_is_known(mutex, may_block);
 }
 
 ilk_status ilk_mutex_observe(ilk_mutex *mutex, uint32_t what) {
@@ -212,7 +214,7 @@ ILK_COLD static ilk_status lock_watched(ilk_mutex *mutex, uint32_t self, uint32_
     const ilk_status status = wait_for_owner(mutex, self, seen, deadline_ns, call);
     ilk__watch_end(&watch, status == ILK_OK, false);
     if (status == ILK_OK && inherits(mutex)) {
-        ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_release); /* MX12 */
+        ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_relaxed); /* MX13 */
     }
     return status;
 }
@@ -240,7 +242,7 @@ ILK_COLD static bool try_lock_taken(ilk_mutex *mutex, uint32_t seen, const void 
     if (seen != MUTEX_OBSERVED) {
         return false;
     }
-    const bool watched = mutex_is_watched_already(mutex, seen);
+    const bool watched = mutex_is_watched_already(mutex, seen, false);
     const uint32_t self = ilk__thread_id();
     while (!take_if_free(mutex, &seen, self)) {
         if ((seen & ~MUTEX_OBSERVED) != 0) {
@@ -269,7 +271,7 @@ static ILK_NOINLINE void unlock_marked(ilk_mutex *mutex, uint32_t self, uint32_t
         ilk__misuse("ilk_mutex_unlock", mutex, "thread %u does not own it; thread %u does (0: nobody)",
                     (unsigned)self, (unsigned)(seen & MUTEX_OWNER));
     }
-    if (mutex_is_watched_already(mutex, seen)) {
+    if (mutex_is_watched_already(mutex, seen, true)) {
         ilk__watch_release(mutex, ILK__SHARE_WRITE, site);
     }
     if (inherits(mutex) && (seen & MUTEX_OWNER) == self) {

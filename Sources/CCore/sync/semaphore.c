@@ -188,7 +188,8 @@ static void semaphore_stop_watching(ilk_semaphore *semaphore, bool may_block) {
      * If weaker: a call of ilk_semaphore_observe beside this one is lost. */
     ilk_atomic_fetch_and(&semaphore->word, ~ILK__SEMAPHORE_OBSERVED, memory_order_acquire);
     if (may_block ? !ilk__object_forget_unwatched(semaphore) : ilk__object_is_watched_at(semaphore)) {
-        ilk_atomic_fetch_or(&semaphore->word, ILK__SEMAPHORE_OBSERVED, memory_order_release); /* SE10 */
+        /* SE11 relaxed: once more what SE10 has published. */
+        ilk_atomic_fetch_or(&semaphore->word, ILK__SEMAPHORE_OBSERVED, memory_order_relaxed);
     }
 }
 
@@ -213,21 +214,22 @@ static bool semaphore_is_watched(ilk_semaphore *semaphore) {
     return ILK_UNLIKELY((word & ILK__SEMAPHORE_OBSERVED) != 0) && semaphore_decide_watching(semaphore);
 }
 
-/* Likewise, for calls that a signal handler makes: allocates nothing and does not block. A semaphore whose first call
- * one is is met by the next that may wait, and one that is not to be watched any more leaves with that. */
+/* Likewise, for calls that a signal handler makes: allocates nothing, and does not block unless it may. A semaphore
+ * whose first call one is is met by the next that may wait. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
-ILK_COLD static bool semaphore_is_known(ilk_semaphore *semaphore) ILK_NONBLOCKING {
+ILK_COLD static bool semaphore_is_known(ilk_semaphore *semaphore, bool may_block) ILK_NONBLOCKING {
     const struct ilk__object *object = ilk__object_find(semaphore);
-    if (object == NULL && !ilk__diagnoses_all()) {
-        semaphore_stop_watching(semaphore, false);
+    const bool is_watched = object != NULL && ilk__object_watches(object) != 0;
+    if (!is_watched && !ilk__diagnoses_all() && (object == NULL || may_block)) {
+        semaphore_stop_watching(semaphore, may_block);
     }
-    return object != NULL && ilk__object_watches(object) != 0;
+    return is_watched;
 }
 ILK_TRUSTED_NONBLOCKING_END
 
-static bool semaphore_is_watched_already(ilk_semaphore *semaphore) ILK_NONBLOCKING {
+static bool semaphore_is_watched_already(ilk_semaphore *semaphore, bool may_block) ILK_NONBLOCKING {
     uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
-    return ILK_UNLIKELY((word & ILK__SEMAPHORE_OBSERVED) != 0) && semaphore_is_known(semaphore);
+    return ILK_UNLIKELY((word & ILK__SEMAPHORE_OBSERVED) != 0) && semaphore_is_known(semaphore, may_block);
 }
 
 ilk_status ilk_semaphore_observe(ilk_semaphore *semaphore, uint32_t what) {
@@ -275,7 +277,7 @@ ILK_NOINLINE void ilk__semaphore_wait_slow(ilk_semaphore *semaphore) {
 }
 
 ILK_NOINLINE bool ilk__semaphore_try_wait_slow(ilk_semaphore *semaphore) ILK_NONBLOCKING {
-    const bool watched = semaphore_is_watched_already(semaphore);
+    const bool watched = semaphore_is_watched_already(semaphore, false);
     const bool is_taken = take_if_there(semaphore);
     if (is_taken && watched) {
         ilk__watch_taken(semaphore, ILK__SHARE_WRITE, ILK__CALLER);
@@ -294,7 +296,7 @@ ILK_NOINLINE void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t 
     if (permits == 0) {
         return;
     }
-    if (semaphore_is_watched_already(semaphore)) {
+    if (semaphore_is_watched_already(semaphore, true)) {
         ilk__watch_release(semaphore, ILK__SHARE_WRITE, ILK__CALLER);
     }
     uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */

@@ -115,13 +115,13 @@ static void try_permit(void) {
     }
 }
 static void check_observed_mutex(void) {
-    ex_assert((s.mutex.word & UINT32_C(0x40000000)) != 0 && ilk__object_find(&s.mutex) != NULL);
+    ex_assert((s.mutex.word & UINT32_C(0x40000000)) != 0 && ilk__object_is_watched_at(&s.mutex));
 }
 static void check_observed_lock(void) {
-    ex_assert((s.lock.word & 0x10) != 0 && ilk__object_find(&s.lock) != NULL);
+    ex_assert((s.lock.word & 0x10) != 0 && ilk__object_is_watched_at(&s.lock));
 }
 static void check_observed_semaphore(void) {
-    ex_assert((s.semaphore.word & 0x8) != 0 && ilk__object_find(&s.semaphore) != NULL);
+    ex_assert((s.semaphore.word & 0x8) != 0 && ilk__object_is_watched_at(&s.semaphore));
 }
 
 #define OBSERVED(identifier, text, checks, ...)                                                              \
