@@ -31,16 +31,18 @@
  *     INTERLOCK_DIAGNOSTICS=order,contention,hang
  * or for one by its own call (ilk_rwlock_observe …). For all means: those made by their init or create call after the
  * switch, or by ILK_RWLOCK_INIT, ILK_MUTEX_INIT or ILK_SEMAPHORE_INIT and first used after it. Locks that are plain
- * zero bits, and those in use before, are watched by their own call alone. Switched off again, an object leaves with
- * its next call. Other calls of watched objects may allocate and block briefly; try_ calls do neither, so what a thread
- * takes by one before it has made another call is not noted.
+ * zero bits, and those in use before, are watched by their own call alone. Switched off again, a lock or a semaphore
+ * leaves with its next call but a try, a ring as it ends. Calls that may wait may allocate and block briefly for a
+ * watched object, calls that give up may block briefly; try_ calls do neither, so what a thread takes by one before it
+ * has made a call that may wait is not noted.
  *
  *   order       Reports two orders of taking locks that could make their threads wait for each other for ever,
  *               when the second is met and before any thread hangs; and a thread about to wait for itself.
  *               Counted are read, upgradable and write locks, upgrades, mutexes, and semaphores of one permit
- *               that a thread takes and gives back itself. Not counted are try_ calls and waits with a limit, as
- *               what is asked for; and orders that a third lock, held for writing in both, keeps apart. A thread
- *               is known to hold the first 32.
+ *               that a thread takes and gives back itself. Orders that turn out to be harmful later, when a lock
+ *               is first written or a permit first given back, are reported when one of them is met again.
+ *               Not counted are try_ calls and waits with a limit, as what is asked for; and orders that a third
+ *               lock, held for writing in both, keeps apart. A thread is known to hold the first 32.
  *   contention  Acquisitions, those that met a holder, how long they waited and how long it was held.
  *   hang        A report of every thread: what it holds, what it waits for and since when, what it works on;
  *               circles are marked.
@@ -96,8 +98,8 @@ uint32_t ilk_diagnosed(void);
 
 typedef enum ilk_report_kind {
     ILK_REPORT_INVERSION, /* two orders that may deadlock */
-    ILK_REPORT_SELF_WAIT, /* a thread about to wait for itself; unless it only reads again, abort follows */
-    ILK_REPORT_HANG       /* a thread has waited beyond the limit */
+    ILK_REPORT_SELF_WAIT, /* a thread about to wait for itself; for a lock, abort follows, unless it only reads again */
+    ILK_REPORT_HANG /* a thread has waited beyond the limit */
 } ilk_report_kind;
 
 typedef struct ilk_report {
@@ -106,7 +108,7 @@ typedef struct ilk_report {
     const char *text;     /* the same with all stacks */
 } ilk_report;
 
-/* Called by the thread that met what is reported, before it waits; of a hang by a thread of the library. It may use
+/* Called by the thread that met what is reported, before it waits; for ILK_REPORT_HANG by "interlock-watch". It may use
  * the library. */
 typedef void (*ilk_report_handler)(const ilk_report *report, void *context);
 
@@ -186,7 +188,8 @@ ilk_status ilk_write_diagnosis(int file, ilk_diagnosis_form form);
  * ILK_NOMEM: no thread. */
 ilk_status ilk_set_hang_signal(int number);
 
-/* Has a thread's wait of more than `limit_ns` reported, once a wait; 0: none. ILK_NOMEM: no thread. */
+/* Has a thread's wait of more than `limit_ns` reported, once a wait, where ILK_DIAGNOSE_HANG watches it; 0: none.
+ * ILK_NOMEM: no thread. */
 ilk_status ilk_set_hang_limit(uint64_t limit_ns);
 
 ILK_END_DECLARATIONS

@@ -16,8 +16,8 @@ static void name_if_nameless(const void *object, const char *name) {
     }
 }
 
-void ilk__facade_ask(ilk__facade_watch *watch, const void *object, ilk_object_kind kind, const char *name,
-                     uint64_t deadline_ns) {
+ILK_NOINLINE void ilk__facade_ask(ilk__facade_watch *watch, const void *object, ilk_object_kind kind,
+                                  const char *name, uint64_t deadline_ns) {
     *watch = (ilk__facade_watch){{0}};
     if (!ilk__diagnoses_all() && ilk__object_find(object) == NULL) {
         return;
@@ -32,7 +32,7 @@ void ilk__facade_taken(ilk__facade_watch *watch, bool is_taken) {
     ilk__watch_end((struct ilk__watch *)(void *)watch, is_taken, false);
 }
 
-void ilk__facade_enter(const void *object, ilk_object_kind kind, const char *name) {
+ILK_NOINLINE void ilk__facade_enter(const void *object, ilk_object_kind kind, const char *name) {
     if (ilk__diagnoses_all() || ilk__object_find(object) != NULL) {
         name_if_nameless(object, name);
         (void)ilk__object_of(object, kind);
@@ -41,12 +41,12 @@ void ilk__facade_enter(const void *object, ilk_object_kind kind, const char *nam
     }
 }
 
-void ilk__facade_give(const void *object) {
+ILK_NOINLINE void ilk__facade_give(const void *object) {
     ilk__watch_release(object, ILK__SHARE_WRITE, ILK__CALLER);
 }
 
-void ilk__facade_wait_begin(ilk__facade_watch *watch, const void *object, const char *label,
-                            uint64_t deadline_ns) {
+ILK_NOINLINE void ilk__facade_wait_begin(ilk__facade_watch *watch, const void *object, const char *label,
+                                         uint64_t deadline_ns) {
     ilk__watch_idle_begin((struct ilk__idle_watch *)(void *)watch, object, ILK_OBJECT_WORK, label,
                           deadline_ns, ILK__CALLER);
 }

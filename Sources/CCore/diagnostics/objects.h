@@ -52,7 +52,13 @@ uint32_t ilk__object_watches(const struct ilk__object *object) ILK_NONBLOCKING;
 /* The object at `address`, or NULL. Takes no lock. */
 struct ilk__object *ilk__object_find(const void *address) ILK_NONBLOCKING;
 
-/* A new object at `address`, in place of one that ended there without a word. NULL: no memory. */
+/* The id of `object` if it is the one at `address`, else 0. What comes back later compares ids: the object may have
+ * ended, and be another one's. */
+uint64_t ilk__object_id_at(const struct ilk__object *object, const void *address) ILK_NONBLOCKING;
+
+/* A new object at `address`, in place of one that ended there without a word, whose watches it keeps if `watches` is
+ * ILK__WATCHES_KEPT: another thread may just have asked for them. NULL: no memory. */
+#define ILK__WATCHES_KEPT UINT32_MAX
 struct ilk__object *ilk__object_begin(const void *address, ilk_object_kind kind, uint32_t watches,
                                       uint32_t traits);
 
@@ -63,11 +69,18 @@ struct ilk__object *ilk__object_watch(const void *address, ilk_object_kind kind,
 /* The object at `address`, made now if there is none. */
 struct ilk__object *ilk__object_of(const void *address, ilk_object_kind kind);
 
-/* As an object ends, or is no longer watched. A load where diagnosis was never on. */
+/* As an object ends, or is no longer watched. A load where nothing was watched yet. */
 void ilk__object_forget(const void *address);
 
-void ilk__object_add_traits(struct ilk__object *object, uint32_t traits);
+/* The same if nothing of it is watched. False: it is watched, since another thread has just asked for it. */
+bool ilk__object_forget_unwatched(const void *address);
+
+/* True: it did not have them all. */
+bool ilk__object_add_traits(struct ilk__object *object, uint32_t traits);
 bool ilk__object_has_traits(const struct ilk__object *object, uint32_t traits);
+
+/* Whether anything is watched of the object at `address`. Takes no lock. */
+bool ilk__object_is_watched_at(const void *address) ILK_NONBLOCKING;
 
 /* Calls `visit` for each object, with the tables locked: it must not lock them. */
 void ilk__objects_visit(void (*visit)(struct ilk__object *object, void *context), void *context);
@@ -83,7 +96,7 @@ static inline uint64_t ilk__object_id(const struct ilk__object *object) {
 }
 
 static inline const void *ilk__object_address(const struct ilk__object *object) {
-    /* OB4 relaxed: checked against the id, or a name in a report. */
+    /* OB4 relaxed: under the mutex of the tables, or in a report, which compares ids. */
     return (const void *)ilk_atomic_load(&object->address, memory_order_relaxed);
 }
 

@@ -32,18 +32,34 @@ static const char *words_for(enum ilk__share share) {
     return "";
 }
 
-/* ---- Shares held ---- */
-
-static bool is_held(const struct ilk__held_share *held, const struct ilk__object *object) {
-    return ilk__held_object(held) == object && ilk__record_get(&held->id) == ilk__object_id(object);
+/* Orders are searched again for the sake of a lock that is written after it was read, or of a semaphore that turns out
+ * to be a lock. */
+static void add_proof(struct ilk__object *object, uint64_t id, uint32_t trait) {
+    if (ilk__object_add_traits(object, trait)) {
+        ilk__order_proven(object, id);
+    }
 }
 
-/* The latest share of the object, of `share` if it is one; NULL. */
+static void see_share(struct ilk__object *object, uint64_t id, enum ilk__share share) {
+    if (share == ILK__SHARE_WRITE) {
+        add_proof(object, id, ILK__IS_WRITTEN);
+    }
+}
+
+/* ---- Shares held ---- */
+
+static bool is_held(const struct ilk__held_share *held, const struct ilk__object *object, uint64_t id) {
+    return ilk__held_object(held) == object && ilk__record_get(&held->id) == id;
+}
+
+/* The latest share of the object, of `share` if it is one; NULL. What it returns is the calling thread's until a signal
+ * handler takes or gives up something: a change begins before it. */
 static struct ilk__held_share *find_held(struct ilk__record *record, const struct ilk__object *object,
-                                         const enum ilk__share *share) {
+                                         uint64_t id, const enum ilk__share *share) {
     for (unsigned index = ilk__held_places(record); index-- > 0;) {
         struct ilk__held_share *held = &record->held[index];
-        if (is_held(held, object) && (share == NULL || ilk__record_get(&held->share) == (uint64_t)*share)) {
+        if (is_held(held, object, id) &&
+            (share == NULL || ilk__record_get(&held->share) == (uint64_t)*share)) {
             return held;
         }
     }
@@ -68,19 +84,15 @@ static void remove_held(struct ilk__record *record, struct ilk__held_share *held
 static void remove_stale(struct ilk__record *record) {
     for (unsigned index = ilk__held_places(record); index-- > 0;) {
         struct ilk__held_share *held = &record->held[index];
-        const struct ilk__object *object = ilk__held_object(held);
-        if (!is_held(held, object) || ilk__object_has_traits(object, ILK__IS_SIGNALLED)) {
+        if (!ilk__is_held_still(held)) {
             remove_held(record, held);
         }
     }
 }
 
-static void add_held(struct ilk__record *record, struct ilk__object *object, enum ilk__share share,
-                     const void *site, uint64_t since_ns) {
-    const bool is_signal = ilk__object_kind_of(object) == ILK_OBJECT_SEMAPHORE &&
-                           (!ilk__object_has_traits(object, ILK__IS_PERMIT) ||
-                            ilk__object_has_traits(object, ILK__IS_SIGNALLED));
-    if (record == NULL || is_signal) {
+static void add_held(struct ilk__record *record, struct ilk__object *object, uint64_t id,
+                     enum ilk__share share, const void *site, uint64_t since_ns) {
+    if (record == NULL || ilk__is_no_lock(object)) {
         return;
     }
     ilk__record_begin(record);
@@ -91,11 +103,21 @@ static void add_held(struct ilk__record *record, struct ilk__object *object, enu
     if (place < ILK__HELD_MOST) {
         struct ilk__held_share *held = &record->held[place];
         ilk__record_set(&held->object, (uintptr_t)object);
-        ilk__record_set(&held->id, ilk__object_id(object));
+        ilk__record_set(&held->id, id);
         ilk__record_set(&held->since_ns, since_ns);
         ilk__record_set(&held->site, (uintptr_t)site);
         ilk__record_set(&held->share, share);
         ilk__record_set(&record->held_count, place + 1);
+    }
+    ilk__record_end(record);
+}
+
+static void change_share(struct ilk__record *record, const struct ilk__object *object, uint64_t id,
+                         enum ilk__share before, enum ilk__share after) {
+    ilk__record_begin(record);
+    struct ilk__held_share *held = find_held(record, object, id, &before);
+    if (held != NULL) {
+        ilk__record_set(&held->share, after);
     }
     ilk__record_end(record);
 }
@@ -105,7 +127,7 @@ static void add_held(struct ilk__record *record, struct ilk__object *object, enu
 static void check_self(struct ilk__record *record, const struct ilk__watch *watch, bool upgrades) {
     for (unsigned index = 0; index < ilk__held_places(record); index++) {
         const struct ilk__held_share *held = &record->held[index];
-        if (!is_held(held, watch->object)) {
+        if (!is_held(held, watch->object, watch->id)) {
             continue;
         }
         const enum ilk__share share = (enum ilk__share)ilk__record_get(&held->share);
@@ -114,7 +136,7 @@ static void check_self(struct ilk__record *record, const struct ilk__watch *watc
                                 ? watch->share != ILK__SHARE_WRITE
                                 : share == ILK__SHARE_UPGRADABLE && watch->share == ILK__SHARE_READ;
         const bool is_permit = ilk__object_kind_of(watch->object) == ILK_OBJECT_SEMAPHORE;
-        if (is_own || beside || (is_permit && !ilk__object_has_traits(watch->object, ILK__IS_BALANCED))) {
+        if (is_own || beside || !ilk__is_proven_lock(watch->object)) {
             continue;
         }
         ilk__report_self_wait(ilk__object_address(watch->object), ilk__object_kind_of(watch->object),
@@ -126,7 +148,7 @@ static void check_self(struct ilk__record *record, const struct ilk__watch *watc
 
 /* A thread that reads again waits behind a writer that waits for its first read. */
 static void check_reading_again(struct ilk__record *record, const struct ilk__watch *watch) {
-    const struct ilk__held_share *held = find_held(record, watch->object, NULL);
+    const struct ilk__held_share *held = find_held(record, watch->object, watch->id, NULL);
     if (held != NULL && watch->share == ILK__SHARE_READ) {
         ilk__report_self_wait(ilk__object_address(watch->object), ilk__object_kind_of(watch->object),
                               words_for((enum ilk__share)ilk__record_get(&held->share)),
@@ -140,18 +162,19 @@ static void check_reading_again(struct ilk__record *record, const struct ilk__wa
 void ilk__watch_begin(struct ilk__watch *watch, const void *address, ilk_object_kind kind,
                       enum ilk__share share, bool upgrades, uint64_t deadline_ns, const void *site) {
     struct ilk__object *object = ilk__object_of(address, kind);
-    *watch = (struct ilk__watch){.object = object, .site = site, .deadline_ns = deadline_ns, .share = share};
-    if (object == NULL) {
+    const uint64_t id = object != NULL ? ilk__object_id_at(object, address) : 0;
+    *watch = (struct ilk__watch){.site = site, .deadline_ns = deadline_ns, .share = share};
+    if (id == 0) {
         return;
     }
+    watch->object = object;
+    watch->id = id;
     watch->watches = ilk__object_watches(object);
-    if (share == ILK__SHARE_WRITE) {
-        ilk__object_add_traits(object, ILK__IS_WRITTEN);
-    }
+    see_share(object, id, share);
     struct ilk__record *record = ilk__record_mine();
     if (record != NULL && (watch->watches & ILK_DIAGNOSE_ORDER) != 0 && deadline_ns == ILK_FOREVER) {
         check_self(record, watch, upgrades);
-        ilk__order_add(record, object, share, site);
+        ilk__order_add(record, object, id, share, site);
     }
 }
 
@@ -190,7 +213,7 @@ void ilk__watch_contends(struct ilk__watch *watch) {
     }
 }
 
-/* The wait is over. */
+/* The wait is over. `object`: NULL, if it has ended. */
 static void end_wait(struct ilk__record *record, struct ilk__object *object, uint64_t what, uint64_t since_ns,
                      uint64_t now_ns) {
     ilk__record_begin(record);
@@ -201,34 +224,35 @@ static void end_wait(struct ilk__record *record, struct ilk__object *object, uin
     ilk__record_end(record);
 }
 
+/* The object of a watch, unless it has ended since: then it may be another one's. */
+static struct ilk__object *still_there(struct ilk__object *object, uint64_t id) {
+    return object != NULL && ilk__object_id(object) == id ? object : NULL;
+}
+
 void ilk__watch_end(struct ilk__watch *watch, bool is_acquired, bool upgrades) {
-    struct ilk__object *object = watch->object;
-    if (object == NULL) {
+    if (watch->object == NULL) {
         return;
     }
+    struct ilk__object *object = still_there(watch->object, watch->id);
     struct ilk__record *record = ilk__record_mine();
     const uint64_t now_ns = now_if(watch->watches);
     if (watch->waits_since_ns != 0) {
-        ilk__figures_add_wait(&object->figures, now_ns - watch->waits_since_ns);
+        if (object != NULL) {
+            ilk__figures_add_wait(&object->figures, now_ns - watch->waits_since_ns);
+        }
         if (record != NULL) {
             end_wait(record, object, (uint64_t)watch->share | ILK__EVENT_WAIT, watch->waits_since_ns, now_ns);
         }
     }
     watch->waits_since_ns = 0;
-    if (!is_acquired) {
+    if (!is_acquired || object == NULL) {
         return;
     }
     ilk__figures_add_acquisition(&object->figures);
     if (!upgrades) {
-        add_held(record, object, watch->share, watch->site, now_ns);
-        return;
-    }
-    const enum ilk__share before = ILK__SHARE_UPGRADABLE;
-    struct ilk__held_share *held = record != NULL ? find_held(record, object, &before) : NULL;
-    if (held != NULL) {
-        ilk__record_begin(record);
-        ilk__record_set(&held->share, ILK__SHARE_WRITE);
-        ilk__record_end(record);
+        add_held(record, object, watch->id, watch->share, watch->site, now_ns);
+    } else if (record != NULL) {
+        change_share(record, object, watch->id, ILK__SHARE_UPGRADABLE, ILK__SHARE_WRITE);
     }
 }
 
@@ -236,14 +260,26 @@ void ilk__watch_end(struct ilk__watch *watch, bool is_acquired, bool upgrades) {
 ILK_TRUSTED_NONBLOCKING_BEGIN
 void ilk__watch_taken(const void *address, enum ilk__share share, const void *site) ILK_NONBLOCKING {
     struct ilk__object *object = ilk__object_find(address);
-    if (object == NULL) {
+    const uint64_t id = object != NULL ? ilk__object_id_at(object, address) : 0;
+    if (id == 0) {
         return;
     }
-    if (share == ILK__SHARE_WRITE) {
-        ilk__object_add_traits(object, ILK__IS_WRITTEN);
-    }
+    see_share(object, id, share);
     ilk__figures_add_acquisition(&object->figures);
-    add_held(ilk__record_known(), object, share, site, now_if(ilk__object_watches(object)));
+    add_held(ilk__record_known(), object, id, share, site, now_if(ilk__object_watches(object)));
+}
+
+/* False: the thread is not known to hold it. */
+static bool give_up_held(struct ilk__record *record, const struct ilk__object *object, enum ilk__share share,
+                         uint64_t *since_ns) {
+    ilk__record_begin(record);
+    struct ilk__held_share *held = find_held(record, object, ilk__object_id(object), &share);
+    if (held != NULL) {
+        *since_ns = ilk__record_get(&held->since_ns);
+        remove_held(record, held);
+    }
+    ilk__record_end(record);
+    return held != NULL;
 }
 
 /* The length of the hold. */
@@ -263,41 +299,33 @@ static uint64_t add_hold(const struct ilk__record *record, struct ilk__object *o
 
 void ilk__watch_release(const void *address, enum ilk__share share, const void *site) ILK_NONBLOCKING {
     struct ilk__object *object = ilk__object_find(address);
-    struct ilk__record *record = object != NULL ? ilk__record_known() : NULL;
-    if (record == NULL) {
+    if (object == NULL) {
         return;
     }
-    const bool is_permit = ilk__object_kind_of(object) == ILK_OBJECT_SEMAPHORE;
-    struct ilk__held_share *held = find_held(record, object, &share);
-    if (held == NULL) {
-        if (is_permit) {
-            ilk__object_add_traits(object, ILK__IS_SIGNALLED);
+    struct ilk__record *record = ilk__record_known();
+    uint64_t since_ns = 0;
+    const bool was_held = record != NULL && give_up_held(record, object, share, &since_ns);
+    if (ilk__object_kind_of(object) == ILK_OBJECT_SEMAPHORE) {
+        if (was_held) {
+            add_proof(object, ilk__object_id(object), ILK__IS_BALANCED);
+        } else {
+            (void)ilk__object_add_traits(object, ILK__IS_SIGNALLED);
         }
-        return;
     }
-    if (is_permit) {
-        ilk__object_add_traits(object, ILK__IS_BALANCED);
-    }
-    const uint64_t since_ns = ilk__record_get(&held->since_ns);
     const uint64_t hold_ns = since_ns != 0 ? add_hold(record, object, since_ns, site) : 0;
-    ilk__record_begin(record);
-    remove_held(record, held);
     if (hold_ns >= SHORTEST_EVENT_NS) {
+        ilk__record_begin(record);
         ilk__record_add_event(record, object, (uint64_t)share, since_ns, hold_ns);
+        ilk__record_end(record);
     }
-    ilk__record_end(record);
 }
 ILK_TRUSTED_NONBLOCKING_END
 
 void ilk__watch_downgrade(const void *address) {
     struct ilk__object *object = ilk__object_find(address);
     struct ilk__record *record = object != NULL ? ilk__record_mine() : NULL;
-    const enum ilk__share before = ILK__SHARE_WRITE;
-    struct ilk__held_share *held = record != NULL ? find_held(record, object, &before) : NULL;
-    if (held != NULL) {
-        ilk__record_begin(record);
-        ilk__record_set(&held->share, ILK__SHARE_READ);
-        ilk__record_end(record);
+    if (record != NULL) {
+        change_share(record, object, ilk__object_id(object), ILK__SHARE_WRITE, ILK__SHARE_READ);
     }
 }
 
@@ -310,7 +338,9 @@ void ilk__watch_idle_begin(struct ilk__idle_watch *watch, const void *address, i
         watch->record = NULL; /* part of a wait that says more */
         return;
     }
-    watch->object = ilk__object_find(address);
+    struct ilk__object *object = ilk__object_find(address);
+    watch->id = object != NULL ? ilk__object_id_at(object, address) : 0;
+    watch->object = watch->id != 0 ? object : NULL;
     const uint32_t watches =
         watch->object != NULL ? ilk__object_watches(watch->object) : ilk__diagnosed_bits();
     if (watch->record != NULL && (watches & ILK_DIAGNOSE_HANG) != 0) {
@@ -329,8 +359,9 @@ void ilk__watch_idle_end(struct ilk__idle_watch *watch) {
         return;
     }
     const uint64_t now_ns = ilk__clock_now_ns();
-    if (watch->object != NULL) {
-        ilk__figures_add_wait(&watch->object->figures, now_ns - watch->since_ns);
+    struct ilk__object *object = still_there(watch->object, watch->id);
+    if (object != NULL) {
+        ilk__figures_add_wait(&object->figures, now_ns - watch->since_ns);
     }
-    end_wait(watch->record, watch->object, ILK__EVENT_WAIT, watch->since_ns, now_ns);
+    end_wait(watch->record, object, ILK__EVENT_WAIT, watch->since_ns, now_ns);
 }

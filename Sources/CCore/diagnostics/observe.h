@@ -15,11 +15,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The address after the call that the calling function was made by. */
+/* The address after the call that the calling function was made by. That function is ILK_NOINLINE: a compiler that
+ * inlines it, or makes its cold part a function of its own, answers with an address of the library. */
 #define ILK__CALLER __builtin_return_address(0)
 
 struct ilk__watch {
     struct ilk__object *object; /* NULL: not watched */
+    uint64_t id;                /* the object's: it may end while the thread waits */
     const void *site;
     uint64_t deadline_ns;
     uint64_t waits_since_ns; /* 0: it does not wait */
@@ -46,6 +48,7 @@ void ilk__watch_downgrade(const void *address);
 struct ilk__idle_watch {
     struct ilk__record *record; /* NULL: not watched */
     struct ilk__object *object; /* a ring, or NULL */
+    uint64_t id;                /* the object's */
     uint64_t since_ns;
 };
 void ilk__watch_idle_begin(struct ilk__idle_watch *watch, const void *address, ilk_object_kind kind,

@@ -8,10 +8,20 @@
 
 #include "diagnostics/records.h"
 
-/* The thread of `record` will ask for `share` of `object` and wait as long as it takes; `site` is where it asks. Reports an inversion that
- * this order makes. */
-void ilk__order_add(struct ilk__record *record, struct ilk__object *object, enum ilk__share share,
-                    const void *site);
+/* The thread of `record` will ask for `share` of `object`, of that id, and wait as long as it takes; `site` is where it
+ * asks. Reports an inversion that this order makes. */
+void ilk__order_add(struct ilk__record *record, struct ilk__object *object, uint64_t id,
+                    enum ilk__share share, const void *site);
+
+/* A semaphore may be a signal between threads: whether the object is known to be no lock, and to be one. */
+bool ilk__is_no_lock(const struct ilk__object *object);
+bool ilk__is_proven_lock(const struct ilk__object *object);
+
+/* Whether the share is held still: the object may have ended, or its permit been given back by another thread. */
+bool ilk__is_held_still(const struct ilk__held_share *held);
+
+/* The object of this id got a trait for which its edges may be in a circle. */
+void ilk__order_proven(const struct ilk__object *object, uint64_t id);
 
 /* Whether a holder of `held` keeps a thread that asks for `asked` waiting; readers keep readers waiting where writers
  * come in between. */

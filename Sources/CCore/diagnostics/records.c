@@ -26,7 +26,8 @@ struct ilk__record *ilk__records_first(void) {
 /* ---- Changes by the owner ---- */
 
 void ilk__record_begin(struct ilk__record *record) {
-    /* RC2 relaxed: only the owner writes it. */
+    /* RC2 relaxed: only the owner writes it, and its signal handlers run between its steps; in a copy RC12 comes
+     * before. */
     uint32_t version = ilk_atomic_load(&record->version, memory_order_relaxed);
     ilk_atomic_store(&record->version, version + 1, memory_order_relaxed); /* RC2 */
     /* RC11 release, pairs with RC12 (the fence of a copy).
@@ -80,7 +81,6 @@ static void empty_record(struct ilk__record *record) {
     ilk__record_set(&record->waiting.address, 0);
     ilk__record_set(&record->work_count, 0);
     ilk__record_set(&record->event_count, 0);
-    record->reported_wait_ns = 0;
     memset(record->known_orders, 0, sizeof record->known_orders);
 }
 
@@ -97,7 +97,8 @@ void ilk__record_release(struct ilk__record *record) {
 }
 
 static struct ilk__record *take_free_record(uint32_t thread) {
-    for (struct ilk__record *record = ilk__records_first(); record != NULL; record = record->next) {
+    for (struct ilk__record *record = ilk__records_first(); record != NULL;
+         record = ilk__record_next(record)) {
         uint32_t none = 0;
         /* RC8 acquire, pairs with RC7. */
         if (ilk_atomic_compare_exchange(&record->thread, &none, thread, memory_order_acquire,
@@ -114,6 +115,7 @@ static struct ilk__record *link_new_record(uint32_t thread) {
         return NULL;
     }
     ilk_atomic_store(&record->thread, thread, memory_order_relaxed); /* RC9 */
+    ilk_plain_write(&record->next, sizeof record->next);
     /* RC10 relaxed: a guess, which the exchange checks. */
     record->next = ilk_atomic_load(&first_record, memory_order_relaxed);
     /* RC6 release, pairs with RC5. */
@@ -186,7 +188,8 @@ bool ilk__record_copy(const struct ilk__record *record, struct ilk__record *copy
 /* The other threads are gone, whatever they were writing. */
 static void records_after_fork_in_child(void) {
     const struct ilk__record *mine = ilk__thread_state()->record;
-    for (struct ilk__record *record = ilk__records_first(); record != NULL; record = record->next) {
+    for (struct ilk__record *record = ilk__records_first(); record != NULL;
+         record = ilk__record_next(record)) {
         if (record != mine) {
             ilk_atomic_store(&record->version, 0, memory_order_relaxed); /* RC2 */
             empty_record(record);

@@ -68,7 +68,7 @@ struct ilk__event {
 /* An order that the thread has seen to be in the graph without conditions: only it reads this. */
 struct ilk__known_order {
     uint64_t from, to;
-    uint32_t pairs;
+    uint32_t pairs, proofs;
 };
 
 struct ilk__record {
@@ -83,7 +83,8 @@ struct ilk__record {
     ilk__record_word event_count;
     struct ilk__event events[ILK__EVENTS_KEPT];
     struct ilk__known_order known_orders[ILK__KNOWN_ORDERS];
-    uint64_t reported_wait_ns; /* beginning of the wait that the watchdog has reported; only it reads this */
+    uint64_t
+        reported_wait_ns; /* beginning of the wait that the watchdog has reported; no other thread uses it */
 };
 
 /* The calling thread's record, made now if it has none. NULL: no memory, the thread has ended, or a signal handler
@@ -94,7 +95,7 @@ struct ilk__record *ilk__record_mine(void);
 struct ilk__record *ilk__record_known(void) ILK_NONBLOCKING;
 
 static inline uint64_t ilk__record_get(const ilk__record_word *word) {
-    /* RC1 relaxed: by the owner; by a reader between RC3 and RC4. */
+    /* RC1 relaxed: by the owner; by a reader between RC4 and RC12. */
     return ilk_atomic_load(word, memory_order_relaxed);
 }
 
@@ -119,6 +120,11 @@ bool ilk__record_copy(const struct ilk__record *record, struct ilk__record *copy
 
 /* All records, free ones among them. */
 struct ilk__record *ilk__records_first(void);
+
+static inline struct ilk__record *ilk__record_next(const struct ilk__record *record) {
+    ilk_plain_read(&record->next, sizeof record->next);
+    return record->next;
+}
 
 /* The id of the thread that has the record; 0: none. */
 static inline uint32_t ilk__record_thread(const struct ilk__record *record) {

@@ -18,19 +18,20 @@
 
 enum { SENTENCE_SIZE = 1024, REPORT_SIZE = 64 * 1024 };
 
-static ILK_ATOMIC(ilk_report_handler) report_handler;
-static ILK_ATOMIC(void *) report_context;
+/* With the tables locked: a handler is called with its own context. */
+static ilk_report_handler report_handler;
+static void *report_context;
 static ILK_ATOMIC(bool) report_aborts;
 static ILK_ATOMIC(uint32_t) report_count;
 static struct ilk__inversion
     kept[ILK__REPORTS_KEPT]; /* the first report_count; written with the tables locked */
 
 void ilk_set_report_handler(ilk_report_handler handler, void *context) {
-    ilk_atomic_store(&report_context, context, memory_order_relaxed); /* RP1 */
-    /* RP2 release, pairs with RP3.
-     * Carries: the handler's context.
-     * If weaker: a handler is called with another one's context. */
-    ilk_atomic_store(&report_handler, handler, memory_order_release);
+    sigset_t before;
+    ilk__tables_lock(&before);
+    report_handler = handler;
+    report_context = context;
+    ilk__tables_unlock(&before);
 }
 
 void ilk_set_report_abort(bool aborts) {
@@ -38,12 +39,12 @@ void ilk_set_report_abort(bool aborts) {
 }
 
 bool ilk__report_aborts(void) {
-    /* RP1 relaxed: a setting, or a value that RP2 publishes. */
+    /* RP1 relaxed: a setting. */
     return ilk_atomic_load(&report_aborts, memory_order_relaxed);
 }
 
 uint32_t ilk__reports(void) {
-    /* RP4 acquire, pairs with RP5.
+    /* RP3 acquire, pairs with RP4.
      * Carries: the report.
      * If weaker: a report is read before it is there. */
     return ilk_atomic_load(&report_count, memory_order_acquire);
@@ -56,21 +57,25 @@ const struct ilk__inversion *ilk__report_kept(uint32_t index) {
 static void keep(const struct ilk__inversion *inversion) {
     sigset_t before;
     ilk__tables_lock(&before);
-    const uint32_t count = ilk_atomic_load(&report_count, memory_order_relaxed); /* RP1 */
+    /* RP2 relaxed: it changes under the mutex of the tables. */
+    const uint32_t count = ilk_atomic_load(&report_count, memory_order_relaxed);
     if (count < ILK__REPORTS_KEPT) {
         kept[count] = *inversion;
-        /* RP5 release, pairs with RP4. */
+        /* RP4 release, pairs with RP3. */
         ilk_atomic_store(&report_count, count + 1, memory_order_release);
     }
     ilk__tables_unlock(&before);
 }
 
 void ilk__report_deliver(ilk_report_kind kind, const char *sentence, const char *text) {
-    /* RP3 acquire, pairs with RP2. */
-    const ilk_report_handler handler = ilk_atomic_load(&report_handler, memory_order_acquire);
+    sigset_t before;
+    ilk__tables_lock(&before);
+    const ilk_report_handler handler = report_handler;
+    void *context = report_context;
+    ilk__tables_unlock(&before);
     if (handler != NULL) {
         const ilk_report report = {kind, sentence, text};
-        handler(&report, ilk_atomic_load(&report_context, memory_order_relaxed)); /* RP1 */
+        handler(&report, context);
         return;
     }
     /* Without standard error nothing is left to do. */

@@ -36,30 +36,70 @@ static struct watched_ring *ended_ring(void) {
     return ring;
 }
 
-void ilk__ring_begin(const void *ring, ilk_object_kind kind, uint32_t watches, size_t capacity,
-                     ilk__ring_depth *depth) {
-    struct ilk__object *object = ilk__object_begin(ring, kind, watches, 0);
+/* Keeps the samples of a ring that is there. False: no memory. */
+static bool enter_ring(struct ilk__object *object, size_t capacity, ilk__ring_depth *depth) {
     struct watched_ring *spare = calloc(1, sizeof *spare);
-    if (object == NULL || spare == NULL) {
-        free(spare);
-        return;
-    }
     sigset_t before;
     ilk__tables_lock(&before);
-    struct watched_ring *watched = ended_ring();
-    if (watched == NULL) {
+    struct watched_ring *watched = find_ring(object);
+    const bool is_new = watched == NULL;
+    if (is_new) {
+        watched = ended_ring();
+    }
+    if (watched == NULL && spare != NULL) {
         watched = spare;
         spare = NULL;
         watched->next = first_ring;
         first_ring = watched;
     }
-    watched->object = object;
-    watched->id = ilk__object_id(object);
-    watched->depth = depth;
-    watched->samples = (struct ilk__ring_samples){.capacity = capacity};
+    if (is_new && watched != NULL) {
+        watched->object = object;
+        watched->id = ilk__object_id(object);
+        watched->depth = depth;
+        watched->samples = (struct ilk__ring_samples){.capacity = capacity};
+    }
     ilk__tables_unlock(&before);
     free(spare);
+    return watched != NULL;
+}
+
+static void have_sampled(const struct ilk__object *object) {
     if ((ilk__object_watches(object) & ILK_DIAGNOSE_CONTENTION) != 0) {
+        ilk__watchdog_sample();
+    }
+}
+
+void ilk__ring_begin(const void *ring, ilk_object_kind kind, size_t capacity, ilk__ring_depth *depth) {
+    struct ilk__object *object = ilk__object_begin(ring, kind, 0, 0);
+    if (object != NULL && enter_ring(object, capacity, depth)) {
+        have_sampled(object);
+    }
+}
+
+ilk_status ilk__ring_observe(const void *ring, ilk_object_kind kind, uint32_t what, size_t capacity,
+                             ilk__ring_depth *depth) {
+    if ((what & ILK_DIAGNOSE_ALL) == 0 && !ilk__diagnoses_all()) {
+        ilk__object_forget(ring);
+        return ILK_OK;
+    }
+    struct ilk__object *object = ilk__object_watch(ring, kind, what, 0);
+    if (object == NULL) {
+        return ILK_NOMEM;
+    }
+    if (!enter_ring(object, capacity, depth)) {
+        ilk__object_forget(ring);
+        return ILK_NOMEM;
+    }
+    have_sampled(object);
+    return ILK_OK;
+}
+
+void ilk__rings_resume(void) {
+    sigset_t before;
+    ilk__tables_lock(&before);
+    const bool any = first_ring != NULL;
+    ilk__tables_unlock(&before);
+    if (any) {
         ilk__watchdog_sample();
     }
 }

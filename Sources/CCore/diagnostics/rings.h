@@ -22,9 +22,15 @@ struct ilk__ring_samples {
 
 typedef size_t ilk__ring_depth(const void *ring);
 
-/* Has the ring's depth sampled until the object at its address ends. Without memory it is not. */
-void ilk__ring_begin(const void *ring, ilk_object_kind kind, uint32_t watches, size_t capacity,
-                     ilk__ring_depth *depth);
+/* Has the depth of a new ring sampled until the object at its address ends. Without memory it is not. */
+void ilk__ring_begin(const void *ring, ilk_object_kind kind, size_t capacity, ilk__ring_depth *depth);
+
+/* ilk_spsc_observe and ilk_mpmc_observe. */
+ilk_status ilk__ring_observe(const void *ring, ilk_object_kind kind, uint32_t what, size_t capacity,
+                             ilk__ring_depth *depth);
+
+/* Contention is watched from now on: rings made before may have no samples yet. */
+void ilk__rings_resume(void);
 
 /* A push will wait for room, or a pop for an element. */
 void ilk__ring_add_wait(const void *ring, bool pushes);

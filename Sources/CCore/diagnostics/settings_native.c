@@ -2,10 +2,6 @@
  *
  * What is switched on, in code and by the environment, and writing the diagnosis.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* strtok_r */
-#endif
-
 #include "diagnostics/objects.h"
 #include "diagnostics/page.h"
 #include "diagnostics/report.h"
@@ -123,7 +119,8 @@ static bool read_word(const char *word, struct settings *settings) {
         ilk_set_report_abort(true);
     } else if (strncmp(word, "limit=", 6) == 0 && read_number(word + 6, 0.001, DAY_S, &settings->limit_s)) {
         settings->what |= ILK_DIAGNOSE_HANG;
-    } else if (strncmp(word, "signal=", 7) == 0 && read_number(word + 7, 1, SIGNALS, &value)) {
+    } else if (strncmp(word, "signal=", 7) == 0 && read_number(word + 7, 1, SIGNALS, &value) &&
+               value == (int)value) {
         settings->signal = (int)value;
         settings->what |= ILK_DIAGNOSE_HANG;
     } else if (strncmp(word, "file=", 5) == 0 && word[5] != '\0' && strlen(word + 5) < sizeof exit_path) {
@@ -135,12 +132,12 @@ static bool read_word(const char *word, struct settings *settings) {
 }
 
 static void read_words(const char *value, struct settings *settings) {
-    char words[2048];
-    (void)strncpy(words, value, sizeof words - 1);
-    words[sizeof words - 1] = '\0';
-    char *rest = NULL;
-    for (const char *word = strtok_r(words, ",", &rest); word != NULL; word = strtok_r(NULL, ",", &rest)) {
-        if (!read_word(word, settings)) {
+    while (*value != '\0') {
+        char word[sizeof exit_path + 16]; /* the longest that there is; what is cut is none */
+        const size_t length = strcspn(value, ",");
+        (void)snprintf(word, sizeof word, "%.*s", (int)length, value);
+        value += length + (value[length] == ',' ? 1 : 0);
+        if (length > 0 && !read_word(word, settings)) {
             (void)fprintf(
                 stderr,
                 "interlock: INTERLOCK_DIAGNOSTICS: \"%s\" is none of order, contention, hang, abort, "

@@ -34,8 +34,10 @@ static void copy_thread(struct ilk__thread_copy *copy, uint32_t thread) {
     copy->cycle = ILK__NO_CYCLE;
     ilk__thread_name(thread, copy->name, sizeof copy->name);
     for (const struct ilk__record *record = ilk__records_first(); record != NULL && !copy->has_record;
-         record = record->next) {
-        copy->has_record = ilk__record_thread(record) == thread && ilk__record_copy(record, &copy->record);
+         record = ilk__record_next(record)) {
+        /* Asked of the copy again: the record may have gone to another thread. */
+        copy->has_record = ilk__record_thread(record) == thread && ilk__record_copy(record, &copy->record) &&
+                           ilk__record_thread(&copy->record) == thread;
     }
 }
 
@@ -102,8 +104,7 @@ static bool holds_up(const struct ilk__thread_copy *waiter, const struct ilk__th
     for (unsigned index = 0; index < ilk__held_places(&other->record); index++) {
         const struct ilk__held_share *held = &other->record.held[index];
         const struct ilk__object *object = ilk__held_object(held);
-        if ((uintptr_t)ilk__object_address(object) == address &&
-            ilk__object_id(object) == ilk__record_get(&held->id)) {
+        if ((uintptr_t)ilk__object_address(object) == address && ilk__is_held_still(held)) {
             const enum ilk__share share = (enum ilk__share)ilk__record_get(&held->share);
             const enum ilk__share asked = (enum ilk__share)ilk__record_get(&waiting->share);
             if (ilk__shares_exclude(object, share, asked)) {

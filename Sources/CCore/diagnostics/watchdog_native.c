@@ -41,7 +41,9 @@ static ILK_ATOMIC(uint64_t) hang_limit_ns;
 static ILK_ATOMIC(bool) samples_rings;
 
 static void send(char byte) {
-    /* WD1 relaxed: set before the handler, or the thread, that uses it. */
+    /* WD1 relaxed: a number by itself, set before the handler or the thread that uses it. samples_rings: the mutex of
+     * the tables orders it with the list of rings. The thread clears it before it locks them: a ring that it does not
+     * find there begins later, and sees it cleared. */
     const int file = ilk_atomic_load(&wake_pipe, memory_order_relaxed);
     const int error = errno;
     /* A full pipe has woken the thread already. */
@@ -67,11 +69,13 @@ static void report_waits_beyond(uint64_t limit_ns) {
         const struct ilk__thread_copy *copy = &snapshot.threads[index];
         const struct ilk__waiting *waiting = &copy->record.waiting;
         const uint64_t since_ns = ilk__record_get(&waiting->since_ns);
-        if (!copy->has_record || ilk__record_get(&waiting->address) == 0 ||
-            snapshot.now_ns - since_ns < limit_ns) {
+        /* A wait may have begun since the snapshot took the time. */
+        const bool is_over = since_ns < snapshot.now_ns && snapshot.now_ns - since_ns >= limit_ns;
+        if (!copy->has_record || ilk__record_get(&waiting->address) == 0 || !is_over) {
             continue;
         }
-        for (struct ilk__record *record = ilk__records_first(); record != NULL; record = record->next) {
+        for (struct ilk__record *record = ilk__records_first(); record != NULL;
+             record = ilk__record_next(record)) {
             if (ilk__record_thread(record) == copy->thread && record->reported_wait_ns != since_ns) {
                 record->reported_wait_ns = since_ns;
                 is_beyond = true;
@@ -112,7 +116,7 @@ static void run_watchdog(void *unused) {
             read_requests();
         }
         if (samples) {
-            /* First: a ring that begins meanwhile sets it again. */
+            /* First: a ring that begins meanwhile sets it again (WD1). */
             ilk_atomic_store(&samples_rings, false, memory_order_relaxed); /* WD1 */
             if (ilk__rings_sample(ilk__clock_now_ns())) {
                 ilk_atomic_store(&samples_rings, true, memory_order_relaxed); /* WD1 */

@@ -3,6 +3,7 @@
  * A snapshot as JSON; docs/diagnosis.md has the keys. Every key is always there. An object or thread that has ended
  * may be named by its number alone.
  */
+#include "diagnostics/order.h"
 #include "diagnostics/report.h"
 #include "diagnostics/snapshot.h"
 #include "diagnostics/stack.h"
@@ -59,7 +60,7 @@ static void json_add_holds(struct ilk__text *text, const struct ilk__snapshot *s
     bool is_first = true;
     for (unsigned index = 0; index < ilk__held_places(record); index++) {
         const struct ilk__held_share *held = &record->held[index];
-        if (ilk__object_id(ilk__held_object(held)) != ilk__record_get(&held->id)) {
+        if (!ilk__is_held_still(held)) {
             continue;
         }
         ilk__text_add(

@@ -2,6 +2,7 @@
  *
  * A snapshot as text for people: every thread, the circles, and the objects that were waited for most.
  */
+#include "diagnostics/order.h"
 #include "diagnostics/report.h"
 #include "diagnostics/snapshot.h"
 #include "diagnostics/stack.h"
@@ -61,7 +62,7 @@ static void text_add_holds(struct ilk__text *text, const struct ilk__snapshot *s
     for (unsigned index = 0; index < ilk__held_places(record); index++) {
         const struct ilk__held_share *held = &record->held[index];
         const struct ilk__object *object = ilk__held_object(held);
-        if (ilk__object_id(object) != ilk__record_get(&held->id)) {
+        if (!ilk__is_held_still(held)) {
             continue;
         }
         ilk__text_add(text, "  holds ");

@@ -66,22 +66,14 @@ ilk_status ilk_mpmc_create(ilk_mpmc **out, size_t capacity, size_t element_size)
         ilk_atomic_store(&ring->stamps[slot], slot * ILK__MPMC_STEP, memory_order_relaxed);
     }
     if (ilk__diagnoses_all()) {
-        ilk__ring_begin(ring, ILK_OBJECT_MPMC, 0, capacity, mpmc_depth);
+        ilk__ring_begin(ring, ILK_OBJECT_MPMC, capacity, mpmc_depth);
     }
     *out = ring;
     return ILK_OK;
 }
 
 ilk_status ilk_mpmc_observe(ilk_mpmc *ring, uint32_t what) {
-    if ((what & ILK_DIAGNOSE_ALL) == 0) {
-        ilk__object_forget(ring);
-        return ILK_OK;
-    }
-    if (ilk__object_watch(ring, ILK_OBJECT_MPMC, what, 0) == NULL) {
-        return ILK_NOMEM;
-    }
-    ilk__ring_begin(ring, ILK_OBJECT_MPMC, what, ring->capacity, mpmc_depth);
-    return ILK_OK;
+    return ilk__ring_observe(ring, ILK_OBJECT_MPMC, what, ring->capacity, mpmc_depth);
 }
 
 /* Without claims every slot from head to tail is full, and from tail to head free. */

@@ -323,15 +323,16 @@ static ilk_status mpmc_wait_until(ilk_mpmc *ring, const struct mpmc_side *side, 
     return status;
 }
 
-ilk_status ilk__mpmc_push_slow(ilk_mpmc *ring, const void *element, size_t element_size,
-                               uint64_t deadline_ns) {
+ILK_NOINLINE ilk_status ilk__mpmc_push_slow(ilk_mpmc *ring, const void *element, size_t element_size,
+                                            uint64_t deadline_ns) {
     const struct mpmc_side producers = producers_of(ring);
     /* Only read. */
     return mpmc_wait_until(ring, &producers, (void *)(uintptr_t)element, element_size, deadline_ns,
                            ILK__CALLER);
 }
 
-ilk_status ilk__mpmc_pop_slow(ilk_mpmc *ring, void *element, size_t element_size, uint64_t deadline_ns) {
+ILK_NOINLINE ilk_status ilk__mpmc_pop_slow(ilk_mpmc *ring, void *element, size_t element_size,
+                                           uint64_t deadline_ns) {
     const struct mpmc_side consumers = consumers_of(ring);
     return mpmc_wait_until(ring, &consumers, element, element_size, deadline_ns, ILK__CALLER);
 }

@@ -33,22 +33,14 @@ ilk_status ilk_spsc_create(ilk_spsc **out, size_t capacity, size_t element_size)
     ring->mask = (capacity & (capacity - 1)) == 0 ? capacity - 1 : 0;
     ring->element_size = element_size;
     if (ilk__diagnoses_all()) {
-        ilk__ring_begin(ring, ILK_OBJECT_SPSC, 0, capacity, spsc_depth);
+        ilk__ring_begin(ring, ILK_OBJECT_SPSC, capacity, spsc_depth);
     }
     *out = ring;
     return ILK_OK;
 }
 
 ilk_status ilk_spsc_observe(ilk_spsc *ring, uint32_t what) {
-    if ((what & ILK_DIAGNOSE_ALL) == 0) {
-        ilk__object_forget(ring);
-        return ILK_OK;
-    }
-    if (ilk__object_watch(ring, ILK_OBJECT_SPSC, what, 0) == NULL) {
-        return ILK_NOMEM;
-    }
-    ilk__ring_begin(ring, ILK_OBJECT_SPSC, what, ring->capacity, spsc_depth);
-    return ILK_OK;
+    return ilk__ring_observe(ring, ILK_OBJECT_SPSC, what, ring->capacity, spsc_depth);
 }
 
 void ilk_spsc_destroy(ilk_spsc *ring) {

@@ -264,15 +264,16 @@ ILK_COLD static ilk_status spsc_wait_watched(ilk_spsc *ring, bool pushes, void *
     return status;
 }
 
-ilk_status ilk__spsc_push_slow(ilk_spsc *ring, const void *element, size_t element_size,
-                               uint64_t deadline_ns) {
+ILK_NOINLINE ilk_status ilk__spsc_push_slow(ilk_spsc *ring, const void *element, size_t element_size,
+                                            uint64_t deadline_ns) {
     void *only_read = (void *)(uintptr_t)element;
     return ilk__watches_idle()
                ? spsc_wait_watched(ring, true, only_read, element_size, deadline_ns, ILK__CALLER)
                : push_or_pop_until(ring, true, only_read, element_size, deadline_ns);
 }
 
-ilk_status ilk__spsc_pop_slow(ilk_spsc *ring, void *element, size_t element_size, uint64_t deadline_ns) {
+ILK_NOINLINE ilk_status ilk__spsc_pop_slow(ilk_spsc *ring, void *element, size_t element_size,
+                                           uint64_t deadline_ns) {
     return ilk__watches_idle()
                ? spsc_wait_watched(ring, false, element, element_size, deadline_ns, ILK__CALLER)
                : push_or_pop_until(ring, false, element, element_size, deadline_ns);

@@ -7,8 +7,12 @@
  *   moved by                                                              to
  *   ILK_RWLOCK_INIT; ilk_rwlock_init while all locks are watched          up
  *   ilk_rwlock_observe                                                    up
- *   any call on a lock with it, when neither all nor it are watched       down
+ *   any call, when neither all nor it are watched                         down
+ *     but a try call, if the table knows the lock: it locks nothing
  * Must not happen: a lock that is not watched keeps it. Every call that finds it asks.
+ *
+ * Signal handlers make try calls, and give up what they took: those calls allocate nothing, and try calls wait for
+ * nothing, not for the mutex of the tables either. A lock whose first call one is is met by the next that may wait.
  */
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
@@ -33,51 +37,65 @@ static bool take_freshness(ilk_rwlock *lock) ILK_NONBLOCKING {
                                        memory_order_relaxed);
 }
 
-static bool rwlock_is_watched_alone(const ilk_rwlock *lock) {
-    const struct ilk__object *object = ilk__object_find(lock);
-    return object != NULL && ilk__object_watches(object) != 0;
-}
-
-static void rwlock_stop_watching(ilk_rwlock *lock) {
-    /* RW21 relaxed: no call depends on its order: those that see OBSERVED come here. */
-    ilk_atomic_fetch_and(&lock->word, ~ILK__RWLOCK_OBSERVED, memory_order_relaxed);
-    ilk__object_forget(lock);
+static void rwlock_stop_watching(ilk_rwlock *lock, bool may_block) {
+    /* RW21 acquire, pairs with RW22.
+     * Carries: that the lock is watched alone.
+     * If weaker: a call of ilk_rwlock_observe beside this one is lost. */
+    ilk_atomic_fetch_and(&lock->word, ~ILK__RWLOCK_OBSERVED, memory_order_acquire);
+    if (may_block ? !ilk__object_forget_unwatched(lock) : ilk__object_is_watched_at(lock)) {
+        /* RW23 relaxed: once more what RW22 has published. */
+        ilk_atomic_fetch_or(&lock->word, ILK__RWLOCK_OBSERVED, memory_order_relaxed);
+    }
 }
 
 /* With OBSERVED. */
-ILK_TRUSTED_NONBLOCKING_BEGIN /* see <interlock/diagnostics.h> */
-    ILK_COLD static bool
-    rwlock_decide_watching(ilk_rwlock *lock) ILK_NONBLOCKING {
+ILK_COLD static bool rwlock_decide_watching(ilk_rwlock *lock) {
     const bool is_fresh = take_freshness(lock);
-    const bool is_wanted = ilk__diagnoses_all() || rwlock_is_watched_alone(lock);
-    if (!is_wanted || (is_fresh && ilk__object_begin(lock, ILK_OBJECT_RWLOCK, 0, 0) == NULL)) {
-        rwlock_stop_watching(lock);
+    const bool is_wanted = ilk__diagnoses_all() || ilk__object_is_watched_at(lock);
+    if (!is_wanted ||
+        (is_fresh && ilk__object_begin(lock, ILK_OBJECT_RWLOCK, ILK__WATCHES_KEPT, 0) == NULL)) {
+        rwlock_stop_watching(lock, true);
         return false;
     }
     return true;
 }
-ILK_TRUSTED_NONBLOCKING_END
 
-static bool rwlock_is_watched(ilk_rwlock *lock) ILK_NONBLOCKING {
+static bool rwlock_is_watched(ilk_rwlock *lock) {
     return ILK_UNLIKELY((ilk__rwlock_probe(lock) & ILK__RWLOCK_OBSERVED) != 0) &&
            rwlock_decide_watching(lock);
 }
 
-/* For try calls, which allocate nothing: a lock whose first call one is is met by the next. */
-static bool rwlock_is_watched_already(ilk_rwlock *lock) ILK_NONBLOCKING {
-    return (!ilk__diagnoses_all() || ilk__object_find(lock) != NULL) && rwlock_is_watched(lock);
+/* Likewise, but allocates nothing, and does not block unless it may. */
+ILK_TRUSTED_NONBLOCKING_BEGIN
+ILK_COLD static bool rwlock_is_known(ilk_rwlock *lock, bool may_block) ILK_NONBLOCKING {
+    const bool is_fresh = ilk_atomic_load(&lock->mode_state, memory_order_relaxed) == MODE_FRESH; /* RW20 */
+    const struct ilk__object *object = is_fresh ? NULL : ilk__object_find(lock);
+    const bool is_watched = object != NULL && ilk__object_watches(object) != 0;
+    if (!is_watched && !ilk__diagnoses_all() && (object == NULL || may_block)) {
+        (void)take_freshness(lock);
+        rwlock_stop_watching(lock, may_block);
+    }
+    return is_watched;
+}
+ILK_TRUSTED_NONBLOCKING_END
+
+static bool rwlock_is_watched_already(ilk_rwlock *lock, bool may_block) ILK_NONBLOCKING {
+    return ILK_UNLIKELY((ilk__rwlock_probe(lock) & ILK__RWLOCK_OBSERVED) != 0) &&
+           rwlock_is_known(lock, may_block);
 }
 
 ilk_status ilk_rwlock_observe(ilk_rwlock *lock, uint32_t what) {
     (void)take_freshness(lock);
     if ((what & ILK_DIAGNOSE_ALL) == 0 && !ilk__diagnoses_all()) {
-        rwlock_stop_watching(lock);
+        ilk__object_forget(lock);
+        rwlock_stop_watching(lock, true);
         return ILK_OK;
     }
     if (ilk__object_watch(lock, ILK_OBJECT_RWLOCK, what, 0) == NULL) {
         return ILK_NOMEM;
     }
-    ilk_atomic_fetch_or(&lock->word, ILK__RWLOCK_OBSERVED, memory_order_relaxed); /* RW21 */
+    /* RW22 release, pairs with RW21. */
+    ilk_atomic_fetch_or(&lock->word, ILK__RWLOCK_OBSERVED, memory_order_release);
     return ILK_OK;
 }
 
@@ -171,16 +189,17 @@ ilk_status ilk__read_section_begin_at(ilk_rwlock *lock, ilk__read_section *secti
     return ILK_OK;
 }
 
-void ilk__rwlock_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
+ILK_NOINLINE void ilk__rwlock_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
     ilk__rwlock_lock_at(lock, kind, ILK__CALLER);
 }
 
-ilk_status ilk__read_section_begin_slow(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns) {
+ILK_NOINLINE ilk_status ilk__read_section_begin_slow(ilk_rwlock *lock, ilk__read_section *section,
+                                                     uint64_t deadline_ns) {
     return ilk__read_section_begin_at(lock, section, deadline_ns, ILK__CALLER);
 }
 
-bool ilk__rwlock_try_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK_NONBLOCKING {
-    const bool watched = rwlock_is_watched_already(lock);
+ILK_NOINLINE bool ilk__rwlock_try_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK_NONBLOCKING {
+    const bool watched = rwlock_is_watched_already(lock, false);
     const bool is_taken = ilk__rwlock_try_take(lock, kind);
     if (is_taken && watched) {
         ilk__watch_taken(lock, share_for(kind), ILK__CALLER);
@@ -188,7 +207,7 @@ bool ilk__rwlock_try_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK
     return is_taken;
 }
 
-ilk_status ilk_rwlock_read_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
+ILK_NOINLINE ilk_status ilk_rwlock_read_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
     ilk__read_section section;
     if (ilk__rwlock_try_read_fast(lock, &section)) {
         ilk__held_more(lock);
@@ -197,29 +216,29 @@ ilk_status ilk_rwlock_read_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
     return lock_until(lock, ILK__READ, deadline_ns, "ilk_rwlock_read_lock_until", ILK__CALLER);
 }
 
-ilk_status ilk_rwlock_write_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
+ILK_NOINLINE ilk_status ilk_rwlock_write_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
     return lock_until(lock, ILK__WRITE, deadline_ns, "ilk_rwlock_write_lock_until", ILK__CALLER);
 }
 
-ilk_status ilk_rwlock_upgradable_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
+ILK_NOINLINE ilk_status ilk_rwlock_upgradable_lock_until(ilk_rwlock *lock, uint64_t deadline_ns) {
     return lock_until(lock, ILK__UPGRADABLE, deadline_ns, "ilk_rwlock_upgradable_lock_until", ILK__CALLER);
 }
 
-ilk_status ilk_rwlock_upgrade_until(ilk_rwlock *lock, uint64_t deadline_ns) {
+ILK_NOINLINE ilk_status ilk_rwlock_upgrade_until(ilk_rwlock *lock, uint64_t deadline_ns) {
     return take_until(lock, ILK__UPGRADE, NULL, deadline_ns, "ilk_rwlock_upgrade_until", ILK__CALLER);
 }
 
 /* ---- Leaving ---- */
 
-void ilk__rwlock_unlock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
-    if (rwlock_is_watched(lock)) {
+ILK_NOINLINE void ilk__rwlock_unlock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
+    if (rwlock_is_watched_already(lock, true)) {
         ilk__watch_release(lock, share_for(kind), ILK__CALLER);
     }
     ilk__rwlock_leave_as(lock, kind);
 }
 
 void ilk__rwlock_downgrade_slow(ilk_rwlock *lock) {
-    if (rwlock_is_watched(lock)) {
+    if (rwlock_is_watched_already(lock, true)) {
         ilk__watch_downgrade(lock);
     }
     ilk__rwlock_leave_write_for_read(lock);

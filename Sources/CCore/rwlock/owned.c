@@ -20,17 +20,17 @@ static void require_another_owner(const ilk__owned_rwlock *owned, const char *ca
     }
 }
 
-void ilk__owned_await_write(ilk__owned_rwlock *owned, const char *call) {
+ILK_NOINLINE void ilk__owned_await_write(ilk__owned_rwlock *owned, const char *call) {
     require_another_owner(owned, call);
     ilk__rwlock_lock_at(&owned->lock, ILK__WRITE, ILK__CALLER);
 }
 
-void ilk__owned_await_upgradable(ilk__owned_rwlock *owned, const char *call) {
+ILK_NOINLINE void ilk__owned_await_upgradable(ilk__owned_rwlock *owned, const char *call) {
     require_another_owner(owned, call);
     ilk__rwlock_lock_at(&owned->lock, ILK__UPGRADABLE, ILK__CALLER);
 }
 
-ilk__read_section ilk__owned_await_read(ilk__owned_rwlock *owned, const char *call) {
+ILK_NOINLINE ilk__read_section ilk__owned_await_read(ilk__owned_rwlock *owned, const char *call) {
     /* Beside its own upgradable access a read waits only behind a writer. */
     if ((ilk__rwlock_probe(&owned->lock) & (ILK__RWLOCK_WRITER | ILK__RWLOCK_READERS_HELD)) != 0) {
         require_another_owner(owned, call);

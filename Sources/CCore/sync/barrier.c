@@ -70,7 +70,7 @@ static ilk_status wait_for_round(ilk_barrier *barrier, uint32_t round, uint64_t 
     }
 }
 
-ilk_status ilk_barrier_wait_until(ilk_barrier *barrier, uint64_t deadline_ns, bool *last) {
+static ilk_status barrier_wait_at(ilk_barrier *barrier, uint64_t deadline_ns, bool *last, const void *site) {
     /* BR2 relaxed: a hint; BR3, BR4 and BR7 decide. */
     uint64_t state = ilk_atomic_load(&barrier->state, memory_order_relaxed);
     bool is_last;
@@ -99,13 +99,17 @@ ilk_status ilk_barrier_wait_until(ilk_barrier *barrier, uint64_t deadline_ns, bo
         return wait_for_round(barrier, round, deadline_ns);
     }
     struct ilk__idle_watch watch;
-    ilk__watch_idle_begin(&watch, barrier, ILK_OBJECT_BARRIER, "", deadline_ns, ILK__CALLER);
+    ilk__watch_idle_begin(&watch, barrier, ILK_OBJECT_BARRIER, "", deadline_ns, site);
     const ilk_status status = wait_for_round(barrier, round, deadline_ns);
     ilk__watch_idle_end(&watch);
     return status;
 }
 
-bool ilk_barrier_wait(ilk_barrier *barrier) {
+ILK_NOINLINE ilk_status ilk_barrier_wait_until(ilk_barrier *barrier, uint64_t deadline_ns, bool *last) {
+    return barrier_wait_at(barrier, deadline_ns, last, ILK__CALLER);
+}
+
+ILK_NOINLINE bool ilk_barrier_wait(ilk_barrier *barrier) {
     bool last;
-    return ilk_barrier_wait_until(barrier, ILK_FOREVER, &last) == ILK_OK && last;
+    return barrier_wait_at(barrier, ILK_FOREVER, &last, ILK__CALLER) == ILK_OK && last;
 }

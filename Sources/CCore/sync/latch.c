@@ -58,7 +58,7 @@ static ilk_status latch_wait(ilk_latch *latch, uint64_t deadline_ns) {
     }
 }
 
-ilk_status ilk_latch_wait_until(ilk_latch *latch, uint64_t deadline_ns) {
+ILK_NOINLINE ilk_status ilk_latch_wait_until(ilk_latch *latch, uint64_t deadline_ns) {
     if (!ilk__watches_idle() || ilk_latch_try_wait(latch)) {
         return latch_wait(latch, deadline_ns);
     }

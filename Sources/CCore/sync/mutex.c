@@ -9,7 +9,8 @@
  *   id                     the owner                    0
  *   id | MUTEX_SLEEPERS    the owner                    0, then wakes one
  * Bit 30 stays through all of these. It is up while diagnosis watches the mutex: set by ILK_MUTEX_INIT, by
- * ilk_mutex_init while all mutexes are watched, by ilk_mutex_observe; taken away by a call that finds it without need.
+ * ilk_mutex_init while all mutexes are watched, by ilk_mutex_observe; taken away by a call that finds it without need,
+ * by a try call only if the table does not know the mutex.
  *
  * With inheritance the kernel moves a word with bit 31 up. Bit 30 is its FUTEX_OWNER_DIED, for robust lists, which are
  * not used here: the kernel keeps the bit where a free mutex is taken, and drops it where it hands over; the next owner
@@ -46,53 +47,83 @@ static bool inherits(const ilk_mutex *mutex) ILK_NONBLOCKING {
 
 /* ---- Diagnosis ---- */
 
-static bool mutex_is_watched_alone(const ilk_mutex *mutex) {
-    const struct ilk__object *object = ilk__object_find(mutex);
-    return object != NULL && ilk__object_watches(object) != 0;
+/* The settings first: a call that sees OBSERVED asks in any case. */
+static void mutex_watch(ilk_mutex *mutex) {
+    ilk_atomic_fetch_or(&mutex->settings, MUTEX_WATCHED, memory_order_relaxed); /* MX10 */
+    /* MX12 release, pairs with MX11. */
+    ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_release);
 }
 
-static void mutex_stop_watching(ilk_mutex *mutex) {
-    /* MX11 relaxed: no call depends on its order: those that see OBSERVED come here. */
-    ilk_atomic_fetch_and(&mutex->word, ~MUTEX_OBSERVED, memory_order_relaxed);
+static void mutex_stop_watching(ilk_mutex *mutex, bool may_block) {
     ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_WATCHED, memory_order_relaxed); /* MX10 */
-    ilk__object_forget(mutex);
+    /* MX11 acquire, pairs with MX12.
+     * Carries: that the mutex is watched alone.
+     * If weaker: a call of ilk_mutex_observe beside this one is lost. */
+    ilk_atomic_fetch_and(&mutex->word, ~MUTEX_OBSERVED, memory_order_acquire);
+    if (may_block ? !ilk__object_forget_unwatched(mutex) : ilk__object_is_watched_at(mutex)) {
+        mutex_watch(mutex);
+    }
 }
 
 /* With OBSERVED, or WATCHED where the kernel has dropped that. */
-ILK_TRUSTED_NONBLOCKING_BEGIN /* see <interlock/diagnostics.h> */
-    ILK_COLD static bool
-    mutex_decide_watching(ilk_mutex *mutex) ILK_NONBLOCKING {
+ILK_COLD static bool mutex_decide_watching(ilk_mutex *mutex) {
     const uint32_t settings =
         ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_FRESH, memory_order_relaxed); /* MX10 */
     const bool is_fresh = (settings & MUTEX_FRESH) != 0;
-    const bool is_wanted = ilk__diagnoses_all() || mutex_is_watched_alone(mutex);
-    if (!is_wanted || (is_fresh && ilk__object_begin(mutex, ILK_OBJECT_MUTEX, 0, 0) == NULL)) {
-        mutex_stop_watching(mutex);
+    const bool is_wanted = ilk__diagnoses_all() || ilk__object_is_watched_at(mutex);
+    if (!is_wanted ||
+        (is_fresh && ilk__object_begin(mutex, ILK_OBJECT_MUTEX, ILK__WATCHES_KEPT, 0) == NULL)) {
+        mutex_stop_watching(mutex, true);
         return false;
     }
-    ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_relaxed); /* MX11 */
+    /* MX13 relaxed: once more what MX12 has published. */
+    ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_relaxed);
     return true;
+}
+
+/* `seen`: what the word held. */
+static bool mutex_may_be_watched(const ilk_mutex *mutex, uint32_t seen) ILK_NONBLOCKING {
+    const uint32_t settings = ilk_atomic_load(&mutex->settings, memory_order_relaxed); /* MX10 */
+    return ILK_UNLIKELY((seen & MUTEX_OBSERVED) != 0 || (settings & MUTEX_WATCHED) != 0);
+}
+
+static bool mutex_is_watched(ilk_mutex *mutex, uint32_t seen) {
+    return mutex_may_be_watched(mutex, seen) && mutex_decide_watching(mutex);
+}
+
+/* Likewise, for calls that a signal handler makes: allocates nothing, and does not block unless it may. A mutex whose
+ * first call one is is met by the next that may wait. */
+ILK_TRUSTED_NONBLOCKING_BEGIN
+ILK_COLD static bool mutex_is_known(ilk_mutex *mutex, bool may_block) ILK_NONBLOCKING {
+    const uint32_t settings = ilk_atomic_load(&mutex->settings, memory_order_relaxed); /* MX10 */
+    const struct ilk__object *object = (settings & MUTEX_FRESH) != 0 ? NULL : ilk__object_find(mutex);
+    const bool is_watched = object != NULL && ilk__object_watches(object) != 0;
+    if (!is_watched && !ilk__diagnoses_all() && (object == NULL || may_block)) {
+        ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_FRESH, memory_order_relaxed); /* MX10 */
+        mutex_stop_watching(mutex, may_block);
+    }
+    if (is_watched) {
+        ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_relaxed); /* MX13 */
+    }
+    return is_watched;
 }
 ILK_TRUSTED_NONBLOCKING_END
 
-/* `seen`: what the word held. */
-static bool mutex_is_watched(ilk_mutex *mutex, uint32_t seen) ILK_NONBLOCKING {
-    const uint32_t settings = ilk_atomic_load(&mutex->settings, memory_order_relaxed); /* MX10 */
-    const bool may_be = (seen & MUTEX_OBSERVED) != 0 || (settings & MUTEX_WATCHED) != 0;
-    return ILK_UNLIKELY(may_be) && mutex_decide_watching(mutex);
+static bool mutex_is_watched_already(ilk_mutex *mutex, uint32_t seen, bool may_block) ILK_NONBLOCKING {
+    return mutex_may_be_watched(mutex, seen) && mutex_is_known(mutex, may_block);
 }
 
 ilk_status ilk_mutex_observe(ilk_mutex *mutex, uint32_t what) {
     if ((what & ILK_DIAGNOSE_ALL) == 0 && !ilk__diagnoses_all()) {
-        mutex_stop_watching(mutex);
+        ilk__object_forget(mutex);
+        mutex_stop_watching(mutex, true);
         return ILK_OK;
     }
     if (ilk__object_watch(mutex, ILK_OBJECT_MUTEX, what, 0) == NULL) {
         return ILK_NOMEM;
     }
     ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_FRESH, memory_order_relaxed); /* MX10 */
-    ilk_atomic_fetch_or(&mutex->settings, MUTEX_WATCHED, memory_order_relaxed); /* MX10 */
-    ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_relaxed);    /* MX11 */
+    mutex_watch(mutex);
     return ILK_OK;
 }
 
@@ -183,7 +214,7 @@ ILK_COLD static ilk_status lock_watched(ilk_mutex *mutex, uint32_t self, uint32_
     const ilk_status status = wait_for_owner(mutex, self, seen, deadline_ns, call);
     ilk__watch_end(&watch, status == ILK_OK, false);
     if (status == ILK_OK && inherits(mutex)) {
-        ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_relaxed); /* MX11 */
+        ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_relaxed); /* MX13 */
     }
     return status;
 }
@@ -203,7 +234,7 @@ static inline ilk_status lock_by(ilk_mutex *mutex, uint64_t deadline_ns, const c
     return seen == 0 ? ILK_OK : lock_taken(mutex, self, seen, deadline_ns, call, site);
 }
 
-void ilk_mutex_lock(ilk_mutex *mutex) {
+ILK_NOINLINE void ilk_mutex_lock(ilk_mutex *mutex) {
     (void)lock_by(mutex, ILK_FOREVER, "ilk_mutex_lock", ILK__CALLER);
 }
 
@@ -211,12 +242,12 @@ ILK_COLD static bool try_lock_taken(ilk_mutex *mutex, uint32_t seen, const void 
     if (seen != MUTEX_OBSERVED) {
         return false;
     }
-    /* Allocates nothing: a mutex whose first call this is is met by the next. */
-    const bool is_known = !ilk__diagnoses_all() || ilk__object_find(mutex) != NULL;
-    const bool watched = is_known && mutex_is_watched(mutex, seen);
-    seen = is_known && !watched ? 0 : seen;
-    if (!take_if_free(mutex, &seen, ilk__thread_id())) {
-        return false;
+    const bool watched = mutex_is_watched_already(mutex, seen, false);
+    const uint32_t self = ilk__thread_id();
+    while (!take_if_free(mutex, &seen, self)) {
+        if ((seen & ~MUTEX_OBSERVED) != 0) {
+            return false;
+        } /* else it is observed since, or no longer */
     }
     if (watched) {
         ilk__watch_taken(mutex, ILK__SHARE_WRITE, site);
@@ -224,13 +255,13 @@ ILK_COLD static bool try_lock_taken(ilk_mutex *mutex, uint32_t seen, const void 
     return true;
 }
 
-bool ilk_mutex_try_lock(ilk_mutex *mutex) ILK_NONBLOCKING {
+ILK_NOINLINE bool ilk_mutex_try_lock(ilk_mutex *mutex) ILK_NONBLOCKING {
     const uint32_t seen = take_free(mutex, ilk__thread_id());
     /* A call of its own: a free mutex is taken without saving registers. */
     return ILK_LIKELY(seen == 0) ? true : try_lock_taken(mutex, seen, ILK__CALLER);
 }
 
-ilk_status ilk_mutex_lock_until(ilk_mutex *mutex, uint64_t deadline_ns) {
+ILK_NOINLINE ilk_status ilk_mutex_lock_until(ilk_mutex *mutex, uint64_t deadline_ns) {
     return lock_by(mutex, deadline_ns, "ilk_mutex_lock_until", ILK__CALLER);
 }
 
@@ -240,7 +271,7 @@ static ILK_NOINLINE void unlock_marked(ilk_mutex *mutex, uint32_t self, uint32_t
         ilk__misuse("ilk_mutex_unlock", mutex, "thread %u does not own it; thread %u does (0: nobody)",
                     (unsigned)self, (unsigned)(seen & MUTEX_OWNER));
     }
-    if (mutex_is_watched(mutex, seen)) {
+    if (mutex_is_watched_already(mutex, seen, true)) {
         ilk__watch_release(mutex, ILK__SHARE_WRITE, site);
     }
     if (inherits(mutex) && (seen & MUTEX_OWNER) == self) {
@@ -261,7 +292,7 @@ static ILK_NOINLINE void unlock_marked(ilk_mutex *mutex, uint32_t self, uint32_t
     }
 }
 
-void ilk_mutex_unlock(ilk_mutex *mutex) {
+ILK_NOINLINE void ilk_mutex_unlock(ilk_mutex *mutex) {
     uint32_t self = ilk__thread_id();
     uint32_t seen = self;
     /* MX3 release, pairs with MX2. The last touch. */

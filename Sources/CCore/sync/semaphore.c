@@ -160,6 +160,7 @@ void ilk_semaphore_init(ilk_semaphore *semaphore, uint32_t permits) {
         ilk__misuse("ilk_semaphore_init", semaphore, "%u permits; a semaphore holds at most %u",
                     (unsigned)permits, (unsigned)ILK_SEMAPHORE_MAX);
     }
+    ilk__object_forget(semaphore);
     const bool watched = ilk__diagnoses_all() && ilk__object_begin(semaphore, ILK_OBJECT_SEMAPHORE, 0,
                                                                    permits == 1 ? ILK__IS_PERMIT : 0) != NULL;
     const uint32_t word = permits * ILK__SEMAPHORE_ONE_PERMIT + (watched ? ILK__SEMAPHORE_OBSERVED : 0);
@@ -181,11 +182,20 @@ void ilk_semaphore_destroy(ilk_semaphore *semaphore) {
 
 /* ---- Diagnosis ---- */
 
+static void semaphore_stop_watching(ilk_semaphore *semaphore, bool may_block) {
+    /* SE9 acquire, pairs with SE10.
+     * Carries: that the semaphore is watched alone.
+     * If weaker: a call of ilk_semaphore_observe beside this one is lost. */
+    ilk_atomic_fetch_and(&semaphore->word, ~ILK__SEMAPHORE_OBSERVED, memory_order_acquire);
+    if (may_block ? !ilk__object_forget_unwatched(semaphore) : ilk__object_is_watched_at(semaphore)) {
+        /* SE11 relaxed: once more what SE10 has published. */
+        ilk_atomic_fetch_or(&semaphore->word, ILK__SEMAPHORE_OBSERVED, memory_order_relaxed);
+    }
+}
+
 /* With OBSERVED, which goes once the semaphore is not to be watched, or not any more. ILK_SEMAPHORE_INIT sets it: the
  * first call asks. */
-ILK_TRUSTED_NONBLOCKING_BEGIN /* see <interlock/diagnostics.h> */
-    ILK_COLD static bool
-    semaphore_decide_watching(ilk_semaphore *semaphore) ILK_NONBLOCKING {
+ILK_COLD static bool semaphore_decide_watching(ilk_semaphore *semaphore) {
     const struct ilk__object *object = ilk__object_find(semaphore);
     if (object == NULL && ilk__diagnoses_all()) {
         uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
@@ -195,16 +205,31 @@ ILK_TRUSTED_NONBLOCKING_BEGIN /* see <interlock/diagnostics.h> */
     if (object != NULL && ilk__object_watches(object) != 0) {
         return true;
     }
-    /* SE9 relaxed: no call depends on its order: those that see OBSERVED come here. */
-    ilk_atomic_fetch_and(&semaphore->word, ~ILK__SEMAPHORE_OBSERVED, memory_order_relaxed);
-    ilk__object_forget(semaphore);
+    semaphore_stop_watching(semaphore, true);
     return false;
+}
+
+static bool semaphore_is_watched(ilk_semaphore *semaphore) {
+    uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
+    return ILK_UNLIKELY((word & ILK__SEMAPHORE_OBSERVED) != 0) && semaphore_decide_watching(semaphore);
+}
+
+/* Likewise, for calls that a signal handler makes: allocates nothing, and does not block unless it may. A semaphore
+ * whose first call one is is met by the next that may wait. */
+ILK_TRUSTED_NONBLOCKING_BEGIN
+ILK_COLD static bool semaphore_is_known(ilk_semaphore *semaphore, bool may_block) ILK_NONBLOCKING {
+    const struct ilk__object *object = ilk__object_find(semaphore);
+    const bool is_watched = object != NULL && ilk__object_watches(object) != 0;
+    if (!is_watched && !ilk__diagnoses_all() && (object == NULL || may_block)) {
+        semaphore_stop_watching(semaphore, may_block);
+    }
+    return is_watched;
 }
 ILK_TRUSTED_NONBLOCKING_END
 
-static bool semaphore_is_watched(ilk_semaphore *semaphore) ILK_NONBLOCKING {
+static bool semaphore_is_watched_already(ilk_semaphore *semaphore, bool may_block) ILK_NONBLOCKING {
     uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
-    return ILK_UNLIKELY((word & ILK__SEMAPHORE_OBSERVED) != 0) && semaphore_decide_watching(semaphore);
+    return ILK_UNLIKELY((word & ILK__SEMAPHORE_OBSERVED) != 0) && semaphore_is_known(semaphore, may_block);
 }
 
 ilk_status ilk_semaphore_observe(ilk_semaphore *semaphore, uint32_t what) {
@@ -213,12 +238,13 @@ ilk_status ilk_semaphore_observe(ilk_semaphore *semaphore, uint32_t what) {
     if (ilk__object_watch(semaphore, ILK_OBJECT_SEMAPHORE, what, traits) == NULL) {
         return ILK_NOMEM;
     }
-    ilk_atomic_fetch_or(&semaphore->word, ILK__SEMAPHORE_OBSERVED, memory_order_relaxed); /* SE9 */
+    /* SE10 release, pairs with SE9. */
+    ilk_atomic_fetch_or(&semaphore->word, ILK__SEMAPHORE_OBSERVED, memory_order_release);
     (void)semaphore_decide_watching(semaphore);
     return ILK_OK;
 }
 
-bool ilk__semaphore_ask_slow(ilk_semaphore *semaphore) {
+ILK_NOINLINE bool ilk__semaphore_ask_slow(ilk_semaphore *semaphore) {
     if (!semaphore_is_watched(semaphore)) {
         return take_if_there(semaphore);
     }
@@ -245,15 +271,13 @@ static ilk_status semaphore_wait_watched(ilk_semaphore *semaphore, uint64_t dead
 
 /* ---- The calls ---- */
 
-void ilk__semaphore_wait_slow(ilk_semaphore *semaphore) {
+ILK_NOINLINE void ilk__semaphore_wait_slow(ilk_semaphore *semaphore) {
     (void)(semaphore_is_watched(semaphore) ? semaphore_wait_watched(semaphore, ILK_FOREVER, ILK__CALLER)
                                            : wait_slow(semaphore, ILK_FOREVER));
 }
 
-bool ilk__semaphore_try_wait_slow(ilk_semaphore *semaphore) ILK_NONBLOCKING {
-    /* Allocates nothing: a semaphore whose first call this is is met by the next. */
-    const bool is_known = !ilk__diagnoses_all() || ilk__object_find(semaphore) != NULL;
-    const bool watched = is_known && semaphore_is_watched(semaphore);
+ILK_NOINLINE bool ilk__semaphore_try_wait_slow(ilk_semaphore *semaphore) ILK_NONBLOCKING {
+    const bool watched = semaphore_is_watched_already(semaphore, false);
     const bool is_taken = take_if_there(semaphore);
     if (is_taken && watched) {
         ilk__watch_taken(semaphore, ILK__SHARE_WRITE, ILK__CALLER);
@@ -261,18 +285,18 @@ bool ilk__semaphore_try_wait_slow(ilk_semaphore *semaphore) ILK_NONBLOCKING {
     return is_taken;
 }
 
-ilk_status ilk_semaphore_wait_until(ilk_semaphore *semaphore, uint64_t deadline_ns) {
+ILK_NOINLINE ilk_status ilk_semaphore_wait_until(ilk_semaphore *semaphore, uint64_t deadline_ns) {
     if (semaphore_is_watched(semaphore)) {
         return semaphore_wait_watched(semaphore, deadline_ns, ILK__CALLER);
     }
     return ilk_semaphore_try_wait(semaphore) ? ILK_OK : wait_slow(semaphore, deadline_ns);
 }
 
-void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t permits) {
+ILK_NOINLINE void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t permits) {
     if (permits == 0) {
         return;
     }
-    if (semaphore_is_watched(semaphore)) {
+    if (semaphore_is_watched_already(semaphore, true)) {
         ilk__watch_release(semaphore, ILK__SHARE_WRITE, ILK__CALLER);
     }
     uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */

@@ -263,6 +263,25 @@ static void a_permit_that_no_thread_has_given_back_is_no_lock_yet(void **state) 
     ilk_semaphore_destroy(&buffer.room);
 }
 
+/* Locked with once, and then given by another thread: it is a signal after all, though our thread took it. */
+static void a_semaphore_that_was_a_lock_may_become_a_signal(void **state) {
+    (void)state;
+    begin_reports();
+    ilk_semaphore_init(&buffer.room, 1);
+    ilk_mutex_init(&buffer.mutex, false);
+    ilk_semaphore_wait(&buffer.room);
+    ilk_semaphore_signal(&buffer.room, 1);
+    ilk_semaphore_wait(&buffer.room);
+    struct thread signaller;
+    thread_start(&signaller, signal_room, NULL);
+    thread_join(&signaller);
+    ilk_mutex_lock(&buffer.mutex);
+    ilk_mutex_unlock(&buffer.mutex);
+    wait_under_mutex(NULL);
+    check_equal(reports.count, 0);
+    ilk_semaphore_destroy(&buffer.room);
+}
+
 /* ---- Guards ---- */
 
 static ilk_mutex guard;
@@ -351,6 +370,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(semaphores_as_signals_are_silent),
     cmocka_unit_test(permits_given_back_by_another_thread_are_silent),
     cmocka_unit_test(a_permit_that_no_thread_has_given_back_is_no_lock_yet),
+    cmocka_unit_test(a_semaphore_that_was_a_lock_may_become_a_signal),
     cmocka_unit_test(orders_behind_a_common_guard_are_silent),
     cmocka_unit_test(orders_of_locks_that_have_ended_are_forgotten),
     cmocka_unit_test(locks_defined_anew_at_an_address_are_others),

@@ -2,6 +2,7 @@
  *
  * Contention figures: what is counted, and how long.
  */
+#include "diagnostics/figures.h"
 #include "diagnostics/reports.h"
 #include <interlock/mpmc.h>
 #include <interlock/mutex.h>
@@ -42,6 +43,21 @@ static void buckets_are_log_linear(void **state) {
     check(before > UINT64_C(1000000000) * 60);
     check_equal(ilk_histogram_limit_ns(ILK_HISTOGRAM_BUCKETS - 1), UINT64_MAX);
     check_equal(ilk_histogram_limit_ns(UINT32_MAX), UINT64_MAX);
+}
+
+static void times_are_below_the_limit_of_their_bucket(void **state) {
+    (void)state;
+    for (uint32_t bucket = 0; bucket + 1 < ILK_HISTOGRAM_BUCKETS; bucket++) {
+        const uint64_t limit = ilk_histogram_limit_ns(bucket);
+        struct ilk__counters counters = {.acquisitions = 0};
+        ilk__figures_add_wait(&counters, limit - 1);
+        check_equal(counters.wait.buckets[bucket], 1);
+        ilk__figures_add_wait(&counters, limit);
+        check_equal(counters.wait.buckets[bucket + 1], 1);
+    }
+    struct ilk__counters counters = {.acquisitions = 0};
+    ilk__figures_add_wait(&counters, UINT64_MAX);
+    check_equal(counters.wait.buckets[ILK_HISTOGRAM_BUCKETS - 1], 1);
 }
 
 static ilk_rwlock lock;
@@ -171,6 +187,85 @@ static void a_rings_waits_and_depths_are_counted(void **state) {
     ilk_spsc_destroy(ring);
 }
 
+static void await_samples(const void *ring) {
+    while (figures_of(ring)->samples == 0) { /* the sampler comes ten times a second */
+        struct timespec pause = {.tv_nsec = 1000000};
+        nanosleep(&pause, NULL);
+    }
+}
+
+static bool is_watched(const void *object) {
+    const size_t count = ilk_figures_snapshot(taken, 32);
+    for (size_t index = 0; index < count && index < 32; index++) {
+        if (taken[index].object == object) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* As locks do. */
+static void a_ring_stays_watched_while_all_objects_are(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    ilk_spsc *spsc;
+    ilk_mpmc *mpmc;
+    check_equal(ilk_spsc_create(&spsc, 2, sizeof(int)), ILK_OK);
+    check_equal(ilk_mpmc_create(&mpmc, 2, sizeof(int)), ILK_OK);
+    int element;
+    check_equal(ilk_spsc_pop_until(spsc, &element, sizeof element, 1), ILK_TIMEDOUT);
+    check_equal(ilk_mpmc_pop_until(mpmc, &element, sizeof element, 1), ILK_TIMEDOUT);
+    check_equal(ilk_spsc_observe(spsc, 0), ILK_OK);
+    check_equal(ilk_mpmc_observe(mpmc, 0), ILK_OK);
+    check_equal(ilk_spsc_observe(spsc, ILK_DIAGNOSE_ORDER), ILK_OK);
+    check_equal(ilk_mpmc_observe(mpmc, ILK_DIAGNOSE_ORDER), ILK_OK);
+    check_equal(figures_of(spsc)->empty_waits, 1);
+    check_equal(figures_of(mpmc)->empty_waits, 1);
+    check_equal(figures_of(mpmc)->capacity, 2);
+    ilk_diagnose(0);
+    check_equal(ilk_spsc_observe(spsc, 0), ILK_OK);
+    check_equal(ilk_mpmc_observe(mpmc, 0), ILK_OK);
+    check(!is_watched(spsc) && !is_watched(mpmc));
+    ilk_spsc_destroy(spsc);
+    ilk_mpmc_destroy(mpmc);
+}
+
+static void a_lock_leaves_with_its_next_call_once_it_is_switched_off(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    static ilk_mutex mutex;
+    static ilk_semaphore semaphore;
+    ilk_mutex_init(&mutex, false);
+    ilk_rwlock_init(&lock);
+    ilk_semaphore_init(&semaphore, 1);
+    for (int round = 0; round < 2; round++) {
+        ilk_mutex_lock(&mutex);
+        ilk_mutex_unlock(&mutex);
+        write_briefly(NULL);
+        ilk_semaphore_wait(&semaphore);
+        ilk_semaphore_signal(&semaphore, 1);
+        const bool is_on = round == 0;
+        check(is_watched(&mutex) == is_on && is_watched(&lock) == is_on && is_watched(&semaphore) == is_on);
+        ilk_diagnose(0);
+    }
+    check_equal(ilk_atomic_load(&mutex.word, memory_order_relaxed), 0);
+    check_equal(ilk_atomic_load(&lock.word, memory_order_relaxed), 0);
+    check_equal(ilk_atomic_load(&semaphore.word, memory_order_relaxed), 0x10);
+    ilk_rwlock_destroy(&lock);
+    ilk_semaphore_destroy(&semaphore);
+}
+
+static void a_ring_is_sampled_once_contention_is_watched(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_ORDER);
+    ilk_spsc *ring;
+    check_equal(ilk_spsc_create(&ring, 2, sizeof(int)), ILK_OK);
+    check_equal(figures_of(ring)->samples, 0);
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    await_samples(ring);
+    ilk_spsc_destroy(ring);
+}
+
 /* A ring may end while it is sampled. */
 static void rings_may_end_beside_the_sampler(void **state) {
     (void)state;
@@ -200,10 +295,14 @@ static void what_is_watched_by_itself_has_figures(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(buckets_are_log_linear),
+    cmocka_unit_test(times_are_below_the_limit_of_their_bucket),
     cmocka_unit_test(waits_and_holds_are_counted),
     cmocka_unit_test(a_wait_that_gave_up_is_counted),
     cmocka_unit_test(those_with_the_longest_waits_come_first),
     cmocka_unit_test(a_rings_waits_and_depths_are_counted),
+    cmocka_unit_test(a_ring_stays_watched_while_all_objects_are),
+    cmocka_unit_test(a_lock_leaves_with_its_next_call_once_it_is_switched_off),
+    cmocka_unit_test(a_ring_is_sampled_once_contention_is_watched),
     cmocka_unit_test(rings_may_end_beside_the_sampler),
     cmocka_unit_test(what_is_watched_by_itself_has_figures),
 };

@@ -9,6 +9,7 @@
 #include <interlock/mpmc.h>
 #include <interlock/mutex.h>
 #include <interlock/rwlock.h>
+#include <interlock/semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -164,6 +165,29 @@ static void waits_without_a_holder_are_told_too(void **state) {
     thread_join(&at_latch);
     thread_join(&at_ring);
     ilk_mpmc_destroy(ring);
+}
+
+static ilk_semaphore permit;
+static void signal_permit(void *unused) {
+    (void)unused;
+    ilk_semaphore_signal(&permit, 1);
+}
+
+static void a_permit_that_another_thread_gave_is_held_by_none(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_semaphore_init(&permit, 1);
+    ilk_semaphore_wait(&permit);
+    char holds[64];
+    snprintf(holds, sizeof holds, "  holds semaphore %p (write) for ", (void *)&permit);
+    check_contains(diagnosis(ILK_AS_TEXT), holds);
+    check_contains(diagnosis(ILK_AS_JSON), "\"holds\": [{");
+    struct thread other;
+    thread_start(&other, signal_permit, NULL);
+    thread_join(&other);
+    check(strstr(diagnosis(ILK_AS_TEXT), holds) == NULL);
+    check(strstr(diagnosis(ILK_AS_JSON), "\"holds\": [{") == NULL);
+    ilk_semaphore_destroy(&permit);
 }
 
 static void names_are_escaped(void **state) {
@@ -363,6 +387,24 @@ static void unknown_words_are_named_and_ignored(void **state) {
                    "limit=SECONDS, signal=NUMBER, file=PATH; it is ignored\n");
     check_contains(printed, "interlock: INTERLOCK_DIAGNOSTICS: \"limit=soon\" is none of ");
     check_contains(printed, "interlock: lock-order inversion: ");
+    (void)run_program(
+        &(struct program){.what = "orders", .settings = "signal=10.5,signal=65,limit=nan,file="});
+    check_contains(printed, "\"signal=10.5\" is none of ");
+    check_contains(printed, "\"signal=65\" is none of ");
+    check_contains(printed, "\"limit=nan\" is none of ");
+    check_contains(printed, "\"file=\" is none of ");
+}
+
+static void a_word_behind_many_others_is_read(void **state) {
+    (void)state;
+    char settings[4096];
+    size_t length = 0;
+    while (length + 64 < sizeof settings) {
+        length += (size_t)snprintf(settings + length, sizeof settings - length, "hang,,");
+    }
+    (void)snprintf(settings + length, sizeof settings - length, "order");
+    (void)run_program(&(struct program){.what = "orders", .settings = settings});
+    check_contains(printed, "interlock: lock-order inversion: ");
 }
 
 static void a_wedged_process_reports_at_a_signal(void **state) {
@@ -417,6 +459,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_report_tells_what_threads_hold_and_wait_for),
     cmocka_unit_test(waits_with_a_limit_make_no_circle),
     cmocka_unit_test(waits_without_a_holder_are_told_too),
+    cmocka_unit_test(a_permit_that_another_thread_gave_is_held_by_none),
     cmocka_unit_test(names_are_escaped),
     cmocka_unit_test(writing_that_fails_is_told),
     cmocka_unit_test(handlers_may_interrupt_diagnosis),
@@ -425,6 +468,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_environment_ends_a_process_at_its_first_report),
     cmocka_unit_test(without_the_environment_nothing_is_said),
     cmocka_unit_test(unknown_words_are_named_and_ignored),
+    cmocka_unit_test(a_word_behind_many_others_is_read),
     cmocka_unit_test(a_wedged_process_reports_at_a_signal),
     cmocka_unit_test(the_watchdog_reports_a_wedged_process),
     cmocka_unit_test(the_diagnosis_is_written_at_exit),

@@ -331,45 +331,28 @@ static void begin_own(void) {
     ilk_rwlock_init(&own);
     check_equal(ilk_set_name(&own, "own"), ILK_OK);
 }
-static void write_under_write(void *unused) {
-    (void)unused;
+
+/* A thread that makes these calls one after the other would wait for itself in the last. */
+struct own_wait {
+    void (*calls[3])(ilk_rwlock *lock);
+    const char *held, *asked;
+};
+
+static void make_calls(void *context) {
+    const struct own_wait *wait = context;
     begin_own();
-    ilk_rwlock_write_lock(&own);
-    ilk_rwlock_write_lock(&own);
-}
-static void read_under_write(void *unused) {
-    (void)unused;
-    begin_own();
-    ilk_rwlock_write_lock(&own);
-    ilk_rwlock_read_lock(&own);
-}
-static void write_under_read(void *unused) {
-    (void)unused;
-    begin_own();
-    ilk_rwlock_read_lock(&own);
-    ilk_rwlock_write_lock(&own);
-}
-static void upgradable_under_upgradable(void *unused) {
-    (void)unused;
-    begin_own();
-    ilk_rwlock_upgradable_lock(&own);
-    ilk_rwlock_upgradable_lock(&own);
-}
-static void upgrade_under_read(void *unused) {
-    (void)unused;
-    begin_own();
-    ilk_rwlock_read_lock(&own);
-    ilk_rwlock_upgradable_lock(&own);
-    ilk_rwlock_upgrade(&own);
+    for (unsigned index = 0; index < 3 && wait->calls[index] != NULL; index++) {
+        wait->calls[index](&own);
+    }
 }
 
 /* The child has this process's name, and an id of its own. */
-static void expect_self_wait(void (*body)(void *context), const char *held, const char *asked) {
+static void expect_self_wait(struct own_wait wait) {
     char output[8192];
-    const int status = child_run(body, NULL, output, sizeof output);
+    const int status = child_run(make_calls, &wait, output, sizeof output);
     char expected[256];
     snprintf(expected, sizeof expected, ") would wait for itself: it holds %s %s and asks for it %s\n",
-             named("rwlock", &own, "own"), held, asked);
+             named("rwlock", &own, "own"), wait.held, wait.asked);
     check_contains(output, expected);
     check(strncmp(output, "interlock: thread \"", 19) == 0);
     check_contains(output, "  taken at ");
@@ -379,11 +362,18 @@ static void expect_self_wait(void (*body)(void *context), const char *held, cons
 
 static void a_thread_that_would_wait_for_itself_is_reported_and_ends(void **state) {
     (void)state;
-    expect_self_wait(write_under_write, "for writing", "for writing");
-    expect_self_wait(read_under_write, "for writing", "for reading");
-    expect_self_wait(write_under_read, "for reading", "for writing");
-    expect_self_wait(upgradable_under_upgradable, "upgradable", "upgradable");
-    expect_self_wait(upgrade_under_read, "for reading", "for writing");
+    static const struct own_wait waits[] = {
+        {{ilk_rwlock_write_lock, ilk_rwlock_write_lock}, "for writing", "for writing"},
+        {{ilk_rwlock_write_lock, ilk_rwlock_read_lock}, "for writing", "for reading"},
+        {{ilk_rwlock_read_lock, ilk_rwlock_write_lock}, "for reading", "for writing"},
+        {{ilk_rwlock_upgradable_lock, ilk_rwlock_upgradable_lock}, "upgradable", "upgradable"},
+        {{ilk_rwlock_read_lock, ilk_rwlock_upgradable_lock, ilk_rwlock_upgrade},
+         "for reading",
+         "for writing"},
+    };
+    for (unsigned index = 0; index < sizeof waits / sizeof *waits; index++) {
+        expect_self_wait(waits[index]);
+    }
 }
 
 static void write_own(void *unused) {

@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Diagnosis: the order graph and the threads' records beside their readers, and the primitives while they are watched
- * and while that is switched.
+ * Diagnosis: the order graph, the table of objects, and the threads' records beside their readers.
  */
 #include "../model/diagnosis.h"
-#include "work.h"
+#include "../explorer.h"
 #include <diagnostics/observe.h>
 #include <diagnostics/report.h>
+#include <diagnostics/rings.h>
 #include <interlock/diagnostics.h>
-#include <interlock/mutex.h>
-#include <interlock/rwlock.h>
-#include <interlock/semaphore.h>
 
 /* ---- The graph ---- */
 
 /* Locks that nothing guards: the threads only say that they take them, so that no schedule deadlocks. */
 static struct {
-    char a, b, c;
+    char a, b, c, g;
     unsigned ended;
 } said;
 
@@ -26,6 +23,7 @@ static void setup_graph(void) {
     (void)ilk__object_begin(&said.a, ILK_OBJECT_MUTEX, 0, 0);
     (void)ilk__object_begin(&said.b, ILK_OBJECT_MUTEX, 0, 0);
     (void)ilk__object_begin(&said.c, ILK_OBJECT_MUTEX, 0, 0);
+    (void)ilk__object_begin(&said.g, ILK_OBJECT_MUTEX, 0, 0);
 }
 
 static void take(const char *object) {
@@ -81,12 +79,236 @@ GRAPH(order_same, "same", "the same order is silent", check_silence, a_then_b, a
 GRAPH(order_ended, "ended", "an order with what has ended is not one with its successor", check_silence,
       a_then_b, a_then_b, c_ends);
 
+static void a_then_b_guarded(void) {
+    take(&said.g);
+    a_then_b();
+    ilk__watch_release(&said.g, ILK__SHARE_WRITE, NULL);
+}
+static void b_then_a_guarded(void) {
+    take(&said.g);
+    b_then_a();
+    ilk__watch_release(&said.g, ILK__SHARE_WRITE, NULL);
+}
+GRAPH(order_guarded, "guarded", "orders behind a common guard are silent", check_silence, a_then_b_guarded,
+      b_then_a_guarded);
+GRAPH(order_unguarded, "unguarded", "one sighting without the guard is reported", check_one_inversion,
+      a_then_b_guarded, b_then_a_guarded, a_then_b);
+
 static void c_then_a_after_end(void) {
     c_ends();
     take_both(&said.c, &said.a);
 }
 GRAPH(order_reused, "reused", "orders of an object that has ended do not close a circle", check_silence,
       c_then_a_after_end, b_then_c);
+
+static void setup_a_then_c(void) {
+    setup_graph();
+    take_both(&said.a, &said.c);
+}
+
+EX_SCENARIO(order_followed){
+    .name = "order-followed",
+    .claim = "an order with what has ended closes no circle with its successor",
+    .setup = setup_a_then_c,
+    .threads = {c_then_a_after_end, a_then_b},
+    .check = check_silence,
+    .step_limit = 20000,
+    .sc_bound = 2,
+    .weak_bound = 1,
+};
+
+/* ---- Proofs ---- */
+
+static void setup_readers(void) {
+    setup_graph();
+    (void)ilk__object_begin(&said.a, ILK_OBJECT_RWLOCK, 0, 0);
+    (void)ilk__object_begin(&said.b, ILK_OBJECT_RWLOCK, 0, 0);
+}
+
+static void take_as(const char *object, enum ilk__share share) {
+    struct ilk__watch watch;
+    ilk__watch_begin(&watch, object, ILK_OBJECT_RWLOCK, share, false, UINT64_MAX, NULL);
+    ilk__watch_end(&watch, true, false);
+}
+static void read_both(const char *first, const char *second) {
+    take_as(first, ILK__SHARE_READ);
+    take_as(second, ILK__SHARE_READ);
+    ilk__watch_release(second, ILK__SHARE_READ, NULL);
+    ilk__watch_release(first, ILK__SHARE_READ, NULL);
+}
+static void write_one(const char *object) {
+    take_as(object, ILK__SHARE_WRITE);
+    ilk__watch_release(object, ILK__SHARE_WRITE, NULL);
+}
+static void read_a_then_b(void) {
+    read_both(&said.a, &said.b);
+}
+static void read_b_then_a(void) {
+    read_both(&said.b, &said.a);
+}
+static void write_each(void) {
+    write_one(&said.a);
+    write_one(&said.b);
+}
+
+/* Whenever the writer came, the orders are searched with what it has proven. */
+static void check_readers(void) {
+    read_a_then_b();
+    read_b_then_a();
+    check_one_inversion();
+}
+
+EX_SCENARIO(order_proven){
+    .name = "order-proven",
+    .claim = "opposite orders of readers are reported once both locks were written",
+    .setup = setup_readers,
+    .threads = {read_a_then_b, read_b_then_a, write_each},
+    .check = check_readers,
+    .step_limit = 20000,
+    .sc_bound = 2,
+    .weak_bound = 1,
+};
+
+static void setup_read_orders(void) {
+    setup_readers();
+    read_a_then_b();
+    read_b_then_a();
+}
+
+EX_SCENARIO(order_proven_beside){
+    .name = "order-proven_beside",
+    .claim = "a search for what a lock has proven sees it",
+    .setup = setup_read_orders,
+    .threads = {write_each, read_a_then_b, read_b_then_a},
+    .check = check_readers,
+    .step_limit = 20000,
+    .sc_bound = 2,
+    .weak_bound = 2,
+};
+
+/* ---- An edge that changes ---- */
+
+static void take_a_then_b_as(enum ilk__share share) {
+    take_as(&said.a, share);
+    take(&said.b);
+    ilk__watch_release(&said.b, ILK__SHARE_WRITE, NULL);
+    ilk__watch_release(&said.a, share, NULL);
+}
+static void upgradable_a_then_b(void) {
+    take_a_then_b_as(ILK__SHARE_UPGRADABLE);
+}
+static void read_a_then_take_b(void) {
+    take_a_then_b_as(ILK__SHARE_READ);
+}
+
+/* Both orders behind the guard: silent. An upgradable holder keeps another waiting, a reader does not. */
+static void setup_changing(void) {
+    setup_graph();
+    (void)ilk__object_begin(&said.a, ILK_OBJECT_RWLOCK, 0, 0);
+    take(&said.g);
+    upgradable_a_then_b();
+    take(&said.b);
+    take_as(&said.a, ILK__SHARE_UPGRADABLE);
+    ilk__watch_release(&said.a, ILK__SHARE_UPGRADABLE, NULL);
+    ilk__watch_release(&said.b, ILK__SHARE_WRITE, NULL);
+    ilk__watch_release(&said.g, ILK__SHARE_WRITE, NULL);
+    check_silence();
+}
+
+/* The reader's sighting takes the guard away, the other's closes the circle. */
+EX_SCENARIO(order_changing){
+    .name = "order-changing",
+    .claim = "an order is searched though another sighting changes its edge meanwhile",
+    .setup = setup_changing,
+    .threads = {upgradable_a_then_b, read_a_then_take_b},
+    .check = check_one_inversion,
+    .step_limit = 20000,
+    .sc_bound = 3,
+    .weak_bound = 2,
+};
+
+/* An edge from a to c is there, and c has ended: the edge from a to b is made in its place. */
+static void setup_made_over(void) {
+    setup_graph();
+    (void)ilk__object_begin(&said.a, ILK_OBJECT_RWLOCK, 0, 0);
+    take_as(&said.a, ILK__SHARE_UPGRADABLE);
+    take(&said.c);
+    ilk__watch_release(&said.c, ILK__SHARE_WRITE, NULL);
+    ilk__watch_release(&said.a, ILK__SHARE_UPGRADABLE, NULL);
+    ilk__object_forget(&said.c);
+    take(&said.b);
+    take_as(&said.a, ILK__SHARE_UPGRADABLE);
+    ilk__watch_release(&said.a, ILK__SHARE_UPGRADABLE, NULL);
+    ilk__watch_release(&said.b, ILK__SHARE_WRITE, NULL);
+    check_silence();
+}
+
+EX_SCENARIO(order_made_over){
+    .name = "order-made_over",
+    .claim = "what was searched for an edge is not taken for searched for the next in its place",
+    .setup = setup_made_over,
+    .threads = {upgradable_a_then_b, read_a_then_take_b},
+    .check = check_one_inversion,
+    .step_limit = 20000,
+    .sc_bound = 3,
+    .weak_bound = 2,
+};
+
+/* ---- Objects that follow each other ---- */
+
+/* Two addresses of one bucket: the second object is made in the first's place. */
+static struct {
+    char first;
+    char between[8 * 1021 - 1];
+    char second;
+    uint64_t first_id;
+    struct ilk__object *object; /* of both */
+} places;
+
+static void setup_places(void) {
+    setup_graph();
+    places.object = ilk__object_begin(&places.first, ILK_OBJECT_MUTEX, 0, 0);
+    places.first_id = ilk__object_id(places.object);
+}
+static void second_follows(void) {
+    ilk__object_forget(&places.first);
+    (void)ilk__object_begin(&places.second, ILK_OBJECT_RWLOCK, 0, 0);
+}
+static void find_first(void) {
+    const uint64_t id = ilk__object_id_at(places.object, &places.first);
+    ex_expect(id == 0 || id == places.first_id, "the second is found at the first's address");
+}
+static void find_second(void) {
+    const uint64_t id = ilk__object_id_at(places.object, &places.second);
+    ex_expect(id != places.first_id, "the first is found at the second's address");
+}
+/* The first ends while it is waited for. */
+static void take_first(void) {
+    take(&places.first);
+}
+static void check_second_is_free(void) {
+    static struct ilk__record copy;
+    for (struct ilk__record *record = ilk__records_first(); record != NULL;
+         record = ilk__record_next(record)) {
+        if (!ilk__record_copy(record, &copy) || ilk__held_places(&copy) == 0) {
+            continue;
+        }
+        const struct ilk__object *object = ilk__held_object(&copy.held[0]);
+        const bool is_current = ilk__object_id(object) == ilk__record_get(&copy.held[0].id);
+        ex_expect(!is_current || ilk__object_address(object) == &places.first, "the second is held");
+    }
+}
+
+#define PLACES(identifier, text, says, checks, ...)                                                          \
+    EX_SCENARIO(identifier) {                                                                                \
+        .name = "object-" text, .claim = says, .setup = setup_places, .threads = {__VA_ARGS__},              \
+        .check = checks, .step_limit = 20000, .sc_bound = 2, .weak_bound = 2                                 \
+    }
+
+PLACES(object_found, "found", "an object is found at its own address", NULL, find_first, find_second,
+       second_follows);
+PLACES(object_followed, "followed", "a thread that waits for what ends does not hold what follows it",
+       check_second_is_free, take_first, second_follows);
 
 /* ---- Records ---- */
 
@@ -105,7 +327,8 @@ static void hold_and_release(void) {
 /* Every copy is a state that the record has had: nothing, a, a and b, or b. */
 static void copy_record(void) {
     static struct ilk__record copy;
-    for (struct ilk__record *record = ilk__records_first(); record != NULL; record = record->next) {
+    for (struct ilk__record *record = ilk__records_first(); record != NULL;
+         record = ilk__record_next(record)) {
         if (!ilk__record_copy(record, &copy)) {
             continue;
         }
@@ -128,107 +351,69 @@ EX_SCENARIO(record_copy){
     .weak_bound = 1,
 };
 
-/* ---- Watched primitives ---- */
-
-static struct {
-    ilk_mutex mutex;
-    ilk_rwlock lock;
-    ilk_semaphore semaphore;
-    uint32_t expected;
-} s;
-
-static void setup_watched(uint32_t what) {
-    *ex_reports() = (struct ex_reports){0};
-    begin_work();
-    s.expected = 0;
-    ilk_diagnose(what);
-    ilk_mutex_init(&s.mutex, false);
-    ilk_rwlock_init(&s.lock);
-    ilk_semaphore_init(&s.semaphore, 1);
+static void hold_b_to_the_end(void) {
+    take(&said.b);
 }
-static void setup_on(void) {
-    setup_watched(ILK_DIAGNOSE_ALL);
+static void take_and_end(void) {
+    take(&said.a);
+    ilk__record_release(ilk__record_mine());
 }
-static void setup_off(void) {
-    setup_watched(0);
-}
-static void work_alone(void) {
-    do_work(0);
-    s.expected++;
-}
-
-static void lock(void) {
-    ilk_mutex_lock(&s.mutex);
-    work_alone();
-    ilk_mutex_unlock(&s.mutex);
-}
-static void try_lock(void) {
-    if (ilk_mutex_try_lock(&s.mutex)) {
-        work_alone();
-        ilk_mutex_unlock(&s.mutex);
+static void check_b_is_held(void) {
+    static struct ilk__record copy;
+    unsigned held = 0;
+    for (struct ilk__record *record = ilk__records_first(); record != NULL;
+         record = ilk__record_next(record)) {
+        if (ilk__record_copy(record, &copy)) {
+            held += ilk__held_places(&copy);
+            ex_assert(ilk__object_address(ilk__held_object(&copy.held[0])) == &said.b);
+        }
     }
+    ex_assert(held == 1);
 }
-static void lock_until(void) {
-    if (ilk_mutex_lock_until(&s.mutex, SOON) == ILK_OK) {
-        work_alone();
-        ilk_mutex_unlock(&s.mutex);
-    }
+
+EX_SCENARIO(record_reused){
+    .name = "record-reused",
+    .claim = "a thread that gets the record of one that has ended finds it empty",
+    .setup = setup_record,
+    .threads = {take_and_end, hold_b_to_the_end},
+    .check = check_b_is_held,
+    .step_limit = 20000,
+    .sc_bound = 2,
+    .weak_bound = 2,
+};
+
+/* ---- Rings ---- */
+
+static struct { uint64_t memory; /* the ring's own: gone once it has ended */ } ring;
+
+static size_t ring_depth(const void *depth_of) {
+    ilk_plain_read(depth_of, sizeof ring);
+    ex_assert(ring.memory == 1);
+    return 0;
 }
-static void write(void) {
-    ilk_rwlock_write_lock(&s.lock);
-    do_work(1);
-    ilk_rwlock_write_unlock(&s.lock);
-}
-static void read(void) {
-    ilk_rwlock_read_lock(&s.lock);
-    see_work(1, 0);
-    ilk_rwlock_read_unlock(&s.lock);
-}
-static void permit(void) {
-    ilk_semaphore_wait(&s.semaphore);
-    work_alone();
-    ilk_semaphore_signal(&s.semaphore, 1);
-}
-static void switch_mutex(void) {
-    ex_assert(ilk_mutex_observe(&s.mutex, ILK_DIAGNOSE_ORDER) == ILK_OK);
-    ex_assert(ilk_mutex_observe(&s.mutex, 0) == ILK_OK);
-}
-static void switch_lock(void) {
-    ex_assert(ilk_rwlock_observe(&s.lock, ILK_DIAGNOSE_ORDER) == ILK_OK);
-    ex_assert(ilk_rwlock_observe(&s.lock, 0) == ILK_OK);
-}
-static void switch_semaphore(void) {
-    ex_assert(ilk_semaphore_observe(&s.semaphore, ILK_DIAGNOSE_ORDER) == ILK_OK);
-    ex_assert(ilk_semaphore_observe(&s.semaphore, 0) == ILK_OK);
-}
-static void switch_all(void) {
+static void setup_ring(void) {
+    setup_graph();
     ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
-    ilk_diagnose(0);
+    ring.memory = 1;
+    ilk__ring_begin(&ring, ILK_OBJECT_SPSC, 1, ring_depth);
+}
+static void sample_rings(void) {
+    (void)ilk__rings_sample(1);
+}
+static void end_ring(void) {
+    ilk__object_forget(&ring);
+    ilk_plain_write(&ring, sizeof ring);
+    ring.memory = 0;
+}
+static void check_no_ring(void) {
+    ex_assert(!ilk__rings_sample(2));
 }
 
-static void check_watched(void) {
-    ex_assert(work[0] == s.expected);
-    ex_expect((s.mutex.word & ~UINT32_C(0x40000000)) == 0, "the mutex's word is 0x%x after all",
-              s.mutex.word);
-    ex_expect((s.semaphore.word & ~UINT32_C(0x8)) == 0x10, "the semaphore's word is 0x%x after all",
-              s.semaphore.word);
-    ex_expect(ex_reports()->inversions + ex_reports()->self_waits == 0, "a correct program is reported");
-    ilk_rwlock_destroy(&s.lock);
-    ilk_semaphore_destroy(&s.semaphore);
-}
-
-#define WATCHED(identifier, text, sets_up, ...)                                                              \
-    EX_SCENARIO(identifier) {                                                                                \
-        .name = "watched-" text, .claim = "watching changes no answer, and loses no wake-up",                \
-        .setup = sets_up, .threads = {__VA_ARGS__}, .check = check_watched, .step_limit = 20000,             \
-        .sc_bound = 2, .weak_bound = 1, .timeouts = 1, .spurious_wakeups = 1                                 \
-    }
-
-WATCHED(watched_lock_lock, "lock-lock", setup_on, lock, lock);
-WATCHED(watched_lock_try_until, "lock-try_lock-lock_until", setup_on, lock, try_lock, lock_until);
-WATCHED(watched_write_read, "write-read", setup_on, write, read);
-WATCHED(watched_permits, "permit-permit", setup_on, permit, permit);
-WATCHED(switched_mutex, "lock-lock-switch", setup_off, lock, lock_until, switch_mutex);
-WATCHED(switched_lock, "write-read-switch", setup_off, write, read, switch_lock);
-WATCHED(switched_semaphore, "permit-permit-switch", setup_off, permit, permit, switch_semaphore);
-WATCHED(switched_all, "lock-write-switch_all", setup_off, lock, write, switch_all);
+EX_SCENARIO(ring_ends){
+    .name = "ring-ends",
+    .claim = "a ring is not sampled after its end",
+    .setup = setup_ring,
+    .threads = {sample_rings, end_ring},
+    .check = check_no_ring,
+    .step_limit = 20000,
+};

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Orders that were harmless when they were seen, and are not once a lock was written or a semaphore turns out to be a
+ * lock: they are reported when the next of them is seen.
+ */
+#include "diagnostics/reports.h"
+#include <interlock/mutex.h>
+#include <interlock/rwlock.h>
+#include <interlock/semaphore.h>
+
+static void read_both(ilk_rwlock *first, ilk_rwlock *second) {
+    ilk_rwlock_read_lock(first);
+    ilk_rwlock_read_lock(second);
+    ilk_rwlock_read_unlock(second);
+    ilk_rwlock_read_unlock(first);
+}
+
+static void begin_with_readers(ilk_rwlock *a, ilk_rwlock *b) {
+    begin_reports();
+    ilk_rwlock_init(a);
+    ilk_rwlock_init(b);
+    read_both(a, b);
+    read_both(b, a);
+}
+
+static void write_once(ilk_rwlock *lock) {
+    ilk_rwlock_write_lock(lock);
+    ilk_rwlock_write_unlock(lock);
+}
+
+static void orders_of_readers_are_reported_once_a_writer_has_come(void **state) {
+    (void)state;
+    static ilk_rwlock a, b;
+    begin_with_readers(&a, &b);
+    write_once(&a);
+    read_both(&a, &b);
+    read_both(&b, &a);
+    check_equal(reports.count, 0); /* nothing comes between the readers of b */
+    write_once(&b);
+    check_equal(reports.count, 0);
+    read_both(&a, &b);
+    check_equal(reports.count, 1);
+    check_equal(reports.kind, ILK_REPORT_INVERSION);
+    read_both(&b, &a);
+    read_both(&a, &b);
+    check_equal(reports.count, 1);
+    ilk_rwlock_destroy(&a);
+    ilk_rwlock_destroy(&b);
+}
+
+static void a_try_of_the_writer_is_enough(void **state) {
+    (void)state;
+    static ilk_rwlock a, b;
+    begin_with_readers(&a, &b);
+    check(ilk_rwlock_try_write_lock(&a));
+    ilk_rwlock_write_unlock(&a);
+    check(ilk_rwlock_try_write_lock(&b));
+    ilk_rwlock_write_unlock(&b);
+    read_both(&b, &a);
+    check_equal(reports.count, 1);
+    ilk_rwlock_destroy(&a);
+    ilk_rwlock_destroy(&b);
+}
+
+static ilk_semaphore permit;
+static ilk_mutex mutex;
+
+static void wait_under_mutex(void *unused) {
+    (void)unused;
+    ilk_mutex_lock(&mutex);
+    ilk_semaphore_wait(&permit);
+    ilk_semaphore_signal(&permit, 1);
+    ilk_mutex_unlock(&mutex);
+}
+
+/* Both orders are met before a thread has given its permit back. */
+static void a_semaphore_that_turns_out_to_be_a_lock_is_reported(void **state) {
+    (void)state;
+    begin_reports();
+    ilk_semaphore_init(&permit, 1);
+    ilk_mutex_init(&mutex, false);
+    ilk_semaphore_wait(&permit);
+    ilk_mutex_lock(&mutex);
+    ilk_mutex_unlock(&mutex);
+    struct thread other;
+    thread_start(&other, wait_under_mutex, NULL);
+    thread_await_sleep(&other);
+    check_equal(reports.count, 0);
+    ilk_semaphore_signal(&permit, 1);
+    thread_join(&other);
+    check_equal(reports.count, 0);
+    wait_under_mutex(NULL);
+    check_equal(reports.count, 1);
+    ilk_semaphore_destroy(&permit);
+}
+
+/* A pair of shares that closes no circle must not hide one that does. */
+static void an_order_is_searched_with_each_of_its_shares(void **state) {
+    (void)state;
+    static ilk_rwlock a;
+    static ilk_mutex b;
+    begin_reports();
+    ilk_rwlock_init(&a);
+    ilk_mutex_init(&b, false);
+    ilk_mutex_lock(&b);
+    ilk_rwlock_upgradable_lock(&a);
+    ilk_rwlock_upgradable_unlock(&a);
+    ilk_mutex_unlock(&b);
+    ilk_rwlock_read_lock(&a);
+    ilk_mutex_lock(&b);
+    ilk_mutex_unlock(&b);
+    ilk_rwlock_read_unlock(&a);
+    check_equal(reports.count, 0); /* a reader keeps no upgradable holder waiting */
+    ilk_rwlock_upgradable_lock(&a);
+    ilk_mutex_lock(&b);
+    check_equal(reports.count, 1);
+    ilk_mutex_unlock(&b);
+    ilk_rwlock_upgradable_unlock(&a);
+    ilk_rwlock_destroy(&a);
+}
+
+static void lock_both(ilk_mutex *first, ilk_mutex *second) {
+    ilk_mutex_lock(first);
+    ilk_mutex_lock(second);
+    ilk_mutex_unlock(second);
+    ilk_mutex_unlock(first);
+}
+
+/* A thread remembers orders that it need not search again: not this one. */
+static void a_thread_that_leaves_the_guard_out_is_reported(void **state) {
+    (void)state;
+    static ilk_mutex guard, a, b;
+    begin_reports();
+    ilk_mutex_init(&guard, false);
+    ilk_mutex_init(&a, false);
+    ilk_mutex_init(&b, false);
+    for (int round = 0; round < 2; round++) {
+        ilk_mutex_lock(&guard);
+        lock_both(&a, &b);
+        lock_both(&b, &a);
+        ilk_mutex_unlock(&guard);
+    }
+    check_equal(reports.count, 0);
+    lock_both(&a, &b);
+    check_equal(reports.count, 1);
+    lock_both(&b, &a);
+    check_equal(reports.count, 1);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(orders_of_readers_are_reported_once_a_writer_has_come),
+    cmocka_unit_test(a_try_of_the_writer_is_enough),
+    cmocka_unit_test(a_semaphore_that_turns_out_to_be_a_lock_is_reported),
+    cmocka_unit_test(an_order_is_searched_with_each_of_its_shares),
+    cmocka_unit_test(a_thread_that_leaves_the_guard_out_is_reported),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What diagnosis remembers of threads and objects, at the moments that stress seldom meets: the linker puts the test
+ * where a signal, another thread or an end comes in between.
+ */
+#include "diagnostics/observe.h"
+#include "diagnostics/reports.h"
+#include "diagnostics/rings.h"
+#include "diagnostics/tables.h"
+#include <interlock/inline/atomic.h>
+#include <interlock/mpmc.h>
+#include <interlock/mutex.h>
+#include <interlock/rwlock.h>
+#include <interlock/semaphore.h>
+#include <interlock/spsc.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+static void take(ilk_mutex *mutex) {
+    ilk_mutex_lock(mutex);
+    ilk_mutex_unlock(mutex);
+}
+
+static bool holds(struct ilk__record *record, const void *object) {
+    for (unsigned place = 0; place < ilk__held_places(record); place++) {
+        if (ilk__object_address(ilk__held_object(&record->held[place])) == object) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void on_signal(void (*handler)(int number)) {
+    struct sigaction action = {.sa_handler = handler};
+    check_equal(sigaction(SIGUSR1, &action, NULL), 0);
+}
+
+/* ---- Objects that follow each other ---- */
+
+/* Two mutexes of one bucket of the table: the second gets the first's place there. */
+static struct {
+    ilk_mutex first;
+    char between[8 * 1021 - sizeof(ilk_mutex)];
+    ilk_mutex second;
+} places;
+
+static void take_each(void *unused) {
+    (void)unused;
+    take(&places.first);
+    take(&places.second);
+}
+
+/*  main                          waiter
+ *    locks the first
+ *                                  waits for it
+ *    switches off and on
+ *    makes the second
+ *    unlocks the first
+ *                                  has it, and takes the second */
+static void a_lock_is_not_held_by_a_thread_that_waited_for_the_one_before_it(void **state) {
+    (void)state;
+    begin_reports();
+    ilk_mutex_init(&places.first, false);
+    ilk_mutex_lock(&places.first);
+    struct ilk__object *object = ilk__object_find(&places.first);
+    struct thread waiter;
+    thread_start(&waiter, take_each, NULL);
+    thread_await_sleep(&waiter);
+    ilk_diagnose(0);
+    check_equal(ilk_mutex_observe(&places.first, 0), ILK_OK);
+    ilk_diagnose(ILK_DIAGNOSE_ORDER);
+    ilk_mutex_init(&places.second, false);
+    check(ilk__object_find(&places.second) == object);
+    ilk_mutex_unlock(&places.first);
+    thread_join(&waiter);
+    check_equal(reports.count, 0);
+    check_equal(object->figures.acquisitions, 1);
+}
+
+/* ---- Signals ---- */
+
+static ilk_mutex of_handler;
+static unsigned held_in_handler;
+static bool known_in_handler;
+
+static void try_in_handler(int number) {
+    (void)number;
+    if (!ilk_mutex_try_lock(&of_handler)) {
+        return;
+    }
+    struct ilk__record *mine = ilk__record_known();
+    known_in_handler = mine != NULL;
+    held_in_handler = mine != NULL ? ilk__held_places(mine) : 0;
+    ilk_mutex_unlock(&of_handler);
+}
+
+static void a_handler_leaves_a_record_alone_that_it_has_interrupted(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_mutex_init(&of_handler, false);
+    take(&of_handler);
+    on_signal(try_in_handler);
+    struct ilk__record *mine = ilk__record_mine();
+    check_equal(raise(SIGUSR1), 0);
+    check(known_in_handler);
+    check_equal(held_in_handler, 1);
+    const uint32_t version = mine->version;
+    ilk__record_begin(mine);
+    check_equal(raise(SIGUSR1), 0);
+    check(!known_in_handler);
+    check_equal(mine->version, version + 1);
+    ilk__record_end(mine);
+    check_equal(raise(SIGUSR1), 0);
+    check(known_in_handler);
+}
+
+static bool interrupts_hold;
+bool __real_ilk__figures_add_hold(struct ilk__counters *counters, uint64_t hold_ns);
+bool __wrap_ilk__figures_add_hold(struct ilk__counters *counters, uint64_t hold_ns);
+bool __wrap_ilk__figures_add_hold(struct ilk__counters *counters, uint64_t hold_ns) {
+    if (interrupts_hold) {
+        interrupts_hold = false;
+        check_equal(raise(SIGUSR1), 0);
+    }
+    return __real_ilk__figures_add_hold(counters, hold_ns);
+}
+
+/* The handler's lock finds no place, and has the shares moved that have ended. */
+static void a_handler_within_an_unlock_does_not_change_what_is_given_up(void **state) {
+    (void)state;
+    static ilk_mutex held[ILK__HELD_MOST];
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    ilk_mutex_init(&of_handler, false);
+    take(&of_handler);
+    on_signal(try_in_handler);
+    for (unsigned index = 0; index < ILK__HELD_MOST; index++) {
+        ilk_mutex_init(&held[index], false);
+        ilk_mutex_lock(&held[index]);
+    }
+    ilk__object_forget(&held[0]);
+    interrupts_hold = true;
+    ilk_mutex_unlock(&held[5]);
+    check(!interrupts_hold);
+    struct ilk__record *mine = ilk__record_mine();
+    check(!holds(mine, &held[5]));
+    for (unsigned index = 1; index < ILK__HELD_MOST; index++) {
+        check(index == 5 || holds(mine, &held[index]));
+    }
+}
+
+static ILK_ATOMIC(unsigned) allocations;
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size) {
+    ilk_atomic_fetch_add(&allocations, 1, memory_order_relaxed);
+    return __real_calloc(count, size);
+}
+
+static struct {
+    ilk_rwlock lock;
+    ilk_mutex mutex;
+    ilk_semaphore permit;
+} tried;
+
+static void make_tried(void) {
+    const ilk_rwlock lock = ILK_RWLOCK_INIT;
+    const ilk_mutex mutex = ILK_MUTEX_INIT;
+    const ilk_semaphore permit = ILK_SEMAPHORE_INIT(1);
+    memcpy(&tried.lock, &lock, sizeof lock);
+    memcpy(&tried.mutex, &mutex, sizeof mutex);
+    memcpy(&tried.permit, &permit, sizeof permit);
+}
+
+static void try_each(void *unused) {
+    (void)unused;
+    check(ilk_rwlock_try_write_lock(&tried.lock));
+    check(ilk_mutex_try_lock(&tried.mutex));
+    check(ilk_semaphore_try_wait(&tried.permit));
+}
+static void give_each(void) {
+    ilk_rwlock_downgrade(&tried.lock);
+    ilk_rwlock_read_unlock(&tried.lock);
+    ilk_mutex_unlock(&tried.mutex);
+    ilk_semaphore_signal(&tried.permit, 1);
+}
+static void take_and_give_each(void) {
+    ilk_rwlock_write_lock(&tried.lock);
+    ilk_mutex_lock(&tried.mutex);
+    ilk_semaphore_wait(&tried.permit);
+    give_each();
+}
+
+/* A handler may have interrupted the allocator. */
+static void what_handlers_call_allocates_nothing(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_ALL);
+    make_tried();
+    const unsigned before = allocations;
+    try_each(NULL);
+    give_each();
+    check_equal(allocations, before);
+    take_and_give_each();
+    check(allocations > before);
+    check(ilk__object_find(&tried.lock) != NULL && ilk__object_find(&tried.mutex) != NULL &&
+          ilk__object_find(&tried.permit) != NULL);
+}
+
+static void a_lock_that_is_only_tried_is_fast_while_diagnosis_is_off(void **state) {
+    (void)state;
+    make_tried();
+    try_each(NULL);
+    give_each();
+    check_equal(ilk_atomic_load(&tried.lock.word, memory_order_relaxed), 0);
+    check_equal(ilk_atomic_load(&tried.mutex.word, memory_order_relaxed), 0);
+    check_equal(ilk_atomic_load(&tried.permit.word, memory_order_relaxed), 0x10);
+}
+
+/* Another thread has the tables, and it is switched off: what is tried leaves with the next call. */
+static void a_try_call_does_not_wait_for_the_tables(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_ALL);
+    make_tried();
+    take_and_give_each();
+    ilk_diagnose(0);
+    sigset_t before;
+    ilk__tables_lock(&before);
+    struct thread trier;
+    thread_start(&trier, try_each, NULL);
+    thread_join(&trier);
+    ilk__tables_unlock(&before);
+    check(ilk__object_find(&tried.lock) != NULL);
+    ilk_rwlock_write_unlock(&tried.lock);
+    ilk_semaphore_signal(&tried.permit, 1);
+    check(ilk__object_find(&tried.lock) == NULL && ilk__object_find(&tried.permit) == NULL);
+}
+
+/* ---- Fork ---- */
+
+static struct stage forking = STAGE_INIT;
+
+static void be_forked_within_a_change(void *mutex) {
+    take(mutex);
+    struct ilk__record *mine = ilk__record_mine();
+    ilk__record_begin(mine);
+    stage_reach(&forking, 1);
+    stage_await(&forking, 2);
+    ilk__record_end(mine);
+}
+
+static void tell_records(void *unused) {
+    (void)unused;
+    const struct ilk__record *mine = ilk__record_mine();
+    for (const struct ilk__record *record = ilk__records_first(); record != NULL;
+         record = ilk__record_next(record)) {
+        const char *what = record == mine ? "mine" : ilk__record_thread(record) != 0 ? "kept" : "free";
+        dprintf(STDERR_FILENO, "%s%s\n", what, (record->version & 1) != 0 ? ", within a change" : "");
+    }
+}
+
+static void a_child_of_fork_frees_the_other_threads_records(void **state) {
+    (void)state;
+    static ilk_mutex mutex;
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_mutex_init(&mutex, false);
+    take(&mutex);
+    struct thread other;
+    thread_start(&other, be_forked_within_a_change, &mutex);
+    stage_await(&forking, 1);
+    char output[256];
+    check_equal(child_run(tell_records, NULL, output, sizeof output), 0);
+    check_text(output, "free\nmine\n");
+    stage_reach(&forking, 2);
+    thread_join(&other);
+}
+
+/* ---- Rings that end ---- */
+
+static unsigned depths_asked;
+static size_t ask_depth(const void *ring) {
+    (void)ring;
+    depths_asked++;
+    return 0;
+}
+
+static void a_ring_is_not_sampled_after_its_end(void **state) {
+    (void)state;
+    const char ring = 0;
+    ilk_diagnose(ILK_DIAGNOSE_ORDER);
+    ilk__ring_begin(&ring, ILK_OBJECT_SPSC, 4, ask_depth);
+    check(!ilk__rings_sample(1)); /* contention is not watched */
+    check_equal(depths_asked, 0);
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    check(ilk__rings_sample(1));
+    check(depths_asked > 0);
+    ilk__object_forget(&ring);
+    depths_asked = 0;
+    check(!ilk__rings_sample(1));
+    check_equal(depths_asked, 0);
+}
+
+static void a_ring_may_end_while_diagnosis_is_off(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    ilk_spsc *ring;
+    check_equal(ilk_spsc_create(&ring, 4, sizeof(int)), ILK_OK);
+    ilk_diagnose(0);
+    ilk_spsc_destroy(ring);
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    check(!ilk__rings_sample(1));
+}
+
+static void a_destroyed_ring_is_sampled_no_more(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    ilk_spsc *spsc;
+    check_equal(ilk_spsc_create(&spsc, 4, sizeof(int)), ILK_OK);
+    check(ilk__rings_sample(1));
+    ilk_spsc_destroy(spsc);
+    check(!ilk__rings_sample(1));
+    ilk_mpmc *mpmc;
+    check_equal(ilk_mpmc_create(&mpmc, 4, sizeof(int)), ILK_OK);
+    check(ilk__rings_sample(1));
+    ilk_mpmc_destroy(mpmc);
+    check(!ilk__rings_sample(1));
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_lock_is_not_held_by_a_thread_that_waited_for_the_one_before_it),
+    cmocka_unit_test(a_handler_leaves_a_record_alone_that_it_has_interrupted),
+    cmocka_unit_test(a_handler_within_an_unlock_does_not_change_what_is_given_up),
+    cmocka_unit_test(what_handlers_call_allocates_nothing),
+    cmocka_unit_test(a_lock_that_is_only_tried_is_fast_while_diagnosis_is_off),
+    cmocka_unit_test(a_try_call_does_not_wait_for_the_tables),
+    cmocka_unit_test(a_child_of_fork_frees_the_other_threads_records),
+    cmocka_unit_test(a_ring_is_not_sampled_after_its_end),
+    cmocka_unit_test(a_destroyed_ring_is_sampled_no_more),
+    cmocka_unit_test(a_ring_may_end_while_diagnosis_is_off),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Diagnosis: the primitives while they are watched, and while that is switched.
+ */
+#include "../model/diagnosis.h"
+#include "work.h"
+#include <diagnostics/objects.h>
+#include <interlock/diagnostics.h>
+#include <interlock/mutex.h>
+#include <interlock/rwlock.h>
+#include <interlock/semaphore.h>
+
+static struct {
+    ilk_mutex mutex;
+    ilk_rwlock lock;
+    ilk_semaphore semaphore;
+    uint32_t expected;
+} s;
+
+static void setup_watched(uint32_t what) {
+    *ex_reports() = (struct ex_reports){0};
+    begin_work();
+    s.expected = 0;
+    ilk_diagnose(what);
+    ilk_mutex_init(&s.mutex, false);
+    ilk_rwlock_init(&s.lock);
+    ilk_semaphore_init(&s.semaphore, 1);
+}
+static void setup_on(void) {
+    setup_watched(ILK_DIAGNOSE_ALL);
+}
+static void setup_off(void) {
+    setup_watched(0);
+}
+static void work_alone(void) {
+    do_work(0);
+    s.expected++;
+}
+
+static void lock(void) {
+    ilk_mutex_lock(&s.mutex);
+    work_alone();
+    ilk_mutex_unlock(&s.mutex);
+}
+static void try_lock(void) {
+    if (ilk_mutex_try_lock(&s.mutex)) {
+        work_alone();
+        ilk_mutex_unlock(&s.mutex);
+    }
+}
+static void lock_until(void) {
+    if (ilk_mutex_lock_until(&s.mutex, SOON) == ILK_OK) {
+        work_alone();
+        ilk_mutex_unlock(&s.mutex);
+    }
+}
+static void write(void) {
+    ilk_rwlock_write_lock(&s.lock);
+    do_work(1);
+    ilk_rwlock_write_unlock(&s.lock);
+}
+static void read(void) {
+    ilk_rwlock_read_lock(&s.lock);
+    see_work(1, 0);
+    ilk_rwlock_read_unlock(&s.lock);
+}
+static void permit(void) {
+    ilk_semaphore_wait(&s.semaphore);
+    work_alone();
+    ilk_semaphore_signal(&s.semaphore, 1);
+}
+static void switch_mutex(void) {
+    ex_assert(ilk_mutex_observe(&s.mutex, ILK_DIAGNOSE_ORDER) == ILK_OK);
+    ex_assert(ilk_mutex_observe(&s.mutex, 0) == ILK_OK);
+}
+static void switch_lock(void) {
+    ex_assert(ilk_rwlock_observe(&s.lock, ILK_DIAGNOSE_ORDER) == ILK_OK);
+    ex_assert(ilk_rwlock_observe(&s.lock, 0) == ILK_OK);
+}
+static void switch_semaphore(void) {
+    ex_assert(ilk_semaphore_observe(&s.semaphore, ILK_DIAGNOSE_ORDER) == ILK_OK);
+    ex_assert(ilk_semaphore_observe(&s.semaphore, 0) == ILK_OK);
+}
+static void switch_all(void) {
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    ilk_diagnose(0);
+}
+
+/* Beside the first call of each, which finds that it is not to be watched. */
+static void observe_mutex(void) {
+    ex_assert(ilk_mutex_observe(&s.mutex, ILK_DIAGNOSE_ORDER) == ILK_OK);
+}
+static void observe_lock(void) {
+    ex_assert(ilk_rwlock_observe(&s.lock, ILK_DIAGNOSE_ORDER) == ILK_OK);
+}
+static void observe_semaphore(void) {
+    ex_assert(ilk_semaphore_observe(&s.semaphore, ILK_DIAGNOSE_ORDER) == ILK_OK);
+}
+static void setup_first_calls(void) {
+    setup_watched(0);
+    s.mutex = (ilk_mutex)ILK_MUTEX_INIT;
+    s.lock = (ilk_rwlock)ILK_RWLOCK_INIT;
+    s.semaphore.word = 0x18;
+}
+static void try_write(void) {
+    if (ilk_rwlock_try_write_lock(&s.lock)) {
+        do_work(1);
+        ilk_rwlock_write_unlock(&s.lock);
+    }
+}
+static void try_permit(void) {
+    if (ilk_semaphore_try_wait(&s.semaphore)) {
+        work_alone();
+        ilk_semaphore_signal(&s.semaphore, 1);
+    }
+}
+static void check_observed_mutex(void) {
+    ex_assert((s.mutex.word & UINT32_C(0x40000000)) != 0 && ilk__object_is_watched_at(&s.mutex));
+}
+static void check_observed_lock(void) {
+    ex_assert((s.lock.word & 0x10) != 0 && ilk__object_is_watched_at(&s.lock));
+}
+static void check_observed_semaphore(void) {
+    ex_assert((s.semaphore.word & 0x8) != 0 && ilk__object_is_watched_at(&s.semaphore));
+}
+
+#define OBSERVED(identifier, text, checks, ...)                                                              \
+    EX_SCENARIO(identifier) {                                                                                \
+        .name = "watched-observe-" text, .claim = "what observe has answered stands beside first calls",     \
+        .setup = setup_first_calls, .threads = {__VA_ARGS__}, .check = checks, .step_limit = 20000,          \
+        .sc_bound = 2, .weak_bound = 2                                                                       \
+    }
+
+OBSERVED(observed_lock, "lock", check_observed_mutex, observe_mutex, lock);
+OBSERVED(observed_try_lock, "try_lock", check_observed_mutex, observe_mutex, try_lock);
+OBSERVED(observed_write, "write", check_observed_lock, observe_lock, write);
+OBSERVED(observed_try_write, "try_write", check_observed_lock, observe_lock, try_write);
+OBSERVED(observed_permit, "permit", check_observed_semaphore, observe_semaphore, permit);
+OBSERVED(observed_try_permit, "try_permit", check_observed_semaphore, observe_semaphore, try_permit);
+
+static void check_watched(void) {
+    ex_assert(work[0] == s.expected);
+    ex_expect((s.mutex.word & ~UINT32_C(0x40000000)) == 0, "the mutex's word is 0x%x after all",
+              s.mutex.word);
+    ex_expect((s.semaphore.word & ~UINT32_C(0x8)) == 0x10, "the semaphore's word is 0x%x after all",
+              s.semaphore.word);
+    ex_expect(ex_reports()->inversions + ex_reports()->self_waits == 0, "a correct program is reported");
+    ilk_rwlock_destroy(&s.lock);
+    ilk_semaphore_destroy(&s.semaphore);
+}
+
+#define WATCHED(identifier, text, sets_up, ...)                                                              \
+    EX_SCENARIO(identifier) {                                                                                \
+        .name = "watched-" text, .claim = "watching changes no answer, and loses no wake-up",                \
+        .setup = sets_up, .threads = {__VA_ARGS__}, .check = check_watched, .step_limit = 20000,             \
+        .sc_bound = 2, .weak_bound = 1, .timeouts = 1, .spurious_wakeups = 1                                 \
+    }
+
+WATCHED(watched_lock_lock, "lock-lock", setup_on, lock, lock);
+WATCHED(watched_lock_try_until, "lock-try_lock-lock_until", setup_on, lock, try_lock, lock_until);
+WATCHED(watched_write_read, "write-read", setup_on, write, read);
+WATCHED(watched_permits, "permit-permit", setup_on, permit, permit);
+WATCHED(switched_mutex, "lock-lock-switch", setup_off, lock, lock_until, switch_mutex);
+WATCHED(switched_lock, "write-read-switch", setup_off, write, read, switch_lock);
+WATCHED(switched_semaphore, "permit-permit-switch", setup_off, permit, permit, switch_semaphore);
+WATCHED(switched_all, "lock-write-switch_all", setup_off, lock, write, switch_all);
