@@ -11,7 +11,7 @@ from html import escape
 
 WIDTH = 420
 ROW = 20
-LABEL = 150
+LABEL = 156
 OTHERS = 5  # colours
 
 STYLE = """
@@ -67,8 +67,9 @@ def _head(title, unit):
     return [_text(0, 14, title, "ours"), _text(0, 29, unit, "quiet")]
 
 
-def _short(name, width=21):
-    return name if len(name) <= width else name[: width - 1] + "…"
+def _short(name, width=20):
+    """Without its middle: names of one family differ at their ends."""
+    return name if len(name) <= width else name[: width // 2 - 2] + "…" + name[-width // 2 - 1:]
 
 
 def bars(title, unit, rows, less_is_better):
@@ -151,7 +152,7 @@ def legend(names, palette):
     parts = []
     for index, (name, colour) in enumerate(entries):
         x, y = (index % 2) * WIDTH / 2, 4 + index // 2 * 18
-        parts += [f'<rect x="{x}" y="{y + 3}" width="16" height="5" fill="{colour}"/>', _text(x + 22, y + 11, name)]
+        parts += [f'<rect x="{x}" y="{y + 3}" width="16" height="5" fill="{colour}"/>', _text(x + 22, y + 11, _short(name, 24))]
     return _svg("colours", 8 + (len(entries) + 1) // 2 * 18, parts)
 
 
