@@ -14,7 +14,7 @@ foreach(kind shared static)
     install(EXPORT interlock-${kind} NAMESPACE interlock:: DESTINATION "${interlock_package_folder}")
 endforeach()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/interlock" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-    FILES_MATCHING PATTERN "*.h"
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp"
     PATTERN "thread_access.h" EXCLUDE # for the Swift facade, which is not installed
     PATTERN "diagnose.h" EXCLUDE
     PATTERN "descriptor_set.h" EXCLUDE
