@@ -90,7 +90,7 @@ static void a_barrier_that_is_not_complete_answers_nothing(void **) {
 }
 
 static void no_permits(void *) {
-    const counting_semaphore semaphore(-0xFFFFFFFF); // without its sign 1
+    const counting_semaphore semaphore(-0xFFFFFFFFLL); // cut to 32 bits it is 1
 }
 static void too_many_permits(void *) {
     counting_semaphore semaphore(counting_semaphore::max());
