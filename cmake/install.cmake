@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What `cmake --install` installs: headers, both libraries, interlock.pc, and the package files for
+# What `cmake --install` installs, in three components: runtime (the shared library), development (headers, the link to
+# it, the static library, package files), documentation. The target uninstall removes what the last installation wrote.
+#
+# Of these: headers, both libraries, interlock.pc, and the package files for
 # find_package(interlock), which define interlock::shared, interlock::static, and interlock::interlock for the
 # one that BUILD_SHARED_LIBS chose. The two libraries are exported separately, because only users of the static
 # one need libbsd.
@@ -9,11 +12,13 @@ set(interlock_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/interlock")
 
 foreach(kind shared static)
     install(TARGETS interlock_${kind} EXPORT interlock-${kind}
-        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-    install(EXPORT interlock-${kind} NAMESPACE interlock:: DESTINATION "${interlock_package_folder}")
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT development
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development)
+    install(EXPORT interlock-${kind} NAMESPACE interlock:: DESTINATION "${interlock_package_folder}"
+        COMPONENT development)
 endforeach()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/interlock" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+    COMPONENT development
     FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp"
     PATTERN "thread_access.h" EXCLUDE # for the Swift facade, which is not installed
     PATTERN "diagnose.h" EXCLUDE
@@ -30,7 +35,7 @@ install(FILES
     "${PROJECT_BINARY_DIR}/interlockConfig.cmake"
     "${PROJECT_BINARY_DIR}/interlockConfigVersion.cmake"
     "${PROJECT_SOURCE_DIR}/cmake/FindLibBSD.cmake"
-    DESTINATION "${interlock_package_folder}")
+    DESTINATION "${interlock_package_folder}" COMPONENT development)
 
 # In interlock.pc, folders below the prefix are relative to the file itself, so that an installation can be moved;
 # folders given as absolute paths stay absolute.
@@ -62,5 +67,25 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
     endforeach()
 endif()
 configure_file("${PROJECT_SOURCE_DIR}/cmake/interlock.pc.in" "${PROJECT_BINARY_DIR}/interlock.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/interlock.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(FILES "${PROJECT_BINARY_DIR}/interlock.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
+    COMPONENT development)
+
+# ---- Documentation ----
+
+foreach(name LICENSE CHANGELOG.md README.md)
+    install(FILES "${PROJECT_SOURCE_DIR}/${name}" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT documentation)
+endforeach()
+# Those for C: the rest is about Swift, or about changing Interlock.
+foreach(name abi c diagnosis fork glossary memory-model pool rings rwlock)
+    install(FILES "${PROJECT_SOURCE_DIR}/docs/${name}.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs"
+        COMPONENT documentation)
+endforeach()
+
+# ---- Removal ----
+
+if(interlock_is_top_level)
+    add_custom_target(uninstall
+        COMMAND "${CMAKE_COMMAND}" -D "MANIFEST=${PROJECT_BINARY_DIR}/install_manifest.txt"
+            -P "${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake"
+        COMMENT "Removing what the last installation wrote" VERBATIM)
+endif()

@@ -97,4 +97,6 @@ require_swift() {
     PACKAGES_PHOTOS=(libjpeg-dev libpng-dev)
     PACKAGES_FORMAT=(clang-format-14 shellcheck python3)
     PACKAGES_COUNT=(valgrind)
+    PACKAGES_ABI=(abigail-tools)
+    PACKAGES_DEB=(dpkg-dev lintian man-db mandoc)
 }
