@@ -81,6 +81,24 @@ foreach(name abi c diagnosis fork glossary memory-model pool rings rwlock)
         COMPONENT documentation)
 endforeach()
 
+# The pages of section 3, made of the headers' comments.
+find_package(Python3 COMPONENTS Interpreter QUIET)
+if(interlock_is_top_level AND Python3_Interpreter_FOUND)
+    file(GLOB interlock_documented CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/interlock/*.h")
+    set(interlock_man_script "${PROJECT_SOURCE_DIR}/scripts/lib/man_pages.py")
+    string(TIMESTAMP interlock_date "%Y-%m-%d" UTC) # SOURCE_DATE_EPOCH, where it is set
+    add_custom_command(OUTPUT "${PROJECT_BINARY_DIR}/man3/interlock.3"
+        COMMAND Python3::Interpreter "${interlock_man_script}" "${PROJECT_SOURCE_DIR}/include"
+            "${PROJECT_BINARY_DIR}/man3" ${PROJECT_VERSION} ${interlock_date}
+        DEPENDS ${interlock_documented} "${interlock_man_script}"
+        COMMENT "Making the man pages" VERBATIM)
+    add_custom_target(interlock_man ALL DEPENDS "${PROJECT_BINARY_DIR}/man3/interlock.3")
+    install(DIRECTORY "${PROJECT_BINARY_DIR}/man3" DESTINATION "${CMAKE_INSTALL_MANDIR}"
+        COMPONENT development FILES_MATCHING PATTERN "*.3")
+elseif(interlock_is_top_level)
+    message(STATUS "No man pages: they need Python 3")
+endif()
+
 # ---- Removal ----
 
 if(interlock_is_top_level)
@@ -88,4 +106,8 @@ if(interlock_is_top_level)
         COMMAND "${CMAKE_COMMAND}" -D "MANIFEST=${PROJECT_BINARY_DIR}/install_manifest.txt"
             -P "${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake"
         COMMENT "Removing what the last installation wrote" VERBATIM)
+endif()
+
+if(interlock_is_top_level AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    include(package)
 endif()
