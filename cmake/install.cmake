@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What `cmake --install` installs: headers, both libraries, interlock.pc, and the package files for
+# What `cmake --install` installs, in three components: runtime (the shared library), development (headers, the link to
+# it, the static library, package files), documentation. The target uninstall removes what the last installation wrote.
+#
+# Of these: headers, both libraries, interlock.pc, and the package files for
 # find_package(interlock), which define interlock::shared, interlock::static, and interlock::interlock for the
 # one that BUILD_SHARED_LIBS chose. The two libraries are exported separately, because only users of the static
 # one need libbsd.
@@ -9,12 +12,14 @@ set(interlock_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/interlock")
 
 foreach(kind shared static)
     install(TARGETS interlock_${kind} EXPORT interlock-${kind}
-        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-    install(EXPORT interlock-${kind} NAMESPACE interlock:: DESTINATION "${interlock_package_folder}")
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT development
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development)
+    install(EXPORT interlock-${kind} NAMESPACE interlock:: DESTINATION "${interlock_package_folder}"
+        COMPONENT development)
 endforeach()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/interlock" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-    FILES_MATCHING PATTERN "*.h"
+    COMPONENT development
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp"
     PATTERN "thread_access.h" EXCLUDE # for the Swift facade, which is not installed
     PATTERN "diagnose.h" EXCLUDE
     PATTERN "descriptor_set.h" EXCLUDE
@@ -30,7 +35,7 @@ install(FILES
     "${PROJECT_BINARY_DIR}/interlockConfig.cmake"
     "${PROJECT_BINARY_DIR}/interlockConfigVersion.cmake"
     "${PROJECT_SOURCE_DIR}/cmake/FindLibBSD.cmake"
-    DESTINATION "${interlock_package_folder}")
+    DESTINATION "${interlock_package_folder}" COMPONENT development)
 
 # In interlock.pc, folders below the prefix are relative to the file itself, so that an installation can be moved;
 # folders given as absolute paths stay absolute.
@@ -62,5 +67,47 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
     endforeach()
 endif()
 configure_file("${PROJECT_SOURCE_DIR}/cmake/interlock.pc.in" "${PROJECT_BINARY_DIR}/interlock.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/interlock.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(FILES "${PROJECT_BINARY_DIR}/interlock.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
+    COMPONENT development)
+
+# ---- Documentation ----
+
+foreach(name LICENSE CHANGELOG.md README.md)
+    install(FILES "${PROJECT_SOURCE_DIR}/${name}" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT documentation)
+endforeach()
+# Those for C: the rest is about Swift, or about changing Interlock.
+foreach(name abi c diagnosis fork glossary memory-model pool rings rwlock)
+    install(FILES "${PROJECT_SOURCE_DIR}/docs/${name}.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs"
+        COMPONENT documentation)
+endforeach()
+
+# The pages of section 3, made of the headers' comments.
+find_package(Python3 COMPONENTS Interpreter QUIET)
+if(interlock_is_top_level AND Python3_Interpreter_FOUND)
+    file(GLOB interlock_documented CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/interlock/*.h")
+    set(interlock_man_script "${PROJECT_SOURCE_DIR}/scripts/lib/man_pages.py")
+    string(TIMESTAMP interlock_date "%Y-%m-%d" UTC) # SOURCE_DATE_EPOCH, where it is set
+    add_custom_command(OUTPUT "${PROJECT_BINARY_DIR}/man3/interlock.3"
+        COMMAND Python3::Interpreter "${interlock_man_script}" "${PROJECT_SOURCE_DIR}/include"
+            "${PROJECT_BINARY_DIR}/man3" ${PROJECT_VERSION} ${interlock_date}
+        DEPENDS ${interlock_documented} "${interlock_man_script}"
+        COMMENT "Making the man pages" VERBATIM)
+    add_custom_target(interlock_man ALL DEPENDS "${PROJECT_BINARY_DIR}/man3/interlock.3")
+    install(DIRECTORY "${PROJECT_BINARY_DIR}/man3" DESTINATION "${CMAKE_INSTALL_MANDIR}"
+        COMPONENT development FILES_MATCHING PATTERN "*.3")
+elseif(interlock_is_top_level)
+    message(STATUS "No man pages: they need Python 3")
+endif()
+
+# ---- Removal ----
+
+if(interlock_is_top_level)
+    add_custom_target(uninstall
+        COMMAND "${CMAKE_COMMAND}" -D "MANIFEST=${PROJECT_BINARY_DIR}/install_manifest.txt"
+            -P "${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake"
+        COMMENT "Removing what the last installation wrote" VERBATIM)
+endif()
+
+if(interlock_is_top_level AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    include(package)
+endif()

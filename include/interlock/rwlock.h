@@ -100,7 +100,7 @@ typedef struct ilk_rwlock {
 
 /* Initialises a free lock where it is defined. Its first call goes slow, to ask whether diagnosis is on. */
 #define ILK_RWLOCK_INIT                                                                                      \
-    { 0x10, UINT32_C(0xFFFFFFFF), 0 }
+    { 0x10, UINT32_C(0xFFFFFFFF), ILK__NULL }
 
 /* Makes `lock` a free lock, as zero bits and ILK_RWLOCK_INIT are. Not thread-safe. */
 void ilk_rwlock_init(ilk_rwlock *lock);

@@ -77,7 +77,7 @@ typedef struct ilk_semaphore {
 #define ILK_SEMAPHORE_INIT(count)                                                                            \
     {                                                                                                        \
         (uint32_t)(count) << 4 | 0x8, 0, {                                                                   \
-            0, 0                                                                                             \
+            ILK__NULL, ILK__NULL                                                                             \
         }                                                                                                    \
     }
 

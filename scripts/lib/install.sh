@@ -103,4 +103,6 @@ require_swift() {
     PACKAGES_FACES=(libopencv-objdetect-dev opencv-data)
     PACKAGES_FORMAT=(clang-format-14 shellcheck python3)
     PACKAGES_COUNT=(valgrind)
+    PACKAGES_ABI=(abigail-tools)
+    PACKAGES_DEB=(dpkg-dev lintian man-db mandoc)
 }

@@ -138,8 +138,8 @@ MOST_LINES = 400
 
 
 def length(root):
-    """No file of the C core and its headers is longer than the limit."""
-    names = tracked(root, ".c", ".h", ".S", under="Sources/CCore") + tracked(root, ".h", under="include")
+    """No file of the C core and its headers, C++ too, is longer than the limit."""
+    names = tracked(root, ".c", ".h", ".S", under="Sources/CCore") + tracked(root, ".h", ".hpp", under="include")
     for name in require(names, "C core sources"):
         lines = read(root, name).count("\n")
         if lines > MOST_LINES:

@@ -39,4 +39,4 @@ def is_script(root, name):
 
 
 # The files that are written by hand: sources of every language and their builds.
-SOURCE_SUFFIXES = (".c", ".h", ".S", ".cc", ".cpp", ".swift", ".sh", ".py", ".cmake", ".in", ".map", ".pml", "CMakeLists.txt")
+SOURCE_SUFFIXES = (".c", ".h", ".S", ".cc", ".hpp", ".swift", ".sh", ".py", ".cmake", ".in", ".map", ".pml", "CMakeLists.txt")

@@ -34,6 +34,13 @@
 #define ILK_END_DECLARATIONS
 #endif
 
+/* For initialisers, which a C++ program expands: -Wzero-as-null-pointer-constant. */
+#if defined(__cplusplus)
+#define ILK__NULL nullptr
+#else
+#define ILK__NULL 0
+#endif
+
 /* Of a try call: to drop the result is a bug. */
 #define ILK_MUST_USE __attribute__((warn_unused_result))
 

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rings of objects: every lifetime is balanced, a failed push changes nothing, waits end. One body for both rings, and
+// for elements that are bytes and that are not.
+#include "cxx/test.hpp"
+
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;
+using interlock::mpmc_ring;
+using interlock::ring_status;
+using interlock::spsc_ring;
+using steady = std::chrono::steady_clock;
+using wall = std::chrono::system_clock;
+
+// Counts objects; knows its address, as the strings of libstdc++ do; refuses copies if told to.
+struct counted {
+    explicit counted(int value) : number(value), self(this) {
+        refuse_if_told();
+        alive++;
+    }
+    counted(const counted &other) : number(other.number), self(this) {
+        refuse_if_told();
+        alive++;
+    }
+    counted(counted &&other) noexcept : number(std::exchange(other.number, -1)), self(this) {
+        alive++;
+    }
+    counted &operator=(const counted &) = delete;
+    ~counted() {
+        check(self == this);
+        alive--;
+    }
+
+    static void refuse_if_told() {
+        if (refuses) {
+            throw std::runtime_error("refused");
+        }
+    }
+
+    int number;
+    counted *self;
+    static inline std::atomic<int> alive = 0;
+    static inline bool refuses = false;
+};
+
+template <template <class> class Ring> static void lifetimes_are_balanced() {
+    {
+        Ring<counted> ring(3);
+        check_equal(ring.capacity(), 3);
+        for (int lap = 0; lap < 5; lap++) {
+            check(ring.try_emplace(1) && ring.try_push(counted(2)) && ring.size() == 2);
+            check(ring.try_pop()->number == 1 && ring.pop()->number == 2 && !ring.try_pop());
+            check_equal(counted::alive, 0);
+        }
+        check(ring.try_emplace(1) && ring.try_emplace(2) && ring.try_emplace(3) && !ring.try_emplace(4));
+        check_equal(counted::alive, 3);
+        ring.close();
+        check_equal(ring.pop()->number, 1);
+        check_equal(counted::alive, 2); // left in the ring
+    }
+    check_equal(counted::alive, 0);
+}
+
+static void every_element_is_destroyed_once(void **) {
+    lifetimes_are_balanced<spsc_ring>();
+    lifetimes_are_balanced<mpmc_ring>();
+}
+
+template <template <class> class Ring> static void failed_pushes_change_nothing() {
+    Ring<std::unique_ptr<int>> ring(1);
+    check(ring.try_push(std::make_unique<int>(1)));
+    auto kept = std::make_unique<int>(2);
+    check(!ring.try_push(std::move(kept)) && kept != nullptr);
+    check(ring.push_for(std::move(kept), 1ms) == ring_status::timed_out && kept != nullptr);
+    check(ring.push_until(std::move(kept), wall::now()) == ring_status::timed_out && kept != nullptr);
+    check(ring.push_until(std::move(kept), steady::time_point::min()) == ring_status::timed_out &&
+          kept != nullptr);
+    ring.close();
+    check(ring.is_closed() && !ring.try_push(std::move(kept)) && kept != nullptr);
+    check(ring.push(std::move(kept)) == ring_status::closed && kept != nullptr);
+    check(ring.push_for(std::move(kept), far) == ring_status::closed && kept != nullptr && *kept == 2);
+    check(**ring.pop() == 1 && !ring.pop());
+}
+
+static void a_push_that_fails_leaves_its_value(void **) {
+    failed_pushes_change_nothing<spsc_ring>();
+    failed_pushes_change_nothing<mpmc_ring>();
+}
+
+template <template <class> class Ring> static void exceptions_change_nothing() {
+    Ring<counted> ring(2);
+    const counted original(7);
+    check(ring.try_push(original) && original.number == 7);
+    counted::refuses = true;
+    check(throws<std::runtime_error>([&] { (void)ring.try_push(original); }));
+    check(throws<std::runtime_error>([&] { (void)ring.push(original); }));
+    check(throws<std::runtime_error>([&] { (void)ring.push_for(original, far); }));
+    check(throws<std::runtime_error>([&] { (void)ring.push_until(original, steady::now()); }));
+    check(throws<std::runtime_error>([&] { (void)ring.try_emplace(8); }));
+    counted::refuses = false;
+    check(ring.size() == 1 && counted::alive == 2);
+    check(ring.push_until(original, steady::now()) == ring_status::ok); // the ring goes on
+    check(ring.try_pop()->number == 7 && ring.try_pop()->number == 7 && !ring.try_pop());
+}
+
+static void an_exception_leaves_the_ring_as_it_was(void **) {
+    exceptions_change_nothing<spsc_ring>();
+    exceptions_change_nothing<mpmc_ring>();
+}
+
+// Of both kinds of elements; `Value` is made from a number.
+static int number_of(int value) {
+    return value;
+}
+static int number_of(const std::string &value) {
+    return std::stoi(value);
+}
+template <class Value> static Value value_of(int number) {
+    if constexpr (std::is_same_v<Value, int>) {
+        return number;
+    } else {
+        return std::to_string(number);
+    }
+}
+
+// consumer    waits: asleep --------- takes it         waits: asleep ------- is told of the end
+// test                       pushes                                  closes
+template <class Ring> static void sleepers_wake() {
+    using value = typename Ring::value_type;
+    Ring ring(1);
+    int sum = 0;
+    {
+        running consumer([&] {
+            ring_status status = ring_status::closed;
+            sum += number_of(*ring.pop());
+            sum += number_of(*ring.pop_for(std::chrono::hours::max(), &status));
+            check(status == ring_status::ok);
+            sum += number_of(*ring.pop_until(wall::now() + far, &status));
+            check(!ring.pop_for(std::chrono::nanoseconds::max(), &status) && status == ring_status::closed);
+        });
+        for (int number = 1; number <= 3; number++) {
+            consumer.await_sleep();
+            check(ring.try_push(value_of<value>(number)));
+            while (ring.size() > 0) {
+                std::this_thread::yield();
+            }
+        }
+        consumer.await_sleep();
+        ring.close();
+    }
+    check_equal(sum, 6);
+    check(!ring.pop());
+}
+
+template <class Ring> static void pushers_wake() {
+    using value = typename Ring::value_type;
+    Ring ring(1);
+    check(ring.push(value_of<value>(0)) == ring_status::ok);
+    running producer([&] {
+        check(ring.push(value_of<value>(1)) == ring_status::ok);
+        const value again = value_of<value>(2);
+        check(ring.push_for(again, std::chrono::hours::max()) == ring_status::ok);
+        check(ring.push_until(again, wall::now() + far) == ring_status::closed);
+    });
+    for (int number = 0; number < 2; number++) {
+        producer.await_sleep();
+        check_equal(number_of(*ring.try_pop()), number);
+        while (ring.size() == 0) {
+            std::this_thread::yield();
+        }
+    }
+    producer.await_sleep();
+    ring.close();
+}
+
+template <class Ring> static void late_waits_end() {
+    Ring ring(1);
+    ring_status status = ring_status::ok;
+    check(!ring.pop_for(1ms, &status) && status == ring_status::timed_out);
+    check(!ring.pop_for(-1h) && !ring.pop_until(steady::time_point::min(), &status));
+    check(status == ring_status::timed_out);
+    check(!ring.pop_until(wall::now() + 1ms, &status) && status == ring_status::timed_out);
+    ring.close();
+    check(!ring.pop_until(steady::time_point::min(), &status) && status == ring_status::closed);
+}
+
+template <class Ring> static void every_wait_ends() {
+    sleepers_wake<Ring>();
+    pushers_wake<Ring>();
+    late_waits_end<Ring>();
+}
+
+static void waits_end_by_an_element_room_close_or_limit(void **) {
+    every_wait_ends<spsc_ring<int>>();
+    every_wait_ends<mpmc_ring<int>>();
+    every_wait_ends<spsc_ring<std::string>>();
+    every_wait_ends<mpmc_ring<std::string>>();
+}
+
+// `pairs` producers and consumers; a closing consumer drains the ring first.
+template <class Ring> static void all_arrive(int pairs) {
+    using value = typename Ring::value_type;
+    Ring ring(3);
+    const int count = stress_rounds(20000);
+    std::atomic<long> sum = 0;
+    {
+        std::vector<std::unique_ptr<running>> consumers, producers;
+        for (int i = 0; i < pairs; i++) {
+            consumers.push_back(std::make_unique<running>([&] {
+                while (const std::optional<value> element = ring.pop()) {
+                    sum += number_of(*element);
+                }
+            }));
+            producers.push_back(std::make_unique<running>([&] {
+                for (int number = 1; number <= count; number++) {
+                    check(ring.push(value_of<value>(number)) == ring_status::ok);
+                }
+            }));
+        }
+        producers.clear(); // joins them
+        ring.close();
+    }
+    check_equal(sum, static_cast<long>(pairs) * count * (count + 1) / 2);
+}
+
+static void what_is_pushed_is_popped_once_under_load(void **) {
+    all_arrive<spsc_ring<std::string>>(1);
+    all_arrive<mpmc_ring<std::string>>(2);
+    all_arrive<spsc_ring<int>>(1);
+    all_arrive<mpmc_ring<int>>(2);
+}
+
+// The consumer closes while the producer pushes, at another element each round: what was accepted comes out.
+template <class Ring> static void nothing_accepted_is_lost() {
+    for (int round = 0; round < stress_rounds(400); round++) {
+        Ring ring(2);
+        int accepted = 0, popped = 0;
+        {
+            const running producer([&] {
+                while (ring.push(std::to_string(accepted)) == ring_status::ok) {
+                    accepted++;
+                }
+            });
+            while (popped < round % 8 && ring.pop()) {
+                popped++;
+            }
+            ring.close();
+            while (ring.pop()) {
+                popped++;
+            }
+        }
+        check_equal(popped, accepted);
+    }
+}
+
+static void a_close_beside_pushes_loses_nothing(void **) {
+    nothing_accepted_is_lost<spsc_ring<std::string>>();
+    nothing_accepted_is_lost<mpmc_ring<std::string>>();
+}
+
+struct alignas(128) wide {
+    explicit wide(int value) : number(std::make_unique<int>(value)) {
+        check(reinterpret_cast<std::uintptr_t>(this) % alignof(wide) == 0);
+    }
+    wide(wide &&other) noexcept : number(std::move(other.number)) {
+        check(reinterpret_cast<std::uintptr_t>(this) % alignof(wide) == 0);
+    }
+    std::unique_ptr<int> number;
+};
+
+static void wide_alignments_are_kept(void **) {
+    spsc_ring<wide> spsc(3);
+    mpmc_ring<wide> mpmc(3);
+    for (int i = 0; i < 3; i++) {
+        check(spsc.try_emplace(i) && mpmc.try_emplace(i));
+    }
+    check(*spsc.pop()->number == 0 && *mpmc.pop()->number == 0);
+}
+
+static void capacities_that_do_not_fit_are_refused(void **) {
+    check(throws<std::invalid_argument>([] { const spsc_ring<int> ring(0); }));
+    check(throws<std::invalid_argument>([] { const mpmc_ring<std::string> ring(PTRDIFF_MAX); }));
+}
+
+static void a_full_ring_is_overwritten(void **) {
+    mpmc_ring<int> ring(2);
+    check(!ring.push_overwriting(1) && !ring.push_overwriting(2));
+    check(ring.push_overwriting(3) == 1);
+    ring.close();
+    check(ring.push_overwriting(4) == 4);
+    check(ring.pop() == 2 && ring.pop() == 3 && !ring.pop());
+}
+
+static void the_hook_tells_of_elements_and_room(void **) {
+    spsc_ring<int> spsc(1);
+    mpmc_ring<int> mpmc(1);
+    int told = 0;
+    const ilk_notify hook = [](void *sum, ilk_ring_event event) { *static_cast<int *>(sum) += event; };
+    spsc.set_notify(hook, &told);
+    mpmc.set_notify(hook, &told);
+    check(spsc.arm_pop() && mpmc.arm_pop() && told == 0);
+    check(spsc.try_push(1) && mpmc.try_push(1) && told == 2 * ILK_READABLE);
+    check(spsc.arm_push() && mpmc.arm_push() && !spsc.arm_pop());
+    check(spsc.try_pop() && mpmc.try_pop() && told == 2 * (ILK_READABLE + ILK_WRITABLE));
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(every_element_is_destroyed_once),
+    cmocka_unit_test(a_push_that_fails_leaves_its_value),
+    cmocka_unit_test(an_exception_leaves_the_ring_as_it_was),
+    cmocka_unit_test(waits_end_by_an_element_room_close_or_limit),
+    cmocka_unit_test(what_is_pushed_is_popped_once_under_load),
+    cmocka_unit_test(a_close_beside_pushes_loses_nothing),
+    cmocka_unit_test(wide_alignments_are_kept),
+    cmocka_unit_test(capacities_that_do_not_fit_are_refused),
+    cmocka_unit_test(a_full_ring_is_overwritten),
+    cmocka_unit_test(the_hook_tells_of_elements_and_room),
+};
+
+TEST_MAIN(tests)
