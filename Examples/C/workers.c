@@ -73,8 +73,10 @@ static int count_descriptor(file_count *file, int descriptor) {
         return errno;
     }
     file->bytes = mapped;
-    /* Idle workers take parts of it. A loop within a job is never refused. */
-    (void)ilk_pool_for(pool, 0, file->size, PART, count_part, file);
+    /* Idle workers take parts of it. */
+    if (!ilk_pool_for(pool, 0, file->size, PART, count_part, file)) {
+        abort(); /* a loop within a job is not refused */
+    }
     munmap(mapped, file->size);
     return 0;
 }
@@ -88,7 +90,9 @@ static void count_file(void *context) {
         close(descriptor);
     }
     ilk_semaphore_signal(&mappings, 1);
-    (void)ilk_mpmc_try_push(done, &file, sizeof(file)); /* it has room for all */
+    if (!ilk_mpmc_try_push(done, &file, sizeof(file))) {
+        abort(); /* it has room for all */
+    }
 }
 
 static void print(const char *name, unsigned long long lines, unsigned long long words,
