@@ -215,6 +215,16 @@ static void a_lock_that_is_only_tried_is_fast_while_diagnosis_is_off(void **stat
     check_equal(ilk_atomic_load(&tried.permit.word, memory_order_relaxed), 0x10);
 }
 
+static struct stage trying = STAGE_INIT;
+
+static void try_each_and_give(void *unused) {
+    try_each(unused);
+    stage_reach(&trying, 1);
+    stage_await(&trying, 2);
+    ilk_rwlock_write_unlock(&tried.lock);
+    ilk_semaphore_signal(&tried.permit, 1);
+}
+
 /* Another thread has the tables, and it is switched off: what is tried leaves with the next call. */
 static void a_try_call_does_not_wait_for_the_tables(void **state) {
     (void)state;
@@ -225,12 +235,12 @@ static void a_try_call_does_not_wait_for_the_tables(void **state) {
     sigset_t before;
     ilk__tables_lock(&before);
     struct thread trier;
-    thread_start(&trier, try_each, NULL);
-    thread_join(&trier);
+    thread_start(&trier, try_each_and_give, NULL);
+    stage_await(&trying, 1);
     ilk__tables_unlock(&before);
     check(ilk__object_find(&tried.lock) != NULL);
-    ilk_rwlock_write_unlock(&tried.lock);
-    ilk_semaphore_signal(&tried.permit, 1);
+    stage_reach(&trying, 2);
+    thread_join(&trier);
     check(ilk__object_find(&tried.lock) == NULL && ilk__object_find(&tried.permit) == NULL);
 }
 
