@@ -167,7 +167,8 @@ private struct Tail: RangeExpression {
     static let readers = [
         "Change", "capacity", "changes(deliverOn:_:)", "changesSequence",
         "contains(_:)", "contains(where:)", "contains(key:)", "count", "customMirror", "debugDescription",
-        "description", "diagnose(_:)", "dropFirst(_:)", "dropLast(_:)", "element(at:)", "encode(to:)", "filter(_:)",
+        "description", "diagnose(_:)", "dropFirst(_:)", "dropLast(_:)", "element(at:)", "encode(to:)",
+        "filter(_:)",
         "first", "first(where:)", "firstIndex(of:)", "firstIndex(where:)", "indices(of:)",
         "indices(where:)", "intersection(_:)", "isDisjoint(with:)", "isEmpty", "isStrictSubset(of:)",
         "isStrictSuperset(of:)", "isSubset(of:)", "isSuperset(of:)", "keys", "last", "last(where:)",

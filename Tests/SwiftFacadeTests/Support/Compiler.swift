@@ -22,25 +22,46 @@ enum Compiler {
     }
 
     private static func run(_ body: String, _ mode: [String]) throws -> (succeeded: Bool, output: String) {
+        try run(
+            "import Foundation\nimport Interlock\n\(body)\n",
+            as: "program.swift",
+            [
+                "swiftc", "-swift-version", "6", "-parse-as-library",
+                "-module-cache-path", products.appendingPathComponent("ModuleCache").path,
+                "-I", products.appendingPathComponent("Modules").path,
+                "-I", root.appendingPathComponent("include").path,
+            ] + mode
+        )
+    }
+
+    /// The toolchain's C compiler, on one file.
+    static func compileC(_ text: String) throws -> (succeeded: Bool, output: String) {
+        try run(
+            text,
+            as: "program.c",
+            [
+                "clang", "-std=c11", "-Wall", "-Werror", "-fsyntax-only",
+                "-I", root.appendingPathComponent("include").path,
+            ]
+        )
+    }
+
+    /// Runs the command with a file of this text as its last argument.
+    private static func run(_ text: String, as name: String, _ command: [String]) throws
+        -> (succeeded: Bool, output: String)
+    {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "interlock-\(UUID().uuidString)"
         )
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let source = folder.appendingPathComponent("program.swift")
-        try Data("import Foundation\nimport Interlock\n\(body)\n".utf8).write(to: source)
+        let source = folder.appendingPathComponent(name)
+        try Data(text.utf8).write(to: source)
 
         let process = Process()
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [
-            "swiftc", "-swift-version", "6", "-parse-as-library",
-            "-module-cache-path", products.appendingPathComponent("ModuleCache").path,
-            "-I", products.appendingPathComponent("Modules").path,
-            "-I", root.appendingPathComponent("include").path,
-            source.path,
-        ]
-        process.arguments! += mode
+        process.arguments = command + [source.path]
         process.standardOutput = output
         process.standardError = output
         try process.run()
