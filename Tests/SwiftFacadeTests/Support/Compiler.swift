@@ -14,6 +14,14 @@ enum Compiler {
         try run(body, ["-emit-sil", "-o", "/dev/null"] + flags)
     }
 
+    /// As ``compile(_:flags:)``, on a file that has its own imports.
+    static func compileFile(
+        _ text: String,
+        flags: [String] = []
+    ) throws -> (succeeded: Bool, output: String) {
+        try runSwift(text, ["-emit-sil", "-o", "/dev/null"] + flags)
+    }
+
     /// Each name with the declaration that it stands for.
     static func syntaxTree(_ body: String) throws -> String {
         let result = try run(body, ["-dump-ast", "-suppress-warnings"])
@@ -22,8 +30,15 @@ enum Compiler {
     }
 
     private static func run(_ body: String, _ mode: [String]) throws -> (succeeded: Bool, output: String) {
+        try runSwift("import Foundation\nimport Interlock\n\(body)\n", mode)
+    }
+
+    private static func runSwift(
+        _ text: String,
+        _ mode: [String]
+    ) throws -> (succeeded: Bool, output: String) {
         try run(
-            "import Foundation\nimport Interlock\n\(body)\n",
+            text,
             as: "program.swift",
             [
                 "swiftc", "-swift-version", "6", "-parse-as-library",

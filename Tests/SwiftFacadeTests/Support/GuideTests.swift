@@ -13,12 +13,8 @@ import Testing
     private static let prelude = """
         import CInterlock
         import Synchronization
-        struct Request: Sendable {
-            func send(_ done: @escaping @Sendable (Int) -> Void) {}
-        }
         struct Work: Sendable { func run() {} }
         struct Frame: Sendable {}
-        final class Settings: Sendable {}
         let url = URL(fileURLWithPath: "/"), urls = [url]
         let queue = SafeArray<Work>()
         let accounts = ReadWriteLock<[String: Int]>([:]), totals = ReadWriteLock<[String: Int]>([:])
@@ -30,7 +26,7 @@ import Testing
         func download(_ url: URL) async throws -> Data { Data() }
         func fetch(_ url: URL, _ done: @escaping @Sendable (Data?, (any Error)?) -> Void) {}
         func show(_ data: Data) {}
-        func search(_ text: String) {}
+        func work(_ job: Work) {}
         func blockingRead(_ url: URL) throws -> Data { Data() }
         func measure(_ body: () -> Void) -> Duration { ContinuousClock().measure(body) }
         """
@@ -47,6 +43,7 @@ import Testing
         }
     }
 
+    private static let strict = ["-warnings-as-errors"]
     private static let catalogue = Compiler.root.appendingPathComponent("Sources/SwiftFacade/Interlock.docc")
 
     private static func files(_ kind: String) -> [URL] {
@@ -88,7 +85,8 @@ import Testing
         let functions = fragments.enumerated().map { number, block in
             "func block\(number)() \(block.isAsync ? "async " : "")throws {\ndo {\n\(Self.located(block))\n}\n}"
         }
-        let result = try Compiler.compile(Self.prelude + "\n" + functions.joined(separator: "\n"))
+        let text = Self.prelude + "\n" + functions.joined(separator: "\n")
+        let result = try Compiler.compile(text, flags: Self.strict)
         #expect(result.succeeded, "\(result.output)")
     }
 
@@ -96,7 +94,7 @@ import Testing
         let programs = try Self.files("md").flatMap { try Self.blocks(of: $0) }.filter(\.isFile)
         #expect(!programs.isEmpty, "the programs are found")
         for program in programs {
-            let result = try Compiler.compile(Self.located(program))
+            let result = try Compiler.compileFile(Self.located(program), flags: Self.strict)
             #expect(result.succeeded, "\(result.output)")
         }
     }
@@ -113,8 +111,7 @@ import Testing
     @Test(arguments: codeFiles) func aCodeFileOfATutorialCompiles(name: String) throws {
         let file = try #require(Self.files("swift").first { $0.lastPathComponent == name })
         let code = try String(contentsOf: file, encoding: .utf8)
-        #expect(code.contains("import Interlock"), "it is a whole file")
-        let result = try Compiler.compile(code)
+        let result = try Compiler.compileFile(code, flags: Self.strict)
         #expect(result.succeeded, "\(result.output)")
     }
 
