@@ -5,8 +5,8 @@
     documentation.py catalogue FOLDER       copies Interlock.docc to FOLDER, and adds the papers of docs/ as articles
     documentation.py diagnostics FILE [CATALOGUE]
                                             prints docc's warnings and errors, and fails if there is one that counts
-    documentation.py links ARCHIVE          fails on a relative link that leads nowhere: of the archive, of README.md,
-                                            of docs/*.md
+    documentation.py links ARCHIVE          fails on a relative link that leads nowhere: of the archive, and of the
+                                            tree's Markdown, README.md, docs/*.md and the articles among it
 
 In the tree an article links to a paper by its file (`../../../docs/benchmarks.md`), so that the link works where the
 tree is read; in the copy that becomes a link to the paper's page. Links of a paper to what the archive has not, such as
@@ -213,8 +213,7 @@ def html_links(archive, full):
 def all_links(root, archive):
     yield from archive_links(archive)
     for finding in gates.links(root):
-        if finding.path == "README.md" or finding.path.startswith("docs/"):
-            yield f"{finding.path}:{finding.line}: {finding.text}"
+        yield f"{finding.path}:{finding.line}: {finding.text}"
 
 
 # ---- Running ----
