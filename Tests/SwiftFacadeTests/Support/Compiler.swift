@@ -22,6 +22,31 @@ enum Compiler {
         try runSwift(text, ["-emit-sil", "-o", "/dev/null"] + flags)
     }
 
+    /// Builds a whole file with the module's objects, and runs the program; what it prints.
+    static func runFile(_ text: String) throws -> String {
+        let program = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "interlock-\(UUID().uuidString)"
+        )
+        defer { try? FileManager.default.removeItem(at: program) }
+        var flags = ["CInterlock", "Interlock"].flatMap(objects)
+        #if os(Linux)
+        flags.append("-lbsd")
+        #endif
+        if underThreadSanitizer(true, instead: false) { flags.append("-sanitize=thread") }
+        let built = try runSwift(text, ["-o", program.path] + flags)
+        try #require(built.succeeded, "\(built.output.suffix(4_000))")
+        let result = try run([program.path])
+        #expect(result.succeeded, "\(result.output)")
+        return result.output
+    }
+
+    private static func objects(of module: String) -> [String] {
+        let folder = products.appendingPathComponent("\(module).build")
+        return (FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.allObjects ?? [])
+            .compactMap { ($0 as? URL)?.path }
+            .filter { $0.hasSuffix(".o") }
+    }
+
     /// Each name with the declaration that it stands for.
     static func syntaxTree(_ body: String) throws -> String {
         let result = try run(body, ["-dump-ast", "-suppress-warnings"])
@@ -72,11 +97,14 @@ enum Compiler {
         defer { try? FileManager.default.removeItem(at: folder) }
         let source = folder.appendingPathComponent(name)
         try Data(text.utf8).write(to: source)
+        return try run(["/usr/bin/env"] + command + [source.path])
+    }
 
+    private static func run(_ command: [String]) throws -> (succeeded: Bool, output: String) {
         let process = Process()
         let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = command + [source.path]
+        process.executableURL = URL(fileURLWithPath: command[0])
+        process.arguments = Array(command.dropFirst())
         process.standardOutput = output
         process.standardError = output
         try process.run()

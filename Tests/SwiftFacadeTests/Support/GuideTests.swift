@@ -75,6 +75,11 @@ import Testing
         return blocks
     }
 
+    private static func code(of name: String) throws -> String {
+        let file = try #require(files("swift").first { $0.lastPathComponent == name })
+        return try String(contentsOf: file, encoding: .utf8)
+    }
+
     private static func located(_ block: Block) -> String {
         "#sourceLocation(file: \"\(block.file)\", line: \(block.line))\n\(block.code)#sourceLocation()"
     }
@@ -109,10 +114,40 @@ import Testing
     }
 
     @Test(arguments: codeFiles) func aCodeFileOfATutorialCompiles(name: String) throws {
-        let file = try #require(Self.files("swift").first { $0.lastPathComponent == name })
-        let code = try String(contentsOf: file, encoding: .utf8)
-        let result = try Compiler.compileFile(code, flags: Self.strict)
+        let result = try Compiler.compileFile(Self.code(of: name), flags: Self.strict)
         #expect(result.succeeded, "\(result.output)")
+    }
+
+    @Test(arguments: [
+        ("SalesCache-6.swift", "100 answers, 3 computations\n"),
+        ("Photos-4.swift", "20 written, rejected: [\"photo-0.grey\"]\n"),
+        ("Photos-7.swift", "20 written, rejected: [\"photo-0.grey\"]\n20 sent, 200020 bytes\n"),
+    ])
+    func aProgramOfATutorialPrintsWhatItsStepSays(name: String, printed: String) throws {
+        #expect(try Compiler.runFile(Self.code(of: name)) == printed)
+    }
+
+    @Test func whatTheListenerLosesAndReceivesIsAll() throws {
+        let program = try #require(
+            Self.files("md").flatMap { try Self.blocks(of: $0) }.first {
+                $0.isFile && $0.code.contains("Listen")
+            }
+        )
+        let counts = try Compiler.runFile(program.code).split(whereSeparator: { !$0.isNumber }).compactMap {
+            Int($0)
+        }
+        #expect(counts.count == 2)
+        #expect(counts.reduce(0, +) == 1_000)
+    }
+
+    @Test func theFirstClassOfATutorialIsNotSharedAndTheSecondIs() throws {
+        let sharing =
+            "func share(_ averages: Averages) { Task { _ = try averages.average(of: SalesData(revenue: [1])) } }"
+        let first = try Compiler.compileFile(Self.code(of: "SalesCache-1.swift") + sharing)
+        #expect(!first.succeeded, "compiled, and must not")
+        #expect(first.output.contains("risks causing data races"), "\(first.output)")
+        let second = try Compiler.compileFile(Self.code(of: "SalesCache-2.swift") + sharing)
+        #expect(second.succeeded, "\(second.output)")
     }
 
     @Test func everyCodeFileIsAStepOfATutorial() throws {
