@@ -22,7 +22,8 @@ enum Compiler {
         try runSwift(text, ["-emit-sil", "-o", "/dev/null"] + flags)
     }
 
-    /// Builds a whole file with the module's objects, and runs the program; what it prints.
+    /// Builds a whole file with the module's objects, and runs the program; what it prints. For modules without a
+    /// sanitizer.
     static func runFile(_ text: String) throws -> String {
         let program = FileManager.default.temporaryDirectory.appendingPathComponent(
             "interlock-\(UUID().uuidString)"
@@ -32,7 +33,6 @@ enum Compiler {
         #if os(Linux)
         flags.append("-lbsd")
         #endif
-        if underThreadSanitizer(true, instead: false) { flags.append("-sanitize=thread") }
         let built = try runSwift(text, ["-o", program.path] + flags)
         try #require(built.succeeded, "\(built.output.suffix(4_000))")
         let result = try run([program.path])
