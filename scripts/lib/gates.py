@@ -351,7 +351,7 @@ def sources(root):
 
 def text(root):
     """The rules of .editorconfig for every text: no tabs, no blanks at line ends, a final newline, no CR."""
-    suffixes = SOURCE_SUFFIXES + (".md", ".yml", ".yaml", ".json", ".modulemap")
+    suffixes = SOURCE_SUFFIXES + (".md", ".tutorial", ".yml", ".yaml", ".json", ".modulemap")
     names = [n for n in tracked(root) if n.endswith(suffixes) or is_script(root, n)]
     for name in require(names, "texts"):
         content = read(root, name)

@@ -69,7 +69,7 @@ C_COMMENT_OR_STRING = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"", r
 
 def found(root):
     """Each retired word of the tree: (path, line, the word as it stands, its answer)."""
-    names = [n for n in tracked(root) if n.endswith(SOURCE_SUFFIXES + (".md", ".txt")) or is_script(root, n)]
+    names = [n for n in tracked(root) if n.endswith(SOURCE_SUFFIXES + (".md", ".tutorial", ".txt")) or is_script(root, n)]
     for name in require([n for n in names if not n.startswith(EXEMPT)], "texts"):
         text = read(root, name)
         code = None

@@ -8,7 +8,7 @@ import Dispatch
 extension SingleFlightCache {
     // MARK: Suspending
 
-    /// As ``value(forKey:orCompute:)``, until `deadline` at most.
+    /// As `value(forKey:orCompute:)`, until `deadline` at most.
     ///
     /// A deadline that has passed still takes a value or a failure that is kept, and starts nothing.
     ///
@@ -87,7 +87,7 @@ extension SingleFlightCache {
     ///
     /// - Parameters:
     ///   - delivery: Where `completion` runs, by default the main queue, which needs a program that drains it.
-    ///   - compute: As of ``value(forKey:orCompute:)``.
+    ///   - compute: As of `value(forKey:orCompute:)`.
     ///   - completion: Called once, later and never inside this call, with the value, or with what the computation
     ///     throws, or a kept failure.
     public func value(

@@ -29,7 +29,7 @@ extension ReadWriteLock where Value: ~Copyable {
         return try readDowngraded(changeThenDowngrade(change), read)
     }
 
-    /// As ``withWriteLock(_:downgrading:)``, waiting until `deadline` at most.
+    /// As `withWriteLock(_:downgrading:)`, waiting until `deadline` at most.
     ///
     /// - Returns: `nil` if the wait timed out and neither ran.
     @inlinable
@@ -42,7 +42,7 @@ extension ReadWriteLock where Value: ~Copyable {
         return try readDowngraded(changeThenDowngrade(change), read)
     }
 
-    /// As ``withWriteLock(until:_:downgrading:)``, for `timeout` at most.
+    /// As `withWriteLock(until:_:downgrading:)`, for `timeout` at most.
     @inlinable
     public borrowing func withWriteLock<Change: ~Copyable, Result: ~Copyable, Failure: Error>(
         timeout: Duration,

@@ -72,7 +72,7 @@ public final class ThreadBarrier: Sendable {
         block(until: Interlock.deadline(at: deadline))
     }
 
-    /// As ``wait(until:)-(_)``, for `timeout` at most.
+    /// As `wait(until:)`, for `timeout` at most.
     @available(
         *,
         noasync,

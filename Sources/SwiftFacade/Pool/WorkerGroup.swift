@@ -84,7 +84,7 @@ public final class WorkerGroup: Sendable {
         _ = block(until: forever)
     }
 
-    /// Waits as ``wait()``, until `deadline` at most. A worker ends the job that it runs meanwhile.
+    /// Waits as `wait()`, until `deadline` at most. A worker ends the job that it runs meanwhile.
     ///
     /// - Returns: Whether all jobs have ended.
     @available(
@@ -96,7 +96,7 @@ public final class WorkerGroup: Sendable {
         block(until: Interlock.deadline(at: deadline))
     }
 
-    /// Waits as ``wait()``, for `timeout` at most. A worker ends the job that it runs meanwhile.
+    /// Waits as `wait()`, for `timeout` at most. A worker ends the job that it runs meanwhile.
     ///
     /// - Returns: Whether all jobs have ended.
     @available(

@@ -19,7 +19,7 @@ extension WorkerPool {
     /// runs.
     ///
     /// `caller` is given the closures of ``submit(priority:_:)`` and ``WorkerGroup``, by this call and by the pool's
-    /// threads, several at a time. A ``run(priority:_:)``, a loop from a task or a delayed task that has not begun ends
+    /// threads, several at a time. A `run(priority:_:)`, a loop from a task or a delayed task that has not begun ends
     /// with ``WorkerPoolError/closed(pool:)``. Parts of tasks run on ``shared``. Of several calls the first one's
     /// `caller` is used; it is released when the pool has ended.
     ///
@@ -40,7 +40,7 @@ extension WorkerPool {
         _ = core.block(until: forever)
     }
 
-    /// Waits as ``wait()``, until `deadline` at most. Blocks the thread.
+    /// Waits as `wait()`, until `deadline` at most. Blocks the thread.
     ///
     /// - Returns: Whether the pool has ended.
     @available(
@@ -52,7 +52,7 @@ extension WorkerPool {
         core.block(until: Interlock.deadline(at: deadline))
     }
 
-    /// Waits as ``wait()``, for `timeout` at most. Blocks the thread.
+    /// Waits as `wait()`, for `timeout` at most. Blocks the thread.
     ///
     /// - Returns: Whether the pool has ended.
     @available(

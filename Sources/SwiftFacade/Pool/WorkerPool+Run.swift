@@ -29,7 +29,7 @@ extension WorkerPool {
         try blocked(priority, forever, work)!.get()
     }
 
-    /// Runs `work` as ``run(priority:_:)``, if it begins until `deadline`. Blocks the thread.
+    /// Runs `work` as `run(priority:_:)`, if it begins until `deadline`. Blocks the thread.
     ///
     /// - Returns: What `work` returns, or `nil` if it had not begun in time: it will not run.
     @_disfavoredOverload
@@ -46,7 +46,7 @@ extension WorkerPool {
         try blocked(priority, Interlock.deadline(at: deadline), work)?.get()
     }
 
-    /// Runs `work` as ``run(priority:_:)``, if it begins within `timeout`. Blocks the thread.
+    /// Runs `work` as `run(priority:_:)`, if it begins within `timeout`. Blocks the thread.
     ///
     /// - Returns: What `work` returns, or `nil` if it had not begun in time: it will not run.
     @_disfavoredOverload

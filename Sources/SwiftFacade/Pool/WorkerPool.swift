@@ -18,7 +18,7 @@ import CInterlock
 /// ```
 ///
 /// Every method is thread-safe. Work may submit more work, and may wait: a worker that waits for a
-/// ``run(priority:_:)``, a ``WorkerGroup`` or a loop of its own pool runs other jobs meanwhile. For a wait of another
+/// `run(priority:_:)`, a ``WorkerGroup`` or a loop of its own pool runs other jobs meanwhile. For a wait of another
 /// kind, ``withBlockingCall(_:)`` has another thread take over.
 ///
 /// What was accepted runs, unless ``closeNow(returningTo:)`` hands it back. A pool that is released closes, and its

@@ -21,7 +21,7 @@ public enum WorkerPoolError: Error, Hashable, CustomStringConvertible {
     }
 }
 
-/// Why a blocking ``WorkerPool/run(priority:_:)`` or loop has no value.
+/// Why a blocking `WorkerPool.run(priority:_:)` or loop has no value.
 public enum WorkerPoolRunError<Failure: Error>: Error, CustomStringConvertible {
     /// The pool has not run it: it is closed.
     case notRun(WorkerPoolError)

@@ -17,7 +17,7 @@ extension MPMCRing where Element: ~Copyable {
         return try waiters.elementOrEnd(await waiters.pop(until: nil))
     }
 
-    /// As ``pop()``, until `deadline` at most.
+    /// As `pop()`, until `deadline` at most.
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
     @inlinable
@@ -26,7 +26,7 @@ extension MPMCRing where Element: ~Copyable {
         return try waiters.resultOrEnd(await waiters.pop(until: deadline))
     }
 
-    /// As ``pop(until:)``, for `timeout` at most.
+    /// As `pop(until:)`, for `timeout` at most.
     @inlinable
     public func pop(timeout: Duration) async throws -> sending PopResult<Element> {
         if let element = tryPop() { return .popped(element) }
@@ -44,7 +44,7 @@ extension MPMCRing where Element: ~Copyable {
         TaskPushResult(await give(element, until: nil))
     }
 
-    /// As ``push(_:)``, until `deadline` at most.
+    /// As `push(_:)`, until `deadline` at most.
     ///
     /// - Returns: `.pushed`, or the element with `.timedOut`, `.closed` or `.cancelled`.
     @inlinable
@@ -55,7 +55,7 @@ extension MPMCRing where Element: ~Copyable {
         await give(element, until: deadline)
     }
 
-    /// As ``push(_:until:)``, for `timeout` at most.
+    /// As `push(_:until:)`, for `timeout` at most.
     @inlinable
     public func push(
         _ element: consuming sending Element,

@@ -16,7 +16,7 @@ extension MPMCRing where Element: ~Copyable {
         port.push(element, until: forever, answer: PushResult.init)
     }
 
-    /// As ``push(_:)``, until `deadline` at most.
+    /// As `push(_:)`, until `deadline` at most.
     ///
     /// - Returns: `.pushed`, or the element with `.timedOut` or `.closed`.
     @inlinable
@@ -28,7 +28,7 @@ extension MPMCRing where Element: ~Copyable {
         port.push(element, until: Interlock.deadline(at: deadline), answer: TimedPushResult.init)
     }
 
-    /// As ``push(_:until:)``, for `timeout` at most.
+    /// As `push(_:until:)`, for `timeout` at most.
     @inlinable
     @available(*, noasync, message: "it would block a thread of the cooperative pool; use `await push`")
     public func push(
@@ -50,7 +50,7 @@ extension MPMCRing where Element: ~Copyable {
         return try waiters.elementOrEnd(popped)
     }
 
-    /// As ``pop()``, until `deadline` at most.
+    /// As `pop()`, until `deadline` at most.
     ///
     /// - Returns: `.popped`, `.timedOut` or `.closed`.
     @inlinable
@@ -60,7 +60,7 @@ extension MPMCRing where Element: ~Copyable {
         return try waiters.resultOrEnd(popped)
     }
 
-    /// As ``pop(until:)``, for `timeout` at most.
+    /// As `pop(until:)`, for `timeout` at most.
     @inlinable
     @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await pop`")
     public func pop(timeout: Duration) throws -> sending PopResult<Element> {

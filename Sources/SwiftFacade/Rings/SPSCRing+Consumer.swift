@@ -11,7 +11,7 @@ extension SPSCRing.Consumer where Element: ~Copyable {
         port.tryPop(Element.self)
     }
 
-    /// As the blocking ``MPMCRing/pop()``. Calls `ilk_spsc_try_pop`, then `ilk_spsc_pop_until`.
+    /// As the blocking `MPMCRing.pop()`. Calls `ilk_spsc_try_pop`, then `ilk_spsc_pop_until`.
     @inlinable
     @available(
         *,

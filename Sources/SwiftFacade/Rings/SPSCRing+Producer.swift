@@ -11,7 +11,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
         port.offer(element)
     }
 
-    /// As the blocking ``MPMCRing/push(_:)``. Calls `ilk_spsc_try_push`, then `ilk_spsc_push_until`.
+    /// As the blocking `MPMCRing.push(_:)`. Calls `ilk_spsc_try_push`, then `ilk_spsc_push_until`.
     @inlinable
     @available(
         *,

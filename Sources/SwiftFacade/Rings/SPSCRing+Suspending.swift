@@ -5,7 +5,7 @@
 // suspended does not compile. Take the end out of the actor for the wait, or keep it in the task that uses it.
 
 extension SPSCRing.Producer where Element: ~Copyable {
-    /// As the suspending ``MPMCRing/push(_:)``.
+    /// As the suspending `MPMCRing.push(_:)`.
     @inlinable
     public mutating func push(
         isolation: isolated (any Actor)? = #isolation,
@@ -54,7 +54,7 @@ extension SPSCRing.Producer where Element: ~Copyable {
 }
 
 extension SPSCRing.Consumer where Element: ~Copyable {
-    /// As the suspending ``MPMCRing/pop()``.
+    /// As the suspending `MPMCRing.pop()`.
     ///
     /// ```swift
     /// var consumer = consumer

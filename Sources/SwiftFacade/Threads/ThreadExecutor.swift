@@ -85,7 +85,7 @@ public final class ThreadExecutor: SerialExecutor, QueuedExecutor {
         pool.wait()
     }
 
-    /// Waits as ``wait()``, until `deadline` at most; returns whether the executor has ended. Blocks the thread.
+    /// Waits as `wait()`, until `deadline` at most; returns whether the executor has ended. Blocks the thread.
     @available(
         *,
         noasync,

@@ -15,7 +15,7 @@ extension WorkerThread {
         _ = try block(until: forever)
     }
 
-    /// As ``join()``, until `deadline` at most.
+    /// As `join()`, until `deadline` at most.
     ///
     /// - Returns: Whether the thread has ended. After the deadline, too, one that has ended answers `true`.
     @available(
@@ -27,7 +27,7 @@ extension WorkerThread {
         try block(until: Interlock.deadline(at: deadline))
     }
 
-    /// As ``join(until:)``, for `timeout` at most.
+    /// As `join(until:)`, for `timeout` at most.
     @available(
         *,
         noasync,

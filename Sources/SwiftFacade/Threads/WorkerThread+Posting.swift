@@ -30,7 +30,7 @@ extension WorkerThread {
         }
     }
 
-    /// As ``post(_:)``, until `deadline` at most.
+    /// As `post(_:)`, until `deadline` at most.
     ///
     /// - Returns: `.pushed`, or the message with `.timedOut` or `.closed`.
     @available(*, noasync, message: "it would block a thread of the cooperative pool; use `await post`")
@@ -41,7 +41,7 @@ extension WorkerThread {
         core.mailbox.push(message, until: deadline)
     }
 
-    /// As ``post(_:until:)``, for `timeout` at most.
+    /// As `post(_:until:)`, for `timeout` at most.
     @available(*, noasync, message: "it would block a thread of the cooperative pool; use `await post`")
     public func post(_ message: Message, timeout: Duration) -> TimedPushResult<Message> {
         core.mailbox.push(message, timeout: timeout)

@@ -30,7 +30,7 @@
 /// An accepted message is handled once, or handed back once, unless the object is released: then the thread handles what
 /// it has accepted and ends, as by ``cancel()``; messages of one that was not started are released.
 ///
-/// If the handler throws, the thread ends: ``join()`` throws that error, and ``takeUnhandled()`` has the messages behind
+/// If the handler throws, the thread ends: `join()` throws that error, and ``takeUnhandled()`` has the messages behind
 /// the one that failed.
 ///
 /// Every method is thread-safe. The handler sees what the poster of its message did before; what waits for the end sees

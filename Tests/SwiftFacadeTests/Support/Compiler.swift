@@ -14,6 +14,39 @@ enum Compiler {
         try run(body, ["-emit-sil", "-o", "/dev/null"] + flags)
     }
 
+    /// As ``compile(_:flags:)``, on a file that has its own imports.
+    static func compileFile(
+        _ text: String,
+        flags: [String] = []
+    ) throws -> (succeeded: Bool, output: String) {
+        try runSwift(text, ["-emit-sil", "-o", "/dev/null"] + flags)
+    }
+
+    /// Builds a whole file with the module's objects, and runs the program; what it prints. For modules without a
+    /// sanitizer.
+    static func runFile(_ text: String) throws -> String {
+        let program = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "interlock-\(UUID().uuidString)"
+        )
+        defer { try? FileManager.default.removeItem(at: program) }
+        var flags = ["CInterlock", "Interlock"].flatMap(objects)
+        #if os(Linux)
+        flags.append("-lbsd")
+        #endif
+        let built = try runSwift(text, ["-o", program.path] + flags)
+        try #require(built.succeeded, "\(built.output.suffix(4_000))")
+        let result = try run([program.path])
+        #expect(result.succeeded, "\(result.output)")
+        return result.output
+    }
+
+    private static func objects(of module: String) -> [String] {
+        let folder = products.appendingPathComponent("\(module).build")
+        return (FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.allObjects ?? [])
+            .compactMap { ($0 as? URL)?.path }
+            .filter { $0.hasSuffix(".o") }
+    }
+
     /// Each name with the declaration that it stands for.
     static func syntaxTree(_ body: String) throws -> String {
         let result = try run(body, ["-dump-ast", "-suppress-warnings"])
@@ -22,25 +55,56 @@ enum Compiler {
     }
 
     private static func run(_ body: String, _ mode: [String]) throws -> (succeeded: Bool, output: String) {
+        try runSwift("import Foundation\nimport Interlock\n\(body)\n", mode)
+    }
+
+    private static func runSwift(
+        _ text: String,
+        _ mode: [String]
+    ) throws -> (succeeded: Bool, output: String) {
+        try run(
+            text,
+            as: "program.swift",
+            [
+                "swiftc", "-swift-version", "6", "-parse-as-library",
+                "-module-cache-path", products.appendingPathComponent("ModuleCache").path,
+                "-I", products.appendingPathComponent("Modules").path,
+                "-I", root.appendingPathComponent("include").path,
+            ] + mode
+        )
+    }
+
+    /// The toolchain's C compiler, on one file.
+    static func compileC(_ text: String) throws -> (succeeded: Bool, output: String) {
+        try run(
+            text,
+            as: "program.c",
+            [
+                "clang", "-std=c11", "-Wall", "-Werror", "-fsyntax-only",
+                "-I", root.appendingPathComponent("include").path,
+            ]
+        )
+    }
+
+    /// Runs the command with a file of this text as its last argument.
+    private static func run(_ text: String, as name: String, _ command: [String]) throws
+        -> (succeeded: Bool, output: String)
+    {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "interlock-\(UUID().uuidString)"
         )
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let source = folder.appendingPathComponent("program.swift")
-        try Data("import Foundation\nimport Interlock\n\(body)\n".utf8).write(to: source)
+        let source = folder.appendingPathComponent(name)
+        try Data(text.utf8).write(to: source)
+        return try run(["/usr/bin/env"] + command + [source.path])
+    }
 
+    private static func run(_ command: [String]) throws -> (succeeded: Bool, output: String) {
         let process = Process()
         let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [
-            "swiftc", "-swift-version", "6", "-parse-as-library",
-            "-module-cache-path", products.appendingPathComponent("ModuleCache").path,
-            "-I", products.appendingPathComponent("Modules").path,
-            "-I", root.appendingPathComponent("include").path,
-            source.path,
-        ]
-        process.arguments! += mode
+        process.executableURL = URL(fileURLWithPath: command[0])
+        process.arguments = Array(command.dropFirst())
         process.standardOutput = output
         process.standardError = output
         try process.run()

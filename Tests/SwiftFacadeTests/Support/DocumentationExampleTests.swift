@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every example in the facade's documentation compiles: read from the sources, over the declarations below.
+// Every example in the facade's comments compiles: read from the sources, over the declarations below. The articles'
+// are in GuideTests.swift.
 
 import Foundation
 import Testing
@@ -54,26 +55,23 @@ import Testing
         func find(_ text: String) {}
         """
 
-    /// The blocks fenced as Swift in comments and articles.
+    /// The blocks fenced as Swift in comments.
     static func examples() throws -> [Example] {
         let facade = Compiler.root.appendingPathComponent("Sources/SwiftFacade")
         var examples: [Example] = []
         let files =
             (FileManager.default.enumerator(at: facade, includingPropertiesForKeys: nil)?.allObjects ?? [])
             .compactMap { $0 as? URL }
-            .filter { !$0.hasDirectoryPath }
+            .filter { $0.pathExtension == "swift" && !$0.path.contains(".docc/") }
             .sorted { $0.path < $1.path }
         for file in files {
             var block: Example?
             for (number, line) in try String(contentsOf: file, encoding: .utf8)
                 .components(separatedBy: "\n").enumerated()
             {
-                var text = Substring(line)
-                if file.pathExtension == "swift" {
-                    text = text.drop { $0 == " " }
-                    guard text.hasPrefix("///") else { continue }
-                    text = text.dropFirst(text.hasPrefix("/// ") ? 4 : 3)
-                }
+                var text = line.drop { $0 == " " }
+                guard text.hasPrefix("///") else { continue }
+                text = text.dropFirst(text.hasPrefix("/// ") ? 4 : 3)
                 if let open = block {
                     if text.hasPrefix("```") {
                         examples.append(open)

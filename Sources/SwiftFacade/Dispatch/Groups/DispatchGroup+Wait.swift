@@ -77,7 +77,7 @@ extension DispatchGroup {
         report(isFinished: wait(timeout: .after(timeout)) == .success)
     }
 
-    /// As ``waitReport(timeout:)``, until `deadline` at most.
+    /// As `waitReport(timeout:)`, until `deadline` at most.
     @available(
         *,
         noasync,
@@ -94,7 +94,7 @@ extension DispatchGroup {
         report(isFinished: try await becameEmpty(until: timeout.map(moment(in:))))
     }
 
-    /// As the suspending ``waitReport(timeout:)``, until `deadline` at most.
+    /// As the suspending `waitReport(timeout:)`, until `deadline` at most.
     public func waitReport(
         until deadline: ContinuousClock.Instant
     ) async throws(CancellationError) -> GroupWaitReport {
@@ -107,7 +107,7 @@ extension DispatchGroup {
 
     // MARK: Results
 
-    /// Waits as ``waitReport(timeout:)``, and gives the results of type `Value` of the jobs started by `wrap` or `run`,
+    /// Waits as `waitReport(timeout:)`, and gives the results of type `Value` of the jobs started by `wrap` or `run`,
     /// in order of entry.
     ///
     /// Complete results are given once. After a time-out they stay, and a later call gives all of them.

@@ -68,7 +68,8 @@ extension BoundedRunner {
     ///
     /// - Parameters:
     ///   - label: names the job in ``JobAbandoned``, as `file` and `line` do; leave their defaults.
-    ///   - delivery, completion: as in `run`.
+    ///   - delivery: as in `run`.
+    ///   - completion: as in `run`.
     ///   - start: given the completion, which it or its callback calls. An error that it throws is the result.
     /// - Returns: the handle that cancels it, until it has been started.
     @discardableResult

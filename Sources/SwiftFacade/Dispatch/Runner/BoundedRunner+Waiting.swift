@@ -26,7 +26,7 @@ extension BoundedRunner {
         _ = core.block(until: forever)
     }
 
-    /// As ``waitUntilIdle()``, until `deadline` at most.
+    /// As `waitUntilIdle()`, until `deadline` at most.
     ///
     /// - Returns: whether the runner was idle.
     @available(
@@ -57,7 +57,7 @@ extension BoundedRunner {
         _ = try await core.suspend(until: nil)
     }
 
-    /// As the suspending ``waitUntilIdle()``, until `deadline` at most.
+    /// As the suspending `waitUntilIdle()`, until `deadline` at most.
     ///
     /// - Returns: whether the runner was idle.
     public func waitUntilIdle(until deadline: ContinuousClock.Instant) async throws(CancellationError) -> Bool

@@ -2,7 +2,7 @@
 //
 // The signals of a process as a sequence, and its end.
 
-/// The signals that the process receives, for `for await`; made by ``GCD/signals(_:)``.
+/// The signals that the process receives, for `for await`; made by `GCD.signals(_:)`.
 ///
 /// ```swift
 /// for await event in try GCD.signals(.sigterm, .sigint) {

@@ -32,7 +32,7 @@ extension OperationCondition {
     /// the reason. In wider queues, and around several, such circles are not seen.
     ///
     /// - Parameters:
-    ///   - onFailure: where the operation fails or is cancelled: with `.fail` the condition refuses, and its error is the
+    ///   - policy: where the operation fails or is cancelled: with `.fail` the condition refuses, and its error is the
     ///     reason; with `.ignore` the condition is asked. Of an operation of another class only a cancellation is known.
     ///   - make: given the operation that is asked. Returns one that is in no queue and was not started, of any class;
     ///     nil where none is needed; what it throws refuses.

@@ -23,7 +23,7 @@ public struct OperationObserver: Sendable {
     /// Told of an operation.
     public typealias Handler = @Sendable (Operation) -> Void
 
-    /// It is being added to a queue: by `enqueue`, ``AsyncOperation/enqueued(on:)``, a group, a scope or a queue of
+    /// It is being added to a queue: by `enqueue`, `AsyncOperation.enqueued(on:)`, a group, a scope or a queue of
     /// this module. Foundation's `addOperation` does not tell.
     public var didEnqueue: Handler?
     /// It was started, and will run unless it is cancelled or refused.

@@ -13,7 +13,7 @@ extension InterlockQueue {
         _ = core.block(until: forever)
     }
 
-    /// As ``wait()``, until `deadline` at most.
+    /// As `wait()`, until `deadline` at most.
     ///
     /// - Returns: whether the queue was empty.
     @available(

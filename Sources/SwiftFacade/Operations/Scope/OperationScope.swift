@@ -6,7 +6,7 @@
 
 import Foundation
 
-/// The operations of one call of ``withOperations(on:onFailure:isolation:_:)``. To be used from any thread, until the call ends.
+/// The operations of one call of `withOperations(on:onFailure:isolation:_:)`. To be used from any thread, until the call ends.
 public final class OperationScope: Sendable, ChildHolder {
     private let queue: any GroupQueue
     private let ledger: ChildLedger

@@ -78,7 +78,7 @@ extension AsyncOperation {
 
     /// An operation that waits for all inputs and gives what they gave, or the first error in order.
     ///
-    /// `AsyncOperation.zip(a, b.asOptional, c)`: any number, each as in ``init(name:after:body:)``.
+    /// `AsyncOperation.zip(a, b.asOptional, c)`: any number, each as in `init(name:after:body:)`.
     public static func zip<each Input: OperationUpstream>(
         _ inputs: repeat each Input,
         name: String? = nil

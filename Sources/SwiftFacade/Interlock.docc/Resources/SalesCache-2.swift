@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Interlock
+
+/// The revenue of some period.
+struct SalesData: Hashable, Sendable {
+    let revenue: [Double]
+
+    /// The mean. O(n).
+    func average() throws -> Double {
+        guard !revenue.isEmpty else { throw NoRevenue() }
+        return revenue.reduce(0, +) / Double(revenue.count)
+    }
+}
+
+struct NoRevenue: Error {}
+
+/// The averages that were asked for. Thread-safe.
+final class Averages: Sendable {
+    private let known = ReadWriteLock<[SalesData: Double]>([:])
+
+    func average(of data: SalesData) throws -> Double {
+        if let average = known.withReadLock({ $0[data] }) { return average }
+        // Outside of the lock: other readers go on meanwhile.
+        let average = try data.average()
+        known.withWriteLock { $0[data] = average }
+        return average
+    }
+}
