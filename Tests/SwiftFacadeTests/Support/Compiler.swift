@@ -29,7 +29,7 @@ enum Compiler {
             "interlock-\(UUID().uuidString)"
         )
         defer { try? FileManager.default.removeItem(at: program) }
-        var flags = ["CInterlock", "Interlock"].flatMap(objects)
+        var flags = try ["CInterlock", "Interlock"].flatMap(objects)
         #if os(Linux)
         flags.append("-lbsd")
         #endif
@@ -40,11 +40,15 @@ enum Compiler {
         return result.output
     }
 
-    private static func objects(of module: String) -> [String] {
-        let folder = products.appendingPathComponent("\(module).build")
-        return (FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.allObjects ?? [])
-            .compactMap { ($0 as? URL)?.path }
-            .filter { $0.hasSuffix(".o") }
+    /// As the tests were linked: a build folder keeps the objects of sources that are gone.
+    private static func objects(of module: String) throws -> [String] {
+        let list = products.appendingPathComponent("interlockPackageTests.product/Objects.LinkFileList")
+        let objects = try String(contentsOf: list, encoding: .utf8).split(separator: "\n").map { line in
+            line.trimmingCharacters(in: CharacterSet(charactersIn: "'\""))
+        }
+        .filter { $0.contains("/\(module).build/") }
+        try #require(!objects.isEmpty, "\(list.path) names no object of \(module)")
+        return objects
     }
 
     /// Each name with the declaration that it stands for.
