@@ -53,7 +53,10 @@ try await withThrowingTaskGroup(of: Void.self) { tasks in
     try await tasks.waitForAll()
 }
 var received: Set<String> = []
-while received.count < 50, let line = try await lines.pop() { received.insert(line) }
+for try await line in lines {
+    received.insert(line)
+    if received.count == 50 { break }
+}
 print("\(received.count) lines from \(connections.count) connections")
 try await server.close().get()
 try await group.shutdownGracefully()
