@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "scripts", "lib")]
 import bench_report
+import bench_summary
 import charts
 from bench_table_test import HEAD, MUTEX, OPERATIONS, POOL, RINGS, RWLOCK, SWIFT
 
@@ -74,6 +75,7 @@ class Report(unittest.TestCase):
         for suite in bench_report.bench_table.SUITES:
             self.assertIn(f"<summary>All figures of {suite}</summary>", page)
             self.assertIn(f"{suite}.svg", files)
+        self.assertIn('aria-label="Reads with 1 % writes, by threads"', files["scaling.svg"])
         for title in ("1 % writes", "writer beside 2 readers", "fork and join", "mutex, lock"):
             self.assertIn(f'aria-label="{title}"', page)
         self.assertEqual(set(json.loads(files["report.json"])["suites"]), set(RESULTS))
@@ -86,8 +88,8 @@ class Report(unittest.TestCase):
 
     def test_charts_are_well_formed(self):
         files, _ = self.made(*RESULTS.values())
-        pictures = re.findall(r"<svg.*?</svg>", files["index.html"], re.S) + [
-            text for name, text in files.items() if name.endswith(".svg")]
+        pictures = re.findall(r"<svg.*?</svg>", files["index.html"], re.S)
+        pictures += [text for name, text in files.items() if name.endswith(".svg")]
         self.assertGreater(len(pictures), 20)
         for picture in pictures:
             root = xml.etree.ElementTree.fromstring(picture)
@@ -131,6 +133,52 @@ class Report(unittest.TestCase):
         page = self.made({**RESULTS["mutex"], "cores_used_by_others": 1.2})[0]["index.html"]
         self.assertIn("A busy machine", page)
         self.assertNotIn("A busy machine", self.made(RESULTS["mutex"])[0]["index.html"])
+
+
+class Summary(unittest.TestCase):
+    """The README's table."""
+
+    def written(self, *results, document="# Title\n\n<!-- results -->\n<!-- end of results -->\n", status=0):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [os.path.join(folder, f"r{index}.json") for index in range(len(results))]
+            for path, result in zip(paths, results):
+                with open(path, "w", encoding="utf-8") as file:
+                    json.dump(result, file)
+            readme = os.path.join(folder, "README.md")
+            with open(readme, "w", encoding="utf-8") as file:
+                file.write(document)
+            said = io.StringIO()
+            with contextlib.redirect_stderr(said):
+                self.assertEqual(bench_summary.main(["--document", readme, *paths]), status)
+            with open(readme, encoding="utf-8") as file:
+                return file.read(), said.getvalue()
+
+    def test_each_question_has_its_best_and_its_worst(self):
+        text, _ = self.written(RESULTS["rwlock"], RESULTS["swift"])
+        # Ratios of 1 and 1.25; of a wait 0.02.
+        self.assertIn("| Reader–writer locks, critical section of about 2.00 ns | 2 of 2 | 1.12× | 1.25× | – |", text)
+        self.assertIn("| Waits for a lock that the others saturate | 0 of 1 | 0.02× | 0.02× | 0.02×: ilk_rwlock, writer beside "
+                      "2 readers; parker |", text)
+        self.assertRegex(text, r"A processor, 2 cores; 2026-01-31\. Ahead of the best peer in \d of \d settings\.")
+
+    def test_it_is_written_anew(self):
+        once, _ = self.written(RESULTS["rwlock"])
+        self.assertEqual(self.written(RESULTS["rwlock"], document=once)[0], once)
+
+    def test_several_days_are_told(self):
+        later = {**RESULTS["rings"], "date": "2026-02-01"}
+        self.assertIn("; 2026-01-31 to 2026-02-01. ", self.written(RESULTS["rwlock"], later)[0])
+
+    def test_what_does_not_count_is_refused(self):
+        before = "<!-- results -->\n<!-- end of results -->\n"
+        for results, document, said in (
+            (({**RESULTS["mutex"], "faults": 2},), before, "found 2 faults"),
+            ((RESULTS["diagnosis"],), before, "the results have no setting with a peer"),
+            ((RESULTS["rwlock"],), "# Title\n", "the document has no place for the table: <!-- results -->"),
+        ):
+            text, error = self.written(*results, document=document, status=1)
+            self.assertIn(said, error)
+            self.assertEqual(text, document)
 
 
 class Charts(unittest.TestCase):

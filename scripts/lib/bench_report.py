@@ -5,7 +5,7 @@
     bench_report.py FOLDER RESULT.json...
 
 Writes FOLDER/report.json (all results, the machine and the commit), FOLDER/index.html (one page that needs nothing else)
-and FOLDER/*.svg (the charts that the README shows). A result is the JSON of one suite.
+and FOLDER/*.svg (charts for the README). A result is the JSON of one suite.
 """
 
 import json
@@ -23,7 +23,7 @@ from bench_table import Malformed, Node, counted, digits, grouped
 # A question, its charts, and what to know about them.
 Section = namedtuple("Section", "question charts remark")
 
-LOCK_SETTINGS = (("threads", float), ("writes_percent", float))
+FEW_WRITES = 0.1  # per cent
 
 
 def is_ours(name):
@@ -53,7 +53,8 @@ def by_best(rows):
 # ---- The suites ----
 
 
-def rwlock(result):
+def by_share_of_writes(result):
+    """Each share of writes with the lines of its locks, for the shortest sections; and the colours of all."""
     cells = result.children("throughput_million_per_second")
     shortest = min((cell.get("section_ns", float) for cell in cells), default=0)
     panels = []
@@ -64,7 +65,22 @@ def rwlock(result):
             rows.append(charts.Line(name, {c.get("threads", float): c.numbers("samples") for c in points}, is_ours(name)))
         panels.append((writes, rows))
     everything = [row for _, rows in panels for row in rows]
-    palette = charts.colours(list(dict.fromkeys(by_best(everything))))
+    return panels, charts.colours(list(dict.fromkeys(by_best(everything))))
+
+
+def scaling(result):
+    """The picture of what a reader–writer lock is for: few writes, more and more threads."""
+    panels, palette = by_share_of_writes(result)
+    few = [panel for panel in panels if panel[0] > 0]
+    if not few:
+        return None
+    writes, rows = min(few, key=lambda panel: abs(panel[0] - FEW_WRITES))
+    chart = charts.lines(f"Reads with {writes:g} % writes, by threads", "million sections a second", rows, "threads", palette)
+    return charts.above(charts.legend(["ilk_rwlock"], palette), chart)
+
+
+def rwlock(result):
+    panels, palette = by_share_of_writes(result)
     pictures = [charts.legend(["ilk_rwlock"], palette)] if panels else []
     pictures += [charts.lines(f"{writes:g} % writes", "million sections a second", rows, "threads", palette)
                  for writes, rows in panels]
@@ -286,6 +302,9 @@ def main(arguments):
         commit = commit_of(os.path.dirname(os.path.abspath(__file__)))
         pictures = overviews(results)
         html = page(results, commit, "".join(pictures.values()))
+        for result in results:
+            if result.get("suite", str) == "rwlock" and (picture := scaling(result)):
+                pictures["scaling"] = picture
         os.makedirs(folder, exist_ok=True)
         files = {"index.html": html, "report.json": json.dumps(
             {"commit": commit, "suites": {result.get("suite", str): result.value for result in results}},

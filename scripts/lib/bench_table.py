@@ -339,11 +339,11 @@ def section(name, text):
     return "\n".join(parts) + "\n"
 
 
-def insert(document, figures):
-    begin, end = document.find(BEGIN), document.find(END)
+def insert(document, figures, first=BEGIN, last=END):
+    begin, end = document.find(first), document.find(last)
     if begin < 0 or end < begin:
-        raise Malformed(f"the document has no place for the table: {BEGIN.strip()} … {END}")
-    return document[: begin + len(BEGIN)] + "\n" + figures + document[end:]
+        raise Malformed(f"the document has no place for the table: {first.strip()} … {last}")
+    return document[: begin + len(first)] + "\n" + figures + document[end:]
 
 
 def main(arguments):

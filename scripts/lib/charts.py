@@ -5,7 +5,9 @@ Each is as wide as a phone. Colours are variables of CSS (`STYLE`), so that one 
 contender of ours has the accent; others have a colour of their own as long as there are some, then grey.
 """
 
+import html
 import math
+import re
 from collections import namedtuple
 from html import escape
 
@@ -61,6 +63,15 @@ def _svg(title, height, parts):
 def standing_alone(svg):
     """The same as a file of its own."""
     return svg.replace(">\n", f">\n<style>{STYLE}</style>\n", 1)
+
+
+def above(first, second):
+    """Two pictures in one, by the title of the second."""
+    heights = [float(re.search(r'viewBox="0 0 \d+ (\d+)"', svg)[1]) for svg in (first, second)]
+    title = html.unescape(re.search(r'aria-label="([^"]*)"', second)[1])
+    parts = [svg.replace("<svg ", f'<svg y="{y:g}" width="{WIDTH}" height="{height:g}" ', 1).strip()
+             for svg, y, height in zip((first, second), (0, heights[0]), heights)]
+    return _svg(title, sum(heights), parts)
 
 
 def _head(title, unit):
