@@ -80,6 +80,7 @@ class Report(unittest.TestCase):
             self.assertIn(f'aria-label="{title}"', page)
         self.assertEqual(set(json.loads(files["report.json"])["suites"]), set(RESULTS))
         self.assertRegex(json.loads(files["report.json"])["commit"], "^[0-9a-f]{12}")
+        self.assertEqual(json.loads(files["report.json"])["suites"]["rwlock"]["arguments"], "--threads 2")
 
     def test_the_page_needs_nothing_else(self):
         page = self.made(*RESULTS.values())[0]["index.html"]
@@ -160,6 +161,10 @@ class Summary(unittest.TestCase):
         self.assertIn("| Waits for a lock that the others saturate | 0 of 1 | 0.02× | 0.02× | 0.02×: ilk_rwlock, writer beside "
                       "2 readers; parker |", text)
         self.assertRegex(text, r"A processor, 2 cores; 2026-01-31\. Ahead of the best peer in \d of \d settings\.")
+
+    def test_what_ours_did_elsewhere_is_no_peer(self):
+        text, _ = self.written(RESULTS["operations"])
+        self.assertNotIn("Random graphs of growing size", text)
 
     def test_it_is_written_anew(self):
         once, _ = self.written(RESULTS["rwlock"])

@@ -283,6 +283,17 @@ def commit_of(folder):
     return name + (", with changes" if git("status", "--porcelain", "--", "Sources", "include", "Benchmarks") else "")
 
 
+def kept(value):
+    """A result as the report keeps it: figures to five digits, and the flags without the place where it was written."""
+    if isinstance(value, float) and math.isfinite(value):
+        return float(f"{value:.5g}")
+    if isinstance(value, list):
+        return [kept(one) for one in value]
+    if isinstance(value, dict):
+        return {name: bench_table.flags(one) if name == "arguments" else kept(one) for name, one in value.items()}
+    return value
+
+
 def read(path):
     with open(path, encoding="utf-8") as file:
         text = file.read()
@@ -307,7 +318,7 @@ def main(arguments):
                 pictures["scaling"] = picture
         os.makedirs(folder, exist_ok=True)
         files = {"index.html": html, "report.json": json.dumps(
-            {"commit": commit, "suites": {result.get("suite", str): result.value for result in results}},
+            {"commit": commit, "suites": {result.get("suite", str): kept(result.value) for result in results}},
             separators=(",", ":"), sort_keys=True) + "\n"}
         files |= {f"{suite}.svg": charts.standing_alone(picture) for suite, picture in pictures.items()}
         for name, text in files.items():

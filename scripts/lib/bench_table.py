@@ -210,17 +210,23 @@ def pool(result):
     yield "Timers", "time a timer", rows
 
 
-OWN_IN_SWIFT = re.compile(r"^(SafeArray|through Swift|WorkerPool\b.*|MPMCRing\b.*|SPSCRing\b.*)$")
+OWN_IN_SWIFT = re.compile(r"^(cachedValue|SafeArray|SafeDictionary|value\(.*|through Swift|WorkerPool\b.*|MPMCRing\b.*|SPSCRing\b.*)$")
+# Of several of ours in a cell, the one that it is about.
+SUBJECTS = ("cachedValue",)
+# What ours is made of, and what does without threads: to compare with, but nothing to use instead.
+BASELINES = ("from C", "one thread", "map")
 
 
 def swift(result):
     rows = []
     for cell in result.children("cells"):
         times = {line.get("contender", str): line.numbers("nanoseconds") for line in cell.children("lines")}
-        ours = next((name for name in times if OWN_IN_SWIFT.match(name)), None)
+        own = sorted((name for name in times if OWN_IN_SWIFT.match(name)), key=lambda name: name not in SUBJECTS)
+        ours = own[0] if own else None
         if ours is None:
             raise Malformed(f"{cell.place} has no contender of ours: {', '.join(times)}")
-        peers = [(name, values) for name, values in times.items() if not OWN_IN_SWIFT.match(name)]
+        peers = [(name, values) for name, values in times.items()
+                 if not OWN_IN_SWIFT.match(name) and name not in BASELINES]
         best = min(peers, key=lambda item: median(item[1]), default=None)
         rows.append(Row(cell.get("title", str), ours, digits(median(times[ours])), best[0] if best else "–",
                         digits(median(best[1])) if best else "–", ratio(best[1], times[ours]) if best else None))
@@ -308,6 +314,11 @@ def slices(milliseconds):
     return f" of {milliseconds:g} ms" if milliseconds > 0 else ""
 
 
+def flags(arguments):
+    """Without where the result was written, which says nothing."""
+    return re.sub(r" *--json[ =]\S+", "", arguments).strip()
+
+
 def section(name, text):
     """One result as Markdown."""
     try:
@@ -324,12 +335,12 @@ def section(name, text):
     date = result.get("date", str)
     if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", date):
         raise Malformed(f"'date' of {name} is '{date}', not a day such as 2026-01-31")
-    flags = re.sub(r" *--json[ =]\S+", "", result.get("arguments", str)).strip()  # where it was written says nothing
+    given = flags(result.get("arguments", str))
     compiler = re.sub(r" *\(https?:[^)]*\)", "", machine.get("compiler", str))
     facts = (
         f"{machine.get('processor', str)}, {machine.get('cores', float):g} cores; {machine.get('kernel', str)}; {compiler}. "
         f"{result.get('rounds', float):g} rounds{slices(result.get('slice_ms', float))}; other processes used "
-        f"{digits(result.get('cores_used_by_others', float))} cores meanwhile. " + (f"Flags: `{flags}`." if flags else "All cells."))
+        f"{digits(result.get('cores_used_by_others', float))} cores meanwhile. " + (f"Flags: `{given}`." if given else "All cells."))
     parts = [f"### {suite}, {date}", "", textwrap.fill(facts, 120, break_long_words=False, break_on_hyphens=False), ""]
     if result.get("cores_used_by_others", float) > BUSY:
         print(f"note: beside the run of {name} other processes were at work; take it again on a quiet machine", file=sys.stderr)
