@@ -25,6 +25,9 @@ _Static_assert(ILK__RWLOCK_QUEUE_CONTENDED == ILK__QUEUE_CONTENDED, "the queue l
 
 /* Probes for readers about to leave again. */
 enum { PROBES_OF_A_TRY = 8 };
+/* Of a writer before it queues. Fewer cost the throughput of 50 % writes a third, more a writer beside one
+ * saturating reader its p99.9 (4 us; 123 us without this limit): bench rwlock, 2 threads and waits. */
+enum { PROBES_BEHIND_READERS = 4 };
 
 static void leave_write(ilk_rwlock *lock, uint32_t change, const char *call) {
     ilk__rwlock_give_up(lock, ILK__RWLOCK_WRITER, change - ILK__RWLOCK_WRITER, call);
@@ -103,10 +106,13 @@ static void report_wait_for_self(const ilk_rwlock *lock, enum ilk__rwlock_kind k
 
 static ilk_status wait_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
                              const char *call) {
-    for (int probe = 0; probe < ILK__SPIN_RWLOCK.probes; probe++) {
+    /* Readers that come and go leave gaps too short for a spin: queued, a writer holds new ones back. */
+    int behind_readers = 0;
+    for (int probe = 0; probe < ILK__SPIN_RWLOCK.probes && behind_readers < PROBES_BEHIND_READERS; probe++) {
         if (enter_if_admitted(lock, kind, call)) {
             return ILK_OK;
         }
+        behind_readers += kind == ILK__WRITE && (ilk__rwlock_probe(lock) & ILK__RWLOCK_READERS) != 0;
         ilk__spin_pause(ILK__SPIN_RWLOCK, probe);
     }
     report_wait_for_self(lock, kind, deadline_ns, call);
@@ -117,7 +123,7 @@ static ilk_status wait_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint6
     }
     ilk__rwlock_enqueue(lock, &self);
     ilk__rwlock_settle(lock, seen, 0, &self.waiter);
-    if (ilk__waiter_sleep(&self.waiter, deadline_ns) == ILK_OK) {
+    if (ilk__waiter_await(&self.waiter, ILK__SPIN_QUEUED, deadline_ns) == ILK_OK) {
         return ILK_OK;
     }
     ilk__queue_lock(&lock->word, &seen);
@@ -221,7 +227,7 @@ ilk_status ilk__rwlock_read_until(ilk_rwlock *lock, ilk__read_section *section, 
     if (ilk__rwlock_try_read_fast(lock, section)) {
         return ILK_OK;
     }
-    const ilk__read_section counted = {NULL, 0, 0};
+    const ilk__read_section counted = {NULL, 0};
     *section = counted;
     return wait_until(lock, ILK__READ, deadline_ns, call);
 }

@@ -4,7 +4,7 @@
  * bounded by the most threads there ever were.
  *
  * Writers of each field
- *   slots, wraps, samples         the owner; the child after fork, which has no other threads
+ *   slots, uses, samples          the owner; the child after fork, which has no other threads
  *   drain                         WAKE: set by a writer about to sleep, taken back by the owner, which then
  *                                 wakes all. FENCED, for good: set by the owner as it takes the block, or by
  *                                 a writer about to sleep, where membarrier is refused
@@ -184,15 +184,12 @@ __attribute__((constructor)) static void reader_slots_watch_fork(void) {
 uint32_t ilk__slots_reuse(ilk_rwlock *lock) ILK_NONBLOCKING {
     struct ilk__slot_block *block = ilk__my_slots();
     size_t number = ilk__rwlock_slot_number(lock);
-    uint64_t seen = ilk__slot_load(block, number);
-    if (seen < ILK__SLOT_FULL || !ilk__slot_is_free(seen)) {
+    const uint32_t uses = ilk_atomic_load(&block->uses[number], memory_order_relaxed) + 1; /* RW18 */
+    if (uses % ILK__SLOT_USES_PER_DECISION != 0) {
         return 0;
     }
-    /* RW18 relaxed: our own count, a hint to writers. */
-    uint32_t wraps = ilk_atomic_load(&block->wraps[number], memory_order_relaxed) + 1;
-    ilk_atomic_store(&block->wraps[number], wraps, memory_order_relaxed); /* RW18 */
-    ilk__slot_free(block, number, 0);
-    return wraps;
+    ilk_atomic_store(&block->uses[number], uses, memory_order_relaxed); /* RW18 */
+    return uses / ILK__SLOT_USES_PER_DECISION;
 }
 
 /* ---- The writer's side ---- */
@@ -303,10 +300,7 @@ void ilk__slot_wake_slow(struct ilk__slot_block *block) ILK_NONBLOCKING {
 }
 
 uint32_t ilk__slots_uses_of(const struct ilk__slot_block *block, const ilk_rwlock *lock) {
-    const size_t number = ilk__rwlock_slot_number(lock);
-    /* RS8 relaxed: a hint, now and then off by a wrap. */
-    return ilk_atomic_load(&block->wraps[number], memory_order_relaxed) * (uint32_t)ILK__SLOT_FULL +
-           (uint32_t)(ilk__slot_load(block, number) & ILK__SLOT_USES);
+    return ilk_atomic_load(&block->uses[ilk__rwlock_slot_number(lock)], memory_order_relaxed); /* RW18 */
 }
 
 uint32_t ilk__slots_uses(const ilk_rwlock *lock) {

@@ -31,6 +31,8 @@ struct ilk__spin_policy {
 /* Before a thread joins a lock's queue. Longer pauses let the others run undisturbed. bench rwlock, 2
  * threads. */
 #define ILK__SPIN_RWLOCK ((struct ilk__spin_policy){ILK__SPIN_PROBES(80), 48, 64})
+/* In the lock's queue: about what waking a sleeper takes. bench rwlock, waits. */
+#define ILK__SPIN_QUEUED ((struct ilk__spin_policy){ILK__SPIN_PROBES(400), 400, 1})
 /* A writer that waits for one reader to leave its slot. bench rwlock, writer latency. */
 #define ILK__SPIN_READER_SLOT ((struct ilk__spin_policy){ILK__SPIN_PROBES(288), 256, 1})
 /* Before a thread joins a semaphore's empty queue: about what waking a sleeper takes. With fewer probes a

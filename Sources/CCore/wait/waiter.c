@@ -6,16 +6,35 @@
 
 #include <interlock/park.h>
 
-ilk_status ilk__waiter_sleep(struct ilk__waiter *waiter, uint64_t deadline_ns) {
-    ilk_status status = ILK_OK;
+static uint32_t grant_of(const struct ilk__waiter *waiter) {
     /* WT1 acquire, pairs with WT2 (granting).
      * Carries: what the granter saw and wrote, and that it is done with this waiter.
      * If weaker: the new holder misses the last one's writes. */
-    while (ilk_atomic_load(&waiter->granted, memory_order_acquire) == 0) {
+    return ilk_atomic_load(&waiter->granted, memory_order_acquire);
+}
+
+ilk_status ilk__waiter_await(struct ilk__waiter *waiter, struct ilk__spin_policy policy,
+                             uint64_t deadline_ns) {
+    for (int probe = 0; probe < policy.probes; probe++) {
+        if (grant_of(waiter) == ILK__WAITER_GRANTED) {
+            return ILK_OK;
+        }
+        ilk__spin_pause(policy, probe);
+    }
+    return ilk__waiter_sleep(waiter, deadline_ns);
+}
+
+ilk_status ilk__waiter_sleep(struct ilk__waiter *waiter, uint64_t deadline_ns) {
+    uint32_t before = ILK__WAITER_WAITS;
+    /* WT3 relaxed: WT1 judges the grant. WT2 changes the same word: it finds SLEEPS, or this step fails. */
+    (void)ilk_atomic_compare_exchange(&waiter->granted, &before, ILK__WAITER_SLEEPS, memory_order_relaxed,
+                                      memory_order_relaxed);
+    ilk_status status = ILK_OK;
+    while (grant_of(waiter) != ILK__WAITER_GRANTED) {
         if (status == ILK_TIMEDOUT) {
             return ILK_TIMEDOUT;
         }
-        status = ilk_park_wait(&waiter->granted, 0, deadline_ns);
+        status = ilk_park_wait(&waiter->granted, ILK__WAITER_SLEEPS, deadline_ns);
     }
     return ILK_OK;
 }
@@ -23,6 +42,8 @@ ilk_status ilk__waiter_sleep(struct ilk__waiter *waiter, uint64_t deadline_ns) {
 void ilk__waiter_grant(struct ilk__waiter *waiter) {
     /* WT2 release, pairs with WT1. The last touch: the waiter may be gone, and waking uses its address
      * only. */
-    ilk_atomic_store(&waiter->granted, 1, memory_order_release);
-    ilk_park_wake(&waiter->granted, 1);
+    const uint32_t before = ilk_atomic_exchange(&waiter->granted, ILK__WAITER_GRANTED, memory_order_release);
+    if (before == ILK__WAITER_SLEEPS) {
+        ilk_park_wake(&waiter->granted, 1);
+    }
 }

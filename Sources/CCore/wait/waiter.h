@@ -15,6 +15,7 @@
 #define INTERLOCK_WAIT_WAITER_H
 
 #include "platform/bsd.h"
+#include "wait/spin.h"
 #include <interlock/inline/atomic.h>
 #include <interlock/status.h>
 #include <stdbool.h>
@@ -22,12 +23,21 @@
 
 struct ilk__waiter {
     TAILQ_ENTRY(ilk__waiter) link; /* guarded by the queue lock; then the granter's alone */
-    ILK_ATOMIC(uint32_t) granted;  /* 0 waiting, 1 granted; the word slept on */
+    ILK_ATOMIC(uint32_t) granted;  /* the word slept on; see below */
     bool queued;                   /* guarded by the queue lock */
     uint8_t kind;                  /* what it waits for, in the primitive's terms */
 };
 
-/* Sleeps until the grant. ILK_TIMEDOUT: not granted so far. */
+/* Of `granted`: WAITS -> SLEEPS by the owner, about to park; either -> GRANTED by the granter, which wakes from
+ * SLEEPS only. An owner that still spins costs no system call.
+ * Must not happen: the granter finds WAITS, and the owner parks. Both steps are read-modify-writes of one word. */
+enum { ILK__WAITER_WAITS = 0, ILK__WAITER_GRANTED = 1, ILK__WAITER_SLEEPS = 2 };
+
+/* Spins for `policy`, then sleeps until the grant. ILK_TIMEDOUT: not granted so far. */
+ilk_status ilk__waiter_await(struct ilk__waiter *waiter, struct ilk__spin_policy policy,
+                             uint64_t deadline_ns);
+
+/* The same without a spin. */
 ilk_status ilk__waiter_sleep(struct ilk__waiter *waiter, uint64_t deadline_ns);
 
 /* `waiter` may be gone when this returns. */

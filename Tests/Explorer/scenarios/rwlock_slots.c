@@ -79,8 +79,8 @@ static void about_to_be_fence_free(void) {
     start_all_in(ILK__RWLOCK_SLOTS);
     size_t number = ilk__rwlock_slot_number(&s.lock);
     for (unsigned index = 0; index < BLOCKS; index++) {
-        blocks[index].slots[number] = ILK__SLOT_FULL;
-        blocks[index].wraps[number] = 1023; /* enough samples without a write, and a decision is due */
+        /* Enough reads without a write, and a decision is due. */
+        blocks[index].uses[number] = 1024 * ILK__SLOT_USES_PER_DECISION - 1;
         blocks[index].samples[number].tag = (uint32_t)((uintptr_t)&s.lock >> 3);
     }
 }
@@ -185,11 +185,11 @@ static void read_section(void) {
     ilk__read_section_end(&s.lock, section);
 }
 
-/* The slot's full count overflows into `wraps` while a writer probes. */
-static void read_in_full_slot(void) {
+/* The second read finds a decision due, which does not change the mode. */
+static void read_until_due(void) {
     have_block();
-    ilk_atomic_store(&ilk__my_slots()->slots[ilk__rwlock_slot_number(&s.lock)], ILK__SLOT_FULL - 1,
-                     memory_order_relaxed);
+    ilk_atomic_store(&ilk__my_slots()->uses[ilk__rwlock_slot_number(&s.lock)],
+                     ILK__SLOT_USES_PER_DECISION - 2, memory_order_relaxed);
     read_twice();
 }
 
@@ -286,8 +286,8 @@ IN_EVERY_MODE(fenced_by_both, refused);
 IN_EVERY_MODE(fence_free, granted);
 
 PAIR(fenced, read_first, write, granted);
-PAIR(fenced, read_in_full_slot, write, granted);
-PAIR(fenced, read_in_full_slot, try_write, granted);
+PAIR(fenced, read_until_due, write, granted);
+PAIR(fenced, read_until_due, try_write, granted);
 PAIR(fence_free, read_and_end, write, granted);
 PAIR(fenced, read_twice, fork_and_write, granted);
 PAIR(fence_free, read_twice, fork_and_write, granted);

@@ -54,14 +54,14 @@ static inline bool ilk__read_section_try(ilk_rwlock *lock, ilk__read_section *se
 
 /* What ilk_rwlock_downgrade leaves. */
 static inline ilk__read_section ilk__read_section_downgraded(void) ILK_NONBLOCKING {
-    const ilk__read_section counted = {NULL, 0, 0};
+    const ilk__read_section counted = {NULL, 0};
     return counted;
 }
 
 ILK_ALWAYS_INLINE void ilk__read_section_end(ilk_rwlock *lock, ilk__read_section section) {
     ilk__held_less(lock, ILK__RWLOCK_READERS, "ilk_rwlock_read_unlock");
     if (section.block != NULL) {
-        ilk__slot_free(section.block, section.number, section.empty);
+        ilk__slot_free(section.block, section.number);
     } else {
         ilk__rwlock_uncount(lock);
     }

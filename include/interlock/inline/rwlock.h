@@ -54,11 +54,10 @@ ILK_BEGIN_DECLARATIONS
 /* Decides a reader's fast path: 0, SLOTS or MODE admit it. A whole byte is the cheapest to compare. */
 #define ILK__RWLOCK_READ_PATH UINT32_C(0xFF)
 
-/* Announced in slot `number` of `block`, to be left as `empty`; without a block, counted in the word. */
+/* Announced in slot `number` of `block`; without a block, counted in the word. */
 typedef struct ilk__read_section {
     struct ilk__slot_block *block;
     size_t number;
-    uint64_t empty;
 } ilk__read_section;
 
 /* UPGRADE comes from UPGRADABLE, and is given up as WRITE. */
@@ -114,12 +113,23 @@ static inline uint64_t ilk__slot_announcement(const ilk_rwlock *lock) ILK_NONBLO
 
 /* Names no lock. */
 static inline bool ilk__slot_is_free(uint64_t seen) ILK_NONBLOCKING {
-    return seen <= ILK__SLOT_USES;
+    return seen == 0;
 }
 
-/* Names this lock: only then does subtracting it leave a free slot. */
 static inline bool ilk__slot_names(uint64_t seen, const ilk_rwlock *lock) ILK_NONBLOCKING {
-    return ilk__slot_is_free(seen - ilk__slot_announcement(lock));
+    return seen == ilk__slot_announcement(lock);
+}
+
+/* Counts a use with a fence. False: a decision is due, and the use is not counted. A store to the slot's own
+ * line, which no exchange depends on. */
+ILK_ALWAYS_INLINE bool ilk__slot_count_use(struct ilk__slot_block *block, size_t number) ILK_NONBLOCKING {
+    /* RW18 relaxed: the owner's count, a hint to writers. */
+    const uint32_t uses = ilk_atomic_load(&block->uses[number], memory_order_relaxed) + 1;
+    if (ILK_UNLIKELY(uses % ILK__SLOT_USES_PER_DECISION == 0)) {
+        return false;
+    }
+    ilk_atomic_store(&block->uses[number], uses, memory_order_relaxed); /* RW18 */
+    return true;
 }
 
 /* After a step that another thread may sleep for. */
@@ -135,12 +145,11 @@ ILK_ALWAYS_INLINE void ilk__slot_check_requests(struct ilk__slot_block *block) I
     }
 }
 
-ILK_ALWAYS_INLINE void ilk__slot_free(struct ilk__slot_block *block, size_t number, uint64_t empty)
-    ILK_NONBLOCKING {
+ILK_ALWAYS_INLINE void ilk__slot_free(struct ilk__slot_block *block, size_t number) ILK_NONBLOCKING {
     /* RW12 release, pairs with RW13 (the writer's probe).
      * Carries: that we have finished reading. The lock is not touched: it may be gone.
      * If weaker: the writer changes data we still read. */
-    ilk_atomic_store(&block->slots[number], empty, memory_order_release);
+    ilk_atomic_store(&block->slots[number], 0, memory_order_release);
     ilk__slot_check_requests(block);
 }
 
@@ -157,7 +166,7 @@ ILK_ALWAYS_INLINE bool ilk__rwlock_stay(ilk_rwlock *lock, uint32_t path, const i
      * Carries: what the last writer wrote. */
     uint32_t now = ilk_atomic_load(&lock->word, memory_order_seq_cst);
     if (ILK_UNLIKELY((now & ILK__RWLOCK_READ_PATH) != path)) {
-        ilk__slot_free(section->block, section->number, section->empty);
+        ilk__slot_free(section->block, section->number);
         return false;
     }
     return true;
@@ -172,7 +181,7 @@ ILK_ALWAYS_INLINE bool ilk__rwlock_try_read_fast(ilk_rwlock *lock, ilk__read_sec
     if (__builtin_expect_with_probability(path == ILK__RWLOCK_MODE, 1, 0.7)) {
         struct ilk__slot_block *block = ilk__my_slots();
         size_t number = ilk__rwlock_slot_number(lock);
-        const ilk__read_section announced = {block, number, 0};
+        const ilk__read_section announced = {block, number};
         *section = announced;
         if (ILK_UNLIKELY(!ilk__slot_is_free(ilk__slot_load(block, number)))) {
             return false;
@@ -180,8 +189,8 @@ ILK_ALWAYS_INLINE bool ilk__rwlock_try_read_fast(ilk_rwlock *lock, ilk__read_sec
         /* RW15 release, pairs with RW13 (the probe by another lock's writer).
          * Carries: that we have finished reading under its lock.
          * If weaker: it changes data we still read.
-         * No fence: the writer's membarrier between RW1 and RW13 is one. Uncounted: one read's store must not
-         * depend on the last one's. */
+         * No fence: the writer's membarrier between RW1 and RW13 is one. Uncounted: that would be a third of
+         * the read. */
         ilk_atomic_store(&block->slots[number], announcement, memory_order_release);
         ilk_compiler_fence();
         return ilk__rwlock_stay(lock, ILK__RWLOCK_MODE, section);
@@ -189,18 +198,18 @@ ILK_ALWAYS_INLINE bool ilk__rwlock_try_read_fast(ilk_rwlock *lock, ilk__read_sec
     if (path == ILK__RWLOCK_SLOTS) {
         struct ilk__slot_block *block = ilk__my_slots();
         size_t number = ilk__rwlock_slot_number(lock);
-        uint64_t seen = ilk__slot_load(block, number);
-        const ilk__read_section announced = {block, number, seen + 1};
+        const ilk__read_section announced = {block, number};
         *section = announced;
-        if (ILK_UNLIKELY(seen >= ILK__SLOT_FULL)) {
+        if (ILK_UNLIKELY(!ilk__slot_is_free(ilk__slot_load(block, number))) ||
+            ILK_UNLIKELY(!ilk__slot_count_use(block, number))) {
             return false;
         }
         /* RW10 seq_cst, pairs with RW1, RW5 and RW13 (the writer's two steps).
          * Forbids: slot = lock; probe: no writer  beside  WRITER up; probe: slot empty. */
-        (void)ilk_atomic_exchange(&block->slots[number], seen + 1 + announcement, memory_order_seq_cst);
+        (void)ilk_atomic_exchange(&block->slots[number], announcement, memory_order_seq_cst);
         return ilk__rwlock_stay(lock, ILK__RWLOCK_SLOTS, section);
     }
-    const ilk__read_section counted = {NULL, 0, 0};
+    const ilk__read_section counted = {NULL, 0};
     *section = counted;
     /* Full read samples mean that slots would pay; a full count is reported: both go slow. */
     return path == 0 && ILK_LIKELY((word & ILK__RWLOCK_READ_SAMPLES) != ILK__RWLOCK_READ_SAMPLES) &&
@@ -245,9 +254,8 @@ ILK_ALWAYS_INLINE void ilk_rwlock_read_unlock(ilk_rwlock *lock) {
     ilk__held_less(lock, ILK__RWLOCK_READERS, "ilk_rwlock_read_unlock");
     struct ilk__slot_block *block = ilk__my_slots();
     size_t number = ilk__rwlock_slot_number(lock);
-    uint64_t empty = ilk__slot_load(block, number) - ilk__slot_announcement(lock);
-    if (ILK_LIKELY(ilk__slot_is_free(empty))) {
-        ilk__slot_free(block, number, empty);
+    if (ILK_LIKELY(ilk__slot_names(ilk__slot_load(block, number), lock))) {
+        ilk__slot_free(block, number);
     } else {
         ilk__rwlock_uncount(lock);
     }

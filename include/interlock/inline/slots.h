@@ -4,15 +4,10 @@
  * cache line. The process has one table (rwlock/reader_slots.c), with one block a thread. A lock's slot has
  * the same index in every block, so a writer probes one slot a thread.
  *
- * A slot, written by its owner (after fork also by the child), read by writers; from the low end:
- *   bits 0 to 10   uses with a fence. At 1,024 the slot is full: its owner adds that to `wraps` before the
- *                  next use. A count elsewhere would be a store that the next exchange waits for. A use
- *                  without fence resets it to 0.
- *   bits 11 to 63  the lock's address without its three low bits, which are 0, and its eight high ones; 0
- *                  while the slot is free
- * The eight high bits may be a tag that the processor ignores: pointers with unlike tags name one lock
- * (docs/rwlock.md). A reader whose pointer has more than 56 bits never moves its lock to slots: bits that are
- * no tag would be lost.
+ * A slot, written by its owner (after fork also by the child), read by writers, has the lock's address without
+ * its eight high bits; 0 while it is free. The eight bits may be a tag that the processor ignores: pointers with
+ * unlike tags name one lock (docs/rwlock.md). A reader whose pointer has more than 56 bits never moves its lock
+ * to slots: bits that are no tag would be lost.
  */
 #ifndef INTERLOCK_INLINE_SLOTS_H
 #define INTERLOCK_INLINE_SLOTS_H
@@ -27,8 +22,8 @@ ILK_BEGIN_DECLARATIONS
 
 #define ILK__SLOT_COUNT 8
 #define ILK__SLOT_ADDRESS_BITS 56
-#define ILK__SLOT_USES UINT64_C(0x7FF)
-#define ILK__SLOT_FULL UINT64_C(0x400)
+/* Uses with a fence between two decisions about the lock's mode; a power of two. */
+#define ILK__SLOT_USES_PER_DECISION UINT32_C(1024)
 
 /* A block's `drain`: writers' requests, and above them how often they were acknowledged: a writer about to
  * sleep must not take another's request for its own. */
@@ -51,10 +46,10 @@ struct ilk__slot_block {
     /* The readers' cache line: the owner writes it at every lock and unlock, writers read it. */
     ILK_ATOMIC(uint64_t) slots[ILK__SLOT_COUNT];
     /* The cache line of both sides. */
-    ILK_ATOMIC(uint32_t) drain;                  /* the word that writers sleep on */
-    ILK_ATOMIC(uint32_t) taken;                  /* 1: a thread owns the block */
-    ILK_ATOMIC(uint32_t) wraps[ILK__SLOT_COUNT]; /* 1,024 uses each; hints to other threads */
-    ILK_ATOMIC(uint32_t) owner_fences;           /* 1: FENCED is up, and the owner, if any, has seen it */
+    ILK_ATOMIC(uint32_t) drain;                 /* the word that writers sleep on */
+    ILK_ATOMIC(uint32_t) taken;                 /* 1: a thread owns the block */
+    ILK_ATOMIC(uint32_t) uses[ILK__SLOT_COUNT]; /* with a fence, wrapping; hints to other threads */
+    ILK_ATOMIC(uint32_t) owner_fences;          /* 1: FENCED is up, and the owner, if any, has seen it */
     unsigned char pad_meeting[64 - (3 + ILK__SLOT_COUNT) * sizeof(uint32_t)];
     /* The owner's, as a writer. */
     struct ilk__slot_sample samples[ILK__SLOT_COUNT];
