@@ -9,6 +9,7 @@
 #include "diagnostics/report.h"
 #include "diagnostics/rings.h"
 #include "diagnostics/stack.h"
+#include "diagnostics/thread_list.h"
 #include "platform/clock.h"
 #include <interlock/deadline.h>
 #include <stddef.h>

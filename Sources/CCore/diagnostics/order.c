@@ -15,6 +15,7 @@
 #include "diagnostics/report.h"
 #include "diagnostics/stack.h"
 #include "diagnostics/tables.h"
+#include "diagnostics/thread_list.h"
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,10 +5,9 @@
 #include "diagnostics/snapshot.h"
 
 #include "diagnostics/order.h"
-#include "diagnostics/stack.h"
+#include "diagnostics/thread_list.h"
 #include "platform/clock.h"
 #include "platform/pages.h"
-#include <dirent.h>
 #include <interlock/deadline.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +19,9 @@ static void count_object(struct ilk__object *object, void *count) {
     *(uint32_t *)count += 1;
 }
 
-static uint32_t count_threads(DIR *tasks) {
-    uint32_t count = 0;
-    while (readdir(tasks) != NULL) {
-        count++;
-    }
-    rewinddir(tasks);
-    return count;
+static void count_thread(uint32_t thread, void *count) {
+    (void)thread;
+    *(uint32_t *)count += 1;
 }
 
 static void copy_thread(struct ilk__thread_copy *copy, uint32_t thread) {
@@ -166,37 +161,40 @@ static void find_cycles(struct ilk__snapshot *snapshot, bool *visited) {
 
 /* ---- The calls ---- */
 
-static void copy_threads(struct ilk__snapshot *snapshot, DIR *tasks, uint32_t most) {
-    const struct dirent *task;
-    while ((task = readdir(tasks)) != NULL && snapshot->thread_count < most) {
-        const unsigned long thread = strtoul(task->d_name, NULL, 10);
-        if (thread != 0) {
-            copy_thread(&snapshot->threads[snapshot->thread_count++], (uint32_t)thread);
-        }
+struct threads_copied {
+    struct ilk__snapshot *snapshot;
+    uint32_t most;
+};
+
+static void add_thread(uint32_t thread, void *context) {
+    struct threads_copied *copied = context;
+    if (copied->snapshot->thread_count < copied->most) {
+        copy_thread(&copied->snapshot->threads[copied->snapshot->thread_count++], thread);
     }
 }
 
 bool ilk__snapshot_take(struct ilk__snapshot *snapshot) {
     *snapshot = (struct ilk__snapshot){.now_ns = ilk__clock_now_ns()};
-    DIR *tasks = opendir("/proc/self/task");
-    if (tasks == NULL) {
+    uint32_t threads = SPARE_THREADS;
+    if (!ilk__threads_visit(count_thread, &threads)) {
         return false;
     }
-    const uint32_t threads = count_threads(tasks) + SPARE_THREADS;
     uint32_t objects = SPARE_OBJECTS;
     ilk__objects_visit(count_object, &objects);
     snapshot->size = threads * (sizeof *snapshot->threads + sizeof *snapshot->cycles + sizeof(bool)) +
                      objects * sizeof *snapshot->objects;
     snapshot->pages = ilk__pages_allocate(snapshot->size);
     if (snapshot->pages == NULL) {
-        (void)closedir(tasks);
         return false;
     }
     snapshot->threads = snapshot->pages;
     snapshot->objects = (struct ilk__object_copy *)(void *)(snapshot->threads + threads);
     snapshot->cycles = (struct ilk__cycle *)(void *)(snapshot->objects + objects);
-    copy_threads(snapshot, tasks, threads);
-    (void)closedir(tasks);
+    struct threads_copied threads_copied = {snapshot, threads};
+    if (!ilk__threads_visit(add_thread, &threads_copied)) {
+        ilk__snapshot_give_back(snapshot);
+        return false;
+    }
     struct objects_copied copied = {snapshot, objects};
     ilk__objects_visit(copy_object, &copied);
     for (uint32_t index = 0; index < snapshot->object_count; index++) {

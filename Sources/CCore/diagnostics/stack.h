@@ -19,7 +19,4 @@ void ilk__text_add_frame(struct ilk__text *text, const void *frame);
 /* Appends the name that the system keeps for the thread, as "name" (id). */
 void ilk__text_add_thread(struct ilk__text *text, uint32_t thread);
 
-/* The name alone; empty if the thread has ended. */
-void ilk__thread_name(uint32_t thread, char *name, uint32_t size);
-
 #endif

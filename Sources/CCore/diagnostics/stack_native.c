@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The calling thread's stack through the unwinder of the compiler's runtime, and names of threads. See stack.h.
+ * The calling thread's stack through the unwinder of the compiler's runtime. See stack.h.
  */
 #include "diagnostics/stack.h"
 
-#include "platform/native.h"
-#include <fcntl.h>
+#include "diagnostics/thread_list.h"
 #include <interlock/diagnostics.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <string.h>
-#include <unistd.h>
 #if defined(__GLIBC__) || defined(__APPLE__)
 #include <unwind.h>
 #endif
@@ -64,20 +62,6 @@ ILK_NOINLINE uint32_t ilk__stack_capture(void **frames, const void *site) {
     const uint32_t count = above < ILK_STACK_FRAMES ? above : ILK_STACK_FRAMES;
     memcpy(frames, walked + first, count * sizeof *frames);
     return count;
-}
-
-void ilk__thread_name(uint32_t thread, char *name, uint32_t size) {
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/self/task/%u/comm", (unsigned)thread);
-    name[0] = '\0';
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) {
-        return;
-    }
-    const ssize_t length = read(file, name, size - 1);
-    (void)close(file);
-    name[length > 0 ? length : 0] = '\0';
-    name[strcspn(name, "\n")] = '\0';
 }
 
 void ilk__text_add_thread(struct ilk__text *text, uint32_t thread) {

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names of functions from the symbol tables of the program's files, which know static functions too (the dynamic
- * tables that dladdr reads do not). Files are mapped at their first use and stay so. C++ and Swift names are
- * demangled by their runtimes, where the process has them.
+ * Names of functions from the symbol tables of the program's ELF files, which know static functions too (the dynamic
+ * tables that dladdr reads do not). Files are mapped at their first use and stay so.
  *
  * A frame's module and offset are printed too: `addr2line -e MODULE -f OFFSET` or llvm-symbolizer give the line.
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* dl_iterate_phdr, RTLD_DEFAULT */
+#define _GNU_SOURCE /* dl_iterate_phdr */
 #endif
 
 #include "diagnostics/stack.h"
 
+#if !defined(__APPLE__)
+
+#include "diagnostics/demangle.h"
 #include "diagnostics/tables.h"
-#include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -115,31 +116,6 @@ static const char *find_symbol(const struct mapped_file *file, uint32_t type, ui
     return NULL;
 }
 
-typedef char *swift_demangler(const char *mangled, size_t length, char *buffer, size_t *size, uint32_t flags);
-typedef char *cxx_demangler(const char *mangled, char *buffer, size_t *size, int *status);
-
-/* ISO C has no conversion from what dlsym gives. */
-static void find_function(const char *name, void *function, size_t size) {
-    void *found = dlsym(RTLD_DEFAULT, name);
-    memcpy(function, &found, size);
-}
-
-/* To be freed; NULL: not mangled, or no runtime that knows. */
-static char *demangled(const char *name) {
-    if (strncmp(name, "$s", 2) == 0) {
-        swift_demangler *demangle;
-        find_function("swift_demangle", &demangle, sizeof demangle);
-        return demangle != NULL ? demangle(name, strlen(name), NULL, NULL, 0) : NULL;
-    }
-    if (strncmp(name, "_Z", 2) == 0) {
-        cxx_demangler *demangle;
-        find_function("__cxa_demangle", &demangle, sizeof demangle);
-        int status = 0;
-        return demangle != NULL ? demangle(name, NULL, NULL, &status) : NULL;
-    }
-    return NULL;
-}
-
 /* Compilers make variants and parts of C functions, under their names with an ending: ".cold", ".constprop.0". */
 static size_t length_without_ending(const char *name) {
     const char *ending = strchr(name, '.');
@@ -170,7 +146,7 @@ void ilk__text_add_frame(struct ilk__text *text, const void *frame) {
         name = name != NULL ? name : find_symbol(file, SHT_DYNSYM, offset, &begin);
     }
     if (name != NULL) {
-        char *plain = demangled(name);
+        char *plain = ilk__demangled(name);
         const size_t length = plain != NULL ? strlen(plain) : length_without_ending(name);
         ilk__text_add(text, "%.*s+0x%zx ", (int)length, plain != NULL ? plain : name,
                       (size_t)(offset + 1 - begin));
@@ -184,3 +160,5 @@ void ilk__text_add_frame(struct ilk__text *text, const void *frame) {
     ilk__text_add(text, "(%s+0x%zx)", last_part(program[0] != '\0' ? program : module.path),
                   (size_t)offset + 1);
 }
+
+#endif

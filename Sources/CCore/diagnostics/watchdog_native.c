@@ -128,13 +128,31 @@ static void run_watchdog(void *unused) {
     }
 }
 
+#if defined(__APPLE__)
+/* Not at once: a child that is forked in between and calls exec keeps the pipe open. */
+static bool make_pipe(int ends[2]) {
+    if (pipe(ends) != 0) {
+        return false;
+    }
+    for (int end = 0; end < 2; end++) {
+        (void)fcntl(ends[end], F_SETFL, O_NONBLOCK);
+        (void)fcntl(ends[end], F_SETFD, FD_CLOEXEC);
+    }
+    return true;
+}
+#else
+static bool make_pipe(int ends[2]) {
+    return pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0;
+}
+#endif
+
 /* With the mutex held. */
 static bool start_watchdog(void) {
     if (has_watchdog) {
         return true;
     }
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+    if (!make_pipe(ends)) {
         return false;
     }
     read_pipe = ends[0];

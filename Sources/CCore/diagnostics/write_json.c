@@ -8,6 +8,7 @@
 #include "diagnostics/snapshot.h"
 #include "diagnostics/stack.h"
 #include "diagnostics/text.h"
+#include "diagnostics/thread_list.h"
 #include <interlock/deadline.h>
 #include <unistd.h>
 
@@ -286,7 +287,7 @@ static void add_watches(struct ilk__text *text) {
 
 void ilk__snapshot_write_json(const struct ilk__snapshot *snapshot, struct ilk__text *text) {
     char process[16];
-    ilk__thread_name((uint32_t)getpid(), process, sizeof process);
+    ilk__process_name(process, sizeof process);
     ilk__text_add(text, "{\n \"interlock\": \"" ILK__VERSION "\",\n \"process\": {\"id\": %d, \"name\": ",
                   (int)getpid());
     ilk__text_add_quoted(text, process);

@@ -31,7 +31,7 @@ bool ilk__table_is_in_charge(void) {
     return true;
 }
 
-void ilk__table_report_another(const ilk_rwlock *lock) {
+void ilk__table_report_another(const ilk_rwlock *lock) ILK_NONBLOCKING {
     ilk__misuse("ilk_rwlock", lock,
                 "the lock uses reader slots that this copy of Interlock does not see: another copy in the "
                 "process has a table of its own");

@@ -108,8 +108,10 @@ private func createThread(_ attributes: inout pthread_attr_t, _ work: UnsafeMuta
     )
 }
 
+/// Foundation's numbers are those of the classes, but for that of `.default`, which is negative: no class is set then.
 private func setQuality(_ quality: QualityOfService, of attributes: inout pthread_attr_t) {
-    pthread_attr_set_qos_class_np(&attributes, qos_class_t(UInt32(quality.rawValue)), 0)
+    guard let number = UInt32(exactly: quality.rawValue) else { return }
+    pthread_attr_set_qos_class_np(&attributes, qos_class_t(number), 0)
 }
 
 private func showThread(as name: String) {

@@ -3,7 +3,10 @@
 
 import PackageDescription
 
-// A user's package: depends on the checkout by path, without the project's flags.
+// A user's package in Swift 6 mode: depends on the checkout by path, without the project's flags. Its own warnings are
+// errors.
+let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+
 let package = Package(
     name: "consumer",
     platforms: [.macOS(.v15)],
@@ -15,16 +18,20 @@ let package = Package(
             dependencies: [
                 .product(name: "Interlock", package: "interlock"),
                 .product(name: "CInterlock", package: "interlock"),
-            ]
+            ],
+            swiftSettings: strict
         ),
         // A program and a library that it opens, each with its copy of the C core.
         .executableTarget(
             name: "Host",
-            dependencies: [.product(name: "CInterlock", package: "interlock")]
+            dependencies: [.product(name: "CInterlock", package: "interlock")],
+            swiftSettings: strict
         ),
         .target(
             name: "Plugin",
-            dependencies: [.product(name: "CInterlock", package: "interlock")]
+            dependencies: [.product(name: "CInterlock", package: "interlock")],
+            swiftSettings: strict
         ),
-    ]
+    ],
+    swiftLanguageModes: [.v6]
 )

@@ -9,6 +9,7 @@
 #include <diagnostics/records.h>
 #include <diagnostics/report.h>
 #include <diagnostics/stack.h>
+#include <diagnostics/thread_list.h>
 #include <diagnostics/watchdog.h>
 
 static struct ex_reports reports;

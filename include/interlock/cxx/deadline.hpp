@@ -3,6 +3,22 @@
 // std::chrono's durations and time points as the core's deadlines, absolute nanoseconds of CLOCK_MONOTONIC. Nothing
 // wraps: what is before the epoch is the deadline 0, which has passed; what is beyond 292 years is ILK_FOREVER. A part
 // of a nanosecond counts as a whole one, so that no wait ends early. A NaN has passed.
+//
+//     #include <interlock/cxx/deadline.hpp>
+//     #include <interlock/latch.h>
+//     #include <cstdio>
+//
+//     int main() {
+//         using namespace std::chrono_literals;
+//         ilk_latch latch;
+//         ilk_latch_init(&latch, 1);
+//         const ilk_status late = ilk_latch_wait_until(&latch, interlock::deadline_in(0.5ms));
+//         std::printf("%s\n", ilk_status_name(late)); // prints ILK_TIMEDOUT
+//         ilk_latch_count_down(&latch);
+//         const auto soon = std::chrono::system_clock::now() + 1h;
+//         const ilk_status open = ilk_latch_wait_until(&latch, interlock::deadline_at(soon));
+//         std::printf("%s\n", ilk_status_name(open)); // prints ILK_OK
+//     }
 #ifndef INTERLOCK_CXX_DEADLINE_HPP
 #define INTERLOCK_CXX_DEADLINE_HPP
 

@@ -2,6 +2,29 @@
 //
 // ilk_mutex and ilk_rwlock as lockable types: std::lock_guard, std::unique_lock, std::shared_lock, std::scoped_lock and
 // std::lock work with them. Contracts are those of <interlock/mutex.h> and <interlock/rwlock.h>.
+//
+//     #include <interlock/cxx/locks.hpp>
+//     #include <cstdio>
+//     #include <map>
+//     #include <thread>
+//
+//     static interlock::upgradable_mutex mutex;
+//     static std::map<int, int> squares; // guarded by the mutex
+//
+//     static int square_of(int number) {
+//         interlock::upgradable_lock lock(mutex); // beside readers
+//         const auto found = squares.find(number);
+//         if (found != squares.end()) return found->second;
+//         lock.upgrade(); // alone, and nothing has changed
+//         return squares[number] = number * number;
+//     }
+//     int main() {
+//         std::thread other([] { square_of(3); });
+//         const int square = square_of(3);
+//         other.join();
+//         const std::shared_lock lock(mutex);
+//         std::printf("%d %zu\n", square, squares.size()); // prints 9 1
+//     }
 #ifndef INTERLOCK_CXX_LOCKS_HPP
 #define INTERLOCK_CXX_LOCKS_HPP
 

@@ -2,6 +2,21 @@
 //
 // ilk_pool for callables: move-only ones too, with or without a std::future. Guarantees are those of
 // <interlock/pool.h>.
+//
+//     #include <interlock/cxx/pool.hpp>
+//     #include <cstdio>
+//
+//     int main() {
+//         interlock::pool pool;
+//         std::future<int> sum = pool.submit([] { return 1 + 2; });
+//         std::unique_ptr<int> number(new int(4)); // a callable may own what cannot be copied
+//         std::promise<int> twice;
+//         std::future<int> doubled = twice.get_future();
+//         const bool taken = pool.post([number = std::move(number), twice = std::move(twice)]() mutable {
+//             twice.set_value(*number * 2);
+//         });
+//         std::printf("%d %d %d\n", taken, sum.get(), doubled.get()); // prints 1 3 8
+//     }
 #ifndef INTERLOCK_CXX_POOL_HPP
 #define INTERLOCK_CXX_POOL_HPP
 

@@ -2,7 +2,7 @@
 //
 // The calls of ilk_spsc and of ilk_mpmc under common names, for <interlock/cxx/rings.hpp>, and the wait of a ring whose
 // elements are not bytes to copy. The core's own waits copy bytes. This one arms the ring's hook instead, which counts
-// up a word that the waiters sleep on.
+// up a word that the waiters sleep on. Include rings.hpp, not this one.
 #ifndef INTERLOCK_CXX_RING_CALLS_HPP
 #define INTERLOCK_CXX_RING_CALLS_HPP
 

@@ -4,6 +4,22 @@
 // life there; what is left in a ring is destroyed with it. Matrix and guarantees are those of <interlock/spsc.h> and
 // <interlock/mpmc.h>.
 //
+//     #include <interlock/cxx/rings.hpp>
+//     #include <cstdio>
+//     #include <string>
+//
+//     int main() {
+//         interlock::mpmc_ring<std::string> ring(2);
+//         std::thread producer([&ring] {
+//             for (const char *word : {"one", "two", "three"}) {
+//                 if (ring.push(word) != interlock::ring_status::ok) return; // waits while the ring is full
+//             }
+//             ring.close();
+//         });
+//         while (std::optional<std::string> word = ring.pop()) std::puts(word->c_str()); // prints one two three
+//         producer.join();
+//     }
+//
 //   Elements    Any type, move-only ones too, whose move constructor and destructor do not throw, with an alignment of
 //               up to 128: another is refused when it is compiled.
 //   Exceptions  Strong: a copy, or an object of emplace, is made before the ring is touched, and only that may throw. A

@@ -3,6 +3,27 @@
 // ilk_semaphore, ilk_latch and ilk_barrier with the calls of C++20's types, and waits with a limit. Contracts are those
 // of <interlock/semaphore.h>, <interlock/latch.h> and <interlock/barrier.h>. No call but a timed one throws, and that one
 // only what the clock's now() throws.
+//
+//     #include <interlock/cxx/sync.hpp>
+//     #include <cstdio>
+//     #include <thread>
+//
+//     static interlock::counting_semaphore permits(0);
+//     static interlock::latch done(2);
+//     static int result;
+//
+//     int main() {
+//         std::thread other([] {
+//             permits.acquire(); // waits for the release
+//             result++;
+//             done.count_down();
+//         });
+//         result = 1;
+//         permits.release();
+//         done.arrive_and_wait(); // until both have counted down
+//         std::printf("%d\n", result); // prints 2
+//         other.join();
+//     }
 #ifndef INTERLOCK_CXX_SYNC_HPP
 #define INTERLOCK_CXX_SYNC_HPP
 

@@ -12,6 +12,9 @@
 #define INTERLOCK_INLINE_OWNED_RWLOCK_H
 
 #include <interlock/inline/read_section.h>
+#if defined(__APPLE__)
+#include <pthread.h>
+#endif
 
 ILK_BEGIN_DECLARATIONS
 
@@ -27,9 +30,18 @@ ILK_COLD void ilk__owned_await_upgradable(ilk__owned_rwlock *owned, const char *
 ILK_COLD ilk__read_section ilk__owned_await_read(ilk__owned_rwlock *owned, const char *call);
 
 /* Not 0, and no other living thread's. */
+#if defined(__APPLE__)
+/* The builtin would read a register that Apple's systems use otherwise. */
+ILK_TRUSTED_NONBLOCKING_BEGIN
+static inline uintptr_t ilk__thread_token(void) ILK_NONBLOCKING {
+    return (uintptr_t)pthread_self();
+}
+ILK_TRUSTED_NONBLOCKING_END
+#else
 static inline uintptr_t ilk__thread_token(void) ILK_NONBLOCKING {
     return (uintptr_t)__builtin_thread_pointer();
 }
+#endif
 
 /* The calling thread holds the lock for writing or upgradable from now on, or until now. */
 ILK_ALWAYS_INLINE void ilk__owned_begin(ilk__owned_rwlock *owned) ILK_NONBLOCKING {

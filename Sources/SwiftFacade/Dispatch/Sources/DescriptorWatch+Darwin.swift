@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A descriptor where libdispatch's own source tells of the end and of errors: the source is suspended between events,
-// and resumed to be cancelled, because releasing a suspended source traps.
+// and resumed to be cancelled, because releasing a suspended source traps. kqueue(2) says nothing of a regular file at its
+// end: one is always ready here, and its source stays suspended.
 
 #if !os(Linux)
 import Darwin
@@ -18,6 +19,7 @@ final class DescriptorWatch: @unchecked Sendable {
     }
 
     private let use: DescriptorUse
+    private let isAlwaysReady: Bool
     private let source: any DispatchSourceProtocol
     private let state = VisibleMutex(State())
 
@@ -25,6 +27,8 @@ final class DescriptorWatch: @unchecked Sendable {
         try checkDescriptor(descriptor, for: use)
         self.descriptor = descriptor
         self.use = use
+        var status = stat()
+        isAlwaysReady = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
         source =
             switch use {
             case .reading: DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global())
@@ -39,6 +43,7 @@ final class DescriptorWatch: @unchecked Sendable {
     /// Asks for one event.
     func arm() throws(DescriptorUnavailable) {
         try checkDescriptor(descriptor, for: use)
+        if isAlwaysReady { return mailbox.put { $0 = [DescriptorEvent(descriptor: descriptor)] } }
         state.withLock { state in
             if state.isArmed || state.isOver { return }
             state.isArmed = true

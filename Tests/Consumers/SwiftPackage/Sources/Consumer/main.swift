@@ -7,6 +7,10 @@ import CInterlock
 import Dispatch
 import Interlock
 
+#if !swift(>=6)
+#error("this consumer is to be compiled in Swift 6 mode")
+#endif
+
 let numbers = SafeArray<Int>()
 let total = ReadWriteLock(0)
 

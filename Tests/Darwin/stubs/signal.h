@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Signals: a set is a number, the handler is in a union.
+ */
+#ifndef INTERLOCK_STUB_SIGNAL_H
+#define INTERLOCK_STUB_SIGNAL_H
+
+#include <sys/types.h>
+
+typedef uint32_t sigset_t;
+
+struct siginfo;
+
+union __sigaction_u {
+    void (*__sa_handler)(int);
+    void (*__sa_sigaction)(int, struct siginfo *, void *);
+};
+
+struct sigaction {
+    union __sigaction_u __sigaction_u;
+    sigset_t sa_mask;
+    int sa_flags;
+};
+
+#define sa_handler __sigaction_u.__sa_handler
+
+#define SIGQUIT 3
+#define SA_RESTART 0x0002
+#define SIG_SETMASK 3
+
+int sigaction(int signal, const struct sigaction *action, struct sigaction *before);
+int sigfillset(sigset_t *set);
+int pthread_sigmask(int how, const sigset_t *set, sigset_t *before);
+
+#endif
