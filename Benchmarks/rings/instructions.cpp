@@ -124,7 +124,7 @@ OperationCosts count_instructions(const std::vector<RingContender> &rings) {
     all.insert(all.end(), rings.begin(), rings.end());
     for (const RingContender &ring : all) {
         if (is_counted(ring)) {
-            costs.add(ring.name, [&] { return rows_of(ring); });
+            costs.add(ring.name + ", " + to_text(ring.way), [&] { return rows_of(ring); });
         }
     }
     return costs;

@@ -70,13 +70,12 @@ bool OperationCosts::are_possible() {
     }
 }
 
-void OperationCosts::add(const std::string &contender,
-                         const std::function<std::vector<OperationCost>()> &count) {
+void OperationCosts::add(const std::string &what, const std::function<std::vector<OperationCost>()> &count) {
     try {
         const std::vector<OperationCost> its_rows = count();
         rows.insert(rows.end(), its_rows.begin(), its_rows.end());
     } catch (const CannotCount &reason) {
-        left_out.push_back(contender + ": " + reason.what());
+        left_out.push_back(what + ": " + reason.what());
     }
 }
 

@@ -46,14 +46,13 @@ OperationCost cost_of(Stepped &child, size_t loop, const std::string &contender,
 
 struct OperationCosts {
     std::vector<OperationCost> rows;
-    std::vector<std::string>
-        left_out; /* a contender and the reason; the reason alone if nothing can be counted */
+    std::vector<std::string> left_out; /* "what: reason"; the reason alone if nothing can be counted */
 
     /* Whether anything can be counted on this machine; if not, says why in `left_out`. */
     bool are_possible();
 
-    /* Adds the rows of `count`; where it throws CannotCount, `contender` is left out. */
-    void add(const std::string &contender, const std::function<std::vector<OperationCost>()> &count);
+    /* Adds the rows of `count`; where it throws CannotCount, `what` is left out. */
+    void add(const std::string &what, const std::function<std::vector<OperationCost>()> &count);
 };
 
 /* `kind` is "lock" or "ring". */

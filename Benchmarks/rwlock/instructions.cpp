@@ -39,49 +39,59 @@ std::vector<Loop> loop_of(const Contender &contender, uint64_t threshold) {
     }};
 }
 
-OperationCost row(const Contender &contender, const char *operation, uint64_t threshold,
-                  uint64_t warm_operations) {
-    Stepped child([&] { return loop_of(contender, threshold); });
-    warm_up(child, 0, warm_operations);
-    return cost_of(child, 0, contender.name, operation);
+struct Case {
+    const char *operation;
+    uint64_t threshold; /* of the job: only reads, or only writes */
+    uint64_t warm_operations;
+    bool is_fence_free = false;
+};
+
+/* Of ilk_rwlock, of other reader–writer locks, and of locks without a reader mode. */
+const std::vector<Case> our_cases{{"read, fenced", 0, 0},
+                                  {"read, fence-free", 0, reads_to_fence_free, true},
+                                  {"write, central", always, 0}};
+const std::vector<Case> cases{{"read", 0, 1}, {"write", always, 1}};
+const std::vector<Case> lock_cases{{"lock and unlock", always, 1}};
+
+OperationCost row(const Contender &contender, const Case &wanted) {
+    Stepped child([&] { return loop_of(contender, wanted.threshold); });
+    warm_up(child, 0, wanted.warm_operations);
+    const OperationCost cost = cost_of(child, 0, contender.name, wanted.operation);
+    if (wanted.is_fence_free && cost.locked > 0) {
+        throw CannotCount("its readers keep the fence, as they do without membarrier(2)");
+    }
+    return cost;
 }
 
-std::vector<OperationCost> rows_of_ours(const Contender &ours) {
-    std::vector<OperationCost> rows{row(ours, "read, fenced", 0, 0)};
-    const OperationCost fence_free = row(ours, "read, fence-free", 0, reads_to_fence_free);
-    if (fence_free.locked < 0.5) { /* never so without membarrier(2) */
-        rows.push_back(fence_free);
+void add_rows(OperationCosts &costs, const Contender &contender, const std::vector<Case> &wanted) {
+    for (const Case &one : wanted) {
+        costs.add(contender.name + ", " + one.operation,
+                  [&] { return std::vector<OperationCost>{row(contender, one)}; });
     }
-    rows.push_back(row(ours, "write, central", always, 0));
-    return rows;
-}
-
-OperationCosts count(std::vector<Contender> locks,
-                     const std::function<std::vector<OperationCost>(const Contender &)> &rows_of) {
-    OperationCosts costs;
-    if (costs.are_possible()) {
-        locks.insert(locks.begin(), make_contender<Nothing>());
-        for (const Contender &lock : locks) {
-            costs.add(lock.name, [&] { return rows_of(lock); });
-        }
-    }
-    return costs;
 }
 
 } // namespace
 
 OperationCosts count_instructions(const std::vector<Contender> &locks) {
-    return count(locks, [](const Contender &lock) {
-        return lock.name == "ilk_rwlock"
-                   ? rows_of_ours(lock)
-                   : std::vector<OperationCost>{row(lock, "read", 0, 1), row(lock, "write", always, 1)};
-    });
+    OperationCosts costs;
+    if (costs.are_possible()) {
+        add_rows(costs, make_contender<Nothing>(), cases);
+        for (const Contender &lock : locks) {
+            add_rows(costs, lock, lock.name == "ilk_rwlock" ? our_cases : cases);
+        }
+    }
+    return costs;
 }
 
 OperationCosts count_lock_instructions(const std::vector<Contender> &locks) {
-    return count(locks, [](const Contender &lock) {
-        return std::vector<OperationCost>{row(lock, "lock and unlock", always, 1)};
-    });
+    OperationCosts costs;
+    if (costs.are_possible()) {
+        add_rows(costs, make_contender<Nothing>(), lock_cases);
+        for (const Contender &lock : locks) {
+            add_rows(costs, lock, lock_cases);
+        }
+    }
+    return costs;
 }
 
 } // namespace bench

@@ -16,6 +16,7 @@
 #include <iostream>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <sstream>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -50,6 +51,17 @@ LOOP(no_fences, "clflush (%[words])\npause\nprefetcht0 (%[words])\n")
 LOOP(a_string, "leaq 64(%[words]), %%rsi\nleaq 128(%[words]), %%rdi\nmovl $64, %%ecx\nrep movsb\n")
 /* Every fourth operation has 8 nops: 2 an operation. */
 LOOP(now_and_then, "testl $3, %k[operations]\njnz 3f\n.rept 8\nnop\n.endr\n3:\n")
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static uint64_t takes_a_mutex(const uint32_t *phase, uint32_t during) {
+    uint64_t operations = 0;
+    for (; __atomic_load_n(phase, __ATOMIC_RELAXED) == during; ++operations) {
+        pthread_mutex_lock(&mutex);
+        pthread_mutex_unlock(&mutex);
+    }
+    return operations;
+}
 
 static uint64_t hangs(const uint32_t *, uint32_t) {
     pause();
@@ -86,6 +98,7 @@ static int print_costs() {
         {"no fences", no_fences},
         {"a string", a_string},
         {"now and then", now_and_then},
+        {"a mutex", takes_a_mutex},
     };
     OperationCosts costs;
     for (const auto &[name, loop] : loops) {
