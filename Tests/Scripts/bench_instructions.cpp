@@ -3,6 +3,7 @@
  * Runs what counts the benchmarks' instructions, for bench_instructions_test.py:
  *     kinds      the kind of each instruction on standard input, a line of hexadecimal bytes each
  *     loops      what an operation of each loop below costs
+ *     table      the table of two rows and of one left out
  *     refused    with ptrace forbidden
  *     hung       with a loop that sleeps for ever
  *     ended      with a loop that ends its process
@@ -114,6 +115,14 @@ static int print_costs() {
     return 0;
 }
 
+static int print_table() {
+    OperationCosts costs;
+    costs.rows = {{"a lock", "read", 41.04, 2, 0}, {"another", "write", 1234.5, 0.25, 1}};
+    costs.add("a third, read", []() -> std::vector<OperationCost> { throw CannotCount("reason"); });
+    std::printf("%s", to_markdown(costs, "lock").c_str());
+    return 0;
+}
+
 static void forbid_ptrace() {
     sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -150,6 +159,9 @@ int main(int count, char **arguments) {
     }
     if (what == "loops") {
         return print_costs();
+    }
+    if (what == "table") {
+        return print_table();
     }
     if (what == "refused") {
         forbid_ptrace();

@@ -88,6 +88,20 @@ class Instructions(unittest.TestCase):
         self.assertEqual(figures.pop("a mutex")[1:], (2, 0))
         self.assertEqual(figures, COSTS)
 
+    def test_a_row_left_out_leaves_the_others(self):
+        self.assertEqual(self.said("table"), """## Instructions of one operation
+
+One thread, beside no other; with the measured loop's own instructions.
+
+| lock    | operation | instructions | locked | fences |
+|---------|----------:|-------------:|-------:|-------:|
+| a lock  |      read |           41 |      2 |      0 |
+| another |     write |       1234.5 |    0.2 |      1 |
+
+Not counted: a third, read: reason
+
+""")
+
     def test_a_refused_ptrace_is_the_reason_given_once(self):
         self.assertEqual(self.said("refused"), "## Instructions of one operation\n\n"
                          "Not counted: ptrace is refused: Operation not permitted\n\n")
