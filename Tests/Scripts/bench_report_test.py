@@ -139,6 +139,16 @@ class Report(unittest.TestCase):
             '<td class=number>1</td></tr>'])
         self.assertEqual(page.count("Instructions of one operation"), 1)
 
+    def test_a_run_of_instructions_alone_has_no_charts(self):
+        empty = {"throughput_million_per_second": [], "waits": [], "round_trips": [], "waiting": []}
+        rings = [{("ring" if key == "lock" else key): value for key, value in row.items()} for row in COSTS]
+        page = self.made({**RESULTS["mutex"], **empty, "instructions": COSTS},
+                         {**RESULTS["rwlock"], **empty, "instructions": COSTS},
+                         {**RESULTS["rings"], **empty, "instructions": rings})[0]["index.html"]
+        self.assertEqual(page.count("<h3>Instructions of one operation</h3>"), 3)
+        self.assertEqual(page.count("<h3>"), 3)
+        self.assertNotIn("<svg", page)
+
     def test_a_busy_machine_is_told(self):
         page = self.made({**RESULTS["mutex"], "cores_used_by_others": 1.2})[0]["index.html"]
         self.assertIn("A busy machine", page)

@@ -92,6 +92,7 @@ def rings(result):
 
 
 def mutex(result):
+    trips = percentile_rows(result.children("round_trips"), "lock")
     yield Section("How often is a mutex taken?",
                   [charts.bars(f"{counted(threads, 'thread')}, section of {digits(section)} ns", "million times a second",
                                bar_rows(group, "lock", "samples"), False)
@@ -100,8 +101,7 @@ def mutex(result):
     yield Section("How long does one wait for a mutex, or for a baton?",
                   [charts.percentiles(counted(threads, "thread"), "wait", percentile_rows(group, "lock"))
                    for (threads,), group in grouped(result.children("waits"), ("threads", float)).items()]
-                  + [charts.percentiles("baton, two threads", "round trip",
-                                        percentile_rows(result.children("round_trips"), "lock"))], "")
+                  + ([charts.percentiles("baton, two threads", "round trip", trips)] if trips else []), "")
 
 
 def pool(result):
