@@ -3,6 +3,7 @@
  * The comparison of ilk_mutex and ilk_semaphore with the C library's.
  */
 #include "../runner/suite.h"
+#include "../rwlock/instructions.h"
 #include "summary.h"
 
 using namespace bench;
@@ -13,6 +14,8 @@ static const std::vector<Options::Flag> flags{
     {"--section", "NS,...", "lengths of the critical section (2,50)"},
     {"--rounds", "N", "rounds (7); every round runs every contender once, in a new order"},
     {"--slice", "MS", "how long a contender is measured in a round (40)"},
+    instructions_flag,
+    no_instructions_flag,
 };
 
 int main(int count, char **arguments) {
@@ -32,6 +35,12 @@ int main(int count, char **arguments) {
     results.batons = suite.selected(batons());
     if (results.locks.empty() || rounds == 0 || slice_ms <= 0) {
         fail("nothing to run");
+    }
+    if (suite.counts_instructions()) {
+        results.costs = count_lock_instructions(results.locks);
+    }
+    if (options.has("--instructions")) {
+        return suite.report(0, 0, to_markdown(results.costs, "lock"), to_json(results));
     }
     for (double section : sections) {
         for (unsigned thread_count : threads) {
@@ -70,5 +79,7 @@ int main(int count, char **arguments) {
         return named(baton.name, baton.measure(times, &results.trips[index], &slice));
     });
 
-    return suite.report(rounds, slice_ms, to_markdown(results) + goals_markdown(results), to_json(results));
+    return suite.report(rounds, slice_ms,
+                        to_markdown(results) + to_markdown(results.costs, "lock") + goals_markdown(results),
+                        to_json(results));
 }

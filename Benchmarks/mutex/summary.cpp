@@ -161,9 +161,12 @@ std::vector<std::pair<std::string, Json>> to_json(const MutexResults &results) {
     for (size_t index = 0; index < results.trips.size(); ++index) {
         trips.push_back(histogram_json(results.batons[index].name, 2, results.trips[index]));
     }
-    return {{"throughput_million_per_second", Json::array(contention)},
-            {"waits", Json::array(waits)},
-            {"round_trips", Json::array(trips)}};
+    std::vector<std::pair<std::string, Json>> members{
+        {"throughput_million_per_second", Json::array(contention)},
+        {"waits", Json::array(waits)},
+        {"round_trips", Json::array(trips)}};
+    add_json(members, results.costs, "lock");
+    return members;
 }
 
 } // namespace bench

@@ -5,6 +5,7 @@
 #ifndef INTERLOCK_BENCHMARKS_MUTEX_SUMMARY_H
 #define INTERLOCK_BENCHMARKS_MUTEX_SUMMARY_H
 
+#include "../runner/instructions.h"
 #include "../runner/report.h"
 #include "../rwlock/measure.h"
 #include "baton.h"
@@ -31,6 +32,7 @@ struct MutexResults {
     std::vector<ContentionCell> contention;
     std::vector<WaitCell> waits;
     std::vector<Histogram> trips; /* in the order of the batons */
+    OperationCosts costs;
 };
 
 std::string to_markdown(const MutexResults &results);

@@ -4,6 +4,7 @@
  */
 #include "../runner/suite.h"
 #include "back_off.h"
+#include "instructions.h"
 #include "summary.h"
 
 #include <cstdio>
@@ -23,6 +24,8 @@ static const std::vector<Options::Flag> flags{
     {"--no-idle", "", "leave the cost of waiting out"},
     {"--no-back-off", "", "leave the time of the longest back-off out"},
     {"--pauses", "N", "probes of a full or empty ring before yielding the core (32)"},
+    instructions_flag,
+    no_instructions_flag,
 };
 
 static std::vector<std::string> texts(const Options &options, const char *flag,
@@ -92,6 +95,12 @@ int main(int count, char **arguments) {
     if (contenders == 0 || rounds == 0 || slice_ms <= 0) {
         fail("nothing to run");
     }
+    if (suite.counts_instructions()) {
+        results.costs = count_instructions(results.contenders);
+    }
+    if (options.has("--instructions")) {
+        return suite.report(0, 0, to_markdown(results.costs, "ring"), to_json(results));
+    }
     if (!options.has("--no-flow")) {
         for (const Flow &flow : flows(options, quick)) {
             results.flows.push_back({flow, std::vector<FlowOutcome>(contenders)});
@@ -139,7 +148,7 @@ int main(int count, char **arguments) {
     run(results.trips, times, rounds);
     run(results.idles, idle_times, idle_rounds);
 
-    std::string markdown = to_markdown(results);
+    std::string markdown = to_markdown(results) + to_markdown(results.costs, "ring");
     auto json = to_json(results);
     if (!options.has("--no-back-off")) {
         const PauseTime pause = measure_pause();

@@ -171,9 +171,11 @@ std::vector<std::pair<std::string, Json>> to_json(const RingResults &results) {
                                           {"elements_per_second", median(outcome.rates) * 1e6}}));
         }
     }
-    return {{"throughput_million_per_second", Json::array(flows)},
-            {"round_trips", Json::array(trips)},
-            {"waiting", Json::array(idles)}};
+    std::vector<std::pair<std::string, Json>> members{{"throughput_million_per_second", Json::array(flows)},
+                                                      {"round_trips", Json::array(trips)},
+                                                      {"waiting", Json::array(idles)}};
+    add_json(members, results.costs, "ring");
+    return members;
 }
 
 } // namespace bench

@@ -5,6 +5,7 @@
 #ifndef INTERLOCK_BENCHMARKS_RINGS_SUMMARY_H
 #define INTERLOCK_BENCHMARKS_RINGS_SUMMARY_H
 
+#include "../runner/instructions.h"
 #include "../runner/report.h"
 #include "measure.h"
 
@@ -28,6 +29,7 @@ struct RingResults {
     std::vector<FlowCell> flows;
     std::vector<TripCell> trips;
     std::vector<IdleCell> idles;
+    OperationCosts costs;
 };
 
 std::string shape_text(const Flow &flow); /* "2P2C" */

@@ -143,7 +143,7 @@ Machine machine() {
     return facts;
 }
 
-/* Seconds of CPU time of all processes less ours. */
+/* Seconds of CPU time of all processes less ours, and less our children's that have ended. */
 static double used_by_others() {
     std::ifstream stat("/proc/stat");
     std::string word;
@@ -153,11 +153,14 @@ static double used_by_others() {
         const bool idle = column == 3 || column == 4;
         busy += idle ? 0 : field;
     }
-    rusage own;
-    getrusage(RUSAGE_SELF, &own);
-    return busy / static_cast<double>(sysconf(_SC_CLK_TCK)) -
-           static_cast<double>(own.ru_utime.tv_sec + own.ru_stime.tv_sec) -
-           static_cast<double>(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6;
+    double used = busy / static_cast<double>(sysconf(_SC_CLK_TCK));
+    for (auto whose : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+        rusage own;
+        getrusage(whose, &own);
+        used -= static_cast<double>(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
+                static_cast<double>(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6;
+    }
+    return used;
 }
 
 Neighbours::Neighbours() : begin_ns_(now_ns()), used_at_begin_(used_by_others()) {}

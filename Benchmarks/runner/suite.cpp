@@ -45,12 +45,16 @@ static std::string today() {
 int Suite::report(unsigned rounds, double slice_ms, const std::string &tables,
                   std::vector<std::pair<std::string, Json>> members) const {
     const double others = neighbours_.cores_used();
-    std::printf("# %s\n\n%s.\n%u rounds", texts_.title, to_text(facts_).c_str(), rounds);
-    if (slice_ms > 0) {
-        std::printf(" of %g ms a contender; threads pinned", slice_ms);
+    std::printf("# %s\n\n%s.\n", texts_.title, to_text(facts_).c_str());
+    if (rounds > 0) {
+        std::printf("%u rounds", rounds);
+        if (slice_ms > 0) {
+            std::printf(" of %g ms a contender; threads pinned", slice_ms);
+        }
+        std::printf(".%s Other processes used %s cores meanwhile. %s\n", texts_.work, digits(others).c_str(),
+                    turns.distance_text().c_str());
     }
-    std::printf(".%s Other processes used %s cores meanwhile. %s\n\n", texts_.work, digits(others).c_str(),
-                turns.distance_text().c_str());
+    std::printf("\n");
     for (const std::string &missing : missing_peers()) {
         std::printf("Not in the comparison: %s\n\n", missing.c_str());
     }

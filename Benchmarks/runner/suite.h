@@ -15,6 +15,11 @@
 
 namespace bench {
 
+/* For suites that count instructions. */
+inline constexpr Options::Flag instructions_flag{
+    "--instructions", "", "only the instructions of one operation, which a full run counts too"};
+inline constexpr Options::Flag no_instructions_flag{"--no-instructions", "", "leave them out"};
+
 class Suite {
   public:
     struct Texts {
@@ -30,6 +35,11 @@ class Suite {
     const Options options;
     Rounds turns;
 
+    /* Whether this run counts instructions: by --instructions, or as a full run. */
+    bool counts_instructions() const {
+        return options.has("--instructions") || !(options.has("--quick") || options.has("--no-instructions"));
+    }
+
     /* Those that --only selects. */
     template <class Contender> std::vector<Contender> selected(const std::vector<Contender> &all) const {
         std::vector<Contender> some;
@@ -43,7 +53,7 @@ class Suite {
 
     /* Prints the head, the missing peers and `tables`; for --json writes the same facts and `members`. Returns
      * the program's exit status: 1 if a slice had a fault. `slice_ms` is 0 where the work ends a slice, on
-     * threads that are not the runner's. */
+     * threads that are not the runner's; `rounds` is 0 where nothing was timed. */
     int report(unsigned rounds, double slice_ms, const std::string &tables,
                std::vector<std::pair<std::string, Json>> members) const;
 

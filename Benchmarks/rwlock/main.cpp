@@ -3,6 +3,7 @@
  * The comparison of ilk_rwlock and its peers.
  */
 #include "../runner/suite.h"
+#include "instructions.h"
 #include "summary.h"
 
 using namespace bench;
@@ -16,6 +17,8 @@ static const std::vector<Options::Flag> flags{
     {"--slice", "MS", "how long a contender is measured in a round (40)"},
     {"--no-mix", "", "leave the throughput out"},
     {"--no-waits", "", "leave the waits out"},
+    instructions_flag,
+    no_instructions_flag,
 };
 
 int main(int count, char **arguments) {
@@ -40,6 +43,12 @@ int main(int count, char **arguments) {
     results.contenders = suite.selected(contenders());
     if (results.contenders.empty() || rounds == 0 || slice_ms <= 0) {
         fail("nothing to run");
+    }
+    if (suite.counts_instructions()) {
+        results.costs = count_instructions(results.contenders);
+    }
+    if (options.has("--instructions")) {
+        return suite.report(0, 0, to_markdown(results.costs, "lock"), to_json(results));
     }
     if (!options.has("--no-mix")) {
         for (double section : sections) {
@@ -77,5 +86,7 @@ int main(int count, char **arguments) {
     run(results.mixes, [](const MixCell &cell) { return cell.mix; });
     run(results.sieges, [](const SiegeCell &cell) { return cell.siege; });
 
-    return suite.report(rounds, slice_ms, to_markdown(results) + goals_markdown(results), to_json(results));
+    return suite.report(rounds, slice_ms,
+                        to_markdown(results) + to_markdown(results.costs, "lock") + goals_markdown(results),
+                        to_json(results));
 }

@@ -172,9 +172,11 @@ std::vector<std::pair<std::string, Json>> to_json(const Results &results) {
             }
         }
     }
-    return {{"locks", Json::array(locks)},
-            {"throughput_million_per_second", Json::array(mixes)},
-            {"waits", Json::array(sieges)}};
+    std::vector<std::pair<std::string, Json>> members{{"locks", Json::array(locks)},
+                                                      {"throughput_million_per_second", Json::array(mixes)},
+                                                      {"waits", Json::array(sieges)}};
+    add_json(members, results.costs, "lock");
+    return members;
 }
 
 } // namespace bench

@@ -5,6 +5,7 @@
 #ifndef INTERLOCK_BENCHMARKS_RWLOCK_SUMMARY_H
 #define INTERLOCK_BENCHMARKS_RWLOCK_SUMMARY_H
 
+#include "../runner/instructions.h"
 #include "../runner/report.h"
 #include "measure.h"
 
@@ -27,6 +28,7 @@ struct Results {
     std::vector<Contender> contenders;
     std::vector<MixCell> mixes;
     std::vector<SiegeCell> sieges;
+    OperationCosts costs;
 };
 
 std::string to_markdown(const Results &results);

@@ -19,7 +19,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "scripts", "lib")]
 import bench_report
 import bench_summary
 import charts
-from bench_table_test import HEAD, MUTEX, OPERATIONS, POOL, RINGS, RWLOCK, SWIFT
+from bench_table_test import COSTS, HEAD, MUTEX, OPERATIONS, POOL, RINGS, RWLOCK, SWIFT
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -129,6 +129,28 @@ class Report(unittest.TestCase):
             files, text = self.made(result, status=1)
             self.assertIn("error: " + said, text)
             self.assertEqual(files, {})
+
+    def test_instructions_are_a_table_of_the_suites_that_counted_them(self):
+        counted = {**RESULTS["rwlock"], "instructions": COSTS}
+        page = self.made(counted, RESULTS["mutex"])[0]["index.html"]
+        table = page[page.index("<h3>Instructions of one operation</h3>"):]
+        rows = re.findall(r"<tr.*?</tr>", table[:table.index("</table>")])[1:]
+        self.assertEqual(rows, [
+            '<tr class=ours><td>ilk_rwlock</td><td>read, fenced</td><td class=number>43</td><td class=number>1</td>'
+            '<td class=number>0</td></tr>',
+            '<tr><td>&lt;spinner&gt;</td><td>write</td><td class=number>1,234</td><td class=number>2.2</td>'
+            '<td class=number>1</td></tr>'])
+        self.assertEqual(page.count("Instructions of one operation"), 1)
+
+    def test_a_run_of_instructions_alone_has_no_charts(self):
+        empty = {"throughput_million_per_second": [], "waits": [], "round_trips": [], "waiting": []}
+        rings = [{("ring" if key == "lock" else key): value for key, value in row.items()} for row in COSTS]
+        page = self.made({**RESULTS["mutex"], **empty, "instructions": COSTS},
+                         {**RESULTS["rwlock"], **empty, "instructions": COSTS},
+                         {**RESULTS["rings"], **empty, "instructions": rings})[0]["index.html"]
+        self.assertEqual(page.count("<h3>Instructions of one operation</h3>"), 3)
+        self.assertEqual(page.count("<h3>"), 3)
+        self.assertNotIn("<svg", page)
 
     def test_a_busy_machine_is_told(self):
         page = self.made({**RESULTS["mutex"], "cores_used_by_others": 1.2})[0]["index.html"]

@@ -290,8 +290,39 @@ Of 100,000 that wait, each: bytes of the heap.
 """
 
 
+def cost(name, operation, instructions, locked, fences, kind="lock"):
+    return {kind: name, "operation": operation, "instructions": instructions, "locked": locked, "fences": fences}
+
+
+COSTS = [cost("ilk_rwlock", "read, fenced", 43, 1, 0), cost("<spinner>", "write", 1234.04, 2.25, 1)]
+COST_TABLE = """Instructions of one operation: one thread, beside no other; with those of the measured loop.
+
+| contender | operation | instructions | locked | fences |
+|---|---|---:|---:|---:|
+| ilk_rwlock | read, fenced | 43 | 1 | 0 |
+| <spinner> | write | 1,234 | 2.2 | 1 |
+
+"""
+
+
 class Tables(unittest.TestCase):
     maxDiff = None
+
+    def test_instructions_are_another_table_of_the_runs_that_counted_them(self):
+        def of_rings(row):
+            return {("ring" if key == "lock" else key): value for key, value in row.items()}
+
+        for result, rows, before in ((RWLOCK, COSTS, RWLOCK_TABLE), (MUTEX, COSTS, MUTEX_TABLE),
+                                     (RINGS, [of_rings(row) for row in COSTS], RINGS_TABLE)):
+            with self.subTest(result["suite"]):
+                text = bench_table.section("result.json", json.dumps({**result, "instructions": rows}))
+                self.assertEqual(text, before + COST_TABLE)
+
+    def test_a_run_of_instructions_alone_has_their_table_alone(self):
+        result = {**RWLOCK, "throughput_million_per_second": [], "waits": [], "rounds": 0, "slice_ms": 0,
+                  "instructions": COSTS}
+        text = bench_table.section("result.json", json.dumps(result))
+        self.assertTrue(text.endswith("Flags: `--threads 2`.\n\n" + COST_TABLE), text)
 
     def test_each_suite_makes_its_table(self):
         for result, table in ((RWLOCK, RWLOCK_TABLE), (RINGS, RINGS_TABLE), (MUTEX, MUTEX_TABLE), (POOL, POOL_TABLE), (SWIFT, SWIFT_TABLE),
@@ -375,6 +406,17 @@ class Refusals(unittest.TestCase):
         self.assertIn(
             "samples[2] of throughput_million_per_second[0] of result.json is not a number of 0 or more",
             self.refusal_of(RWLOCK, unmeasured))
+
+    def test_instructions_that_are_none_are_named(self):
+        for change, said in (
+            (lambda row: row.pop("lock"), "instructions[1] of result.json has no 'lock'"),
+            (lambda row: row.pop("fences"), "instructions[1] of result.json has no 'fences'"),
+            (lambda row: row.update(locked=None), "'locked' of instructions[1] of result.json is not a number"),
+            (lambda row: row.update(locked=-1), "'locked' of instructions[1] of result.json is not a number of 0 or more"),
+        ):
+            result = {**RWLOCK, "instructions": copy.deepcopy(COSTS)}
+            change(result["instructions"][1])
+            self.assertIn("error: " + said, self.refusal(json.dumps(result)))
 
     def test_a_run_with_faults_does_not_count(self):
         self.assertIn("result.json is of a run that found 2 faults", self.refusal_of(RINGS, lambda r: r.update(faults=2)))

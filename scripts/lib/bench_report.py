@@ -16,6 +16,7 @@ import sys
 from collections import namedtuple
 from html import escape
 
+import bench_costs
 import bench_table
 import charts
 from bench_table import Malformed, Node, counted, digits, grouped
@@ -107,6 +108,7 @@ def rings(result):
 
 
 def mutex(result):
+    trips = percentile_rows(result.children("round_trips"), "lock")
     yield Section("How often is a mutex taken?",
                   [charts.bars(f"{counted(threads, 'thread')}, section of {digits(section)} ns", "million times a second",
                                bar_rows(group, "lock", "samples"), False)
@@ -115,8 +117,7 @@ def mutex(result):
     yield Section("How long does one wait for a mutex, or for a baton?",
                   [charts.percentiles(counted(threads, "thread"), "wait", percentile_rows(group, "lock"))
                    for (threads,), group in grouped(result.children("waits"), ("threads", float)).items()]
-                  + [charts.percentiles("baton, two threads", "round trip",
-                                        percentile_rows(result.children("round_trips"), "lock"))], "")
+                  + ([charts.percentiles("baton, two threads", "round trip", trips)] if trips else []), "")
 
 
 def pool(result):
@@ -186,7 +187,7 @@ h1, h2, h3 { line-height: 1.2; } h2 { margin-top: 3rem; border-top: 1px solid va
 .chart { width: 100%; height: auto; max-width: 34rem; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
 td, th { padding: .2rem .6rem; text-align: left; border-bottom: 1px solid var(--line); white-space: nowrap; }
-td.number { text-align: right; } tr.behind { background: var(--behind); } nav { display: flex; flex-wrap: wrap; gap: 0 1rem; margin-bottom: 1rem; }
+td.number { text-align: right; } tr.behind { background: var(--behind); } tr.ours { font-weight: 600; } nav { display: flex; flex-wrap: wrap; gap: 0 1rem; margin-bottom: 1rem; }
 """
 
 
@@ -236,6 +237,8 @@ def page(results, commit, overview):
         for section in sections:
             remark = f'<p class="quiet">{escape(section.remark)}</p>' if section.remark else ""
             body.append(f"<h3>{escape(section.question)}</h3>{remark}\n" + '<div class="charts">' + "".join(section.charts) + "</div>")
+        if costs := bench_costs.costs(result):
+            body.append(bench_costs.html(costs, is_ours))
         if its_rows:
             body.append(f"<details><summary>All figures of {suite}</summary>{table_html(its_rows)}</details>")
     behind = sorted((row for row in rows if row[2].ratio is not None and row[2].ratio < 1), key=lambda row: row[2].ratio)

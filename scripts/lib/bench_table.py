@@ -7,7 +7,8 @@
 A result is the JSON of one suite (rwlock, rings, mutex, pool, swift, operations). For each setting the table gives our
 median, the best peer's, and the median of the rounds' ratios, more than 1 where ours is better. The best peer is of our
 kind: a lock that parks and whose slowest thread gets a tenth of the fastest or more; beside `ilk_mpmc` a bounded ring
-for many threads; beside an operation, Foundation's in its own queue.
+for many threads; beside an operation, Foundation's in its own queue. Where a result says what one operation
+executes, another table gives that of all contenders.
 """
 
 import json
@@ -18,6 +19,7 @@ import sys
 import textwrap
 from collections import namedtuple
 
+import bench_costs
 from charts import median
 
 DOCUMENT = "docs/benchmarks.md"
@@ -65,6 +67,12 @@ class Node:
         if not values:
             raise Malformed(f"'{key}' of {self.place} is empty")
         return [float(value) for value in values]
+
+    def amount(self, key):
+        value = self.get(key, float)
+        if not 0 <= value < math.inf:
+            raise Malformed(f"'{key}' of {self.place} is not a number of 0 or more")
+        return value
 
 
 KINDS = {str: "a text", float: "a number", dict: "an object", list: "a list", bool: "true or false"}
@@ -347,6 +355,8 @@ def section(name, text):
     for title, unit, rows in SUITES[suite](result):
         if rows:
             parts += [f"{title}: {unit}.", "", table(rows), ""]
+    if costs := bench_costs.costs(result):
+        parts += [bench_costs.markdown(costs), ""]
     return "\n".join(parts) + "\n"
 
 
