@@ -78,7 +78,7 @@ def _head(title, unit):
     return [_text(0, 14, title, "ours"), _text(0, 29, unit, "quiet")]
 
 
-def _short(name, width=20):
+def _short(name, width=18):
     """Without its middle: names of one family differ at their ends."""
     return name if len(name) <= width else name[: width // 2 - 2] + "…" + name[-width // 2 - 1:]
 

@@ -38,8 +38,12 @@ static void hold_orders(void *unused) {
     ilk_mutex_lock(&accounts);
 }
 
-static void print_when_wedged(void *other) {
-    thread_await_sleep(other);
+/* The main thread is no struct thread: its kernel id is the process's. */
+static void print_when_wedged(void *clerk) {
+    static struct thread teller = {.life = STAGE_INIT};
+    teller.kernel_id = getpid();
+    thread_await_sleep(&teller);
+    thread_await_sleep(clerk);
     puts("wedged");
     fflush(stdout);
     pause();
