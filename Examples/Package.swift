@@ -76,7 +76,7 @@ let package = Package(
         ),
         .target(
             name: "PhotoDownloads",
-            dependencies: ["PhotoPipeline", interlock],
+            dependencies: ["PhotoPipeline", "PhotoServer", interlock],
             swiftSettings: strictSwift
         ),
         .executableTarget(
@@ -112,7 +112,8 @@ let package = Package(
         .executableTarget(
             name: "Demo",
             dependencies: [
-                "Capture", "PhotoPipeline", "Report", "SafeAgainstUnsafe", "Timeline", interlock,
+                "Capture", "PhotoDownloads", "PhotoPipeline", "PhotoServer", "Report", "SafeAgainstUnsafe",
+                "Timeline", interlock,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["README.md"],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The demo's third part: a C thread pushes samples through a ring, a task listens.
+// The demo's fourth part: a C thread pushes samples through a ring, a task listens.
 
 import Capture
 import Foundation

@@ -25,14 +25,15 @@ enum Console {
         FileHandle.standardOutput.write(Data(text.utf8))
     }
 
-    /// Prints rows in columns: the first to the left, the others to the right.
-    static func table(columns: [String], rows: [[String]]) {
+    /// Prints rows in columns: those of text, by default the first, to the left, the others to the right.
+    static func table(columns: [String], rows: [[String]], text: Set<Int> = [0]) {
         let all = [columns] + rows
         let widths = columns.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
         for row in all {
             let cells = row.enumerated().map { index, cell in
                 let padding = String(repeating: " ", count: widths[index] - cell.count)
-                return index == 0 ? cell + padding : padding + cell
+                if text.contains(index) { return index == row.count - 1 ? cell : cell + padding }
+                return padding + cell
             }
             line("    " + cells.joined(separator: "   "))
         }

@@ -6,6 +6,7 @@
 import ArgumentParser
 import Foundation
 import Interlock
+import PhotoDownloads
 import PhotoPipeline
 import Report
 import SafeAgainstUnsafe
@@ -15,12 +16,13 @@ import Timeline
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Shows Interlock at work: arrays with and without a guard, photos, a C thread.",
+        abstract: "Shows Interlock at work: arrays with and without a guard, photos, downloads, a C thread.",
         discussion: """
             The JPEG and PNG files directly in FOLDER are loaded, decoded, given a tilt-shift effect and, on faces, googly eyes, and written \
             to the output folder, with a contact sheet and a page that shows what happened: twice, with \
-            Interlock and with libdispatch alone. A file that is not a picture is named with the reason. Before and \
-            after that: a thousand appends to one array, and a C thread whose samples a task takes with `for await`.
+            Interlock and with libdispatch alone. A file that is not a picture is named with the reason. A few of \
+            them are downloaded once more, from a server on the loopback address with the faults of a network. Before \
+            and after that: a thousand appends to one array, and a C thread whose samples a task takes with `for await`.
             """
     )
 
@@ -49,6 +51,7 @@ struct Demo: AsyncParsableCommand {
 
     func run() async throws {
         if unprotectedChild { return UnsafeTrials.runInThisProcess() }
+        PhotoDownloads.avoidProxies()
         do {
             let photos = try PhotoFolder(path: folder ?? Self.samplePhotos)
             let output = try OutputFolder(path: output, photos: photos)
@@ -80,16 +83,20 @@ struct Demo: AsyncParsableCommand {
         options.pixelLimit = maxMegapixels * 1_000_000
         let chapter = try await PhotoChapter.run(photos, into: output, options: options)
 
-        Console.heading("3. Samples from a C thread")
+        Console.heading("3. Photos over a bad network")
+        let downloads = await DownloadChapter.run(chapter.photos, of: photos, into: output)
+
+        Console.heading("4. Samples from a C thread")
         let capture = try await CaptureChapter.run()
 
-        Console.heading("4. The page")
+        Console.heading("5. The page")
         var page = Page(summary: "\(chapter.summary) on \(cores) cores, from \(photos.path).")
         arrays.add(to: &page)
         try chapter.add(to: &page, from: output)
+        downloads.add(to: &page)
         try output.write(page: page.html)
         Console.line("The pictures, before and after, and which thread did what when:")
         Console.line("    \(output.page)")
-        guard chapter.isSound, capture.isSound else { throw ExitCode(1) }
+        guard chapter.isSound, downloads.isSound, capture.isSound else { throw ExitCode(1) }
     }
 }

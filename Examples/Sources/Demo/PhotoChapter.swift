@@ -15,6 +15,7 @@ struct PhotoChapter {
     private let differences: [String]
 
     private var result: PipelineResult { results[0].result }
+    var photos: [Photo] { result.photos }
     private var rejections: [Rejection] { (others + result.rejections).sorted { $0.name < $1.name } }
 
     /// Both pipelines made the same, and at least one picture.

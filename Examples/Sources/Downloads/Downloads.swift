@@ -41,6 +41,7 @@ struct Downloads: AsyncParsableCommand {
     }
 
     func run() async throws {
+        PhotoDownloads.avoidProxies()
         do {
             let photos = try PhotoFolder(path: folder ?? Self.samplePhotos)
             let output = try OutputFolder(path: output, photos: photos)
@@ -59,34 +60,23 @@ struct Downloads: AsyncParsableCommand {
 
     /// Whether each picture was made, or named with its fault.
     private func show(_ photos: PhotoFolder, _ output: OutputFolder) async throws -> Bool {
-        let bytes = try Dictionary(
-            uniqueKeysWithValues: photos.photos.map {
-                ($0.name, Array(try Data(contentsOf: URL(filePath: $0.path))))
-            }
-        )
-        let faults = Self.faults(of: photos.photos.map(\.name))
-        for (name, list) in faults.sorted(by: { $0.key < $1.key }) {
-            print("    \(name): \(list.map { "\($0)" }.joined(separator: ", then ")), then the picture")
+        try await tellOfNoServer()
+        let network = BadNetwork(of: photos.photos, hopeless: .stalled)
+        for name in network.names {
+            let faults = network.faults(of: name)
+            if !faults.isEmpty { print("    \(name): \(faults)") }
         }
-        print("    \(Self.gone): 404; \(Self.silent) and \(Self.unwanted): no answer, ever")
-        let server = PhotoServer(
-            bytes,
-            faults: faults.merging([Self.gone: []]) { first, _ in first },
-            always: [Self.silent: .stalled, Self.unwanted: .stalled]
+        var run = DownloadRun(network)
+        run.atOnce = atOnce
+        let progress = Progress(of: network.names.count)
+        let result = try await run.result(into: output) { progress.advance($0) }
+        print(
+            "\n\(result.pipeline.photos.count) pictures in \(result.pipeline.duration.text), by \(result.requests) "
+                + "requests, at most \(result.peak) at once\n    \(output.pictures)\n    \(output.contactSheet)"
         )
-        return try await server.serve { list in
-            try await tellOfNoServer()
-            return try await download(from: list, server, made: bytes.count, into: output)
-        }
-    }
-
-    private static let gone = "gone.jpg"
-    private static let silent = "silent.jpg"
-    private static let unwanted = "unwanted.jpg"
-
-    private static func faults(of names: [String]) -> [String: [NetworkFault]] {
-        let lists: [[NetworkFault]] = [[.slow(.milliseconds(300))], [.cutOff], [.busy, .busy], [.stalled]]
-        return Dictionary(uniqueKeysWithValues: zip(names, lists))
+        let named = Set(result.pipeline.rejections.map(\.name))
+        return result.peak <= atOnce && named == network.unobtainable
+            && result.pipeline.photos.count == network.names.count - named.count
     }
 
     private func tellOfNoServer() async throws {
@@ -94,36 +84,8 @@ struct Downloads: AsyncParsableCommand {
         do {
             _ = try await nowhere.photos()
         } catch {
-            print("\nWhere no server is: \(error)")
+            print("Where no server is: \(error)")
         }
-    }
-
-    private func download(
-        from list: URL,
-        _ server: PhotoServer,
-        made count: Int,
-        into output: OutputFolder
-    ) async throws -> Bool {
-        let downloads = PhotoDownloads(list, attempts: 3, attemptLimit: .seconds(2))
-        let files = try await downloads.photos()
-        var options = PipelineOptions(photoCount: files.count)
-        options.loads = atOnce
-        options.inFlight = max(8, 2 * atOnce)
-        let progress = Progress(of: files.count)
-        let result = try await OperationPipeline(manager: PhotoManager(), source: downloads)
-            .result(of: files, into: output, options: options) { outcome in
-                progress.advance(outcome)
-                // The last two never come. One of them is given up, as a program does whose user has gone on.
-                if progress.left == 2 { downloads.cancel(Self.unwanted) }
-            }
-        let requests = server.requests.values.reduce(0, +)
-        print(
-            "\n\(result.photos.count) pictures in \(result.duration.text), by \(requests) requests, at most "
-                + "\(server.peak) at once\n    \(output.pictures)\n    \(output.contactSheet)"
-        )
-        let named = Set(result.rejections.map(\.name))
-        return result.photos.count == count && server.peak <= atOnce
-            && named == [Self.gone, Self.silent, Self.unwanted]
     }
 }
 
@@ -134,8 +96,6 @@ private final class Progress {
     private var done = 0
 
     nonisolated init(of total: Int) { self.total = total }
-
-    var left: Int { total - done }
 
     func advance(_ outcome: PhotoOutcome) {
         done += 1

@@ -19,6 +19,7 @@ package enum DownloadError: Error, Equatable, CustomStringConvertible {
     case status(Int)
     case network(String)
     case tooLarge(limit: Int)
+    case late(Duration)
 
     package var description: String {
         switch self {
@@ -26,6 +27,7 @@ package enum DownloadError: Error, Equatable, CustomStringConvertible {
         case .status(let code): "the server answered \(code)"
         case .network(let reason): reason
         case .tooLarge(let limit): "larger than \(limit / 1_000_000) MB"
+        case .late(let limit): "not there when the \(limit) for all downloads were over"
         }
     }
 
@@ -34,7 +36,7 @@ package enum DownloadError: Error, Equatable, CustomStringConvertible {
         switch self {
         case .refused, .network: true
         case .status(let code): code >= 500 || code == 429
-        case .tooLarge: false
+        case .tooLarge, .late: false
         }
     }
 }
@@ -42,10 +44,13 @@ package enum DownloadError: Error, Equatable, CustomStringConvertible {
 /// The pictures of a ``PhotoServer``, and the requests for them.
 package final class PhotoDownloads: PhotoSource {
     private let list: URL
-    private let session = URLSession(configuration: .ephemeral)
+    private let session: URLSession
     private let policy: RetryPolicy
     private let downloads = SafeDictionary<String, AsyncOperation<[UInt8]>>()
+    private let logs = SafeDictionary<String, DownloadLog>()
     private let unwanted = SafeSet<String>()
+    /// The limit of all downloads, once it has passed.
+    private let passedLimit = ReadWriteLock<Duration?>(nil)
 
     /// - Parameters:
     ///   - list: the address of the list of names; a picture's is `list`/NAME.
@@ -58,6 +63,9 @@ package final class PhotoDownloads: PhotoSource {
         pause: Duration = .milliseconds(50)
     ) {
         self.list = list
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.connectionProxyDictionary = [:]
+        session = URLSession(configuration: configuration)
         policy = RetryPolicy(
             attempts: attempts,
             backoff: .exponential(initial: pause, cap: .seconds(2)),
@@ -65,6 +73,14 @@ package final class PhotoDownloads: PhotoSource {
             attemptLimit: attemptLimit,
             where: { ($0 as? DownloadError)?.isPassing != false }
         )
+    }
+
+    /// Makes the process connect to servers and not to the environment's proxies, to which a loopback address is another.
+    /// Sets `no_proxy`: to be called before other threads run.
+    ///
+    /// On Linux `URLSession` takes proxies from the environment only.
+    package static func avoidProxies() {
+        setenv("no_proxy", "*", 1)
     }
 
     deinit { session.finishTasksAndInvalidate() }
@@ -78,11 +94,25 @@ package final class PhotoDownloads: PhotoSource {
     }
 
     package func load(_ file: PhotoFile, limit: Int) -> AsyncOperation<[UInt8]> {
-        let operation = download(list.appending(path: file.name), name: file.name, limit: limit)
+        let log = DownloadLog()
+        let operation = download(list.appending(path: file.name), name: file.name, limit: limit, log: log)
+        logs[file.name] = log
         downloads[file.name] = operation
         if unwanted.contains(file.name) { operation.cancel() }
-        operation.onFinish { [downloads] _ in downloads[file.name] = nil }
+        operation.onFinish { [self] outcome in
+            downloads[file.name] = nil
+            log.end(ending(of: file.name, outcome))
+        }
         return operation
+    }
+
+    /// The downloads that were begun or cancelled, by name, each as it last ended. Suspends until the last has ended.
+    package func records() async throws -> [DownloadRecord] {
+        var records: [DownloadRecord] = []
+        for (name, log) in logs.snapshot.sorted(by: { $0.key < $1.key }) {
+            if let record = try await log.record(of: name) { records.append(record) }
+        }
+        return records
     }
 
     /// Stops the download of a picture that is no longer wanted, under way or still to come.
@@ -91,8 +121,37 @@ package final class PhotoDownloads: PhotoSource {
         downloads[name]?.cancel()
     }
 
-    private func download(_ url: URL, name: String, limit: Int) -> AsyncOperation<[UInt8]> {
-        AsyncOperation(name: name, retry: policy) { [session] completion in
+    /// Gives up all downloads, under way or still to come: they had `limit` together.
+    package func giveUpAll(after limit: Duration) {
+        passedLimit.withWriteLock { $0 = limit }
+        for operation in downloads.values { operation.cancel() }
+    }
+
+    /// A download that has begun is cancelled when the limit of all has passed; one that begins later fails.
+    private func ending(of name: String, _ outcome: Result<[UInt8], any Error>) -> DownloadEnding {
+        switch outcome {
+        case .success: return .delivered
+        case .failure(let error) where error is OperationCancelled:
+            if !unwanted.contains(name), let late { return .givenUp("\(late)") }
+            return .unwanted
+        case .failure(let error): return .givenUp("\(error)")
+        }
+    }
+
+    private var late: DownloadError? { passedLimit.withReadLock { $0.map(DownloadError.late) } }
+
+    private func download(
+        _ url: URL,
+        name: String,
+        limit: Int,
+        log: DownloadLog? = nil
+    ) -> AsyncOperation<[UInt8]> {
+        AsyncOperation(name: name, retry: policy) { [self] completion in
+            if let late {
+                completion.fail(late)
+                return
+            }
+            log?.beginAttempt()
             let task = session.dataTask(with: url) { data, response, error in
                 completion(Self.outcome(data, response, error, of: url, limit: limit))
             }

@@ -8,7 +8,7 @@ import Foundation
 import Interlock
 
 /// What a request meets instead of its answer.
-package enum NetworkFault: Sendable, Equatable {
+package enum NetworkFault: Sendable, Equatable, CustomStringConvertible {
     /// The answer comes late.
     case slow(Duration)
     /// No answer comes.
@@ -17,6 +17,15 @@ package enum NetworkFault: Sendable, Equatable {
     case cutOff
     /// 503.
     case busy
+
+    package var description: String {
+        switch self {
+        case .slow(let pause): "\(Int(pause / .milliseconds(1))) ms late"
+        case .stalled: "no answer"
+        case .cutOff: "cut off"
+        case .busy: "503"
+        }
+    }
 }
 
 /// Serves pictures by name on a free port of 127.0.0.1: `/photos` lists the names, `/photos/NAME` is a picture.

@@ -9,14 +9,14 @@ extension Page {
           --page: #faf8f5; --card: #ffffff; --text: #1f1d1a; --quiet: #625c54; --line: #ddd7cd;
           --accent: #a04a00;
           --step0: #9bb8d9; --step1: #8fcbbf; --step2: #f0b36a; --step3: #b9a6dd; --step4: #d99bb0;
-          --step5: #b9bd73; --bar-text: #1f1d1a;
+          --step5: #b9bd73; --step6: #c7c1b8; --bar-text: #1f1d1a;
         }
         @media (prefers-color-scheme: dark) {
           :root {
             --page: #171614; --card: #211f1c; --text: #ece8e1; --quiet: #a8a198; --line: #3a3631;
             --accent: #f2a93b;
             --step0: #3d6797; --step1: #23766a; --step2: #97590d; --step3: #6a52a3; --step4: #94445f;
-            --step5: #686c1d; --bar-text: #ffffff;
+            --step5: #686c1d; --step6: #5f5a53; --bar-text: #ffffff;
           }
         }
         * { box-sizing: border-box; }
@@ -41,6 +41,16 @@ extension Page {
         .pair figcaption { margin-top: .5rem; overflow-wrap: anywhere; }
         .number { color: var(--accent); font-weight: 600; }
         .sheet { border: 1px solid var(--line); border-radius: .5rem; }
+        .downloads { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(12rem, 1fr)); }
+        .download { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; overflow: hidden; }
+        .download img, .absent { width: 100%; aspect-ratio: 4 / 3; object-fit: cover; object-position: 50% 20%; }
+        .absent { display: grid; place-items: center; color: var(--quiet); border-bottom: 1px dashed var(--line); }
+        .download figcaption { padding: .5rem .75rem .75rem; overflow-wrap: anywhere; }
+        .download figcaption > * { display: block; }
+        .bars { display: grid; grid-template-columns: max-content 1fr; gap: .25rem .75rem; max-width: 46rem; margin: 0 0 1rem; }
+        .bars dt { color: var(--quiet); }
+        .bars dd { margin: 0; }
+        .bars span { display: inline-block; padding: 0 .4rem; border-radius: 2px; white-space: nowrap; color: var(--bar-text); }
         .legend { list-style: none; display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; padding: 0; margin: 0 0 .5rem; }
         .key { display: inline-block; width: .9rem; height: .9rem; border-radius: 2px; margin-right: .4rem; vertical-align: -1px; }
         .timeline { margin: 0 0 1.5rem; }
@@ -56,12 +66,16 @@ extension Page {
         .step0 { fill: var(--step0); background: var(--step0); } .step1 { fill: var(--step1); background: var(--step1); }
         .step2 { fill: var(--step2); background: var(--step2); } .step3 { fill: var(--step3); background: var(--step3); }
         .step4 { fill: var(--step4); background: var(--step4); } .step5 { fill: var(--step5); background: var(--step5); }
+        .step6 { fill: var(--step6); background: var(--step6); }
         table { border-collapse: collapse; background: var(--card); border: 1px solid var(--line); font-variant-numeric: tabular-nums; }
         th, td { padding: .4rem .9rem; text-align: right; border-bottom: 1px solid var(--line); }
         th:first-child { text-align: left; font-weight: 500; }
         thead th { color: var(--quiet); font-weight: 500; }
         code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .95em; }
-        @media (max-width: 40rem) { body { padding: 1.25rem .75rem 3rem; } }
+        @media (max-width: 40rem) {
+          body { padding: 1.25rem .75rem 3rem; }
+          .downloads { gap: .75rem; grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); }
+        }
 
         """
 }

@@ -54,6 +54,7 @@ package struct Page: Sendable {
     package var contactSheet: [UInt8] = []
     package var runs: [Run] = []
     package var runsNote = ""
+    package var downloads: Downloads?
     package var safe: Table?
     package var unsafeNote = ""
 
@@ -81,7 +82,7 @@ package struct Page: Sendable {
         <p>\(summary)</p>
         </header>
         <main>
-        \(Markup(joining: [picturesSection, timelineSection, sheetSection, arraySection]))
+        \(Markup(joining: [picturesSection, timelineSection, sheetSection, downloadsSection, arraySection]))
         </main>
         </body>
         </html>
@@ -195,7 +196,7 @@ package struct Page: Sendable {
             """
     }
 
-    private static func dataURI(_ jpeg: [UInt8]) -> String {
+    static func dataURI(_ jpeg: [UInt8]) -> String {
         "data:image/jpeg;base64,\(Data(jpeg).base64EncodedString())"
     }
 }

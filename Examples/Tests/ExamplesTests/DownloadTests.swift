@@ -141,7 +141,7 @@ import Testing
 
 extension TemporaryFolder {
     /// A folder with a picture, for an output folder beside it.
-    fileprivate func makePhotos() throws -> String {
+    func makePhotos() throws -> String {
         let path = try makeFolder("photos")
         try write(PNG.bytes(.gradient(width: 2, height: 2)), "photos/one.png")
         return path

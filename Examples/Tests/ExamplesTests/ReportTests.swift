@@ -9,6 +9,7 @@ import Testing
 import FoundationXML
 #endif
 
+@testable import PhotoPipeline
 @testable import Report
 @testable import Timeline
 
@@ -60,6 +61,21 @@ private final class Reading: NSObject, XMLParserDelegate {
             .init(name: "None", detail: "0 ms", timeline: Timeline(spans: [])),
         ]
         page.runsNote = hostile
+        page.downloads = .init(
+            note: hostile,
+            times: [("downloads", .milliseconds(500)), (hostile, .seconds(2))],
+            items: [
+                .init(
+                    name: hostile,
+                    faults: hostile,
+                    attempts: 2,
+                    delay: .milliseconds(1500),
+                    ending: "delivered",
+                    picture: [9]
+                ),
+                .init(name: "c", faults: "", attempts: 1, delay: .zero, ending: hostile, picture: nil),
+            ]
+        )
         page.safe = .init(columns: ["array", "time"], rows: [[hostile, "1 ns"], ["b", "2 ns"]])
         page.unsafeNote = hostile
         return page
@@ -78,7 +94,7 @@ private final class Reading: NSObject, XMLParserDelegate {
 
     @Test func thePageIsWellFormed() throws {
         let reading = try #require(read(page))
-        #expect(reading.elements["img"] == 5)
+        #expect(reading.elements["img"] == 6)
         #expect(reading.elements["svg"] == 2)
         #expect(reading.elements["rect"] == 6)
         #expect(reading.elements["h1"] == 1)
@@ -92,7 +108,7 @@ private final class Reading: NSObject, XMLParserDelegate {
         let places = reading.attributes.filter {
             ["src", "href", "data", "srcset", "action"].contains($0.name)
         }
-        #expect(places.count == 5)
+        #expect(places.count == 6)
         #expect(places.allSatisfy { $0.value.hasPrefix("data:image/jpeg;base64,") })
         #expect(places.contains { $0.value.hasSuffix(",AQID") })
         #expect(!page.html.contains("url(") && !page.html.contains("@import"))
@@ -101,15 +117,40 @@ private final class Reading: NSObject, XMLParserDelegate {
     @Test func everyPictureAndDrawingIsSaidInWords() throws {
         let reading = try #require(read(page))
         let alternatives = reading.attributes.filter { $0.element == "img" && $0.name == "alt" }
-        #expect(alternatives.count == 5 && alternatives.allSatisfy { !$0.value.isEmpty })
+        #expect(alternatives.count == 6 && alternatives.allSatisfy { !$0.value.isEmpty })
         let drawings = reading.attributes.filter { $0.element == "svg" && $0.name == "aria-label" }
         #expect(drawings.count == 2)
         #expect(drawings.contains { $0.value.contains("thread 2: 2 steps, 30.0 ms") })
         #expect(reading.attributes.contains { $0.element == "html" && $0.name == "lang" })
     }
 
+    @Test func eachDownloadIsShownWithItsAttemptsAndItsEnding() throws {
+        let cards = page.html.components(separatedBy: "<figure class=\"download\">").dropFirst()
+        #expect(cards.count == 2)
+        let (came, absent) = (try #require(cards.first), try #require(cards.last))
+        #expect(came.contains("2 attempts, 1.50 s") && came.contains("<strong>delivered</strong>"))
+        #expect(came.contains("<img") && came.contains("faults: "))
+        #expect(absent.contains("1 attempt, ") && absent.contains("no picture"))
+        #expect(!absent.contains("<img") && !absent.contains("faults: "))
+    }
+
+    /// The longest fills the width.
+    @Test func theTimesOfTheDownloadsAreBarsOfOneScale() throws {
+        let reading = try #require(read(page))
+        let widths = reading.attributes.filter { $0.element == "span" && $0.name == "style" }.map(\.value)
+        #expect(widths == ["min-width: 25.00%", "min-width: 100.00%"])
+        #expect(reading.text.contains("500 ms") && reading.text.contains("2.00 s"))
+        var without = Page(summary: "")
+        #expect(!without.html.contains("bad network"))
+        without.downloads = .init(note: "nothing came")
+        let empty = try #require(read(without))
+        #expect(empty.text.contains("nothing came") && empty.elements["dl"] == nil)
+    }
+
+    /// Load, decode, write and the contact sheet; the edits, of which two are there only where faces can be found.
     @Test func everyStepOfATimelineHasAColour() {
-        for step in 0..<6 {
+        #expect(Edit.all.count + 4 <= 7)
+        for step in 0..<7 {
             #expect(Page.style.contains(".step\(step) {"))
             #expect(
                 Page.style.components(separatedBy: "--step\(step): #").count == 3,
@@ -139,7 +180,7 @@ private final class Reading: NSObject, XMLParserDelegate {
                     ("text", "page"), ("text", "card"), ("quiet", "page"), ("quiet", "card"),
                     ("accent", "card"),
                 ]
-                + (0..<6).map { ("bar-text", "step\($0)") }
+                + (0..<7).map { ("bar-text", "step\($0)") }
             for (one, other) in pairs {
                 let both = [try luminance(one), try luminance(other)]
                 let contrast = (both.max()! + 0.05) / (both.min()! + 0.05)
