@@ -6,6 +6,7 @@
 #define INTERLOCK_BENCHMARKS_MUTEX_SUMMARY_H
 
 #include "../runner/report.h"
+#include "../runner/states.h"
 #include "../rwlock/measure.h"
 #include "baton.h"
 
@@ -33,8 +34,14 @@ struct MutexResults {
     std::vector<Histogram> trips; /* in the order of the batons */
 };
 
+/* Of the tables that show them. */
+extern const std::string contention_title, trips_title;
+std::string waits_title(const Siege &siege);
+
 std::string to_markdown(const MutexResults &results);
-std::string goals_markdown(const MutexResults &results);
+
+/* Each judged in its table's state. */
+std::string goals_markdown(const MutexResults &results, const States &states);
 std::vector<std::pair<std::string, Json>> to_json(const MutexResults &results);
 
 } // namespace bench

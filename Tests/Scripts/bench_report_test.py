@@ -133,6 +133,12 @@ class Report(unittest.TestCase):
         self.assertNotIn("A busy machine", self.made(RESULTS["mutex"])[0]["index.html"])
 
 
+    def test_the_machines_state_is_told_where_it_is_known(self):
+        page = self.made({**RESULTS["mutex"], "state": "shared"})[0]["index.html"]
+        self.assertIn("cores meanwhile; the machine&#x27;s state: shared.", page)
+        self.assertNotIn("state:", self.made(RESULTS["mutex"])[0]["index.html"])
+
+
 class Charts(unittest.TestCase):
     def nodes(self, svg, tag):
         return list(xml.etree.ElementTree.fromstring(svg).iter(SVG + tag))

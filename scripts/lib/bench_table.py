@@ -308,6 +308,19 @@ def slices(milliseconds):
     return f" of {milliseconds:g} ms" if milliseconds > 0 else ""
 
 
+STATES = ("quiet", "shared", "changed", "unknown")
+
+
+def state_of(result):
+    """The machine's state as a clause; results of before 2026-11-23 have none."""
+    if "state" not in result.value:
+        return ""
+    state = result.get("state", str)
+    if state not in STATES:
+        raise Malformed(f"'state' of {result.place} is '{state}'; there are {', '.join(STATES)}")
+    return f"; the machine's state: {state}"
+
+
 def section(name, text):
     """One result as Markdown."""
     try:
@@ -329,7 +342,7 @@ def section(name, text):
     facts = (
         f"{machine.get('processor', str)}, {machine.get('cores', float):g} cores; {machine.get('kernel', str)}; {compiler}. "
         f"{result.get('rounds', float):g} rounds{slices(result.get('slice_ms', float))}; other processes used "
-        f"{digits(result.get('cores_used_by_others', float))} cores meanwhile. " + (f"Flags: `{flags}`." if flags else "All cells."))
+        f"{digits(result.get('cores_used_by_others', float))} cores meanwhile{state_of(result)}. " + (f"Flags: `{flags}`." if flags else "All cells."))
     parts = [f"### {suite}, {date}", "", textwrap.fill(facts, 120, break_long_words=False, break_on_hyphens=False), ""]
     if result.get("cores_used_by_others", float) > BUSY:
         print(f"note: beside the run of {name} other processes were at work; take it again on a quiet machine", file=sys.stderr)
