@@ -52,7 +52,8 @@ static std::string submissions_markdown(const PoolResults &results) {
     std::string text;
     for (const SubmitSection &section : results.submissions) {
         text +=
-            "## " + submit_title(section.threads) + "\n\nNanoseconds a job, of " + std::to_string(results.jobs) +
+            "## " + submit_title(section.threads) + "\n\nNanoseconds a job, of " +
+            std::to_string(results.jobs) +
             " (std::async: 1000): until all have run; in the submitting thread; CPU of the process. Context "
             "switches per thousand jobs.\n\n";
         Table table({"pool", "a job", "× ours", "submitter", "CPU", "switches"});
@@ -118,7 +119,8 @@ static std::string wakes_markdown(const PoolResults &results) {
                    duration(outcome.calls.quantile(0.5) / ticks_per_ns()), duration(median(outcome.cpu_ns)),
                    std::to_string(outcome.waits.count())});
     }
-    return "## " + wake_title + "\n\nFrom before the submission to the job's first step. CPU: of the "
+    return "## " + wake_title +
+           "\n\nFrom before the submission to the job's first step. CPU: of the "
            "process, "
            "a wake-up, with the worker's spinning before it sleeps again and the measuring thread's "
            "share.\n\n" +
@@ -134,7 +136,8 @@ static std::string idling_markdown(const PoolResults &results) {
         table.add({results.pools[index].name, duration(median(results.idling[index].cpu_us) * 1e3),
                    digits(median(results.idling[index].switches))});
     }
-    return "## " + idle_title + "\n\nThe whole process; the measuring thread sleeps, and takes two switches and some "
+    return "## " + idle_title +
+           "\n\nThe whole process; the measuring thread sleeps, and takes two switches and some "
            "microseconds for that.\n\n" +
            table.markdown() + "\n";
 }

@@ -24,9 +24,8 @@ std::string table_title(const Trip &trip) {
 }
 
 std::string table_title(const Idleness &idleness) {
-    const std::string pace = idleness.wait == Wait::for_nothing
-                                 ? ""
-                                 : ", one element in " + duration(idleness.pace_ns);
+    const std::string pace =
+        idleness.wait == Wait::for_nothing ? "" : ", one element in " + duration(idleness.pace_ns);
     return std::string("Waiting ") + to_text(idleness.wait) + pace;
 }
 

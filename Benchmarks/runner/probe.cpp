@@ -69,7 +69,8 @@ Figures figures_of_core(unsigned index) {
         const double total_ns = ns_of([&] {
             for (unsigned repetition = 0; repetition < repetitions; ++repetition) {
                 steps.push_back(ns_of([&] { seed = work(work_steps_each, seed); }) / work_steps_each);
-                additions.push_back(ns_of([] { add(addition_rounds); }) / addition_rounds / additions_a_round);
+                additions.push_back(ns_of([] { add(addition_rounds); }) / addition_rounds /
+                                    additions_a_round);
                 locked.push_back(ns_of([&] {
                                      for (uint32_t count = 0; count < locked_each; ++count) {
                                          word.fetch_add(1, std::memory_order_seq_cst);

@@ -75,8 +75,7 @@ void Best::see(const Figures &figures) {
 
 std::vector<std::string> reasons(const Figures &figures, const Best &best) {
     std::vector<std::string> list;
-    const double allowed =
-        most_cores + (figures.watched_s > 0 ? uncertain_s / figures.watched_s : 0);
+    const double allowed = most_cores + (figures.watched_s > 0 ? uncertain_s / figures.watched_s : 0);
     if (figures.stolen_cores > allowed) {
         list.push_back("the host took " + digits(figures.stolen_cores) + " cores");
     }

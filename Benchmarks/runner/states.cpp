@@ -49,7 +49,8 @@ std::string States::after_line(const Entry &entry) const {
 static size_t end_of_rows(const std::string &text, size_t begin) {
     const size_t next = std::min(text.find("\n## ", begin), text.size());
     const size_t row = text.rfind("\n|", next - 1);
-    const size_t last = row != std::string::npos && row >= begin ? row + 1 : text.find_last_not_of('\n', next - 1);
+    const size_t last =
+        row != std::string::npos && row >= begin ? row + 1 : text.find_last_not_of('\n', next - 1);
     return std::min(text.find('\n', last), next) + 1;
 }
 

@@ -18,8 +18,8 @@ std::string table_title(const Mix &mix) {
 std::string table_title(const Siege &siege) {
     return "Waits of one " + std::string(siege.writer_waits ? "writer" : "reader") + " beside " +
            std::to_string(siege.threads - 1) +
-           (siege.writer_waits ? " saturating reader" : " saturating writer") + (siege.threads > 2 ? "s" : "") +
-           ", sections of " + digits(siege.section_ns) + " ns";
+           (siege.writer_waits ? " saturating reader" : " saturating writer") +
+           (siege.threads > 2 ? "s" : "") + ", sections of " + digits(siege.section_ns) + " ns";
 }
 
 static std::string percent(double value) {

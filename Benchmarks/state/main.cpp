@@ -38,7 +38,8 @@ static void write_best(const std::string &path, const Best &best) {
 }
 
 int main(int count, char **arguments) {
-    const Options options(count, arguments, "state: the state of the machine, as a sentence and as JSON", flags);
+    const Options options(count, arguments, "state: the state of the machine, as a sentence and as JSON",
+                          flags);
     if (options.has("--self-test")) {
         return self_test();
     }

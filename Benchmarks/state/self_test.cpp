@@ -59,7 +59,10 @@ bool a_calm_machine_is_quiet() {
 
 bool one_core_has_no_line_trip_and_can_be_quiet() {
     const Figures one = calm_but([](Figures &figures) { figures.trip_ns = {0, 0}; });
-    return judge(one, best_of(one)) == State::quiet && judge(one, best_of(calm())) == State::quiet &&
+    Best both = best_of(calm());
+    both.see(one);
+    return judge(calm(), both) == State::quiet && judge(one, best_of(one)) == State::quiet &&
+           judge(one, best_of(calm())) == State::quiet &&
            to_text(one, best_of(one)).find("line trip") == std::string::npos;
 }
 
@@ -74,8 +77,7 @@ bool a_neighbour_on_the_physical_core_is_seen_by_the_best_of_the_run() {
 bool a_neighbour_that_stays_for_the_whole_run_is_seen() {
 #if defined(__x86_64__)
     const Figures figures = beside_a_neighbour();
-    return why(figures, best_of(figures)) ==
-           "8.80 additions run beside a step of work, alone at least 13.0";
+    return why(figures, best_of(figures)) == "8.80 additions run beside a step of work, alone at least 13.0";
 #else
     return true; /* only x86-64 has such a figure */
 #endif
@@ -87,7 +89,8 @@ bool small_differences_are_quiet() {
                figures.locked_ns.usual = 2.45;
                figures.trip_ns.usual = 86;
                figures.core_share = 0.96;
-           })).empty();
+           }))
+        .empty();
 }
 
 bool a_long_line_trip_is_shared() {
@@ -103,7 +106,8 @@ bool cores_that_are_far_apart_for_the_whole_run_are_seen() {
 bool other_processes_and_the_host_are_named() {
     return why(calm_but([](Figures &figures) { figures.others_cores = 0.4; })) ==
                "other processes used 0.40 cores" &&
-           why(calm_but([](Figures &figures) { figures.stolen_cores = 0.2; })) == "the host took 0.20 cores" &&
+           why(calm_but([](Figures &figures) { figures.stolen_cores = 0.2; })) ==
+               "the host took 0.20 cores" &&
            why(calm_but([](Figures &figures) { figures.core_share = 0.5; })) ==
                "the probe had a core for 50.0 % of the time";
 }
@@ -136,7 +140,12 @@ bool a_run_is_judged_by_its_best_whenever_that_was() {
     states.add("First", slower, slower);
     const State alone = states.of("First");
     states.add("Second", calm(), calm());
-    return alone == State::quiet && states.of("First") == State::shared && states.of("Second") == State::quiet;
+    const State beside_better = states.of("First");
+    States growing, shrinking;
+    growing.add("First", slower, calm());
+    shrinking.add("First", calm(), slower);
+    return alone == State::quiet && beside_better == State::shared && states.of("Second") == State::quiet &&
+           growing.of("First") == State::changed && shrinking.of("First") == State::changed;
 }
 
 bool lines_stand_below_the_heading_and_below_the_last_row() {
@@ -153,9 +162,11 @@ bool lines_stand_below_the_heading_and_below_the_last_row() {
 bool a_state_without_its_heading_is_listed_at_the_end() {
     States states;
     states.add("Third", calm(), calm());
+    states.add("Fourth", calm(), calm());
     const std::string text = states.insert(markdown);
     return text.rfind(markdown, 0) == 0 &&
-           text.find("## The machine's state\n\n- Third\n  - Before: quiet") != std::string::npos;
+           text.find("## The machine's state\n\n- Third\n  - Before: quiet") != std::string::npos &&
+           text.find("\n- Fourth\n  - Before: quiet") != std::string::npos;
 }
 
 bool the_json_has_each_table_with_both_probes() {
@@ -208,8 +219,9 @@ bool the_wait_ends_after_three_quiet_probes() {
 bool the_wait_ends_when_its_time_is_up() {
     const Waited waited(1, {busy()});
     return !waited.is_quiet && waited.time == 1060 &&
-           waited.said.back() == "going on without a quiet machine: time is up after 1 minute; other processes used "
-                                 "1.00 cores";
+           waited.said.back() ==
+               "going on without a quiet machine: time is up after 1 minute; other processes used "
+               "1.00 cores";
 }
 
 bool the_wait_speaks_once_a_minute() {
@@ -226,7 +238,8 @@ struct Check {
     bool (*holds)();
 };
 
-#define CHECK(claim) {#claim, claim}
+#define CHECK(claim)                                                                                         \
+    { #claim, claim }
 const Check checks[] = {
     CHECK(a_calm_machine_is_quiet),
     CHECK(one_core_has_no_line_trip_and_can_be_quiet),

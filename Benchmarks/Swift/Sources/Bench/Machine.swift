@@ -41,11 +41,9 @@ struct Neighbours {
         let busy = fields.enumerated().filter { $0.offset != 3 && $0.offset != 4 }.map(\.element).reduce(0, +)
         var own = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own)
-        var children = rusage()
-        getrusage(RUSAGE_CHILDREN, &children)
-        let ofChildren =
-            Double(children.ru_utime.tv_sec + children.ru_stime.tv_sec)
-            + Double(children.ru_utime.tv_usec + children.ru_stime.tv_usec) / 1e6
-        return busy / Double(sysconf(Int32(_SC_CLK_TCK))) - Double(own.tv_sec) - Double(own.tv_nsec) / 1e9 - ofChildren
+        var ticks = tms()
+        times(&ticks)
+        let ofChildren = Double(ticks.tms_cutime + ticks.tms_cstime)
+        return (busy - ofChildren) / Double(sysconf(Int32(_SC_CLK_TCK))) - Double(own.tv_sec) - Double(own.tv_nsec) / 1e9
     }
 }
