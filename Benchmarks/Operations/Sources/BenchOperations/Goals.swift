@@ -46,7 +46,13 @@ struct Goals {
 
     private func ratio(_ graph: Graph, _ peer: String, _ ours: String, _ least: Double) -> String? {
         guard let seen = outcome(graph)?.ratio(of: peer, to: ours) else { return nil }
-        return row("\(graph.title): \(peer) / \(ours)", "≥ \(figure(least))", figure(seen), seen >= least, [graph])
+        return row(
+            "\(graph.title): \(peer) / \(ours)",
+            "≥ \(figure(least))",
+            figure(seen),
+            seen >= least,
+            [graph]
+        )
     }
 
     // MARK: A node with its edge
@@ -68,7 +74,13 @@ struct Goals {
                 let large = outcome(Self.grown[2])?.median(of: contender)
             else { return nil }
             let seen = large / small
-            return row("\(contender): a node of 10⁶ / of 10⁴", "≤ 2.0", figure(seen), seen <= 2, [Self.grown[0], Self.grown[2]])
+            return row(
+                "\(contender): a node of 10⁶ / of 10⁴",
+                "≤ 2.0",
+                figure(seen),
+                seen <= 2,
+                [Self.grown[0], Self.grown[2]]
+            )
         }
     }
 

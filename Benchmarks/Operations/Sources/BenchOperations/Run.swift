@@ -22,7 +22,14 @@ struct Run: Encodable {
     let cells: [Outcome]
     let sizes: [Size]
 
-    init(arguments: String, rounds: Int, coresUsedByOthers: Double, states: States, cells: [Outcome], sizes: [Size]) {
+    init(
+        arguments: String,
+        rounds: Int,
+        coresUsedByOthers: Double,
+        states: States,
+        cells: [Outcome],
+        sizes: [Size]
+    ) {
         self.arguments = arguments
         self.rounds = rounds
         self.coresUsedByOthers = coresUsedByOthers

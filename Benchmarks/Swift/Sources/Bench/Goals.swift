@@ -31,7 +31,8 @@ struct Goal {
             case .atLeast(let limit): ("≥ \(figure(limit))", ratio >= limit)
             case .atMost(let limit): ("≤ \(figure(limit))", ratio <= limit)
             }
-        return "| \(claim) | \(wanted) | \(figure(ratio)) | \(reached ? "reached" : "**missed**") | \(state) |"
+        return
+            "| \(claim) | \(wanted) | \(figure(ratio)) | \(reached ? "reached" : "**missed**") | \(state) |"
     }
 
     static let heading = "| goal | wanted | seen | | state |\n|---|---:|---:|---|---|"

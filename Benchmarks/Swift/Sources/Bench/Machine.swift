@@ -44,6 +44,7 @@ struct Neighbours {
         var ticks = tms()
         times(&ticks)
         let ofChildren = Double(ticks.tms_cutime + ticks.tms_cstime)
-        return (busy - ofChildren) / Double(sysconf(Int32(_SC_CLK_TCK))) - Double(own.tv_sec) - Double(own.tv_nsec) / 1e9
+        let ofThis = Double(own.tv_sec) + Double(own.tv_nsec) / 1e9
+        return (busy - ofChildren) / Double(sysconf(Int32(_SC_CLK_TCK))) - ofThis
     }
 }

@@ -97,7 +97,9 @@ struct States {
             let probed = try JSONDecoder().decode(Probed.self, from: data[end...])
             return (String(decoding: data[..<end], as: UTF8.self), probed)
         } catch {
-            FileHandle.standardError.write(Data("error: \(program) did not tell the machine's state: \(error)\n".utf8))
+            FileHandle.standardError.write(
+                Data("error: \(program) did not tell the machine's state: \(error)\n".utf8)
+            )
             exit(2)
         }
     }
