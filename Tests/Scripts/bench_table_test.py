@@ -298,7 +298,8 @@ class Tables(unittest.TestCase):
     def test_the_machines_state_is_in_the_facts_where_it_is_known(self):
         text = bench_table.section("result.json", json.dumps({**RWLOCK, "state": "changed", "arguments": ""}))
         self.assertIn("cores meanwhile; the machine's state: changed. All cells.", " ".join(text.split()))
-        self.assertNotIn("state", bench_table.section("result.json", json.dumps(RWLOCK)))
+        for unknown in ({}, {"state": "unknown"}):
+            self.assertNotIn("state", bench_table.section("result.json", json.dumps({**RWLOCK, **unknown})))
 
     def test_what_stands_between_the_marks_is_replaced_and_nothing_else(self):
         document = "# Title\n<!-- figures -->\n\nold\n<!-- end of figures -->\n\n## After\n"

@@ -312,13 +312,13 @@ STATES = ("quiet", "shared", "changed", "unknown")
 
 
 def state_of(result):
-    """The machine's state as a clause; results of before 2026-11-23 have none."""
+    """The machine's state as a clause; nothing where no table was probed, as before 2026-11-23."""
     if "state" not in result.value:
         return ""
     state = result.get("state", str)
     if state not in STATES:
         raise Malformed(f"'state' of {result.place} is '{state}'; there are {', '.join(STATES)}")
-    return f"; the machine's state: {state}"
+    return "" if state == "unknown" else f"; the machine's state: {state}"
 
 
 def section(name, text):
