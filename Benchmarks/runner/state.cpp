@@ -11,8 +11,9 @@ namespace bench {
 
 namespace {
 
-/* Of the best of the run. Beside a busy neighbour on the physical core additions come to 0.5 to 0.67, the rate of
- * read-modify-writes to 0.69 (2.0 and 2.9 ns); on a quiet core the median repetition stays above 0.9. */
+/* Of the best of the run. Beside a busy neighbour on the physical core additions come to 0.54 to 0.67 (7.8 to 9.5 of
+ * 14.3 a ns), the rate of read-modify-writes to 0.68 to 0.77 (1.7 ns, and 2.2 to 2.5). Alone the median repetition
+ * stays at 0.99 and 0.87. */
 const double least_of_best = 0.8;
 
 /* Times the best of the run. Calm line trips take 55 to 80 ns, which is 1.45 times; others up to 400. */
@@ -33,7 +34,8 @@ const double least_share = 1 - most_cores;
 
 #if defined(__x86_64__)
 /* A step of work takes four cycles (a multiplication and an addition), in which a core of 2013 (Haswell) or later
- * has 16 independent additions done alone. This tells a neighbour that stays for the whole run. */
+ * has 16 independent additions done alone (15.5 measured), beside a neighbour 8.7 to 10.3. This tells a neighbour that
+ * stays for the whole run. */
 const double least_additions_per_step = 13;
 #else
 const double least_additions_per_step = 0; /* cores differ more: the best of the run decides */
