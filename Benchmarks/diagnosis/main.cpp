@@ -117,12 +117,14 @@ int main(int count, char **arguments) {
     const SliceTimes times = slice_of(slice_ms);
     suite.turns.expect(static_cast<unsigned>(calls.size() * features.size()) * rounds, times);
 
+    const std::string title = "Calls, watched and not";
     std::vector<std::string> header{"ns a call"};
     for (const Feature &feature : features) {
         header.push_back(feature.name);
     }
     Table table(header);
     std::vector<Json> rows;
+    suite.table(title);
     for (const Call &call : calls) {
         std::vector<std::vector<double>> measured(features.size());
         suite.turns.run(indices(features.size()), rounds, times, [&](size_t index, uint64_t) {
@@ -138,5 +140,6 @@ int main(int count, char **arguments) {
         table.add(row);
         rows.push_back(Json::object(members));
     }
-    return suite.report(rounds, slice_ms, table.markdown() + "\n", {{"calls", Json::array(rows)}});
+    return suite.report(rounds, slice_ms, "## " + title + "\n\n" + table.markdown() + "\n",
+                        {{"calls", Json::array(rows)}});
 }

@@ -63,16 +63,22 @@ int main(int count, char **arguments) {
                               all_batons.size()) *
             rounds,
         times);
-    auto run = [&](auto &cells, const auto &setting_of) {
+    auto run = [&](auto &cells, const auto &setting_of, const auto &title_of) {
         for (auto &cell : cells) {
+            suite.table(title_of(cell));
             suite.turns.run(locks, rounds, times, [&](size_t index, uint64_t seed) {
                 const Contender &lock = results.locks[index];
                 return named(lock.name, measure(lock, setting_of(cell), times, seed, cell.outcomes[index]));
             });
         }
     };
-    run(results.contention, [](const ContentionCell &cell) { return cell.mix; });
-    run(results.waits, [](const WaitCell &cell) { return cell.siege; });
+    run(
+        results.contention, [](const ContentionCell &cell) { return cell.mix; },
+        [](const ContentionCell &) { return contention_title; });
+    run(
+        results.waits, [](const WaitCell &cell) { return cell.siege; },
+        [](const WaitCell &cell) { return waits_title(cell.siege); });
+    suite.table(trips_title);
     suite.turns.run(all_batons, rounds, times, [&](size_t index, uint64_t) {
         SliceResult slice;
         const Baton &baton = results.batons[index];
@@ -80,6 +86,7 @@ int main(int count, char **arguments) {
     });
 
     return suite.report(rounds, slice_ms,
-                        to_markdown(results) + to_markdown(results.costs, "lock") + goals_markdown(results),
+                        to_markdown(results) + to_markdown(results.costs, "lock") +
+                            goals_markdown(results, suite.end_tables()),
                         to_json(results));
 }

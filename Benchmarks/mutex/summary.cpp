@@ -10,6 +10,13 @@
 
 namespace bench {
 
+const std::string contention_title = "Throughput", trips_title = "Round trip of a baton between two threads";
+
+std::string waits_title(const Siege &siege) {
+    return "Waits of one thread beside " + std::to_string(siege.threads - 1) +
+           " that saturate the lock, sections of " + digits(siege.section_ns) + " ns";
+}
+
 static std::string label(const Mix &mix) {
     return std::to_string(mix.threads) + ", " + digits(mix.section_ns) + " ns";
 }
@@ -41,7 +48,8 @@ static std::string contention_markdown(const MutexResults &results) {
             switches.add(sleeps);
         }
     }
-    return "## Throughput\n\nMillion times a second: lock, increment two words, unlock. A semaphore is a "
+    return "## " + contention_title +
+           "\n\nMillion times a second: lock, increment two words, unlock. A semaphore is a "
            "lock of "
            "one permit.\n\n" +
            rates.markdown() + "\nThe slowest thread's operations as a share of the fastest's:\n\n" +
@@ -62,8 +70,7 @@ static std::vector<std::string> row_of(const std::string &name, const Histogram 
 static std::string waits_markdown(const MutexResults &results) {
     std::string text;
     for (const WaitCell &cell : results.waits) {
-        text += "## Waits of one thread beside " + std::to_string(cell.siege.threads - 1) +
-                " that saturate the lock, sections of " + digits(cell.siege.section_ns) + " ns\n\n";
+        text += "## " + waits_title(cell.siege) + "\n\n";
         Table table({"lock", "p50", "p99", "p99.9", "max", "waits"});
         for (size_t index = 0; index < results.locks.size(); ++index) {
             table.add(row_of(results.locks[index].name, cell.outcomes[index].waits));
@@ -81,7 +88,7 @@ static std::string trips_markdown(const MutexResults &results) {
     for (size_t index = 0; index < results.batons.size(); ++index) {
         table.add(row_of(results.batons[index].name, results.trips[index]));
     }
-    return "## Round trip of a baton between two threads\n\n" + table.markdown() + "\n";
+    return "## " + trips_title + "\n\n" + table.markdown() + "\n";
 }
 
 std::string to_markdown(const MutexResults &results) {
@@ -89,14 +96,15 @@ std::string to_markdown(const MutexResults &results) {
 }
 
 /* Against the C library's of the same kind: behind by no more than the rounds differ. */
-std::string goals_markdown(const MutexResults &results) {
+std::string goals_markdown(const MutexResults &results, const States &states) {
     static const std::pair<const char *, const char *> rivals[] = {
         {"ilk_mutex", "pthread_mutex"},
         {"ilk_mutex (inheriting)", "pthread_mutex (inheriting)"},
         {"ilk_semaphore", "sem_t"},
     };
     static const double level = 0.97;
-    Table table({"threads, section", "ours", "its M/s", "the C library's", "its M/s", "ratio", "goal", ""});
+    Table table(
+        {"threads, section", "ours", "its M/s", "the C library's", "its M/s", "ratio", "goal", "", "state"});
     unsigned reached = 0, total = 0;
     auto judge = [&](bool good) {
         ++total;
@@ -114,7 +122,7 @@ std::string goals_markdown(const MutexResults &results) {
             if (ours > 0 && theirs > 0) {
                 table.add({label(cell.mix), our_name, digits(ours), their_name, digits(theirs),
                            digits(ours / theirs) + "×", "≥ " + digits(level) + "×",
-                           judge(ours / theirs >= level)});
+                           judge(ours / theirs >= level), to_text(states.of(contention_title))});
             }
         }
     }
@@ -125,7 +133,8 @@ std::string goals_markdown(const MutexResults &results) {
     }
     if (trips[0] > 0 && trips[1] > 0) {
         table.add({"round trip, p50", "ilk_semaphore", duration(trips[0]), "sem_t", duration(trips[1]),
-                   digits(trips[0] / trips[1]) + "×", "≤ 1.06×", judge(trips[0] / trips[1] <= 1.065)});
+                   digits(trips[0] / trips[1]) + "×", "≤ 1.06×", judge(trips[0] / trips[1] <= 1.065),
+                   to_text(states.of(trips_title))});
     }
     return total == 0 ? ""
                       : "## Goals\n\n" + table.markdown() + "\n" + std::to_string(reached) + " of " +

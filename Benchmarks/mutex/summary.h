@@ -7,6 +7,7 @@
 
 #include "../runner/instructions.h"
 #include "../runner/report.h"
+#include "../runner/states.h"
 #include "../rwlock/measure.h"
 #include "baton.h"
 
@@ -35,8 +36,14 @@ struct MutexResults {
     OperationCosts costs;
 };
 
+/* Of the tables that show them. */
+extern const std::string contention_title, trips_title;
+std::string waits_title(const Siege &siege);
+
 std::string to_markdown(const MutexResults &results);
-std::string goals_markdown(const MutexResults &results);
+
+/* Each judged in its table's state. */
+std::string goals_markdown(const MutexResults &results, const States &states);
 std::vector<std::pair<std::string, Json>> to_json(const MutexResults &results);
 
 } // namespace bench

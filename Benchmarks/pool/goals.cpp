@@ -20,7 +20,8 @@ struct Rival {
 class Goals {
   public:
     /* How many times as fast as the best of `rivals` ours is, against the goal. */
-    void judge(const std::string &cell, double ours, const std::vector<Rival> &rivals, double goal) {
+    void judge(const std::string &cell, double ours, const std::vector<Rival> &rivals, Wanted goal,
+               State state) {
         const Rival *best = nullptr;
         for (const Rival &rival : rivals) {
             if (rival.ns > 0 && (best == nullptr || rival.ns < best->ns)) {
@@ -30,19 +31,20 @@ class Goals {
         if (best == nullptr || !(ours > 0)) {
             return;
         }
-        const bool is_reached = best->ns / ours >= goal;
+        const double wanted = goal.in(state);
+        const bool is_reached = best->ns / ours >= wanted;
         ++total_;
         reached_ += is_reached;
         table_.add({cell, duration(ours), best->name, duration(best->ns), digits(best->ns / ours) + "×",
-                    "≥ " + digits(goal) + "×", is_reached ? "reached" : "**not reached**"});
+                    "≥ " + digits(wanted) + "×", is_reached ? "reached" : "**not reached**", to_text(state)});
     }
     /* A bound that is no rival's. */
-    void judge_bound(const std::string &cell, double ours_ns, double bound_ns) {
+    void judge_bound(const std::string &cell, double ours_ns, double bound_ns, State state) {
         const bool is_reached = ours_ns <= bound_ns;
         ++total_;
         reached_ += is_reached;
         table_.add({cell, duration(ours_ns), "", "", "", "≤ " + duration(bound_ns),
-                    is_reached ? "reached" : "**not reached**"});
+                    is_reached ? "reached" : "**not reached**", to_text(state)});
     }
     std::string markdown() const {
         return total_ == 0 ? ""
@@ -51,13 +53,13 @@ class Goals {
     }
 
   private:
-    Table table_{{"cell", "ilk_pool", "best of", "its time", "ratio", "goal", ""}};
+    Table table_{{"cell", "ilk_pool", "best of", "its time", "ratio", "goal", "", "state"}};
     unsigned reached_ = 0, total_ = 0;
 };
 
 } // namespace
 
-std::string goals_markdown(const PoolResults &results) {
+std::string goals_markdown(const PoolResults &results, const States &states) {
     if (results.pools.empty() || results.pools.front().name != "ilk_pool") {
         return "";
     }
@@ -73,21 +75,23 @@ std::string goals_markdown(const PoolResults &results) {
         }
         const double ours = median(section.cells.front().outcome.job_ns);
         const std::string name = "empty jobs, " + std::to_string(section.threads) + " outside";
-        goals.judge(name, ours, dispatch, 5);
-        goals.judge(name, ours, others, 1.5);
+        const State state = states.of(submit_title(section.threads));
+        goals.judge(name, ours, dispatch, 5, state);
+        goals.judge(name, ours, others, 1.5, state);
     }
-    auto judge_spans = [&](const std::string &name, const std::vector<SpanOutcome> &outcomes) {
+    auto judge_spans = [&](const std::string &name, const std::vector<SpanOutcome> &outcomes,
+                           const std::string &title) {
         std::vector<Rival> rivals;
         for (size_t index = 1; !outcomes.empty() && index < results.pools.size(); ++index) {
             rivals.push_back({results.pools[index].name, median(outcomes[index].ns)});
         }
         if (!outcomes.empty()) {
-            goals.judge(name, median(outcomes.front().ns), rivals, level);
+            goals.judge(name, median(outcomes.front().ns), rivals, level, states.of(title));
         }
     };
-    judge_spans("fork and join", results.fibonacci);
-    judge_spans("loop, even", results.loops[0]);
-    judge_spans("loop, uneven", results.loops[1]);
+    judge_spans("fork and join", results.fibonacci, fork_title);
+    judge_spans("loop, even", results.loops[0], loop_title(results.loop_count, false));
+    judge_spans("loop, uneven", results.loops[1], loop_title(results.loop_count, true));
     for (double share : {0.5, 0.99}) {
         std::vector<Rival> rivals;
         for (size_t index = 1; !results.wakes.empty() && index < results.pools.size(); ++index) {
@@ -96,11 +100,13 @@ std::string goals_markdown(const PoolResults &results) {
         }
         if (!results.wakes.empty()) {
             goals.judge(share < 0.9 ? "wake-up, p50" : "wake-up, p99",
-                        results.wakes.front().waits.quantile(share) / ticks_per_ns(), rivals, level);
+                        results.wakes.front().waits.quantile(share) / ticks_per_ns(), rivals, level,
+                        states.of(wake_title));
         }
     }
     if (!results.idling.empty()) {
-        goals.judge_bound("CPU in an idle second", median(results.idling.front().cpu_us) * 1e3, 1e6);
+        goals.judge_bound("CPU in an idle second", median(results.idling.front().cpu_us) * 1e3, 1e6,
+                          states.of(idle_title));
     }
     if (!results.timing.empty()) {
         std::vector<Rival> set, cancelled, fired;
@@ -111,9 +117,10 @@ std::string goals_markdown(const PoolResults &results) {
             fired.push_back({name, median(results.timing[index].fired)});
         }
         const TimerOutcome &ours = results.timing.front();
-        goals.judge("timers, set", median(ours.set), set, level);
-        goals.judge("timers, cancel", median(ours.cancelled), cancelled, level);
-        goals.judge("timers, fire", median(ours.fired), fired, level);
+        const State state = states.of(timer_title(results.timer_count));
+        goals.judge("timers, set", median(ours.set), set, level, state);
+        goals.judge("timers, cancel", median(ours.cancelled), cancelled, level, state);
+        goals.judge("timers, fire", median(ours.fired), fired, level, state);
     }
     return goals.markdown();
 }

@@ -61,6 +61,7 @@ int main(int count, char **arguments) {
                     section.cells.push_back({index, submission, {}});
                 }
             }
+            suite.table(submit_title(threads));
             suite.turns.run(indices(section.cells.size()), rounds, span, [&](size_t index, uint64_t) {
                 SubmitCell &cell = section.cells[index];
                 return named(cell.submission.name, measure_submissions(all[cell.pool], cell.submission,
@@ -71,6 +72,7 @@ int main(int count, char **arguments) {
     }
     if (has("fork")) {
         results.fibonacci.resize(all.size());
+        suite.table(fork_title);
         suite.turns.run(indices(all.size()), rounds, span, [&](size_t index, uint64_t) {
             return all[index].fibonacci == nullptr
                        ? std::string()
@@ -81,6 +83,7 @@ int main(int count, char **arguments) {
     for (int is_uneven = 0; is_uneven < 2 && has("loop"); ++is_uneven) {
         std::vector<SpanOutcome> &outcomes = results.loops[is_uneven];
         outcomes.resize(all.size() + 1);
+        suite.table(loop_title(results.loop_count, is_uneven != 0));
         suite.turns.run(indices(all.size() + 1), rounds, span, [&](size_t index, uint64_t) {
             if (index == all.size()) {
                 measure_serial_loop(results.loop_count, is_uneven != 0, &outcomes[index]);
@@ -94,6 +97,7 @@ int main(int count, char **arguments) {
     }
     if (has("wake")) {
         results.wakes.resize(all.size());
+        suite.table(wake_title);
         suite.turns.run(indices(all.size()), rounds, span, [&](size_t index, uint64_t) {
             return named(all[index].name,
                          measure_wakes(all[index], quick ? 50 : 200, 1000000, &results.wakes[index]));
@@ -101,12 +105,14 @@ int main(int count, char **arguments) {
     }
     if (has("idle")) {
         results.idling.resize(all.size());
+        suite.table(idle_title);
         suite.turns.run(indices(all.size()), quick ? 1 : 3, span, [&](size_t index, uint64_t) {
             return named(all[index].name, measure_idling(all[index], &results.idling[index]));
         });
     }
     if (has("timer")) {
         results.timing.resize(results.timers.size());
+        suite.table(timer_title(results.timer_count));
         suite.turns.run(indices(results.timers.size()), quick ? 3 : std::min(rounds, 9u), span,
                         [&](size_t index, uint64_t seed) {
                             std::mt19937_64 random(seed);
@@ -120,5 +126,6 @@ int main(int count, char **arguments) {
                         });
     }
 
-    return suite.report(rounds, 0, to_markdown(results) + goals_markdown(results), to_json(results));
+    return suite.report(rounds, 0, to_markdown(results) + goals_markdown(results, suite.end_tables()),
+                        to_json(results));
 }

@@ -14,6 +14,21 @@
 
 namespace bench {
 
+const std::string fork_title = "Fork and join", wake_title = "Wake-up of an idle worker", idle_title = "Idle";
+
+std::string submit_title(unsigned threads) {
+    return "Empty jobs from " + std::to_string(threads) + " outside thread" + (threads > 1 ? "s" : "");
+}
+
+std::string loop_title(uint64_t count, bool is_uneven) {
+    return "Loop of " + std::to_string(count) + " iterations, " +
+           (is_uneven ? "very uneven: all work in the first 64th" : "even");
+}
+
+std::string timer_title(size_t count) {
+    return std::to_string(count) + " timers";
+}
+
 static std::string with_spread(const std::vector<double> &samples, const std::string &text) {
     char spread[32];
     std::snprintf(spread, sizeof spread, " ±%.0f%%", median_deviation(samples) / median(samples) * 100);
@@ -37,8 +52,8 @@ static std::string submissions_markdown(const PoolResults &results) {
     std::string text;
     for (const SubmitSection &section : results.submissions) {
         text +=
-            "## Empty jobs from " + std::to_string(section.threads) + " outside thread" +
-            (section.threads > 1 ? "s" : "") + "\n\nNanoseconds a job, of " + std::to_string(results.jobs) +
+            "## " + submit_title(section.threads) + "\n\nNanoseconds a job, of " +
+            std::to_string(results.jobs) +
             " (std::async: 1000): until all have run; in the submitting thread; CPU of the process. Context "
             "switches per thousand jobs.\n\n";
         Table table({"pool", "a job", "× ours", "submitter", "CPU", "switches"});
@@ -72,7 +87,7 @@ static std::string spans_markdown(const PoolResults &results) {
             add_span(table, results.pools[index].name, results.fibonacci[index], results.fibonacci.front(),
                      static_cast<double>(forks));
         }
-        text += "## Fork and join\n\nfib(" + std::to_string(results.fibonacci_number) +
+        text += "## " + fork_title + "\n\nfib(" + std::to_string(results.fibonacci_number) +
                 ") without a cut-off: " + std::to_string(forks) + " forks, " + std::to_string(2 * forks + 1) +
                 " calls.\n\n" + table.markdown() + "\n";
     }
@@ -86,9 +101,7 @@ static std::string spans_markdown(const PoolResults &results) {
                      results.loops[is_uneven][index], results.loops[is_uneven].front(),
                      static_cast<double>(results.loop_count));
         }
-        text += "## Loop of " + std::to_string(results.loop_count) + " iterations, " +
-                (is_uneven != 0 ? "very uneven: all work in the first 64th\n\n" : "even\n\n") +
-                table.markdown() + "\n";
+        text += "## " + loop_title(results.loop_count, is_uneven != 0) + "\n\n" + table.markdown() + "\n";
     }
     return text;
 }
@@ -106,7 +119,8 @@ static std::string wakes_markdown(const PoolResults &results) {
                    duration(outcome.calls.quantile(0.5) / ticks_per_ns()), duration(median(outcome.cpu_ns)),
                    std::to_string(outcome.waits.count())});
     }
-    return "## Wake-up of an idle worker\n\nFrom before the submission to the job's first step. CPU: of the "
+    return "## " + wake_title +
+           "\n\nFrom before the submission to the job's first step. CPU: of the "
            "process, "
            "a wake-up, with the worker's spinning before it sleeps again and the measuring thread's "
            "share.\n\n" +
@@ -122,7 +136,8 @@ static std::string idling_markdown(const PoolResults &results) {
         table.add({results.pools[index].name, duration(median(results.idling[index].cpu_us) * 1e3),
                    digits(median(results.idling[index].switches))});
     }
-    return "## Idle\n\nThe whole process; the measuring thread sleeps, and takes two switches and some "
+    return "## " + idle_title +
+           "\n\nThe whole process; the measuring thread sleeps, and takes two switches and some "
            "microseconds for that.\n\n" +
            table.markdown() + "\n";
 }
@@ -143,8 +158,8 @@ static std::string timers_markdown(const PoolResults &results) {
                    with_spread(outcome.fired, duration(median(outcome.fired))),
                    times_ours(outcome.fired, ours.fired)});
     }
-    return "## " + std::to_string(results.timer_count) +
-           " timers\n\nSet one after the other, in random order of deadlines; every second one cancelled; "
+    return "## " + timer_title(results.timer_count) +
+           "\n\nSet one after the other, in random order of deadlines; every second one cancelled; "
            "the others "
            "due within a millisecond. Nanoseconds a timer; fire: from the first deadline to the last call, "
            "over "

@@ -6,6 +6,7 @@
 #define INTERLOCK_BENCHMARKS_POOL_SUMMARY_H
 
 #include "../runner/report.h"
+#include "../runner/states.h"
 #include "measure.h"
 #include "timers.h"
 
@@ -43,8 +44,16 @@ struct PoolResults {
     std::vector<MemoryOutcome> memory;
 };
 
+/* Of the tables that show them. */
+extern const std::string fork_title, wake_title, idle_title;
+std::string submit_title(unsigned threads);
+std::string loop_title(uint64_t count, bool is_uneven);
+std::string timer_title(size_t count);
+
 std::string to_markdown(const PoolResults &results);
-std::string goals_markdown(const PoolResults &results);
+
+/* Each judged in its table's state. */
+std::string goals_markdown(const PoolResults &results, const States &states);
 std::vector<std::pair<std::string, Json>> to_json(const PoolResults &results);
 
 } // namespace bench

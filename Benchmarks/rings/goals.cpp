@@ -23,8 +23,14 @@ double median_ratio(const std::vector<double> &ours, const std::vector<double> &
 
 class Goals {
   public:
-    explicit Goals(const RingResults &results)
-        : results_(results), table_({"goal", "ours", "compared with", "its figure", "ratio", "goal", ""}) {}
+    Goals(const RingResults &results, const States &states)
+        : results_(results), states_(states),
+          table_({"goal", "ours", "compared with", "its figure", "ratio", "goal", "", "state"}) {}
+
+    /* In which a cell was measured. */
+    template <class Any> State state(const Any *cell) const {
+        return cell == nullptr ? State::unknown : states_.of(table_title(cell->setting));
+    }
 
     const FlowCell *cell(Way way, unsigned producers, unsigned consumers, size_t capacity) const {
         for (const FlowCell &cell : results_.flows) {
@@ -61,23 +67,26 @@ class Goals {
     }
 
     void judge(const std::string &what, const FlowCell *cell, const std::string &ours,
-               const std::string &peer, double goal) {
+               const std::string &peer, Wanted goal) {
         judge(what, rates(cell, ours), peer, rates(cell, peer),
-              median_ratio(rates(cell, ours), rates(cell, peer)), goal);
+              median_ratio(rates(cell, ours), rates(cell, peer)), goal, state(cell));
     }
     void judge(const std::string &what, const std::vector<double> &ours, const std::string &other,
-               const std::vector<double> &theirs, double ratio, double goal) {
+               const std::vector<double> &theirs, double ratio, Wanted goal, State state) {
         if (!ours.empty() && !theirs.empty()) {
+            const double wanted = goal.in(state);
             add(what, digits(median(ours)), other, digits(median(theirs)), digits(ratio) + "×",
-                "≥ " + digits(goal) + "×", ratio >= goal);
+                "≥ " + digits(wanted) + "×", ratio >= wanted, state);
         }
     }
 
     void add(const std::string &what, const std::string &ours, const std::string &peer,
-             const std::string &theirs, const std::string &ratio, const std::string &goal, bool good) {
+             const std::string &theirs, const std::string &ratio, const std::string &goal, bool good,
+             State state) {
         ++total_;
         reached_ += good;
-        table_.add({what, ours, peer, theirs, ratio, goal, good ? "reached" : "**not reached**"});
+        table_.add(
+            {what, ours, peer, theirs, ratio, goal, good ? "reached" : "**not reached**", to_text(state)});
     }
 
     std::string markdown() const {
@@ -91,6 +100,7 @@ class Goals {
 
   private:
     const RingResults &results_;
+    const States &states_;
     Table table_;
     unsigned reached_ = 0, total_ = 0;
 };
@@ -110,9 +120,10 @@ void single_goals(Goals &goals) {
     }
     const FlowCell *many = goals.cell(batch_64, 1, 1, 1024);
     const std::vector<double> batches = goals.rates(many, "ilk_spsc");
-    const std::vector<double> singles = goals.rates(goals.cell(trying, 1, 1, 1024), "ilk_spsc");
+    const FlowCell *one = goals.cell(trying, 1, 1, 1024);
+    const std::vector<double> singles = goals.rates(one, "ilk_spsc");
     goals.judge("ilk_spsc, batches of 64", batches, "ilk_spsc, try", singles,
-                median(batches) / median(singles), 3.5);
+                median(batches) / median(singles), 3.5, together(goals.state(many), goals.state(one)));
     goals.judge("ilk_spsc, batches of 64", many, "ilk_spsc", "rte_ring SP/SC", 1.2);
     goals.judge("ilk_spsc, blocking", goals.cell(blocking, 1, 1, 1024), "ilk_spsc",
                 "moodycamel blocking buffer", 5);
@@ -179,7 +190,8 @@ void trip_goals(Goals &goals, const RingResults &results) {
             };
             /* One bucket of the histogram, 6 %, is level. */
             goals.add(own_name + ", round trip, " + to_text(cell.setting.way) + ", p50", trip(ours),
-                      best_name, trip(best), digits(ratio) + "×", "≤ 1.06×", ratio <= 1.065);
+                      best_name, trip(best), digits(ratio) + "×", "≤ 1.06×", ratio <= 1.065,
+                      goals.state(&cell));
         }
     }
 }
@@ -191,7 +203,8 @@ void idle_goals(Goals &goals, const RingResults &results) {
             const std::string &name = results.contenders[index].name;
             if (name.rfind("ilk_", 0) == 0 && !cell.outcomes[index].cpu.empty()) {
                 double cpu = median(cell.outcomes[index].cpu) * 100;
-                goals.add(name + ", idle: CPU", digits(cpu) + " %", "–", "–", "–", "≤ 0.1 %", cpu <= 0.1);
+                goals.add(name + ", idle: CPU", digits(cpu) + " %", "–", "–", "–", "≤ 0.1 %", cpu <= 0.1,
+                          goals.state(&cell));
             }
         }
     }
@@ -199,8 +212,8 @@ void idle_goals(Goals &goals, const RingResults &results) {
 
 } // namespace
 
-std::string goals_markdown(const RingResults &results) {
-    Goals goals(results);
+std::string goals_markdown(const RingResults &results, const States &states) {
+    Goals goals(results, states);
     single_goals(goals);
     many_goals(goals);
     mutex_goal(goals, results);

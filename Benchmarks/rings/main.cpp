@@ -134,6 +134,10 @@ int main(int count, char **arguments) {
                     taking_part.push_back(index);
                 }
             }
+            if (taking_part.empty()) {
+                continue;
+            }
+            suite.table(table_title(cell.setting));
             suite.turns.run(taking_part, times_run, slice, [&](size_t index, uint64_t) {
                 const RingContender &ring = results.contenders[index];
                 return named(ring.name, measure(ring, cell.setting, slice, cell.outcomes[index]));
@@ -155,5 +159,5 @@ int main(int count, char **arguments) {
         markdown += to_markdown(pause);
         json.push_back({"longest_back_off", to_json(pause)});
     }
-    return suite.report(rounds, slice_ms, markdown + goals_markdown(results), json);
+    return suite.report(rounds, slice_ms, markdown + goals_markdown(results, suite.end_tables()), json);
 }

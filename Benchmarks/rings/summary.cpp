@@ -14,6 +14,21 @@ std::string shape_text(const Flow &flow) {
     return std::to_string(flow.producers) + "P" + std::to_string(flow.consumers) + "C";
 }
 
+std::string table_title(const Flow &flow) {
+    return shape_text(flow) + ", " + to_text(flow.way);
+}
+
+std::string table_title(const Trip &trip) {
+    return std::string("Round trip, ") + to_text(trip.way) + ", rings for " +
+           (trip.sides == Sides::single ? "two threads" : "many threads");
+}
+
+std::string table_title(const Idleness &idleness) {
+    const std::string pace =
+        idleness.wait == Wait::for_nothing ? "" : ", one element in " + duration(idleness.pace_ns);
+    return std::string("Waiting ") + to_text(idleness.wait) + pace;
+}
+
 static std::string throughput(const FlowOutcome &outcome) {
     double middle = median(outcome.rates);
     double spread = (largest(outcome.rates) - smallest(outcome.rates)) / 2;
@@ -54,7 +69,7 @@ static std::string flows_markdown(const RingResults &results) {
     std::string text;
     std::vector<std::string> done;
     for (const FlowCell &cell : results.flows) {
-        std::string title = shape_text(cell.setting) + ", " + to_text(cell.setting.way);
+        std::string title = table_title(cell.setting);
         if (std::find(done.begin(), done.end(), title) != done.end()) {
             continue;
         }
@@ -85,9 +100,7 @@ static std::string trips_markdown(const RingResults &results) {
             any = true;
         }
         if (any) {
-            text += std::string("## Round trip, ") + to_text(cell.setting.way) + ", rings for " +
-                    (cell.setting.sides == Sides::single ? "two threads" : "many threads") + "\n\n" +
-                    table.markdown() + "\n";
+            text += "## " + table_title(cell.setting) + "\n\n" + table.markdown() + "\n";
         }
     }
     return text.empty() ? "" : "p50: median of the rounds' own; the others are of all rounds.\n\n" + text;
@@ -112,11 +125,7 @@ static std::string idles_markdown(const RingResults &results) {
             any = true;
         }
         if (any) {
-            std::string pace = cell.setting.wait == Wait::for_nothing
-                                   ? ""
-                                   : ", one element in " + duration(cell.setting.pace_ns);
-            text += std::string("## Waiting ") + to_text(cell.setting.wait) + pace + "\n\n" +
-                    table.markdown() + "\n";
+            text += "## " + table_title(cell.setting) + "\n\n" + table.markdown() + "\n";
         }
     }
     return text;

@@ -7,6 +7,7 @@
 
 #include "../runner/instructions.h"
 #include "../runner/report.h"
+#include "../runner/states.h"
 #include "measure.h"
 
 #include <string>
@@ -34,8 +35,15 @@ struct RingResults {
 
 std::string shape_text(const Flow &flow); /* "2P2C" */
 
+/* Of the table that shows it. */
+std::string table_title(const Flow &flow);
+std::string table_title(const Trip &trip);
+std::string table_title(const Idleness &idleness);
+
 std::string to_markdown(const RingResults &results);
-std::string goals_markdown(const RingResults &results);
+
+/* Each judged in its table's state. */
+std::string goals_markdown(const RingResults &results, const States &states);
 std::vector<std::pair<std::string, Json>> to_json(const RingResults &results);
 
 } // namespace bench

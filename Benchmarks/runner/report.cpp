@@ -143,31 +143,53 @@ Machine machine() {
     return facts;
 }
 
-/* Seconds of CPU time of all processes less ours, and less our children's that have ended. */
-static double used_by_others() {
+/* Seconds of CPU time in the columns of /proc/stat that `counts`, over all cores. */
+static double seconds_in_stat(bool (*counts)(int column)) {
     std::ifstream stat("/proc/stat");
     std::string word;
     stat >> word;
-    double busy = 0, field;
+    double sum = 0, field;
     for (int column = 0; column < 8 && stat >> field; ++column) {
-        const bool idle = column == 3 || column == 4;
-        busy += idle ? 0 : field;
+        sum += counts(column) ? field : 0;
     }
-    double used = busy / static_cast<double>(sysconf(_SC_CLK_TCK));
-    for (auto whose : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
-        rusage own;
-        getrusage(whose, &own);
-        used -= static_cast<double>(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
-                static_cast<double>(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6;
-    }
-    return used;
+    return sum / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+static double cpu_seconds(int of) {
+    rusage usage;
+    getrusage(of, &usage);
+    return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+/* Seconds of CPU time of all processes less ours and our children's that have ended; idle are columns 3 and 4. */
+static double used_by_others() {
+    return seconds_in_stat([](int column) { return column != 3 && column != 4; }) - cpu_seconds(RUSAGE_SELF) -
+           cpu_seconds(RUSAGE_CHILDREN);
+}
+
+static double stolen() {
+    return seconds_in_stat([](int column) { return column == 7; });
+}
+
+static double seconds_since(uint64_t begin_ns) {
+    return static_cast<double>(now_ns() - begin_ns) / 1e9;
 }
 
 Neighbours::Neighbours() : begin_ns_(now_ns()), used_at_begin_(used_by_others()) {}
 
 double Neighbours::cores_used() const {
-    double seconds = static_cast<double>(now_ns() - begin_ns_) / 1e9;
-    return std::max(0.0, (used_by_others() - used_at_begin_) / seconds);
+    return std::max(0.0, (used_by_others() - used_at_begin_) / seconds());
+}
+
+double Neighbours::seconds() const {
+    return seconds_since(begin_ns_);
+}
+
+Stolen::Stolen() : begin_ns_(now_ns()), stolen_at_begin_(stolen()) {}
+
+double Stolen::cores() const {
+    return std::max(0.0, (stolen() - stolen_at_begin_) / seconds_since(begin_ns_));
 }
 
 Json to_json(const Machine &machine) {

@@ -70,10 +70,22 @@ class Neighbours {
   public:
     Neighbours();
     double cores_used() const;
+    double seconds() const; /* that it has lived */
 
   private:
     uint64_t begin_ns_;
     double used_at_begin_;
+};
+
+/* What the host took from this machine's cores while this object lived, where it tells. */
+class Stolen {
+  public:
+    Stolen();
+    double cores() const;
+
+  private:
+    uint64_t begin_ns_;
+    double stolen_at_begin_;
 };
 
 /* Exits with a message on failure. */

@@ -41,7 +41,7 @@ const std::vector<int> &cores() {
     return found;
 }
 
-static void pin(unsigned index) {
+void pin(unsigned index) {
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET(cores()[index % cores().size()], &set);

@@ -89,6 +89,9 @@ double line_trip_ns();
 /* The cores this process may run on. */
 const std::vector<int> &cores();
 
+/* Keeps the calling thread on core `index` modulo the number of cores; exits with a message where it cannot. */
+void pin(unsigned index);
+
 } // namespace bench
 
 #endif

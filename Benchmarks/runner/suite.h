@@ -6,8 +6,10 @@
 #define INTERLOCK_BENCHMARKS_SUITE_H
 
 #include "options.h"
+#include "probe.h"
 #include "report.h"
 #include "rounds.h"
+#include "states.h"
 
 #include <string>
 #include <utility>
@@ -29,7 +31,7 @@ class Suite {
         const char *work; /* a sentence on what was done, or nothing */
     };
 
-    /* All suites know --only, --seed, --urgent and --json; `flags` are a suite's own. */
+    /* All suites know --only, --seed, --urgent, --until-quiet and --json; `flags` are a suite's own. */
     Suite(int count, char **arguments, const Texts &texts, const std::vector<Options::Flag> &flags);
 
     const Options options;
@@ -51,16 +53,29 @@ class Suite {
         return some;
     }
 
+    /* The cells that follow are those of the table under the heading "## TITLE". Probes the machine where the
+     * title is a new one; before the first table waits for --until-quiet. */
+    void table(const std::string &title);
+
+    /* No table follows. The goals are judged by these states. */
+    const States &end_tables();
+
     /* Prints the head, the missing peers and `tables`; for --json writes the same facts and `members`. Returns
      * the program's exit status: 1 if a slice had a fault. `slice_ms` is 0 where the work ends a slice, on
      * threads that are not the runner's; `rounds` is 0 where nothing was timed. */
     int report(unsigned rounds, double slice_ms, const std::string &tables,
-               std::vector<std::pair<std::string, Json>> members) const;
+               std::vector<std::pair<std::string, Json>> members);
 
   private:
     const Texts texts_;
-    const Machine facts_;
-    const Neighbours neighbours_;
+    const double until_quiet_minutes_;
+    Machine facts_;
+    Neighbours neighbours_;
+    Probe probe_;
+    States states_;
+    Figures last_figures_; /* before the open table */
+    bool has_begun_ = false;
+    std::string open_table_;
 };
 
 } // namespace bench

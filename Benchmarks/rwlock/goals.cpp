@@ -15,7 +15,7 @@ namespace bench {
 struct Goal {
     unsigned threads;
     double writes;
-    double ratio;
+    Wanted ratio;
 };
 
 static const Goal goals[] = {
@@ -30,6 +30,10 @@ static const double level = 0.97;
 
 static const char *verdict(bool reached) {
     return reached ? "reached" : "**not reached**";
+}
+
+static std::string in_state(State state) {
+    return std::string(" (") + to_text(state) + ")";
 }
 
 static std::string times(double ratio) {
@@ -53,10 +57,10 @@ static const MixCell *cell_of(const Results &results, unsigned threads, double w
     return nullptr;
 }
 
-static std::string throughput_goals(const Results &results, size_t ours, double section_ns) {
+static std::string throughput_goals(const Results &results, size_t ours, double section_ns, State state) {
     const size_t brlock = index_of(results, "ck_brlock");
     Table table({"threads, writes", "ilk_rwlock", "best fair parking peer", "its M/s", "ratio", "goal", "",
-                 "to ck_brlock", ""});
+                 "to ck_brlock", "", "state"});
     unsigned reached = 0, total = 0;
     for (const Goal &goal : goals) {
         const MixCell *cell = cell_of(results, goal.threads, goal.writes, section_ns);
@@ -77,14 +81,15 @@ static std::string throughput_goals(const Results &results, size_t ours, double 
         char label[40];
         std::snprintf(label, sizeof label, "%u, %g %%", goal.threads, goal.writes);
         std::vector<std::string> row{label, digits(mine)};
+        const double wanted = goal.ratio.in(state);
         if (best > 0) {
-            bool good = mine / best >= goal.ratio;
+            bool good = mine / best >= wanted;
             ++total;
             reached += good;
             row.insert(row.end(), {results.contenders[best_index].name, digits(best), times(mine / best),
-                                   "≥ " + times(goal.ratio), verdict(good)});
+                                   "≥ " + times(wanted), verdict(good)});
         } else {
-            row.insert(row.end(), {"none", "–", "–", "≥ " + times(goal.ratio), "–"});
+            row.insert(row.end(), {"none", "–", "–", "≥ " + times(wanted), "–"});
         }
         bool compared =
             goal.threads <= 2 && brlock < results.contenders.size() && !cell->outcomes[brlock].rates.empty();
@@ -96,6 +101,7 @@ static std::string throughput_goals(const Results &results, size_t ours, double 
         } else {
             row.insert(row.end(), {"–", ""});
         }
+        row.push_back(to_text(state));
         table.add(row);
     }
     return table.markdown() + "\n" + std::to_string(reached) + " of " + std::to_string(total) +
@@ -103,17 +109,17 @@ static std::string throughput_goals(const Results &results, size_t ours, double 
 }
 
 /* Reads only, one thread to two. */
-static std::string scaling_goal(const Results &results, size_t ours, double section_ns) {
+static std::string scaling_goal(const Results &results, size_t ours, double section_ns, State state) {
     const MixCell *one = cell_of(results, 1, 0, section_ns), *two = cell_of(results, 2, 0, section_ns);
     if (one == nullptr || two == nullptr) {
         return "";
     }
     double ratio = median(two->outcomes[ours].rates) / median(one->outcomes[ours].rates);
     return "- Reads only, from 1 thread to 2: " + times(ratio) + "; goal ≥ 1.90×: " + verdict(ratio >= 1.9) +
-           "\n";
+           in_state(state) + "\n";
 }
 
-static std::string wait_goals(const Results &results, size_t ours) {
+static std::string wait_goals(const Results &results, size_t ours, const States &states) {
     std::string text;
     for (const SiegeCell &cell : results.sieges) {
         if (!cell.siege.writer_waits) {
@@ -135,12 +141,13 @@ static std::string wait_goals(const Results &results, size_t ours) {
         double mine = cell.outcomes[ours].waits.quantile(0.999) / ticks_per_ns();
         text += "- p99.9 of a writer's wait beside " + std::to_string(cell.siege.threads - 1) +
                 " saturating readers: " + duration(mine) + "; best parking peer " + best_name + ": " +
-                duration(best) + "; goal no worse: " + verdict(mine <= best) + "\n";
+                duration(best) + "; goal no worse: " + verdict(mine <= best) +
+                in_state(states.of(table_title(cell.siege))) + "\n";
     }
     return text;
 }
 
-std::string goals_markdown(const Results &results) {
+std::string goals_markdown(const Results &results, const States &states) {
     size_t ours = index_of(results, "ilk_rwlock");
     if (ours == results.contenders.size()) {
         return "";
@@ -151,9 +158,11 @@ std::string goals_markdown(const Results &results) {
         for (const MixCell &cell : results.mixes) {
             section_ns = std::min(section_ns, cell.mix.section_ns);
         }
-        text += throughput_goals(results, ours, section_ns) + scaling_goal(results, ours, section_ns);
+        const State state = states.of(table_title(Mix{1, 0, section_ns}));
+        text += throughput_goals(results, ours, section_ns, state) +
+                scaling_goal(results, ours, section_ns, state);
     }
-    return text + wait_goals(results, ours) + "\n";
+    return text + wait_goals(results, ours, states) + "\n";
 }
 
 } // namespace bench

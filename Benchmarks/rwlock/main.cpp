@@ -77,6 +77,7 @@ int main(int count, char **arguments) {
         times);
     auto run = [&](auto &cells, const auto &setting_of) {
         for (auto &cell : cells) {
+            suite.table(table_title(setting_of(cell)));
             suite.turns.run(everyone, rounds, times, [&](size_t index, uint64_t seed) {
                 const Contender &lock = results.contenders[index];
                 return named(lock.name, measure(lock, setting_of(cell), times, seed, cell.outcomes[index]));
@@ -87,6 +88,7 @@ int main(int count, char **arguments) {
     run(results.sieges, [](const SiegeCell &cell) { return cell.siege; });
 
     return suite.report(rounds, slice_ms,
-                        to_markdown(results) + to_markdown(results.costs, "lock") + goals_markdown(results),
+                        to_markdown(results) + to_markdown(results.costs, "lock") +
+                            goals_markdown(results, suite.end_tables()),
                         to_json(results));
 }

@@ -11,6 +11,17 @@
 
 namespace bench {
 
+std::string table_title(const Mix &mix) {
+    return "Throughput, critical section of about " + digits(mix.section_ns) + " ns";
+}
+
+std::string table_title(const Siege &siege) {
+    return "Waits of one " + std::string(siege.writer_waits ? "writer" : "reader") + " beside " +
+           std::to_string(siege.threads - 1) +
+           (siege.writer_waits ? " saturating reader" : " saturating writer") +
+           (siege.threads > 2 ? "s" : "") + ", sections of " + digits(siege.section_ns) + " ns";
+}
+
 static std::string percent(double value) {
     char text[32];
     std::snprintf(text, sizeof text, "%g %%", value);
@@ -62,8 +73,7 @@ static std::string mixes_markdown(const Results &results) {
     }
     std::string text;
     for (double section : sections) {
-        std::string title = "critical section of about " + digits(section) + " ns";
-        text += "## Throughput, " + title +
+        text += "## " + table_title(Mix{1, 0, section}) +
                 "\n\nMillion operations a second: median of the rounds, and half "
                 "the distance from the slowest round to the fastest.\n\n" +
                 mix_table(results, section, true, throughput);
@@ -88,11 +98,7 @@ static std::string mixes_markdown(const Results &results) {
 static std::string sieges_markdown(const Results &results) {
     std::string text;
     for (const SiegeCell &cell : results.sieges) {
-        const Siege &siege = cell.siege;
-        text += "## Waits of one " + std::string(siege.writer_waits ? "writer" : "reader") + " beside " +
-                std::to_string(siege.threads - 1) +
-                (siege.writer_waits ? " saturating reader" : " saturating writer") +
-                (siege.threads > 2 ? "s" : "") + ", sections of " + digits(siege.section_ns) + " ns\n\n";
+        text += "## " + table_title(cell.siege) + "\n\n";
         Table table({"lock", "p50", "p99", "p99.9", "max", "waits", "M/s of the others"});
         for (size_t index = 0; index < results.contenders.size(); ++index) {
             const SiegeOutcome &outcome = cell.outcomes[index];

@@ -7,6 +7,7 @@
 
 #include "../runner/instructions.h"
 #include "../runner/report.h"
+#include "../runner/states.h"
 #include "measure.h"
 
 #include <string>
@@ -31,10 +32,14 @@ struct Results {
     OperationCosts costs;
 };
 
+/* Of the table that shows it. */
+std::string table_title(const Mix &mix);
+std::string table_title(const Siege &siege);
+
 std::string to_markdown(const Results &results);
 
-/* Empty without ilk_rwlock. */
-std::string goals_markdown(const Results &results);
+/* Each judged in its table's state. Empty without ilk_rwlock. */
+std::string goals_markdown(const Results &results, const States &states);
 
 std::vector<std::pair<std::string, Json>> to_json(const Results &results);
 

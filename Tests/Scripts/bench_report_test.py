@@ -157,6 +157,11 @@ class Report(unittest.TestCase):
         self.assertIn("A busy machine", page)
         self.assertNotIn("A busy machine", self.made(RESULTS["mutex"])[0]["index.html"])
 
+    def test_the_machines_state_is_told_where_it_is_known(self):
+        page = self.made({**RESULTS["mutex"], "state": "shared"})[0]["index.html"]
+        self.assertIn("cores meanwhile; the machine&#x27;s state: shared.", page)
+        self.assertNotIn("state:", self.made(RESULTS["mutex"])[0]["index.html"])
+
 
 class Summary(unittest.TestCase):
     """The README's table."""

@@ -337,6 +337,12 @@ class Tables(unittest.TestCase):
         self.assertIn("| 2 threads, 1 % writes |", text)
         self.assertNotIn("Waits", text)
 
+    def test_the_machines_state_is_in_the_facts_where_it_is_known(self):
+        text = bench_table.section("result.json", json.dumps({**RWLOCK, "state": "changed", "arguments": ""}))
+        self.assertIn("cores meanwhile; the machine's state: changed. All cells.", " ".join(text.split()))
+        for unknown in ({}, {"state": "unknown"}):
+            self.assertNotIn("state", bench_table.section("result.json", json.dumps({**RWLOCK, **unknown})))
+
     def test_what_stands_between_the_marks_is_replaced_and_nothing_else(self):
         document = "# Title\n<!-- figures -->\n\nold\n<!-- end of figures -->\n\n## After\n"
         with tempfile.TemporaryDirectory() as folder:
@@ -417,6 +423,10 @@ class Refusals(unittest.TestCase):
             result = {**RWLOCK, "instructions": copy.deepcopy(COSTS)}
             change(result["instructions"][1])
             self.assertIn("error: " + said, self.refusal(json.dumps(result)))
+
+    def test_a_state_that_there_is_not_is_named(self):
+        self.assertIn("'state' of result.json is 'noisy'; there are quiet, shared, changed, unknown",
+                      self.refusal(json.dumps({**RWLOCK, "state": "noisy"})))
 
     def test_a_run_with_faults_does_not_count(self):
         self.assertIn("result.json is of a run that found 2 faults", self.refusal_of(RINGS, lambda r: r.update(faults=2)))

@@ -3,7 +3,7 @@
 #
 # scripts/bench operations: builds Benchmarks/Operations, with oneTBB's flow graph where it can be had, and runs it.
 #
-#   scripts/bench operations [--quick] [--only WORDS] [--rounds N] [--json FILE]
+#   scripts/bench operations [--quick] [--only WORDS] [--rounds N] [--until-quiet MINUTES] [--json FILE]
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
@@ -41,4 +41,7 @@ json=(--json "$results/operations.json")
 for argument in "$@"; do
     if [[ $argument == --json ]]; then json=(); fi
 done
+if [[ ${INTERLOCK_BENCH_UNTIL_QUIET:-} ]]; then
+    "$INTERLOCK_BENCH_STATE" --keep "$INTERLOCK_BENCH_BEST" --until-quiet "$INTERLOCK_BENCH_UNTIL_QUIET"
+fi
 "$("${build[@]}" --show-bin-path)/bench_operations" "$@" "${json[@]}" | tee "$results/operations.md"

@@ -211,7 +211,7 @@ def facts(result):
     busy = " A busy machine: its figures say little." if others > bench_table.BUSY else ""
     return (f"{machine.get('processor', str)}, {machine.get('cores', float):g} cores; {machine.get('kernel', str)}; "
             f"{machine.get('compiler', str).split(' (http')[0]}. {result.get('date', str)}, {result.get('rounds', float):g} "
-            f"rounds; other processes used {digits(others)} cores meanwhile.{busy}")
+            f"rounds; other processes used {digits(others)} cores meanwhile{bench_table.state_of(result)}.{busy}")
 
 
 def parts_of(result):

@@ -3,7 +3,7 @@
 #
 # scripts/bench swift: builds Benchmarks/Swift with all of its contenders or not at all, and runs it.
 #
-#   scripts/bench swift [--quick] [--only WORDS] [--rounds N] [--slice MS] [--json FILE]
+#   scripts/bench swift [--quick] [--only WORDS] [--rounds N] [--slice MS] [--until-quiet MINUTES] [--json FILE]
 #   scripts/bench swift --instructions    a push and a pop through Swift and from C, counted by callgrind
 #   scripts/bench swift --trace           which share of the questions a cache answers
 set -euo pipefail
@@ -73,4 +73,7 @@ json=(--json "$results/swift.json")
 for argument in "$@"; do
     if [[ $argument == --json ]]; then json=(); fi
 done
+if [[ ${INTERLOCK_BENCH_UNTIL_QUIET:-} ]]; then
+    "$INTERLOCK_BENCH_STATE" --keep "$INTERLOCK_BENCH_BEST" --until-quiet "$INTERLOCK_BENCH_UNTIL_QUIET"
+fi
 "$program" "$@" "${json[@]}" | tee "$results/swift.md"

@@ -327,6 +327,19 @@ def flags(arguments):
     return re.sub(r" *--json[ =]\S+", "", arguments).strip()
 
 
+STATES = ("quiet", "shared", "changed", "unknown")
+
+
+def state_of(result):
+    """The machine's state as a clause; nothing where no table was probed, as before 2026-11-23."""
+    if "state" not in result.value:
+        return ""
+    state = result.get("state", str)
+    if state not in STATES:
+        raise Malformed(f"'state' of {result.place} is '{state}'; there are {', '.join(STATES)}")
+    return "" if state == "unknown" else f"; the machine's state: {state}"
+
+
 def section(name, text):
     """One result as Markdown."""
     try:
@@ -348,7 +361,8 @@ def section(name, text):
     facts = (
         f"{machine.get('processor', str)}, {machine.get('cores', float):g} cores; {machine.get('kernel', str)}; {compiler}. "
         f"{result.get('rounds', float):g} rounds{slices(result.get('slice_ms', float))}; other processes used "
-        f"{digits(result.get('cores_used_by_others', float))} cores meanwhile. " + (f"Flags: `{given}`." if given else "All cells."))
+        f"{digits(result.get('cores_used_by_others', float))} cores meanwhile{state_of(result)}. "
+        + (f"Flags: `{given}`." if given else "All cells."))
     parts = [f"### {suite}, {date}", "", textwrap.fill(facts, 120, break_long_words=False, break_on_hyphens=False), ""]
     if result.get("cores_used_by_others", float) > BUSY:
         print(f"note: beside the run of {name} other processes were at work; take it again on a quiet machine", file=sys.stderr)

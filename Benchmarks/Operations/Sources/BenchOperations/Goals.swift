@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The goals of the operations, and whether a run reached them; and whether the cost of a node grows with the graph.
+// The goals of the operations, whether a run reached them and in which state of the machine; and whether the cost of a node grows with the graph.
 
 struct Goals {
     private static let job = "InterlockQueue, Job"
     private static let operation = "InterlockQueue, AsyncOperation"
 
     let outcomes: [Outcome]
+    let states: States
     let sizes: [Size]
 
     var markdown: String {
-        let header = "### Goals\n\n| goal | wanted | seen | |\n|---|---:|---:|---|\n"
+        let header = "### Goals\n\n| goal | wanted | seen | | state |\n|---|---:|---:|---|---|\n"
         return header + (ratios + costs + growth + bytes).joined(separator: "\n")
     }
 
@@ -18,8 +19,16 @@ struct Goals {
         outcomes.first { $0.title == graph.title }
     }
 
-    private func row(_ claim: String, _ wanted: String, _ seen: String, _ isReached: Bool) -> String {
-        "| \(claim) | \(wanted) | \(seen) | \(isReached ? "reached" : "**missed**") |"
+    /// `graphs`: those whose tables have the figures.
+    private func row(
+        _ claim: String,
+        _ wanted: String,
+        _ seen: String,
+        _ isReached: Bool,
+        _ graphs: [Graph] = []
+    ) -> String {
+        let state = graphs.isEmpty ? "–" : states.together(graphs.map(\.title))
+        return "| \(claim) | \(wanted) | \(seen) | \(isReached ? "reached" : "**missed**") | \(state) |"
     }
 
     // MARK: Beside OperationQueue
@@ -37,7 +46,13 @@ struct Goals {
 
     private func ratio(_ graph: Graph, _ peer: String, _ ours: String, _ least: Double) -> String? {
         guard let seen = outcome(graph)?.ratio(of: peer, to: ours) else { return nil }
-        return row("\(graph.title): \(peer) / \(ours)", "≥ \(figure(least))", figure(seen), seen >= least)
+        return row(
+            "\(graph.title): \(peer) / \(ours)",
+            "≥ \(figure(least))",
+            figure(seen),
+            seen >= least,
+            [graph]
+        )
     }
 
     // MARK: A node with its edge
@@ -47,7 +62,7 @@ struct Goals {
     private var costs: [String] {
         Self.grown.compactMap { graph in
             outcome(graph)?.median(of: Self.job).map {
-                row("\(graph.title): Job, ns", "≤ 300", figure($0), $0 <= 300)
+                row("\(graph.title): Job, ns", "≤ 300", figure($0), $0 <= 300, [graph])
             }
         }
     }
@@ -59,7 +74,13 @@ struct Goals {
                 let large = outcome(Self.grown[2])?.median(of: contender)
             else { return nil }
             let seen = large / small
-            return row("\(contender): a node of 10⁶ / of 10⁴", "≤ 2.0", figure(seen), seen <= 2)
+            return row(
+                "\(contender): a node of 10⁶ / of 10⁴",
+                "≤ 2.0",
+                figure(seen),
+                seen <= 2,
+                [Self.grown[0], Self.grown[2]]
+            )
         }
     }
 

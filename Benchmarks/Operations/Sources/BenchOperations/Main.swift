@@ -44,7 +44,7 @@ enum Main {
         guard arguments.isEmpty else { fail("unknown: \(arguments.joined(separator: " "))") }
 
         let neighbours = Neighbours()
-        let (outcomes, sizes) = await report(rounds, only)
+        let (outcomes, states, sizes) = await report(rounds, only)
         guard let json else { return }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
@@ -52,6 +52,7 @@ enum Main {
             arguments: CommandLine.arguments.dropFirst().joined(separator: " "),
             rounds: rounds,
             coresUsedByOthers: neighbours.coresUsed,
+            states: states,
             cells: outcomes,
             sizes: sizes
         )
@@ -59,7 +60,7 @@ enum Main {
     }
 
     /// Prints what it measures, each graph when it is measured.
-    private static func report(_ rounds: Int, _ only: String?) async -> ([Outcome], [Size]) {
+    private static func report(_ rounds: Int, _ only: String?) async -> ([Outcome], States, [Size]) {
         let graphs: [Graph] = [
             .independent(100_000), .chain(2_000), .random(10_000), .random(100_000), .random(1_000_000),
         ]
@@ -67,18 +68,19 @@ enum Main {
         print("\(rounds) rounds; nanoseconds a node with its edge: made, run and freed. Median, least.\n")
         if !flow_graph_is_there() { print("Left out: oneTBB's flow graph, which is not installed.\n") }
         var outcomes: [Outcome] = []
+        var states = States()
         for graph in graphs where only.map(graph.title.contains) ?? true {
             let outcome = await graph.measure(rounds: rounds)
-            print(outcome.markdown)
+            print(states.around(outcome.title, outcome.markdown))
             fflush(nil)
             outcomes.append(outcome)
         }
         let sizes = only == nil ? Memory.measure() : []
         if !sizes.isEmpty { print(Memory.markdown(sizes)) }
-        let goals = Goals(outcomes: outcomes, sizes: sizes)
+        let goals = Goals(outcomes: outcomes, states: states, sizes: sizes)
         print(goals.growthTable)
         print(goals.markdown)
-        return (outcomes, sizes)
+        return (outcomes, states, sizes)
     }
 
     private static func fail(_ sentence: String) -> Never {

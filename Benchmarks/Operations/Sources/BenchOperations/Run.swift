@@ -14,21 +14,33 @@ struct Run: Encodable {
     /// A round measures so much work, not for so long.
     let sliceMilliseconds = 0.0
     let coresUsedByOthers: Double
+    /// Of the machine, over all tables; and table by table.
+    let state: String
+    let states: [States.Table]
     /// These loops check nothing.
     let faults = 0
     let cells: [Outcome]
     let sizes: [Size]
 
-    init(arguments: String, rounds: Int, coresUsedByOthers: Double, cells: [Outcome], sizes: [Size]) {
+    init(
+        arguments: String,
+        rounds: Int,
+        coresUsedByOthers: Double,
+        states: States,
+        cells: [Outcome],
+        sizes: [Size]
+    ) {
         self.arguments = arguments
         self.rounds = rounds
         self.coresUsedByOthers = coresUsedByOthers
+        state = states.ofRun
+        self.states = states.tables
         self.cells = cells
         self.sizes = sizes
     }
 
     enum CodingKeys: String, CodingKey {
-        case suite, date, arguments, machine, rounds, faults, cells, sizes
+        case suite, date, arguments, machine, rounds, faults, state, states, cells, sizes
         case sliceMilliseconds = "slice_ms"
         case coresUsedByOthers = "cores_used_by_others"
     }

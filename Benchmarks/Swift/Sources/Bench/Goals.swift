@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The facade's goals, and whether a run reached them.
+// The facade's goals, whether a run reached them, and the machine's state in which that was measured.
 
 import Foundation
 
@@ -17,24 +17,25 @@ struct Goal {
         case atMost(Double)
     }
 
-    func row(_ outcomes: [Outcome]) -> String? {
+    func row(_ outcomes: [Outcome], _ states: States) -> String? {
         guard
             let outcome = outcomes.first(where: { $0.title == cell }),
             let ratio = outcome.ratio(of, by)
         else { return nil }
-        return Goal.row(claim, ratio, limit)
+        return Goal.row(claim, ratio, limit, states[cell])
     }
 
-    static func row(_ claim: String, _ ratio: Double, _ limit: Limit) -> String {
+    static func row(_ claim: String, _ ratio: Double, _ limit: Limit, _ state: String) -> String {
         let (wanted, reached) =
             switch limit {
             case .atLeast(let limit): ("≥ \(figure(limit))", ratio >= limit)
             case .atMost(let limit): ("≤ \(figure(limit))", ratio <= limit)
             }
-        return "| \(claim) | \(wanted) | \(figure(ratio)) | \(reached ? "reached" : "**missed**") |"
+        return
+            "| \(claim) | \(wanted) | \(figure(ratio)) | \(reached ? "reached" : "**missed**") | \(state) |"
     }
 
-    static let heading = "| goal | wanted | seen | |\n|---|---:|---:|---|"
+    static let heading = "| goal | wanted | seen | | state |\n|---|---:|---:|---|---|"
 
     static let all: [Goal] = {
         let readAlone = ArrayWork.read(threads: 1).title

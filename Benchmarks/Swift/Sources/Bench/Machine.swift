@@ -32,7 +32,7 @@ struct Neighbours {
         max(0, Self.usedByOthers() - usedAtBegin) / ((ContinuousClock.now - begin) / .seconds(1))
     }
 
-    /// Seconds of CPU time of all processes less this one's.
+    /// Seconds of CPU time of all processes less this one's and its children's that have ended: the probes (States.swift).
     private static func usedByOthers() -> Double {
         guard let stat = try? String(contentsOfFile: "/proc/stat", encoding: .utf8) else { return 0 }
         let fields = stat.prefix { $0 != "\n" }.split(separator: " ").dropFirst().prefix(8).compactMap {
@@ -41,6 +41,10 @@ struct Neighbours {
         let busy = fields.enumerated().filter { $0.offset != 3 && $0.offset != 4 }.map(\.element).reduce(0, +)
         var own = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own)
-        return busy / Double(sysconf(Int32(_SC_CLK_TCK))) - Double(own.tv_sec) - Double(own.tv_nsec) / 1e9
+        var ticks = tms()
+        times(&ticks)
+        let ofChildren = Double(ticks.tms_cutime + ticks.tms_cstime)
+        let ofThis = Double(own.tv_sec) + Double(own.tv_nsec) / 1e9
+        return (busy - ofChildren) / Double(sysconf(Int32(_SC_CLK_TCK))) - ofThis
     }
 }

@@ -53,14 +53,15 @@ enum Main {
             "as median ± half the range.\n"
         )
         let neighbours = Neighbours()
+        var states = States()
         var outcomes: [Outcome] = []
         for cell in cells {
             let outcome = await cell.measure(rounds: rounds, time: time)
-            print(outcome.markdown)
+            print(states.around(outcome.title, outcome.markdown))
             outcomes.append(outcome)
         }
         print("### Goals\n\n\(Goal.heading)")
-        for row in Goal.all.compactMap({ $0.row(outcomes) }) { print(row) }
+        for row in Goal.all.compactMap({ $0.row(outcomes, states) }) { print(row) }
         if let json {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
@@ -75,6 +76,7 @@ enum Main {
                 rounds: rounds,
                 sliceMilliseconds: time / .milliseconds(1),
                 coresUsedByOthers: neighbours.coresUsed,
+                states: states,
                 cells: outcomes
             )
             try encoder.encode(run).write(to: URL(fileURLWithPath: json))

@@ -13,6 +13,9 @@ struct Run: Encodable {
     let rounds: Int
     let sliceMilliseconds: Double
     let coresUsedByOthers: Double
+    /// Of the machine, over all tables; and table by table.
+    let state: String
+    let states: [States.Table]
     /// These loops check nothing.
     let faults = 0
     let cells: [Outcome]
@@ -22,17 +25,20 @@ struct Run: Encodable {
         rounds: Int,
         sliceMilliseconds: Double,
         coresUsedByOthers: Double,
+        states: States,
         cells: [Outcome]
     ) {
         self.arguments = arguments.joined(separator: " ")
         self.rounds = rounds
         self.sliceMilliseconds = sliceMilliseconds
         self.coresUsedByOthers = coresUsedByOthers
+        state = states.ofRun
+        self.states = states.tables
         self.cells = cells
     }
 
     enum CodingKeys: String, CodingKey {
-        case suite, date, arguments, machine, rounds, faults, cells
+        case suite, date, arguments, machine, rounds, faults, state, states, cells
         case sliceMilliseconds = "slice_ms"
         case coresUsedByOthers = "cores_used_by_others"
     }

@@ -1,0 +1,1 @@
+../../../Swift/Sources/Bench/States.swift
