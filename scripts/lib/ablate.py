@@ -15,6 +15,7 @@ import ablate_runs
 import ablate_variants
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+DOCUMENT = os.path.join(ROOT, "docs", "ablations.md")
 
 
 def arguments_of(arguments):
@@ -26,9 +27,12 @@ def arguments_of(arguments):
     parser.add_argument("--rounds", type=int, help="rounds (9)")
     parser.add_argument("--slice", type=float, metavar="MS", help="how long a cell is measured in a round (20)")
     parser.add_argument("--beside-a-busy-process", action="store_true", help="with a process that computes on one core")
+    parser.add_argument("--urgent", action="store_true", help="the benchmarks go before all other processes (root)")
     parser.add_argument("--build", action="store_true", help="builds the variants and measures nothing")
     parser.add_argument("--json", metavar="FILE", help="writes all samples there")
-    parser.add_argument("--from", dest="source", metavar="FILE", help="prints the tables of samples written before")
+    parser.add_argument("--from", dest="sources", action="append", metavar="FILE",
+                        help="the tables of samples written before; repeated for several")
+    parser.add_argument("--table", metavar="NAME", help="writes the tables into docs/ablations.md, at its marks of NAME")
     options = parser.parse_args(arguments)
     options.rounds = options.rounds if options.rounds is not None else 3 if options.quick else 9
     options.slice = options.slice if options.slice is not None else 10 if options.quick else 20
@@ -48,8 +52,12 @@ def show_progress(text):
 
 
 def commit():
-    done = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True)
-    return done.stdout.strip() or "unknown"
+    """The last that changed what is measured."""
+    def git(*command):
+        return subprocess.run(["git", "-C", ROOT, *command, "--", *ablate_runs.COPIED], capture_output=True, text=True)
+
+    clean = git("diff", "--quiet", "HEAD").returncode == 0
+    return (git("log", "-1", "--format=%h").stdout.strip() or "unknown") + ("" if clean else " with changes")
 
 
 def build_all(builder, variants):
@@ -68,47 +76,60 @@ def build_all(builder, variants):
 
 
 def measure_suite(name, built, options, facts):
+    """Measures the variants of `built`, name -> folder of its programs."""
     suite = ablate_runs.SUITES[name]
-    flags = ["--only", suite.contender, "--rounds", "1", "--slice", f"{options.slice:g}",
-             *(suite.quick if options.quick else suite.full)]
+    flags = ["--only", suite.contender, "--rounds", "1", "--slice", f"{options.slice:g}", *suite.arguments]
+    if options.urgent:
+        flags.append("--urgent")
 
-    def run(variant):
+    def run(variant, piece):
         folder = built[variant or ablate_variants.UNCHANGED.name]
-        result = ablate_runs.run_program(os.path.join(folder, suite.program), flags)
+        result = ablate_runs.run_program(os.path.join(folder, suite.program), [*flags, *piece])
         facts.update(machine=result["machine"], date=result["date"])
         facts["cores_used"].append(result["cores_used_by_others"])
         facts["line_trips_ns"] += result["line_trips_ns"]
         return ablate_runs.cells(result, suite.contender)
 
-    return lambda names: ablate_runs.measure(names, options.rounds, run, show_progress)
+    pieces = suite.quick if options.quick else suite.full
+    return ablate_runs.measure(list(built), pieces, options.rounds, run, lambda text: show_progress(f"{name}, {text}"))
 
 
 def measure_all(variants, built, failures, options):
-    facts = {"commit": commit(), "date": str(datetime.date.today()), "rounds": options.rounds, "slice_ms": options.slice,
+    facts = {"commit": commit(), "date": str(datetime.date.today()), "rounds": options.rounds, "slice_ms": options.slice, "urgent": options.urgent,
              "busy_process": options.beside_a_busy_process, "cores_used": [], "line_trips_ns": []}
     suites = {}
     for name in ablate_runs.SUITES:
         of_suite = [v.name for v in variants if name in v.suites]
         if of_suite == [ablate_variants.UNCHANGED.name] and options.names or name not in (options.suite or ablate_runs.SUITES):
             continue
-        measured = measure_suite(name, built, options, facts)([n for n in of_suite if n in built])
-        for variant in of_suite:
-            if variant in failures:
-                measured.failures[variant] = failures[variant]
+        measured = measure_suite(name, {n: built[n] for n in of_suite if n in built}, options, facts)
+        measured.failures.update({n: failures[n] for n in of_suite if n in failures})
         suites[name] = measured
     return facts, suites
 
 
-def print_from(path):
+def report_from(path):
     with open(path, encoding="utf-8") as file:
-        stored = json.load(file)
-    suites = {}
-    for name, suite in stored["suites"].items():
-        rounds = ablate_report.rounds_of(suite["variants"])
-        bases = [base for of_variant in rounds.values() for _, base in of_variant]
-        suites[name] = ablate_runs.Measured(rounds, bases, suite["failures"])
-    print(ablate_report.report(stored["facts"], suites), end="")
-    return 0
+        text = file.read()
+    try:
+        stored = json.loads(text)
+        suites = {name: ablate_runs.Measured(ablate_report.rounds_of(suite["variants"]), suite["failures"])
+                  for name, suite in stored["suites"].items()}
+        return ablate_report.report(stored["facts"], suites)
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        raise ablate_report.Malformed(f"{path} holds no samples of scripts/ablate ({type(error).__name__}: {error})") from error
+
+
+def deliver(text, table, document=DOCUMENT):
+    """Prints the report, or writes it between the marks of `table` in the document."""
+    if not table:
+        print(text, end="")
+        return
+    with open(document, encoding="utf-8") as file:
+        changed = ablate_report.insert(file.read(), table, text)
+    with open(document, "w", encoding="utf-8") as file:
+        file.write(changed)
+    say(f"wrote {document}")
 
 
 def run(options):
@@ -119,6 +140,8 @@ def run(options):
         return 0
     if options.suite:
         variants = [v for v in variants if set(v.suites) & set(options.suite)]
+    if options.json:
+        open(options.json, "a", encoding="utf-8").close()  # it can be written: told now, not after the run
     builder = ablate_runs.Builder(ROOT, os.path.join(ROOT, "build", "ablate"))
     for variant in variants:
         builder.changed(variant)
@@ -137,15 +160,18 @@ def run(options):
             for name, measured in suites.items()}}
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(stored, file, indent=1)
-    print(ablate_report.report(facts, suites), end="")
+    deliver(ablate_report.report(facts, suites), options.table)
     return 1 if any(measured.failures for measured in suites.values()) else 0
 
 
 def main(arguments):
     options = arguments_of(arguments)
     try:
-        return print_from(options.source) if options.source else run(options)
-    except (ablate_variants.Mismatch, ablate_runs.Failure, OSError, json.JSONDecodeError) as error:
+        if options.sources:
+            deliver("\n".join(report_from(path) for path in options.sources), options.table)
+            return 0
+        return run(options)
+    except (ablate_variants.Mismatch, ablate_runs.Failure, ablate_report.Malformed, OSError) as error:
         say(f"error: {error}")
         return 1
 

@@ -5,16 +5,21 @@ A ratio compares a variant with the base of the same round: above 1 the variant 
 not pay there; below 1 it pays. The ratio of a cell is the median of the rounds' ratios.
 """
 
+import math
 import textwrap
 from collections import namedtuple
 
 from charts import median
 
-CONTROL = "unchanged"
 CLEAR = 0.05  # a ratio that differs less says nothing
+MOST_CHANCE = 0.01  # 8 rounds that agree, 9 of 10 do not
 COLUMNS = 5  # variants in a table of cells
 
 Ratio = namedtuple("Ratio", "figure ratio is_clear")
+
+
+class Malformed(Exception):
+    """A file that is not what it should be; the text names it."""
 
 
 def ratio_of_round(figure, base, more_is_better):
@@ -23,21 +28,22 @@ def ratio_of_round(figure, base, more_is_better):
     return better / worse if better > 0 and worse > 0 else None
 
 
-def quartiles(values):
-    values = sorted(values)
-    return values[len(values) // 4], values[len(values) - 1 - len(values) // 4]
+def chance(ratios):
+    """Of so many rounds on one side of 1, if either side were as likely: the sign test, both sides."""
+    sides = [ratio > 1 for ratio in ratios if ratio != 1]
+    fewer = min(sum(sides), len(sides) - sum(sides))
+    return min(1.0, 2 * sum(math.comb(len(sides), k) for k in range(fewer + 1)) / 2 ** len(sides))
 
 
 def ratio_of_cell(cell, rounds):
-    """The median figure and ratio of a cell. Clear: 5 % or more, and three rounds of four on that side of 1."""
+    """The median figure and ratio of a cell. Clear: by 5 % or more, and the rounds agree."""
     figures = [variant[cell][0] for variant, _ in rounds]
     ratios = [ratio_of_round(variant[cell][0], base[cell][0], variant[cell][1]) for variant, base in rounds]
     ratios = [ratio for ratio in ratios if ratio is not None]
     if not ratios:
         return Ratio(median(figures), None, False)
-    low, high = quartiles(ratios)
     middle = median(ratios)
-    is_clear = (middle >= 1 + CLEAR and low > 1) or (middle <= 1 / (1 + CLEAR) and high < 1)
+    is_clear = max(middle, 1 / middle) >= 1 + CLEAR and chance(ratios) < MOST_CHANCE
     return Ratio(median(figures), middle, is_clear)
 
 
@@ -90,7 +96,7 @@ def suite_tables(measured):
     ratios = {name: {cell: ratio_of_cell(cell, measured.rounds[name]) for cell in cells} for name in names}
     head = ["variant", "mean", "cells slower", "cells faster", "worst", "best"]
     text = [table(head, [summary_row(name, ratios[name]) for name in names])]
-    base = {cell: median([round_[cell][0] for round_ in measured.bases]) for cell in cells}
+    base = {cell: median([base[cell][0] for name in names for _, base in measured.rounds[name]]) for cell in cells}
     if len(names) > len(cells):
         rows = [["base", *(digits(base[cell]) for cell in cells)]]
         rows += [[f"`{name}`", *(ratio_text(ratios[name][cell]) for cell in cells)] for name in names]
@@ -116,6 +122,7 @@ def state_text(facts):
     machine = facts["machine"]
     kernel = machine["kernel"].split(" ")
     busy = "One process kept one of the cores busy. " if facts["busy_process"] else ""
+    busy += "The benchmarks went before all other processes. " if facts["urgent"] else ""
     low, high = min(facts["line_trips_ns"]), max(facts["line_trips_ns"])
     return (f"{facts['date']}, commit {facts['commit']}. {machine['processor']}, {machine['cores']} cores; "
             f"{' '.join(kernel[:2])}; {machine['compiler'].split(' (')[0]}. {facts['rounds']} rounds of {facts['slice_ms']:g} ms. "
@@ -157,3 +164,12 @@ def rounds_of(stored):
             tuple({title: (cell[key][index], cell["more_is_better"]) for title, cell in cells_of.items()}
                   for key in ("figures", "base")) for index in range(count)]
     return result
+
+
+def insert(document, name, text):
+    """The document with the text between its marks of that name."""
+    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+    first, last = document.find(begin), document.find(end)
+    if first < 0 or last < first:
+        raise Malformed(f"the document has no place for the table: {begin.strip()} … {end}")
+    return document[:first + len(begin)] + "\n" + text + "\n" + document[last:]

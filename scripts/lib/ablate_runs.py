@@ -27,19 +27,32 @@ WITHOUT_PEERS = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("TBB", "
 # A slice takes milliseconds: a program that takes this long hangs.
 LONGEST_RUN_S = 600
 
-Suite = namedtuple("Suite", "program contender quick full")
+# `quick`, `full`: for each run of a round its arguments, beside those of all; a run measures a few cells.
+Suite = namedtuple("Suite", "program contender arguments quick full")
+
+
+def flows(shapes, capacities):
+    """A run for each kind of calls and each shape, and one for the round trips."""
+    calls = ("try", "blocking", "batch8", "batch64")
+    return [["--way", call, "--shape", shape, "--capacity", capacities, "--no-trips"]
+            for shape in shapes for call in calls] + [["--no-flow"]]
+
+
+def mixes(threads, writes):
+    """A run for each number of threads."""
+    return [["--threads", str(count), "--writes", writes] for count in threads]
+
+
 RINGS = ["--size", "8", "--no-idle", "--no-back-off"]
 LOCKS = ["--section", "2", "--no-waits"]
-CAPACITIES = ["--capacity", "64,1024,65536"]
+CAPACITIES = "64,1024,65536"
+SHARES = "0,0.1,1,10,50"
 SUITES = {
-    "spsc": Suite("bench_rings", "ilk_spsc", ["--shape", "1P1C", "--capacity", "1024", *RINGS],
-                  ["--shape", "1P1C", *CAPACITIES, *RINGS]),
-    "mpmc": Suite("bench_rings", "ilk_mpmc", ["--shape", "1P1C,2P2C", "--capacity", "1024", *RINGS],
-                  ["--shape", "1P1C,2P2C", *CAPACITIES, *RINGS]),
-    "modes": Suite("bench_rwlock", "ilk_rwlock", ["--threads", "1,2", "--writes", "0,1,50", *LOCKS],
-                   ["--threads", "1,2,4", "--writes", "0,0.1,1,10,50", *LOCKS]),
-    "constants": Suite("bench_rwlock", "ilk_rwlock", ["--threads", "1,2", "--writes", "0,1,50", *LOCKS],
-                       ["--threads", "1,2,4", "--writes", "0,0.1,1,10,50", *LOCKS]),
+    "spsc": Suite("bench_rings", "ilk_spsc", RINGS, flows(["1P1C"], "1024"), flows(["1P1C"], CAPACITIES)),
+    "mpmc": Suite("bench_rings", "ilk_mpmc", RINGS, flows(["1P1C", "2P2C"], "1024"),
+                  flows(["1P1C", "2P2C"], CAPACITIES)),
+    "modes": Suite("bench_rwlock", "ilk_rwlock", LOCKS, mixes([1, 2], "0,1,50"), mixes([1, 2, 4], SHARES)),
+    "constants": Suite("bench_rwlock", "ilk_rwlock", LOCKS, mixes([1, 2], "0,1,50"), mixes([1, 2, 4], SHARES)),
 }
 
 
@@ -182,24 +195,33 @@ def cells(result, contender):
     return found
 
 
-# `rounds`: of a variant, a list of (its cells, the cells of the base in the same round); `failures`: name -> reason.
-Measured = namedtuple("Measured", "rounds bases failures")
-BASE_EVERY = 4  # variants at most between two runs of the base: the machine changes within minutes
+# `rounds`: of a variant, a list of (its cells, the cells of the base beside it); `failures`: name -> reason.
+Measured = namedtuple("Measured", "rounds failures")
+BASE_EVERY = 4  # variants at most between two runs of the base: the machine changes within seconds
 
 
-def measure(names, rounds, run, progress=lambda text: None):
-    """Runs base, A, B, ..., base, ... in each round. `run(name)` answers the cells; the base's name is None. A variant
-    that fails is left out from then on; the base's failure is the caller's."""
-    measured = Measured({name: [] for name in names}, [], {})
+def measure(names, pieces, rounds, run, progress=lambda text: None):
+    """Runs base, A, B, ..., base, ... of each piece in each round. `run(name, piece)` answers the cells; the base's name
+    is None. A variant that fails is left out from then on; a failure of the base ends the suite with the rounds before."""
+    measured = Measured({name: [] for name in names}, {})
     for number in range(rounds):
-        left = [name for name in names if name not in measured.failures]
-        for first in range(0, len(left), BASE_EVERY):
-            base = run(None)
-            measured.bases.append(base)
-            for name in left[first:first + BASE_EVERY]:
-                progress(f"round {number + 1} of {rounds}: {name}")
+        taken = {name: ({}, {}) for name in names}
+        for index, piece in enumerate(pieces):
+            progress(f"round {number + 1} of {rounds}, part {index + 1} of {len(pieces)}")
+            left = [name for name in names if name not in measured.failures]
+            for first in range(0, len(left), BASE_EVERY):
                 try:
-                    measured.rounds[name].append((run(name), base))
+                    base = run(None, piece)
                 except Failure as failure:
-                    measured.failures[name] = f"{name}: {failure}"
+                    measured.failures["base"] = f"base: {failure}; the suite ended in round {number + 1}"
+                    return measured
+                for name in left[first:first + BASE_EVERY]:
+                    try:
+                        taken[name][0].update(run(name, piece))
+                        taken[name][1].update(base)
+                    except Failure as failure:
+                        measured.failures[name] = f"{name}: {failure}"
+        for name in names:
+            if name not in measured.failures:
+                measured.rounds[name].append(taken[name])
     return measured
