@@ -23,9 +23,11 @@ def arguments_of(arguments):
     parser.add_argument("names", nargs="*", metavar="NAME", help="variants whose name contains NAME (all)")
     parser.add_argument("--list", action="store_true", help="names, and what each leaves out")
     parser.add_argument("--suite", action="append", choices=ablate_runs.SUITES, help="only this suite (all)")
-    parser.add_argument("--quick", action="store_true", help="fewer cells, 3 rounds of 10 ms")
+    parser.add_argument("--quick", action="store_true", help="fewer cells, 3 rounds")
     parser.add_argument("--rounds", type=int, help="rounds (9)")
-    parser.add_argument("--slice", type=float, metavar="MS", help="how long a cell is measured in a round (20)")
+    parser.add_argument("--slice", type=float, metavar="MS", help="how long a slice is (10)")
+    parser.add_argument("--slices", type=int, default=3, help="of each cell in a run; the figure is their median (3)")
+    parser.add_argument("--best", action="store_true", help="the figure is the best slice's: where others use the machine")
     parser.add_argument("--beside-a-busy-process", action="store_true", help="with a process that computes on one core")
     parser.add_argument("--urgent", action="store_true", help="the benchmarks go before all other processes (root)")
     parser.add_argument("--build", action="store_true", help="builds the variants and measures nothing")
@@ -35,9 +37,9 @@ def arguments_of(arguments):
     parser.add_argument("--table", metavar="NAME", help="writes the tables into docs/ablations.md, at its marks of NAME")
     options = parser.parse_args(arguments)
     options.rounds = options.rounds if options.rounds is not None else 3 if options.quick else 9
-    options.slice = options.slice if options.slice is not None else 10 if options.quick else 20
-    if options.rounds < 1 or options.slice <= 0:
-        parser.error("nothing to run: --rounds and --slice are above 0")
+    options.slice = options.slice if options.slice is not None else 10
+    if options.rounds < 1 or options.slices < 1 or options.slice <= 0:
+        parser.error("nothing to run: --rounds, --slices and --slice are above 0")
     return options
 
 
@@ -78,7 +80,8 @@ def build_all(builder, variants):
 def measure_suite(name, built, options, facts):
     """Measures the variants of `built`, name -> folder of its programs."""
     suite = ablate_runs.SUITES[name]
-    flags = ["--only", suite.contender, "--rounds", "1", "--slice", f"{options.slice:g}", *suite.arguments]
+    flags = ["--only", suite.contender, "--rounds", str(options.slices), "--slice", f"{options.slice:g}",
+             *suite.arguments]
     if options.urgent:
         flags.append("--urgent")
 
@@ -88,15 +91,15 @@ def measure_suite(name, built, options, facts):
         facts.update(machine=result["machine"], date=result["date"])
         facts["cores_used"].append(result["cores_used_by_others"])
         facts["line_trips_ns"] += result["line_trips_ns"]
-        return ablate_runs.cells(result, suite.contender)
+        return ablate_runs.cells(result, suite.contender, max if options.best else ablate_runs.median)
 
     pieces = suite.quick if options.quick else suite.full
     return ablate_runs.measure(list(built), pieces, options.rounds, run, lambda text: show_progress(f"{name}, {text}"))
 
 
 def measure_all(variants, built, failures, options):
-    facts = {"commit": commit(), "date": str(datetime.date.today()), "rounds": options.rounds, "slice_ms": options.slice, "urgent": options.urgent,
-             "busy_process": options.beside_a_busy_process, "cores_used": [], "line_trips_ns": []}
+    facts = {"commit": commit(), "date": str(datetime.date.today()), "rounds": options.rounds, "slice_ms": options.slice,
+             "slices": options.slices, "best": options.best, "urgent": options.urgent, "busy_process": options.beside_a_busy_process, "cores_used": [], "line_trips_ns": []}
     suites = {}
     for name in ablate_runs.SUITES:
         of_suite = [v.name for v in variants if name in v.suites]

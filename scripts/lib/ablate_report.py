@@ -123,12 +123,13 @@ def state_text(facts):
     kernel = machine["kernel"].split(" ")
     busy = "One process kept one of the cores busy. " if facts["busy_process"] else ""
     busy += "The benchmarks went before all other processes. " if facts["urgent"] else ""
-    low, high = min(facts["line_trips_ns"]), max(facts["line_trips_ns"])
+    trips = facts["line_trips_ns"]
     return (f"{facts['date']}, commit {facts['commit']}. {machine['processor']}, {machine['cores']} cores; "
-            f"{' '.join(kernel[:2])}; {machine['compiler'].split(' (')[0]}. {facts['rounds']} rounds of {facts['slice_ms']:g} ms. "
+            f"{' '.join(kernel[:2])}; {machine['compiler'].split(' (')[0]}. {facts['rounds']} rounds; the figure of a run is "
+            f"{'the best' if facts['best'] else 'the median'} of {facts['slices']} slices of {facts['slice_ms']:g} ms. "
             f"{busy}Other processes used {digits(median(facts['cores_used']))} cores (median of the runs), at most "
-            f"{digits(max(facts['cores_used']))}. A cache line went to the other core and back in {digits(low)} to "
-            f"{digits(high)} ns.")
+            f"{digits(max(facts['cores_used']))}. A cache line went to the other core and back in {digits(median(trips))} ns "
+            f"({digits(min(trips))} to {digits(max(trips))}).")
 
 
 def report(facts, suites):

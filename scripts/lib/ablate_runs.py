@@ -16,6 +16,7 @@ import tempfile
 from collections import namedtuple
 
 import ablate_variants
+from charts import median
 from tree import tracked
 
 COPIED = ("CMakeLists.txt", "cmake", "include", "Sources/CCore", "Benchmarks")
@@ -177,8 +178,9 @@ def run_program(program, arguments):
             return json.load(file)
 
 
-def cells(result, contender):
-    """cell -> (figure, more is better) of one run of one round."""
+def cells(result, contender, figure=median):
+    """cell -> (figure, more is better) of one run. `figure`: of its slices, whose median hides a disturbed one and whose
+    best (max) needs only one that was not."""
     found = {}
     for cell in result["throughput_million_per_second"]:
         if cell.get("ring") == contender:
@@ -188,7 +190,7 @@ def cells(result, contender):
             title = f"{count} thread{'s' if count > 1 else ''}, {cell['writes_percent']:g} % writes"
         else:
             continue
-        found[title] = (cell["samples"][0], True)
+        found[title] = (figure(cell["samples"]), True)
     for trip in result.get("round_trips", []):
         if trip["ring"] == contender:
             found[f"round trip, {trip['way']}, ns"] = (trip["p50_ns"], False)
