@@ -42,6 +42,11 @@ class Variants(unittest.TestCase):
                     self.assertNotEqual(text, read(path))
                 self.assertLessEqual(set(one.suites), set(ablate_runs.SUITES))
 
+    def test_the_page_of_ablations_lists_every_heuristic(self):
+        page = ablate_variants.read(ROOT, "docs/ablations.md")
+        for one in (ablate_variants.UNCHANGED, *ablate_variants.HEURISTICS):
+            self.assertIn(f"| `{one.name}` | {one.what} |", page)
+
     def test_each_constant_is_halved_and_doubled(self):
         text = "enum { FEW = 3, MANY = 1 << 4 };\n"
         found = list(ablate_variants.constants(lambda path: text if path == ablate_variants.MODE else ""))

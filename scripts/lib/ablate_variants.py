@@ -75,7 +75,7 @@ HEURISTICS = (
     Variant("no-penalty", ("modes",), "the first costly probe ends the slots", (
         Edit(MODE, "} else if (penalty + PENALTY_OF_A_COSTLY_PROBE < PENALTY_TO_LEAVE) {",
              "} else if (penalty > PENALTY_OF_A_COSTLY_PROBE * PENALTY_TO_LEAVE) {"),)),
-    Variant("no-reads-per-write", ("modes",), "shared slots stay however little each write's reads are", (
+    Variant("no-reads-per-write", ("modes",), "slots that several threads read stay, however few the reads between writes", (
         Edit(MODE, "return reads < writes * READS_PER_WRITE && ", "return reads < 0 * writes && "),)),
 )
 
