@@ -178,6 +178,17 @@ class Turns(unittest.TestCase):
                 ablate_runs.run_program(program, [])
 
 
+    def test_some_runs_of_a_round_can_be_chosen(self):
+        pieces = ablate_runs.SUITES["modes"].full
+        for texts, expected in (([], pieces), (["threads 1", "threads 4"], [pieces[0], pieces[2]]), (["way try"], [])):
+            arguments = [part for text in texts for part in ("--piece", text)]
+            self.assertEqual(ablate.pieces_of("modes", ablate.arguments_of(arguments)), expected)
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            self.assertEqual(ablate.main(["--piece", "threads 3"]), 1)
+        self.assertIn("error: --piece leaves nothing to run: threads 3", said.getvalue())
+
+
 class Builds(unittest.TestCase):
     """With a tree of one file, and a build that copies it to the program or refuses it."""
 

@@ -23,6 +23,8 @@ def arguments_of(arguments):
     parser.add_argument("names", nargs="*", metavar="NAME", help="variants whose name contains NAME (all)")
     parser.add_argument("--list", action="store_true", help="names, and what each leaves out")
     parser.add_argument("--suite", action="append", choices=ablate_runs.SUITES, help="only this suite (all)")
+    parser.add_argument("--piece", action="append", default=[], metavar="TEXT",
+                        help="only runs with TEXT in their arguments, such as 'threads 2' or 'way try'")
     parser.add_argument("--quick", action="store_true", help="fewer cells, 3 rounds")
     parser.add_argument("--rounds", type=int, help="rounds (9)")
     parser.add_argument("--slice", type=float, metavar="MS", help="how long a slice is (10)")
@@ -77,6 +79,12 @@ def build_all(builder, variants):
     return built, failures
 
 
+def pieces_of(suite, options):
+    """The runs of a round: those with one of the texts of --piece in their arguments, all without."""
+    pieces = ablate_runs.SUITES[suite].quick if options.quick else ablate_runs.SUITES[suite].full
+    return [piece for piece in pieces if not options.piece or any(text in " ".join(piece) for text in options.piece)]
+
+
 def measure_suite(name, built, options, facts):
     """Measures the variants of `built`, name -> folder of its programs."""
     suite = ablate_runs.SUITES[name]
@@ -93,8 +101,7 @@ def measure_suite(name, built, options, facts):
         facts["line_trips_ns"] += result["line_trips_ns"]
         return ablate_runs.cells(result, suite.contender, max if options.best else ablate_runs.median)
 
-    pieces = suite.quick if options.quick else suite.full
-    return ablate_runs.measure(list(built), pieces, options.rounds, run, lambda text: show_progress(f"{name}, {text}"))
+    return ablate_runs.measure(list(built), pieces_of(name, options), options.rounds, run, lambda text: show_progress(f"{name}, {text}"))
 
 
 def measure_all(variants, built, failures, options):
@@ -103,7 +110,8 @@ def measure_all(variants, built, failures, options):
     suites = {}
     for name in ablate_runs.SUITES:
         of_suite = [v.name for v in variants if name in v.suites]
-        if of_suite == [ablate_variants.UNCHANGED.name] and options.names or name not in (options.suite or ablate_runs.SUITES):
+        is_wanted = name in (options.suite or ablate_runs.SUITES) and pieces_of(name, options)
+        if not is_wanted or (options.names and of_suite == [ablate_variants.UNCHANGED.name]):
             continue
         measured = measure_suite(name, {n: built[n] for n in of_suite if n in built}, options, facts)
         measured.failures.update({n: failures[n] for n in of_suite if n in failures})
@@ -143,6 +151,9 @@ def run(options):
         return 0
     if options.suite:
         variants = [v for v in variants if set(v.suites) & set(options.suite)]
+    suites = options.suite or list(ablate_runs.SUITES)
+    if not any(pieces_of(suite, options) for suite in suites):
+        raise ablate_runs.Failure("--piece leaves nothing to run: " + ", ".join(options.piece))
     if options.json:
         open(options.json, "a", encoding="utf-8").close()  # it can be written: told now, not after the run
     builder = ablate_runs.Builder(ROOT, os.path.join(ROOT, "build", "ablate"))
