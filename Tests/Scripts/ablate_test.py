@@ -178,6 +178,11 @@ class Turns(unittest.TestCase):
                 ablate_runs.run_program(program, [])
 
 
+    def test_a_run_that_measures_nothing_is_an_error(self):
+        options = ablate.arguments_of(["--suite", "modes", "fetch-ahead"])
+        with self.assertRaisesRegex(ablate_runs.Failure, "measured nothing: these variants are of other suites"):
+            ablate.measure_all([ablate_variants.UNCHANGED], {}, {}, options)
+
     def test_some_runs_of_a_round_can_be_chosen(self):
         pieces = ablate_runs.SUITES["modes"].full
         for texts, expected in (([], pieces), (["threads 1", "threads 4"], [pieces[0], pieces[2]]), (["way try"], [])):

@@ -116,6 +116,9 @@ def measure_all(variants, built, failures, options):
         measured = measure_suite(name, {n: built[n] for n in of_suite if n in built}, options, facts)
         measured.failures.update({n: failures[n] for n in of_suite if n in failures})
         suites[name] = measured
+    if "machine" not in facts:
+        reasons = [reason for measured in suites.values() for reason in measured.failures.values()]
+        raise ablate_runs.Failure("measured nothing: " + ("; ".join(reasons) or "these variants are of other suites"))
     return facts, suites
 
 
