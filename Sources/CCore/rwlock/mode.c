@@ -19,32 +19,38 @@
 #define STATE_ONE_PENALTY UINT32_C(0x01000000)
 #define STATE_ONE_FAILURE UINT32_C(0x10000000)
 
+/* Each constant names the cell of scripts/ablate, which is one of bench rwlock, in which it decides. docs/ablations.md
+ * counts the decisions, and has what half and twice of it do. */
+
 /* Fillings of the read samples after the first failed trial, doubling with each: bench rwlock, 2 threads, 50
  * %. */
 enum { SAMPLES_TO_SIT_OUT = 32 };
+/* The longest rest is 16,384 fillings. No cell: in the one above a lock fails about four times. */
 enum { MOST_FAILURES = 9 };
 /* A costly probe outweighs four cheap ones, and two in a row decide: one may be luck (an interrupt, a late
  * reader), and even with readers in the way a writer often meets none. A trial begins with a penalty: its
- * first probes come soon. */
+ * first probes come soon. bench rwlock, 2 threads, 10 % and 50 %. */
 enum { PENALTY_OF_A_COSTLY_PROBE = 4, PENALTY_TO_LEAVE = 8, INITIAL_PENALTY = 2 };
-/* A drain this short found no other reader's cache line: bench rwlock, 1 thread. */
+/* A drain this short found no other reader's cache line: bench rwlock, 1 thread, 50 %. */
 enum { QUIET_DRAIN_TICKS = 160 };
-/* More between a thread's probes: the count may have wrapped. */
+/* More between a thread's probes: the count of 16 bits may have wrapped. A bound, so without a cell. */
 enum { MOST_WRITES = 1 << 14 };
 /* Where several threads read, and less than this, their slots' cache lines cost writers more than the word's
  * costs all: bench rwlock, 2 threads, 50 %. */
 enum { READS_PER_WRITE = 4 };
-/* Saved by a read in a slot over a counted one beside other readers: bench rwlock, 2 threads. */
+/* Saved by a read in a slot over a counted one beside other readers: bench rwlock, 2 threads,
+ * 10 %. */
 enum { READ_GAIN_TICKS = 16 };
-/* The reader's fence: bench rwlock, reads only. */
+/* The reader's fence: bench rwlock, 2 threads, 1 % (a fence-free lock could pay) and 10 % (none could). */
 enum { FENCE_TICKS = 3 };
-/* At least, for a fence-free lock. */
+/* At least, for a fence-free lock: bench rwlock, 2 threads, --writes 0.001. */
 enum { MEMBARRIERS_BETWEEN_WRITES = 16 };
-/* Measurements of the membarrier, by wraps of a slot's uses. */
+/* Measurements of the membarrier, by wraps of a slot's uses: bench rwlock, 2 threads, 0.1 %. */
 enum { WRAPS_PER_MEASUREMENT = 8 };
-/* A shorter membarrier found no other thread running: it makes no writer late. */
+/* A shorter membarrier found no other thread running: it makes no writer late. bench rwlock, 2 threads,
+ * 0.1 %. */
 enum { CHEAP_MEMBARRIER_TICKS = 4000 };
-/* Without a write; then the next writer may be late once. */
+/* Without a write; then the next writer may be late once. bench rwlock, 2 threads, 0 %. */
 enum { READS_ALONE = 1 << 18 };
 
 /* What a membarrier took lately; 0 before the first. */
@@ -136,7 +142,7 @@ static void change_mode(ilk_rwlock *lock, uint32_t from, uint32_t to) ILK_NONBLO
                                       memory_order_relaxed); /* RW17 */
 }
 
-/* Decisions about the fence. */
+/* Decisions about the fence: bench rwlock, 2 threads, 0 %. */
 enum { FULL_SLOTS_PER_DECISION = 64 };
 
 void ilk__mode_decide(ilk_rwlock *lock) {

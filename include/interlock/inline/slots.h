@@ -4,6 +4,10 @@
  * cache line. The process has one table (rwlock/reader_slots.c), with one block a thread. A lock's slot has
  * the same index in every block, so a writer probes one slot a thread.
  *
+ * Source: Dice, Kogan, "BRAVO: biased locking for reader-writer locks", USENIX ATC 2019. There readers of all
+ * locks announce in one hashed table by compare-and-swap, and a writer that meets the bias ends it and scans the
+ * table. Here a block has one owner, so an exchange or a store announces, and the lock stays in its mode.
+ *
  * A slot, written by its owner (after fork also by the child), read by writers, has the lock's address without
  * its eight high bits; 0 while it is free. The eight bits may be a tag that the processor ignores: pointers with
  * unlike tags name one lock (docs/rwlock.md). A reader whose pointer has more than 56 bits never moves its lock
