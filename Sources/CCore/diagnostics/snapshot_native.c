@@ -166,7 +166,7 @@ struct threads_copied {
     uint32_t most;
 };
 
-static void add_thread(uint32_t thread, void *context) {
+static void list_thread(uint32_t thread, void *context) {
     struct threads_copied *copied = context;
     if (copied->snapshot->thread_count < copied->most) {
         copy_thread(&copied->snapshot->threads[copied->snapshot->thread_count++], thread);
@@ -191,7 +191,7 @@ bool ilk__snapshot_take(struct ilk__snapshot *snapshot) {
     snapshot->objects = (struct ilk__object_copy *)(void *)(snapshot->threads + threads);
     snapshot->cycles = (struct ilk__cycle *)(void *)(snapshot->objects + objects);
     struct threads_copied threads_copied = {snapshot, threads};
-    if (!ilk__threads_visit(add_thread, &threads_copied)) {
+    if (!ilk__threads_visit(list_thread, &threads_copied)) {
         ilk__snapshot_give_back(snapshot);
         return false;
     }
