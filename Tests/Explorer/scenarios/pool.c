@@ -179,7 +179,7 @@ EX_SCENARIO(closes){
     .name = "pool-submit-close",
     .claim = "a job beside close is refused, or runs",
     .setup = setup_one,
-    .threads = {submit_beside, close_beside, thread_0},
+    .threads = {submit_beside, close_beside, thread_0, thread_1},
     .check = check_accepted,
     .step_limit = 6000,
 };
@@ -210,7 +210,7 @@ EX_SCENARIO(closes_later){
     .name = "pool-submit-close-where-the-worker-has-slept",
     .claim = "a job beside close is refused, or runs, also where publishers fence",
     .setup = setup_one,
-    .threads = {submit_again_beside, close_beside_later, thread_0},
+    .threads = {submit_again_beside, close_beside_later, thread_0, thread_1},
     .check = check_accepted,
     .step_limit = 6000,
 };
@@ -232,7 +232,7 @@ EX_SCENARIO(refused_waiter){
     .name = "pool-submit-close-beside-a-waiter",
     .claim = "a job that is refused leaves its group, and wakes a thread that waits for that",
     .setup = setup_one,
-    .threads = {submit_one_beside, close_beside_both, await_beside, thread_0},
+    .threads = {submit_one_beside, close_beside_both, await_beside, thread_0, thread_1},
     .check = check_accepted,
     .step_limit = 6000,
 };
@@ -245,7 +245,7 @@ EX_SCENARIO(closes_now){
     .name = "pool-submit-close_now",
     .claim = "a job beside close_now is refused, runs, or is handed back, once, and its group ends",
     .setup = setup_one,
-    .threads = {submit_beside, close_now_beside, thread_0},
+    .threads = {submit_beside, close_now_beside, thread_0, thread_1},
     .check = check_accepted,
     .step_limit = 6000,
 };
@@ -266,7 +266,7 @@ EX_SCENARIO(ends_after_hand_back){
     .name = "pool-wait_until-close_now",
     .claim = "a pool has ended when the last job has been handed back, by close_now itself too",
     .setup = setup_one,
-    .threads = {submit_and_close_now, await_end_beside, thread_0},
+    .threads = {submit_and_close_now, await_end_beside, thread_0, thread_1},
     .check = check_accepted,
     .step_limit = 6000,
 };
@@ -287,7 +287,7 @@ EX_SCENARIO(loop_closes_now){
     .name = "pool-for-close_now",
     .claim = "a loop that was not refused calls its body for each number, also where the pool is closed now",
     .setup = setup_one,
-    .threads = {loop, close_now_beside, thread_0},
+    .threads = {loop, close_now_beside, thread_0, thread_1},
     .check = check_accepted,
     .step_limit = 6000,
 };
