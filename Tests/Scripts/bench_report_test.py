@@ -110,6 +110,19 @@ class Report(unittest.TestCase):
         self.assertTrue(all(bool(marked) == (float(ratio.replace(",", "")) < 1) for marked, ratio in rows
                             if ratio != "1.00"))
 
+    def test_a_result_keeps_the_commit_it_was_measured_at(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "r.json")
+            for result in (RESULTS["mutex"], {**RESULTS["mutex"], "commit": "0123456789ab"}):
+                with open(path, "w", encoding="utf-8") as file:
+                    json.dump(result, file)
+                self.assertEqual(bench_report.main(["--stamp", path]), 0)
+                with open(path, encoding="utf-8") as file:
+                    stamped = json.load(file)
+                self.assertEqual(stamped["commit"][:12], result.get("commit", bench_report.commit_of(HERE)[:12]))
+                self.assertIn(f"Commit {stamped['commit']}.", self.made(stamped)[0]["index.html"])
+        self.assertNotIn("Commit ", self.made(RESULTS["mutex"])[0]["index.html"])
+
     def test_names_are_text(self):
         result = copy.deepcopy(RESULTS["rwlock"])
         for cell in result["throughput_million_per_second"] + result["locks"]:

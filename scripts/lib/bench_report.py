@@ -3,6 +3,7 @@
 """One report of all benchmarks, from what the suites wrote.
 
     bench_report.py FOLDER RESULT.json...
+    bench_report.py --stamp RESULT.json     adds the commit that was measured, unless it is there
 
 Writes FOLDER/report.json (all results, the machine and the commit), FOLDER/index.html (one page that needs nothing else)
 and FOLDER/*.svg (charts for the README). A result is the JSON of one suite.
@@ -209,9 +210,10 @@ def facts(result):
     machine = result.child("machine")
     others = result.get("cores_used_by_others", float)
     busy = " A busy machine: its figures say little." if others > bench_table.BUSY else ""
+    commit = f" Commit {result.get('commit', str)}." if "commit" in result.value else ""
     return (f"{machine.get('processor', str)}, {machine.get('cores', float):g} cores; {machine.get('kernel', str)}; "
             f"{machine.get('compiler', str).split(' (http')[0]}. {result.get('date', str)}, {result.get('rounds', float):g} "
-            f"rounds; other processes used {digits(others)} cores meanwhile{bench_table.state_of(result)}.{busy}")
+            f"rounds; other processes used {digits(others)} cores meanwhile{bench_table.state_of(result)}.{busy}{commit}")
 
 
 def parts_of(result):
@@ -254,7 +256,8 @@ def page(results, commit, overview):
 <h1>Interlock's benchmarks</h1>
 <p>Interlock beside the libraries that one would use instead: the same work, in turns, in one run. Figures are medians of
 rounds; thin lines span all rounds. The ratio is the median of the rounds' own ratios against the best peer of the same
-kind, above 1 where Interlock is better. Of commit <code>{escape(commit)}</code>.</p>
+kind, above 1 where Interlock is better. Written at commit <code>{escape(commit)}</code>; a suite that was measured at
+another names it.</p>
 <nav>{"".join(f'<a href="#{name}">{name}</a>' for name in names)}<a href="#behind">where we are behind</a></nav>
 <div class="charts">{overview}</div>
 {chr(10).join(body)}
@@ -306,12 +309,25 @@ def read(path):
         raise Malformed(f"{os.path.basename(path)} is not JSON: {error}") from None
 
 
+def stamp(path):
+    """A result keeps the commit it was measured at, also when a later report has it."""
+    result = read(path)
+    if "commit" not in result.value:
+        result.value["commit"] = commit_of(os.path.dirname(os.path.abspath(__file__)))
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(result.value, file)
+
+
 def main(arguments):
     if len(arguments) < 2:
         print(__doc__, file=sys.stderr)
         return 2
     folder, paths = arguments[0], arguments[1:]
     try:
+        if folder == "--stamp":
+            for path in paths:
+                stamp(path)
+            return 0
         results = [read(path) for path in paths]
         commit = commit_of(os.path.dirname(os.path.abspath(__file__)))
         pictures = overviews(results)

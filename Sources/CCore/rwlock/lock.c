@@ -256,7 +256,7 @@ bool ilk__rwlock_try_take(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK_NONB
     if (kind == ILK__WRITE) {
         return try_write(lock);
     }
-    (void)ilk__slots_reuse(lock);
+    (void)ilk__slots_visit(lock);
     return enter_if_admitted(lock, ILK__READ, "ilk_rwlock_try_read_lock");
 }
 

@@ -45,7 +45,7 @@ enum { READ_GAIN_TICKS = 16 };
 enum { FENCE_TICKS = 3 };
 /* At least, for a fence-free lock: bench rwlock, 2 threads, --writes 0.001. */
 enum { MEMBARRIERS_BETWEEN_WRITES = 16 };
-/* Measurements of the membarrier, by wraps of a slot's uses: bench rwlock, 2 threads, 0.1 %. */
+/* Measurements of the membarrier, by questions whether the fence pays: bench rwlock, 2 threads, 0.1 %. */
 enum { WRAPS_PER_MEASUREMENT = 8 };
 /* A shorter membarrier found no other thread running: it makes no writer late. bench rwlock, 2 threads,
  * 0.1 %. */
@@ -55,7 +55,7 @@ enum { READS_ALONE = 1 << 18 };
 
 /* What a membarrier took lately; 0 before the first. */
 static ILK_ATOMIC(uint32_t) membarrier_ticks;
-static ILK_ATOMIC(uint32_t) wraps;
+static ILK_ATOMIC(uint32_t) questions;
 
 static uint32_t load(ILK_ATOMIC(uint32_t) * figure) {
     /* RG1 relaxed: guesses; nothing is read on the strength of them. */
@@ -124,9 +124,9 @@ static bool wants_fence_free(ilk_rwlock *lock, struct ilk__slot_block *block) {
     if (writes > gain / 64) {
         return false; /* not even with the cheapest membarrier */
     }
-    uint32_t wrap = load(&wraps);
-    store(&wraps, wrap + 1);
-    if (wrap % WRAPS_PER_MEASUREMENT == 0) {
+    const uint32_t question = load(&questions);
+    store(&questions, question + 1);
+    if (question % WRAPS_PER_MEASUREMENT == 0) {
         uint64_t start = ilk__clock_ticks();
         ilk__fence_heavy();
         remember_membarrier((uint32_t)(ilk__clock_ticks() - start));
@@ -154,8 +154,8 @@ void ilk__mode_decide(ilk_rwlock *lock) {
         ilk__slots_check_table(lock);
         return;
     }
-    uint32_t wraps = ilk__slots_reuse(lock);
-    if (wraps != 0 && wraps % FULL_SLOTS_PER_DECISION == 0 &&
+    const uint32_t visits = ilk__slots_visit(lock);
+    if (visits != 0 && visits % FULL_SLOTS_PER_DECISION == 0 &&
         (word & ILK__RWLOCK_READ_PATH) == ILK__RWLOCK_SLOTS && wants_fence_free(lock, ilk__my_slots())) {
         change_mode(lock, word, word | ILK__RWLOCK_FENCE_FREE);
     }

@@ -181,15 +181,15 @@ __attribute__((constructor)) static void reader_slots_watch_fork(void) {
     }
 }
 
-uint32_t ilk__slots_reuse(ilk_rwlock *lock) ILK_NONBLOCKING {
+uint32_t ilk__slots_visit(ilk_rwlock *lock) ILK_NONBLOCKING {
     struct ilk__slot_block *block = ilk__my_slots();
     size_t number = ilk__rwlock_slot_number(lock);
     const uint32_t uses = ilk_atomic_load(&block->uses[number], memory_order_relaxed) + 1; /* RW18 */
-    if (uses % ILK__SLOT_USES_PER_DECISION != 0) {
+    if (uses % ILK__SLOT_USES_PER_VISIT != 0) {
         return 0;
     }
     ilk_atomic_store(&block->uses[number], uses, memory_order_relaxed); /* RW18 */
-    return uses / ILK__SLOT_USES_PER_DECISION;
+    return uses / ILK__SLOT_USES_PER_VISIT;
 }
 
 /* ---- The writer's side ---- */

@@ -27,8 +27,8 @@ uint32_t ilk__slots_uses(const ilk_rwlock *lock);
 /* Of one block. */
 uint32_t ilk__slots_uses_of(const struct ilk__slot_block *block, const ilk_rwlock *lock);
 
-/* Makes the calling thread's slot of `lock` usable again if free but full. How often that was done; 0 if not
- * full. */
-uint32_t ilk__slots_reuse(ilk_rwlock *lock) ILK_NONBLOCKING;
+/* Counts the use of the calling thread's slot of `lock` for which a visit to the slow path is due. The number of
+ * such visits; 0 if none is due. */
+uint32_t ilk__slots_visit(ilk_rwlock *lock) ILK_NONBLOCKING;
 
 #endif

@@ -80,7 +80,7 @@ static void about_to_be_fence_free(void) {
     size_t number = ilk__rwlock_slot_number(&s.lock);
     for (unsigned index = 0; index < BLOCKS; index++) {
         /* Enough reads without a write, and a decision is due. */
-        blocks[index].uses[number] = 1024 * ILK__SLOT_USES_PER_DECISION - 1;
+        blocks[index].uses[number] = 1024 * ILK__SLOT_USES_PER_VISIT - 1;
         blocks[index].samples[number].tag = (uint32_t)((uintptr_t)&s.lock >> 3);
     }
 }
@@ -188,8 +188,8 @@ static void read_section(void) {
 /* The second read finds a decision due, which does not change the mode. */
 static void read_until_due(void) {
     have_block();
-    ilk_atomic_store(&ilk__my_slots()->uses[ilk__rwlock_slot_number(&s.lock)],
-                     ILK__SLOT_USES_PER_DECISION - 2, memory_order_relaxed);
+    ilk_atomic_store(&ilk__my_slots()->uses[ilk__rwlock_slot_number(&s.lock)], ILK__SLOT_USES_PER_VISIT - 2,
+                     memory_order_relaxed);
     read_twice();
 }
 

@@ -120,12 +120,12 @@ static inline bool ilk__slot_names(uint64_t seen, const ilk_rwlock *lock) ILK_NO
     return seen == ilk__slot_announcement(lock);
 }
 
-/* Counts a use with a fence. False: a decision is due, and the use is not counted. A store to the slot's own
- * line, which no exchange depends on. */
+/* Counts a use with a fence. False: a visit to the slow path is due, and the use is not counted. A count in the
+ * slot would make each exchange wait for the last one's value. */
 ILK_ALWAYS_INLINE bool ilk__slot_count_use(struct ilk__slot_block *block, size_t number) ILK_NONBLOCKING {
     /* RW18 relaxed: the owner's count, a hint to writers. */
     const uint32_t uses = ilk_atomic_load(&block->uses[number], memory_order_relaxed) + 1;
-    if (ILK_UNLIKELY(uses % ILK__SLOT_USES_PER_DECISION == 0)) {
+    if (ILK_UNLIKELY(uses % ILK__SLOT_USES_PER_VISIT == 0)) {
         return false;
     }
     ilk_atomic_store(&block->uses[number], uses, memory_order_relaxed); /* RW18 */
@@ -189,8 +189,8 @@ ILK_ALWAYS_INLINE bool ilk__rwlock_try_read_fast(ilk_rwlock *lock, ilk__read_sec
         /* RW15 release, pairs with RW13 (the probe by another lock's writer).
          * Carries: that we have finished reading under its lock.
          * If weaker: it changes data we still read.
-         * No fence: the writer's membarrier between RW1 and RW13 is one. Uncounted: that would be a third of
-         * the read. */
+         * No fence: the writer's membarrier between RW1 and RW13 is one. Uncounted: a read that needs no
+         * fence for long needs no decision. */
         ilk_atomic_store(&block->slots[number], announcement, memory_order_release);
         ilk_compiler_fence();
         return ilk__rwlock_stay(lock, ILK__RWLOCK_MODE, section);

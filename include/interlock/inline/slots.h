@@ -26,8 +26,8 @@ ILK_BEGIN_DECLARATIONS
 
 #define ILK__SLOT_COUNT 8
 #define ILK__SLOT_ADDRESS_BITS 56
-/* Uses with a fence between two decisions about the lock's mode; a power of two. */
-#define ILK__SLOT_USES_PER_DECISION UINT32_C(1024)
+/* Uses with a fence between two visits to the slow path, where the mode is decided; a power of two. */
+#define ILK__SLOT_USES_PER_VISIT UINT32_C(1024)
 
 /* A block's `drain`: writers' requests, and above them how often they were acknowledged: a writer about to
  * sleep must not take another's request for its own. */
