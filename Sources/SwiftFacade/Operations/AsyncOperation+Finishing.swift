@@ -37,6 +37,12 @@ extension AsyncOperation {
         return finished(recorded, upstream)
     }
 
+    /// Ends the operation with `error` unless its work has begun.
+    final func refuseBeforeWork(_ error: any Error) {
+        let (recorded, upstream) = record.withLock { ($0.refuse(error), $0.watchedUpstream) }
+        _ = finished(recorded, upstream)
+    }
+
     private func finished(_ recorded: OperationRecord.Recorded, _ upstream: [Operation]) -> Bool {
         if recorded.mustSettle {
             settle(wasExecuting: true)

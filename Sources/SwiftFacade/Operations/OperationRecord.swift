@@ -129,19 +129,22 @@ struct OperationRecord {
         return .admit
     }
 
-    /// Nothing stands before the work any more; false where the operation ended meanwhile.
+    /// Nothing stands before the work any more; false where the operation ended meanwhile, or its canceller is about
+    /// to end it.
     mutating func admitted() -> Bool {
-        guard phase == .admitting, ending == nil else { return false }
+        guard phase == .admitting, ending == nil, !cancelRequested else { return false }
         phase = .executing
         held.policies?.reason = nil
         return true
     }
 
-    /// The operation begins to wait for an admission, which `keep` stores; false where it ended meanwhile.
+    /// The operation begins to wait for an admission, which `keep` stores; false as of `admitted`.
     mutating func beginWaiting(for reason: WaitReason?, _ keep: (OperationPolicies) -> Void = { _ in })
         -> Bool
     {
-        guard phase == .admitting, ending == nil, let policies = held.policies else { return false }
+        guard phase == .admitting, ending == nil, !cancelRequested, let policies = held.policies else {
+            return false
+        }
         policies.reason = reason
         keep(policies)
         return true
@@ -213,6 +216,12 @@ struct OperationRecord {
         }
         self.ending = ending
         return Recorded(accepted: true, mustSettle: mustSettle)
+    }
+
+    /// As `record`, for an admission that is refused: work that has begun meanwhile is not ended by it.
+    mutating func refuse(_ error: any Error) -> Recorded {
+        guard phase == .admitting else { return Recorded(accepted: false, mustSettle: false) }
+        return record(.failure(error))
     }
 
     mutating func settle() -> Holdings {

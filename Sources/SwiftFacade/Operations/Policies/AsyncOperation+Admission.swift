@@ -53,9 +53,7 @@ extension AsyncOperation {
                 do {
                     try await condition.ask(question)
                 } catch {
-                    finish(
-                        error: ConditionRefused(operation: bareName, condition: condition.name, reason: error)
-                    )
+                    refuseBeforeWork(ConditionRefused(operation: bareName, condition: condition.name, reason: error))
                     return
                 }
             }
@@ -79,7 +77,8 @@ extension AsyncOperation {
         guard mayEnter else { return }
         switch ticket.enter() {
         case .taken: goOn(place, hasWaited: hasWaited)
-        case .waits: if let deadlock = ticket.deadlock() { finish(error: deadlock) }
+        // A cancellation may have broken the circle since, and the work have begun.
+        case .waits: if let deadlock = ticket.deadlock() { refuseBeforeWork(deadlock) }
         case .withdrawn: return
         }
     }

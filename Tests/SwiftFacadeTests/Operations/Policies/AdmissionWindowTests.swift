@@ -28,6 +28,8 @@ private final class KeptPlace: ResumingQueue {
 @Suite(.timeLimit(.minutes(5))) struct AdmissionWindowTests {
     enum Wait: CaseIterable { case delay, condition, category }
 
+    private static let windows = Counter()
+
     /// Its work begins where the record says so: `execute()` does not look for an outcome.
     // Operation is; the subclass adds only what it never changes.
     private final class Executed: AsyncOperation<Int>, @unchecked Sendable {
@@ -41,7 +43,8 @@ private final class KeptPlace: ResumingQueue {
     /// An executing operation whose last wait before its work is over.
     private func waited(_ wait: Wait, _ events: Trace<String>) async -> (Executed, KeptPlace) {
         let (operation, place, clock) = (Executed(), KeptPlace(), ManualClock())
-        let category = ExclusionCategory("window after \(wait)")
+        // Its own: these tests run beside each other.
+        let category = ExclusionCategory("window \(Self.windows.increment())")
         let holder = Held("holder", category)
         operation.addObserver(
             OperationObserver(
@@ -76,6 +79,29 @@ private final class KeptPlace: ResumingQueue {
         operation.settle(wasExecuting: true)
         #expect(throws: JobFailure()) { try operation.result?.get() }
         #expect(operation.isFinished && events.events == ["finish"])
+    }
+
+    /// A canceller, too, needs two sections: it asks, tells the listeners, and ends the operation. Work that began between
+    /// them would go on beside whatever gets the operation's category next.
+    @Test(arguments: Wait.allCases) func aCancellationThatIsAskedForLetsNoWorkBegin(wait: Wait) async {
+        let events = Trace<String>()
+        let (operation, place) = await waited(wait, events)
+        operation.onChange { event in if event == .cancelled { place.goOn() } }
+        operation.cancel()
+        #expect(operation.executions.value == 0 && events.events == ["finish"])
+        #expect(throws: operation.cancellationError) { try operation.result?.get() }
+    }
+
+    /// The search for a circle of categories takes its time: what it waited for may have come free meanwhile.
+    @Test func aRefusalThatComesAfterTheWorkHasBegunEndsNothing() {
+        let kept = VisibleMutex<Completion<Int>?>(nil)
+        let operation = AsyncOperation<Int> { completion in kept.withLock { $0 = completion } }
+        operation.excludes(ExclusionCategory("window of a late refusal"))
+        operation.start()
+        operation.refuseBeforeWork(JobFailure())
+        #expect(operation.isExecuting)
+        kept.withLock { $0.take() }?.succeed(3)
+        #expect(throws: Never.self) { try #expect(operation.result?.get() == 3) }
     }
 
     @Test(arguments: Wait.allCases) func withoutAnOutcomeTheWorkBegins(wait: Wait) async throws {

@@ -12,6 +12,7 @@ import Testing
     let clock = ManualClock()
     let error = OperationTimedOut(operation: "slow", limit: .seconds(3))
 
+    // The limit's clock is asked before the work begins.
     @Test func aFunctionIsToldAndTheOperationEndsAtOnce() async throws {
         let kept = VisibleMutex<Completion<Int>?>(nil)
         let told = Counter()
@@ -24,6 +25,7 @@ import Testing
         operation.onChange { events.add($0) }
         queue.addOperation(operation)
         await clock.untilSleeping()
+        await eventually("the work has begun") { kept.withLock { $0 != nil } }
         clock.advance(by: .seconds(2))
         #expect(!operation.isFinished && !operation.isCancelled)
         clock.advance(by: .seconds(1))
@@ -85,6 +87,7 @@ import Testing
         operation.timeOut(after: .seconds(3), clock: clock)
         queue.addOperation(operation)
         await clock.untilSleeping()
+        await eventually("the work has begun") { kept.withLock { $0 != nil } }
         kept.withLock { $0 }?.succeed(4)
         await clock.untilSleeping(0)
         clock.advance(by: .seconds(3))
