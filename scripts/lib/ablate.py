@@ -2,6 +2,7 @@
 """What scripts/ablate runs: reads the flags, builds, measures, prints. See there."""
 
 import argparse
+import contextlib
 import datetime
 import json
 import os
@@ -101,7 +102,12 @@ def measure_suite(name, built, options, facts):
         facts["line_trips_ns"] += result["line_trips_ns"]
         return ablate_runs.cells(result, suite.contender, max if options.best else ablate_runs.median)
 
-    return ablate_runs.measure(list(built), pieces_of(name, options), options.rounds, run, lambda text: show_progress(f"{name}, {text}"))
+    def warm_up(piece):
+        with contextlib.suppress(ablate_runs.Failure):
+            run(None, piece)
+
+    return ablate_runs.measure(list(built), pieces_of(name, options), options.rounds, run,
+                               lambda text: show_progress(f"{name}, {text}"), warm_up)
 
 
 def measure_all(variants, built, failures, options):

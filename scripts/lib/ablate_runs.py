@@ -41,18 +41,23 @@ def flows(shapes, capacities):
 
 def mixes(threads, writes):
     """A run for each number of threads."""
-    return [["--threads", str(count), "--writes", writes] for count in threads]
+    return [["--threads", str(count), "--writes", writes, "--no-waits"] for count in threads]
+
+
+def waits(threads):
+    """A run with the waits of a thread for a lock that the others saturate."""
+    return [["--threads", threads, "--no-mix"]]
 
 
 RINGS = ["--size", "8", "--no-idle", "--no-back-off"]
-LOCKS = ["--section", "2", "--no-waits"]
+LOCKS = ["--section", "2", "--no-instructions"]
 CAPACITIES = "64,1024,65536"
 SHARES = "0,0.1,1,10,50"
 SUITES = {
     "spsc": Suite("bench_rings", "ilk_spsc", RINGS, flows(["1P1C"], "1024"), flows(["1P1C"], CAPACITIES)),
     "mpmc": Suite("bench_rings", "ilk_mpmc", RINGS, flows(["1P1C", "2P2C"], "1024"),
                   flows(["1P1C", "2P2C"], CAPACITIES)),
-    "modes": Suite("bench_rwlock", "ilk_rwlock", LOCKS, mixes([1, 2], "0,1,50"), mixes([1, 2, 4], SHARES)),
+    "modes": Suite("bench_rwlock", "ilk_rwlock", LOCKS, mixes([1, 2], "0,1,50"), mixes([1, 2, 4], SHARES) + waits("2,4")),
     "constants": Suite("bench_rwlock", "ilk_rwlock", LOCKS, mixes([1, 2], "0,1,50"), mixes([1, 2, 4], SHARES)),
 }
 
@@ -194,6 +199,9 @@ def cells(result, contender, figure=median):
     for trip in result.get("round_trips", []):
         if trip["ring"] == contender:
             found[f"round trip, {trip['way']}, ns"] = (trip["p50_ns"], False)
+    for wait in result.get("waits", []):
+        if wait["lock"] == contender:
+            found[f"{wait['waiter']} beside {wait['threads'] - 1}, p99, ns"] = (wait["p99_ns"], False)
     return found
 
 
@@ -202,15 +210,17 @@ Measured = namedtuple("Measured", "rounds failures")
 BASE_EVERY = 4  # variants at most between two runs of the base: the machine changes within seconds
 
 
-def measure(names, pieces, rounds, run, progress=lambda text: None):
+def measure(names, pieces, rounds, run, progress=lambda text: None, warm_up=lambda piece: None):
     """Runs base, A, B, ..., base, ... of each piece in each round. `run(name, piece)` answers the cells; the base's name
-    is None. A variant that fails is left out from then on; a failure of the base ends the suite with the rounds before."""
+    is None. A variant that fails is left out from then on; a failure of the base ends the suite with the rounds before.
+    `warm_up` precedes the runs of a piece: the first run of a kind is the slowest."""
     measured = Measured({name: [] for name in names}, {})
     for number in range(rounds):
         taken = {name: ({}, {}) for name in names}
         for index, piece in enumerate(pieces):
             progress(f"round {number + 1} of {rounds}, part {index + 1} of {len(pieces)}")
             left = [name for name in names if name not in measured.failures]
+            warm_up(piece)
             for first in range(0, len(left), BASE_EVERY):
                 try:
                     base = run(None, piece)

@@ -22,13 +22,20 @@ class Mismatch(Exception):
 
 CORE = "Sources/CCore/"
 BACK_OFF, MPMC, MODE = CORE + "ring/backoff.h", CORE + "ring/mpmc.c", CORE + "rwlock/mode.c"
+LOCK = CORE + "rwlock/lock.c"
 SPSC_WAIT, MPMC_WAIT, SPIN = CORE + "ring/spsc_wait.c", CORE + "ring/mpmc_wait.c", CORE + "wait/spin.h"
 RING_SPIN = "ILK__SPIN_RING ((struct ilk__spin_policy){ILK__SPIN_PROBES(400), 400, 1})"
+QUEUED_SPIN = "ILK__SPIN_QUEUED ((struct ilk__spin_policy){ILK__SPIN_PROBES(400), 400, 1})"
+BEHIND_READERS, BEHIND_WRITERS = "PROBES_BEHIND_READERS = 4", "PROBES_BEHIND_WRITERS = 6"
 RINGS = ("spsc", "mpmc")
 
 
 def ring_spin(probes):
     return (Edit(SPIN, RING_SPIN, RING_SPIN.replace("400", str(probes))),)
+
+
+def queued_spin(probes):
+    return (Edit(SPIN, QUEUED_SPIN, QUEUED_SPIN.replace("400", str(probes))),)
 
 
 HEURISTICS = (
@@ -48,7 +55,7 @@ HEURISTICS = (
     Variant("no-fetch-ahead", ("mpmc",), "a push fetches no group ahead", (
         Edit(CORE + "ring/prefetch.h", "return element_size > LINE || group * element_size < SMALLEST_GROUP_BYTES ? "
              "0 : group;", "return 0 * group;"),)),
-    Variant("fenced-never-kept", RINGS, "each sleeper executes the heavy fence; FENCED is not raised", (
+    Variant("fenced-never-kept", RINGS, "each sleeper fences on every thread; FENCED is not raised", (
         Edit(SPSC_WAIT, "flag | side->fenced, memory_order_relaxed", "flag, memory_order_relaxed"),
         Edit(SPSC_WAIT, "return before | flag | side->fenced;", "return before | flag;"),
         Edit(MPMC_WAIT, "ilk_atomic_fetch_or(side->waiting, ILK__MPMC_FENCED, memory_order_release);", ""))),
@@ -61,6 +68,17 @@ HEURISTICS = (
              "failed_spins % ILK__WAITS_BETWEEN_SPINS == 0;", "const bool spins = failed_spins + 1 != 0;"),)),
     Variant("no-copy-by-words", RINGS, "memcpy copies small batches too", (
         Edit(CORE + "ring/copy.h", "enum { FRESH_AT_MOST = 128 };", "enum { FRESH_AT_MOST = 0 };"),)),
+    Variant("queued-parks-at-once", ("modes",), "a thread in a lock's queue parks without a spin", queued_spin(0)),
+    Variant("queued-spin-halved", ("modes",), "200 probes in a lock's queue before a thread parks", queued_spin(200)),
+    Variant("queued-spin-doubled", ("modes",), "800 probes in a lock's queue before a thread parks", queued_spin(800)),
+    Variant("no-queue-behind-readers", ("modes",), "a writer behind readers probes on, as one behind a writer", (
+        Edit(LOCK, BEHIND_READERS, "PROBES_BEHIND_READERS = 1 << 20"),)),
+    Variant("no-queue-behind-writers", ("modes",), "a reader behind a writer probes on", (
+        Edit(LOCK, BEHIND_WRITERS, "PROBES_BEHIND_WRITERS = 1 << 20"),)),
+    Variant("behind-halved", ("modes",), "2 and 3 probes behind the other kind before a thread queues, not 4 and 6", (
+        Edit(LOCK, BEHIND_READERS, "PROBES_BEHIND_READERS = 2"), Edit(LOCK, BEHIND_WRITERS, "PROBES_BEHIND_WRITERS = 3"))),
+    Variant("behind-doubled", ("modes",), "8 and 12 probes", (
+        Edit(LOCK, BEHIND_READERS, "PROBES_BEHIND_READERS = 8"), Edit(LOCK, BEHIND_WRITERS, "PROBES_BEHIND_WRITERS = 12"))),
     Variant("central-only", ("modes",), "readers never move to slots", (
         Edit(MODE, "if ((uint64_t)(uintptr_t)lock >> ILK__SLOT_ADDRESS_BITS != 0) {", "if (lock != NULL) {"),)),
     Variant("fenced-only", ("modes",), "slots from the first full read samples on, with a fence, for good", (

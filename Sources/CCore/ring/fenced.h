@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * When a ring tries to clear FENCED, the flag that a sleeper leaves behind (docs/rings.md): once in 1,024
- * elements, which makes a heavy fence of ten microseconds ten nanoseconds an element. bench rings, blocking.
+ * elements, which makes a membarrier of ten microseconds ten nanoseconds an element. bench rings, blocking.
  */
 #ifndef INTERLOCK_RING_FENCED_H
 #define INTERLOCK_RING_FENCED_H

@@ -11,6 +11,7 @@
 #include "ring/backoff.h"
 #include "ring/copy.h"
 #include "ring/prefetch.h"
+#include "wait/fence.h"
 #include <stdlib.h>
 
 _Static_assert(offsetof(struct ilk_mpmc, tail) == ILK__RING_SEPARATION, "tail is apart");
@@ -64,6 +65,10 @@ ilk_status ilk_mpmc_create(ilk_mpmc **out, size_t capacity, size_t element_size)
     for (size_t slot = 0; slot < capacity; slot++) {
         /* MP7 relaxed: not shared yet. */
         ilk_atomic_store(&ring->stamps[slot], slot * ILK__MPMC_STEP, memory_order_relaxed);
+    }
+    if (!ilk__fence_everywhere_is_cheap()) {
+        ilk_atomic_store(&ring->consumers_waiting, ILK__MPMC_FENCED, memory_order_relaxed); /* MP7 */
+        ilk_atomic_store(&ring->producers_waiting, ILK__MPMC_FENCED, memory_order_relaxed); /* MP7 */
     }
     if (ilk__diagnoses_all()) {
         ilk__ring_begin(ring, ILK_OBJECT_MPMC, capacity, mpmc_depth);

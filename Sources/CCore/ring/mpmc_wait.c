@@ -15,6 +15,7 @@
 #include "platform/clock.h"
 #include "ring/fenced.h"
 #include "ring/hook.h"
+#include "wait/fence.h"
 #include "wait/spin.h"
 #include <interlock/park.h>
 
@@ -102,8 +103,8 @@ static void wake_one(const struct mpmc_side *side) ILK_NONBLOCKING {
 /* After a publication, or when a waiter leaves something to do: wakes a registered waiter. The side's
  * word. */
 static uint64_t wake_sleeper(const struct mpmc_side *side) ILK_NONBLOCKING {
-    /* MP15 seq_cst, pairs with itself (a waiter that found FENCED up, or acknowledged), with a waiter's heavy
-     * fence, and with MP9.
+    /* MP15 seq_cst, pairs with itself (a waiter that found FENCED up, or acknowledged), with a waiter's fence
+     * on every thread, and with MP9.
      * Forbids: we publish and find no waiter registered, or the event count odd; the waiter that registers or
      * acknowledges misses what we published. */
     ilk_atomic_fence(memory_order_seq_cst);
@@ -121,7 +122,10 @@ static void mpmc_drop_fenced(const struct mpmc_side *side, uint64_t waiting) ILK
     /* MP23 relaxed: a hint. Two threads that find it old clear FENCED twice. */
     if (ilk_atomic_load(side->epoch, memory_order_relaxed) != epoch) {
         ilk_atomic_store(side->epoch, epoch, memory_order_relaxed); /* MP23 */
-        /* MP19 relaxed: a waiter that registers later finds FENCED gone and fences heavily. */
+        if (!ilk__fence_everywhere_is_cheap()) {
+            return;
+        }
+        /* MP19 relaxed: a waiter that registers later finds FENCED gone and fences everywhere. */
         (void)ilk_atomic_compare_exchange(side->waiting, &waiting, 0, memory_order_relaxed,
                                           memory_order_relaxed);
     }
@@ -174,18 +178,17 @@ bool ilk_mpmc_is_closed(const ilk_mpmc *ring) ILK_NONBLOCKING {
 
 /* ---- Waiting ---- */
 
+static bool try_once(ilk_mpmc *ring, const struct mpmc_side *side, void *element, size_t element_size) {
+    return side->pushes ? ilk_mpmc_try_push(ring, element, element_size)
+                        : ilk_mpmc_try_pop(ring, element, element_size);
+}
+
 /* ILK_OK done, ILK_CLOSED never to be done, ILK_TIMEDOUT not now. */
 static ilk_status attempt(ilk_mpmc *ring, const struct mpmc_side *side, void *element, size_t element_size) {
-    if (side->pushes) {
-        if (ilk_mpmc_try_push(ring, element, element_size)) {
-            return ILK_OK;
-        }
-        return ilk_mpmc_is_closed(ring) ? ILK_CLOSED : ILK_TIMEDOUT;
-    }
-    if (ilk_mpmc_try_pop(ring, element, element_size)) {
+    if (try_once(ring, side, element, element_size)) {
         return ILK_OK;
     }
-    return is_drained(ring) ? ILK_CLOSED : ILK_TIMEDOUT;
+    return (side->pushes ? ilk_mpmc_is_closed(ring) : is_drained(ring)) ? ILK_CLOSED : ILK_TIMEDOUT;
 }
 
 /* Is the slot at this side's counter ready, or nothing left to wait for? Rereads the counter before it
@@ -213,7 +216,7 @@ static bool can_go_on(const ilk_mpmc *ring, const struct mpmc_side *side) ILK_NO
  * in an arm call. The word before. */
 static uint64_t register_waiter(const struct mpmc_side *side, uint64_t arming) {
     /* MP16 acquire, pairs with MP18.
-     * Carries: what others published before the heavy fence of the waiter that raised FENCED.
+     * Carries: what others published before the fence everywhere of the waiter that raised FENCED.
      * If weaker: we rely on that fence and miss what it has shown. */
     uint64_t before = ilk_atomic_fetch_add(side->waiting, 1, memory_order_acquire);
     if (arming != 0) {
@@ -223,7 +226,7 @@ static uint64_t register_waiter(const struct mpmc_side *side, uint64_t arming) {
     if ((before & ILK__MPMC_FENCED) != 0) {
         ilk_atomic_fence(memory_order_seq_cst); /* MP15 */
     } else {
-        ilk__fence_heavy();
+        ilk__fence_everywhere();
         /* MP18 release, pairs with MP16. */
         ilk_atomic_fetch_or(side->waiting, ILK__MPMC_FENCED, memory_order_release);
     }
@@ -264,9 +267,7 @@ static uint32_t acknowledge_wake(const struct mpmc_side *side) {
 static ilk_status sleep_until(ilk_mpmc *ring, const struct mpmc_side *side, void *element,
                               size_t element_size, uint64_t deadline_ns) {
     if (deadline_ns != ILK_FOREVER && deadline_ns <= ilk__clock_now_ns()) {
-        /* Once more: a closed ring comes here too. */
-        ilk_status status = attempt(ring, side, element, element_size);
-        return status == ILK_TIMEDOUT ? ILK_TIMEDOUT : status;
+        return attempt(ring, side, element, element_size); /* once more: a closed ring comes here too */
     }
     (void)register_waiter(side, 0);
     ilk_status status;
@@ -291,6 +292,10 @@ static ilk_status sleep_until(ilk_mpmc *ring, const struct mpmc_side *side, void
     return status;
 }
 
+/* Only tail tells that the ring is closed, and a spinning consumer that reads it takes its cache line from the
+ * producer it waits for. bench rings, round trip. */
+enum { PROBES_PER_RECHECK = 32 };
+
 static ilk_status spin_then_sleep(ilk_mpmc *ring, const struct mpmc_side *side, void *element,
                                   size_t element_size, uint64_t deadline_ns) {
     /* MP17 relaxed: a hint for how long to spin; a count lost between threads does no harm. */
@@ -298,7 +303,10 @@ static ilk_status spin_then_sleep(ilk_mpmc *ring, const struct mpmc_side *side, 
     const int probes = ilk__spin_probes(ILK__SPIN_RING, failed_spins);
     for (int probe = 0; probe < probes; probe++) {
         ilk__spin_pause(ILK__SPIN_RING, probe);
-        ilk_status status = attempt(ring, side, element, element_size);
+        const bool rechecks = probe % PROBES_PER_RECHECK == PROBES_PER_RECHECK - 1;
+        const ilk_status status = rechecks ? attempt(ring, side, element, element_size)
+                                  : try_once(ring, side, element, element_size) ? ILK_OK
+                                                                                : ILK_TIMEDOUT;
         if (status != ILK_TIMEDOUT) {
             if (failed_spins > 0) {
                 ilk_atomic_store(side->failed_spins, ilk__spin_succeeded(failed_spins),

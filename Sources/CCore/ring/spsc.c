@@ -10,6 +10,7 @@
 #include "ring/allocate.h"
 #include "ring/backoff.h"
 #include "ring/copy.h"
+#include "wait/fence.h"
 #include <stdlib.h>
 
 _Static_assert(offsetof(struct ilk_spsc, tail) == ILK__RING_SEPARATION, "the producer's part is apart");
@@ -30,8 +31,14 @@ ilk_status ilk_spsc_create(ilk_spsc **out, size_t capacity, size_t element_size)
     memset(ring, 0, sizeof *ring);
     ring->slots = (unsigned char *)memory + ilk__ring_elements_offset(sizeof *ring);
     ring->capacity = capacity;
-    ring->mask = (capacity & (capacity - 1)) == 0 ? capacity - 1 : 0;
+    ring->mask = capacity - 1;
     ring->element_size = element_size;
+    ring->masked_size = (capacity & (capacity - 1)) == 0 ? element_size : SIZE_MAX;
+    ring->push_limit = capacity;
+    if (!ilk__fence_everywhere_is_cheap()) {
+        const uint32_t fenced = ILK__SPSC_CONSUMER_FENCED | ILK__SPSC_PRODUCER_FENCED;
+        ilk_atomic_store(&ring->flags, ILK__SPSC_ALWAYS_FENCED | fenced, memory_order_relaxed); /* SP1 */
+    }
     if (ilk__diagnoses_all()) {
         ilk__ring_begin(ring, ILK_OBJECT_SPSC, capacity, spsc_depth);
     }
@@ -71,6 +78,14 @@ void ilk__spsc_wrong_size(const char *call, const ilk_spsc *ring, size_t element
                 ring->element_size);
 }
 
+unsigned char *ilk__spsc_single_slow(ilk_spsc *ring, uint64_t counter, uint64_t *lap, size_t element_size,
+                                     const char *call) ILK_NONBLOCKING {
+    if (ILK_UNLIKELY(element_size != ring->element_size)) {
+        ilk__spsc_wrong_size(call, ring, element_size);
+    }
+    return ilk__spsc_slot(ring, ilk__spsc_place(ring, counter, lap), element_size);
+}
+
 static void spsc_check_size(const char *call, const ilk_spsc *ring, size_t element_size) {
     if (ILK_UNLIKELY(element_size != ring->element_size)) {
         ilk__spsc_wrong_size(call, ring, element_size);
@@ -81,14 +96,14 @@ static void spsc_check_size(const char *call, const ilk_spsc *ring, size_t eleme
 
 /* Sends pushes to the back-off, which reports them: see ILK__SPSC_RESERVED. */
 static void hold_pushes(ilk_spsc *ring, uint64_t tail) ILK_NONBLOCKING {
-    ring->head_seen_kept = ring->head_seen;
+    ring->push_limit_kept = ring->push_limit;
     ring->push_back_off_kept = ring->push_back_off;
-    ring->head_seen = tail - ring->capacity;
+    ring->push_limit = tail;
     ring->push_back_off = ILK__SPSC_RESERVED;
 }
 
 static void allow_pushes(ilk_spsc *ring) ILK_NONBLOCKING {
-    ring->head_seen = ring->head_seen_kept;
+    ring->push_limit = ring->push_limit_kept;
     ring->push_back_off = ring->push_back_off_kept;
 }
 
@@ -170,7 +185,7 @@ size_t ilk_spsc_try_push_many(ilk_spsc *ring, const void *elements, size_t count
     if (count == 0) {
         return 0;
     }
-    spsc_copy_in(ring, ilk__spsc_place(ring, tail, ring->tail_slot), elements, count, element_size);
+    spsc_copy_in(ring, ilk__spsc_place(ring, tail, &ring->tail_lap), elements, count, element_size);
     return ilk__spsc_publish(ring, tail, count);
 }
 
@@ -183,7 +198,7 @@ size_t ilk_spsc_try_pop_many(ilk_spsc *ring, void *elements, size_t count, size_
     if (count == 0) {
         return 0;
     }
-    spsc_copy_out(ring, ilk__spsc_place(ring, head, ring->head_slot), elements, count, element_size);
+    spsc_copy_out(ring, ilk__spsc_place(ring, head, &ring->head_lap), elements, count, element_size);
     ilk__spsc_give_back(ring, head, count);
     return count;
 }
@@ -203,23 +218,25 @@ void *ilk_spsc_reserve(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
     if (is_reserved(ring)) {
         allow_pushes(ring);
     }
-    /* SP17 relaxed: the light fence and close's heavy one order it against CLOSED. Either we see CLOSED, or a
-     * consumer that sees DRAINABLE sees this. */
+    /* SP17 relaxed: close's fence on every thread, or SP27, orders it against CLOSED. Either we see CLOSED, or
+     * a consumer that sees DRAINABLE sees this. */
     ilk_atomic_store(&ring->reserved, 1, memory_order_relaxed);
-    ilk__fence_light();
+    ilk_compiler_fence();
+    if ((ilk__spsc_flags(ring) & ILK__SPSC_ALWAYS_FENCED) != 0) {
+        ilk_atomic_fence(memory_order_seq_cst); /* SP27 */
+    }
     const size_t wanted = *count;
     /* On a closed ring no more than before. */
     size_t room = ring->reserved_count;
     if ((ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) == 0) {
         room = ilk__spsc_room(ring, tail, wanted, "ilk_spsc_reserve");
     }
-    const size_t slot = ilk__spsc_place(ring, tail, ring->tail_slot);
+    const size_t slot = ilk__spsc_place(ring, tail, &ring->tail_lap);
     size_t to_end = ring->capacity - slot;
     room = room < to_end ? room : to_end;
     *count = wanted < room ? wanted : room;
     if (*count == 0) {
         end_reservation(ring);
-        ilk__fence_light();
         spsc_wake_flagged_consumer(ring); /* it may wait for this reservation's end */
         return NULL;
     }
@@ -237,17 +254,15 @@ void ilk_spsc_commit(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
         allow_pushes(ring);
     }
     uint64_t tail = own_tail(ring);
-    ilk__spsc_move(ring, &ring->tail_slot, count);
     ilk_atomic_store(&ring->tail, tail + count, memory_order_release); /* SP5 */
     end_reservation(ring);
-    ilk__fence_light();
     spsc_wake_flagged_consumer(ring);
 }
 
 const void *ilk_spsc_peek(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
     size_t wanted = *count == 0 ? ring->capacity : *count;
     const uint64_t head = own_head(ring);
-    const size_t slot = ilk__spsc_place(ring, head, ring->head_slot);
+    const size_t slot = ilk__spsc_place(ring, head, &ring->head_lap);
     if (is_shown(ring)) {
         allow_pops(ring);
     }

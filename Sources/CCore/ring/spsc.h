@@ -28,8 +28,9 @@ void ilk__spsc_report_pop_while_shown(const ilk_spsc *ring, const char *call) IL
 /* After a publication, or the end of a reservation: wakes or notifies a consumer that waits. */
 void ilk__spsc_wake_consumer(ilk_spsc *ring) ILK_NONBLOCKING;
 
-/* The same, behind a light fence. */
+/* The same, where a flag is up. */
 static inline void spsc_wake_flagged_consumer(ilk_spsc *ring) ILK_NONBLOCKING {
+    ilk_compiler_fence(); /* as in ilk__spsc_publish */
     if (ILK_UNLIKELY((ilk__spsc_flags(ring) & ~ILK__SPSC_PRODUCER_WAITS) != 0)) {
         ilk__spsc_wake_consumer(ring);
     }

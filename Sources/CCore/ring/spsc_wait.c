@@ -7,9 +7,9 @@
  * Closing. A close, a push that has passed its first probe of CLOSED, and the consumer:
  *     close                push                              consumer
  *       raise CLOSED         write the slot, publish tail      DRAINABLE, and no element:
- *       heavy fence          light fence                         raise SEALED
- *       raise DRAINABLE      CLOSED up? raise LAST_PUSH
- * The first of LAST_PUSH and SEALED decides. A reservation has no such race: reserve announces it
+ *       fence everywhere     CLOSED up? raise LAST_PUSH          raise SEALED
+ *       raise DRAINABLE
+ * With ALWAYS_FENCED the close and the push execute a fence each instead. The first of LAST_PUSH and SEALED decides. A reservation has no such race: reserve announces it
  * (`reserved`) before it reads CLOSED, and a consumer does not seal while one is open.
  */
 #include "ring/spsc.h"
@@ -19,6 +19,7 @@
 #include "platform/clock.h"
 #include "ring/fenced.h"
 #include "ring/hook.h"
+#include "wait/fence.h"
 #include "wait/spin.h"
 #include <interlock/park.h>
 
@@ -43,7 +44,10 @@ static void spsc_drop_fenced(ilk_spsc *ring, const struct spsc_side *side, uint3
                              uint64_t *epoch) ILK_NONBLOCKING {
     if (fenced_epoch(counter) != *epoch) {
         *epoch = fenced_epoch(counter);
-        /* SP21 relaxed: a side that raises a flag later finds FENCED gone and fences heavily. */
+        if (!ilk__fence_everywhere_is_cheap()) {
+            return;
+        }
+        /* SP21 relaxed: a side that raises a flag later finds FENCED gone and fences everywhere. */
         (void)ilk_atomic_compare_exchange(&ring->flags, &flags, flags & ~side->fenced, memory_order_relaxed,
                                           memory_order_relaxed);
     }
@@ -102,6 +106,13 @@ void ilk__spsc_wake_consumer(ilk_spsc *ring) ILK_NONBLOCKING {
 
 size_t ilk__spsc_pushed_slow(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
     uint32_t flags = ilk__spsc_flags(ring);
+    if ((flags & ILK__SPSC_ALWAYS_FENCED) != 0) {
+        /* SP27 seq_cst, pairs with itself (close; a push; a reservation).
+         * Forbids: a push publishes, or a reservation is announced, and misses CLOSED; a consumer that saw
+         * DRAINABLE misses the push or the reservation. */
+        ilk_atomic_fence(memory_order_seq_cst);
+        flags = ilk__spsc_flags(ring);
+    }
     if ((flags & ILK__SPSC_CLOSED) != 0) {
         /* SP9 acq_rel, pairs with SP10.
          * Release carries tail to a consumer that comes second; acquire its head to us if we do.
@@ -114,7 +125,6 @@ size_t ilk__spsc_pushed_slow(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
             uint64_t head = ilk_atomic_load(&ring->head, memory_order_relaxed);
             size_t refused = (size_t)(tail - head);
             refused = refused < count ? refused : count;
-            ilk__spsc_move(ring, &ring->tail_slot, ring->capacity - refused);
             /* SP12 relaxed: a sealed consumer does not read it; only count does. */
             ilk_atomic_store(&ring->tail, tail - refused, memory_order_relaxed);
             count -= refused;
@@ -163,12 +173,14 @@ bool ilk__spsc_find_last_slow(ilk_spsc *ring, const char *call) ILK_NONBLOCKING 
 }
 
 void ilk_spsc_close(ilk_spsc *ring) {
-    ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_CLOSED, memory_order_relaxed); /* SP1 */
-    /* Pairs with the light fences of publish and of reserve.
-     * Forbids: a push publishes late and misses CLOSED; a consumer that saw DRAINABLE misses the push. */
-    ilk__fence_heavy();
+    uint32_t flags = ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_CLOSED, memory_order_relaxed); /* SP1 */
+    if ((flags & ILK__SPSC_ALWAYS_FENCED) != 0) {
+        ilk_atomic_fence(memory_order_seq_cst); /* SP27 */
+    } else {
+        ilk__fence_everywhere(); /* forbids what SP27 forbids */
+    }
     /* SP15 release, pairs with SP13. */
-    const uint32_t flags = ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_DRAINABLE, memory_order_release);
+    flags = ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_DRAINABLE, memory_order_release);
     /* A side that raises a flag later finds CLOSED in the word. */
     spsc_wake_flagged(ring, &spsc_consumer, flags);
     spsc_wake_flagged(ring, &spsc_producer, flags);
@@ -187,7 +199,7 @@ static uint32_t raise_flag(ilk_spsc *ring, const struct spsc_side *side, uint32_
     if ((before & side->fenced) != 0) {
         ilk_atomic_fence(memory_order_seq_cst); /* SP20 */
     } else {
-        ilk__fence_heavy();
+        ilk__fence_everywhere();
     }
     return before | flag | side->fenced;
 }

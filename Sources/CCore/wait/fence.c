@@ -64,9 +64,14 @@ bool ilk__fence_everywhere_at_once(void) {
 }
 
 void ilk__fence_everywhere(void) {
-    if (!ilk__fence_everywhere_at_once()) {
-        ilk_atomic_fence(memory_order_seq_cst); /* FN3 */
-        ilk__wait_for_stores();
-        ilk_atomic_fence(memory_order_seq_cst); /* FN3 */
+    if (ilk__fence_everywhere_at_once()) {
+        return;
     }
+    ilk_atomic_fence(memory_order_seq_cst); /* FN3 */
+    if (ilk__fence_everywhere_is_cheap()) {
+        stop_relying_on_membarrier();
+    } else {
+        ilk__wait_for_stores();
+    }
+    ilk_atomic_fence(memory_order_seq_cst); /* FN3 */
 }

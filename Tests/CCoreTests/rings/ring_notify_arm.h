@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hook of both rings beside another thread. The first arm of a ring makes a heavy fence between raising
- * its flag and probing the ring. The linker puts __wrap_ilk__fence_heavy there (CMakeLists.txt), for a test
- * to place what another thread does.
+ * The hook of both rings beside another thread. The first arm of a ring fences on every thread between
+ * raising its flag and probing the ring. The linker puts __wrap_ilk__fence_everywhere there
+ * (CMakeLists.txt), for a test to place what another thread does.
  */
 #ifndef INTERLOCK_TESTS_RINGS_RING_NOTIFY_ARM_H
 #define INTERLOCK_TESTS_RINGS_RING_NOTIFY_ARM_H
@@ -10,19 +10,19 @@
 #include "rings/ring_notify.h"
 #include <interlock/inline/fence.h>
 
-/* What the next heavy fence of this thread calls first; once. */
+/* What the next such fence of this thread calls first; once. */
 static __thread void (*placed)(void *context);
 static __thread void *placed_context;
 
-void __real_ilk__fence_heavy(void);
-void __wrap_ilk__fence_heavy(void);
-void __wrap_ilk__fence_heavy(void) {
+void __real_ilk__fence_everywhere(void);
+void __wrap_ilk__fence_everywhere(void);
+void __wrap_ilk__fence_everywhere(void) {
     void (*body)(void *context) = placed;
     placed = NULL;
     if (body != NULL) {
         body(placed_context);
     }
-    __real_ilk__fence_heavy();
+    __real_ilk__fence_everywhere();
 }
 
 static inline void place(void (*body)(void *context), void *context) {
@@ -34,7 +34,7 @@ static inline void place(void (*body)(void *context), void *context) {
  *   arm_pop: finds nothing
  *   raises its flag
  *                                    pushes an element
- *   heavy fence; finds the element:
+ *   fences; finds the element:
  *   answers false                                                                                    */
 static inline void push_one(void *context) {
     ring_type *ring = context;

@@ -33,8 +33,9 @@ static inline ring_type *ring_make_old(size_t capacity, size_t element_size, uin
     check_equal(ilk_spsc_create(&ring, capacity, element_size), ILK_OK);
     ilk_atomic_store(&ring->tail, start, memory_order_relaxed);
     ilk_atomic_store(&ring->head, start, memory_order_relaxed);
-    ring->head_seen = start;
+    ring->push_limit = start + capacity;
     ring->tail_seen = start;
+    ring->tail_lap = ring->head_lap = start;
     return ring;
 }
 

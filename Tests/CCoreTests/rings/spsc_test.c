@@ -62,6 +62,32 @@ static void back_off_grows_until_it_finds_much(void **state) {
     ilk_spsc_destroy(ring);
 }
 
+/* Alone and one behind the other, around a ring whose capacity is a power of two, and one whose is not. */
+static void elements_of_every_size_come_out_as_they_were(void **state) {
+    (void)state;
+    enum { MOST = 24 };
+    for (size_t size = 1; size <= MOST; size++) {
+        ilk_spsc *ring = NULL;
+        check_equal(ilk_spsc_create(&ring, size % 2 == 0 ? 4 : 3, size), ILK_OK);
+        unsigned char in[MOST], out[MOST];
+        for (unsigned round = 0; round < 20; round++) {
+            const unsigned count = 1 + round % 3;
+            for (unsigned i = 0; i < count; i++) {
+                memset(in, (int)(round * 3 + i), sizeof in);
+                check(ilk_spsc_try_push(ring, in, size));
+            }
+            for (unsigned i = 0; i < count; i++) {
+                memset(in, (int)(round * 3 + i), sizeof in);
+                memset(out, 0xEE, sizeof out);
+                check(ilk_spsc_try_pop(ring, out, size));
+                check(memcmp(in, out, size) == 0);
+                check(size == MOST || out[size] == 0xEE);
+            }
+        }
+        ilk_spsc_destroy(ring);
+    }
+}
+
 /* ---- In place ---- */
 
 static void a_commit_may_push_fewer_or_none(void **state) {
@@ -241,6 +267,7 @@ static void a_waiting_pop_hears_that_the_last_reservation_was_given_up(void **st
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_part_may_move_to_another_thread),
     cmocka_unit_test(back_off_grows_until_it_finds_much),
+    cmocka_unit_test(elements_of_every_size_come_out_as_they_were),
     cmocka_unit_test(a_commit_may_push_fewer_or_none),
     cmocka_unit_test(reserving_again_answers_the_same_slots),
     cmocka_unit_test(a_peek_shows_no_more_than_wanted),

@@ -38,6 +38,7 @@ static void ask_thrice(void) {
     ask_then_pop();
 }
 
+SCENARIO(try_try_3, "try_push-try_pop-capacity-3", setup_3, try_push_thrice, try_pop_thrice);
 SCENARIO(push_drain, "push_then_close-drain", setup_1, push_then_close, drain);
 SCENARIO(until_until, "push_until-pop_until", setup_1, push_until_twice, pop_until);
 SCENARIO(batches_2, "push_many-pop_many-capacity-2", setup_2, push_then_batch, pop_then_batch);

@@ -21,7 +21,9 @@ typedef ilk_spsc ring_type;
 enum { PUSHES_BESIDE_CLOSE = true };
 
 static inline void ring_start_at(ring_type *ring, uint64_t position) {
-    ring->head_seen = ring->tail_seen = ring->shown = ring->shown_from = position;
+    ring->push_limit = position + ring->capacity;
+    ring->tail_seen = ring->shown = ring->shown_from = position;
+    ring->tail_lap = ring->head_lap = position;
     ilk_atomic_store(&ring->head, position, memory_order_relaxed);
     ilk_atomic_store(&ring->tail, position, memory_order_relaxed);
 }

@@ -18,7 +18,6 @@
 #define INTERLOCK_INLINE_MPMC_H
 
 #include <interlock/inline/atomic.h>
-#include <interlock/inline/fence.h>
 #include <interlock/inline/ring.h>
 #include <interlock/mpmc.h>
 #include <string.h>
@@ -33,10 +32,11 @@ ILK_BEGIN_DECLARATIONS
 
 /* consumers_waiting and producers_waiting, from the low end:
  *   bits 0 to 23  threads that sleep or are in an arm call, or are about to
- *   FENCED        the word has not been 0 since before a heavy fence: no thread can still act on an older 0.
- *                 Set by a waiter after its heavy fence; the next need only a fence of their own. Cleared
- *                 with TAKES by the other side, once in 1,024 positions if no thread waits and the side is
- *                 not armed.
+ *   FENCED        the word has not been 0 since before a fence on every thread (membarrier(2)): none can still
+ *                 act on an older 0. Set by a waiter after that fence; the next need only one of their own.
+ *                 Cleared with TAKES by the other side, once in 1,024 positions if no thread waits and the
+ *                 side is not armed; never where membarrier is refused. Up from the creation where it is
+ *                 missing.
  *   ARMED         the hook is armed. Set by the last step of an arm; cleared by the thread that then calls
  *                 the hook.
  *   ARMING        a thread is, or was, in an arm call. Cleared by the next thread of the other side, which
@@ -141,9 +141,9 @@ static inline void ilk__mpmc_give_back(ilk_mpmc *ring, uint64_t position) ILK_NO
 }
 
 static inline void ilk__mpmc_pushed(ilk_mpmc *ring) ILK_NONBLOCKING {
-    /* Pairs with the heavy fence of a consumer going to sleep (mpmc_wait.c).
+    /* Pairs with the fence on every thread of a consumer going to sleep (mpmc_wait.c).
      * Forbids: we publish and read 0; the consumer registers and misses the element. */
-    ilk__fence_light();
+    ilk_compiler_fence();
     /* MP6 relaxed: ordered by that fence, or read again behind MP15. */
     if (ILK_UNLIKELY(ilk_atomic_load(&ring->consumers_waiting, memory_order_relaxed) != 0)) {
         ilk__mpmc_wake_consumers(ring);
@@ -152,7 +152,7 @@ static inline void ilk__mpmc_pushed(ilk_mpmc *ring) ILK_NONBLOCKING {
 
 /* As ilk__mpmc_pushed. */
 static inline void ilk__mpmc_popped(ilk_mpmc *ring) ILK_NONBLOCKING {
-    ilk__fence_light();
+    ilk_compiler_fence();
     if (ILK_UNLIKELY(ilk_atomic_load(&ring->producers_waiting, memory_order_relaxed) != 0)) { /* MP6 */
         ilk__mpmc_wake_producers(ring);
     }

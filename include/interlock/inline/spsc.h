@@ -3,15 +3,17 @@
  * The layout of ilk_spsc and the fast paths of its single-element calls. Contracts are in <interlock/spsc.h>,
  * the other calls in Sources/CCore/ring/spsc*.c; docs/rings.md draws the protocol.
  *
- * Where the capacity is a power of two a mask gives the slot: that saves a store an element, and its place in
- * the store buffer while the counter's cache line is on the other core. Elsewhere each side keeps the slot
- * beside its counter, wrapped by comparison: no division.
+ * Where the capacity is a power of two a mask gives the slot. Elsewhere each side keeps the counter at which its
+ * lap of the ring began, and moves it on by comparison: no division.
+ *
+ * A side decides to sleep behind a fence on every thread (membarrier(2)), so the other side's look at the flags
+ * after a publication needs none: compiler fences keep the order. docs/rings.md has what holds where the kernel
+ * refuses membarrier.
  */
 #ifndef INTERLOCK_INLINE_SPSC_H
 #define INTERLOCK_INLINE_SPSC_H
 
 #include <interlock/inline/atomic.h>
-#include <interlock/inline/fence.h>
 #include <interlock/inline/ring.h>
 #include <interlock/spsc.h>
 #include <string.h>
@@ -23,12 +25,14 @@ ILK_BEGIN_DECLARATIONS
  *   CONSUMER_ARMING  set as arm_pop begins; cleared as it ends, or by the producer, which then calls nothing.
  *   CONSUMER_ARMED   set by arm_pop in place of ARMING, if that is still up; cleared by the producer or
  *                    closer, which then calls the hook.
- *   CONSUMER_FENCED  set by the consumer with SLEEPS or ARMING, before its heavy fence. While it is up the
- *                    producer decides behind a fence, and the consumer needs no heavy one. Cleared by the
- *                    producer, once in 1,024 elements if the consumer does not wait.
+ *   CONSUMER_FENCED  set by the consumer with SLEEPS or ARMING, before its fence on every thread. While it is up
+ *                    the producer decides behind a fence, and the consumer needs only its own. Cleared by the
+ *                    producer, once in 1,024 elements if the consumer does not wait; never without membarrier,
+ *                    where it is up from the creation.
  *   PRODUCER_…       the same for the other side.
+ *   ALWAYS_FENCED    set at creation where membarrier is missing, for good: what close races with fences too.
  *   CLOSED           set by close, first. Later pushes fail.
- *   DRAINABLE        set by close after its heavy fence. Pops may conclude that nothing follows.
+ *   DRAINABLE        set by close after that fence. Pops may conclude that nothing follows.
  *   LAST_PUSH        set by a push that met CLOSED halfway, to count.
  *   SEALED           set by a consumer that found the ring drained. The first of LAST_PUSH and SEALED decides
  *                    whether that push happened. */
@@ -44,7 +48,8 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__SPSC_PRODUCER_FENCED UINT32_C(0x200)
 #define ILK__SPSC_CONSUMER_ARMING UINT32_C(0x400)
 #define ILK__SPSC_PRODUCER_ARMING UINT32_C(0x800)
-/* Send a consumer that gives slots back to its slow path; the other flags, a producer. */
+#define ILK__SPSC_ALWAYS_FENCED UINT32_C(0x1000)
+/* Send a consumer that gives slots back to its slow path; the other flags, a producer that publishes. */
 #define ILK__SPSC_PRODUCER_WAITS                                                                             \
     (ILK__SPSC_PRODUCER_SLEEPS | ILK__SPSC_PRODUCER_ARMING | ILK__SPSC_PRODUCER_ARMED |                      \
      ILK__SPSC_PRODUCER_FENCED)
@@ -59,32 +64,33 @@ struct ilk_spsc {
     /* Constant after creation but for the flags: a cache line that both cores keep. */
     unsigned char *slots;
     size_t capacity;
-    size_t mask; /* capacity - 1 where capacity is a power of two above 1; else 0, and …_slot counts */
+    size_t mask; /* capacity - 1 where capacity is a power of two */
     size_t element_size;
+    size_t masked_size; /* element_size where capacity is a power of two; else SIZE_MAX */
     ilk_notify notify;
     void *notify_context;
     ILK_ATOMIC(uint32_t) flags;
     ILK_ATOMIC(uint32_t) hook_calls; /* see ring/hook.h */
-    unsigned char separate_producer[ILK__RING_SEPARATION - 6 * sizeof(size_t) - 2 * sizeof(uint32_t)];
+    unsigned char separate_producer[ILK__RING_SEPARATION - 7 * sizeof(size_t) - 2 * sizeof(uint32_t)];
 
     /* The producer's. The consumer reads tail and reserved only. */
     ILK_ATOMIC(uint64_t) tail; /* elements ever pushed */
-    uint64_t head_seen;        /* the head this side knows: at most the real one */
-    size_t tail_slot;          /* the slot of tail; if mask is 0 */
+    uint64_t push_limit;       /* the tail without room: the capacity and the head this side knows */
+    uint64_t tail_lap;         /* the tail at which the lap began; where capacity is no power of two */
     size_t reserved_count;
     ILK_ATOMIC(uint32_t) reserved; /* 1 while a reservation is open */
     uint32_t push_failed_spins;    /* see wait/spin.h */
     uint32_t push_back_off;        /* pauses before the next probe for room; see ring/backoff.h */
     uint32_t push_back_off_kept;   /* see ILK__SPSC_RESERVED */
-    uint64_t head_seen_kept;
+    uint64_t push_limit_kept;
     uint64_t push_epoch; /* when it last tried to clear CONSUMER_FENCED; see ring/fenced.h */
-    unsigned char separate_consumer[ILK__RING_SEPARATION - 4 * sizeof(uint64_t) - 2 * sizeof(size_t) -
+    unsigned char separate_consumer[ILK__RING_SEPARATION - 5 * sizeof(uint64_t) - sizeof(size_t) -
                                     4 * sizeof(uint32_t)];
 
     /* The consumer's. The producer reads head only. */
     ILK_ATOMIC(uint64_t) head;  /* elements ever popped */
     uint64_t tail_seen;         /* the tail this side knows: at most the real one */
-    size_t head_slot;           /* the slot of head; if mask is 0 */
+    uint64_t head_lap;          /* as tail_lap */
     uint64_t shown;             /* head once all that peek has shown is released */
     uint64_t shown_from;        /* head as peek or release left it; differs once a pop has come between */
     uint32_t pop_failed_spins;  /* see wait/spin.h */
@@ -93,11 +99,13 @@ struct ilk_spsc {
     uint32_t pop_back_off_kept; /* see ILK__SPSC_SHOWN */
     uint64_t tail_seen_kept;
     uint64_t pop_epoch; /* as push_epoch, for PRODUCER_FENCED */
-    unsigned char
-        separate_slots[ILK__RING_SEPARATION - 6 * sizeof(uint64_t) - sizeof(size_t) - 4 * sizeof(uint32_t)];
+    unsigned char separate_slots[ILK__RING_SEPARATION - 7 * sizeof(uint64_t) - 4 * sizeof(uint32_t)];
 };
 
 ILK_COLD ILK_NORETURN void ilk__spsc_wrong_size(const char *call, const ilk_spsc *ring, size_t element_size);
+/* Where the capacity is no power of two, or the size is wrong. */
+unsigned char *ilk__spsc_single_slow(ilk_spsc *ring, uint64_t counter, uint64_t *lap, size_t element_size,
+                                     const char *call) ILK_NONBLOCKING;
 /* With a flag set: wakes, or decides the race with close. The number pushed. */
 ILK_COLD size_t ilk__spsc_pushed_slow(ilk_spsc *ring, size_t count) ILK_NONBLOCKING;
 /* With a flag set: wakes. */
@@ -122,26 +130,31 @@ static inline unsigned char *ilk__spsc_slot(const ilk_spsc *ring, size_t slot, s
     return ring->slots + slot * element_size;
 }
 
-/* `count` is at most the capacity. */
-static inline size_t ilk__spsc_advance(const ilk_spsc *ring, size_t slot, size_t count) ILK_NONBLOCKING {
-    size_t to_end = ring->capacity - slot;
-    return count < to_end ? slot + count : count - to_end;
-}
-
-/* `counted`: the slot that the side counts. */
-static inline size_t ilk__spsc_place(const ilk_spsc *ring, uint64_t counter, size_t counted) ILK_NONBLOCKING {
-    return ILK_LIKELY(ring->mask != 0) ? (size_t)counter & ring->mask : counted;
-}
-
-static inline void ilk__spsc_move(const ilk_spsc *ring, size_t *counted, size_t count) ILK_NONBLOCKING {
-    if (ILK_UNLIKELY(ring->mask == 0)) {
-        *counted = ilk__spsc_advance(ring, *counted, count);
+/* `lap`: of the side that counts by `counter`, which has moved by the capacity at most. */
+static inline size_t ilk__spsc_place(const ilk_spsc *ring, uint64_t counter, uint64_t *lap) ILK_NONBLOCKING {
+    if (ILK_LIKELY(ring->masked_size != SIZE_MAX)) {
+        return (size_t)counter & ring->mask;
     }
+    size_t slot = (size_t)(counter - *lap);
+    if (slot >= ring->capacity) {
+        slot -= ring->capacity;
+        *lap += ring->capacity;
+    }
+    return slot;
+}
+
+/* Where a single element goes, or comes from; reports a wrong size. */
+static inline unsigned char *ilk__spsc_single(ilk_spsc *ring, uint64_t counter, uint64_t *lap,
+                                              size_t element_size, const char *call) ILK_NONBLOCKING {
+    if (ILK_LIKELY(element_size == ring->masked_size)) {
+        return ilk__spsc_slot(ring, (size_t)counter & ring->mask, element_size);
+    }
+    return ilk__spsc_single_slow(ring, counter, lap, element_size, call);
 }
 
 static inline uint32_t ilk__spsc_flags(const ilk_spsc *ring) ILK_NONBLOCKING {
-    /* SP1 relaxed: a hint. Before a push it only refuses early; after a publication the light fence orders
-     * it; SP9 to SP12 decide. */
+    /* SP1 relaxed: a hint. Before a push it only refuses early; after a publication the fence on this thread of
+     * the side that raised a flag orders it; SP9 to SP12 decide. */
     return ilk_atomic_load(&ring->flags, memory_order_relaxed);
 }
 
@@ -162,7 +175,7 @@ static inline uint32_t ilk__spsc_next_back_off(const ilk_spsc *ring, uint32_t ba
 /* Free slots as the producer knows them; probes head if fewer than `wanted`. Misuse is that of `call`. */
 ILK_ALWAYS_INLINE size_t ilk__spsc_room(ilk_spsc *ring, uint64_t tail, size_t wanted, const char *call)
     ILK_NONBLOCKING {
-    size_t room = ring->capacity - (size_t)(tail - ring->head_seen);
+    size_t room = (size_t)(ring->push_limit - tail);
     if (ILK_SELDOM(room < wanted)) {
         const bool none = room == 0;
         if (none) {
@@ -171,8 +184,8 @@ ILK_ALWAYS_INLINE size_t ilk__spsc_room(ilk_spsc *ring, uint64_t tail, size_t wa
         /* SP2 acquire, pairs with SP6 (release, popped).
          * Carries: the consumer has finished reading the slots it gave back.
          * If weaker: we overwrite a slot still being read. */
-        ring->head_seen = ilk_atomic_load(&ring->head, memory_order_acquire);
-        room = ring->capacity - (size_t)(tail - ring->head_seen);
+        ring->push_limit = ilk_atomic_load(&ring->head, memory_order_acquire) + ring->capacity;
+        room = (size_t)(ring->push_limit - tail);
         if (none) {
             ring->push_back_off = ilk__spsc_next_back_off(ring, ring->push_back_off, room, wanted);
         }
@@ -209,12 +222,11 @@ ILK_ALWAYS_INLINE size_t ilk__spsc_ready(ilk_spsc *ring, uint64_t head, size_t w
 
 /* The number pushed: all, unless a close came first. */
 static inline size_t ilk__spsc_publish(ilk_spsc *ring, uint64_t tail, size_t count) ILK_NONBLOCKING {
-    ilk__spsc_move(ring, &ring->tail_slot, count);
     /* SP5 release, pairs with SP3 and SP19. */
     ilk_atomic_store(&ring->tail, tail + count, memory_order_release);
-    /* Pairs with the heavy fence of a consumer going to sleep, and of close.
+    /* Pairs with the fence on every thread of a consumer going to sleep, and of close.
      * Forbids: we publish and miss the flag; the other side sets it and misses the element. */
-    ilk__fence_light();
+    ilk_compiler_fence();
     if (ILK_UNLIKELY((ilk__spsc_flags(ring) & ~ILK__SPSC_PRODUCER_WAITS) != 0)) {
         return ilk__spsc_pushed_slow(ring, count);
     }
@@ -222,11 +234,9 @@ static inline size_t ilk__spsc_publish(ilk_spsc *ring, uint64_t tail, size_t cou
 }
 
 static inline void ilk__spsc_give_back(ilk_spsc *ring, uint64_t head, size_t count) ILK_NONBLOCKING {
-    ilk__spsc_move(ring, &ring->head_slot, count);
     /* SP6 release, pairs with SP2 and SP19. See SP2. */
     ilk_atomic_store(&ring->head, head + count, memory_order_release);
-    /* As in publish. */
-    ilk__fence_light();
+    ilk_compiler_fence(); /* as in publish */
     if (ILK_UNLIKELY((ilk__spsc_flags(ring) & ILK__SPSC_PRODUCER_WAITS) != 0)) {
         ilk__spsc_popped_slow(ring);
     }
@@ -234,11 +244,9 @@ static inline void ilk__spsc_give_back(ilk_spsc *ring, uint64_t head, size_t cou
 
 ILK_ALWAYS_INLINE bool ilk__spsc_push_one(ilk_spsc *ring, const void *element, size_t element_size,
                                           const char *call) ILK_NONBLOCKING {
-    if (ILK_UNLIKELY(element_size != ring->element_size)) {
-        ilk__spsc_wrong_size(call, ring, element_size);
-    }
     /* SP4 relaxed: the producer's own counter. */
     uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed);
+    unsigned char *slot = ilk__spsc_single(ring, tail, &ring->tail_lap, element_size, call);
     if (ILK_UNLIKELY((ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) != 0)) {
         ilk__spsc_push_closed_slow(ring, call);
         return false;
@@ -246,7 +254,6 @@ ILK_ALWAYS_INLINE bool ilk__spsc_push_one(ilk_spsc *ring, const void *element, s
     if (ILK_UNLIKELY(ilk__spsc_room(ring, tail, 1, call) == 0)) {
         return false;
     }
-    unsigned char *slot = ilk__spsc_slot(ring, ilk__spsc_place(ring, tail, ring->tail_slot), element_size);
     ilk_plain_write(slot, element_size);
     memcpy(slot, element, element_size);
     return ilk__spsc_publish(ring, tail, 1) == 1;
@@ -254,13 +261,9 @@ ILK_ALWAYS_INLINE bool ilk__spsc_push_one(ilk_spsc *ring, const void *element, s
 
 ILK_ALWAYS_INLINE bool ilk__spsc_pop_one(ilk_spsc *ring, void *element, size_t element_size, const char *call)
     ILK_NONBLOCKING {
-    if (ILK_UNLIKELY(element_size != ring->element_size)) {
-        ilk__spsc_wrong_size(call, ring, element_size);
-    }
     /* SP7 relaxed: the consumer's own counter. */
     uint64_t head = ilk_atomic_load(&ring->head, memory_order_relaxed);
-    const unsigned char *slot =
-        ilk__spsc_slot(ring, ilk__spsc_place(ring, head, ring->head_slot), element_size);
+    const unsigned char *slot = ilk__spsc_single(ring, head, &ring->head_lap, element_size, call);
     if (ILK_UNLIKELY(ilk__spsc_ready(ring, head, 1, call) == 0)) {
         return false;
     }

@@ -53,7 +53,9 @@ extension AsyncOperation {
                 do {
                     try await condition.ask(question)
                 } catch {
-                    refuseBeforeWork(ConditionRefused(operation: bareName, condition: condition.name, reason: error))
+                    refuseBeforeWork(
+                        ConditionRefused(operation: bareName, condition: condition.name, reason: error)
+                    )
                     return
                 }
             }
