@@ -17,6 +17,7 @@ static std::vector<Options::Flag> with_shared(std::vector<Options::Flag> flags) 
                  {{"--only", "NAME,...", "only contenders with one of these in their names"},
                   {"--seed", "N", "seed of everything random (1)"},
                   {"--urgent", "", "go before all other processes (root): for machines that are not idle"},
+                  {"--no-state", "", "leave the machine's state out"},
                   until_quiet_flag,
                   {"--json", "FILE", "write everything there as JSON"}});
     return flags;
@@ -36,6 +37,9 @@ Suite::Suite(int count, char **arguments, const Texts &texts, const std::vector<
       until_quiet_minutes_(until_quiet_minutes(options)), facts_(begin(options)) {}
 
 void Suite::table(const std::string &title) {
+    if (options.has("--no-state")) {
+        return;
+    }
     if (has_begun_ && title == open_table_) {
         return;
     }

@@ -31,7 +31,7 @@ class Suite {
         const char *work; /* a sentence on what was done, or nothing */
     };
 
-    /* All suites know --only, --seed, --urgent, --until-quiet and --json; `flags` are a suite's own. */
+    /* All suites know --only, --seed, --urgent, --no-state, --until-quiet and --json; `flags` are a suite's own. */
     Suite(int count, char **arguments, const Texts &texts, const std::vector<Options::Flag> &flags);
 
     const Options options;

@@ -49,8 +49,8 @@ def waits(threads):
     return [["--threads", threads, "--no-mix"]]
 
 
-RINGS = ["--size", "8", "--no-idle", "--no-back-off"]
-LOCKS = ["--section", "2", "--no-instructions"]
+RINGS = ["--size", "8", "--no-idle", "--no-back-off", "--no-instructions", "--no-state"]
+LOCKS = ["--section", "2", "--no-instructions", "--no-state"]
 CAPACITIES = "64,1024,65536"
 SHARES = "0,0.1,1,10,50"
 SUITES = {

@@ -367,6 +367,31 @@ static void a_copy_opened_in_the_sandbox_excludes_too(void **state) {
     in_a_process(fence_free_lock_of_two_copies);
 }
 
+/* The producer, outside, has membarrier and makes no fence of its own; the consumer's copy never had it. */
+static void ring_of_two_copies(void) {
+    ilk_spsc *ring;
+    item out;
+    check_equal(ilk_spsc_create(&ring, 1, sizeof out), ILK_OK);
+    struct thread producer;
+    thread_start(&producer, push_slowly_spsc, ring);
+    enter_sandbox();
+    void *library = dlopen(FIRST_COPY, RTLD_NOW | RTLD_LOCAL);
+    check(library != NULL);
+    const struct rwlock_copy *calls = dlsym(library, "rwlock_copy");
+    check(calls != NULL);
+    for (item i = 1; i <= ITEMS; i++) {
+        check_equal(calls->pop(ring, &out), ILK_OK);
+        check_equal(out, i);
+    }
+    thread_join(&producer);
+    ilk_spsc_destroy(ring);
+}
+
+static void a_ring_may_be_waited_for_in_a_copy_opened_in_the_sandbox(void **state) {
+    (void)state;
+    in_a_process(ring_of_two_copies);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(rings_go_on),
     cmocka_unit_test(a_ring_can_be_closed),
@@ -376,6 +401,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_try_to_write_waits_for_no_fence_that_is_refused),
     cmocka_unit_test(each_wait_for_refused_fences_is_made_once),
     cmocka_unit_test(a_copy_opened_in_the_sandbox_excludes_too),
+    cmocka_unit_test(a_ring_may_be_waited_for_in_a_copy_opened_in_the_sandbox),
 };
 
 TEST_MAIN(tests)

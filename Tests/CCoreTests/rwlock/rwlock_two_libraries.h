@@ -6,6 +6,7 @@
 #define INTERLOCK_TESTS_RWLOCK_TWO_LIBRARIES_H
 
 #include <interlock/rwlock.h>
+#include <interlock/spsc.h>
 #include <stdbool.h>
 
 struct rwlock_copy {
@@ -15,6 +16,7 @@ struct rwlock_copy {
     bool (*try_write_lock)(ilk_rwlock *lock);
     void (*write_unlock)(ilk_rwlock *lock);
     const void *(*table)(void); /* where it keeps its reader slots */
+    ilk_status (*pop)(ilk_spsc *ring, uint64_t *element);
 };
 
 /* What each shared object exports. */

@@ -31,5 +31,9 @@ static const void *table(void) {
     return &ilk__slot_table;
 }
 
+static ilk_status pop(ilk_spsc *ring, uint64_t *element) {
+    return ilk_spsc_pop_until(ring, element, sizeof *element, ILK_FOREVER);
+}
+
 const struct rwlock_copy rwlock_copy = {read_lock,      read_unlock,  write_lock,
-                                        try_write_lock, write_unlock, table};
+                                        try_write_lock, write_unlock, table, pop};
