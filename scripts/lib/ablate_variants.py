@@ -21,7 +21,7 @@ class Mismatch(Exception):
 
 
 CORE = "Sources/CCore/"
-BACK_OFF, MPMC, MODE = CORE + "ring/backoff.h", CORE + "ring/mpmc.c", CORE + "rwlock/mode.c"
+MPMC, MODE = CORE + "ring/mpmc.c", CORE + "rwlock/mode.c"
 LOCK = CORE + "rwlock/lock.c"
 SPSC_WAIT, MPMC_WAIT, SPIN = CORE + "ring/spsc_wait.c", CORE + "ring/mpmc_wait.c", CORE + "wait/spin.h"
 RING_SPIN = "ILK__SPIN_RING ((struct ilk__spin_policy){ILK__SPIN_PROBES(400), 400, 1})"
@@ -41,13 +41,8 @@ def queued_spin(probes):
 HEURISTICS = (
     Variant("no-spsc-back-off", ("spsc",), "no adaptive back-off in `ilk_spsc`", (
         Edit("include/interlock/inline/spsc.h", "return found <= back_off + 1 ? 0 : "
-             "ilk__spsc_next_back_off_slow(ring, back_off, found, wanted);",
-             "(void)ring, (void)back_off, (void)found, (void)wanted;\n    return 0;"),)),
-    Variant("no-four-batches", ("spsc",), "64 elements are much for a side that asks for batches too", (
-        Edit(BACK_OFF, "(found >= MUCH_FOUND && found / BATCHES_FOUND >= wanted)", "found >= MUCH_FOUND"),)),
-    Variant("no-much-found", ("spsc",), "only a quarter of the ring is much", (
-        Edit(BACK_OFF, "found >= quarter || (found >= MUCH_FOUND && found / BATCHES_FOUND >= wanted);",
-             "found >= quarter;\n    (void)wanted;"),)),
+             "ilk__spsc_next_back_off_slow(ring, back_off, found);",
+             "(void)ring, (void)back_off, (void)found;\n    return 0;"),)),
     Variant("no-mpmc-back-off", ("mpmc",), "no adaptive back-off in `ilk_mpmc`", (
         Edit(MPMC, "if (ring->capacity < SMALLEST_WITH_BACK_OFF) {", "if (ring != NULL) {"),)),
     Variant("no-step-back", ("mpmc",), "a thread that lost its slot to another tries again at once", (
@@ -66,8 +61,6 @@ HEURISTICS = (
     Variant("ring-spin-always", RINGS, "a side spins before each park, failed spins or not", (
         Edit(SPIN, "const bool spins = failed_spins < ILK__MOST_FAILED_SPINS || "
              "failed_spins % ILK__WAITS_BETWEEN_SPINS == 0;", "const bool spins = failed_spins + 1 != 0;"),)),
-    Variant("no-copy-by-words", RINGS, "memcpy copies small batches too", (
-        Edit(CORE + "ring/copy.h", "enum { FRESH_AT_MOST = 128 };", "enum { FRESH_AT_MOST = 0 };"),)),
     Variant("queued-parks-at-once", ("modes",), "a thread in a lock's queue parks without a spin", queued_spin(0)),
     Variant("queued-spin-halved", ("modes",), "200 probes in a lock's queue before a thread parks", queued_spin(200)),
     Variant("queued-spin-doubled", ("modes",), "800 probes in a lock's queue before a thread parks", queued_spin(800)),

@@ -8,7 +8,6 @@
 
 #include <interlock/inline/atomic.h>
 #include <interlock/inline/attributes.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,19 +23,14 @@ static inline void pause_for(uint32_t pauses) ILK_NONBLOCKING {
 
 /* ---- ilk_spsc ---- */
 
-/* "Much": a quarter of the ring, 64 elements, or four batches of a side that asks for more. bench rings, try
- * and batches. */
-enum { MUCH_FOUND = 64, BATCHES_FOUND = 4 };
-
-/* After one that found `found` elements or slots where there were none: longer below much, shorter above half
- * of the ring. */
-static inline uint32_t spsc_back_off(size_t capacity, uint32_t back_off, size_t found, size_t wanted) {
+/* After one that found `found` elements or slots where there were none: longer below a quarter of the ring,
+ * shorter above half of it. bench rings, try. */
+static inline uint32_t spsc_back_off(size_t capacity, uint32_t back_off, size_t found) {
     const size_t quarter = capacity / 4;
     if (found > 2 * quarter) {
         return back_off / 2;
     }
-    const bool much = found >= quarter || (found >= MUCH_FOUND && found / BATCHES_FOUND >= wanted);
-    return !much && back_off < LONGEST_BACK_OFF ? back_off * 2 + 1 : back_off;
+    return found < quarter && back_off < LONGEST_BACK_OFF ? back_off * 2 + 1 : back_off;
 }
 
 /* ---- ilk_mpmc ---- */

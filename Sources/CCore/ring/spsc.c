@@ -146,9 +146,8 @@ void ilk__spsc_pause_slow(const ilk_spsc *ring, uint32_t back_off, const char *c
     pause_for(back_off);
 }
 
-uint32_t ilk__spsc_next_back_off_slow(const ilk_spsc *ring, uint32_t back_off, size_t found, size_t wanted)
-    ILK_NONBLOCKING {
-    return spsc_back_off(ring->capacity, back_off, found, wanted);
+uint32_t ilk__spsc_next_back_off_slow(const ilk_spsc *ring, uint32_t back_off, size_t found) ILK_NONBLOCKING {
+    return spsc_back_off(ring->capacity, back_off, found);
 }
 
 /* ---- Batches ---- */

@@ -35,5 +35,5 @@ static ilk_status pop(ilk_spsc *ring, uint64_t *element) {
     return ilk_spsc_pop_until(ring, element, sizeof *element, ILK_FOREVER);
 }
 
-const struct rwlock_copy rwlock_copy = {read_lock,      read_unlock,  write_lock,
-                                        try_write_lock, write_unlock, table, pop};
+const struct rwlock_copy rwlock_copy = {read_lock,    read_unlock, write_lock, try_write_lock,
+                                        write_unlock, table,       pop};

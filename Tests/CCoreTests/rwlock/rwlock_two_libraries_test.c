@@ -54,8 +54,12 @@ static const void *own_table(void) {
     return &ilk__slot_table;
 }
 
-static const struct rwlock_copy own_calls = {own_read_lock,      own_read_unlock,  own_write_lock,
-                                             own_try_write_lock, own_write_unlock, own_table};
+static ilk_status own_pop(ilk_spsc *ring, uint64_t *element) {
+    return ilk_spsc_pop_until(ring, element, sizeof *element, ILK_FOREVER);
+}
+
+static const struct rwlock_copy own_calls = {
+    own_read_lock, own_read_unlock, own_write_lock, own_try_write_lock, own_write_unlock, own_table, own_pop};
 
 /* ---- Claims about a pair of copies ---- */
 

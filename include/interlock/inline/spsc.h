@@ -119,8 +119,8 @@ ILK_COLD ilk_status ilk__spsc_pop_slow(ilk_spsc *ring, void *element, size_t ele
                                        uint64_t deadline_ns);
 /* Backs off, or reports the misuse that RESERVED or SHOWN stands for. */
 ILK_COLD void ilk__spsc_pause_slow(const ilk_spsc *ring, uint32_t back_off, const char *call) ILK_NONBLOCKING;
-ILK_COLD uint32_t ilk__spsc_next_back_off_slow(const ilk_spsc *ring, uint32_t back_off, size_t found,
-                                               size_t wanted) ILK_NONBLOCKING;
+ILK_COLD uint32_t ilk__spsc_next_back_off_slow(const ilk_spsc *ring, uint32_t back_off, size_t found)
+    ILK_NONBLOCKING;
 /* Whether a closed ring has elements; seals it if not. Reports a pop while elements are shown. */
 ILK_COLD bool ilk__spsc_find_last_slow(ilk_spsc *ring, const char *call) ILK_NONBLOCKING;
 
@@ -167,9 +167,9 @@ static inline void ilk__spsc_pause(const ilk_spsc *ring, uint32_t back_off, cons
 }
 
 /* After a probe that found `found` elements, or slots, where there were none. */
-static inline uint32_t ilk__spsc_next_back_off(const ilk_spsc *ring, uint32_t back_off, size_t found,
-                                               size_t wanted) ILK_NONBLOCKING {
-    return found <= back_off + 1 ? 0 : ilk__spsc_next_back_off_slow(ring, back_off, found, wanted);
+static inline uint32_t ilk__spsc_next_back_off(const ilk_spsc *ring, uint32_t back_off, size_t found)
+    ILK_NONBLOCKING {
+    return found <= back_off + 1 ? 0 : ilk__spsc_next_back_off_slow(ring, back_off, found);
 }
 
 /* Free slots as the producer knows them; probes head if fewer than `wanted`. Misuse is that of `call`. */
@@ -187,7 +187,7 @@ ILK_ALWAYS_INLINE size_t ilk__spsc_room(ilk_spsc *ring, uint64_t tail, size_t wa
         ring->push_limit = ilk_atomic_load(&ring->head, memory_order_acquire) + ring->capacity;
         room = (size_t)(ring->push_limit - tail);
         if (none) {
-            ring->push_back_off = ilk__spsc_next_back_off(ring, ring->push_back_off, room, wanted);
+            ring->push_back_off = ilk__spsc_next_back_off(ring, ring->push_back_off, room);
         }
     }
     return room;
@@ -214,7 +214,7 @@ ILK_ALWAYS_INLINE size_t ilk__spsc_ready(ilk_spsc *ring, uint64_t head, size_t w
         const bool none = ready == 0;
         ready = (size_t)(ring->tail_seen - head);
         if (none) {
-            ring->pop_back_off = ilk__spsc_next_back_off(ring, ring->pop_back_off, ready, wanted);
+            ring->pop_back_off = ilk__spsc_next_back_off(ring, ring->pop_back_off, ready);
         }
     }
     return ready;
