@@ -27,7 +27,7 @@ typedef struct budget {
 
 static const budget smoke = {3000, 500, 300};
 static const budget hunt = {20000, 2000, 1000};
-static const budget quick = {100000, 3000, 2000};
+static const budget quick = {60000, 2000, 1300};
 static const budget standard = {4000000, 40000, 30000};
 static const budget all = {20000000, 400000, 200000};
 
