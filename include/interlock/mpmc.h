@@ -50,7 +50,8 @@
  *
  * Calls other than create, destroy and the waiting ones are O(1), or O(count) for copies, beside the retries
  * that other threads' progress causes; destroy is O(capacity). Waits are not cancellation points.
- * docs/rings.md draws the protocol.
+ * docs/rings.md draws the protocol. Where the process has entered a sandbox that refuses membarrier(2) since the
+ * ring was made, the first sleep of each side and its first arm take ten milliseconds more.
  *
  * Source: Vyukov, "Bounded MPMC queue" (2010), with positions that count laps and slots apart.
  */

@@ -56,7 +56,8 @@
  *      reserve and another peek go on.
  *
  * Calls other than create and the waiting ones are O(1), or O(count) for copies. Waits are not cancellation
- * points. docs/rings.md draws the protocol.
+ * points. docs/rings.md draws the protocol. Where the process has entered a sandbox that refuses membarrier(2)
+ * since the ring was made, the first sleep of each side, its first arm, and close take ten milliseconds more.
  *
  * Sources: Lamport, "Specifying concurrent program modules" (1983); copies of the opposite index: Lee, Bu,
  * Chandranmenon, MCRingBuffer (2010).

@@ -37,7 +37,8 @@ ilk_status ilk_spsc_create(ilk_spsc **out, size_t capacity, size_t element_size)
     ring->push_limit = capacity;
     if (!ilk__fence_everywhere_is_cheap()) {
         const uint32_t fenced = ILK__SPSC_CONSUMER_FENCED | ILK__SPSC_PRODUCER_FENCED;
-        ilk_atomic_store(&ring->flags, ILK__SPSC_ALWAYS_FENCED | fenced, memory_order_relaxed); /* SP1 */
+        ilk_atomic_store(&ring->flags, ILK__SPSC_ALWAYS_FENCED | fenced,
+                         memory_order_relaxed); /* SP1: not shared yet */
     }
     if (ilk__diagnoses_all()) {
         ilk__ring_begin(ring, ILK_OBJECT_SPSC, capacity, spsc_depth);

@@ -10,7 +10,9 @@
 
 /* False: the kernel has refused membarrier. Who may choose fences another way. */
 static inline bool ilk__fence_everywhere_is_cheap(void) ILK_NONBLOCKING {
-    return ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed); /* FN1 */
+    /* FN9 relaxed: a guess. True read late, a ring is left without FENCED, and its next sleeper fences everywhere
+     * itself; false read early costs fences. */
+    return ilk_atomic_load(&ilk__membarrier_works, memory_order_relaxed);
 }
 
 /* On return every thread of the process has executed a full fence: by membarrier(2), or where refused after

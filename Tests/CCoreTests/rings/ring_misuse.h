@@ -68,6 +68,20 @@ static inline void pop_until_wrong_size(void *context) {
     (void)!RING(pop_until)(make(4), &out, WRONG_SIZE, 0);
 }
 
+/* The largest size, not known to the compiler, where the capacity is no power of two. */
+static volatile size_t largest_size = SIZE_MAX;
+
+static inline void push_largest_size(void *context) {
+    (void)context;
+    (void)!RING(try_push)(make(3), &element, largest_size);
+}
+
+static inline void pop_largest_size(void *context) {
+    (void)context;
+    item out;
+    (void)!RING(try_pop)(make(3), &out, largest_size);
+}
+
 static const struct misuse wrong_sizes[] = {
     {push_wrong_size, RING_CALL(try_push), "an element of 4 bytes; the ring's are of 8"},
     {pop_wrong_size, RING_CALL(try_pop), "an element of 4 bytes; the ring's are of 8"},
@@ -75,6 +89,8 @@ static const struct misuse wrong_sizes[] = {
     {pop_many_wrong_size, RING_CALL(try_pop_many), "of 4 bytes"},
     {push_until_wrong_size, RING_CALL(push_until), "of 4 bytes"},
     {pop_until_wrong_size, RING_CALL(pop_until), "of 4 bytes"},
+    {push_largest_size, RING_CALL(try_push), "of 18446744073709551615 bytes; the ring's are of 8"},
+    {pop_largest_size, RING_CALL(try_pop), "of 18446744073709551615 bytes; the ring's are of 8"},
 };
 
 /* ---- More given back than was taken ---- */

@@ -146,7 +146,8 @@ static inline size_t ilk__spsc_place(const ilk_spsc *ring, uint64_t counter, uin
 /* Where a single element goes, or comes from; reports a wrong size. */
 static inline unsigned char *ilk__spsc_single(ilk_spsc *ring, uint64_t counter, uint64_t *lap,
                                               size_t element_size, const char *call) ILK_NONBLOCKING {
-    if (ILK_LIKELY(element_size == ring->masked_size)) {
+    /* Of a constant size the second comparison is none. */
+    if (ILK_LIKELY(element_size == ring->masked_size && element_size != SIZE_MAX)) {
         return ilk__spsc_slot(ring, (size_t)counter & ring->mask, element_size);
     }
     return ilk__spsc_single_slow(ring, counter, lap, element_size, call);
