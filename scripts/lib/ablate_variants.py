@@ -26,12 +26,21 @@ LOCK = CORE + "rwlock/lock.c"
 SPSC_WAIT, MPMC_WAIT, SPIN = CORE + "ring/spsc_wait.c", CORE + "ring/mpmc_wait.c", CORE + "wait/spin.h"
 RING_SPIN = "ILK__SPIN_RING ((struct ilk__spin_policy){ILK__SPIN_PROBES(400), 400, 1})"
 QUEUED_SPIN = "ILK__SPIN_QUEUED ((struct ilk__spin_policy){ILK__SPIN_PROBES(400), 400, 1})"
-BEHIND_READERS, BEHIND_WRITERS = "PROBES_BEHIND_READERS = 4", "PROBES_BEHIND_WRITERS = 6"
+LOCK_SPIN = "ILK__SPIN_RWLOCK ((struct ilk__spin_policy){ILK__SPIN_PROBES(42), 10, 128})"
+BEHIND = "PROBES_BEHIND_OTHERS = 6"
 RINGS = ("spsc", "mpmc")
 
 
 def ring_spin(probes):
     return (Edit(SPIN, RING_SPIN, RING_SPIN.replace("400", str(probes))),)
+
+
+def lock_spin(paused, longest_pause):
+    return (Edit(SPIN, LOCK_SPIN, LOCK_SPIN.replace("42", str(paused + 32)).replace("10, 128", f"{paused}, {longest_pause}")),)
+
+
+def behind(probes):
+    return (Edit(LOCK, BEHIND, BEHIND.replace("6", str(probes))),)
 
 
 def queued_spin(probes):
@@ -65,13 +74,15 @@ HEURISTICS = (
     Variant("queued-spin-halved", ("modes",), "200 probes in a lock's queue before a thread parks", queued_spin(200)),
     Variant("queued-spin-doubled", ("modes",), "800 probes in a lock's queue before a thread parks", queued_spin(800)),
     Variant("no-queue-behind-readers", ("modes",), "a writer behind readers probes on, as one behind a writer", (
-        Edit(LOCK, BEHIND_READERS, "PROBES_BEHIND_READERS = 1 << 20"),)),
+        Edit(LOCK, "(kind == ILK__WRITE && (word & ILK__RWLOCK_READERS) != 0)", "false"),)),
     Variant("no-queue-behind-writers", ("modes",), "a reader behind a writer probes on", (
-        Edit(LOCK, BEHIND_WRITERS, "PROBES_BEHIND_WRITERS = 1 << 20"),)),
-    Variant("behind-halved", ("modes",), "2 and 3 probes behind the other kind before a thread queues, not 4 and 6", (
-        Edit(LOCK, BEHIND_READERS, "PROBES_BEHIND_READERS = 2"), Edit(LOCK, BEHIND_WRITERS, "PROBES_BEHIND_WRITERS = 3"))),
-    Variant("behind-doubled", ("modes",), "8 and 12 probes", (
-        Edit(LOCK, BEHIND_READERS, "PROBES_BEHIND_READERS = 8"), Edit(LOCK, BEHIND_WRITERS, "PROBES_BEHIND_WRITERS = 12"))),
+        Edit(LOCK, "(kind == ILK__READ && (word & ILK__RWLOCK_WRITER) != 0)", "false"),)),
+    Variant("behind-halved", ("modes",), "3 probes behind the other kind before a thread queues, not 6", behind(3)),
+    Variant("behind-doubled", ("modes",), "12 probes", behind(12)),
+    Variant("lock-pauses-halved", ("modes",), "pauses of 64 instructions before a thread queues, not 128", lock_spin(10, 64)),
+    Variant("lock-pauses-doubled", ("modes",), "pauses of 256", lock_spin(10, 256)),
+    Variant("lock-spin-halved", ("modes",), "5 probes with pauses before the yields, not 10", lock_spin(5, 128)),
+    Variant("lock-spin-longer", ("modes",), "40 probes with pauses before the yields", lock_spin(40, 128)),
     Variant("central-only", ("modes",), "readers never move to slots", (
         Edit(MODE, "if ((uint64_t)(uintptr_t)lock >> ILK__SLOT_ADDRESS_BITS != 0) {", "if (lock != NULL) {"),)),
     Variant("fenced-only", ("modes",), "slots from the first full read samples on, with a fence, for good", (

@@ -25,12 +25,9 @@ _Static_assert(ILK__RWLOCK_QUEUE_CONTENDED == ILK__QUEUE_CONTENDED, "the queue l
 
 /* Probes for readers about to leave again. */
 enum { PROBES_OF_A_TRY = 8 };
-/* Probes that find the other kind inside, before a thread queues. Bench rwlock, waits and 50 % writes:
- *   behind readers   two cost the throughput of 50 % writes a third, eight a writer beside one saturating reader
- *                    its p99.9 (1.2 us; 0.2 us)
- *   behind writers   eighty, all that a thread spins, let a reader beside one saturating writer wait for 24 us at
- *                    the median, 190 us at p99.9; six for 1.8 and 8.5 us, and 50 % writes are a tenth faster */
-enum { PROBES_BEHIND_READERS = 4, PROBES_BEHIND_WRITERS = 6 };
+/* Probes that find the other kind inside, before a thread queues. Bench rwlock, waits and 50 % writes: two cost the
+ * throughput a third; nine let a reader beside one saturating writer wait for 6.5 us at the median, six for 1.9. */
+enum { PROBES_BEHIND_OTHERS = 6 };
 
 static void leave_write(ilk_rwlock *lock, uint32_t change, const char *call) {
     ilk__rwlock_give_up(lock, ILK__RWLOCK_WRITER, change - ILK__RWLOCK_WRITER, call);
@@ -115,9 +112,8 @@ static bool is_behind_the_other_kind(uint32_t word, enum ilk__rwlock_kind kind) 
 static ilk_status wait_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
                              const char *call) {
     /* A side that comes and goes leaves gaps too short for a spin: queued, a thread holds it back. */
-    const int most_behind = kind == ILK__READ ? PROBES_BEHIND_WRITERS : PROBES_BEHIND_READERS;
     int behind = 0;
-    for (int probe = 0; probe < ILK__SPIN_RWLOCK.probes && behind < most_behind; probe++) {
+    for (int probe = 0; probe < ILK__SPIN_RWLOCK.probes && behind < PROBES_BEHIND_OTHERS; probe++) {
         if (enter_if_admitted(lock, kind, call)) {
             return ILK_OK;
         }

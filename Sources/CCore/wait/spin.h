@@ -28,9 +28,9 @@ struct ilk__spin_policy {
     int longest_pause; /* in pause instructions, a power of two: pauses double up to it */
 };
 
-/* Before a thread joins a lock's queue. Longer pauses let the others run undisturbed. bench rwlock, 2
- * threads. */
-#define ILK__SPIN_RWLOCK ((struct ilk__spin_policy){ILK__SPIN_PROBES(80), 48, 64})
+/* Before a thread joins a lock's queue. Long pauses let the others run undisturbed; few of them, for beside more
+ * threads than cores a yield serves better. bench rwlock, 10 to 100 % writes. */
+#define ILK__SPIN_RWLOCK ((struct ilk__spin_policy){ILK__SPIN_PROBES(42), 10, 128})
 /* In the lock's queue: about what waking a sleeper takes. bench rwlock, waits. */
 #define ILK__SPIN_QUEUED ((struct ilk__spin_policy){ILK__SPIN_PROBES(400), 400, 1})
 /* A writer that waits for one reader to leave its slot. bench rwlock, writer latency. */
