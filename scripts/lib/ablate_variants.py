@@ -24,10 +24,10 @@ CORE = "Sources/CCore/"
 MPMC, MODE = CORE + "ring/mpmc.c", CORE + "rwlock/mode.c"
 LOCK = CORE + "rwlock/lock.c"
 SPSC_WAIT, MPMC_WAIT, SPIN = CORE + "ring/spsc_wait.c", CORE + "ring/mpmc_wait.c", CORE + "wait/spin.h"
-RING_SPIN = "ILK__SPIN_RING ((struct ilk__spin_policy){ILK__SPIN_PROBES(400), 400, 1})"
-QUEUED_SPIN = "ILK__SPIN_QUEUED ((struct ilk__spin_policy){ILK__SPIN_PROBES(400), 400, 1})"
-LOCK_SPIN = "ILK__SPIN_RWLOCK ((struct ilk__spin_policy){ILK__SPIN_PROBES(42), 10, 128})"
-BEHIND = "PROBES_BEHIND_OTHERS = 6"
+RING_SPIN = "ILK__SPIN_RING ((struct ilk__spin_policy){ILK__SPIN_PROBES(400), 400, 1, 1})"
+QUEUED_SPIN = "ILK__SPIN_QUEUED ((struct ilk__spin_policy){ILK__SPIN_PROBES(400), 400, 1, 1})"
+LOCK_SPIN = "ILK__SPIN_RWLOCK ((struct ilk__spin_policy){ILK__SPIN_PROBES(38), 6, 16, 128})"
+BEHIND = "PROBES_BEHIND_OTHERS = 2"
 RINGS = ("spsc", "mpmc")
 
 
@@ -35,12 +35,13 @@ def ring_spin(probes):
     return (Edit(SPIN, RING_SPIN, RING_SPIN.replace("400", str(probes))),)
 
 
-def lock_spin(paused, longest_pause):
-    return (Edit(SPIN, LOCK_SPIN, LOCK_SPIN.replace("42", str(paused + 32)).replace("10, 128", f"{paused}, {longest_pause}")),)
+def lock_spin(paused, shortest_pause, longest_pause):
+    spin = f"{paused + 32}), {paused}, {shortest_pause}, {longest_pause}"
+    return (Edit(SPIN, LOCK_SPIN, LOCK_SPIN.replace("38), 6, 16, 128", spin)),)
 
 
 def behind(probes):
-    return (Edit(LOCK, BEHIND, BEHIND.replace("6", str(probes))),)
+    return (Edit(LOCK, BEHIND, BEHIND.replace("2", str(probes))),)
 
 
 def queued_spin(probes):
@@ -77,12 +78,12 @@ HEURISTICS = (
         Edit(LOCK, "(kind == ILK__WRITE && (word & ILK__RWLOCK_READERS) != 0)", "false"),)),
     Variant("no-queue-behind-writers", ("modes",), "a reader behind a writer probes on", (
         Edit(LOCK, "(kind == ILK__READ && (word & ILK__RWLOCK_WRITER) != 0)", "false"),)),
-    Variant("behind-halved", ("modes",), "3 probes behind the other kind before a thread queues, not 6", behind(3)),
-    Variant("behind-doubled", ("modes",), "12 probes", behind(12)),
-    Variant("lock-pauses-halved", ("modes",), "pauses of 64 instructions before a thread queues, not 128", lock_spin(10, 64)),
-    Variant("lock-pauses-doubled", ("modes",), "pauses of 256", lock_spin(10, 256)),
-    Variant("lock-spin-halved", ("modes",), "5 probes with pauses before the yields, not 10", lock_spin(5, 128)),
-    Variant("lock-spin-longer", ("modes",), "40 probes with pauses before the yields", lock_spin(40, 128)),
+    Variant("behind-halved", ("modes",), "1 probe behind the other kind before a thread queues, not 2", behind(1)),
+    Variant("behind-doubled", ("modes",), "4 probes", behind(4)),
+    Variant("lock-pauses-from-one", ("modes",), "pauses before a thread queues begin at 1 instruction, not 16", lock_spin(10, 1, 128)),
+    Variant("lock-pauses-halved", ("modes",), "pauses of 8 to 64 instructions, not 16 to 128", lock_spin(6, 8, 64)),
+    Variant("lock-pauses-doubled", ("modes",), "pauses of 32 to 256", lock_spin(6, 32, 256)),
+    Variant("lock-spin-longer", ("modes",), "40 probes with pauses before the yields, not 6", lock_spin(40, 16, 128)),
     Variant("central-only", ("modes",), "readers never move to slots", (
         Edit(MODE, "if ((uint64_t)(uintptr_t)lock >> ILK__SLOT_ADDRESS_BITS != 0) {", "if (lock != NULL) {"),)),
     Variant("fenced-only", ("modes",), "slots from the first full read samples on, with a fence, for good", (

@@ -25,32 +25,34 @@
 struct ilk__spin_policy {
     int probes; /* before parking */
     int paused; /* of those, followed by a pause; the later ones yield the core, which the thread waited for may need */
-    int longest_pause; /* in pause instructions, a power of two: pauses double up to it */
+    int shortest_pause; /* in pause instructions: the first */
+    int longest_pause;  /* pauses double up to it */
 };
 
-/* Before a thread joins a lock's queue. Long pauses let the others run undisturbed; few of them, for beside more
- * threads than cores a yield serves better. bench rwlock, 10 to 100 % writes. */
-#define ILK__SPIN_RWLOCK ((struct ilk__spin_policy){ILK__SPIN_PROBES(42), 10, 128})
+/* Before a thread joins a lock's queue. A probe takes the line from the thread that works: from the first pause on the
+ * others do some ten calls undisturbed. Few pauses, for beside more threads than cores a yield serves better. bench
+ * rwlock, 10 to 100 % writes. */
+#define ILK__SPIN_RWLOCK ((struct ilk__spin_policy){ILK__SPIN_PROBES(38), 6, 16, 128})
 /* In the lock's queue: about what waking a sleeper takes. bench rwlock, waits. */
-#define ILK__SPIN_QUEUED ((struct ilk__spin_policy){ILK__SPIN_PROBES(400), 400, 1})
+#define ILK__SPIN_QUEUED ((struct ilk__spin_policy){ILK__SPIN_PROBES(400), 400, 1, 1})
 /* A writer that waits for one reader to leave its slot. bench rwlock, writer latency. */
-#define ILK__SPIN_READER_SLOT ((struct ilk__spin_policy){ILK__SPIN_PROBES(288), 256, 1})
+#define ILK__SPIN_READER_SLOT ((struct ilk__spin_policy){ILK__SPIN_PROBES(288), 256, 1, 1})
 /* Before a thread joins a semaphore's empty queue: about what waking a sleeper takes. With fewer probes a
  * queue forms behind every hand-over, and each is a wake-up; with more, or with yields, a thread could be
  * overtaken for long before it queues. bench mutex. */
-#define ILK__SPIN_SEMAPHORE ((struct ilk__spin_policy){ILK__SPIN_PROBES(40), 40, 32})
+#define ILK__SPIN_SEMAPHORE ((struct ilk__spin_policy){ILK__SPIN_PROBES(40), 40, 1, 32})
 /* It guards some twenty instructions. bench rwlock, 50 % writes. */
-#define ILK__SPIN_QUEUE_LOCK ((struct ilk__spin_policy){ILK__SPIN_PROBES(40), 40, 1})
+#define ILK__SPIN_QUEUE_LOCK ((struct ilk__spin_policy){ILK__SPIN_PROBES(40), 40, 1, 1})
 /* Ends most short critical sections. bench mutex. */
-#define ILK__SPIN_MUTEX ((struct ilk__spin_policy){ILK__SPIN_PROBES(64), 64, 1})
+#define ILK__SPIN_MUTEX ((struct ilk__spin_policy){ILK__SPIN_PROBES(64), 64, 1, 1})
 /* On as many cores as parties the others are nearly there. The mutex's figure; no benchmark chose it. */
-#define ILK__SPIN_BARRIER ((struct ilk__spin_policy){ILK__SPIN_PROBES(64), 64, 1})
+#define ILK__SPIN_BARRIER ((struct ilk__spin_policy){ILK__SPIN_PROBES(64), 64, 1, 1})
 /* A side of a ring that finds nothing: 10 us, long enough for two sides that sleep in turn to meet awake
  * again. No yields: beside a busy thread the kernel takes the rest of a time slice for each (docs/rings.md has
  * the table). bench rings, blocking. */
-#define ILK__SPIN_RING ((struct ilk__spin_policy){ILK__SPIN_PROBES(400), 400, 1})
+#define ILK__SPIN_RING ((struct ilk__spin_policy){ILK__SPIN_PROBES(400), 400, 1, 1})
 /* A worker without a job: the next one often comes at once. bench pool. */
-#define ILK__SPIN_POOL ((struct ilk__spin_policy){ILK__SPIN_PROBES(60), 60, 16})
+#define ILK__SPIN_POOL ((struct ilk__spin_policy){ILK__SPIN_PROBES(60), 60, 1, 16})
 
 /* After probe number `probe`, from 0. */
 static inline void ilk__spin_pause(struct ilk__spin_policy policy, int probe) {
@@ -58,7 +60,7 @@ static inline void ilk__spin_pause(struct ilk__spin_policy policy, int probe) {
         ilk__thread_yield();
         return;
     }
-    const int doubled = probe < 30 ? 1 << probe : policy.longest_pause;
+    const int doubled = probe < 16 ? policy.shortest_pause << probe : policy.longest_pause;
     for (int pauses = doubled < policy.longest_pause ? doubled : policy.longest_pause; pauses > 0; pauses--) {
         ilk_cpu_relax();
     }
