@@ -83,7 +83,8 @@ HEURISTICS = (
     Variant("lock-pauses-from-one", ("modes",), "pauses before a thread queues begin at 1 instruction, not 16", lock_spin(10, 1, 128)),
     Variant("lock-pauses-halved", ("modes",), "pauses of 8 to 64 instructions, not 16 to 128", lock_spin(6, 8, 64)),
     Variant("lock-pauses-doubled", ("modes",), "pauses of 32 to 256", lock_spin(6, 32, 256)),
-    Variant("lock-spin-longer", ("modes",), "40 probes with pauses before the yields, not 6", lock_spin(40, 16, 128)),
+    Variant("lock-yields-sooner", ("modes",), "1 probe with a pause before the yields, not 6", lock_spin(1, 16, 16)),
+    Variant("lock-spin-longer", ("modes",), "40 probes with pauses before the yields", lock_spin(40, 16, 128)),
     Variant("central-only", ("modes",), "readers never move to slots", (
         Edit(MODE, "if ((uint64_t)(uintptr_t)lock >> ILK__SLOT_ADDRESS_BITS != 0) {", "if (lock != NULL) {"),)),
     Variant("fenced-only", ("modes",), "slots from the first full read samples on, with a fence, for good", (
