@@ -50,9 +50,9 @@ def queued_spin(probes):
 
 HEURISTICS = (
     Variant("no-spsc-back-off", ("spsc",), "no adaptive back-off in `ilk_spsc`", (
-        Edit("include/interlock/inline/spsc.h", "return found <= back_off + 1 ? 0 : "
-             "ilk__spsc_next_back_off_slow(ring, back_off, found);",
-             "(void)ring, (void)back_off, (void)found;\n    return 0;"),)),
+        Edit(CORE + "ring/backoff.h", "if (found <= (size_t)back_off + 1) {", "if (capacity > 0) {"),
+        Edit("include/interlock/inline/spsc.h", "return found > 1 && found < ring->capacity / 4;",
+             "(void)ring, (void)found;\n    return false;"))),
     Variant("no-mpmc-back-off", ("mpmc",), "no adaptive back-off in `ilk_mpmc`", (
         Edit(MPMC, "if (ring->capacity < SMALLEST_WITH_BACK_OFF) {", "if (ring != NULL) {"),)),
     Variant("no-step-back", ("mpmc",), "a thread that lost its slot to another tries again at once", (

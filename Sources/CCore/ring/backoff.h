@@ -23,9 +23,13 @@ static inline void pause_for(uint32_t pauses) ILK_NONBLOCKING {
 
 /* ---- ilk_spsc ---- */
 
-/* After one that found `found` elements or slots where there were none: longer below a quarter of the ring,
- * shorter above half of it. bench rings, try. */
+/* After one that found `found` elements or slots where there were none: none where they are no more than one a
+ * pause; longer below a quarter of the ring, shorter above half of it. Where none was before, the fast paths know
+ * the answer: ilk__spsc_begins_back_off. bench rings, try. */
 static inline uint32_t spsc_back_off(size_t capacity, uint32_t back_off, size_t found) {
+    if (found <= (size_t)back_off + 1) {
+        return 0;
+    }
     const size_t quarter = capacity / 4;
     if (found > 2 * quarter) {
         return back_off / 2;

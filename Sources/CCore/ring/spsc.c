@@ -74,22 +74,16 @@ void ilk_spsc_destroy(ilk_spsc *ring) {
     free(ring);
 }
 
-void ilk__spsc_wrong_size(const char *call, const ilk_spsc *ring, size_t element_size) {
-    ilk__misuse(call, ring, "an element of %zu bytes; the ring's are of %zu", element_size,
-                ring->element_size);
+/* The number of the slot at `counter`; see ilk__spsc_place_in_lap. */
+static size_t place_of(const ilk_spsc *ring, uint64_t counter, uint64_t *lap) ILK_NONBLOCKING {
+    return ring->masked_size != SIZE_MAX ? (size_t)counter & ring->mask
+                                         : ilk__spsc_place_in_lap(ring, counter, lap);
 }
 
-unsigned char *ilk__spsc_single_slow(ilk_spsc *ring, uint64_t counter, uint64_t *lap, size_t element_size,
-                                     const char *call) ILK_NONBLOCKING {
+static void check_size(const char *call, const ilk_spsc *ring, size_t element_size) ILK_NONBLOCKING {
     if (ILK_UNLIKELY(element_size != ring->element_size)) {
-        ilk__spsc_wrong_size(call, ring, element_size);
-    }
-    return ilk__spsc_slot(ring, ilk__spsc_place(ring, counter, lap), element_size);
-}
-
-static void spsc_check_size(const char *call, const ilk_spsc *ring, size_t element_size) {
-    if (ILK_UNLIKELY(element_size != ring->element_size)) {
-        ilk__spsc_wrong_size(call, ring, element_size);
+        ilk__misuse(call, ring, "an element of %zu bytes; the ring's are of %zu", element_size,
+                    ring->element_size);
     }
 }
 
@@ -129,15 +123,17 @@ void ilk__spsc_report_pop_while_shown(const ilk_spsc *ring, const char *call) IL
                 (size_t)(ring->shown - ring->shown_from));
 }
 
-void ilk__spsc_push_closed_slow(const ilk_spsc *ring, const char *call) ILK_NONBLOCKING {
+/* Of a push that finds the ring closed: none is allowed beside an open reservation there either. */
+static void check_not_reserved(const ilk_spsc *ring, const char *call) ILK_NONBLOCKING {
     if (is_reserved(ring)) {
         report_push_while_reserved(ring, call);
     }
 }
 
-/* ---- Adaptive back-off ---- */
+/* ---- Probes, with adaptive back-off (ring/backoff.h) ---- */
 
-void ilk__spsc_pause_slow(const ilk_spsc *ring, uint32_t back_off, const char *call) ILK_NONBLOCKING {
+/* Before a probe of a side that has used up what it knew of. RESERVED and SHOWN: misuse. */
+static void back_off_before(const ilk_spsc *ring, uint32_t back_off, const char *call) ILK_NONBLOCKING {
     if (back_off == ILK__SPSC_RESERVED) {
         report_push_while_reserved(ring, call);
     }
@@ -147,8 +143,74 @@ void ilk__spsc_pause_slow(const ilk_spsc *ring, uint32_t back_off, const char *c
     pause_for(back_off);
 }
 
-uint32_t ilk__spsc_next_back_off_slow(const ilk_spsc *ring, uint32_t back_off, size_t found) ILK_NONBLOCKING {
-    return spsc_back_off(ring->capacity, back_off, found);
+size_t ilk__spsc_room(ilk_spsc *ring, uint64_t tail, size_t wanted, const char *call) ILK_NONBLOCKING {
+    size_t room = (size_t)(ring->push_limit - tail);
+    if (room < wanted) {
+        const bool none = room == 0;
+        if (none) {
+            back_off_before(ring, ring->push_back_off, call);
+        }
+        ring->push_limit = ilk_atomic_load(&ring->head, memory_order_acquire) + ring->capacity; /* SP2 */
+        room = (size_t)(ring->push_limit - tail);
+        if (none) {
+            ring->push_back_off = spsc_back_off(ring->capacity, ring->push_back_off, room);
+        }
+    }
+    return room;
+}
+
+size_t ilk__spsc_ready(ilk_spsc *ring, uint64_t head, size_t wanted, const char *call) ILK_NONBLOCKING {
+    size_t ready = (size_t)(ring->tail_seen - head);
+    if (ready < wanted) {
+        if (ILK_UNLIKELY((ilk__spsc_flags(ring) & ILK__SPSC_DRAINABLE) != 0)) {
+            if (!ilk__spsc_find_last(ring, call)) {
+                return ready;
+            }
+        } else {
+            if (ready == 0) {
+                back_off_before(ring, ring->pop_back_off, call);
+            }
+            ring->tail_seen = ilk_atomic_load(&ring->tail, memory_order_acquire); /* SP3 */
+        }
+        const bool none = ready == 0;
+        ready = (size_t)(ring->tail_seen - head);
+        if (none) {
+            ring->pop_back_off = spsc_back_off(ring->capacity, ring->pop_back_off, ready);
+        }
+    }
+    return ready;
+}
+
+/* ---- Single elements ---- */
+
+bool ilk__spsc_has_room(ilk_spsc *ring, size_t element_size, const char *call) ILK_NONBLOCKING {
+    check_size(call, ring, element_size);
+    if ((ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) != 0) {
+        check_not_reserved(ring, call);
+        return false;
+    }
+    return ilk__spsc_room(ring, own_tail(ring), 1, call) > 0;
+}
+
+bool ilk__spsc_has_element(ilk_spsc *ring, size_t element_size, const char *call) ILK_NONBLOCKING {
+    check_size(call, ring, element_size);
+    return ilk__spsc_ready(ring, own_head(ring), 1, call) > 0;
+}
+
+bool ilk__spsc_has_room_slow(ilk_spsc *ring, size_t element_size) ILK_NONBLOCKING {
+    return ilk__spsc_has_room(ring, element_size, "ilk_spsc_try_push");
+}
+
+bool ilk__spsc_has_element_slow(ilk_spsc *ring, size_t element_size) ILK_NONBLOCKING {
+    return ilk__spsc_has_element(ring, element_size, "ilk_spsc_try_pop");
+}
+
+bool ilk__spsc_publish_slow(ilk_spsc *ring) ILK_NONBLOCKING {
+    return ilk__spsc_publish(ring, own_tail(ring), 1) == 1;
+}
+
+void ilk__spsc_give_back_slow(ilk_spsc *ring) ILK_NONBLOCKING {
+    ilk__spsc_give_back(ring, own_head(ring), 1);
 }
 
 /* ---- Batches ---- */
@@ -174,10 +236,10 @@ static void spsc_copy_out(const ilk_spsc *ring, size_t slot, unsigned char *elem
 
 size_t ilk_spsc_try_push_many(ilk_spsc *ring, const void *elements, size_t count, size_t element_size)
     ILK_NONBLOCKING {
-    spsc_check_size("ilk_spsc_try_push_many", ring, element_size);
+    check_size("ilk_spsc_try_push_many", ring, element_size);
     uint64_t tail = own_tail(ring);
     if ((ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) != 0) {
-        ilk__spsc_push_closed_slow(ring, "ilk_spsc_try_push_many");
+        check_not_reserved(ring, "ilk_spsc_try_push_many");
         return 0;
     }
     size_t room = ilk__spsc_room(ring, tail, count, "ilk_spsc_try_push_many");
@@ -185,20 +247,20 @@ size_t ilk_spsc_try_push_many(ilk_spsc *ring, const void *elements, size_t count
     if (count == 0) {
         return 0;
     }
-    spsc_copy_in(ring, ilk__spsc_place(ring, tail, &ring->tail_lap), elements, count, element_size);
+    spsc_copy_in(ring, place_of(ring, tail, &ring->tail_lap), elements, count, element_size);
     return ilk__spsc_publish(ring, tail, count);
 }
 
 size_t ilk_spsc_try_pop_many(ilk_spsc *ring, void *elements, size_t count, size_t element_size)
     ILK_NONBLOCKING {
-    spsc_check_size("ilk_spsc_try_pop_many", ring, element_size);
+    check_size("ilk_spsc_try_pop_many", ring, element_size);
     uint64_t head = own_head(ring);
     size_t ready = ilk__spsc_ready(ring, head, count, "ilk_spsc_try_pop_many");
     count = count < ready ? count : ready;
     if (count == 0) {
         return 0;
     }
-    spsc_copy_out(ring, ilk__spsc_place(ring, head, &ring->head_lap), elements, count, element_size);
+    spsc_copy_out(ring, place_of(ring, head, &ring->head_lap), elements, count, element_size);
     ilk__spsc_give_back(ring, head, count);
     return count;
 }
@@ -231,7 +293,7 @@ void *ilk_spsc_reserve(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
     if ((ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) == 0) {
         room = ilk__spsc_room(ring, tail, wanted, "ilk_spsc_reserve");
     }
-    const size_t slot = ilk__spsc_place(ring, tail, &ring->tail_lap);
+    const size_t slot = place_of(ring, tail, &ring->tail_lap);
     size_t to_end = ring->capacity - slot;
     room = room < to_end ? room : to_end;
     *count = wanted < room ? wanted : room;
@@ -262,7 +324,7 @@ void ilk_spsc_commit(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
 const void *ilk_spsc_peek(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
     size_t wanted = *count == 0 ? ring->capacity : *count;
     const uint64_t head = own_head(ring);
-    const size_t slot = ilk__spsc_place(ring, head, &ring->head_lap);
+    const size_t slot = place_of(ring, head, &ring->head_lap);
     if (is_shown(ring)) {
         allow_pops(ring);
     }

@@ -23,6 +23,17 @@ static inline bool is_shown(const ilk_spsc *ring) ILK_NONBLOCKING {
     return ring->pop_back_off == ILK__SPSC_SHOWN;
 }
 
+/* Whether there is room for one, or an element; `call` is what misuse is reported of. */
+bool ilk__spsc_has_room(ilk_spsc *ring, size_t element_size, const char *call) ILK_NONBLOCKING;
+bool ilk__spsc_has_element(ilk_spsc *ring, size_t element_size, const char *call) ILK_NONBLOCKING;
+
+/* Free slots as the producer knows them; probes head if fewer than `wanted`. */
+size_t ilk__spsc_room(ilk_spsc *ring, uint64_t tail, size_t wanted, const char *call) ILK_NONBLOCKING;
+/* Likewise elements, by tail. */
+size_t ilk__spsc_ready(ilk_spsc *ring, uint64_t head, size_t wanted, const char *call) ILK_NONBLOCKING;
+
+/* Whether a closed ring has elements; seals it if not. Reports a pop while elements are shown. */
+bool ilk__spsc_find_last(ilk_spsc *ring, const char *call) ILK_NONBLOCKING;
 void ilk__spsc_report_pop_while_shown(const ilk_spsc *ring, const char *call) ILK_NONBLOCKING;
 
 /* After a publication, or the end of a reservation: wakes or notifies a consumer that waits. */

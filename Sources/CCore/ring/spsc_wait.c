@@ -143,7 +143,7 @@ static size_t probe_elements(ilk_spsc *ring) ILK_NONBLOCKING {
     return (size_t)(ring->tail_seen - own_head(ring));
 }
 
-bool ilk__spsc_find_last_slow(ilk_spsc *ring, const char *call) ILK_NONBLOCKING {
+bool ilk__spsc_find_last(ilk_spsc *ring, const char *call) ILK_NONBLOCKING {
     if (is_shown(ring)) {
         ilk__spsc_report_pop_while_shown(ring, call);
     }
@@ -232,15 +232,15 @@ static bool has_element_or_drained(ilk_spsc *ring) {
 }
 
 /* Inlined, so that `pushes` is a constant: an attempt that need not wait pays nothing for the one body. */
-ILK_ALWAYS_INLINE ilk_status push_or_pop_until(ilk_spsc *ring, bool pushes, void *element,
-                                               size_t element_size, uint64_t deadline_ns) {
+ILK_ALWAYS_INLINE ilk_status await_room_or_element(ilk_spsc *ring, bool pushes, size_t element_size,
+                                                   uint64_t deadline_ns) {
     uint32_t *failed_spins = pushes ? &ring->push_failed_spins : &ring->pop_failed_spins;
     const int probes = ilk__spin_probes(ILK__SPIN_RING, *failed_spins);
     int probe = 0; /* probes + 1: it has slept */
     bool late = false;
     for (;;) {
-        if (pushes ? ilk__spsc_push_one(ring, element, element_size, "ilk_spsc_push_until")
-                   : ilk__spsc_pop_one(ring, element, element_size, "ilk_spsc_pop_until")) {
+        if (pushes ? ilk__spsc_has_room(ring, element_size, "ilk_spsc_push_until")
+                   : ilk__spsc_has_element(ring, element_size, "ilk_spsc_pop_until")) {
             if (probe > probes) {
                 *failed_spins += 1;
             } else if (probe > 0) {
@@ -267,28 +267,24 @@ ILK_ALWAYS_INLINE ilk_status push_or_pop_until(ilk_spsc *ring, bool pushes, void
 }
 
 /* Diagnosis watches. */
-ILK_COLD static ilk_status spsc_wait_watched(ilk_spsc *ring, bool pushes, void *element, size_t element_size,
+ILK_COLD static ilk_status spsc_wait_watched(ilk_spsc *ring, bool pushes, size_t element_size,
                                              uint64_t deadline_ns, const void *site) {
     struct ilk__idle_watch watch;
     ilk__watch_ring_begin(&watch, ring, ILK_OBJECT_SPSC, pushes, deadline_ns, site);
-    const ilk_status status = push_or_pop_until(ring, pushes, element, element_size, deadline_ns);
+    const ilk_status status = await_room_or_element(ring, pushes, element_size, deadline_ns);
     ilk__watch_idle_end(&watch);
     return status;
 }
 
-ILK_NOINLINE ilk_status ilk__spsc_push_slow(ilk_spsc *ring, const void *element, size_t element_size,
-                                            uint64_t deadline_ns) {
-    void *only_read = (void *)(uintptr_t)element;
-    return ilk__watches_idle()
-               ? spsc_wait_watched(ring, true, only_read, element_size, deadline_ns, ILK__CALLER)
-               : push_or_pop_until(ring, true, only_read, element_size, deadline_ns);
+ILK_NOINLINE ilk_status ilk__spsc_await_room_slow(ilk_spsc *ring, size_t element_size, uint64_t deadline_ns) {
+    return ilk__watches_idle() ? spsc_wait_watched(ring, true, element_size, deadline_ns, ILK__CALLER)
+                               : await_room_or_element(ring, true, element_size, deadline_ns);
 }
 
-ILK_NOINLINE ilk_status ilk__spsc_pop_slow(ilk_spsc *ring, void *element, size_t element_size,
-                                           uint64_t deadline_ns) {
-    return ilk__watches_idle()
-               ? spsc_wait_watched(ring, false, element, element_size, deadline_ns, ILK__CALLER)
-               : push_or_pop_until(ring, false, element, element_size, deadline_ns);
+ILK_NOINLINE ilk_status ilk__spsc_await_element_slow(ilk_spsc *ring, size_t element_size,
+                                                     uint64_t deadline_ns) {
+    return ilk__watches_idle() ? spsc_wait_watched(ring, false, element_size, deadline_ns, ILK__CALLER)
+                               : await_room_or_element(ring, false, element_size, deadline_ns);
 }
 
 /* ---- The hook ---- */

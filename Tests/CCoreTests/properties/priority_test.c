@@ -200,7 +200,7 @@ static void push_mpmc(void) {
     check_equal(ilk_mpmc_push_until(s.mpmc, &element, sizeof element, ILK_FOREVER), ILK_OK);
 }
 static void pop_spsc(void) {
-    int popped;
+    int popped = 0;
     check_equal(ilk_spsc_pop_until(s.spsc, &popped, sizeof popped, ILK_FOREVER), ILK_OK);
     check_equal(popped, element);
 }

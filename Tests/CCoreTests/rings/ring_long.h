@@ -104,7 +104,7 @@ static inline void push_stream(void *ring) {
 }
 
 static inline void pop_stream(void *ring) {
-    for (item expected = 0, value; expected < STREAM; expected++) {
+    for (item expected = 0, value = 0; expected < STREAM; expected++) {
         check_equal(RING(pop_until)(ring, &value, sizeof value, ILK_FOREVER), ILK_OK);
         check_equal(value, expected);
     }

@@ -4,6 +4,7 @@
  */
 #include "rings/spsc_face.h"
 
+#include "ring/backoff.h"
 #include "rings/contract.h"
 
 /* Either side may change its thread; the program orders the change. */
@@ -43,18 +44,61 @@ static void a_part_may_move_to_another_thread(void **state) {
 /* The next back-off of a side that found nothing, after a probe that found so many. */
 static void back_off_grows_until_it_finds_a_quarter_of_the_ring(void **state) {
     (void)state;
-    ilk_spsc *ring = make(1024);
-    check_equal(ilk__spsc_next_back_off(ring, 0, 0), 0);
-    check_equal(ilk__spsc_next_back_off(ring, 0, 1), 0); /* single elements: none */
-    check_equal(ilk__spsc_next_back_off(ring, 0, 2), 1);
-    check_equal(ilk__spsc_next_back_off(ring, 7, 8), 0); /* no more than one element a pause */
-    check_equal(ilk__spsc_next_back_off(ring, 7, 9), 15);
-    check_equal(ilk__spsc_next_back_off(ring, 15, 33), 31);
-    check_equal(ilk__spsc_next_back_off(ring, 31, 33), 31); /* the longest */
-    check_equal(ilk__spsc_next_back_off(ring, 7, 255), 15);
-    check_equal(ilk__spsc_next_back_off(ring, 7, 256), 7); /* a quarter of the ring */
-    check_equal(ilk__spsc_next_back_off(ring, 7, 512), 7);
-    check_equal(ilk__spsc_next_back_off(ring, 7, 513), 3); /* more than half of it */
+    check_equal(spsc_back_off(1024, 0, 0), 0);
+    check_equal(spsc_back_off(1024, 0, 1), 0); /* single elements: none */
+    check_equal(spsc_back_off(1024, 0, 2), 1);
+    check_equal(spsc_back_off(1024, 7, 8), 0); /* no more than one element a pause */
+    check_equal(spsc_back_off(1024, 7, 9), 15);
+    check_equal(spsc_back_off(1024, 15, 33), 31);
+    check_equal(spsc_back_off(1024, 31, 33), 31); /* the longest */
+    check_equal(spsc_back_off(1024, 7, 255), 15);
+    check_equal(spsc_back_off(1024, 7, 256), 7); /* a quarter of the ring */
+    check_equal(spsc_back_off(1024, 7, 512), 7);
+    check_equal(spsc_back_off(1024, 7, 513), 3); /* more than half of it */
+}
+
+/* The fast path leaves a probe to the slow one exactly where a back-off begins. */
+static void the_fast_path_knows_where_a_back_off_begins(void **state) {
+    (void)state;
+    const size_t capacities[] = {1, 2, 3, 4, 7, 8, 9, 12, 64, 1000, 1024};
+    for (size_t i = 0; i < sizeof capacities / sizeof *capacities; i++) {
+        ilk_spsc *ring = make(capacities[i]);
+        for (size_t found = 0; found <= capacities[i]; found++) {
+            check_equal(ilk__spsc_begins_back_off(ring, found), spsc_back_off(capacities[i], 0, found) != 0);
+        }
+        ilk_spsc_destroy(ring);
+    }
+}
+
+static void a_side_backs_off_by_what_its_probe_found(void **state) {
+    (void)state;
+    ilk_spsc *ring = make(64);
+    for (item i = 0; i < 2; i++) {
+        check(push(ring, i));
+    }
+    expect_pop(ring, 0);
+    check_equal(ring->pop_back_off, 1); /* it found two */
+    expect_pop(ring, 1);
+    check_equal(ring->pop_back_off, 1); /* it knew of the second */
+    for (item i = 2; i < 5; i++) {
+        check(push(ring, i));
+    }
+    expect_pop(ring, 2);
+    check_equal(ring->pop_back_off, 3); /* behind one pause it found three */
+    expect_pop(ring, 3);
+    expect_pop(ring, 4);
+    expect_empty(ring);
+    check_equal(ring->pop_back_off, 0);
+    check_equal(ring->push_back_off, 0); /* of a push that found room each time */
+    for (item i = 5; i < 5 + 64; i++) {
+        check(push(ring, i));
+    }
+    check(!push(ring, 0));
+    for (item i = 5; i < 8; i++) {
+        expect_pop(ring, i);
+    }
+    check(push(ring, 5 + 64));
+    check_equal(ring->push_back_off, 1); /* it found three slots */
     ilk_spsc_destroy(ring);
 }
 
@@ -263,6 +307,8 @@ static void a_waiting_pop_hears_that_the_last_reservation_was_given_up(void **st
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_part_may_move_to_another_thread),
     cmocka_unit_test(back_off_grows_until_it_finds_a_quarter_of_the_ring),
+    cmocka_unit_test(the_fast_path_knows_where_a_back_off_begins),
+    cmocka_unit_test(a_side_backs_off_by_what_its_probe_found),
     cmocka_unit_test(elements_of_every_size_come_out_as_they_were),
     cmocka_unit_test(a_commit_may_push_fewer_or_none),
     cmocka_unit_test(reserving_again_answers_the_same_slots),

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The layout of ilk_spsc and the fast paths of its single-element calls. Contracts are in <interlock/spsc.h>,
- * the other calls in Sources/CCore/ring/spsc*.c; docs/rings.md draws the protocol.
+ * the rest of these calls and the others in Sources/CCore/ring/spsc*.c; docs/rings.md draws the protocol.
+ *
+ * A fast path is inlined and has few stores: with each element's they wait in the store buffer while a cache line
+ * comes over, and those that fit in it are the lines under way at once. So no call gets the element's address, or
+ * compilers would keep it in memory, and a slow path ends in a call of its own, or they would join it to the fast
+ * one, which then saves its registers. docs/rings.md has the figures.
  *
  * Where the capacity is a power of two a mask gives the slot. Elsewhere each side keeps the counter at which its
  * lap of the ring began, and moves it on by comparison: no division.
@@ -102,56 +107,22 @@ struct ilk_spsc {
     unsigned char separate_slots[ILK__RING_SEPARATION - 7 * sizeof(uint64_t) - 4 * sizeof(uint32_t)];
 };
 
-ILK_COLD ILK_NORETURN void ilk__spsc_wrong_size(const char *call, const ilk_spsc *ring, size_t element_size);
-/* Where the capacity is no power of two, or the size is wrong. */
-unsigned char *ilk__spsc_single_slow(ilk_spsc *ring, uint64_t counter, uint64_t *lap, size_t element_size,
-                                     const char *call) ILK_NONBLOCKING;
+/* Whether there is room for one, or an element, where a fast path could not tell; report misuse. */
+bool ilk__spsc_has_room_slow(ilk_spsc *ring, size_t element_size) ILK_NONBLOCKING;
+bool ilk__spsc_has_element_slow(ilk_spsc *ring, size_t element_size) ILK_NONBLOCKING;
+/* The same, but waits. */
+ILK_COLD ilk_status ilk__spsc_await_room_slow(ilk_spsc *ring, size_t element_size, uint64_t deadline_ns);
+ILK_COLD ilk_status ilk__spsc_await_element_slow(ilk_spsc *ring, size_t element_size, uint64_t deadline_ns);
+/* Publishes the element that was copied; whether it counts. */
+bool ilk__spsc_publish_slow(ilk_spsc *ring) ILK_NONBLOCKING;
+void ilk__spsc_give_back_slow(ilk_spsc *ring) ILK_NONBLOCKING;
 /* With a flag set: wakes, or decides the race with close. The number pushed. */
 ILK_COLD size_t ilk__spsc_pushed_slow(ilk_spsc *ring, size_t count) ILK_NONBLOCKING;
 /* With a flag set: wakes. */
 ILK_COLD void ilk__spsc_popped_slow(ilk_spsc *ring) ILK_NONBLOCKING;
-/* Reports a push beside an open reservation on a closed ring. */
-ILK_COLD void ilk__spsc_push_closed_slow(const ilk_spsc *ring, const char *call) ILK_NONBLOCKING;
-/* After one failed attempt. */
-ILK_COLD ilk_status ilk__spsc_push_slow(ilk_spsc *ring, const void *element, size_t element_size,
-                                        uint64_t deadline_ns);
-ILK_COLD ilk_status ilk__spsc_pop_slow(ilk_spsc *ring, void *element, size_t element_size,
-                                       uint64_t deadline_ns);
-/* Backs off, or reports the misuse that RESERVED or SHOWN stands for. */
-ILK_COLD void ilk__spsc_pause_slow(const ilk_spsc *ring, uint32_t back_off, const char *call) ILK_NONBLOCKING;
-ILK_COLD uint32_t ilk__spsc_next_back_off_slow(const ilk_spsc *ring, uint32_t back_off, size_t found)
-    ILK_NONBLOCKING;
-/* Whether a closed ring has elements; seals it if not. Reports a pop while elements are shown. */
-ILK_COLD bool ilk__spsc_find_last_slow(ilk_spsc *ring, const char *call) ILK_NONBLOCKING;
 
-/* The caller's size: where that is constant, so is the multiplication. */
-static inline unsigned char *ilk__spsc_slot(const ilk_spsc *ring, size_t slot, size_t element_size)
-    ILK_NONBLOCKING {
-    return ring->slots + slot * element_size;
-}
-
-/* `lap`: of the side that counts by `counter`, which has moved by the capacity at most. */
-static inline size_t ilk__spsc_place(const ilk_spsc *ring, uint64_t counter, uint64_t *lap) ILK_NONBLOCKING {
-    if (ILK_LIKELY(ring->masked_size != SIZE_MAX)) {
-        return (size_t)counter & ring->mask;
-    }
-    size_t slot = (size_t)(counter - *lap);
-    if (slot >= ring->capacity) {
-        slot -= ring->capacity;
-        *lap += ring->capacity;
-    }
-    return slot;
-}
-
-/* Where a single element goes, or comes from; reports a wrong size. */
-static inline unsigned char *ilk__spsc_single(ilk_spsc *ring, uint64_t counter, uint64_t *lap,
-                                              size_t element_size, const char *call) ILK_NONBLOCKING {
-    /* Of a constant size the second comparison is none. */
-    if (ILK_LIKELY(element_size == ring->masked_size && element_size != SIZE_MAX)) {
-        return ilk__spsc_slot(ring, (size_t)counter & ring->mask, element_size);
-    }
-    return ilk__spsc_single_slow(ring, counter, lap, element_size, call);
-}
+/* What a fast path can tell of an attempt. */
+typedef enum { ILK__SPSC_GOES, ILK__SPSC_FAILS, ILK__SPSC_UNKNOWN } ilk__spsc_answer;
 
 static inline uint32_t ilk__spsc_flags(const ilk_spsc *ring) ILK_NONBLOCKING {
     /* SP1 relaxed: a hint. Before a push it only refuses early; after a publication the fence on this thread of
@@ -159,70 +130,94 @@ static inline uint32_t ilk__spsc_flags(const ilk_spsc *ring) ILK_NONBLOCKING {
     return ilk_atomic_load(&ring->flags, memory_order_relaxed);
 }
 
-/* Once a side has used up what it knew of: see ring/backoff.h. */
-static inline void ilk__spsc_pause(const ilk_spsc *ring, uint32_t back_off, const char *call)
+/* The caller's size: where that is constant, so is the multiplication. */
+static inline unsigned char *ilk__spsc_slot(const ilk_spsc *ring, size_t slot, size_t element_size)
     ILK_NONBLOCKING {
-    if (ILK_UNLIKELY(back_off > 0)) {
-        ilk__spsc_pause_slow(ring, back_off, call);
+    return ring->slots + slot * element_size;
+}
+
+/* Of a ring whose capacity is no power of two. `lap`: of the side that counts by `counter`, which has moved by
+ * the capacity at most. */
+static inline size_t ilk__spsc_place_in_lap(const ilk_spsc *ring, uint64_t counter, uint64_t *lap)
+    ILK_NONBLOCKING {
+    size_t place = (size_t)(counter - *lap);
+    if (place >= ring->capacity) {
+        place -= ring->capacity;
+        *lap += ring->capacity;
     }
+    return place;
 }
 
-/* After a probe that found `found` elements, or slots, where there were none. */
-static inline uint32_t ilk__spsc_next_back_off(const ilk_spsc *ring, uint32_t back_off, size_t found)
-    ILK_NONBLOCKING {
-    return found <= back_off + 1 ? 0 : ilk__spsc_next_back_off_slow(ring, back_off, found);
+/* The number of the slot at `counter`; false, and 0: the size is wrong. Of a constant size one comparison tells
+ * that it is right, and that a mask gives the slot. */
+ILK_ALWAYS_INLINE bool ilk__spsc_find_place(const ilk_spsc *ring, uint64_t counter, uint64_t *lap,
+                                            size_t element_size, size_t *place) ILK_NONBLOCKING {
+    if (ILK_LIKELY(element_size == ring->masked_size && element_size != SIZE_MAX)) {
+        *place = (size_t)counter & ring->mask;
+        return true;
+    }
+    if (ILK_LIKELY(element_size == ring->element_size)) {
+        *place = ilk__spsc_place_in_lap(ring, counter, lap);
+        return true;
+    }
+    *place = 0;
+    return false;
 }
 
-/* Free slots as the producer knows them; probes head if fewer than `wanted`. Misuse is that of `call`. */
-ILK_ALWAYS_INLINE size_t ilk__spsc_room(ilk_spsc *ring, uint64_t tail, size_t wanted, const char *call)
-    ILK_NONBLOCKING {
-    size_t room = (size_t)(ring->push_limit - tail);
-    if (ILK_SELDOM(room < wanted)) {
-        const bool none = room == 0;
-        if (none) {
-            ilk__spsc_pause(ring, ring->push_back_off, call);
+/* Whether a probe that found `found` elements or slots, behind no back-off, begins one: see ring/backoff.h. */
+static inline bool ilk__spsc_begins_back_off(const ilk_spsc *ring, uint64_t found) ILK_NONBLOCKING {
+    return found > 1 && found < ring->capacity / 4;
+}
+
+/* Probes head where no free slot is known. */
+ILK_ALWAYS_INLINE ilk__spsc_answer ilk__spsc_can_push(ilk_spsc *ring, uint64_t tail, size_t element_size,
+                                                      size_t *place) ILK_NONBLOCKING {
+    if (!ilk__spsc_find_place(ring, tail, &ring->tail_lap, element_size, place) ||
+        ILK_UNLIKELY((ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) != 0)) {
+        return ILK__SPSC_UNKNOWN;
+    }
+    if (ILK_SELDOM(ring->push_limit == tail)) {
+        if (ring->push_back_off != 0) {
+            return ILK__SPSC_UNKNOWN;
         }
         /* SP2 acquire, pairs with SP6 (release, popped).
          * Carries: the consumer has finished reading the slots it gave back.
          * If weaker: we overwrite a slot still being read. */
-        ring->push_limit = ilk_atomic_load(&ring->head, memory_order_acquire) + ring->capacity;
-        room = (size_t)(ring->push_limit - tail);
-        if (none) {
-            ring->push_back_off = ilk__spsc_next_back_off(ring, ring->push_back_off, room);
+        const uint64_t limit = ilk_atomic_load(&ring->head, memory_order_acquire) + ring->capacity;
+        if (ilk__spsc_begins_back_off(ring, limit - tail)) {
+            return ILK__SPSC_UNKNOWN;
         }
+        ring->push_limit = limit;
+        return limit == tail ? ILK__SPSC_FAILS : ILK__SPSC_GOES;
     }
-    return room;
+    return ILK__SPSC_GOES;
 }
 
-/* As ilk__spsc_room: elements, by tail. */
-ILK_ALWAYS_INLINE size_t ilk__spsc_ready(ilk_spsc *ring, uint64_t head, size_t wanted, const char *call)
-    ILK_NONBLOCKING {
-    size_t ready = (size_t)(ring->tail_seen - head);
-    if (ILK_SELDOM(ready < wanted)) {
-        if (ILK_UNLIKELY((ilk__spsc_flags(ring) & ILK__SPSC_DRAINABLE) != 0)) {
-            if (!ilk__spsc_find_last_slow(ring, call)) {
-                return ready;
-            }
-        } else {
-            if (ready == 0) {
-                ilk__spsc_pause(ring, ring->pop_back_off, call);
-            }
-            /* SP3 acquire, pairs with SP5 (pushed).
-             * Carries: the elements before it.
-             * If weaker: we read a slot before its element arrives. */
-            ring->tail_seen = ilk_atomic_load(&ring->tail, memory_order_acquire);
-        }
-        const bool none = ready == 0;
-        ready = (size_t)(ring->tail_seen - head);
-        if (none) {
-            ring->pop_back_off = ilk__spsc_next_back_off(ring, ring->pop_back_off, ready);
-        }
+/* Likewise of elements, by tail. */
+ILK_ALWAYS_INLINE ilk__spsc_answer ilk__spsc_can_pop(ilk_spsc *ring, uint64_t head, size_t element_size,
+                                                     size_t *place) ILK_NONBLOCKING {
+    if (!ilk__spsc_find_place(ring, head, &ring->head_lap, element_size, place)) {
+        return ILK__SPSC_UNKNOWN;
     }
-    return ready;
+    if (ILK_SELDOM(ring->tail_seen == head)) {
+        if (ring->pop_back_off != 0 || ILK_UNLIKELY((ilk__spsc_flags(ring) & ILK__SPSC_DRAINABLE) != 0)) {
+            return ILK__SPSC_UNKNOWN;
+        }
+        /* SP3 acquire, pairs with SP5 (pushed).
+         * Carries: the elements before it.
+         * If weaker: we read a slot before its element arrives. */
+        const uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_acquire);
+        if (ilk__spsc_begins_back_off(ring, tail - head)) {
+            return ILK__SPSC_UNKNOWN;
+        }
+        ring->tail_seen = tail;
+        return tail == head ? ILK__SPSC_FAILS : ILK__SPSC_GOES;
+    }
+    return ILK__SPSC_GOES;
 }
 
 /* The number pushed: all, unless a close came first. */
-static inline size_t ilk__spsc_publish(ilk_spsc *ring, uint64_t tail, size_t count) ILK_NONBLOCKING {
+ILK_ALWAYS_INLINE size_t ilk__spsc_publish(ilk_spsc *ring, uint64_t tail, size_t count) ILK_NONBLOCKING {
     /* SP5 release, pairs with SP3 and SP19. */
     ilk_atomic_store(&ring->tail, tail + count, memory_order_release);
     /* Pairs with the fence on every thread of a consumer going to sleep, and of close.
@@ -234,7 +229,7 @@ static inline size_t ilk__spsc_publish(ilk_spsc *ring, uint64_t tail, size_t cou
     return count;
 }
 
-static inline void ilk__spsc_give_back(ilk_spsc *ring, uint64_t head, size_t count) ILK_NONBLOCKING {
+ILK_ALWAYS_INLINE void ilk__spsc_give_back(ilk_spsc *ring, uint64_t head, size_t count) ILK_NONBLOCKING {
     /* SP6 release, pairs with SP2 and SP19. See SP2. */
     ilk_atomic_store(&ring->head, head + count, memory_order_release);
     ilk_compiler_fence(); /* as in publish */
@@ -243,60 +238,86 @@ static inline void ilk__spsc_give_back(ilk_spsc *ring, uint64_t head, size_t cou
     }
 }
 
-ILK_ALWAYS_INLINE bool ilk__spsc_push_one(ilk_spsc *ring, const void *element, size_t element_size,
-                                          const char *call) ILK_NONBLOCKING {
-    /* SP4 relaxed: the producer's own counter. */
-    uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed);
-    unsigned char *slot = ilk__spsc_single(ring, tail, &ring->tail_lap, element_size, call);
-    if (ILK_UNLIKELY((ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) != 0)) {
-        ilk__spsc_push_closed_slow(ring, call);
-        return false;
-    }
-    if (ILK_UNLIKELY(ilk__spsc_room(ring, tail, 1, call) == 0)) {
-        return false;
-    }
+static inline void ilk__spsc_copy_in(ilk_spsc *ring, size_t place, const void *element, size_t element_size)
+    ILK_NONBLOCKING {
+    unsigned char *slot = ilk__spsc_slot(ring, place, element_size);
     ilk_plain_write(slot, element_size);
     memcpy(slot, element, element_size);
-    return ilk__spsc_publish(ring, tail, 1) == 1;
 }
 
-ILK_ALWAYS_INLINE bool ilk__spsc_pop_one(ilk_spsc *ring, void *element, size_t element_size, const char *call)
+static inline void ilk__spsc_copy_out(const ilk_spsc *ring, size_t place, void *element, size_t element_size)
     ILK_NONBLOCKING {
-    /* SP7 relaxed: the consumer's own counter. */
-    uint64_t head = ilk_atomic_load(&ring->head, memory_order_relaxed);
-    const unsigned char *slot = ilk__spsc_single(ring, head, &ring->head_lap, element_size, call);
-    if (ILK_UNLIKELY(ilk__spsc_ready(ring, head, 1, call) == 0)) {
-        return false;
-    }
+    const unsigned char *slot = ilk__spsc_slot(ring, place, element_size);
     ilk_plain_read(slot, element_size);
     memcpy(element, slot, element_size);
-    ilk__spsc_give_back(ring, head, 1);
-    return true;
 }
 
 ILK_ALWAYS_INLINE bool ilk_spsc_try_push(ilk_spsc *ring, const void *element, size_t element_size)
     ILK_NONBLOCKING {
-    return ilk__spsc_push_one(ring, element, element_size, "ilk_spsc_try_push");
+    /* SP4 relaxed: the producer's own counter. */
+    const uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed);
+    size_t place;
+    const ilk__spsc_answer answer = ilk__spsc_can_push(ring, tail, element_size, &place);
+    if (ILK_LIKELY(answer == ILK__SPSC_GOES)) {
+        ilk__spsc_copy_in(ring, place, element, element_size);
+        return ilk__spsc_publish(ring, tail, 1) == 1;
+    }
+    if (answer == ILK__SPSC_FAILS || !ilk__spsc_has_room_slow(ring, element_size)) {
+        return false;
+    }
+    ilk__spsc_copy_in(ring, place, element, element_size);
+    return ilk__spsc_publish_slow(ring);
 }
 
 ILK_ALWAYS_INLINE bool ilk_spsc_try_pop(ilk_spsc *ring, void *element, size_t element_size) ILK_NONBLOCKING {
-    return ilk__spsc_pop_one(ring, element, element_size, "ilk_spsc_try_pop");
+    /* SP7 relaxed: the consumer's own counter. */
+    const uint64_t head = ilk_atomic_load(&ring->head, memory_order_relaxed);
+    size_t place;
+    const ilk__spsc_answer answer = ilk__spsc_can_pop(ring, head, element_size, &place);
+    if (ILK_LIKELY(answer == ILK__SPSC_GOES)) {
+        ilk__spsc_copy_out(ring, place, element, element_size);
+        ilk__spsc_give_back(ring, head, 1);
+        return true;
+    }
+    if (answer == ILK__SPSC_FAILS || !ilk__spsc_has_element_slow(ring, element_size)) {
+        return false;
+    }
+    ilk__spsc_copy_out(ring, place, element, element_size);
+    ilk__spsc_give_back_slow(ring);
+    return true;
 }
 
-static inline ilk_status ilk_spsc_push_until(ilk_spsc *ring, const void *element, size_t element_size,
-                                             uint64_t deadline_ns) {
-    if (ILK_LIKELY(ilk__spsc_push_one(ring, element, element_size, "ilk_spsc_push_until"))) {
-        return ILK_OK;
+ILK_ALWAYS_INLINE ilk_status ilk_spsc_push_until(ilk_spsc *ring, const void *element, size_t element_size,
+                                                 uint64_t deadline_ns) {
+    const uint64_t tail = ilk_atomic_load(&ring->tail, memory_order_relaxed); /* SP4 */
+    size_t place;
+    if (ILK_LIKELY(ilk__spsc_can_push(ring, tail, element_size, &place) == ILK__SPSC_GOES)) {
+        ilk__spsc_copy_in(ring, place, element, element_size);
+        return ilk__spsc_publish(ring, tail, 1) == 1 ? ILK_OK : ILK_CLOSED;
     }
-    return ilk__spsc_push_slow(ring, element, element_size, deadline_ns);
+    const ilk_status status = ilk__spsc_await_room_slow(ring, element_size, deadline_ns);
+    if (status != ILK_OK) {
+        return status;
+    }
+    ilk__spsc_copy_in(ring, place, element, element_size);
+    return ilk__spsc_publish_slow(ring) ? ILK_OK : ILK_CLOSED;
 }
 
-static inline ilk_status ilk_spsc_pop_until(ilk_spsc *ring, void *element, size_t element_size,
-                                            uint64_t deadline_ns) {
-    if (ILK_LIKELY(ilk__spsc_pop_one(ring, element, element_size, "ilk_spsc_pop_until"))) {
+ILK_ALWAYS_INLINE ilk_status ilk_spsc_pop_until(ilk_spsc *ring, void *element, size_t element_size,
+                                                uint64_t deadline_ns) {
+    const uint64_t head = ilk_atomic_load(&ring->head, memory_order_relaxed); /* SP7 */
+    size_t place;
+    if (ILK_LIKELY(ilk__spsc_can_pop(ring, head, element_size, &place) == ILK__SPSC_GOES)) {
+        ilk__spsc_copy_out(ring, place, element, element_size);
+        ilk__spsc_give_back(ring, head, 1);
         return ILK_OK;
     }
-    return ilk__spsc_pop_slow(ring, element, element_size, deadline_ns);
+    const ilk_status status = ilk__spsc_await_element_slow(ring, element_size, deadline_ns);
+    if (status == ILK_OK) {
+        ilk__spsc_copy_out(ring, place, element, element_size);
+        ilk__spsc_give_back_slow(ring);
+    }
+    return status;
 }
 
 ILK_END_DECLARATIONS
