@@ -145,7 +145,8 @@ enum DispatchPairs {
 
     private static func inTask(_ body: @escaping @Sendable () async -> Void) {
         let end = DispatchSemaphore(value: 0)
-        Task {
+        // High: at the priority of the tests each hop would stand behind all of theirs.
+        Task(priority: .high) {
             await body()
             end.signal()
         }
