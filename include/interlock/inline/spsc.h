@@ -3,10 +3,10 @@
  * The layout of ilk_spsc and the fast paths of its single-element calls. Contracts are in <interlock/spsc.h>,
  * the rest of these calls and the others in Sources/CCore/ring/spsc*.c; docs/rings.md draws the protocol.
  *
- * A fast path is inlined and has few stores: with each element's they wait in the store buffer while a cache line
- * comes over, and those that fit in it are the lines under way at once. So no call gets the element's address, or
- * compilers would keep it in memory, and a slow path ends in a call of its own, or they would join it to the fast
- * one, which then saves its registers. docs/rings.md has the figures.
+ * A fast path is inlined and has few stores. They wait in the store buffer until their cache line has come over
+ * from the other core; the fewer there are, the more lines are under way at once. So no call gets the element's
+ * address: compilers would keep the element in memory. And a slow path ends in a call of its own: compilers would
+ * join it to the fast one, which then saves registers. docs/rings.md has the figures.
  *
  * Where the capacity is a power of two a mask gives the slot. Elsewhere each side keeps the counter at which its
  * lap of the ring began, and moves it on by comparison: no division.
@@ -107,18 +107,20 @@ struct ilk_spsc {
     unsigned char separate_slots[ILK__RING_SEPARATION - 7 * sizeof(uint64_t) - 4 * sizeof(uint32_t)];
 };
 
-/* Whether there is room for one, or an element, where a fast path could not tell; report misuse. */
+/* The producer's, then the consumer's. Whether there is room for one, or an element, where a fast path could not
+ * tell; reports misuse. */
 bool ilk__spsc_has_room_slow(ilk_spsc *ring, size_t element_size) ILK_NONBLOCKING;
 bool ilk__spsc_has_element_slow(ilk_spsc *ring, size_t element_size) ILK_NONBLOCKING;
 /* The same, but waits. */
 ILK_COLD ilk_status ilk__spsc_await_room_slow(ilk_spsc *ring, size_t element_size, uint64_t deadline_ns);
 ILK_COLD ilk_status ilk__spsc_await_element_slow(ilk_spsc *ring, size_t element_size, uint64_t deadline_ns);
-/* Publishes the element that was copied; whether it counts. */
+/* The producer's: publishes the element that it has copied in. Whether it counts, which a close decides. */
 bool ilk__spsc_publish_slow(ilk_spsc *ring) ILK_NONBLOCKING;
+/* The consumer's: gives back the slot of the element that it has copied out. */
 void ilk__spsc_give_back_slow(ilk_spsc *ring) ILK_NONBLOCKING;
-/* With a flag set: wakes, or decides the race with close. The number pushed. */
+/* The producer's, with a flag set: wakes, or decides the race with close. The number pushed. */
 ILK_COLD size_t ilk__spsc_pushed_slow(ilk_spsc *ring, size_t count) ILK_NONBLOCKING;
-/* With a flag set: wakes. */
+/* The consumer's, with a flag set: wakes. */
 ILK_COLD void ilk__spsc_popped_slow(ilk_spsc *ring) ILK_NONBLOCKING;
 
 /* What a fast path can tell of an attempt. */
