@@ -34,6 +34,7 @@
 #ifndef EXPLORER_H
 #define EXPLORER_H
 
+#include "states.h"
 #include <interlock/inline/atomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,6 +52,7 @@ typedef enum ex_verdict {
     EX_LIVELOCK,    /* the step limit was reached without progress */
     EX_DEAD_MEMORY, /* an access to freed memory or to a returned stack frame */
     EX_MISUSE,      /* ilk__misuse was called */
+    EX_UNREACHED,   /* a state that the scenario names was not reached */
     EX_BEYOND       /* not modelled */
 } ex_verdict;
 
@@ -97,6 +99,29 @@ typedef struct ex_scenario {
     static const ex_scenario identifier =
 
 void ex_enter(const ex_scenario *scenario);
+
+/* A row of a table of the states (states.h) that scenarios must reach, in each mode, however small the budget. A
+ * scenario in which a fault is found need reach none.
+ *
+ *     EX_MUST_REACH(states){
+ *         {"rwlock-read-write", {EX_LOCK_WRITER_WAITS, EX_LOCK_TO_EXCLUSIVE}},
+ *     };                                                                                                     */
+typedef struct ex_must_reach {
+    const char *scenarios; /* a pattern of fnmatch(3), which fits one at least; NULL ends the table */
+    ex_state states[16];   /* EX_NO_STATE ends the row */
+} ex_must_reach;
+
+enum { EX_ROWS = 128 }; /* of a table, at most, with its end */
+
+/* Enters a table; stands before its initialiser. */
+#define EX_MUST_REACH(identifier)                                                                            \
+    static const ex_must_reach identifier[EX_ROWS];                                                          \
+    __attribute__((constructor)) static void identifier##_enters(void) {                                     \
+        ex_enter_states(identifier);                                                                         \
+    }                                                                                                        \
+    static const ex_must_reach identifier[EX_ROWS] =
+
+void ex_enter_states(const ex_must_reach *table);
 
 /* Claims. A claim that fails ends the execution. */
 #define ex_assert(condition)                                                                                 \

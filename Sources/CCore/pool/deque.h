@@ -13,6 +13,7 @@
 #ifndef INTERLOCK_POOL_DEQUE_H
 #define INTERLOCK_POOL_DEQUE_H
 
+#include "platform/reaches.h"
 #include <interlock/inline/atomic.h>
 #include <interlock/inline/attributes.h>
 #include <interlock/pool.h>
@@ -41,6 +42,7 @@ static inline bool deque_push(struct deque *deque, ilk_job *job) ILK_NONBLOCKING
      * Carries: that the thief has read the place.
      * If weaker: we overwrite a place before its thief, which succeeds, reads it. */
     const int64_t top = ilk_atomic_load(&deque->top, memory_order_acquire);
+    ILK__REACHES(DEQUE_FULL, bottom - top >= DEQUE_PLACES);
     if (ILK_UNLIKELY(bottom - top >= DEQUE_PLACES)) {
         return false;
     }
@@ -78,6 +80,7 @@ static inline ilk_job *deque_take(struct deque *deque) ILK_NONBLOCKING {
          * one order with DQ6: the fences of owner and thief agree on which came first. */
         if (!ilk_atomic_compare_exchange(&deque->top, &top, top + 1, memory_order_seq_cst,
                                          memory_order_relaxed)) {
+            ILK__REACHES(DEQUE_LAST_TO_THIEF, true);
             job = NULL;
         }
     }
@@ -99,6 +102,7 @@ static inline ilk_job *deque_steal(struct deque *deque, bool *lost) ILK_NONBLOCK
     const bool ours = ilk_atomic_compare_exchange(&deque->top, &stolen, top + 1, memory_order_seq_cst,
                                                   memory_order_relaxed); /* DQ5 */
     if (!ours) {
+        ILK__REACHES(DEQUE_THIEF_OUTRUN, true);
         *lost = true;
         return NULL;
     }

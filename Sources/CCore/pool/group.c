@@ -79,11 +79,14 @@ void ilk__group_leave(ilk_group *group, ilk_pool *pool) {
     /* The group may be gone. */
     if (word / GROUP_ONE == 1) {
         if ((word & GROUP_SLEEPERS) != 0) {
+            ILK__REACHES(GROUP_WAKES, true);
             ilk_park_wake(&group->word, ILK_PARK_ALL);
         }
         if ((word & GROUP_WORKERS) != 0) {
+            ILK__REACHES(GROUP_WAKES_WORKERS, true);
             ilk__event_wake_all(&pool->idle);
         }
+        ILK__REACHES(GROUP_FOLLOWED, follower != NULL);
         submit_follower(follower_pool, follower);
     }
 }

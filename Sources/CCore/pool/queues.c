@@ -113,6 +113,7 @@ ilk_job *ilk__pool_take(ilk_pool *pool, uint32_t priority, struct pool_worker *r
     }
     /* The last first: the worker takes what it pushed last. The deque is empty, and has room. Before the backlog loses
      * them: a thread that probes finds them in one place or the other. */
+    ILK__REACHES(POOL_REFILLS, count > 0);
     while (count > 0) {
         (void)deque_push(&refilled->deque, more[--count]);
     }

@@ -69,6 +69,8 @@ bool ilk__pool_start_thread(ilk_pool *pool) {
     /* PL13: before the thread may be idle. Where it is refused, ilk__pool_update_calls follows. */
     ilk_atomic_store(&pool->has_surplus, pool->started >= pool->kept, memory_order_relaxed);
     worker->has_ended = !ilk__thread_start(&worker->thread, &options, ilk__pool_work, worker);
+    ILK__REACHES(POOL_REFUSED, worker->has_ended);
+    ILK__REACHES(POOL_STARTS, !worker->has_ended);
     if (worker->has_ended) {
         pool->refused++;
         return false;
@@ -85,6 +87,7 @@ static void wake_spare(ilk_pool *pool) {
     pool->running++;
     /* PL14 relaxed: a count, which a worker that is about to park sees move. It probes for what it is woken for. */
     ilk_atomic_fetch_add(&worker->wakes, 1, memory_order_relaxed);
+    ILK__REACHES(POOL_SPARE_WOKEN, true);
     ilk_park_wake(&worker->wakes, 1);
 }
 
@@ -160,6 +163,7 @@ bool ilk__pool_stay(struct pool_worker *worker, struct pool_former *former) {
         ilk_mutex_unlock(&pool->mutex);
         return true;
     }
+    ILK__REACHES(POOL_SPARE, true);
     /* Others run: the last of them to leave a closed pool wakes us. */
     pool->running--;
     worker->is_spare = true;
@@ -209,6 +213,8 @@ bool ilk__pool_end(struct pool_worker *worker, bool is_finished, struct pool_for
     const bool is_kept = !is_finished && pool->started <= pool->kept;
     /* Jobs: submitted after our last probe, before CALLS was up. */
     const bool ends = !is_kept && !ilk__pool_has_jobs(pool);
+    ILK__REACHES(POOL_ENDS_IDLE, ends && !is_finished);
+    ILK__REACHES(POOL_STAYS_FOR_JOB, !is_kept && !ends);
     if (ends) {
         leave(worker, former);
     } else {
@@ -232,6 +238,7 @@ void ilk_pool_will_block(void) {
     pool->blocked++;
     ilk__pool_update_calls(pool);
     ilk_mutex_unlock(&pool->mutex);
+    ILK__REACHES(POOL_BLOCKED, true);
     /* Behind the fence of raising CALLS: a submission that we miss sees CALLS. */
     if (ilk__pool_has_jobs(pool)) {
         ilk__pool_publish(pool);

@@ -39,6 +39,7 @@ static ilk_job *steal(struct pool_worker *worker) ILK_NONBLOCKING {
             if (victim != worker) {
                 ilk_job *job = deque_steal(&victim->deque, &lost);
                 if (job != NULL) {
+                    ILK__REACHES(POOL_STEALS, true);
                     return job;
                 }
             }
@@ -149,8 +150,10 @@ static void sleep_once(struct pool_worker *worker, bool (*is_over)(void *context
     const uint32_t epoch = ilk__event_prepare(&pool->idle);
     const bool over = is_over(context);
     if (!over && ilk__pool_has_jobs(pool)) {
+        ILK__REACHES(POOL_YIELDS, true);
         ilk__thread_yield(); /* another thread has them in hand, and may need this core */
     } else if (!over) {
+        ILK__REACHES(POOL_SLEEPS, true);
         (void)ilk__event_park(&pool->idle, epoch, deadline_ns, UINT32_C(1) << worker->index % 32);
         /* Acknowledges a wake-up: the next publisher may wake another thread. */
         (void)ilk__event_prepare(&pool->idle);

@@ -7,6 +7,7 @@
 #define INTERLOCK_RING_HOOK_H
 
 #include "platform/local.h"
+#include "platform/reaches.h"
 #include <interlock/inline/atomic.h>
 #include <interlock/park.h>
 
@@ -53,6 +54,7 @@ static inline void hook_await_calls(ILK_ATOMIC(uint32_t) * calls, const void *ri
         /* HK4 relaxed: asks for a wake-up; HK3 reads what the value carries. */
         if (ilk_atomic_compare_exchange(calls, &now, now | HOOK_AWAITED, memory_order_relaxed,
                                         memory_order_relaxed)) {
+            ILK__REACHES(HOOK_WAITED_FOR, true);
             (void)ilk_park_wait(calls, now | HOOK_AWAITED, ILK_FOREVER);
         }
         now = ilk_atomic_load(calls, memory_order_acquire); /* HK3 */

@@ -11,6 +11,7 @@
 #include "ring/mpmc.h"
 
 #include "diagnostics/misuse.h"
+#include "platform/reaches.h"
 #include <interlock/deadline.h>
 #include <interlock/park.h>
 #include <string.h>
@@ -90,6 +91,8 @@ bool ilk_mpmc_push_overwriting(ilk_mpmc *ring, const void *element, size_t eleme
     unsigned char *slot = ilk__mpmc_element(ring, position, element_size);
     bool evicts = ilk_atomic_compare_exchange(&ring->head, &oldest, ilk__mpmc_next(ring, oldest),
                                               memory_order_relaxed, memory_order_relaxed); /* MP2 */
+    ILK__REACHES(MPMC_OVERWRITES, evicts);
+    ILK__REACHES(MPMC_OVERWRITE_OUTRUN, !evicts);
     if (evicts) {
         /* MP1 in claim_oldest has acquired this element. */
         exchange(slot, element, evicted, element_size);

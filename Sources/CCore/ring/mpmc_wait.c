@@ -13,6 +13,7 @@
 #include "diagnostics/misuse.h"
 #include "diagnostics/observe.h"
 #include "platform/clock.h"
+#include "platform/reaches.h"
 #include "ring/fenced.h"
 #include "ring/hook.h"
 #include "wait/fence.h"
@@ -78,6 +79,7 @@ static void mpmc_notify(ilk_mpmc *ring, const struct mpmc_side *side, uint64_t w
     struct ilk__hook_call call;
     hook_begin(&ring->hook_calls, ring, &call);
     if (take_arm(side, waiting)) {
+        ILK__REACHES(MPMC_NOTIFIES, true);
         ring->notify(ring->notify_context, side->event);
     }
     hook_end(&ring->hook_calls, &call);
@@ -91,12 +93,14 @@ static void wake_one(const struct mpmc_side *side) ILK_NONBLOCKING {
     uint32_t event_count = ilk_atomic_load(side->event_count, memory_order_relaxed);
     do {
         if ((event_count & ILK__MPMC_WAKE_PENDING) != 0) {
+            ILK__REACHES(MPMC_WAKE_UNDER_WAY, true);
             return;
         }
         /* MP8 relaxed: MP15, a release fence for it, carries to MP9 the slot or closed bit that the wake-up
          * is for. */
     } while (!ilk_atomic_compare_exchange_weak(side->event_count, &event_count, event_count + 1,
                                                memory_order_relaxed, memory_order_relaxed));
+    ILK__REACHES(MPMC_WAKES, true);
     ilk_park_wake(side->event_count, 1);
 }
 
@@ -125,6 +129,7 @@ static void mpmc_drop_fenced(const struct mpmc_side *side, uint64_t waiting) ILK
         if (!ilk__fence_everywhere_is_cheap()) {
             return;
         }
+        ILK__REACHES(MPMC_FENCED_DOWN, true);
         /* MP19 relaxed: a waiter that registers later finds FENCED gone and fences everywhere. */
         (void)ilk_atomic_compare_exchange(side->waiting, &waiting, 0, memory_order_relaxed,
                                           memory_order_relaxed);
@@ -188,6 +193,7 @@ static ilk_status attempt(ilk_mpmc *ring, const struct mpmc_side *side, void *el
     if (try_once(ring, side, element, element_size)) {
         return ILK_OK;
     }
+    ILK__REACHES(MPMC_POP_BEFORE_DRAINED, !side->pushes && (ring->tail & ILK__MPMC_CLOSED) != 0);
     return (side->pushes ? ilk_mpmc_is_closed(ring) : is_drained(ring)) ? ILK_CLOSED : ILK_TIMEDOUT;
 }
 
@@ -226,6 +232,7 @@ static uint64_t register_waiter(const struct mpmc_side *side, uint64_t arming) {
     if ((before & ILK__MPMC_FENCED) != 0) {
         ilk_atomic_fence(memory_order_seq_cst); /* MP15 */
     } else {
+        ILK__REACHES(MPMC_FENCED_UP, true);
         ilk__fence_everywhere();
         /* MP18 release, pairs with MP16. */
         ilk_atomic_fetch_or(side->waiting, ILK__MPMC_FENCED, memory_order_release);
@@ -240,6 +247,7 @@ static void unregister_waiter(ilk_mpmc *ring, const struct mpmc_side *side) {
         return;
     }
     if (can_go_on(ring, side)) {
+        ILK__REACHES(MPMC_PASSED_ON, true);
         (void)wake_sleeper(side);
     }
 }
@@ -258,6 +266,7 @@ static uint32_t acknowledge_wake(const struct mpmc_side *side) {
         /* MP20 relaxed: passes on what the step before carried; MP15 orders it before our probe. */
         if (ilk_atomic_compare_exchange(side->event_count, &event_count, event_count + 1,
                                         memory_order_relaxed, memory_order_relaxed)) {
+            ILK__REACHES(MPMC_ACKNOWLEDGED, true);
             ilk_atomic_fence(memory_order_seq_cst); /* MP15 */
             return event_count + 1;
         }
@@ -286,8 +295,11 @@ static ilk_status sleep_until(ilk_mpmc *ring, const struct mpmc_side *side, void
             ilk__mpmc_refuse_own_slot(side->pushes ? "ilk_mpmc_push_until" : "ilk_mpmc_pop_until", ring,
                                       side->pushes);
         }
+        ILK__REACHES(MPMC_SLEEPS, true);
         late = ilk_park_wait(side->event_count, event_count, deadline_ns) == ILK_TIMEDOUT;
     }
+    ILK__REACHES(MPMC_PUSH_REFUSED, side->pushes && status == ILK_CLOSED);
+    ILK__REACHES(MPMC_POP_DRAINED, !side->pushes && status == ILK_CLOSED);
     unregister_waiter(ring, side);
     return status;
 }
@@ -381,9 +393,11 @@ static bool mpmc_arm(ilk_mpmc *ring, const struct mpmc_side *side, const char *c
              * anew. */
             if (ilk_atomic_compare_exchange_weak(side->waiting, &now, (now | ILK__MPMC_ARMED) - 1,
                                                  memory_order_release, memory_order_relaxed)) {
+                ILK__REACHES(MPMC_ARMED, true);
                 return true;
             }
         }
+        ILK__REACHES(MPMC_ARM_TAKEN, true);
     }
     ilk_atomic_fetch_sub(side->waiting, 1, memory_order_relaxed); /* MP6 */
     return false;

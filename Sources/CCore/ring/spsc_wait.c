@@ -17,6 +17,7 @@
 #include "diagnostics/misuse.h"
 #include "diagnostics/observe.h"
 #include "platform/clock.h"
+#include "platform/reaches.h"
 #include "ring/fenced.h"
 #include "ring/hook.h"
 #include "wait/fence.h"
@@ -47,6 +48,7 @@ static void spsc_drop_fenced(ilk_spsc *ring, const struct spsc_side *side, uint3
         if (!ilk__fence_everywhere_is_cheap()) {
             return;
         }
+        ILK__REACHES(SPSC_FENCED_DOWN, true);
         /* SP21 relaxed: a side that raises a flag later finds FENCED gone and fences everywhere. */
         (void)ilk_atomic_compare_exchange(&ring->flags, &flags, flags & ~side->fenced, memory_order_relaxed,
                                           memory_order_relaxed);
@@ -64,6 +66,7 @@ static void spsc_notify(ilk_spsc *ring, const struct spsc_side *side) ILK_NONBLO
     const uint32_t flags =
         ilk_atomic_fetch_and(&ring->flags, ~(side->arming | side->armed), memory_order_acq_rel);
     if ((flags & side->armed) != 0) {
+        ILK__REACHES(SPSC_NOTIFIES, true);
         ring->notify(ring->notify_context, side->event);
     }
     hook_end(&ring->hook_calls, &call);
@@ -75,6 +78,7 @@ static void spsc_wake_flagged(ilk_spsc *ring, const struct spsc_side *side, uint
     if ((flags & side->sleeps) != 0) {
         /* SP26 relaxed: the thread that clears the flag wakes; SP5 or SP6 carries the data. */
         ilk_atomic_fetch_and(&ring->flags, ~side->sleeps, memory_order_relaxed);
+        ILK__REACHES(SPSC_WAKES, true);
         ilk_park_wake(&ring->flags, ILK_PARK_ALL);
     }
     if ((flags & (side->arming | side->armed)) != 0) {
@@ -118,6 +122,7 @@ size_t ilk__spsc_pushed_slow(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
          * Release carries tail to a consumer that comes second; acquire its head to us if we do.
          * If weaker: the consumer seals over an element, or we take back one that was popped. */
         flags = ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_LAST_PUSH, memory_order_acq_rel);
+        ILK__REACHES(SPSC_PUSH_BESIDE_CLOSE, (flags & ILK__SPSC_SEALED) == 0);
         if ((flags & ILK__SPSC_SEALED) != 0) {
             uint64_t tail = own_tail(ring);
             /* SP11 relaxed: SP9 has read SEALED, raised after the consumer's last head (SP10), and the slots
@@ -127,6 +132,7 @@ size_t ilk__spsc_pushed_slow(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
             refused = refused < count ? refused : count;
             /* SP12 relaxed: a sealed consumer does not read it; only count does. */
             ilk_atomic_store(&ring->tail, tail - refused, memory_order_relaxed);
+            ILK__REACHES(SPSC_PUSH_TAKEN_BACK, refused > 0);
             count -= refused;
         }
     }
@@ -161,11 +167,13 @@ bool ilk__spsc_find_last(ilk_spsc *ring, const char *call) ILK_NONBLOCKING {
         return true;
     }
     if (reserved) {
+        ILK__REACHES(SPSC_CLOSED_OVER_RESERVATION, true);
         return false;
     }
     /* SP10 acq_rel, pairs with SP9. */
     uint32_t flags = ilk_atomic_fetch_or(&ring->flags, ILK__SPSC_SEALED, memory_order_acq_rel);
     if ((flags & ILK__SPSC_LAST_PUSH) != 0 && probe_elements(ring) > 0) {
+        ILK__REACHES(SPSC_SEAL_AFTER_PUSH, true);
         return true;
     }
     ring->sealed = 1;
@@ -199,6 +207,7 @@ static uint32_t raise_flag(ilk_spsc *ring, const struct spsc_side *side, uint32_
     if ((before & side->fenced) != 0) {
         ilk_atomic_fence(memory_order_seq_cst); /* SP20 */
     } else {
+        ILK__REACHES(SPSC_FENCED_UP, true);
         ilk__fence_everywhere();
     }
     return before | flag | side->fenced;
@@ -213,6 +222,7 @@ static ilk_status sleep_unless(ilk_spsc *ring, const struct spsc_side *side, boo
     uint32_t flags = raise_flag(ring, side, side->sleeps);
     ilk_status status = ILK_OK;
     if (!can_go_on(ring)) {
+        ILK__REACHES(SPSC_SLEEPS, true);
         status = ilk_park_wait(&ring->flags, flags, deadline_ns);
     }
     /* SP22 relaxed: seen for too long, a flag costs the other side a wake-up, no more. */
@@ -317,9 +327,11 @@ static bool spsc_arm(ilk_spsc *ring, const struct spsc_side *side, bool (*can_go
          * anew. */
         if (ilk_atomic_compare_exchange(&ring->flags, &flags, (flags & ~side->arming) | side->armed,
                                         memory_order_release, memory_order_relaxed)) {
+            ILK__REACHES(SPSC_ARMED, true);
             return true;
         }
     }
+    ILK__REACHES(SPSC_ARM_TAKEN, true);
     return false;
 }
 

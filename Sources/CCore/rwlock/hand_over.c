@@ -18,6 +18,7 @@
  */
 #include "rwlock/hand_over.h"
 
+#include "platform/reaches.h"
 #include "rwlock/queue.h"
 #include "rwlock/report.h"
 #include "wait/queue_lock.h"
@@ -35,6 +36,7 @@ void ilk__rwlock_settle(ilk_rwlock *lock, uint32_t seen, uint32_t change, struct
             if (ilk__queue_unlock(&lock->word, &seen, plan.next)) {
                 break;
             }
+            ILK__REACHES(LOCK_QUEUE_OUTRUN, true);
             continue;
         }
         const uint32_t next = plan.next | (seen & ILK__QUEUE_BITS);
@@ -45,11 +47,18 @@ void ilk__rwlock_settle(ilk_rwlock *lock, uint32_t seen, uint32_t change, struct
          * it may raise WRITER. */
         if (ilk_atomic_compare_exchange_weak(&lock->word, &seen, next, memory_order_seq_cst,
                                              memory_order_relaxed)) {
+            ILK__REACHES(LOCK_TO_READERS, change != 0 && plan.all_readers);
+            ILK__REACHES(LOCK_TO_EXCLUSIVE, change != 0 && plan.first_exclusive);
+            ILK__REACHES(LOCK_TO_UPGRADE, change != 0 && plan.upgrade);
             ilk__rwlock_take_out(lock, &plan, &admitted);
             seen = next;
             change = 0;
         }
     }
+    ILK__REACHES(LOCK_READER_WAITS, self != NULL && self->queued && self->kind == ILK__READ);
+    ILK__REACHES(LOCK_WRITER_WAITS, self != NULL && self->queued && self->kind == ILK__WRITE);
+    ILK__REACHES(LOCK_UPGRADABLE_WAITS, self != NULL && self->queued && self->kind == ILK__UPGRADABLE);
+    ILK__REACHES(LOCK_UPGRADE_WAITS, self != NULL && self->queued && self->kind == ILK__UPGRADE);
     /* The lock now belongs to the admitted. Each may be gone once granted. */
     struct ilk__waiter *waiter, *following;
     TAILQ_FOREACH_SAFE(waiter, &admitted, link, following) {
@@ -75,9 +84,12 @@ void ilk__rwlock_give_up(ilk_rwlock *lock, uint32_t held, uint32_t change, const
              * thread that has the queue lets it in. */
             if (ilk_atomic_compare_exchange_weak(&lock->word, &word, word + change, memory_order_release,
                                                  memory_order_relaxed)) {
+                ILK__REACHES(LOCK_READER_LEAVES_OTHERS, others_read && (word & ILK__RWLOCK_HAS_WAITERS) != 0);
+                ILK__REACHES(LOCK_LEFT_TO_QUEUE_HOLDER, !others_read && (word & ILK__QUEUE_LOCKED) != 0);
                 return;
             }
         } else if (ilk__queue_try_lock(&lock->word, &word)) {
+            ILK__REACHES(LOCK_DOWNGRADE_BESIDE_WAITERS, change == ILK__RWLOCK_ONE_READER - ILK__RWLOCK_WRITER);
             /* Still inside: no waiter was let in, and the queued keep the lock alive. */
             ilk__rwlock_settle(lock, word, change, NULL);
             return;

@@ -6,6 +6,7 @@
 #include "rwlock/lock.h"
 #include "diagnostics/misuse.h"
 #include "platform/clock.h"
+#include "platform/reaches.h"
 #include "rwlock/hand_over.h"
 #include "rwlock/held.h"
 #include "rwlock/mode.h"
@@ -133,10 +134,12 @@ static ilk_status wait_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint6
     }
     ilk__queue_lock(&lock->word, &seen);
     if (!self.waiter.queued) {
+        ILK__REACHES(LOCK_LATE_AND_LET_IN, true);
         /* Late, but let in: the grant is on its way. */
         ilk__rwlock_settle(lock, seen, 0, NULL);
         return ilk__waiter_sleep(&self.waiter, ILK_FOREVER);
     }
+    ILK__REACHES(LOCK_LATE_IN_QUEUE, true);
     ilk__rwlock_dequeue(lock, &self.waiter);
     ilk__rwlock_settle(lock, seen, 0, NULL); /* the waiters that this one held back */
     return ILK_TIMEDOUT;
@@ -157,6 +160,8 @@ static ilk_status drain_until(ilk_rwlock *lock, uint32_t word, bool probes, uint
     }
     uint64_t start = probes ? ilk__clock_ticks() : 0;
     if (ilk__slots_wait_empty(lock, deadline_ns) != ILK_OK) {
+        ILK__REACHES(LOCK_LATE_FOR_SLOT, true);
+        ILK__REACHES(LOCK_LATE_FOR_SLOT_BESIDE_WAITERS, (lock->word & ILK__RWLOCK_HAS_WAITERS) != 0);
         leave_write(lock, instead, call);
         return ILK_TIMEDOUT;
     }

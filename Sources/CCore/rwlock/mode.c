@@ -12,6 +12,7 @@
 #include "rwlock/mode.h"
 
 #include "platform/clock.h"
+#include "platform/reaches.h"
 #include "rwlock/reader_slots.h"
 #include <interlock/inline/fence.h>
 
@@ -157,11 +158,13 @@ void ilk__mode_decide(ilk_rwlock *lock) {
     const uint32_t visits = ilk__slots_visit(lock);
     if (visits != 0 && visits % FULL_SLOTS_PER_DECISION == 0 &&
         (word & ILK__RWLOCK_READ_PATH) == ILK__RWLOCK_SLOTS && wants_fence_free(lock, ilk__my_slots())) {
+        ILK__REACHES(MODE_TO_FENCE_FREE, true);
         change_mode(lock, word, word | ILK__RWLOCK_FENCE_FREE);
     }
     /* Where slots are not wanted, the next read starts the read samples anew. */
     if ((word & ILK__RWLOCK_SLOTS) == 0 && (word & ILK__RWLOCK_READ_SAMPLES) == ILK__RWLOCK_READ_SAMPLES &&
         ilk__mode_wants_slots(lock)) {
+        ILK__REACHES(MODE_TO_SLOTS, true);
         change_mode(lock, word, (word & ~ILK__RWLOCK_READ_SAMPLES) | ILK__RWLOCK_SLOTS);
     }
 }
@@ -203,6 +206,7 @@ uint32_t ilk__mode_to_leave(ilk_rwlock *lock, uint32_t word, uint32_t paid, uint
     if ((word & ILK__RWLOCK_FENCE_FREE) != 0) {
         remember_membarrier(paid);
         uint64_t ticks = (uint64_t)(sample->ticks - last.ticks) << 4;
+        ILK__REACHES(MODE_FROM_FENCE_FREE, ticks < (uint64_t)writes * paid * MEMBARRIERS_BETWEEN_WRITES);
         return ticks < (uint64_t)writes * paid * MEMBARRIERS_BETWEEN_WRITES ? ILK__RWLOCK_FENCE_FREE : 0;
     }
     uint32_t state = load(&lock->mode_state);
@@ -216,6 +220,7 @@ uint32_t ilk__mode_to_leave(ilk_rwlock *lock, uint32_t word, uint32_t paid, uint
         state += PENALTY_OF_A_COSTLY_PROBE * STATE_ONE_PENALTY;
     } else {
         store(&lock->mode_state, state_after_failure(state));
+        ILK__REACHES(MODE_FROM_SLOTS, true);
         return ILK__RWLOCK_MODE;
     }
     store(&lock->mode_state, state);

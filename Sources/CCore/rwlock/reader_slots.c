@@ -26,6 +26,7 @@
 #include "platform/exit.h"
 #include "platform/local.h"
 #include "platform/pages.h"
+#include "platform/reaches.h"
 #include "platform/signals.h"
 #include "rwlock/slot_table.h"
 #include "rwlock/slot_table_walk.h"
@@ -67,8 +68,10 @@ static struct ilk__slot_chunk *next_chunk(struct ilk__slot_chunk *chunk) {
     }
     /* RS11 acq_rel, pairs with RS10, and with itself where another thread has linked its own. */
     if (ilk_atomic_compare_exchange(&chunk->next, &next, fresh, memory_order_acq_rel, memory_order_acquire)) {
+        ILK__REACHES(SLOT_TABLE_GROWS, true);
         return fresh;
     }
+    ILK__REACHES(SLOT_CHUNK_OUTRUN, true);
     ilk__pages_give_back(fresh, sizeof *fresh);
     return next;
 }
@@ -153,6 +156,7 @@ static void give_back(void *context) {
             return;
         }
     }
+    ILK__REACHES(SLOT_BLOCK_FREED, true);
     ilk__thread_state()->has_ended = true;
     ilk__set_my_slots(&ilk__no_slots);
     ilk_atomic_store(&block->taken, 0, memory_order_release); /* RS4 */
@@ -226,6 +230,7 @@ static void fence_against_owner(struct ilk__slot_block *block) {
         return;
     }
     ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_FENCED, memory_order_relaxed); /* RS6 */
+    ILK__REACHES(SLOT_OWNER_FENCES, true);
     ilk__fence_everywhere();
     /* RS14 release, pairs with RS13 (the next writer about to sleep).
      * Carries: that the owner has come through or fences.
@@ -249,6 +254,7 @@ static ilk_status wait_for_slot(struct ilk__slot_block *block, size_t number, co
         uint32_t requests = ilk_atomic_fetch_or(&block->drain, ILK__DRAIN_WAKE, memory_order_relaxed);
         fence_against_owner(block);
         if (ilk__slot_holds(block, number, lock)) {
+            ILK__REACHES(SLOT_WRITER_SLEEPS, true);
             status = ilk_park_wait(&block->drain, requests | ILK__DRAIN_WAKE, deadline_ns);
         }
     }
@@ -258,6 +264,7 @@ static ilk_status wait_for_slot(struct ilk__slot_block *block, size_t number, co
 /* The announcements had no fence, and the caller's membarrier may have been refused: waits until they can be
  * seen. Readers fence from now on. */
 static void leave_fence_free(ilk_rwlock *lock) {
+    ILK__REACHES(MODE_REFUSED_FENCE_FREE, true);
     ilk__fence_everywhere();
     ilk_atomic_fetch_and(&lock->word, ~ILK__RWLOCK_FENCE_FREE, memory_order_relaxed); /* RW16 */
 }
@@ -293,6 +300,7 @@ void ilk__slot_wake_slow(struct ilk__slot_block *block) ILK_NONBLOCKING {
         if (ilk_atomic_compare_exchange(&block->drain, &requests,
                                         requests - ILK__DRAIN_WAKE + ILK__DRAIN_ONE_ACKNOWLEDGED,
                                         memory_order_relaxed, memory_order_relaxed)) { /* RS7 */
+            ILK__REACHES(SLOT_WRITER_WOKEN, true);
             ilk_park_wake(&block->drain, ILK_PARK_ALL);
             return;
         }

@@ -12,6 +12,7 @@
  */
 #include "diagnostics/misuse.h"
 #include "diagnostics/observe.h"
+#include "platform/reaches.h"
 #include "wait/spin.h"
 #include <interlock/barrier.h>
 #include <interlock/park.h>
@@ -39,6 +40,7 @@ void ilk_barrier_init(ilk_barrier *barrier, uint32_t parties) {
 static bool withdraw(ilk_barrier *barrier, uint32_t round) {
     for (;;) {
         uint64_t state = ilk_atomic_load(&barrier->state, memory_order_relaxed); /* BR2 */
+        ILK__REACHES(BARRIER_LATE_AND_DONE, round_of(state) != round);
         if (round_of(state) != round) {
             return false;
         }
@@ -46,6 +48,7 @@ static bool withdraw(ilk_barrier *barrier, uint32_t round) {
          * released. */
         if (ilk_atomic_compare_exchange(&barrier->state, &state, state - 1, memory_order_relaxed,
                                         memory_order_relaxed)) {
+            ILK__REACHES(BARRIER_WITHDRAWS, true);
             return true;
         }
     }

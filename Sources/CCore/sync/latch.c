@@ -10,6 +10,7 @@
  */
 #include "diagnostics/misuse.h"
 #include "diagnostics/observe.h"
+#include "platform/reaches.h"
 #include <interlock/latch.h>
 #include <interlock/park.h>
 
@@ -34,6 +35,7 @@ void ilk_latch_count_down(ilk_latch *latch) ILK_NONBLOCKING {
         ilk__misuse("ilk_latch_count_down", latch, "counted down more often than it was made for");
     }
     if (before == (ONE_COUNT | LATCH_SLEEPERS)) {
+        ILK__REACHES(LATCH_WAKES, true);
         ilk_park_wake(&latch->word, ILK_PARK_ALL);
     }
 }
@@ -52,6 +54,7 @@ static ilk_status latch_wait(ilk_latch *latch, uint64_t deadline_ns) {
                                          memory_order_relaxed)) {
             continue;
         }
+        ILK__REACHES(LATCH_SLEEPS, true);
         if (ilk_park_wait(&latch->word, word | LATCH_SLEEPERS, deadline_ns) == ILK_TIMEDOUT) {
             return ilk_latch_try_wait(latch) ? ILK_OK : ILK_TIMEDOUT;
         }

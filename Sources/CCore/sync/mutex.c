@@ -24,6 +24,7 @@
 #include "diagnostics/misuse.h"
 #include "diagnostics/observe.h"
 #include "platform/identity.h"
+#include "platform/reaches.h"
 #include "sync/mutex_inherit.h"
 #include "wait/spin.h"
 #include <interlock/mutex.h>
@@ -178,8 +179,10 @@ static ilk_status wait_for_free(ilk_mutex *mutex, uint32_t self, uint32_t seen, 
                                          memory_order_relaxed)) {
             continue;
         }
+        ILK__REACHES(MUTEX_SLEEPS, true);
         ilk_status status = ilk_park_wait(&mutex->word, seen | MUTEX_SLEEPERS, deadline_ns);
         take_with = self | MUTEX_SLEEPERS;
+        ILK__REACHES(MUTEX_LATE, status == ILK_TIMEDOUT);
         if (status == ILK_TIMEDOUT) {
             return take_if_free(mutex, &seen, take_with) ? ILK_OK : ILK_TIMEDOUT;
         }
@@ -288,6 +291,7 @@ static ILK_NOINLINE void unlock_marked(ilk_mutex *mutex, uint32_t self, uint32_t
     if (inherited) {
         ilk__mutex_inherit_former_gone();
     } else if ((before & MUTEX_SLEEPERS) != 0) {
+        ILK__REACHES(MUTEX_WAKES, true);
         ilk_park_wake(&mutex->word, 1);
     }
 }

@@ -13,6 +13,7 @@
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
 #include "diagnostics/observe.h"
+#include "platform/reaches.h"
 #include "wait/queue_lock.h"
 #include "wait/spin.h"
 #include "wait/waiter.h"
@@ -67,6 +68,7 @@ static void semaphore_settle(ilk_semaphore *semaphore, uint32_t seen, uint32_t p
         /* Fewer than before only for the first waiter: a permit it saw was taken before HAS_WAITERS was
          * up. */
         while (served_count > there) {
+            ILK__REACHES(SEMAPHORE_UNSERVED, true);
             waiter = TAILQ_LAST(&served, served_list);
             TAILQ_REMOVE(&served, waiter, link);
             TAILQ_INSERT_HEAD(&semaphore->waiters, waiter, link);
@@ -91,7 +93,9 @@ static void semaphore_settle(ilk_semaphore *semaphore, uint32_t seen, uint32_t p
             next |= ILK__SEMAPHORE_HAS_WAITERS;
         }
     } while (!ilk__queue_unlock(&semaphore->word, &seen, next));
+    ILK__REACHES(SEMAPHORE_WAITS, self != NULL && self->queued);
     TAILQ_FOREACH_SAFE(waiter, &served, link, following) {
+        ILK__REACHES(SEMAPHORE_HANDS_OVER, permits > 0);
         if (waiter == self) {
             /* SE7 relaxed: only this thread reads it. */
             ilk_atomic_store(&waiter->granted, 1, memory_order_relaxed);
@@ -130,6 +134,8 @@ static bool leave_queue(ilk_semaphore *semaphore, struct ilk__waiter *self) {
         semaphore->waiter_count--;
         self->queued = false;
     }
+    ILK__REACHES(SEMAPHORE_LATE_IN_QUEUE, was_queued);
+    ILK__REACHES(SEMAPHORE_LATE_AND_SERVED, !was_queued);
     semaphore_settle(semaphore, seen, 0, NULL);
     return was_queued;
 }
@@ -310,6 +316,7 @@ ILK_NOINLINE void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t 
             if (ilk_atomic_compare_exchange_weak(&semaphore->word, &word,
                                                  word + permits * ILK__SEMAPHORE_ONE_PERMIT,
                                                  memory_order_release, memory_order_relaxed)) {
+                ILK__REACHES(SEMAPHORE_LEFT_TO_HOLDER, (word & ILK__QUEUE_LOCKED) != 0);
                 return;
             }
         } else if (ilk__queue_try_lock(&semaphore->word, &word)) {

@@ -5,6 +5,7 @@
 #include "wait/event_count.h"
 
 #include "platform/park_marked.h"
+#include "platform/reaches.h"
 
 enum { PASSES_WITH_FENCE = 1024 };
 
@@ -13,6 +14,7 @@ static void event_fence(struct ilk__event_count *event, uint32_t before) {
     if ((before & ILK__EVENT_FENCED) != 0) {
         ilk_atomic_fence(memory_order_seq_cst); /* EC2 */
     } else {
+        ILK__REACHES(EVENT_FENCED_UP, true);
         ilk__fence_heavy();
         /* EC4 release, pairs with EC3 (acquire, registering). See there. */
         ilk_atomic_fetch_or(&event->waiting, ILK__EVENT_FENCED, memory_order_release);
@@ -55,6 +57,7 @@ uint32_t ilk__event_prepare(struct ilk__event_count *event) {
         /* EC6 relaxed: passes on what the step before it carried; EC2 orders it before our probe. */
         if (ilk_atomic_compare_exchange(&event->epoch, &epoch, epoch + 1, memory_order_relaxed,
                                         memory_order_relaxed)) {
+            ILK__REACHES(EVENT_ACKNOWLEDGED, true);
             ilk_atomic_fence(memory_order_seq_cst); /* EC2 */
             return epoch + 1;
         }
@@ -87,7 +90,9 @@ bool ilk__event_wake_one(struct ilk__event_count *event) ILK_NONBLOCKING {
             /* EC8 relaxed: a thread that registers afterwards finds FENCED gone and fences heavily. */
             (void)ilk_atomic_compare_exchange(&event->waiting, &waiting, waiting & ~ILK__EVENT_FENCED,
                                               memory_order_relaxed, memory_order_relaxed);
+            ILK__REACHES(EVENT_FENCED_DOWN, true);
         }
+        ILK__REACHES(EVENT_CALLS, (waiting & ILK__EVENT_CALLS) != 0);
         return (waiting & ILK__EVENT_CALLS) != 0;
     }
     /* EC9 relaxed: an odd epoch ends it, and then EC2 orders what we published before the probe of the thread that
@@ -95,6 +100,7 @@ bool ilk__event_wake_one(struct ilk__event_count *event) ILK_NONBLOCKING {
     uint32_t epoch = ilk_atomic_load(&event->epoch, memory_order_relaxed);
     do {
         if ((epoch & 1) != 0) {
+            ILK__REACHES(EVENT_WAKE_UNDER_WAY, true);
             return false;
         }
         /* EC10 relaxed: EC2, a release fence for it, carries the publication to EC5. */

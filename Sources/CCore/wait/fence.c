@@ -12,6 +12,7 @@
  */
 #include "wait/fence.h"
 #include "platform/membarrier.h"
+#include "platform/reaches.h"
 #include "platform/stores.h"
 #include <interlock/inline/fence.h>
 #include <pthread.h>
@@ -31,6 +32,7 @@ __attribute__((constructor)) static void choose(void) {
 }
 
 static void stop_relying_on_membarrier(void) {
+    ILK__REACHES(FENCE_LEAVES, true);
     ilk_atomic_store(&leaving, 1, memory_order_relaxed); /* FN4: published by FN6 */
     /* FN6 release, pairs with FN5.
      * Carries: that we are leaving.
@@ -54,6 +56,7 @@ void ilk__fence_heavy(void) {
         }
         /* FN7 acquire, pairs with FN8. */
     } else if (ilk_atomic_load(&leaving, memory_order_acquire) != 0) {
+        ILK__REACHES(FENCE_AWAITS_LEAVER, true);
         ilk__wait_for_stores();
     }
     ilk_atomic_fence(memory_order_seq_cst); /* FN3 */

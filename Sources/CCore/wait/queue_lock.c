@@ -4,6 +4,7 @@
  */
 #include "wait/queue_lock.h"
 
+#include "platform/reaches.h"
 #include "wait/spin.h"
 #include <interlock/park.h>
 
@@ -38,6 +39,7 @@ ilk_status ilk__queue_lock_until(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_
                     * read-modify-writes of one word. */
                    ilk_atomic_compare_exchange_weak(word, seen, *seen | ILK__QUEUE_CONTENDED,
                                                     memory_order_relaxed, memory_order_relaxed)) {
+            ILK__REACHES(QUEUE_LOCK_SLEEPS, true);
             status = ilk_park_wait(word, *seen | ILK__QUEUE_CONTENDED, deadline_ns);
         }
     }

@@ -16,10 +16,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The explorer makes every limit one probe: a longer loop that finds nothing repeats a short one, and hides
- * the paths behind it. */
+/* The explorer makes every limit one probe and every pause one instruction: a longer spin that finds nothing repeats a
+ * short one, and hides the paths behind it. */
 #ifndef ILK__SPIN_PROBES
 #define ILK__SPIN_PROBES(count) (count)
+#define ILK__SPIN_PAUSES(count) (count)
 #endif
 
 struct ilk__spin_policy {
@@ -61,7 +62,8 @@ static inline void ilk__spin_pause(struct ilk__spin_policy policy, int probe) {
         return;
     }
     const int doubled = probe < 16 ? policy.shortest_pause << probe : policy.longest_pause;
-    for (int pauses = doubled < policy.longest_pause ? doubled : policy.longest_pause; pauses > 0; pauses--) {
+    const int longest = policy.longest_pause;
+    for (int pauses = ILK__SPIN_PAUSES(doubled < longest ? doubled : longest); pauses > 0; pauses--) {
         ilk_cpu_relax();
     }
 }

@@ -4,6 +4,7 @@
  */
 #include "wait/waiter.h"
 
+#include "platform/reaches.h"
 #include <interlock/park.h>
 
 static uint32_t grant_of(const struct ilk__waiter *waiter) {
@@ -34,6 +35,7 @@ ilk_status ilk__waiter_sleep(struct ilk__waiter *waiter, uint64_t deadline_ns) {
         if (status == ILK_TIMEDOUT) {
             return ILK_TIMEDOUT;
         }
+        ILK__REACHES(WAITER_SLEEPS, true);
         status = ilk_park_wait(&waiter->granted, ILK__WAITER_SLEEPS, deadline_ns);
     }
     return ILK_OK;
@@ -43,6 +45,7 @@ void ilk__waiter_grant(struct ilk__waiter *waiter) {
     /* WT2 release, pairs with WT1. The last touch: the waiter may be gone, and waking uses its address
      * only. */
     const uint32_t before = ilk_atomic_exchange(&waiter->granted, ILK__WAITER_GRANTED, memory_order_release);
+    ILK__REACHES(WAITER_GRANTED_AWAKE, before == ILK__WAITER_WAITS);
     if (before == ILK__WAITER_SLEEPS) {
         ilk_park_wake(&waiter->granted, 1);
     }

@@ -40,7 +40,7 @@ static struct {
     uint64_t seed;
     unsigned modes; /* 0: the scenario's */
     unsigned slice, slices;
-    bool quiet, is_quick, first_failure, rate;
+    bool quiet, is_quick, first_failure, rate, states, any_states;
     const budget *budget;
 } options = {.bound = -1, .seed = 1, .slices = 1, .budget = &standard};
 
@@ -58,6 +58,11 @@ static bool is_asked_for(const ex_scenario *scenario) {
         }
     }
     return options.name_count == 0 && !(options.is_quick && scenario->slow);
+}
+
+/* A search of one's own choice need not reach what the whole plan does. */
+static bool judges_states(void) {
+    return !options.any_states && options.strategy == NULL && options.executions == 0 && options.bound < 0;
 }
 
 static const char *search_label(const ex_search *search, char *text, size_t size) {
@@ -138,6 +143,7 @@ static bool run_mode(const ex_scenario *scenario, bool weak) {
     ex_search plan[8];
     unsigned count = make_plan(scenario, weak, plan);
     best.verdict = EX_CLEAN;
+    ex_reach_begin();
     bool wrong = false;
     double seconds = 0;
     char line[512];
@@ -166,12 +172,21 @@ static bool run_mode(const ex_scenario *scenario, bool weak) {
             break; /* every schedule has been seen */
         }
     }
+    const bool is_clean = best.verdict == EX_CLEAN;
+    if (is_clean && judges_states() && ex_reach_missing(scenario, NULL) > 0) {
+        best.verdict = EX_UNREACHED;
+    }
     bool as_wanted = !wrong && is_the_same_fault(best.verdict, wanted);
     printf("%-6s %-44s %-4s%s  %.1f s\n", as_wanted ? (wanted == EX_CLEAN ? "clean" : "found") : "WRONG",
            scenario->name, weak ? "weak" : "sc", line, seconds);
-    if (!as_wanted && best.verdict == EX_CLEAN) {
+    if (options.states) {
+        ex_reach_print(stdout);
+    }
+    if (!as_wanted && is_clean && wanted != EX_CLEAN) {
         printf("       expected: %s (%s); nothing was found\n", ex_verdict_name(wanted), scenario->claim);
-    } else if (best.verdict != EX_CLEAN && (!as_wanted || !options.quiet)) {
+    } else if (best.verdict == EX_UNREACHED && (!as_wanted || !options.quiet)) {
+        (void)ex_reach_missing(scenario, stdout);
+    } else if (!is_clean && (!as_wanted || !options.quiet)) {
         ex_shorten(scenario, &best_by, &best);
         ex_show(stdout, scenario, weak, &best.schedule);
     }
@@ -235,6 +250,7 @@ static int usage(void) {
     fputs("usage: explore [SCENARIO|PREFIX*]... [--sc|--weak] [--strategy dfs|random|pct] [--bound N]\n"
           "               [--executions N] [--seed N] [--smoke|--hunt|--quick|--all] [--slice I/N] [--quiet] "
           "[--first]\n"
+          "               [--states] [--any-states]\n"
           "       explore --replay 'NAME sc|weak SCHEDULE'\n"
           "       explore --list\n"
           "In the results, \".\" after a count: depth-first saw every schedule within its bound;\n"
@@ -288,6 +304,10 @@ int main(int count, char **arguments) {
             options.quiet = true;
         } else if (strcmp(argument, "--rate") == 0) {
             options.rate = true;
+        } else if (strcmp(argument, "--states") == 0) {
+            options.states = true;
+        } else if (strcmp(argument, "--any-states") == 0) {
+            options.any_states = true;
         } else if (strcmp(argument, "--first") == 0) {
             options.first_failure = true;
         } else if (argument[0] != '-' && options.name_count < 64) {
@@ -295,6 +315,9 @@ int main(int count, char **arguments) {
         } else {
             return usage();
         }
+    }
+    if (!ex_reach_tables_fit(scenarios, scenario_count)) {
+        return 1;
     }
     unsigned ran = 0, wrong = 0;
     double start = ex_seconds();

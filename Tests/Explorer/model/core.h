@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Included before every source of the core (-include): the model's heap, fork handlers, and one-probe spins.
+ * Included before every source of the core (-include): the model's heap, fork handlers, and spins of one probe and one pause.
  */
 #ifndef EXPLORER_MODEL_CORE_H
 #define EXPLORER_MODEL_CORE_H
@@ -19,7 +19,10 @@
 int ex_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
 #define pthread_atfork(prepare, parent, child) ex_at_fork((prepare), (parent), (child))
 
+/* wait/spin.h. A pause lets the others run until one writes: sixteen would let a lock's holder leave before a waiter
+ * queues. */
 #define ILK__SPIN_PROBES(count) 1
+#define ILK__SPIN_PAUSES(count) ((count) > 0)
 
 /* pool/deque.h: full after two jobs. */
 #define ILK__DEQUE_PLACES 2

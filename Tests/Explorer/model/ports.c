@@ -205,6 +205,9 @@ void ex_fork(void) {
         }
     }
     ex_point();
+    if ((ex.unfinished & ~(1u << ex.current)) != 0) {
+        ex_reach(EX_FORKED);
+    }
     if (ex.recording) {
         ex_trace(NULL, "fork: goes on in the child, alone");
     }

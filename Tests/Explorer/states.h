@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The states of the core's protocols that the explorer must reach. A mark in the core (ILK__REACHES,
+ * platform/reaches.h), in the engine or in a scenario counts one; scenarios name those that they must reach
+ * (EX_MUST_REACH, explorer.h). A run in which a named state is not reached fails: a longer spin, another pause or
+ * policy hides paths from the explorer without a word otherwise.
+ */
+#ifndef EXPLORER_STATES_H
+#define EXPLORER_STATES_H
+
+#define EX_STATES(STATE)                                                                                     \
+    /* The engine. */                                                                                        \
+    STATE(SLEEPER_WOKEN, "a sleeper is woken")                                                               \
+    STATE(SLEEPER_LATE, "a sleeper's time is up")                                                            \
+    STATE(FORKED, "a thread forks while another is not done")                                                \
+    /* rwlock/hand_over.c, lock.c */                                                                         \
+    STATE(LOCK_READER_WAITS, "a reader stays in the queue")                                                  \
+    STATE(LOCK_WRITER_WAITS, "a writer stays in the queue")                                                  \
+    STATE(LOCK_UPGRADABLE_WAITS, "an upgradable reader stays in the queue")                                  \
+    STATE(LOCK_UPGRADE_WAITS, "an upgrade stays in the queue")                                               \
+    STATE(LOCK_TO_READERS, "a holder that leaves lets waiting readers in")                                   \
+    STATE(LOCK_TO_EXCLUSIVE, "a holder that leaves lets a waiting writer or upgradable in")                  \
+    STATE(LOCK_TO_UPGRADE, "a reader that leaves lets a waiting upgrade in")                                 \
+    STATE(LOCK_DOWNGRADE_BESIDE_WAITERS, "a writer becomes a reader beside waiters")                         \
+    STATE(LOCK_READER_LEAVES_OTHERS, "a reader leaves beside a waiter while other readers stay")             \
+    STATE(LOCK_LEFT_TO_QUEUE_HOLDER, "a holder leaves while another thread has the queue")                   \
+    STATE(LOCK_QUEUE_OUTRUN, "the word changes under the thread that has the queue")                         \
+    STATE(LOCK_LATE_IN_QUEUE, "a waiter's time is up, and it leaves the queue")                              \
+    STATE(LOCK_LATE_AND_LET_IN, "a waiter's time is up, and it has been let in")                             \
+    STATE(LOCK_LATE_FOR_SLOT, "a writer's time is up while a reader is in its slot")                         \
+    STATE(LOCK_LATE_FOR_SLOT_BESIDE_WAITERS, "the same beside waiters in the queue")                         \
+    /* rwlock/reader_slots.c, mode.c */                                                                      \
+    STATE(SLOT_WRITER_SLEEPS, "a writer sleeps for a reader in a slot")                                      \
+    STATE(SLOT_WRITER_WOKEN, "the owner of a slot takes a writer's request down")                            \
+    STATE(SLOT_OWNER_FENCES, "a writer makes the owner of a slot fence, for membarrier is refused")          \
+    STATE(SLOT_TABLE_GROWS, "a thread links a chunk")                                                        \
+    STATE(SLOT_CHUNK_OUTRUN, "another thread has linked a chunk meanwhile")                                  \
+    STATE(SLOT_BLOCK_FREED, "a thread gives its block back as it ends")                                      \
+    STATE(MODE_TO_SLOTS, "a reader moves a lock to slots")                                                   \
+    STATE(MODE_TO_FENCE_FREE, "a reader makes a lock fence-free")                                            \
+    STATE(MODE_FROM_SLOTS, "a writer moves a lock back to its word")                                         \
+    STATE(MODE_FROM_FENCE_FREE, "a writer ends a lock's fence-free mode")                                    \
+    STATE(MODE_REFUSED_FENCE_FREE, "the same, for membarrier is refused")                                    \
+    /* wait/ */                                                                                              \
+    STATE(QUEUE_LOCK_SLEEPS, "a thread sleeps for a waiter queue")                                           \
+    STATE(WAITER_SLEEPS, "a queued waiter sleeps")                                                           \
+    STATE(WAITER_GRANTED_AWAKE, "a queued waiter is granted before it sleeps")                               \
+    STATE(FENCE_LEAVES, "a thread gives membarrier up")                                                      \
+    STATE(FENCE_AWAITS_LEAVER, "a thread fences while another gives membarrier up")                          \
+    STATE(EVENT_FENCED_UP, "a sleeper raises FENCED on an event count")                                      \
+    STATE(EVENT_FENCED_DOWN, "a publisher takes it down")                                                    \
+    STATE(EVENT_WAKE_UNDER_WAY, "a publisher finds a wake-up under way")                                     \
+    STATE(EVENT_ACKNOWLEDGED, "a woken thread acknowledges its wake-up")                                     \
+    STATE(EVENT_CALLS, "a publisher finds CALLS")                                                            \
+    /* ring/ */                                                                                              \
+    STATE(HOOK_WAITED_FOR, "set_notify waits for a call of the hook")                                        \
+    STATE(SPSC_SLEEPS, "a side of an spsc parks")                                                            \
+    STATE(SPSC_WAKES, "a side of an spsc wakes the other")                                                   \
+    STATE(SPSC_FENCED_UP, "a side of an spsc raises FENCED")                                                 \
+    STATE(SPSC_FENCED_DOWN, "a side of an spsc takes it down")                                               \
+    STATE(SPSC_PUSH_BESIDE_CLOSE, "a push to an spsc is first beside a close")                               \
+    STATE(SPSC_PUSH_TAKEN_BACK, "a push to an spsc beside a close comes after the seal")                     \
+    STATE(SPSC_SEAL_AFTER_PUSH, "a consumer seals after the last push, and finds it")                        \
+    STATE(SPSC_CLOSED_OVER_RESERVATION, "a consumer finds an spsc closed and a reservation open")            \
+    STATE(SPSC_ARMED, "a side of an spsc arms the hook")                                                     \
+    STATE(SPSC_ARM_TAKEN, "an arm call finds its ARMING taken down")                                         \
+    STATE(SPSC_NOTIFIES, "a side of an spsc calls the hook")                                                 \
+    STATE(MPMC_SLEEPS, "a thread at an mpmc parks")                                                          \
+    STATE(MPMC_WAKES, "a thread at an mpmc wakes another")                                                   \
+    STATE(MPMC_WAKE_UNDER_WAY, "a publisher to an mpmc finds a wake-up under way")                           \
+    STATE(MPMC_ACKNOWLEDGED, "a thread at an mpmc acknowledges a wake-up")                                   \
+    STATE(MPMC_PASSED_ON, "a waiter that leaves an mpmc passes a wake-up on")                                \
+    STATE(MPMC_FENCED_UP, "a thread at an mpmc raises FENCED")                                               \
+    STATE(MPMC_FENCED_DOWN, "a thread at an mpmc takes it down")                                             \
+    STATE(MPMC_PUSH_REFUSED, "a push that waits finds an mpmc closed")                                       \
+    STATE(MPMC_POP_DRAINED, "a pop that waits finds an mpmc closed and drained")                             \
+    STATE(MPMC_POP_BEFORE_DRAINED, "a pop that waits finds an mpmc closed, and a push not done")             \
+    STATE(MPMC_ARMED, "a thread arms the hook of an mpmc")                                                   \
+    STATE(MPMC_ARM_TAKEN, "an arm call finds that a thread has taken its arm down")                          \
+    STATE(MPMC_NOTIFIES, "a thread at an mpmc calls the hook")                                               \
+    STATE(MPMC_OVERWRITES, "a push to a full mpmc evicts the oldest")                                        \
+    STATE(MPMC_OVERWRITE_OUTRUN, "a consumer has the oldest before the overwriter")                          \
+    /* sync/ */                                                                                              \
+    STATE(SEMAPHORE_WAITS, "a waiter stays in a semaphore's queue")                                          \
+    STATE(SEMAPHORE_HANDS_OVER, "a signal hands a permit to a waiter")                                       \
+    STATE(SEMAPHORE_LEFT_TO_HOLDER, "a signal leaves its permits to the thread that has the queue")          \
+    STATE(SEMAPHORE_UNSERVED, "a waiter about to be served goes back to the queue")                          \
+    STATE(SEMAPHORE_LATE_IN_QUEUE, "a waiter's time is up, and it leaves a semaphore's queue")               \
+    STATE(SEMAPHORE_LATE_AND_SERVED, "a waiter's time is up, and a permit is on its way")                    \
+    STATE(MUTEX_SLEEPS, "a locker sleeps for a mutex")                                                       \
+    STATE(MUTEX_WAKES, "an unlock wakes a locker")                                                           \
+    STATE(MUTEX_LATE, "a locker's time is up")                                                               \
+    STATE(MUTEX_FORMER_SLEEPS, "a locker sleeps for an owner from before a fork")                            \
+    STATE(MUTEX_FORMER_OUTRUN, "the owner from before a fork leaves as a locker is about to sleep")          \
+    STATE(MUTEX_KERNEL_SLEEPS, "a locker of an inheriting mutex sleeps in the kernel")                       \
+    STATE(MUTEX_KERNEL_HANDS_OVER, "the kernel hands an inheriting mutex over")                              \
+    STATE(LATCH_SLEEPS, "a waiter sleeps for a latch")                                                       \
+    STATE(LATCH_WAKES, "the opener of a latch wakes")                                                        \
+    STATE(BARRIER_WITHDRAWS, "a party's time is up, and it takes its arrival back")                          \
+    STATE(BARRIER_LATE_AND_DONE, "a party's time is up, and its round is complete")                          \
+    /* pool/ */                                                                                              \
+    STATE(DEQUE_LAST_TO_THIEF, "a thief has the last job before the owner")                                  \
+    STATE(DEQUE_THIEF_OUTRUN, "another thread has a job before a thief")                                     \
+    STATE(DEQUE_FULL, "a deque is full")                                                                     \
+    STATE(POOL_STEALS, "a worker steals a job")                                                              \
+    STATE(POOL_REFILLS, "a worker takes several jobs from outside")                                          \
+    STATE(POOL_SLEEPS, "a worker sleeps")                                                                    \
+    STATE(POOL_YIELDS, "a worker finds jobs that another thread has in hand")                                \
+    STATE(POOL_STARTS, "a pool starts a thread")                                                             \
+    STATE(POOL_REFUSED, "the system refuses a pool a thread")                                                \
+    STATE(POOL_SPARE, "a worker becomes a spare one")                                                        \
+    STATE(POOL_SPARE_WOKEN, "a spare worker is woken")                                                       \
+    STATE(POOL_ENDS_IDLE, "a worker ends for want of jobs")                                                  \
+    STATE(POOL_STAYS_FOR_JOB, "a worker about to end finds a job")                                           \
+    STATE(POOL_BLOCKED, "a job blocks, and its thread's place is free")                                      \
+    STATE(GROUP_WAKES, "the last job of a group wakes a sleeper")                                            \
+    STATE(GROUP_WAKES_WORKERS, "the last job of a group wakes workers")                                      \
+    STATE(GROUP_FOLLOWED, "the last job of a group submits the one that follows")                            \
+    /* classics/reached.c */                                                                                 \
+    STATE(CLASSIC_STATE, "a state of the classic's")
+
+typedef enum ex_state {
+    EX_NO_STATE,
+#define EX_STATE(name, sentence) EX_##name,
+    EX_STATES(EX_STATE)
+#undef EX_STATE
+        EX_STATE_COUNT
+} ex_state;
+
+void ex_reach(ex_state state);
+
+#endif
