@@ -107,8 +107,9 @@ void ex_enter(const ex_scenario *scenario);
  *         {"rwlock-read-write", {EX_LOCK_WRITER_WAITS, EX_LOCK_TO_EXCLUSIVE}},
  *     };                                                                                                     */
 typedef struct ex_must_reach {
-    const char *scenarios; /* a pattern of fnmatch(3), which fits one at least; NULL ends the table */
-    ex_state states[16];   /* EX_NO_STATE ends the row */
+    const char
+        *scenarios; /* patterns of fnmatch(3), blanks between, each of which fits one; NULL ends the table */
+    ex_state states[16]; /* EX_NO_STATE ends the row */
 } ex_must_reach;
 
 enum { EX_ROWS = 128 }; /* of a table, at most, with its end */

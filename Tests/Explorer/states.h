@@ -24,7 +24,6 @@
     STATE(LOCK_DOWNGRADE_BESIDE_WAITERS, "a writer becomes a reader beside waiters")                         \
     STATE(LOCK_READER_LEAVES_OTHERS, "a reader leaves beside a waiter while other readers stay")             \
     STATE(LOCK_LEFT_TO_QUEUE_HOLDER, "a holder leaves while another thread has the queue")                   \
-    STATE(LOCK_QUEUE_OUTRUN, "the word changes under the thread that has the queue")                         \
     STATE(LOCK_LATE_IN_QUEUE, "a waiter's time is up, and it leaves the queue")                              \
     STATE(LOCK_LATE_AND_LET_IN, "a waiter's time is up, and it has been let in")                             \
     STATE(LOCK_LATE_FOR_SLOT, "a writer's time is up while a reader is in its slot")                         \
@@ -42,6 +41,7 @@
     STATE(MODE_FROM_FENCE_FREE, "a writer ends a lock's fence-free mode")                                    \
     STATE(MODE_REFUSED_FENCE_FREE, "the same, for membarrier is refused")                                    \
     /* wait/ */                                                                                              \
+    STATE(QUEUE_OUTRUN, "the word changes under the thread that has the queue")                              \
     STATE(QUEUE_LOCK_SLEEPS, "a thread sleeps for a waiter queue")                                           \
     STATE(WAITER_SLEEPS, "a queued waiter sleeps")                                                           \
     STATE(WAITER_GRANTED_AWAKE, "a queued waiter is granted before it sleeps")                               \
@@ -69,7 +69,7 @@
     STATE(MPMC_WAKES, "a thread at an mpmc wakes another")                                                   \
     STATE(MPMC_WAKE_UNDER_WAY, "a publisher to an mpmc finds a wake-up under way")                           \
     STATE(MPMC_ACKNOWLEDGED, "a thread at an mpmc acknowledges a wake-up")                                   \
-    STATE(MPMC_PASSED_ON, "a waiter that leaves an mpmc passes a wake-up on")                                \
+    STATE(MPMC_LEAVES_OTHERS, "a waiter leaves an mpmc at which others wait")                                \
     STATE(MPMC_FENCED_UP, "a thread at an mpmc raises FENCED")                                               \
     STATE(MPMC_FENCED_DOWN, "a thread at an mpmc takes it down")                                             \
     STATE(MPMC_PUSH_REFUSED, "a push that waits finds an mpmc closed")                                       \
@@ -87,14 +87,14 @@
     STATE(SEMAPHORE_UNSERVED, "a waiter about to be served goes back to the queue")                          \
     STATE(SEMAPHORE_LATE_IN_QUEUE, "a waiter's time is up, and it leaves a semaphore's queue")               \
     STATE(SEMAPHORE_LATE_AND_SERVED, "a waiter's time is up, and a permit is on its way")                    \
-    STATE(MUTEX_SLEEPS, "a locker sleeps for a mutex")                                                       \
+    STATE(MUTEX_SLEEPS, "a locker is about to sleep for a mutex")                                            \
     STATE(MUTEX_WAKES, "an unlock wakes a locker")                                                           \
     STATE(MUTEX_LATE, "a locker's time is up")                                                               \
     STATE(MUTEX_FORMER_SLEEPS, "a locker sleeps for an owner from before a fork")                            \
     STATE(MUTEX_FORMER_OUTRUN, "the owner from before a fork leaves as a locker is about to sleep")          \
     STATE(MUTEX_KERNEL_SLEEPS, "a locker of an inheriting mutex sleeps in the kernel")                       \
     STATE(MUTEX_KERNEL_HANDS_OVER, "the kernel hands an inheriting mutex over")                              \
-    STATE(LATCH_SLEEPS, "a waiter sleeps for a latch")                                                       \
+    STATE(LATCH_SLEEPS, "a waiter is about to sleep for a latch")                                            \
     STATE(LATCH_WAKES, "the opener of a latch wakes")                                                        \
     STATE(BARRIER_WITHDRAWS, "a party's time is up, and it takes its arrival back")                          \
     STATE(BARRIER_LATE_AND_DONE, "a party's time is up, and its round is complete")                          \

@@ -229,10 +229,10 @@ static uint64_t register_waiter(const struct mpmc_side *side, uint64_t arming) {
         /* Registered first: TAKES does not start anew. */
         before = ilk_atomic_fetch_or(side->waiting, arming, memory_order_acquire); /* MP16 */
     }
+    ILK__REACHES(MPMC_FENCED_UP, (before & ILK__MPMC_FENCED) == 0);
     if ((before & ILK__MPMC_FENCED) != 0) {
         ilk_atomic_fence(memory_order_seq_cst); /* MP15 */
     } else {
-        ILK__REACHES(MPMC_FENCED_UP, true);
         ilk__fence_everywhere();
         /* MP18 release, pairs with MP16. */
         ilk_atomic_fetch_or(side->waiting, ILK__MPMC_FENCED, memory_order_release);
@@ -246,8 +246,8 @@ static void unregister_waiter(ilk_mpmc *ring, const struct mpmc_side *side) {
     if ((before & ILK__MPMC_THREADS) == 1) {
         return;
     }
+    ILK__REACHES(MPMC_LEAVES_OTHERS, true);
     if (can_go_on(ring, side)) {
-        ILK__REACHES(MPMC_PASSED_ON, true);
         (void)wake_sleeper(side);
     }
 }

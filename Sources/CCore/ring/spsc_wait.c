@@ -166,8 +166,8 @@ bool ilk__spsc_find_last(ilk_spsc *ring, const char *call) ILK_NONBLOCKING {
     if (probe_elements(ring) > 0) {
         return true;
     }
+    ILK__REACHES(SPSC_CLOSED_OVER_RESERVATION, reserved);
     if (reserved) {
-        ILK__REACHES(SPSC_CLOSED_OVER_RESERVATION, true);
         return false;
     }
     /* SP10 acq_rel, pairs with SP9. */

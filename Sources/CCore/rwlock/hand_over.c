@@ -36,7 +36,6 @@ void ilk__rwlock_settle(ilk_rwlock *lock, uint32_t seen, uint32_t change, struct
             if (ilk__queue_unlock(&lock->word, &seen, plan.next)) {
                 break;
             }
-            ILK__REACHES(LOCK_QUEUE_OUTRUN, true);
             continue;
         }
         const uint32_t next = plan.next | (seen & ILK__QUEUE_BITS);
@@ -89,7 +88,8 @@ void ilk__rwlock_give_up(ilk_rwlock *lock, uint32_t held, uint32_t change, const
                 return;
             }
         } else if (ilk__queue_try_lock(&lock->word, &word)) {
-            ILK__REACHES(LOCK_DOWNGRADE_BESIDE_WAITERS, change == ILK__RWLOCK_ONE_READER - ILK__RWLOCK_WRITER);
+            ILK__REACHES(LOCK_DOWNGRADE_BESIDE_WAITERS,
+                         change == ILK__RWLOCK_ONE_READER - ILK__RWLOCK_WRITER);
             /* Still inside: no waiter was let in, and the queued keep the lock alive. */
             ilk__rwlock_settle(lock, word, change, NULL);
             return;

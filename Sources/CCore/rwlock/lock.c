@@ -160,8 +160,6 @@ static ilk_status drain_until(ilk_rwlock *lock, uint32_t word, bool probes, uint
     }
     uint64_t start = probes ? ilk__clock_ticks() : 0;
     if (ilk__slots_wait_empty(lock, deadline_ns) != ILK_OK) {
-        ILK__REACHES(LOCK_LATE_FOR_SLOT, true);
-        ILK__REACHES(LOCK_LATE_FOR_SLOT_BESIDE_WAITERS, (lock->word & ILK__RWLOCK_HAS_WAITERS) != 0);
         leave_write(lock, instead, call);
         return ILK_TIMEDOUT;
     }

@@ -281,6 +281,8 @@ ilk_status ilk__slots_wait_empty(ilk_rwlock *lock, uint64_t deadline_ns) {
     while ((block = ilk__next_block(&walk)) != NULL) {
         if (ILK_UNLIKELY(ilk__slot_holds(block, number, lock)) &&
             wait_for_slot(block, number, lock, deadline_ns) == ILK_TIMEDOUT) {
+            ILK__REACHES(LOCK_LATE_FOR_SLOT, true);
+            ILK__REACHES(LOCK_LATE_FOR_SLOT_BESIDE_WAITERS, (lock->word & ILK__RWLOCK_HAS_WAITERS) != 0);
             return ILK_TIMEDOUT;
         }
     }

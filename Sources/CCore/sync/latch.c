@@ -47,6 +47,7 @@ static ilk_status latch_wait(ilk_latch *latch, uint64_t deadline_ns) {
         if (word < ONE_COUNT) {
             return ILK_OK;
         }
+        ILK__REACHES(LATCH_SLEEPS, true);
         /* LT4 relaxed: publishes only the wake request; LT2 reads it, both being read-modify-writes of one
          * word. */
         if ((word & LATCH_SLEEPERS) == 0 &&
@@ -54,7 +55,6 @@ static ilk_status latch_wait(ilk_latch *latch, uint64_t deadline_ns) {
                                          memory_order_relaxed)) {
             continue;
         }
-        ILK__REACHES(LATCH_SLEEPS, true);
         if (ilk_park_wait(&latch->word, word | LATCH_SLEEPERS, deadline_ns) == ILK_TIMEDOUT) {
             return ilk_latch_try_wait(latch) ? ILK_OK : ILK_TIMEDOUT;
         }

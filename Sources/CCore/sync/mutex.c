@@ -173,13 +173,13 @@ static ilk_status wait_for_free(ilk_mutex *mutex, uint32_t self, uint32_t seen, 
         if ((seen & MUTEX_OWNER) == 0) {
             continue; /* free, and observed since, or no longer */
         }
+        ILK__REACHES(MUTEX_SLEEPS, true);
         /* MX4 relaxed: publishes only the wake request; MX3 reads it, both being read-modify-writes. */
         if ((seen & MUTEX_SLEEPERS) == 0 &&
             !ilk_atomic_compare_exchange(&mutex->word, &seen, seen | MUTEX_SLEEPERS, memory_order_relaxed,
                                          memory_order_relaxed)) {
             continue;
         }
-        ILK__REACHES(MUTEX_SLEEPS, true);
         ilk_status status = ilk_park_wait(&mutex->word, seen | MUTEX_SLEEPERS, deadline_ns);
         take_with = self | MUTEX_SLEEPERS;
         ILK__REACHES(MUTEX_LATE, status == ILK_TIMEDOUT);

@@ -57,6 +57,7 @@ bool ilk__queue_unlock(ILK_ATOMIC(uint32_t) * word, uint32_t *seen, uint32_t nex
      * word.
      * If weaker: the next holder of the queue, or of the primitive, misses what was written. */
     if (!ilk_atomic_compare_exchange_weak(word, seen, next, memory_order_acq_rel, memory_order_relaxed)) {
+        ILK__REACHES(QUEUE_OUTRUN, true);
         return false;
     }
     if ((*seen & ILK__QUEUE_CONTENDED) != 0) {

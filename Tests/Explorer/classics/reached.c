@@ -7,9 +7,7 @@
 #include "../explorer.h"
 #include <platform/reaches.h>
 
-static struct {
-    ILK_ATOMIC(int) flag;
-} s;
+static struct { ILK_ATOMIC(int) flag; } s;
 
 static void setup(void) {
     s.flag = 0;
@@ -42,7 +40,8 @@ static void see_two(void) {
     }
 REACHED(once, "after-one-pause", "a waiter gives up its spin before the flag", EX_CLEAN, spin_once);
 REACHED(never, "broken-never", "a state that does not exist is not reached", EX_UNREACHED, see_two);
-REACHED(beyond, "broken-after-sixteen-pauses", "a long spin hides what comes after it", EX_UNREACHED, spin_long);
+REACHED(beyond, "broken-after-sixteen-pauses", "a long spin hides what comes after it", EX_UNREACHED,
+        spin_long);
 
 EX_MUST_REACH(states){
     {"reached-*", {EX_CLASSIC_STATE}},

@@ -20,10 +20,9 @@ const char *ex_title(unsigned thread) {
 }
 
 const char *ex_verdict_name(ex_verdict verdict) {
-    static const char *const names[] = {"clean",       "assertion",    "data race",
-                                        "deadlock",    "lost wake-up", "livelock",
-                                        "dead memory", "misuse",       "unreached state",
-                                        "beyond the model"};
+    static const char *const names[] = {"clean",           "assertion",       "data race",   "deadlock",
+                                        "lost wake-up",    "livelock",        "dead memory", "misuse",
+                                        "unreached state", "beyond the model"};
     return names[verdict];
 }
 

@@ -10,14 +10,12 @@
 
 enum { MOST_TABLES = 64 };
 
-static const char *const names[] = {
-    "",
+static const char *const names[] = {"",
 #define NAME(name, sentence) #name,
-    EX_STATES(NAME)};
-static const char *const sentences[] = {
-    "",
+                                    EX_STATES(NAME)};
+static const char *const sentences[] = {"",
 #define SENTENCE(name, sentence) sentence,
-    EX_STATES(SENTENCE)};
+                                        EX_STATES(SENTENCE)};
 
 static const ex_must_reach *tables[MOST_TABLES];
 static unsigned table_count;
@@ -41,8 +39,22 @@ void ex_reach_begin(void) {
     memset(reached, 0, sizeof reached);
 }
 
+/* The pattern that begins at `*list`, which goes on to the next; "" after the last. */
+static const char *next_pattern(const char **list) {
+    static char pattern[80];
+    const size_t length = strcspn(*list, " ");
+    snprintf(pattern, sizeof pattern, "%.*s", (int)length, *list);
+    *list += length + strspn(*list + length, " ");
+    return pattern;
+}
+
 static bool names_scenario(const ex_must_reach *row, const ex_scenario *scenario) {
-    return fnmatch(row->scenarios, scenario->name, 0) == 0;
+    for (const char *list = row->scenarios; *list != '\0';) {
+        if (fnmatch(next_pattern(&list), scenario->name, 0) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 unsigned ex_reach_missing(const ex_scenario *scenario, FILE *to) {
@@ -53,8 +65,8 @@ unsigned ex_reach_missing(const ex_scenario *scenario, FILE *to) {
                 if (reached[row->states[j]] == 0) {
                     missing++;
                     if (to != NULL) {
-                        fprintf(to, "       %s has not reached %s: %s\n", scenario->name, names[row->states[j]],
-                                sentences[row->states[j]]);
+                        fprintf(to, "       %s has not reached %s: %s\n", scenario->name,
+                                names[row->states[j]], sentences[row->states[j]]);
                     }
                 }
             }
@@ -71,18 +83,26 @@ void ex_reach_print(FILE *to) {
     }
 }
 
+static bool fits_one(const char *pattern, const ex_scenario *const *scenarios, unsigned count) {
+    for (unsigned i = 0; i < count; i++) {
+        if (fnmatch(pattern, scenarios[i]->name, 0) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool ex_reach_tables_fit(const ex_scenario *const *scenarios, unsigned count) {
     bool fit = true;
     for (unsigned i = 0; i < table_count; i++) {
         for (const ex_must_reach *row = tables[i]; row->scenarios != NULL; row++) {
-            bool found = false;
-            for (unsigned j = 0; j < count && !found; j++) {
-                found = names_scenario(row, scenarios[j]);
-            }
-            if (!found) {
-                fprintf(stderr, "explorer: no scenario is called %s, which must reach %s\n", row->scenarios,
-                        names[row->states[0]]);
-                fit = false;
+            for (const char *list = row->scenarios; *list != '\0';) {
+                const char *pattern = next_pattern(&list);
+                if (!fits_one(pattern, scenarios, count)) {
+                    fprintf(stderr, "explorer: %s must reach %s, and no scenario is called so\n", pattern,
+                            names[row->states[0]]);
+                    fit = false;
+                }
             }
         }
     }

@@ -64,7 +64,9 @@ static void stop_waiting(unsigned index, ex_event event) {
     ex_thread *thread = &ex.thread[index];
     unsigned bit = 1u << index;
     if (thread->waiting == EX_ON_FUTEX || thread->waiting == EX_ON_CONDITION) {
-        ex_reach(event == EX_WOKEN ? EX_SLEEPER_WOKEN : event == EX_TIMED_OUT ? EX_SLEEPER_LATE : EX_NO_STATE);
+        ex_reach(event == EX_WOKEN       ? EX_SLEEPER_WOKEN
+                 : event == EX_TIMED_OUT ? EX_SLEEPER_LATE
+                                         : EX_NO_STATE);
     }
     thread->waiting = EX_NOT_WAITING;
     thread->ended_by = event;

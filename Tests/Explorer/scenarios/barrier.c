@@ -204,3 +204,8 @@ EX_SCENARIO(barrier_late_rounds){
     .check = check_met_twice,
     .timeouts = 2,
 };
+
+EX_MUST_REACH(states){
+    {"barrier-*", {EX_SLEEPER_WOKEN}},
+    {"barrier-*wait_until", {EX_SLEEPER_WOKEN, EX_BARRIER_WITHDRAWS, EX_BARRIER_LATE_AND_DONE}},
+};

@@ -248,3 +248,12 @@ EX_SCENARIO(calls_cleared){
     .threads = {publish_second_too, publish_first},
     .check = check_called,
 };
+
+EX_MUST_REACH(states){
+    {"event-*", {EX_EVENT_FENCED_UP}},
+    {"event-call-*", {EX_EVENT_CALLS}},
+    {"event-fenced-*",
+     {EX_SLEEPER_WOKEN, EX_EVENT_FENCED_DOWN, EX_EVENT_WAKE_UNDER_WAY, EX_EVENT_ACKNOWLEDGED}},
+    {"event-publish-*", {EX_SLEEPER_WOKEN, EX_EVENT_FENCED_UP, EX_EVENT_ACKNOWLEDGED}},
+    {"event-publish_both-*", {EX_SLEEPER_WOKEN, EX_EVENT_WAKE_UNDER_WAY, EX_EVENT_ACKNOWLEDGED}},
+};

@@ -106,3 +106,7 @@ EX_SCENARIO(mutex){
     .threads = {lock_and_change, lock_and_change, fork_inside_and_change},
     .titles = {"locker", "locker", "forker"},
 };
+
+EX_MUST_REACH(states){
+    {"fork-*", {EX_FORKED}},
+};

@@ -146,3 +146,8 @@ EX_SCENARIO(latch_freed_late){
     .threads = {await_until_and_free, count_heap},
     .timeouts = 1,
 };
+
+EX_MUST_REACH(states){
+    {"latch-*wait latch-*waiter", {EX_LATCH_SLEEPS, EX_LATCH_WAKES}},
+    {"latch-*wait_until", {EX_SLEEPER_LATE, EX_LATCH_SLEEPS, EX_LATCH_WAKES}},
+};

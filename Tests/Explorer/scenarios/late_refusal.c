@@ -149,3 +149,10 @@ EX_SCENARIO(many_three){
     .check = end_rings,
     .refuse_membarrier = true,
 };
+
+EX_MUST_REACH(states){
+    {"fence-late-refusal-one-heavy", {EX_FENCE_LEAVES}},
+    {"fence-late-refusal-two-heavy", {EX_FENCE_LEAVES, EX_FENCE_AWAITS_LEAVER}},
+    {"mpmc-late-*", {EX_MPMC_SLEEPS, EX_MPMC_WAKES, EX_MPMC_ACKNOWLEDGED}},
+    {"spsc-late-refusal", {EX_SPSC_SLEEPS, EX_SPSC_WAKES}},
+};

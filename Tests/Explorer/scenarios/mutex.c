@@ -107,3 +107,8 @@ EX_SCENARIO(mutex_freed){
     .timeouts = 1,
     .spurious_wakeups = 1,
 };
+
+EX_MUST_REACH(states){
+    {"mutex-*", {EX_MUTEX_SLEEPS, EX_MUTEX_WAKES}},
+    {"mutex-*lock_until", {EX_MUTEX_LATE}},
+};

@@ -121,3 +121,41 @@ SIGNAL_NEVER_SLEEPS(signal_wait_until, FIRST, signal_two, wait, wait_until);
 SIGNAL_NEVER_SLEEPS(signal_signal_wait_wait, FIRST | SECOND, signal_one, signal_one, wait, wait);
 SIGNAL_NEVER_SLEEPS(signal_try_wait, FIRST | SECOND, signal_two, try_wait, wait);
 SIGNAL_NEVER_SLEEPS(signal_value_wait, FIRST, signal_one, read_value, wait);
+
+EX_MUST_REACH(states){
+    {"rwlock-nonblocking-downgrade_write_read",
+     {EX_LOCK_READER_WAITS, EX_LOCK_WRITER_WAITS, EX_LOCK_TO_READERS, EX_LOCK_TO_EXCLUSIVE,
+      EX_LOCK_DOWNGRADE_BESIDE_WAITERS, EX_LOCK_READER_LEAVES_OTHERS, EX_LOCK_LEFT_TO_QUEUE_HOLDER}},
+    {"rwlock-nonblocking-downgrade_write_until",
+     {EX_LOCK_READER_WAITS, EX_LOCK_WRITER_WAITS, EX_LOCK_TO_READERS, EX_LOCK_TO_EXCLUSIVE,
+      EX_LOCK_DOWNGRADE_BESIDE_WAITERS, EX_LOCK_READER_LEAVES_OTHERS, EX_LOCK_LATE_IN_QUEUE,
+      EX_LOCK_LATE_AND_LET_IN}},
+    {"rwlock-nonblocking-read_unlock_twice_write",
+     {EX_LOCK_WRITER_WAITS, EX_LOCK_TO_EXCLUSIVE, EX_LOCK_READER_LEAVES_OTHERS}},
+    {"rwlock-nonblocking-read_unlock_upgrade",
+     {EX_LOCK_READER_WAITS, EX_LOCK_UPGRADE_WAITS, EX_LOCK_TO_READERS, EX_LOCK_TO_UPGRADE,
+      EX_LOCK_READER_LEAVES_OTHERS, EX_LOCK_LATE_IN_QUEUE, EX_LOCK_LATE_AND_LET_IN}},
+    {"rwlock-nonblocking-read_unlock_write_until",
+     {EX_LOCK_READER_WAITS, EX_LOCK_WRITER_WAITS, EX_LOCK_TO_READERS, EX_LOCK_TO_EXCLUSIVE,
+      EX_LOCK_READER_LEAVES_OTHERS, EX_LOCK_LATE_IN_QUEUE, EX_LOCK_LATE_AND_LET_IN}},
+    {"rwlock-nonblocking-try_read_slots rwlock-nonblocking-upgradable_unlock_writes",
+     {EX_LOCK_WRITER_WAITS, EX_LOCK_TO_EXCLUSIVE, EX_LOCK_LATE_IN_QUEUE, EX_LOCK_LATE_AND_LET_IN}},
+    {"rwlock-nonblocking-try_try_slots", {EX_LOCK_READER_WAITS, EX_LOCK_TO_READERS}},
+    {"rwlock-nonblocking-try_write_beside rwlock-nonblocking-try_write_slots "
+     "rwlock-nonblocking-write_unlock_read_write",
+     {EX_LOCK_READER_WAITS, EX_LOCK_WRITER_WAITS, EX_LOCK_TO_READERS, EX_LOCK_TO_EXCLUSIVE}},
+    {"rwlock-nonblocking-try_write_slots_until",
+     {EX_LOCK_READER_WAITS, EX_LOCK_WRITER_WAITS, EX_LOCK_TO_READERS, EX_LOCK_TO_EXCLUSIVE,
+      EX_LOCK_LATE_IN_QUEUE}},
+    {"rwlock-nonblocking-write_unlock_read_write_until",
+     {EX_LOCK_READER_WAITS, EX_LOCK_WRITER_WAITS, EX_LOCK_TO_READERS, EX_LOCK_TO_EXCLUSIVE,
+      EX_LOCK_LATE_IN_QUEUE, EX_LOCK_LATE_AND_LET_IN}},
+    {"rwlock-nonblocking-write_unlock_upgradable_write",
+     {EX_LOCK_WRITER_WAITS, EX_LOCK_UPGRADABLE_WAITS, EX_LOCK_TO_EXCLUSIVE}},
+    {"rwlock-nonblocking-write_unlock_write", {EX_LOCK_WRITER_WAITS, EX_LOCK_TO_EXCLUSIVE}},
+    {"rwlock-nonblocking-write_unlock_write_write",
+     {EX_LOCK_WRITER_WAITS, EX_LOCK_TO_EXCLUSIVE, EX_LOCK_LEFT_TO_QUEUE_HOLDER}},
+    {"semaphore-nonblocking-*", {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_HANDS_OVER}},
+    {"semaphore-nonblocking-signal_value_wait", {EX_SEMAPHORE_LEFT_TO_HOLDER}},
+    {"semaphore-nonblocking-signal_wait_until", {EX_SEMAPHORE_LATE_AND_SERVED}},
+};

@@ -154,3 +154,8 @@ EX_SCENARIO(late){
     .threads = {expired, set_and_wake_one},
     .titles = {"late", "waker"},
 };
+
+EX_MUST_REACH(states){
+    {"park-two-sleepers-wake-all park-two-words park-wait-wake park-wake-freed-word", {EX_SLEEPER_WOKEN}},
+    {"park-until-*", {EX_SLEEPER_WOKEN, EX_SLEEPER_LATE}},
+};

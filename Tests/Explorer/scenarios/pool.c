@@ -321,3 +321,18 @@ EX_SCENARIO(wait_until){
     .check = check_accepted,
     .timeouts = 1,
 };
+
+EX_MUST_REACH(states){
+    {"pool-*submit-wait pool-submit-each-priority", {EX_POOL_SLEEPS, EX_GROUP_WAKES}},
+    {"pool-close-wait_until", {EX_SLEEPER_LATE, EX_POOL_SLEEPS}},
+    {"pool-for-close_now pool-submit-close pool-submit-close_now pool-wait_until-close_now",
+     {EX_SEMAPHORE_WAITS, EX_POOL_SLEEPS}},
+    {"pool-for-two-workers", {EX_DEQUE_THIEF_OUTRUN, EX_POOL_STEALS, EX_POOL_SLEEPS}},
+    {"pool-job-submits-two-that-meet",
+     {EX_EVENT_WAKE_UNDER_WAY, EX_POOL_STEALS, EX_POOL_SLEEPS, EX_POOL_YIELDS, EX_GROUP_WAKES}},
+    {"pool-job-waits-for-its-child", {EX_DEQUE_THIEF_OUTRUN, EX_POOL_STEALS, EX_POOL_SLEEPS, EX_GROUP_WAKES}},
+    {"pool-submit-close-*", {EX_POOL_SLEEPS}},
+    {"pool-submit-submit-that-meet", {EX_EVENT_FENCED_UP, EX_POOL_STEALS, EX_POOL_SLEEPS, EX_POOL_YIELDS}},
+    {"pool-submit_many-that-meet",
+     {EX_EVENT_FENCED_UP, EX_POOL_STEALS, EX_POOL_REFILLS, EX_POOL_SLEEPS, EX_POOL_YIELDS, EX_GROUP_WAKES}},
+};

@@ -140,3 +140,9 @@ EX_SCENARIO(wrap_thieves){
     .threads = {push_over_the_end, steal, steal},
     .check = check,
 };
+
+EX_MUST_REACH(states){
+    {"deque-*", {EX_DEQUE_THIEF_OUTRUN}},
+    {"deque-push-take-twice-steal_two", {EX_DEQUE_LAST_TO_THIEF}},
+    {"deque-wrap-steal-steal deque-wrap-steal_two", {EX_DEQUE_FULL}},
+};

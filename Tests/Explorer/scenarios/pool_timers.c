@@ -141,3 +141,14 @@ EX_SCENARIO(forked_child){
     .step_limit = 6000,
     .timeouts = 1,
 };
+
+EX_MUST_REACH(states){
+    {"pool-fork(2)-beside-worker-and-timer",
+     {EX_SLEEPER_LATE, EX_FORKED, EX_EVENT_ACKNOWLEDGED, EX_POOL_SLEEPS}},
+    {"pool-submit_at-*", {EX_SEMAPHORE_WAITS, EX_MUTEX_SLEEPS, EX_MUTEX_WAKES, EX_POOL_SLEEPS}},
+    {"pool-timer-*",
+     {EX_SLEEPER_LATE, EX_EVENT_ACKNOWLEDGED, EX_MUTEX_SLEEPS, EX_MUTEX_WAKES, EX_POOL_SLEEPS}},
+    {"pool-timer-starts-a-thread-beside-get_info",
+     {EX_SEMAPHORE_WAITS, EX_POOL_STEALS, EX_POOL_STARTS, EX_POOL_SPARE, EX_POOL_SPARE_WOKEN,
+      EX_POOL_BLOCKED}},
+};

@@ -101,3 +101,35 @@ TRIPLE(read_write_downgrade, read, write, write_then_read);
 TRIPLE(write_upgrade_downgrade, write, upgrade, write_then_read);
 TRIPLE(read_upgrade_write_until, read, upgrade, write_until);
 TRIPLE(read_write_upgrade_until, read, write, upgrade_until);
+
+EX_MUST_REACH(states){
+    {"rwlock-*read_until",
+     {EX_LOCK_READER_WAITS, EX_LOCK_TO_READERS, EX_LOCK_LATE_AND_LET_IN, EX_QUEUE_LOCK_SLEEPS}},
+    {"rwlock-*upgrade-upgrade rwlock-upgradable-*", {EX_LOCK_UPGRADABLE_WAITS, EX_LOCK_TO_EXCLUSIVE}},
+    {"rwlock-*upgrade-write_until",
+     {EX_LOCK_WRITER_WAITS, EX_LOCK_UPGRADABLE_WAITS, EX_LOCK_TO_EXCLUSIVE, EX_QUEUE_OUTRUN,
+      EX_LOCK_LATE_AND_LET_IN, EX_QUEUE_LOCK_SLEEPS}},
+    {"rwlock-*write-upgrade_until",
+     {EX_LOCK_UPGRADABLE_WAITS, EX_LOCK_LATE_AND_LET_IN, EX_QUEUE_LOCK_SLEEPS}},
+    {"rwlock-*write_then_read",
+     {EX_LOCK_WRITER_WAITS, EX_LOCK_TO_EXCLUSIVE, EX_LOCK_DOWNGRADE_BESIDE_WAITERS}},
+    {"rwlock-read-*", {EX_LOCK_READER_WAITS, EX_LOCK_TO_READERS}},
+    {"rwlock-read-*upgrade", {EX_LOCK_UPGRADE_WAITS, EX_LOCK_TO_UPGRADE}},
+    {"rwlock-read-*write_until",
+     {EX_LOCK_WRITER_WAITS, EX_LOCK_TO_EXCLUSIVE, EX_QUEUE_OUTRUN, EX_LOCK_LATE_AND_LET_IN}},
+    {"rwlock-read-upgrade-write_until", {EX_LOCK_LATE_IN_QUEUE}},
+    {"rwlock-read-write-* rwlock-write-*", {EX_LOCK_WRITER_WAITS, EX_LOCK_TO_EXCLUSIVE}},
+    {"rwlock-upgrade-upgrade_until",
+     {EX_LOCK_UPGRADABLE_WAITS, EX_LOCK_TO_EXCLUSIVE, EX_QUEUE_OUTRUN, EX_LOCK_LATE_AND_LET_IN}},
+    {"rwlock-upgrade_then_downgrade-read",
+     {EX_LOCK_READER_WAITS, EX_LOCK_UPGRADE_WAITS, EX_LOCK_TO_READERS, EX_LOCK_TO_UPGRADE,
+      EX_LOCK_DOWNGRADE_BESIDE_WAITERS}},
+    {"rwlock-upgrade_then_downgrade-write",
+     {EX_LOCK_WRITER_WAITS, EX_LOCK_UPGRADABLE_WAITS, EX_LOCK_TO_EXCLUSIVE,
+      EX_LOCK_DOWNGRADE_BESIDE_WAITERS}},
+    {"rwlock-write_twice-read_twice",
+     {EX_LOCK_READER_WAITS, EX_LOCK_WRITER_WAITS, EX_LOCK_TO_READERS, EX_LOCK_TO_EXCLUSIVE}},
+    {"rwlock-write_until-write_until",
+     {EX_LOCK_WRITER_WAITS, EX_LOCK_TO_EXCLUSIVE, EX_QUEUE_OUTRUN, EX_LOCK_LATE_AND_LET_IN,
+      EX_QUEUE_LOCK_SLEEPS}},
+};

@@ -331,3 +331,17 @@ EX_SCENARIO(try_read_free){
     .check = check,
     .weak_failures = 3,
 };
+
+EX_MUST_REACH(states){
+    {"rwlock-*back rwlock-fair-waiting-reader-before-next-writer "
+     "rwlock-freed-after-write_unlock-by-reader",
+     {EX_LOCK_READER_WAITS, EX_LOCK_TO_READERS}},
+    {"rwlock-*queue rwlock-*writer", {EX_LOCK_WRITER_WAITS, EX_LOCK_TO_EXCLUSIVE}},
+    {"rwlock-fair-while-another-has-the-queue",
+     {EX_LOCK_READER_WAITS, EX_LOCK_UPGRADABLE_WAITS, EX_LOCK_TO_READERS}},
+    {"rwlock-fair-writer-and-upgradable-in-queue", {EX_LOCK_UPGRADABLE_WAITS}},
+    {"rwlock-waiting-upgrade-holds-readers-back", {EX_LOCK_UPGRADE_WAITS, EX_LOCK_TO_UPGRADE}},
+    {"rwlock-writer-that-timed-out",
+     {EX_LOCK_READER_WAITS, EX_LOCK_WRITER_WAITS, EX_LOCK_TO_READERS, EX_LOCK_TO_EXCLUSIVE,
+      EX_LOCK_LATE_IN_QUEUE, EX_LOCK_LATE_AND_LET_IN}},
+};

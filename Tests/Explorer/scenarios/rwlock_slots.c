@@ -355,3 +355,82 @@ TRIPLE(about_to_take_slots, read, read, write);
 TRIPLE(about_to_be_fence_free, read, read, write);
 TRIPLE(about_to_leave_slots, read, write, write);
 TRIPLE(about_to_need_fences, read, write, write);
+
+EX_MUST_REACH(states){
+    {"rwlock-*fence_free-read-read-write rwlock-*fence_free-read_twice-write-granted "
+     "rwlock-*read-write-refused rwlock-fence_free-*read-write-granted "
+     "rwlock-fenced-*read-write-granted",
+     {EX_SLOT_WRITER_SLEEPS, EX_SLOT_WRITER_WOKEN}},
+    {"rwlock-*fork_and_read_first-granted "
+     "rwlock-fence_free-read_twice-fork_and_write-granted "
+     "rwlock-fence_free-read_twice-fork_inside_and_write-granted "
+     "rwlock-fenced-read_twice-fork_and_write-granted "
+     "rwlock-fenced-read_twice-fork_inside_and_write-granted "
+     "rwlock-fenced_by_both-read_twice-fork_and_write-refused",
+     {EX_FORKED}},
+    {"rwlock-*read_and_another-write-granted rwlock-*read_section-write-granted "
+     "rwlock-*read_section_and_inside-try_write-granted rwlock-*read_twice-write-granted "
+     "rwlock-*read_until-write-granted rwlock-central-read-* rwlock-fence_free-read-* "
+     "rwlock-fenced-read-* rwlock-fenced-read_until_due-* rwlock-fenced_by_both-read-* "
+     "rwlock-fenced_by_both-read_section_and_inside-try_write-refused",
+     {EX_LOCK_READER_WAITS, EX_LOCK_TO_READERS}},
+    {"rwlock-*read_and_another-write-refused rwlock-*read_twice-write-refused "
+     "rwlock-*read_two-write-write_other rwlock-fence_free-read_and_end-* "
+     "rwlock-fenced-read_first-write-granted "
+     "rwlock-fenced_by_both-read_section-write-refused",
+     {EX_LOCK_READER_WAITS, EX_LOCK_TO_READERS, EX_SLOT_WRITER_SLEEPS, EX_SLOT_WRITER_WOKEN}},
+    {"rwlock-*read_first-write",
+     {EX_LOCK_READER_WAITS, EX_LOCK_TO_READERS, EX_SLOT_WRITER_SLEEPS, EX_SLOT_WRITER_WOKEN,
+      EX_SLOT_BLOCK_FREED}},
+    {"rwlock-*read_inside_another-write-granted rwlock-*write_twice-refused "
+     "rwlock-central-*read-write rwlock-fenced_by_both-read_inside_another-write-refused",
+     {EX_LOCK_READER_WAITS, EX_LOCK_WRITER_WAITS, EX_LOCK_TO_READERS, EX_LOCK_TO_EXCLUSIVE}},
+    {"rwlock-*write-write-granted rwlock-*write-write-refused "
+     "rwlock-central-*read-write-granted rwlock-central-write-* "
+     "rwlock-central_by_both-write_twice-write-refused "
+     "rwlock-fenced-write_twice-write_twice-granted",
+     {EX_LOCK_WRITER_WAITS, EX_LOCK_TO_EXCLUSIVE}},
+    {"rwlock-about_to_be_fence_free-*", {EX_LOCK_READER_WAITS, EX_LOCK_TO_READERS, EX_MODE_TO_FENCE_FREE}},
+    {"rwlock-about_to_leave_slots-read-write-write",
+     {EX_LOCK_READER_WAITS, EX_LOCK_WRITER_WAITS, EX_LOCK_TO_READERS, EX_LOCK_TO_EXCLUSIVE,
+      EX_LOCK_LEFT_TO_QUEUE_HOLDER, EX_MODE_FROM_SLOTS}},
+    {"rwlock-about_to_leave_slots-read_twice-write-granted", {EX_MODE_FROM_SLOTS}},
+    {"rwlock-about_to_need_fences-read-write-write",
+     {EX_LOCK_READER_WAITS, EX_LOCK_WRITER_WAITS, EX_LOCK_TO_READERS, EX_LOCK_TO_EXCLUSIVE,
+      EX_LOCK_LEFT_TO_QUEUE_HOLDER, EX_SLOT_WRITER_WOKEN, EX_MODE_FROM_FENCE_FREE}},
+    {"rwlock-about_to_need_fences-read_twice-write-granted", {EX_MODE_FROM_FENCE_FREE}},
+    {"rwlock-about_to_take_slots-*", {EX_LOCK_READER_WAITS, EX_LOCK_TO_READERS, EX_MODE_TO_SLOTS}},
+    {"rwlock-central-*downgrade-granted",
+     {EX_LOCK_WRITER_WAITS, EX_LOCK_TO_EXCLUSIVE, EX_LOCK_DOWNGRADE_BESIDE_WAITERS}},
+    {"rwlock-central-*write_until-granted",
+     {EX_LOCK_WRITER_WAITS, EX_LOCK_TO_EXCLUSIVE, EX_QUEUE_OUTRUN, EX_LOCK_LATE_AND_LET_IN,
+      EX_QUEUE_LOCK_SLEEPS}},
+    {"rwlock-central-read-upgrade-granted", {EX_LOCK_UPGRADE_WAITS, EX_LOCK_TO_UPGRADE}},
+    {"rwlock-central-write-read_until-write_until",
+     {EX_LOCK_READER_WAITS, EX_LOCK_TO_READERS, EX_LOCK_LATE_IN_QUEUE, EX_LOCK_LATE_AND_LET_IN}},
+    {"rwlock-central-write_twice-upgrade-granted",
+     {EX_LOCK_WRITER_WAITS, EX_LOCK_UPGRADABLE_WAITS, EX_LOCK_TO_EXCLUSIVE}},
+    {"rwlock-fence_free-*refused",
+     {EX_LOCK_READER_WAITS, EX_LOCK_TO_READERS, EX_SLOT_WRITER_SLEEPS, EX_MODE_REFUSED_FENCE_FREE,
+      EX_FENCE_LEAVES}},
+    {"rwlock-fence_free-read-downgrade-granted rwlock-fenced-read-downgrade-granted "
+     "rwlock-fenced_by_both-read-downgrade-refused",
+     {EX_LOCK_DOWNGRADE_BESIDE_WAITERS}},
+    {"rwlock-fence_free-read-write_until-* rwlock-fenced-read-write_until-*",
+     {EX_LOCK_LATE_FOR_SLOT, EX_SLOT_WRITER_SLEEPS, EX_SLOT_WRITER_WOKEN}},
+    {"rwlock-fence_free-read_two-write-write_other-refused", {EX_FENCE_AWAITS_LEAVER}},
+    {"rwlock-fenced-*refused",
+     {EX_LOCK_READER_WAITS, EX_LOCK_TO_READERS, EX_SLOT_WRITER_SLEEPS, EX_SLOT_WRITER_WOKEN,
+      EX_SLOT_OWNER_FENCES}},
+    {"rwlock-fenced-*write-write",
+     {EX_LOCK_WRITER_WAITS, EX_LOCK_TO_EXCLUSIVE, EX_LOCK_LEFT_TO_QUEUE_HOLDER}},
+    {"rwlock-fenced-read-upgrade-write",
+     {EX_LOCK_WRITER_WAITS, EX_LOCK_UPGRADABLE_WAITS, EX_LOCK_UPGRADE_WAITS, EX_LOCK_TO_EXCLUSIVE,
+      EX_LOCK_TO_UPGRADE, EX_SLOT_WRITER_WOKEN}},
+    {"rwlock-fenced_by_both-read_until-write-refused",
+     {EX_LOCK_READER_WAITS, EX_LOCK_TO_READERS, EX_LOCK_LATE_AND_LET_IN, EX_SLOT_WRITER_SLEEPS,
+      EX_SLOT_WRITER_WOKEN}},
+    {"rwlock-fenced_in_full_table-*", {EX_SLOT_TABLE_GROWS, EX_SLOT_BLOCK_FREED}},
+    {"rwlock-fenced_in_full_table-read_first-read_first-granted", {EX_SLOT_CHUNK_OUTRUN}},
+    {"rwlock-fenced_with_a_free_block-read_first-read_first-granted", {EX_SLOT_BLOCK_FREED}},
+};

@@ -42,3 +42,20 @@ IN_BOTH(write, write);
 IN_BOTH(read_write, read, write);
 IN_BOTH(read_upgradable, read, upgradable);
 IN_BOTH(read_upgrade_until, read, upgrade_until);
+
+EX_MUST_REACH(states){
+    {"rwlock-*read_upgradable",
+     {EX_LOCK_READER_WAITS, EX_LOCK_UPGRADABLE_WAITS, EX_LOCK_TO_READERS, EX_LOCK_TO_EXCLUSIVE}},
+    {"rwlock-*read_upgrade_until",
+     {EX_LOCK_READER_WAITS, EX_LOCK_UPGRADABLE_WAITS, EX_LOCK_UPGRADE_WAITS, EX_LOCK_TO_READERS,
+      EX_LOCK_TO_EXCLUSIVE, EX_LOCK_TO_UPGRADE}},
+    {"rwlock-upgrade_until-*read", {EX_LOCK_READER_WAITS, EX_LOCK_TO_READERS}},
+    {"rwlock-upgrade_until-*read_write",
+     {EX_LOCK_READER_WAITS, EX_LOCK_WRITER_WAITS, EX_LOCK_UPGRADABLE_WAITS, EX_LOCK_UPGRADE_WAITS,
+      EX_LOCK_TO_READERS, EX_LOCK_TO_EXCLUSIVE, EX_LOCK_TO_UPGRADE}},
+    {"rwlock-upgrade_until-*write", {EX_LOCK_WRITER_WAITS, EX_LOCK_UPGRADABLE_WAITS, EX_LOCK_TO_EXCLUSIVE}},
+    {"rwlock-upgrade_until-central-*read", {EX_LOCK_UPGRADE_WAITS, EX_LOCK_TO_UPGRADE}},
+    {"rwlock-upgrade_until-fenced-*read", {EX_SLOT_WRITER_SLEEPS, EX_SLOT_WRITER_WOKEN}},
+    {"rwlock-upgrade_until-fenced-read_upgrade_until",
+     {EX_LOCK_LATE_IN_QUEUE, EX_LOCK_LATE_FOR_SLOT, EX_SLOT_WRITER_SLEEPS, EX_SLOT_WRITER_WOKEN}},
+};

@@ -286,3 +286,15 @@ EX_SCENARIO(freed_late){
     .titles = {"waiter", "signaller"},
     .timeouts = 1,
 };
+
+EX_MUST_REACH(states){
+    {"semaphore-*signal_two semaphore-no-* semaphore-order semaphore-value",
+     {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_HANDS_OVER, EX_SEMAPHORE_LEFT_TO_HOLDER}},
+    {"semaphore-*use semaphore-freed-by-the-waiter semaphore-wait-*",
+     {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_HANDS_OVER}},
+    {"semaphore-*use_until semaphore-freed-by-the-late-waiter semaphore-two-time-out",
+     {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_HANDS_OVER, EX_SEMAPHORE_LEFT_TO_HOLDER, EX_SEMAPHORE_LATE_IN_QUEUE,
+      EX_SEMAPHORE_LATE_AND_SERVED}},
+    {"semaphore-*wait_until-signal_two", {EX_SEMAPHORE_LATE_IN_QUEUE, EX_SEMAPHORE_LATE_AND_SERVED}},
+    {"semaphore-wait_until-wait_until-no-signal", {EX_SEMAPHORE_WAITS, EX_SEMAPHORE_LATE_IN_QUEUE}},
+};

@@ -159,3 +159,25 @@ EX_SCENARIO(grown){
     .threads = {grow, close_ring},
     .titles = {"producer", "closer"},
 };
+
+EX_MUST_REACH(states){
+    {"spsc-*push-drain-close", {EX_SPSC_SLEEPS, EX_SPSC_WAKES, EX_SPSC_PUSH_BESIDE_CLOSE}},
+    {"spsc-push-*membarrier-refused spsc-push-peek spsc-push-pop_many spsc-push_many-pop "
+     "spsc-reserve-pop spsc-work-before-close",
+     {EX_SPSC_SLEEPS}},
+    {"spsc-push-close spsc-push-peek_drain-close spsc-push_many-*close",
+     {EX_SPSC_SLEEPS, EX_SPSC_PUSH_BESIDE_CLOSE}},
+    {"spsc-push-drain-close-membarrier-refused", {EX_SPSC_PUSH_BESIDE_CLOSE}},
+    {"spsc-push-pop spsc-push_then_close-drain", {EX_SPSC_SLEEPS, EX_SPSC_WAKES}},
+    {"spsc-push-pop_until-close", {EX_SLEEPER_LATE, EX_SPSC_SLEEPS, EX_SPSC_PUSH_BESIDE_CLOSE}},
+    {"spsc-push_many-drops-fenced", {EX_SPSC_FENCED_DOWN, EX_SPSC_NOTIFIES}},
+    {"spsc-push_many-pop_until spsc-reserve-pop_until spsc-reserve_and_give_up-pop",
+     {EX_SLEEPER_LATE, EX_SPSC_SLEEPS}},
+    {"spsc-push_push-drain-close spsc-push_until-drain-close", {EX_SPSC_PUSH_TAKEN_BACK}},
+    {"spsc-push_thrice-pop_thrice", {EX_SPSC_SLEEPS, EX_SPSC_WAKES, EX_SPSC_FENCED_UP}},
+    {"spsc-push_until-*", {EX_SLEEPER_LATE, EX_SPSC_SLEEPS, EX_SPSC_WAKES}},
+    {"spsc-reserve-drain-* spsc-reserve_and_give_up-drain-*",
+     {EX_SPSC_SLEEPS, EX_SPSC_CLOSED_OVER_RESERVATION}},
+    {"spsc-try_push-ask_then_pop-close",
+     {EX_SPSC_PUSH_BESIDE_CLOSE, EX_SPSC_PUSH_TAKEN_BACK, EX_SPSC_SEAL_AFTER_PUSH}},
+};

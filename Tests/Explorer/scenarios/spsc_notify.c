@@ -69,3 +69,20 @@ SCENARIO(popped_in_place, "peek", setup_1, push_two_by_hook, pop_two_in_place);
 SCENARIO(popped_late, "pop_until", setup_1, push_two_by_hook, pop_two_late);
 REFUSED(arms_once_refused, "arm_once-membarrier-refused", setup_refused, push_if_room_twice,
         arm_once_then_pop);
+
+EX_MUST_REACH(states){
+    {"spsc-*taken-away", {EX_SLEEPER_WOKEN, EX_HOOK_WAITED_FOR, EX_SPSC_ARMED, EX_SPSC_ARM_TAKEN}},
+    {"spsc-notify-*", {EX_SPSC_NOTIFIES}},
+    {"spsc-notify-*membarrier-refused", {EX_SPSC_ARMED}},
+    {"spsc-notify-drain-*", {EX_SLEEPER_WOKEN, EX_SPSC_ARMED, EX_SPSC_ARM_TAKEN}},
+    {"spsc-notify-drain-close spsc-notify-drain-close-membarrier-refused "
+     "spsc-notify-takes-itself-away",
+     {EX_SPSC_PUSH_BESIDE_CLOSE}},
+    {"spsc-notify-drain-reserve-close spsc-notify-drain-reserve-close-membarrier-refused",
+     {EX_SPSC_CLOSED_OVER_RESERVATION}},
+    {"spsc-notify-pop spsc-notify-push_until",
+     {EX_SPSC_SLEEPS, EX_SPSC_FENCED_UP, EX_SPSC_ARMED, EX_SPSC_ARM_TAKEN}},
+    {"spsc-notify-pop-*", {EX_SPSC_SLEEPS, EX_SPSC_ARMED, EX_SPSC_ARM_TAKEN}},
+    {"spsc-notify-push-close",
+     {EX_SLEEPER_WOKEN, EX_SPSC_PUSH_BESIDE_CLOSE, EX_SPSC_ARMED, EX_SPSC_ARM_TAKEN}},
+};

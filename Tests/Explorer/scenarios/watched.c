@@ -164,3 +164,11 @@ WATCHED(switched_mutex, "lock-lock-switch", setup_off, lock, lock_until, switch_
 WATCHED(switched_lock, "write-read-switch", setup_off, write, read, switch_lock);
 WATCHED(switched_semaphore, "permit-permit-switch", setup_off, permit, permit, switch_semaphore);
 WATCHED(switched_all, "lock-write-switch_all", setup_off, lock, write, switch_all);
+
+EX_MUST_REACH(states){
+    {"watched-lock-lock", {EX_MUTEX_SLEEPS, EX_MUTEX_WAKES}},
+    {"watched-lock-lock-switch", {EX_MUTEX_WAKES}},
+    {"watched-lock-try_lock-lock_until", {EX_MUTEX_SLEEPS, EX_MUTEX_WAKES, EX_MUTEX_LATE}},
+    {"watched-permit-permit watched-permit-permit-switch", {EX_SEMAPHORE_WAITS}},
+    {"watched-write-*", {EX_LOCK_READER_WAITS, EX_LOCK_TO_READERS}},
+};
