@@ -79,6 +79,9 @@ typedef struct ex_scenario {
     unsigned weak_failures;    /* compare_exchange_weak fails spuriously */
     bool refuse_membarrier;
 
+    /* Bodies that begin after ex_fork, as threads of the child; a mask as that below. */
+    unsigned born_in_child;
+
     /* Threads that must never sleep, as a mask of body indices (bit 0: the first). Mutexes of the modelled
      * park table do not count. */
     unsigned never_sleep;

@@ -16,6 +16,7 @@
 #include "diagnostics/misuse.h"
 #include "platform/clock.h"
 #include "platform/identity.h"
+#include "platform/reaches.h"
 #include <errno.h>
 #include <interlock/deadline.h>
 #include <interlock/park.h>
@@ -73,6 +74,8 @@ static ilk_status wait_for_former_owner(ILK_ATOMIC(uint32_t) * word, uint64_t de
         if (!has_former_owner(word)) {
             return ILK_OK;
         }
+        ILK__REACHES(MUTEX_FORMER_SLEEPS, former_ends == ends);
+        ILK__REACHES(MUTEX_FORMER_OUTRUN, former_ends != ends);
         if (ilk_park_wait(&former_ends, ends, deadline_ns) == ILK_TIMEDOUT) {
             return has_former_owner(word) ? ILK_TIMEDOUT : ILK_OK;
         }

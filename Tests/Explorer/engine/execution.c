@@ -108,7 +108,9 @@ static void main_main(void) {
     for (unsigned i = 1; i < ex.threads; i++) {
         pass_knowledge(0, i);
         ex_fiber_start(&ex.thread[i].fiber, i, thread_main);
-        ex.runnable |= 1u << i;
+        if ((scenario->born_in_child & (1u << (i - 1))) == 0) {
+            ex.runnable |= 1u << i;
+        }
     }
     ex.unfinished = ex.runnable & ~1u;
     ex_wait(EX_ON_JOIN, &ex, 0, EX_NEVER);
@@ -138,6 +140,17 @@ void ex_keep_only_current(void) {
     ex.yielded &= me;
     ex.unfinished &= me;
     ex.timed = ex.asleep = 0;
+}
+
+void ex_begin_childs_threads(void) {
+    const unsigned born = (ex.scenario->born_in_child << 1) & ((1u << ex.threads) - 1);
+    for (unsigned i = 1; i < ex.threads; i++) {
+        if ((born & (1u << i)) != 0) {
+            pass_knowledge(ex.current, i);
+        }
+    }
+    ex.runnable |= born;
+    ex.unfinished |= born;
 }
 
 static void begin(const ex_scenario *scenario, bool weak, bool recording) {

@@ -403,6 +403,16 @@ void ex_acquire_object(const void *object, unsigned size) {
     read_from(tick(location, NULL), location, newest(location), memory_order_acquire);
 }
 
+void ex_kernel_read(void *object, unsigned size) {
+    ex_location *location = ex_locate(object, size);
+    read_from(tick(location, NULL), location, newest(location), memory_order_relaxed);
+}
+
+void ex_kernel_write(void *object, unsigned size, uint64_t value) {
+    ex_location *location = ex_locate(object, size);
+    append(tick(location, NULL), location, value, memory_order_relaxed, newest(location));
+}
+
 void ex_release_object(const void *object, unsigned size) {
     ex_location *location = ex_locate(object, size);
     append(tick(location, NULL), location, peek(object, size), memory_order_release, newest(location));

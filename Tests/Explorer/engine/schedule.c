@@ -215,25 +215,33 @@ ex_event ex_wait(ex_waiting kind, const void *object, uint32_t expected, uint64_
     return me->ended_by;
 }
 
+/* The contract leaves open which sleeper one of `wanted` wake-ups reaches. */
+static unsigned wake_one_of(ex_waiting kind, const void *object, unsigned wanted) {
+    uint8_t waiting[EX_THREADS];
+    unsigned found = 0;
+    for (unsigned i = 0; i < EX_THREADS; i++) {
+        if (ex.thread[i].waiting == kind && ex.thread[i].waits_for == object) {
+            waiting[found++] = (uint8_t)i;
+        }
+    }
+    if (found == 0) {
+        return EX_THREADS;
+    }
+    const unsigned which = waiting[found > wanted ? ex_choose(found) : 0];
+    if (ex.recording && kind != EX_ON_MUTEX && kind != EX_ON_JOIN) {
+        ex_trace(NULL, "  wakes %s", ex_title(which));
+    }
+    stop_waiting(which, EX_WOKEN);
+    return which;
+}
+
+unsigned ex_wake_any(ex_waiting kind, const void *object) {
+    return wake_one_of(kind, object, 1);
+}
+
 unsigned ex_wake(ex_waiting kind, const void *object, unsigned count) {
     unsigned woken = 0;
-    while (woken < count) {
-        uint8_t waiting[EX_THREADS];
-        unsigned found = 0;
-        for (unsigned i = 0; i < EX_THREADS; i++) {
-            if (ex.thread[i].waiting == kind && ex.thread[i].waits_for == object) {
-                waiting[found++] = (uint8_t)i;
-            }
-        }
-        if (found == 0) {
-            break;
-        }
-        /* The contract leaves open which sleeper a wake-up reaches. */
-        unsigned which = found > count - woken ? ex_choose(found) : 0;
-        if (ex.recording && kind != EX_ON_MUTEX && kind != EX_ON_JOIN) {
-            ex_trace(NULL, "  wakes %s", ex_title(waiting[which]));
-        }
-        stop_waiting(waiting[which], EX_WOKEN);
+    while (woken < count && wake_one_of(kind, object, count - woken) != EX_THREADS) {
         woken++;
     }
     return woken;

@@ -139,12 +139,14 @@ _Noreturn void ex_fail(ex_verdict verdict, const char *format, ...) __attribute_
 const char *ex_title(unsigned thread);
 const char *ex_verdict_name(ex_verdict verdict);
 void ex_keep_only_current(void); /* fork */
+void ex_begin_childs_threads(void);
 
 /* schedule.c: the choice of the next thread. */
 void ex_point(void); /* before every visible operation */
 void ex_yield(void); /* after one iteration of a spin loop */
 ex_event ex_wait(ex_waiting kind, const void *object, uint32_t expected, uint64_t deadline);
 unsigned ex_wake(ex_waiting kind, const void *object, unsigned count);
+unsigned ex_wake_any(ex_waiting kind, const void *object); /* the thread; EX_THREADS: none waits */
 void ex_leave(void); /* the current thread has ended; returns only to the last waiter */
 static inline void ex_wrote(void) {
     ex.writes++;
@@ -160,6 +162,8 @@ void ex_forget_location(ex_location *location);
 void ex_full_barrier_everywhere(void);
 void ex_acquire_object(const void *object, unsigned size);
 void ex_release_object(const void *object, unsigned size);
+void ex_kernel_read(void *object, unsigned size); /* no point, no order */
+void ex_kernel_write(void *object, unsigned size, uint64_t value); /* a relaxed read-modify-write, no point */
 
 /* race.c */
 void ex_race_reset(void);
@@ -168,6 +172,7 @@ void ex_check_initialised(const ex_location *location);
 
 /* model/ports.c */
 void ex_ports_reset(void);
+uint32_t ex_id_of(unsigned thread);
 void ex_local_reset(void);   /* model/core_local.c */
 void ex_threads_reset(void); /* model/threads.c */
 

@@ -115,15 +115,24 @@ void ilk__thread_yield(void) {
     ilk_cpu_relax();
 }
 
+/* A child's threads have ids that the parent's had not. */
+static uint32_t ids_before;
+
+uint32_t ex_id_of(unsigned thread) {
+    return ids_before + thread + 1;
+}
+
 uint32_t ilk__thread_id(void) {
-    return ex.current + 1;
+    return ex_id_of(ex.current);
 }
 
 uint32_t ilk__thread_id_before_fork(void) {
     return ilk__thread_id();
 }
 
-void ilk__thread_id_forget(void) {}
+void ilk__thread_id_forget(void) {
+    ids_before += EX_THREADS;
+}
 
 bool ilk__membarrier_register(void) {
     return true;
@@ -194,6 +203,7 @@ int ex_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
 void ex_ports_reset(void) {
     handler_count = lasting_count;
     ticks = 0;
+    ids_before = 0;
     ex_local_reset();
     ex_threads_reset();
 }
@@ -217,4 +227,5 @@ void ex_fork(void) {
             handlers[i].child();
         }
     }
+    ex_begin_childs_threads();
 }

@@ -109,6 +109,6 @@ EX_SCENARIO(mutex_freed){
 };
 
 EX_MUST_REACH(states){
-    {"mutex-*", {EX_MUTEX_SLEEPS, EX_MUTEX_WAKES}},
-    {"mutex-*lock_until", {EX_MUTEX_LATE}},
+    {"mutex-lock-* mutex-freed-by-the-last-owner", {EX_MUTEX_SLEEPS, EX_MUTEX_WAKES}},
+    {"mutex-lock-*lock_until", {EX_MUTEX_LATE}},
 };
