@@ -79,6 +79,9 @@ typedef struct ex_scenario {
     unsigned weak_failures;    /* compare_exchange_weak fails spuriously */
     bool refuse_membarrier;
 
+    /* A signal handler, which runs once at most, before any step of the first body but while it holds signals back. */
+    void (*handler)(void);
+
     /* Bodies that begin after ex_fork, as threads of the child; a mask as that below. */
     unsigned born_in_child;
 

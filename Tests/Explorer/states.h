@@ -12,6 +12,7 @@
     /* The engine. */                                                                                        \
     STATE(SLEEPER_WOKEN, "a sleeper is woken")                                                               \
     STATE(SLEEPER_LATE, "a sleeper's time is up")                                                            \
+    STATE(HANDLER_RAN, "a signal handler runs between two steps of a call")                                  \
     STATE(FORKED, "a thread forks while another is not done")                                                \
     /* rwlock/hand_over.c, lock.c */                                                                         \
     STATE(LOCK_READER_WAITS, "a reader stays in the queue")                                                  \

@@ -168,6 +168,8 @@ static void begin(const ex_scenario *scenario, bool weak, bool recording) {
     ex.spurious_wakeups = scenario->spurious_wakeups;
     ex.timeouts = scenario->timeouts;
     ex.weak_failures = scenario->weak_failures;
+    ex.signals = scenario->handler != NULL ? 1 : 0;
+    ex.signals_held = false;
     ex.verdict = EX_CLEAN;
     ex.threads = 1;
     while (ex.threads <= EX_BODIES && scenario->threads[ex.threads - 1] != NULL) {

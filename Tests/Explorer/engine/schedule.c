@@ -178,9 +178,26 @@ static void count_step(void) {
     }
 }
 
+static void run_handler(void) {
+    if (ex_choose(2) != 0) {
+        ex.signals--;
+        ex_reach(EX_HANDLER_RAN);
+        if (ex.recording) {
+            ex_trace(NULL, "signal: the handler runs");
+        }
+        ex.scenario->handler();
+        if (ex.recording) {
+            ex_trace(NULL, "the handler returns");
+        }
+    }
+}
+
 void ex_point(void) {
     count_step();
     schedule(RUNS);
+    if (ex.signals > 0 && ex.current == 1 && !ex.signals_held) {
+        run_handler();
+    }
 }
 
 void ex_yield(void) {

@@ -102,7 +102,8 @@ typedef struct ex_execution {
     uint32_t arrivals;
     uint32_t writes; /* that changed something */
     uint64_t clock_ns;
-    unsigned spurious_wakeups, timeouts, weak_failures; /* budgets left */
+    unsigned spurious_wakeups, timeouts, weak_failures, signals; /* budgets left */
+    bool signals_held; /* by the first body */
 
     ex_view sc; /* what seq_cst fences and stores made known */
     unsigned locations;

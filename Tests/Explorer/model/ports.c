@@ -102,13 +102,17 @@ void ilk__pages_give_back(void *pages, size_t size) {
     ex_free(pages);
 }
 
-/* No signals come in the model. */
+/* Only the first body is ever interrupted. */
 void ilk__signals_hold(sigset_t *before) {
     (void)before;
+    ex_point();
+    ex.signals_held = ex.signals_held || ex.current == 1;
 }
 
 void ilk__signals_release(const sigset_t *before) {
     (void)before;
+    ex.signals_held = ex.signals_held && ex.current != 1;
+    ex_point();
 }
 
 void ilk__thread_yield(void) {

@@ -356,6 +356,38 @@ TRIPLE(about_to_be_fence_free, read, read, write);
 TRIPLE(about_to_leave_slots, read, write, write);
 TRIPLE(about_to_need_fences, read, write, write);
 
+/* ---- Slots of another table ---- */
+
+/* Another copy of the library has moved the lock to slots: this one's table is empty. Every call that would rely on it
+ * says so; none takes an empty table for one without readers. */
+static void slots_of_another_table(void) {
+    start_in(ILK__RWLOCK_SLOTS, false);
+    ilk__slot_table.block_count = 0;
+}
+static void write_slots_of_another_table(void) {
+    ilk_rwlock_write_lock(&s.lock);
+}
+static void write_until_slots_of_another_table(void) {
+    (void)ilk_rwlock_write_lock_until(&s.lock, SOON);
+}
+static void try_write_slots_of_another_table(void) {
+    (void)ilk_rwlock_try_write_lock(&s.lock);
+}
+static void upgrade_slots_of_another_table(void) {
+    ilk_rwlock_upgradable_lock(&s.lock);
+    ilk_rwlock_upgrade(&s.lock);
+}
+#define ANOTHER_TABLE(call)                                                                                  \
+    EX_SCENARIO(another_table_##call) {                                                                      \
+        .name = "rwlock-slots_of_another_table-" #call,                                                      \
+        .claim = "misuse: a lock whose readers are in a table that this copy does not see",                  \
+        .setup = slots_of_another_table, .threads = {call##_slots_of_another_table}, .finds = EX_MISUSE      \
+    }
+ANOTHER_TABLE(write);
+ANOTHER_TABLE(write_until);
+ANOTHER_TABLE(try_write);
+ANOTHER_TABLE(upgrade);
+
 EX_MUST_REACH(states){
     {"rwlock-*fence_free-read-read-write rwlock-*fence_free-read_twice-write-granted "
      "rwlock-*read-write-refused rwlock-fence_free-*read-write-granted "
