@@ -135,7 +135,7 @@ typedef struct ilk_pool_info {
 /* Makes a pool in `*out` and starts its kept threads. Allocates. ILK_OK: at least one thread runs. Where the system
  * refuses others, the pool says so in its info, and asks again with later submissions (after 10 ms, or at once where
  * all others are blocked). ILK_INVALID: more than ILK_POOL_MAX_THREADS; fewer max_threads than threads or
- * kept_threads. ILK_NOMEM: no memory, or no thread. */
+ * kept_threads; a stack_size above PTRDIFF_MAX. ILK_NOMEM: no memory, or no thread: none of that stack, perhaps. */
 ILK_MUST_USE ilk_status ilk_pool_create(ilk_pool **out, const ilk_pool_options *options);
 
 /* Closes `pool` if it is open, waits until its threads have ended, and frees it. Blocks while jobs run. NULL: nothing.

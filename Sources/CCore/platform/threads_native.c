@@ -102,14 +102,15 @@ bool ilk__thread_start(ilk__thread *thread, const struct ilk__thread_options *op
         .function = function, .context = context, .ended_early = options->ended_early, .nice = options->nice};
     snprintf(start->name, sizeof start->name, "%s", options->name);
     const size_t least = (size_t)PTHREAD_STACK_MIN;
+    bool has_stack = true;
     if (options->stack_size != 0) {
         const size_t page = (size_t)sysconf(_SC_PAGESIZE);
         const size_t wanted = options->stack_size < least ? least : options->stack_size;
-        (void)pthread_attr_setstacksize(&attributes, (wanted + page - 1) / page * page);
+        has_stack = pthread_attr_setstacksize(&attributes, (wanted + page - 1) / page * page) == 0;
     }
     sigset_t before;
     ilk__signals_hold(&before); /* a new thread inherits the mask */
-    const bool started = pthread_create(&thread->handle, &attributes, run_thread, start) == 0;
+    const bool started = has_stack && pthread_create(&thread->handle, &attributes, run_thread, start) == 0;
     ilk__signals_release(&before);
     (void)pthread_attr_destroy(&attributes);
     if (!started) {
