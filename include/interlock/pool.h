@@ -200,7 +200,8 @@ void ilk_pool_did_block(void);
 void ilk_timer_init(ilk_timer *timer, void (*function)(void *context), void *context);
 ilk_job *ilk_timer_job(ilk_timer *timer);
 
-/* Submits the timer's job when `deadline_ns` has come, not before. Thread-safe; takes a lock. O(1). The first timer
+/* Submits the timer's job when `deadline_ns` has come, not before. Thread-safe; takes a lock, which no call and no thread
+ * has for longer than 64 timers take, however many are due. O(1) amortised. The first timer
  * of a pool starts a thread for them. ILK_CLOSED: refused. ILK_NOMEM: the system refuses that thread. Misuse: it is
  * set. */
 ILK_MUST_USE ilk_status ilk_pool_submit_at(ilk_pool *pool, ilk_timer *timer, uint64_t deadline_ns);
