@@ -158,7 +158,7 @@ bool ilk__pool_stay(struct pool_worker *worker, struct pool_former *former) {
     ilk_mutex_lock(&pool->mutex);
     const bool is_excess = pool->running > pool->target;
     /* Not with jobs in its deque: thieves come to those last, and a job that submits itself would keep them away. */
-    if (!is_excess || !ilk__pool_give_back(worker)) {
+    if (!is_excess || (deque_has_jobs(&worker->deque) && !ilk__pool_give_back(worker))) {
         ilk__pool_update_calls(pool);
         ilk_mutex_unlock(&pool->mutex);
         if (is_excess) {
