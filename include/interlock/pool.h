@@ -50,8 +50,10 @@
  *   H  fork(2): in the child a pool has no threads and is closed; destroy frees it. Jobs that had not begun do not run
  *      there; waits for groups have no end. A job that forks ends its child itself (exec, _exit). Where it returns
  *      there, the child's only thread ends, and the child with it; destroying the pool before is misuse.
- *   I  Workers hold all signals back. A job that ends its thread (pthread_exit), or throws through its function, is
- *      misuse and ends the process. Where the system cannot tell (a raw system call), the job's group never ends.
+ *   I  Workers and the timers' thread hold all signals back but the synchronous ones (SIGSEGV, SIGBUS, SIGILL, SIGFPE,
+ *      SIGTRAP, SIGSYS), whose handlers run in jobs. A job that ends its thread (pthread_exit), or throws through its
+ *      function, is misuse and ends the process. Where the system cannot tell (a raw system call), the job's group never
+ *      ends.
  *
  * Source: Chase and Lev, "Dynamic circular work-stealing deque" (2005), with the orders of Lê, Pop, Cohen, Zappa
  * Nardelli (2013); Tzannes et al., "Lazy binary splitting" (2010). docs/pool.md draws the protocols.
@@ -108,10 +110,13 @@ typedef struct ilk_timer {
     ilk_pool *pool;                               /* where it is set; NULL: it is not */
 } ilk_timer;
 
-/* All zero bits are the defaults. A thread does not take over the real-time class of the thread that starts it. */
+/* All zero bits are the defaults. On Linux threads take the processors, the scheduling class and the nice value of the
+ * process's first thread as they start, whoever has submitted the job that starts them; in place of a real-time class,
+ * SCHED_OTHER. Without privilege the system lets no thread leave SCHED_IDLE or become less nice: one that such a
+ * submitter starts stays so. */
 typedef struct ilk_pool_options {
     const char *name;      /* of the threads, with a number; NULL: "pool". The system keeps 15 bytes */
-    uint32_t threads;      /* that run jobs at a time; 0: one for each processor */
+    uint32_t threads;      /* that run jobs at a time; 0: one for each of the process's processors */
     uint32_t max_threads;  /* with those whose jobs are blocked; 0: threads + 64 */
     uint32_t kept_threads; /* that live as long as the pool; 0: threads. At least one is kept */
     uint64_t idle_ns;      /* idle for so long, a thread beyond those ends; 0: ten seconds */
@@ -130,7 +135,7 @@ typedef struct ilk_pool_info {
 /* Makes a pool in `*out` and starts its kept threads. Allocates. ILK_OK: at least one thread runs. Where the system
  * refuses others, the pool says so in its info, and asks again with later submissions (after 10 ms, or at once where
  * all others are blocked). ILK_INVALID: more than ILK_POOL_MAX_THREADS; fewer max_threads than threads or
- * kept_threads. ILK_NOMEM: no memory, or no thread. */
+ * kept_threads; a stack_size above PTRDIFF_MAX. ILK_NOMEM: no memory, or no thread: none of that stack, perhaps. */
 ILK_MUST_USE ilk_status ilk_pool_create(ilk_pool **out, const ilk_pool_options *options);
 
 /* Closes `pool` if it is open, waits until its threads have ended, and frees it. Blocks while jobs run. NULL: nothing.
@@ -195,7 +200,8 @@ void ilk_pool_did_block(void);
 void ilk_timer_init(ilk_timer *timer, void (*function)(void *context), void *context);
 ilk_job *ilk_timer_job(ilk_timer *timer);
 
-/* Submits the timer's job when `deadline_ns` has come, not before. Thread-safe; takes a lock. O(1). The first timer
+/* Submits the timer's job when `deadline_ns` has come, not before. Thread-safe; takes a lock, which no call and no thread
+ * has for longer than 64 timers take, however many are due. O(1) amortised. The first timer
  * of a pool starts a thread for them. ILK_CLOSED: refused. ILK_NOMEM: the system refuses that thread. Misuse: it is
  * set. */
 ILK_MUST_USE ilk_status ilk_pool_submit_at(ilk_pool *pool, ilk_timer *timer, uint64_t deadline_ns);

@@ -22,7 +22,9 @@ typedef struct ilk__thread {
     pthread_t handle;
 } ilk__thread;
 
-/* Starts a thread that holds all signals back and calls `function(context)`. False: the system refuses. */
+/* Starts a thread that holds all signals but the synchronous ones back (signals.h), has the processors, the class and the
+ * nice value of the process's first thread, but for a real-time class, and calls `function(context)`. False: the system
+ * refuses. */
 bool ilk__thread_start(ilk__thread *thread, const struct ilk__thread_options *options,
                        void (*function)(void *context), void *context);
 

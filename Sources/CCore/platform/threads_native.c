@@ -34,17 +34,41 @@ struct start {
 };
 
 #if defined(__linux__)
-/* Linux starts a thread with the scheduling class and the nice value of the thread that starts it: of a submitter. */
+/* A set has room for 1,024 processors. Of more, a thread has those of the thread that starts it. */
+static bool get_processors(pid_t thread, cpu_set_t *set) {
+    return sched_getaffinity(thread, sizeof *set, set) == 0;
+}
+
+static void take_processors(pid_t process) {
+    cpu_set_t own, wanted;
+    if (get_processors(0, &own) && get_processors(process, &wanted) && !CPU_EQUAL(&own, &wanted)) {
+        (void)sched_setaffinity(0, sizeof wanted, &wanted);
+    }
+}
+
+/* The C library's own answer is a copy that may be old, in musl an error. */
+static long scheduling_class(pid_t thread) {
+    const long class = syscall(SYS_sched_getscheduler, thread);
+    return class < 0 ? SCHED_OTHER : class & ~(long)SCHED_RESET_ON_FORK;
+}
+
+static void take_class(pid_t process) {
+    const long its = scheduling_class(process);
+    const long wanted = its == SCHED_BATCH || its == SCHED_IDLE ? its : SCHED_OTHER;
+    if (scheduling_class(0) != wanted) {
+        const struct sched_param none = {0};
+        (void)pthread_setschedparam(pthread_self(), (int)wanted, &none);
+    }
+}
+
+/* Linux starts a thread with the processors, the scheduling class and the nice value of the thread that starts it: of a
+ * submitter. The process's are those of its first thread. What needs a privilege and is refused stays as it is. */
 static void describe_thread(const struct start *start) {
     (void)pthread_setname_np(pthread_self(), start->name);
-    /* The C library's own answer is a copy that may be old, in musl an error. */
-    const long policy = syscall(SYS_sched_getscheduler, 0);
-    if (policy == SCHED_FIFO || policy == SCHED_RR) {
-        const struct sched_param none = {0};
-        (void)pthread_setschedparam(pthread_self(), SCHED_OTHER, &none);
-    }
-    /* The process's is that of its first thread. Refused below what it is without privilege: the pool goes on. */
-    const int wanted = getpriority(PRIO_PROCESS, (id_t)getpid()) + start->nice;
+    const pid_t process = getpid();
+    take_processors(process);
+    take_class(process);
+    const int wanted = getpriority(PRIO_PROCESS, (id_t)process) + start->nice;
     if (getpriority(PRIO_PROCESS, 0) != wanted) {
         (void)setpriority(PRIO_PROCESS, 0, wanted);
     }
@@ -58,6 +82,7 @@ static void describe_thread(const struct start *start) {
 static void *run_thread(void *memory) {
     const struct start start = *(struct start *)memory;
     free(memory);
+    ilk__signals_allow_synchronous();
     describe_thread(&start);
     pthread_cleanup_push(start.ended_early, start.context);
     start.function(start.context);
@@ -77,14 +102,15 @@ bool ilk__thread_start(ilk__thread *thread, const struct ilk__thread_options *op
         .function = function, .context = context, .ended_early = options->ended_early, .nice = options->nice};
     snprintf(start->name, sizeof start->name, "%s", options->name);
     const size_t least = (size_t)PTHREAD_STACK_MIN;
+    bool has_stack = true;
     if (options->stack_size != 0) {
         const size_t page = (size_t)sysconf(_SC_PAGESIZE);
         const size_t wanted = options->stack_size < least ? least : options->stack_size;
-        (void)pthread_attr_setstacksize(&attributes, (wanted + page - 1) / page * page);
+        has_stack = pthread_attr_setstacksize(&attributes, (wanted + page - 1) / page * page) == 0;
     }
     sigset_t before;
     ilk__signals_hold(&before); /* a new thread inherits the mask */
-    const bool started = pthread_create(&thread->handle, &attributes, run_thread, start) == 0;
+    const bool started = has_stack && pthread_create(&thread->handle, &attributes, run_thread, start) == 0;
     ilk__signals_release(&before);
     (void)pthread_attr_destroy(&attributes);
     if (!started) {
@@ -113,7 +139,7 @@ bool ilk__thread_join_soon(ilk__thread *thread) {
 #if defined(__linux__)
 uint32_t ilk__thread_processors(void) {
     cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) {
+    if (get_processors(getpid(), &set) && CPU_COUNT(&set) > 0) {
         return (uint32_t)CPU_COUNT(&set);
     }
     const long online = sysconf(_SC_NPROCESSORS_ONLN); /* more processors than the set has room for */

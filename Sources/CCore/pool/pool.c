@@ -240,7 +240,8 @@ ilk_status ilk_pool_create(ilk_pool **out, const ilk_pool_options *options) {
     const uint32_t threads = options->threads != 0 ? options->threads : at_most(ilk__thread_processors());
     const uint32_t most = options->max_threads != 0 ? options->max_threads : at_most(threads + 64);
     const uint32_t kept = options->kept_threads != 0 ? options->kept_threads : threads;
-    if (threads > ILK_POOL_MAX_THREADS || most > ILK_POOL_MAX_THREADS || most < threads || kept > most) {
+    if (threads > ILK_POOL_MAX_THREADS || most > ILK_POOL_MAX_THREADS || most < threads || kept > most ||
+        options->stack_size > PTRDIFF_MAX) {
         return ILK_INVALID;
     }
     const size_t size = sizeof(ilk_pool) + most * sizeof(ILK_ATOMIC(struct pool_worker *));

@@ -98,6 +98,9 @@ struct ilk_pool {
 bool ilk__pool_push(ilk_pool *pool, uint32_t priority, ilk_job *first, ilk_job *last, bool promised)
     ILK_NONBLOCKING;
 ilk_job *ilk__pool_take(ilk_pool *pool, uint32_t priority, struct pool_worker *refilled) ILK_NONBLOCKING;
+/* Moves the jobs of the worker's deque to the front of the backlog, the next one first. False: another thread has that.
+ * Against the way that jobs go, so a thread may miss them that probes meanwhile: publish afterwards. */
+bool ilk__pool_give_back(struct pool_worker *worker) ILK_NONBLOCKING;
 /* The oldest job, but for a loop's own. */
 ilk_job *ilk__pool_take_back(ilk_pool *pool, uint32_t priority) ILK_NONBLOCKING;
 /* Whether jobs are seen: a hint. */

@@ -121,6 +121,26 @@ ilk_job *ilk__pool_take(ilk_pool *pool, uint32_t priority, struct pool_worker *r
     return first;
 }
 
+bool ilk__pool_give_back(struct pool_worker *worker) ILK_NONBLOCKING {
+    struct pool_queue *queue = &worker->pool->queues[ILK_PRIORITY_NORMAL];
+    if (ilk_atomic_exchange(&queue->locked, 1, memory_order_acquire) != 0) { /* PL5 */
+        return false;
+    }
+    ilk_job *const rest = ilk_atomic_load(&queue->backlog, memory_order_relaxed); /* PL4 */
+    ilk_job *first = rest, *last = NULL;
+    for (ilk_job *job; (job = deque_take(&worker->deque)) != NULL; last = job) {
+        ilk_plain_write(&job->next, sizeof job->next);
+        job->next = rest;
+        if (last == NULL) {
+            first = job;
+        } else {
+            last->next = job;
+        }
+    }
+    unlock_backlog(queue, first);
+    return true;
+}
+
 ilk_job *ilk__pool_take_back(ilk_pool *pool, uint32_t priority) ILK_NONBLOCKING {
     ilk_job *oldest;
     if (!lock_backlog(pool, priority, &oldest)) {

@@ -8,6 +8,7 @@
 #include "diagnostics/misuse.h"
 #include "platform/clock.h"
 #include "platform/local.h"
+#include "platform/yield.h"
 #include <interlock/park.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,9 +159,14 @@ static void remove_spare(ilk_pool *pool, const struct pool_worker *worker) {
 bool ilk__pool_stay(struct pool_worker *worker, struct pool_former *former) {
     ilk_pool *pool = worker->pool;
     ilk_mutex_lock(&pool->mutex);
-    if (pool->running <= pool->target || deque_has_jobs(&worker->deque)) {
+    const bool is_excess = pool->running > pool->target;
+    /* Not with jobs in its deque: thieves come to those last, and a job that submits itself would keep them away. */
+    if (!is_excess || (deque_has_jobs(&worker->deque) && !ilk__pool_give_back(worker))) {
         ilk__pool_update_calls(pool);
         ilk_mutex_unlock(&pool->mutex);
+        if (is_excess) {
+            ilk__thread_yield(); /* to the thread that has the backlog */
+        }
         return true;
     }
     ILK__REACHES(POOL_SPARE, true);

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The timers of a pool: a pairing heap of the callers' nodes, and a thread that sleeps until the soonest is due and
- * submits its job. All under one mutex, which is taken before the pool's.
+ * The timers of a pool: pairing heaps of the callers' nodes, and a thread that sleeps until the soonest is due and
+ * submits its job. The heaps are under one mutex. What is due is taken out in batches and submitted without it: no other
+ * call waits for more than a batch.
  *
- * Source: Fredman, Sedgewick, Sleator, Tarjan, "The pairing heap: a new form of self-adjusting heap" (1986).
+ * Source: Fredman, Sedgewick, Sleator, Tarjan, "The pairing heap: a new form of self-adjusting heap" (1986). New timers
+ * are melded like carries of a binary counter, as in the auxiliary area of Stasko and Vitter, "Pairing heaps:
+ * experiments and analysis" (1987). Melded with one root each, a million would be its children, and the next call that
+ * takes it out would meld them all under the mutex.
  */
 #include "pool/timers.h"
 
@@ -12,11 +16,17 @@
 #include <interlock/park.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* So many timers are taken out at a time. timers_are_handed_over_in_batches. */
+enum { BATCH = 64, HEAPS = 32 };
 
 struct pool_timers {
     ilk_pool *pool;
     ilk_mutex mutex;
-    ilk_timer *soonest;
+    ilk_timer *heaps[HEAPS]; /* heap i has been melded from 2^i timers, of which some may be gone; the last from more */
+    uint32_t filled;         /* bit i: heap i is not empty */
+    ilk_timer *soonest;      /* the root of one */
     uint32_t count;
     bool ends;                    /* the pool is destroyed */
     ILK_ATOMIC(uint32_t) changes; /* of the soonest timer; the thread sleeps on it */
@@ -69,21 +79,70 @@ static ilk_timer *meld_children(ilk_timer *child) {
     return root;
 }
 
+static void set_heap(struct pool_timers *timers, unsigned heap, ilk_timer *root) {
+    timers->heaps[heap] = root;
+    const uint32_t bit = UINT32_C(1) << heap;
+    timers->filled = root != NULL ? timers->filled | bit : timers->filled & ~bit;
+}
+
+static void put_in(struct pool_timers *timers, ilk_timer *timer) {
+    ilk_timer *root = timer;
+    unsigned heap = 0;
+    for (; heap < HEAPS - 1 && timers->heaps[heap] != NULL; heap++) {
+        root = meld(timers->heaps[heap], root);
+        set_heap(timers, heap, NULL);
+    }
+    root = meld(timers->heaps[heap], root);
+    set_heap(timers, heap, root);
+    /* Or as soon: the one before may be among its children. */
+    if (timers->soonest == NULL || root->deadline_ns <= timers->soonest->deadline_ns) {
+        timers->soonest = root;
+    }
+    timers->count++;
+}
+
+/* A root goes, and `children` are its heap. */
+static void replace_root(struct pool_timers *timers, const ilk_timer *timer, ilk_timer *children) {
+    ilk_timer *soonest = NULL;
+    for (uint32_t rest = timers->filled; rest != 0; rest &= rest - 1) {
+        const unsigned heap = (unsigned)__builtin_ctz(rest);
+        if (timers->heaps[heap] == timer) {
+            set_heap(timers, heap, children);
+        }
+        ilk_timer *root = timers->heaps[heap];
+        if (soonest == NULL || (root != NULL && root->deadline_ns < soonest->deadline_ns)) {
+            soonest = root;
+        }
+    }
+    timers->soonest = soonest;
+}
+
+/* `children` take the place of a timer that is no root: no other timer has more children by it. */
+static void replace_child(const ilk_timer *timer, ilk_timer *children) {
+    ilk_timer *previous = timer->previous; /* the parent of a first child, else the sibling before */
+    ilk_timer *next = timer->sibling;
+    ilk_timer *last = children == NULL ? previous : children;
+    ilk_timer *replacement = children == NULL ? next : children;
+    if (previous->child == timer) {
+        previous->child = replacement;
+    } else {
+        previous->sibling = replacement;
+    }
+    if (children != NULL) {
+        children->previous = previous;
+        children->sibling = next;
+    }
+    if (next != NULL) {
+        next->previous = last;
+    }
+}
+
 static void take_out(struct pool_timers *timers, ilk_timer *timer) {
     ilk_timer *children = meld_children(timer->child);
-    if (timer == timers->soonest) {
-        timers->soonest = children;
+    if (timer->previous == NULL) {
+        replace_root(timers, timer, children);
     } else {
-        /* `previous` is the parent of a first child, and the sibling before any other. */
-        if (timer->previous->child == timer) {
-            timer->previous->child = timer->sibling;
-        } else {
-            timer->previous->sibling = timer->sibling;
-        }
-        if (timer->sibling != NULL) {
-            timer->sibling->previous = timer->previous;
-        }
-        timers->soonest = meld(timers->soonest, children);
+        replace_child(timer, children);
     }
     timer->child = timer->sibling = timer->previous = NULL;
     timer->pool = NULL;
@@ -98,25 +157,55 @@ static void changed(struct pool_timers *timers) {
     ilk_park_wake(&timers->changes, 1);
 }
 
-/* Submits the timers that are due, or all, in the order of their deadlines. With the mutex held. */
-static void hand_over_due(ilk_pool *pool, struct pool_timers *timers, bool all) {
+/* A batch of the timers that are due, or of all, in the order of their deadlines, linked by `sibling`; NULL: there is
+ * none. With the mutex held. */
+static ilk_timer *take_batch(struct pool_timers *timers, bool all) {
     const uint64_t now_ns = ilk__clock_now_ns();
-    while (timers->soonest != NULL && (all || timers->soonest->deadline_ns <= now_ns)) {
+    ilk_timer *first = NULL, **link = &first;
+    for (int count = 0; count < BATCH; count++) {
         ilk_timer *timer = timers->soonest;
+        if (timer == NULL || (!all && timer->deadline_ns > now_ns)) {
+            break;
+        }
         take_out(timers, timer);
-        ilk__pool_push_promised(pool, &timer->job);
+        *link = timer;
+        link = &timer->sibling;
     }
+    return first;
+}
+
+/* Without the mutex. */
+static void hand_over(ilk_pool *pool, ilk_timer *timer) {
+    while (timer != NULL) {
+        ilk_timer *next = timer->sibling; /* the job may free the timer */
+        ilk__pool_push_promised(pool, &timer->job);
+        timer = next;
+    }
+}
+
+static void hand_over_all(ilk_pool *pool, struct pool_timers *timers) {
+    ilk_timer *batch;
+    do {
+        ilk_mutex_lock(&timers->mutex);
+        batch = take_batch(timers, true);
+        ilk_mutex_unlock(&timers->mutex);
+        hand_over(pool, batch);
+    } while (batch != NULL);
 }
 
 static void keep_time(void *context) {
     struct pool_timers *timers = context;
     ilk_mutex_lock(&timers->mutex);
     while (!timers->ends) {
-        hand_over_due(timers->pool, timers, false);
+        ilk_timer *due = take_batch(timers, false);
         const uint32_t changes = ilk_atomic_load(&timers->changes, memory_order_relaxed); /* TM1 */
         const uint64_t next_ns = timers->soonest == NULL ? ILK_FOREVER : timers->soonest->deadline_ns;
         ilk_mutex_unlock(&timers->mutex);
-        (void)ilk_park_wait(&timers->changes, changes, next_ns);
+        if (due != NULL) {
+            hand_over(timers->pool, due);
+        } else {
+            (void)ilk_park_wait(&timers->changes, changes, next_ns);
+        }
         ilk_mutex_lock(&timers->mutex);
     }
     ilk_mutex_unlock(&timers->mutex);
@@ -189,14 +278,14 @@ ilk_status ilk_pool_submit_at(ilk_pool *pool, ilk_timer *timer, uint64_t deadlin
     }
     timer->pool = pool;
     timer->deadline_ns = deadline_ns;
-    timers->soonest = meld(timers->soonest, timer);
-    timers->count++;
-    if (ilk_atomic_load(&pool->hands_back, memory_order_acquire)) { /* PL11 */
-        hand_over_due(pool, timers, true); /* close_now came between the promise and the mutex */
-    } else if (timers->soonest == timer) {
+    if (timers->soonest == NULL || deadline_ns < timers->soonest->deadline_ns) {
         changed(timers);
     }
+    put_in(timers, timer);
     ilk_mutex_unlock(&timers->mutex);
+    if (ilk_atomic_load(&pool->hands_back, memory_order_acquire)) { /* PL11 */
+        hand_over_all(pool, timers); /* close_now came after the promise */
+    }
     return ILK_OK;
 }
 
@@ -237,8 +326,9 @@ void ilk__pool_timers_forget(ilk_pool *pool) {
     struct pool_timers *timers = existing_timers(pool);
     if (timers != NULL) {
         ilk_mutex_init(&timers->mutex, false);
+        memset(timers->heaps, 0, sizeof timers->heaps);
         timers->soonest = NULL;
-        timers->count = 0;
+        timers->filled = timers->count = 0;
     }
 }
 
@@ -246,9 +336,7 @@ void ilk__pool_timers_hand_back(ilk_pool *pool) {
     /* Closing has taken the pool's mutex: timers that are made after it find the pool closed. */
     struct pool_timers *timers = existing_timers(pool);
     if (timers != NULL) {
-        ilk_mutex_lock(&timers->mutex);
-        hand_over_due(pool, timers, true);
-        ilk_mutex_unlock(&timers->mutex);
+        hand_over_all(pool, timers);
     }
 }
 

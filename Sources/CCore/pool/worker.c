@@ -242,8 +242,7 @@ static bool is_finished(struct pool_worker *worker) {
 
 static bool must_leave_jobs(void *context) {
     struct pool_worker *worker = context;
-    return (ilk_atomic_load(&worker->pool->excess, memory_order_relaxed) != 0 && /* PL13 */
-            !deque_has_jobs(&worker->deque)) ||
+    return ilk_atomic_load(&worker->pool->excess, memory_order_relaxed) != 0 || /* PL13 */
            is_finished(worker);
 }
 

@@ -333,76 +333,6 @@ static void threads_are_as_asked(void **state) {
     end(pool);
 }
 
-/* ---- Started by a submitter ---- */
-
-struct unusual {
-    ilk_pool *pool;
-    bool is_real_time; /* or of another nice value */
-    bool could;        /* become so */
-    struct stage held; /* 1: the pool's first thread blocks; 2: it goes on */
-    ilk_job holder, job;
-    ilk_group group;
-    int policy, nice; /* of the second thread */
-};
-
-static void hold(void *context) {
-    struct unusual *unusual = context;
-    ilk_pool_will_block();
-    stage_reach(&unusual->held, 1);
-    stage_await(&unusual->held, 2);
-    ilk_pool_did_block();
-}
-
-static void see_class(void *context) {
-    struct unusual *unusual = context;
-    unusual->policy = (int)syscall(SYS_sched_getscheduler, 0);
-    unusual->nice = getpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid));
-}
-
-static void become_unusual_and_submit(void *context) {
-    struct unusual *unusual = context;
-    const struct sched_param lowest = {.sched_priority = 1};
-    const int own = getpriority(PRIO_PROCESS, (id_t)getpid());
-    unusual->could = unusual->is_real_time
-                         ? pthread_setschedparam(pthread_self(), SCHED_FIFO, &lowest) == 0
-                         : geteuid() == 0 && own < 16 &&
-                               setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), own + 3) == 0;
-    if (unusual->could) {
-        submit(unusual->pool, &unusual->job, see_class, unusual, &unusual->group);
-    }
-}
-
-/*  first thread    submitter, SCHED_FIFO
- *   blocks
- *                   submits: starts the second thread
- *                                                      second thread: SCHED_OTHER, the process's nice value */
-static void a_thread_has_not_the_class_of_the_submitter_that_starts_it(void **state) {
-    (void)state;
-    int tried = 0;
-    for (int real_time = 0; real_time < 2; real_time++) {
-        struct unusual unusual = {.is_real_time = real_time == 1, .held = STAGE_INIT};
-        unusual.pool = make((ilk_pool_options){.threads = 1, .max_threads = 2});
-        submit(unusual.pool, &unusual.holder, hold, &unusual, NULL);
-        stage_await(&unusual.held, 1);
-        struct thread thread;
-        thread_start(&thread, become_unusual_and_submit, &unusual);
-        thread_join(&thread);
-        await(&unusual.group);
-        if (unusual.could) {
-            tried++;
-            check_equal(ilk_pool_get_info(unusual.pool).threads, 2);
-            check_equal(unusual.policy, SCHED_OTHER);
-            check_equal(unusual.nice, getpriority(PRIO_PROCESS, (id_t)getpid()));
-        }
-        stage_reach(&unusual.held, 2);
-        end(unusual.pool);
-    }
-    if (tried < 2) {
-        print_message("skipped: the system refuses real-time scheduling or nice values\n");
-        skip();
-    }
-}
-
 static void options_that_cannot_be_are_refused(void **state) {
     (void)state;
     ilk_pool *const untouched = (ilk_pool *)state;
@@ -412,6 +342,8 @@ static void options_that_cannot_be_are_refused(void **state) {
         {.max_threads = ILK_POOL_MAX_THREADS + 1},
         {.threads = 3, .max_threads = 2},
         {.threads = 1, .max_threads = 2, .kept_threads = 3},
+        {.threads = 1, .stack_size = SIZE_MAX},
+        {.threads = 1, .stack_size = (size_t)PTRDIFF_MAX + 1},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         check_equal(ilk_pool_create(&pool, &wrong[i]), ILK_INVALID);
@@ -595,7 +527,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_job_may_wait_for_a_group_between_will_and_did_block),
     cmocka_unit_test(a_join_runs_other_jobs_to_a_bound),
     cmocka_unit_test(threads_are_as_asked),
-    cmocka_unit_test(a_thread_has_not_the_class_of_the_submitter_that_starts_it),
     cmocka_unit_test(options_that_cannot_be_are_refused),
     cmocka_unit_test(idle_threads_use_no_processor),
     cmocka_unit_test(a_pool_goes_on_with_the_threads_there_are),

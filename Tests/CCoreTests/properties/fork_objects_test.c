@@ -179,6 +179,43 @@ static void misuse_of_a_mutex_is_reported_in_the_child(void **state) {
     }
 }
 
+static void fork_and_unlock(void *context) {
+    pid_t child = fork();
+    if (is_child(child)) {
+        ilk_mutex_unlock(context);
+        _exit(0);
+    }
+    end_like(child);
+}
+
+static void unlock_where_another_thread_of_the_child_forks(void *context) {
+    ilk_mutex *mutex = context;
+    ilk_mutex_lock(mutex);
+    pid_t child = fork();
+    if (is_child(child)) {
+        struct thread thread;
+        thread_start(&thread, fork_and_unlock, mutex);
+        thread_join(&thread);
+        _exit(0);
+    }
+    end_like(child);
+}
+
+/*  process        child                       child of that
+ *   locks
+ *   forks          first thread: owns it
+ *                  another thread: forks        first thread: a copy of that other one, owns nothing */
+static void what_the_first_thread_held_is_not_that_of_another_thread_which_forks(void **state) {
+    (void)state;
+    need_children();
+    for (int kind = 0; kind < KINDS; kind++) {
+        ilk_mutex mutex;
+        ilk_mutex_init(&mutex, inherits[kind]);
+        expect_misuse(unlock_where_another_thread_of_the_child_forks, &mutex, "ilk_mutex_unlock",
+                      "does not own it");
+    }
+}
+
 static ilk_mutex guarded_by_handlers;
 
 static void lock_for_fork(void) {
@@ -297,6 +334,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_mutex_may_be_held_through_several_forks),
     cmocka_unit_test(a_wait_in_the_child_for_what_the_thread_that_forked_holds_has_its_limit),
     cmocka_unit_test(misuse_of_a_mutex_is_reported_in_the_child),
+    cmocka_unit_test(what_the_first_thread_held_is_not_that_of_another_thread_which_forks),
     cmocka_unit_test(fork_handlers_may_hold_a_mutex_over_the_fork),
     cmocka_unit_test(a_child_initialises_anew_what_its_thread_held),
     cmocka_unit_test(a_child_initialises_anew_a_semaphore_that_others_waited_for),

@@ -85,7 +85,7 @@ static void submit_blocking_that_goes_on(void) {
 }
 EX_SCENARIO(spare){
     .name = "pool-too-many-threads-close",
-    .claim = "a thread too many becomes spare once its deque is empty, and ends with the pool",
+    .claim = "a thread too many gives its jobs back, becomes spare, and ends with the pool",
     .setup = setup_one_of_two,
     .threads = {submit_blocking_that_goes_on, thread_0, thread_1, thread_2, thread_3},
     .check = check_accepted,
