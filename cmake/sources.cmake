@@ -4,8 +4,8 @@
 # is a decision, and scripts/check fails on a file that is missing here. All ports to all systems are listed:
 # each file is empty unless platform/port.h chooses it.
 set(interlock_platform
-    access clock condition_darwin condition_pthread deadline exit_pthread former futex_linux identity_darwin
-    identity_linux local_native membarrier_linux membarrier_none native_pthread pages_native park_futex park_table
+    access clock condition_darwin condition_pthread deadline environment_native exit_pthread former futex_linux
+    identity_darwin identity_linux local_native membarrier_linux membarrier_none native_pthread pages_native park_futex park_table
     signals_native stores_native threads_native yield_native)
 set(interlock_diagnostics
     demangle_native edges facade figures misuse names objects observe order page records records_exit_pthread report_native rings
