@@ -3,6 +3,7 @@
  * A program that knows nothing of diagnosis: hang_test runs it with INTERLOCK_DIAGNOSTICS in its environment.
  *   diagnosed orders     takes two locks in both orders, and ends
  *   diagnosed deadlock   two threads wait for each other for ever; prints "wedged" when both do
+ *   diagnosed daemon     closes all descriptors but the first three, prints "wedged", and sleeps
  *   diagnosed busy       takes a lock in a lock, and ends
  *   diagnosed forks      does the same, and has a child that ends after it; prints its id
  */
@@ -85,6 +86,15 @@ int main(int argument_count, char **arguments) {
         stage_await(&both, 1);
         thread_start(&watcher, print_when_wedged, &clerk);
         ilk_mutex_lock(&orders);
+    } else if (strcmp(what, "daemon") == 0) {
+        for (int file = 3; file < 256; file++) {
+            (void)close(file);
+        }
+        puts("wedged");
+        fflush(stdout);
+        for (;;) {
+            pause();
+        }
     } else if (strcmp(what, "busy") == 0) {
         be_busy();
     } else if (strcmp(what, "forks") == 0) {

@@ -92,6 +92,13 @@ static void a_wedged_process_reports_at_a_signal(void **state) {
     check_circle();
 }
 
+static void a_daemon_that_closes_all_descriptors_reports_at_a_signal(void **state) {
+    (void)state;
+    (void)run_program(&(struct program){
+        .what = "daemon", .settings = "hang", .signal = SIGQUIT, .until = "interlock: the threads of process "});
+    check_contains(printed, "interlock: the threads of process ");
+}
+
 static void the_watchdog_reports_a_wedged_process(void **state) {
     (void)state;
     (void)run_program(
@@ -284,6 +291,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(unknown_words_are_named_and_ignored),
     cmocka_unit_test(a_word_behind_many_others_is_read),
     cmocka_unit_test(a_wedged_process_reports_at_a_signal),
+    cmocka_unit_test(a_daemon_that_closes_all_descriptors_reports_at_a_signal),
     cmocka_unit_test(the_watchdog_reports_a_wedged_process),
     cmocka_unit_test(the_diagnosis_is_written_at_exit),
     cmocka_unit_test(only_ones_own_file_is_overwritten),
