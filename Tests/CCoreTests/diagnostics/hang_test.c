@@ -198,6 +198,32 @@ static void names_are_escaped(void **state) {
     check_equal(ilk_set_name(&mutex, NULL), ILK_OK);
 }
 
+/* Each byte that begins no character of UTF-8 becomes U+FFFD: halves of surrogate pairs, forms longer than they need be,
+ * what is beyond U+10FFFF, and a character that the end of the name cuts. */
+static void the_json_is_utf8_whatever_the_names_are(void **state) {
+    (void)state;
+#define BAD "\xEF\xBF\xBD"
+    static const char *const names[][2] = {
+        {"\xED\x9F\xBF|\xED\xA0\x80|\xEE\x80\x80", "\xED\x9F\xBF|" BAD BAD BAD "|\xEE\x80\x80"},
+        {"\xED\xBF\xBF", BAD BAD BAD},
+        {"\xC1\xBF|\xE0\x9F\xBF|\xE0\xA0\x80", BAD BAD "|" BAD BAD BAD "|\xE0\xA0\x80"},
+        {"\xF0\x8F\xBF\xBF|\xF0\x90\x80\x80", BAD BAD BAD BAD "|\xF0\x90\x80\x80"},
+        {"\xF4\x8F\xBF\xBF|\xF4\x90\x80\x80", "\xF4\x8F\xBF\xBF|" BAD BAD BAD BAD},
+        {"123456789 123456789 123456789 123456789 123456789 123456789 12\xC3\xA9",
+         "123456789 123456789 123456789 123456789 123456789 123456789 12" BAD},
+    };
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    ilk_mutex_init(&mutex, false);
+    for (size_t index = 0; index < sizeof names / sizeof *names; index++) {
+        char expected[256];
+        snprintf(expected, sizeof expected, "\"name\": \"%s\", \"acquisitions\"", names[index][1]);
+        check_equal(ilk_set_name(&mutex, names[index][0]), ILK_OK);
+        check_contains(diagnosis(ILK_AS_JSON), expected);
+    }
+#undef BAD
+    check_equal(ilk_set_name(&mutex, NULL), ILK_OK);
+}
+
 static void writing_that_fails_is_told(void **state) {
     (void)state;
     errno = 0;
@@ -296,6 +322,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(waits_without_a_holder_are_told_too),
     cmocka_unit_test(a_permit_that_another_thread_gave_is_held_by_none),
     cmocka_unit_test(names_are_escaped),
+    cmocka_unit_test(the_json_is_utf8_whatever_the_names_are),
     cmocka_unit_test(writing_that_fails_is_told),
     cmocka_unit_test(handlers_may_interrupt_diagnosis),
     cmocka_unit_test(a_child_of_fork_reports_its_own_thread),
