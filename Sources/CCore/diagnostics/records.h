@@ -27,8 +27,6 @@
 #endif
 enum { ILK__WORK_MOST = 4, ILK__LABEL_WORDS = 8 /* 64 bytes of text */ };
 
-enum ilk__share { ILK__SHARE_READ, ILK__SHARE_UPGRADABLE, ILK__SHARE_WRITE };
-
 /* One word of a record. RC1 to RC4 order it. */
 typedef ILK_ATOMIC(uint64_t) ilk__record_word;
 
