@@ -48,9 +48,11 @@
  *               circles are marked.
  *
  * More words for the environment, separated by commas: abort (ends the process at the first report of an order),
- * limit=SECONDS (a thread that waits longer has all threads reported, once), signal=NUMBER (a report at that
- * signal; by default SIGQUIT is it while hang is on), file=PATH (at exit, the whole diagnosis there, as JSON if
- * the name ends in .json, as a page if in .html). An unknown word is named on standard error, and ignored.
+ * limit=SECONDS (as ilk_set_hang_limit), signal=NUMBER (as ilk_set_hang_signal; by default SIGQUIT while hang is on),
+ * file=PATH (as the process that was started exits, the whole diagnosis there, as JSON if the name ends in .json, as a
+ * page if in .html; overwrites only a regular file of the process's own user, and follows no link to it). An unknown
+ * word is named on standard error, and ignored. A program with rights that its caller has not (set-user-ID …) does not
+ * read the environment; nor does a static program that calls nothing that can be watched.
  *
  * A child of fork has all names, and can give and ask for them, whatever other threads were doing; its other
  * threads are gone from reports.

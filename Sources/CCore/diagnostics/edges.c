@@ -24,27 +24,24 @@ static bool is_searched_as(uint64_t searched, uint32_t guards, uint32_t proofs) 
     return searched >> 16 == searched_for(0, guards, proofs) >> 16;
 }
 
-/* ---- Without the lock ---- */
+static struct ilk__index edges;
 
-static bool edge_joins(const struct ilk__edge *edge, uint64_t from_id, uint64_t to_id) {
-    return ilk_atomic_load(&edge->to_id, memory_order_relaxed) == to_id &&   /* LO3 */
-           ilk_atomic_load(&edge->from_id, memory_order_relaxed) == from_id; /* LO3 */
+static uint64_t hash_of(const struct ilk__order *order) {
+    return ilk__index_hash(order->from_id * 31 + ilk__index_hash(order->to_id));
 }
 
-struct ilk__edge *ilk__edge_first(const struct ilk__object *object) {
-    /* LO4 acquire, pairs with LO5 (linking).
-     * Carries: the link to the next edge.
-     * If weaker: we follow a pointer that is not there yet. */
-    return ilk_atomic_load(&object->edges, memory_order_acquire);
+/* ---- Without the lock ---- */
+
+static bool joins(const struct ilk__index_link *link, const void *context) ILK_NONBLOCKING {
+    const struct ilk__edge *edge = (const struct ilk__edge *)link;
+    const struct ilk__order *order = context;
+    /* LO3 relaxed: under the mutex of the tables; else an id before LO1, `searched` behind it. */
+    return ilk_atomic_load(&edge->to_id, memory_order_relaxed) == order->to_id &&
+           ilk_atomic_load(&edge->from_id, memory_order_relaxed) == order->from_id;
 }
 
 static struct ilk__edge *find_edge(const struct ilk__order *order) {
-    struct ilk__edge *edge = ilk__edge_first(order->from);
-    while (edge != NULL && !edge_joins(edge, order->from_id, order->to_id)) {
-        ilk_plain_read(&edge->next, sizeof edge->next);
-        edge = edge->next;
-    }
-    return edge;
+    return (struct ilk__edge *)ilk__index_find(&edges, hash_of(order), joins, order);
 }
 
 bool ilk__edge_is_known(const struct ilk__order *order) {
@@ -52,45 +49,41 @@ bool ilk__edge_is_known(const struct ilk__order *order) {
     if (edge == NULL) {
         return false;
     }
-    /* LO1 acquire, pairs with LO2.
-     * Carries: that nothing was searched for the edge that is made over.
-     * If weaker: what was searched for the edge before is taken for searched for this one. */
+    /* LO1 acquire, pairs with LO2 and LO4.
+     * Carries: that nothing was searched for an edge that is made over, and that it joins other objects: one id may have
+     * been the edge's before, and the other the new one's.
+     * If weaker: what was searched for another edge is taken for searched for this one. */
     ilk_atomic_fence(memory_order_acquire);
     const uint64_t searched = ilk_atomic_load(&edge->searched, memory_order_relaxed); /* LO3 */
-    return (searched_pairs(searched) & ilk__pair_bit(order->held, order->asked)) != 0 &&
+    return joins(&edge->link, order) && (searched_pairs(searched) & ilk__pair_bit(order->held, order->asked)) != 0 &&
            is_searched_as(searched, 0, order->proofs);
-}
-
-bool ilk__edge_leaves(const struct ilk__object *from, uint64_t from_id) {
-    const struct ilk__edge *edge = ilk__edge_first(from);
-    while (edge != NULL && ilk_atomic_load(&edge->from_id, memory_order_relaxed) != from_id) { /* LO3 */
-        ilk_plain_read(&edge->next, sizeof edge->next);
-        edge = edge->next;
-    }
-    return edge != NULL;
 }
 
 /* ---- With the tables locked ---- */
 
-bool ilk__edge_is_alive(const struct ilk__edge *edge, const struct ilk__object *from) {
-    return ilk__object_id(ilk__edge_to(edge)) ==
-               ilk_atomic_load(&edge->to_id, memory_order_relaxed) &&                     /* LO3 */
-           ilk__object_id(from) == ilk_atomic_load(&edge->from_id, memory_order_relaxed); /* LO3 */
+bool ilk__order_is_current(const struct ilk__order *order) {
+    return ilk__object_id(order->from) == order->from_id && ilk__object_id(order->to) == order->to_id;
 }
 
-static struct ilk__edge *dead_edge(const struct ilk__object *from) {
-    struct ilk__edge *edge = ilk__edge_first(from);
-    while (edge != NULL && ilk__edge_is_alive(edge, from)) {
-        edge = edge->next;
+static bool joins_nothing(const struct ilk__index_link *link, const void *unused) ILK_NONBLOCKING {
+    (void)unused;
+    const struct ilk__edge *edge = (const struct ilk__edge *)link;
+    return ilk_atomic_load(&edge->from_id, memory_order_relaxed) == 0; /* LO3 */
+}
+
+static void end_edge(struct ilk__edge *edge) {
+    LIST_REMOVE(edge, leaving);
+    LIST_REMOVE(edge, entering);
+    ilk_atomic_store(&edge->from_id, 0, memory_order_relaxed); /* LO3 */
+}
+
+void ilk__edges_end(struct ilk__object *object) {
+    while (!LIST_EMPTY(&object->leaving)) {
+        end_edge(LIST_FIRST(&object->leaving));
     }
-    return edge;
-}
-
-static void link_edge(struct ilk__object *from, struct ilk__edge *edge) {
-    ilk_plain_write(&edge->next, sizeof edge->next);
-    edge->next = ilk_atomic_load(&from->edges, memory_order_relaxed); /* LO3 */
-    /* LO5 release, pairs with LO4. */
-    ilk_atomic_store(&from->edges, edge, memory_order_release);
+    while (!LIST_EMPTY(&object->entering)) {
+        end_edge(LIST_FIRST(&object->entering));
+    }
 }
 
 static void make_edge(struct ilk__edge *edge, const struct ilk__order *order) {
@@ -98,11 +91,16 @@ static void make_edge(struct ilk__edge *edge, const struct ilk__order *order) {
     ilk_atomic_store(&edge->searched, 0, memory_order_relaxed); /* LO3 */
     /* LO2 release, pairs with LO1. */
     ilk_atomic_fence(memory_order_release);
-    ilk_atomic_store(&edge->to, order->to, memory_order_relaxed);           /* LO3 */
-    ilk_atomic_store(&edge->from_id, order->from_id, memory_order_relaxed); /* LO3 */
-    ilk_atomic_store(&edge->to_id, order->to_id, memory_order_relaxed);     /* LO3 */
+    ilk_atomic_store(&edge->to_id, order->to_id, memory_order_relaxed); /* LO3 */
+    /* LO4 release, pairs with LO1. */
+    ilk_atomic_store(&edge->from_id, order->from_id, memory_order_release);
     ilk_atomic_store(&edge->searched, searched_for(pair, order->guard_count, order->proofs),
                      memory_order_relaxed); /* LO3 */
+    edge->from = order->from;
+    edge->to = order->to;
+    LIST_INSERT_HEAD(&order->from->leaving, edge, leaving);
+    LIST_INSERT_HEAD(&order->to->entering, edge, entering);
+    (void)ilk__object_add_traits(order->from, ILK__HAS_ORDERS);
     edge->pairs = pair;
     edge->guard_count = order->guard_count;
     memcpy(edge->guards, order->guards, sizeof edge->guards);
@@ -143,23 +141,27 @@ static bool add_sighting(struct ilk__edge *edge, const struct ilk__order *order)
 }
 
 struct ilk__edge *ilk__edge_add(const struct ilk__order *order, struct ilk__edge **spare,
-                                bool *is_to_be_searched) {
+                                bool *is_to_be_searched, bool *is_full) {
     struct ilk__edge *edge = find_edge(order);
     if (edge != NULL) {
         *is_to_be_searched = add_sighting(edge, order);
         return edge;
     }
     *is_to_be_searched = true;
-    edge = dead_edge(order->from);
+    edge = (struct ilk__edge *)ilk__index_find(&edges, hash_of(order), joins_nothing, NULL);
     if (edge != NULL) {
         make_edge(edge, order);
     } else if (*spare != NULL) {
         edge = *spare;
         *spare = NULL;
         make_edge(edge, order);
-        link_edge(order->from, edge);
+        *is_full = ilk__index_link(&edges, hash_of(order), &edge->link);
     }
     return edge;
+}
+
+void ilk__edges_grow(void) {
+    ilk__index_grow(&edges);
 }
 
 bool ilk__edges_share_guards(const struct ilk__edge *edge, const struct ilk__edge *other) {

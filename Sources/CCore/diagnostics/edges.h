@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The edges of the order graph (order.h). An object has a list of those that leave it. Lists only grow; an edge whose
- * objects have ended serves for another one. An edge is found without a lock, made and changed under the mutex of the
- * tables.
+ * The edges of the order graph (order.h). Each is in an index, where it is found without a lock by the ids of the two
+ * objects that it joins; and under the mutex of the tables, where it is made and changed, in a list of those that leave
+ * the one object and in a list of those that enter the other. As an object ends, its edges leave the lists, and each
+ * serves for another edge of its place in the index.
  *
  * What an edge remembers
  *   pairs    of the share held and the share asked for, a bit each: a circle needs, at each object, a share held
@@ -21,15 +22,16 @@
 #include "diagnostics/records.h"
 #include "diagnostics/report.h"
 
-enum { ILK__GUARDS_MOST = 8, ILK__SHARES = 3 };
+enum { ILK__GUARDS_MOST = 8 };
 
 struct ilk__edge {
-    struct ilk__edge *next; /* in its object's list; never changes once linked */
-    ILK_ATOMIC(struct ilk__object *) to;
-    ILK_ATOMIC(uint64_t) from_id;
+    struct ilk__index_link link;  /* first: a link is its edge */
+    ILK_ATOMIC(uint64_t) from_id; /* 0: it joins nothing */
     ILK_ATOMIC(uint64_t) to_id;
     ILK_ATOMIC(uint64_t) searched; /* see edges.c; 0 while the edge is made over */
     /* Under the mutex of the tables. */
+    struct ilk__object *from, *to;
+    LIST_ENTRY(ilk__edge) leaving, entering;
     uint32_t pairs;
     uint32_t guard_count;
     uint64_t guards[ILK__GUARDS_MOST];
@@ -52,32 +54,25 @@ static inline uint32_t ilk__pair_bit(enum ilk__share held, enum ilk__share asked
     return UINT32_C(1) << ((uint32_t)held * ILK__SHARES + (uint32_t)asked);
 }
 
-/* The newest edge that leaves `from`, dead ones among them; NULL. */
-struct ilk__edge *ilk__edge_first(const struct ilk__object *from);
-
 /* Without the lock: whether an edge without guards was searched for the order's pair and proofs. */
 bool ilk__edge_is_known(const struct ilk__order *order);
 
-/* Without the lock: whether an edge leaves the object of this id. */
-bool ilk__edge_leaves(const struct ilk__object *from, uint64_t from_id);
-
 /* ---- With the tables locked ---- */
 
-/* Whether the objects at both ends are still those that it joins. */
-bool ilk__edge_is_alive(const struct ilk__edge *edge, const struct ilk__object *from);
+/* Whether both objects are still there: an order of what has ended is none. */
+bool ilk__order_is_current(const struct ilk__order *order);
 
-/* The edge of the order, which remembers this sighting; a new one is made in `*spare`, which is NULL then, or in a dead
- * edge. NULL: there is no memory for it. `is_to_be_searched`: circles were not searched for the order's pair with these
- * guards and proofs. */
+/* The edge of a current order, which remembers this sighting; a new one is made in `*spare`, which is NULL then, or in one
+ * that joins nothing. NULL: there is no memory for it. `is_to_be_searched`: circles were not searched for the order's pair
+ * with these guards and proofs. `is_full`: ilk__edges_grow is to be called, without the lock. */
 struct ilk__edge *ilk__edge_add(const struct ilk__order *order, struct ilk__edge **spare,
-                                bool *is_to_be_searched);
+                                bool *is_to_be_searched, bool *is_full);
+void ilk__edges_grow(void);
+
+/* The object ends. */
+void ilk__edges_end(struct ilk__object *object);
 
 /* Whether the same guard is held along both. */
 bool ilk__edges_share_guards(const struct ilk__edge *edge, const struct ilk__edge *other);
-
-static inline struct ilk__object *ilk__edge_to(const struct ilk__edge *edge) {
-    /* LO3 relaxed: under the mutex of the tables; else an id before LO1, `searched` behind it, or behind LO6. */
-    return ilk_atomic_load(&edge->to, memory_order_relaxed);
-}
 
 #endif

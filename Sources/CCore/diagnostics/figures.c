@@ -42,7 +42,6 @@ static void clear_times(struct ilk__times *times) {
 void ilk__figures_clear(struct ilk__counters *counters) {
     clear_times(&counters->wait);
     clear_times(&counters->hold);
-    ilk_atomic_store(&counters->acquisitions, 0, memory_order_relaxed);   /* FG1 */
     ilk_atomic_store(&counters->longest_holder, 0, memory_order_relaxed); /* FG1 */
     ilk_atomic_store(&counters->longest_depth, 0, memory_order_relaxed);  /* FG1 */
 }
@@ -60,10 +59,6 @@ static bool add_time(struct ilk__times *times, uint64_t time_ns) {
         }
     }
     return false;
-}
-
-void ilk__figures_add_acquisition(struct ilk__counters *counters) {
-    ilk_atomic_fetch_add(&counters->acquisitions, 1, memory_order_relaxed); /* FG1 */
 }
 
 void ilk__figures_add_wait(struct ilk__counters *counters, uint64_t wait_ns) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The contention figures of one object: counts, and log-linear histograms of wait and hold. Any thread adds;
- * a snapshot beside it may miss the newest additions, or have one in a histogram and not yet in a sum.
+ * The times of one object: counts, and log-linear histograms of wait and hold. Any thread adds; a snapshot beside it may
+ * miss the newest additions, or have one in a histogram and not yet in a sum. They are never freed: those of an object that
+ * has ended go to another, which may get an addition that comes late.
  *
  * Source of the histogram: Tene, HdrHistogram: four linear parts in each power of two, so that a bucket's
  * bounds are at most a quarter apart.
@@ -22,9 +23,9 @@ struct ilk__times {
 };
 
 struct ilk__counters {
+    struct ilk__counters *next_free; /* with the tables locked */
     struct ilk__times wait; /* of every acquisition that had to wait, or gave up */
     struct ilk__times hold;
-    ILK_ATOMIC(uint64_t) acquisitions;
     ILK_ATOMIC(uint32_t) longest_holder;  /* its thread's id */
     ILK_ATOMIC(uint64_t) longest_name[2]; /* 16 bytes */
     ILK_ATOMIC(uint32_t) longest_depth;
@@ -32,7 +33,6 @@ struct ilk__counters {
 };
 
 void ilk__figures_clear(struct ilk__counters *counters);
-void ilk__figures_add_acquisition(struct ilk__counters *counters);
 void ilk__figures_add_wait(struct ilk__counters *counters, uint64_t wait_ns);
 /* True: the longest so far, for which the caller gives its stack. */
 bool ilk__figures_add_hold(struct ilk__counters *counters, uint64_t hold_ns);

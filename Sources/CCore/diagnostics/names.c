@@ -1,45 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of names, which is cold: a hash of libbsd lists under the mutex of the tables. Each bucket has a
- * count: destroying a nameless object takes the mutex only if a name shares its bucket.
+ * The table of names, which is cold: an index under the mutex of the tables. Destroying a nameless object takes the mutex
+ * only if there is a name in its list of the index.
  */
 #include "diagnostics/names.h"
 
+#include "diagnostics/index.h"
 #include "diagnostics/tables.h"
 #include "platform/bsd.h"
 #include <interlock/diagnostics.h>
-#include <interlock/inline/atomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 struct entry {
-    LIST_ENTRY(entry) link;
+    struct ilk__index_link link; /* first: a link is its entry */
     const void *object;
     char name[ILK_NAME_SIZE];
 };
 
-enum { NAME_BUCKET_COUNT = 251 };
+static struct ilk__index names;
 
-struct name_bucket {
-    LIST_HEAD(, entry) entries; /* an empty LIST is all zero bits */
-    ILK_ATOMIC(uint32_t) count; /* changes under the mutex */
-};
+static uint64_t hash_of(const void *object) {
+    return ilk__index_hash((uintptr_t)object);
+}
 
-static struct name_bucket name_buckets[NAME_BUCKET_COUNT];
-
-static struct name_bucket *name_bucket_of(const void *object) {
-    return &name_buckets[((uintptr_t)object / sizeof(void *)) % NAME_BUCKET_COUNT];
+static bool is_of(const struct ilk__index_link *link, const void *object) ILK_NONBLOCKING {
+    return ((const struct entry *)link)->object == object;
 }
 
 /* With the mutex held. */
 static struct entry *find(const void *object) {
-    struct entry *entry;
-    LIST_FOREACH(entry, &name_bucket_of(object)->entries, link) {
-        if (entry->object == object) {
-            return entry;
-        }
-    }
-    return NULL;
+    return (struct entry *)ilk__index_find(&names, hash_of(object), is_of, object);
 }
 
 /* False if `object` has no name. */
@@ -52,18 +43,16 @@ static bool rename_entry(const void *object, const char *name) {
 }
 
 void ilk__name_forget(const void *object) {
-    struct name_bucket *bucket = name_bucket_of(object);
-    /* NM1 relaxed: an earlier naming of the same object happens before, for naming beside its destroy is not
-     * allowed. Other objects' names do not matter. */
-    if (ilk_atomic_load(&bucket->count, memory_order_relaxed) == 0) {
+    /* An earlier naming of the same object happens before, for naming beside its destroy is not allowed. Other objects'
+     * names do not matter. */
+    if (ilk__index_is_empty_at(&names, hash_of(object))) {
         return;
     }
     sigset_t before;
     ilk__tables_lock(&before);
     struct entry *entry = find(object);
     if (entry != NULL) {
-        LIST_REMOVE(entry, link);
-        ilk_atomic_fetch_sub(&bucket->count, 1, memory_order_relaxed); /* NM1 */
+        ilk__index_remove(&names, hash_of(object), &entry->link);
     }
     ilk__tables_unlock(&before);
     free(entry);
@@ -89,13 +78,12 @@ ilk_status ilk_set_name(const void *object, const char *name) {
     (void)strlcpy(entry->name, name, sizeof entry->name);
     ilk__tables_lock(&before);
     is_done = rename_entry(object, name); /* another thread has named it */
-    if (!is_done) {
-        LIST_INSERT_HEAD(&name_bucket_of(object)->entries, entry, link);
-        ilk_atomic_fetch_add(&name_bucket_of(object)->count, 1, memory_order_relaxed); /* NM1 */
-    }
+    const bool is_full = !is_done && ilk__index_link(&names, hash_of(object), &entry->link);
     ilk__tables_unlock(&before);
     if (is_done) {
         free(entry);
+    } else if (is_full) {
+        ilk__index_grow(&names);
     }
     return ILK_OK;
 }

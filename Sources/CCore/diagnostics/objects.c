@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See objects.h. A bucket's list only grows: an object that ends stays linked, and serves the next one of its
- * bucket. Objects begin and end under the mutex of the tables.
+ * See objects.h. An object that ends stays linked in the index, and serves the next one of its list. Objects begin and end
+ * under the mutex of the tables.
  *
  * Must not happen: a reader without the lock takes an object for another one's.
  *
@@ -15,22 +15,23 @@
  */
 #include "diagnostics/objects.h"
 
+#include "diagnostics/edges.h"
 #include "diagnostics/rings.h"
 #include "diagnostics/tables.h"
 #include <stddef.h>
 #include <stdlib.h>
 
-enum { OBJECT_BUCKETS = 1021 };
-
-static ILK_ATOMIC(struct ilk__object *) object_buckets[OBJECT_BUCKETS];
-static uint64_t last_object_id;      /* guarded by the tables' mutex */
+static struct ilk__index objects;
+static struct ilk__object *first_of_all;   /* guarded by the tables' mutex, as what follows */
+static struct ilk__counters *first_free;   /* times */
+static uint64_t last_object_id;
 static ILK_ATOMIC(bool) has_objects; /* since the first began */
 static ILK_ATOMIC(uint64_t) losses;  /* objects not watched for want of memory */
 
 ILK_ATOMIC(uint32_t) ilk__diagnoses;
 
-static ILK_ATOMIC(struct ilk__object *) * object_bucket_of(const void *address) {
-    return &object_buckets[((uintptr_t)address / sizeof(void *)) % OBJECT_BUCKETS];
+static uint64_t hash_of(const void *address) {
+    return ilk__index_hash((uintptr_t)address);
 }
 
 void ilk_diagnose(uint32_t what) {
@@ -56,16 +57,12 @@ uint32_t ilk__object_watches(const struct ilk__object *object) ILK_NONBLOCKING {
     return (own_watches(object) | ilk__diagnosed_bits()) & ~ILK__DIAGNOSES_SOME;
 }
 
+static bool is_at(const struct ilk__index_link *link, const void *address) ILK_NONBLOCKING {
+    return ilk__object_id_at((const struct ilk__object *)link, address) != 0;
+}
+
 struct ilk__object *ilk__object_find(const void *address) ILK_NONBLOCKING {
-    /* OB5 acquire, pairs with OB6 (linking).
-     * Carries: the link to the next object.
-     * If weaker: we follow a pointer that is not there yet. */
-    struct ilk__object *object = ilk_atomic_load(object_bucket_of(address), memory_order_acquire);
-    while (object != NULL && ilk__object_id_at(object, address) == 0) {
-        ilk_plain_read(&object->next, sizeof object->next);
-        object = object->next;
-    }
-    return object;
+    return (struct ilk__object *)ilk__index_find(&objects, hash_of(address), is_at, address);
 }
 
 uint64_t ilk__object_id_at(const struct ilk__object *object, const void *address) ILK_NONBLOCKING {
@@ -86,7 +83,14 @@ bool ilk__object_is_watched_at(const void *address) ILK_NONBLOCKING {
 /* ---- With the tables locked ---- */
 
 static void end_object(struct ilk__object *object) {
+    ilk__edges_end(object);
     ilk_atomic_store(&object->id, 0, memory_order_relaxed); /* OB4 */
+    struct ilk__counters *times = ilk__object_times(object);
+    if (times != NULL) {
+        ilk_atomic_store(&object->times, NULL, memory_order_relaxed); /* OB4 */
+        times->next_free = first_free;
+        first_free = times;
+    }
 }
 
 static void begin_object(struct ilk__object *object, const void *address, ilk_object_kind kind,
@@ -96,67 +100,113 @@ static void begin_object(struct ilk__object *object, const void *address, ilk_ob
     ilk_atomic_store(&object->kind, (uint32_t)kind, memory_order_relaxed); /* OB4 */
     ilk_atomic_store(&object->watches, watches, memory_order_relaxed);     /* OB1 */
     ilk_atomic_store(&object->traits, traits, memory_order_relaxed);       /* OB7 */
-    ilk__figures_clear(&object->figures);
+    ilk_atomic_store(&object->acquisitions, 0, memory_order_relaxed);      /* FG1 */
     /* OB3 release, pairs with OB2. */
     ilk_atomic_store(&object->id, ++last_object_id, memory_order_release);
 }
 
-/* A free object of the bucket, or NULL. */
-static struct ilk__object *free_object(const void *address) {
-    struct ilk__object *object = ilk_atomic_load(object_bucket_of(address), memory_order_relaxed); /* OB8 */
-    while (object != NULL && ilk__object_id(object) != 0) {
-        object = object->next;
+static bool is_free(const struct ilk__index_link *link, const void *unused) ILK_NONBLOCKING {
+    (void)unused;
+    return ilk__object_id((const struct ilk__object *)link) == 0;
+}
+
+/* What one of the calls has allocated, and not used yet; freed at its end. */
+struct spares {
+    struct ilk__object *object;
+    struct ilk__counters *times;
+    bool grows; /* the index is full */
+};
+
+/* A free object where `address` belongs, or NULL. */
+static struct ilk__object *free_object(const void *address, struct spares *spares) {
+    struct ilk__object *object =
+        (struct ilk__object *)ilk__index_find(&objects, hash_of(address), is_free, NULL);
+    if (object == NULL && spares->object != NULL) {
+        object = spares->object;
+        spares->object = NULL;
+        object->next_of_all = first_of_all;
+        first_of_all = object;
+        ilk_atomic_store(&has_objects, true, memory_order_relaxed); /* OB13 */
+        spares->grows |= ilk__index_link(&objects, hash_of(address), &object->link);
     }
     return object;
 }
 
-static void link_object(struct ilk__object *object, const void *address) {
-    ILK_ATOMIC(struct ilk__object *) *bucket = object_bucket_of(address);
-    ilk_atomic_store(&has_objects, true, memory_order_relaxed); /* OB13 */
-    ilk_plain_write(&object->next, sizeof object->next);
-    /* OB8 relaxed: under the mutex of the tables. */
-    object->next = ilk_atomic_load(bucket, memory_order_relaxed);
-    /* OB6 release, pairs with OB5. */
-    ilk_atomic_store(bucket, object, memory_order_release);
+static bool wants_times(const struct ilk__object *object) {
+    const uint32_t bits = ILK_DIAGNOSE_CONTENTION | ILK_DIAGNOSE_HANG;
+    return (ilk__object_watches(object) & bits) != 0 && ilk__object_times(object) == NULL;
+}
+
+/* False: it wants times, and there are none. */
+static bool give_times(struct ilk__object *object, struct spares *spares) {
+    if (!wants_times(object)) {
+        return true;
+    }
+    struct ilk__counters *times = first_free;
+    if (times != NULL) {
+        first_free = times->next_free;
+    } else {
+        times = spares->times;
+        spares->times = NULL;
+    }
+    if (times != NULL) {
+        ilk__figures_clear(times);
+        /* OB6 release, pairs with OB5. */
+        ilk_atomic_store(&object->times, times, memory_order_release);
+    }
+    return times != NULL;
 }
 
 /* ---- The calls ---- */
 
-/* `renews`: an object that is there has ended. */
+/* As of ilk__object_begin. `renews`: an object that is there has ended. With the tables locked; NULL: no spare. */
+static struct ilk__object *place_object(const void *address, ilk_object_kind kind, uint32_t watches,
+                                        uint32_t traits, bool renews, struct spares *spares) {
+    struct ilk__object *object = ilk__object_find(address);
+    if (object != NULL && !renews) {
+        return object;
+    }
+    const uint32_t kept = object != NULL ? own_watches(object) : 0;
+    if (object != NULL) {
+        end_object(object);
+    } else {
+        object = free_object(address, spares);
+    }
+    if (object != NULL) {
+        begin_object(object, address, kind, watches == ILK__WATCHES_KEPT ? kept : watches, traits);
+    }
+    return object;
+}
+
+/* NULL: no memory. Without memory for times alone, the object has none. */
 static struct ilk__object *object_at(const void *address, ilk_object_kind kind, uint32_t watches,
                                      uint32_t traits, bool renews) {
-    struct ilk__object *spare = NULL;
-    for (;;) {
+    struct spares spares = {0};
+    struct ilk__object *object;
+    for (bool is_done = false; !is_done;) {
         sigset_t before;
         ilk__tables_lock(&before);
-        struct ilk__object *object = ilk__object_find(address);
-        if (object == NULL || renews) {
-            const uint32_t kept = object != NULL ? own_watches(object) : 0;
-            if (object == NULL) {
-                object = free_object(address);
-            } else {
-                end_object(object);
-            }
-            if (object == NULL && spare != NULL) {
-                object = spare;
-                spare = NULL;
-                link_object(object, address);
-            }
-            if (object != NULL) {
-                begin_object(object, address, kind, watches == ILK__WATCHES_KEPT ? kept : watches, traits);
-            }
-        }
+        object = place_object(address, kind, watches, traits, renews, &spares);
+        is_done = object != NULL && give_times(object, &spares);
         ilk__tables_unlock(&before);
-        if (object != NULL) {
-            free(spare);
-            return object;
-        }
-        spare = calloc(1, sizeof *spare);
-        if (spare == NULL) {
-            ilk_atomic_fetch_add(&losses, 1, memory_order_relaxed); /* OB9 */
-            return NULL;
+        if (object == NULL) {
+            spares.object = calloc(1, sizeof *spares.object);
+            is_done = spares.object == NULL;
+        } else if (!is_done) {
+            renews = false;
+            spares.times = calloc(1, sizeof *spares.times);
+            is_done = spares.times == NULL;
         }
     }
+    if (object == NULL) {
+        ilk_atomic_fetch_add(&losses, 1, memory_order_relaxed); /* OB9 */
+    }
+    if (spares.grows) {
+        ilk__index_grow(&objects);
+    }
+    free(spares.object);
+    free(spares.times);
+    return object;
 }
 
 struct ilk__object *ilk__object_begin(const void *address, ilk_object_kind kind, uint32_t watches,
@@ -181,14 +231,14 @@ struct ilk__object *ilk__object_watch(const void *address, ilk_object_kind kind,
         }
         ilk__tables_unlock(&before);
     }
-    return object;
+    return object != NULL ? ilk__object_of(address, kind) : NULL; /* its times */
 }
 
 struct ilk__object *ilk__object_of(const void *address, ilk_object_kind kind) {
     struct ilk__object *object = ilk__object_find(address);
-    return object != NULL && ilk__object_kind_of(object) == kind
-               ? object
-               : object_at(address, kind, 0, 0, object != NULL);
+    const bool is_known = object != NULL && ilk__object_kind_of(object) == kind;
+    return is_known && !wants_times(object) ? object
+                                            : object_at(address, kind, 0, 0, object != NULL && !is_known);
 }
 
 static bool forget(const void *address, bool though_watched) {
@@ -229,14 +279,17 @@ bool ilk__object_has_traits(const struct ilk__object *object, uint32_t traits) {
 }
 
 void ilk__objects_visit(void (*visit)(struct ilk__object *object, void *context), void *context) {
+    enum { VISITS = 64 }; /* in one hold of the mutex: threads that name their objects wait for it */
     sigset_t before;
     ilk__tables_lock(&before);
-    for (unsigned index = 0; index < OBJECT_BUCKETS; index++) {
-        struct ilk__object *object = ilk_atomic_load(&object_buckets[index], memory_order_relaxed); /* OB8 */
-        for (; object != NULL; object = object->next) {
-            if (ilk__object_id(object) != 0) {
-                visit(object, context);
-            }
+    unsigned visits = 0;
+    for (struct ilk__object *object = first_of_all; object != NULL; object = object->next_of_all) {
+        if (ilk__object_id(object) != 0) {
+            visit(object, context);
+        }
+        if (++visits % VISITS == 0) { /* the list only grows, at its head */
+            ilk__tables_unlock(&before);
+            ilk__tables_lock(&before);
         }
     }
     ilk__tables_unlock(&before);

@@ -8,28 +8,46 @@
 #define INTERLOCK_DIAGNOSTICS_OBJECTS_H
 
 #include "diagnostics/figures.h"
+#include "diagnostics/index.h"
+#include "platform/bsd.h"
 #include <interlock/diagnostics.h>
 #include <interlock/inline/atomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-struct ilk__edge;
 
 /* Traits of an object. */
 #define ILK__IS_WRITTEN UINT32_C(1)   /* taken for writing at least once: its readers may have to wait */
 #define ILK__IS_PERMIT UINT32_C(2)    /* a semaphore of one permit: may serve as a lock */
 #define ILK__IS_BALANCED UINT32_C(4)  /* a thread has given back the permit that it took */
 #define ILK__IS_SIGNALLED UINT32_C(8) /* a thread has given a permit that it had not taken: no lock */
+#define ILK__HAS_ORDERS UINT32_C(16)  /* an edge leaves it, or has left it */
+
+enum ilk__share { ILK__SHARE_READ, ILK__SHARE_UPGRADABLE, ILK__SHARE_WRITE };
+enum { ILK__SHARES = 3 };
+
+LIST_HEAD(ilk__edges, ilk__edge);
+
+/* What a search for circles leaves at an object (order.c), of the search with this number. */
+struct ilk__visit {
+    uint64_t search;
+    struct ilk__object *next; /* in the search's queue */
+    bool is_queued;
+    uint8_t distances[ILK__SHARES];
+};
 
 struct ilk__object {
-    struct ilk__object *next; /* in its bucket; never changes once linked */
+    struct ilk__index_link link; /* first: a link is its object */
     ILK_ATOMIC(uintptr_t) address;
     ILK_ATOMIC(uint64_t) id;      /* 0: this one is free */
     ILK_ATOMIC(uint32_t) kind;    /* an ilk_object_kind */
     ILK_ATOMIC(uint32_t) watches; /* ILK_DIAGNOSE_ bits of its own */
     ILK_ATOMIC(uint32_t) traits;
-    ILK_ATOMIC(struct ilk__edge *) edges; /* see order.c */
-    struct ilk__counters figures;
+    ILK_ATOMIC(uint64_t) acquisitions;
+    ILK_ATOMIC(struct ilk__counters *) times; /* NULL: its times are not measured */
+    /* With the tables locked. */
+    struct ilk__object *next_of_all;
+    struct ilk__edges leaving, entering; /* see edges.h */
+    struct ilk__visit forward, backward;
 };
 
 /* ILK_DIAGNOSE_ bits for all objects, and ILK__DIAGNOSES_SOME once an object was switched on by itself. */
@@ -82,7 +100,7 @@ bool ilk__object_has_traits(const struct ilk__object *object, uint32_t traits);
 /* Whether anything is watched of the object at `address`. Takes no lock. */
 bool ilk__object_is_watched_at(const void *address) ILK_NONBLOCKING;
 
-/* Calls `visit` for each object, with the tables locked: it must not lock them. */
+/* Calls `visit` for each object, with the tables locked: it must not lock them. Between some, others may lock them. */
 void ilk__objects_visit(void (*visit)(struct ilk__object *object, void *context), void *context);
 
 /* Objects that could not be watched for want of memory. */
@@ -102,6 +120,17 @@ static inline const void *ilk__object_address(const struct ilk__object *object) 
 
 static inline ilk_object_kind ilk__object_kind_of(const struct ilk__object *object) {
     return (ilk_object_kind)ilk_atomic_load(&object->kind, memory_order_relaxed); /* OB4 */
+}
+
+static inline struct ilk__counters *ilk__object_times(const struct ilk__object *object) {
+    /* OB5 acquire, pairs with OB6.
+     * Carries: the emptied times.
+     * If weaker: an addition is lost, or those of another object are read. */
+    return ilk_atomic_load(&object->times, memory_order_acquire);
+}
+
+static inline void ilk__object_add_acquisition(struct ilk__object *object) ILK_NONBLOCKING {
+    ilk_atomic_fetch_add(&object->acquisitions, 1, memory_order_relaxed); /* FG1 */
 }
 
 #endif

@@ -14,7 +14,7 @@
 #include <interlock/deadline.h>
 #include <stddef.h>
 
-/* Shorter waits and holds are in the figures, not among a thread's events. */
+/* Shorter waits and holds are in the object's times, not among a thread's events. */
 enum { SHORTEST_EVENT_NS = 1000 };
 
 static uint64_t now_if(uint32_t watches) {
@@ -35,15 +35,15 @@ static const char *words_for(enum ilk__share share) {
 
 /* Orders are searched again for the sake of a lock that is written after it was read, or of a semaphore that turns out
  * to be a lock. */
-static void add_proof(struct ilk__object *object, uint64_t id, uint32_t trait) {
+static void add_proof(struct ilk__object *object, uint32_t trait) {
     if (ilk__object_add_traits(object, trait)) {
-        ilk__order_proven(object, id);
+        ilk__order_proven(object);
     }
 }
 
-static void see_share(struct ilk__object *object, uint64_t id, enum ilk__share share) {
+static void see_share(struct ilk__object *object, enum ilk__share share) {
     if (share == ILK__SHARE_WRITE) {
-        add_proof(object, id, ILK__IS_WRITTEN);
+        add_proof(object, ILK__IS_WRITTEN);
     }
 }
 
@@ -171,7 +171,7 @@ void ilk__watch_begin(struct ilk__watch *watch, const void *address, ilk_object_
     watch->object = object;
     watch->id = id;
     watch->watches = ilk__object_watches(object);
-    see_share(object, id, share);
+    see_share(object, share);
     struct ilk__record *record = ilk__record_mine();
     if (record != NULL && (watch->watches & ILK_DIAGNOSE_ORDER) != 0 && deadline_ns == ILK_FOREVER) {
         check_self(record, watch, upgrades);
@@ -214,6 +214,13 @@ void ilk__watch_contends(struct ilk__watch *watch) {
     }
 }
 
+static void add_wait(struct ilk__object *object, uint64_t wait_ns) {
+    struct ilk__counters *times = ilk__object_times(object);
+    if (times != NULL) {
+        ilk__figures_add_wait(times, wait_ns);
+    }
+}
+
 /* The wait is over. `object`: NULL, if it has ended. */
 static void end_wait(struct ilk__record *record, struct ilk__object *object, uint64_t what, uint64_t since_ns,
                      uint64_t now_ns) {
@@ -239,7 +246,7 @@ void ilk__watch_end(struct ilk__watch *watch, bool is_acquired, bool upgrades) {
     const uint64_t now_ns = now_if(watch->watches);
     if (watch->waits_since_ns != 0) {
         if (object != NULL) {
-            ilk__figures_add_wait(&object->figures, now_ns - watch->waits_since_ns);
+            add_wait(object, now_ns - watch->waits_since_ns);
         }
         if (record != NULL) {
             end_wait(record, object, (uint64_t)watch->share | ILK__EVENT_WAIT, watch->waits_since_ns, now_ns);
@@ -249,7 +256,7 @@ void ilk__watch_end(struct ilk__watch *watch, bool is_acquired, bool upgrades) {
     if (!is_acquired || object == NULL) {
         return;
     }
-    ilk__figures_add_acquisition(&object->figures);
+    ilk__object_add_acquisition(object);
     if (!upgrades) {
         add_held(record, object, watch->id, watch->share, watch->site, now_ns);
     } else if (record != NULL) {
@@ -265,8 +272,8 @@ void ilk__watch_taken(const void *address, enum ilk__share share, const void *si
     if (id == 0) {
         return;
     }
-    see_share(object, id, share);
-    ilk__figures_add_acquisition(&object->figures);
+    see_share(object, share);
+    ilk__object_add_acquisition(object);
     add_held(ilk__record_known(), object, id, share, site, now_if(ilk__object_watches(object)));
 }
 
@@ -287,13 +294,14 @@ static bool give_up_held(struct ilk__record *record, const struct ilk__object *o
 static uint64_t add_hold(const struct ilk__record *record, struct ilk__object *object, uint64_t since_ns,
                          const void *site) {
     const uint64_t hold_ns = ilk__clock_now_ns() - since_ns;
-    if (ilk__figures_add_hold(&object->figures, hold_ns)) {
+    struct ilk__counters *times = ilk__object_times(object);
+    if (times != NULL && ilk__figures_add_hold(times, hold_ns)) {
         void *stack[ILK_STACK_FRAMES];
         const uint32_t depth = ilk__stack_capture(stack, site);
         const uint32_t thread = ilk__record_thread(record);
         char name[16];
         ilk__thread_name(thread, name, sizeof name);
-        ilk__figures_set_longest_holder(&object->figures, thread, name, stack, depth);
+        ilk__figures_set_longest_holder(times, thread, name, stack, depth);
     }
     return hold_ns;
 }
@@ -308,7 +316,7 @@ void ilk__watch_release(const void *address, enum ilk__share share, const void *
     const bool was_held = record != NULL && give_up_held(record, object, share, &since_ns);
     if (ilk__object_kind_of(object) == ILK_OBJECT_SEMAPHORE) {
         if (was_held) {
-            add_proof(object, ilk__object_id(object), ILK__IS_BALANCED);
+            add_proof(object, ILK__IS_BALANCED);
         } else {
             (void)ilk__object_add_traits(object, ILK__IS_SIGNALLED);
         }
@@ -340,6 +348,7 @@ void ilk__watch_idle_begin(struct ilk__idle_watch *watch, const void *address, i
         return;
     }
     struct ilk__object *object = ilk__object_find(address);
+    object = object != NULL ? ilk__object_of(address, kind) : NULL; /* its times */
     watch->id = object != NULL ? ilk__object_id_at(object, address) : 0;
     watch->object = watch->id != 0 ? object : NULL;
     const uint32_t watches =
@@ -362,7 +371,7 @@ void ilk__watch_idle_end(struct ilk__idle_watch *watch) {
     const uint64_t now_ns = ilk__clock_now_ns();
     struct ilk__object *object = still_there(watch->object, watch->id);
     if (object != NULL) {
-        ilk__figures_add_wait(&object->figures, now_ns - watch->since_ns);
+        add_wait(object, now_ns - watch->since_ns);
     }
     end_wait(watch->record, object, ILK__EVENT_WAIT, watch->since_ns, now_ns);
 }

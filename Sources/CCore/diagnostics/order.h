@@ -20,8 +20,13 @@ bool ilk__is_proven_lock(const struct ilk__object *object);
 /* Whether the share is held still: the object may have ended, or its permit been given back by another thread. */
 bool ilk__is_held_still(const struct ilk__held_share *held);
 
-/* The object of this id got a trait for which its edges may be in a circle. */
-void ilk__order_proven(const struct ilk__object *object, uint64_t id);
+/* The object got a trait for which its edges may be in a circle. */
+void ilk__order_proven(const struct ilk__object *object);
+
+/* Edges that one search for a circle follows at most, for a search is not to hold threads up; the tests have less. And the
+ * searches that have ended there. */
+extern uint32_t ilk__order_search_most;
+uint64_t ilk__order_searches_ended(void);
 
 /* Whether a holder of `held` keeps a thread that asks for `asked` waiting; readers keep readers waiting where writers
  * come in between. */

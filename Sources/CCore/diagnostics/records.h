@@ -27,8 +27,6 @@
 #endif
 enum { ILK__WORK_MOST = 4, ILK__LABEL_WORDS = 8 /* 64 bytes of text */ };
 
-enum ilk__share { ILK__SHARE_READ, ILK__SHARE_UPGRADABLE, ILK__SHARE_WRITE };
-
 /* One word of a record. RC1 to RC4 order it. */
 typedef ILK_ATOMIC(uint64_t) ilk__record_word;
 
@@ -83,8 +81,10 @@ struct ilk__record {
     ilk__record_word event_count;
     struct ilk__event events[ILK__EVENTS_KEPT];
     struct ilk__known_order known_orders[ILK__KNOWN_ORDERS];
-    uint64_t
-        reported_wait_ns; /* beginning of the wait that the watchdog has reported; no other thread uses it */
+    /* Of the watchdog's alone; a wait is known by its beginning. */
+    uint64_t reported_wait_ns;
+    uint64_t watched_wait_ns;
+    uint64_t stopped_ns; /* of the wait watched: while the process was stopped */
 };
 
 /* The calling thread's record, made now if it has none. NULL: no memory, the thread has ended, or a signal handler
@@ -95,7 +95,7 @@ struct ilk__record *ilk__record_mine(void);
 struct ilk__record *ilk__record_known(void) ILK_NONBLOCKING;
 
 static inline uint64_t ilk__record_get(const ilk__record_word *word) {
-    /* RC1 relaxed: by the owner; by a reader between RC4 and RC12. */
+    /* RC1 relaxed: by the owner; by a reader between RC4 and RC12; a guess of the watchdog's, which a copy checks. */
     return ilk_atomic_load(word, memory_order_relaxed);
 }
 

@@ -34,6 +34,9 @@ struct ilk__inversion {
 /* Reports, and ends the process if it is to. The tables must not be locked. */
 void ilk__report_inversion(const struct ilk__inversion *inversion);
 
+/* The search for what an order of this thread's inverts has ended at its limit, for the first time in the process. */
+void ilk__report_ended_search(uint32_t thread);
+
 /* `held`: in words, how the calling thread has the object that it now asks for. Never returns if it is certain
  * that the wait would not end. */
 void ilk__report_self_wait(const void *object, ilk_object_kind kind, const char *held, const char *asked,

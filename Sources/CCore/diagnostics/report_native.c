@@ -175,6 +175,17 @@ void ilk__report_inversion(const struct ilk__inversion *inversion) {
     }
 }
 
+void ilk__report_ended_search(uint32_t thread) {
+    char bytes[SENTENCE_SIZE];
+    struct ilk__text sentence;
+    ilk__text_begin(&sentence, bytes, sizeof bytes, -1);
+    ilk__text_add(&sentence, "interlock: a search for lock-order inversions ended at its limit, as ");
+    ilk__text_add_thread(&sentence, thread);
+    ilk__text_add(&sentence, " took a lock: one may have been missed. This is said once.\n");
+    ssize_t written = write(STDERR_FILENO, bytes, strlen(bytes));
+    (void)written;
+}
+
 struct own_wait {
     const void *taken_at;
     const void *site;

@@ -21,7 +21,8 @@ struct watched_ring {
 static struct watched_ring *first_ring; /* with the tables locked */
 
 static struct watched_ring *find_ring(const struct ilk__object *object) {
-    struct watched_ring *ring = first_ring;
+    const ilk_object_kind kind = ilk__object_kind_of(object);
+    struct watched_ring *ring = kind == ILK_OBJECT_SPSC || kind == ILK_OBJECT_MPMC ? first_ring : NULL;
     while (ring != NULL && (ring->object != object || ring->id != ilk__object_id(object))) {
         ring = ring->next;
     }

@@ -7,6 +7,7 @@
 #include "diagnostics/report.h"
 #include "diagnostics/snapshot.h"
 #include "diagnostics/text.h"
+#include "platform/environment.h"
 #include "platform/pages.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- Writing ---- */
@@ -64,13 +66,37 @@ ilk_status ilk_write_diagnosis(int file, ilk_diagnosis_form form) {
     return error == 0 ? ILK_OK : ILK_INVALID;
 }
 
-/* ---- The environment ---- */
+/* ---- The file at exit ---- */
 
 static char exit_path[1024];
+static pid_t exit_process; /* that the path was given to */
 
 static bool ends_in(const char *string, const char *end) {
     const size_t length = strlen(string);
     return length >= strlen(end) && strcmp(string + length - strlen(end), end) == 0;
+}
+
+/* A file that the process's user alone has made, and knows by this path alone: a link may have been laid by another user
+ * to a file that this one may write. */
+static bool is_own_file(int file) {
+    struct stat status;
+    return fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1 &&
+           status.st_uid == geteuid();
+}
+
+/* A file, emptied. -1: none, and errno tells why. */
+static int open_exit_file(void) {
+    /* A pipe without a reader is refused, not waited for. */
+    const int file =
+        open(exit_path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+    const bool is_own = file >= 0 && is_own_file(file);
+    if (file >= 0 && (!is_own || ftruncate(file, 0) != 0)) {
+        const int error = is_own ? errno : EPERM;
+        (void)close(file);
+        errno = error;
+        return -1;
+    }
+    return file;
 }
 
 static void write_at_exit(void) {
@@ -78,7 +104,10 @@ static void write_at_exit(void) {
         (void)ilk_write_diagnosis(STDERR_FILENO, ILK_AS_TEXT);
         return;
     }
-    const int file = open(exit_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (getpid() != exit_process) {
+        return; /* a child of fork: the file is its parent's */
+    }
+    const int file = open_exit_file();
     const ilk_diagnosis_form form = ends_in(exit_path, ".json")   ? ILK_AS_JSON
                                     : ends_in(exit_path, ".html") ? ILK_AS_PAGE
                                                                   : ILK_AS_TEXT;
@@ -91,6 +120,8 @@ static void write_at_exit(void) {
         (void)close(file);
     }
 }
+
+/* ---- The environment ---- */
 
 struct settings {
     uint32_t what;
@@ -125,6 +156,7 @@ static bool read_word(const char *word, struct settings *settings) {
         settings->what |= ILK_DIAGNOSE_HANG;
     } else if (strncmp(word, "file=", 5) == 0 && word[5] != '\0' && strlen(word + 5) < sizeof exit_path) {
         (void)strncpy(exit_path, word + 5, sizeof exit_path - 1);
+        exit_process = getpid();
     } else {
         return false;
     }
@@ -148,7 +180,7 @@ static void read_words(const char *value, struct settings *settings) {
 }
 
 __attribute__((constructor)) static void read_environment(void) {
-    const char *value = getenv("INTERLOCK_DIAGNOSTICS");
+    const char *value = ilk__environment("INTERLOCK_DIAGNOSTICS");
     if (value == NULL) {
         return;
     }

@@ -42,15 +42,17 @@ struct objects_copied {
 };
 
 static void copy_figures(struct ilk__object *object, struct ilk__object_copy *copy) {
-    const struct ilk__counters *counters = &object->figures;
+    const struct ilk__counters *times = ilk__object_times(object);
     ilk_figures *figures = &copy->figures;
     copy->id = ilk__object_id(object);
     figures->object = ilk__object_address(object);
     figures->kind = ilk__object_kind_of(object);
-    figures->acquisitions = ilk__figure(&counters->acquisitions);
-    ilk__figures_copy_times(&counters->wait, &figures->wait);
-    ilk__figures_copy_times(&counters->hold, &figures->hold);
-    ilk__figures_copy_longest(counters, figures);
+    figures->acquisitions = ilk__figure(&object->acquisitions);
+    if (times != NULL) {
+        ilk__figures_copy_times(&times->wait, &figures->wait);
+        ilk__figures_copy_times(&times->hold, &figures->hold);
+        ilk__figures_copy_longest(times, figures);
+    }
     if (ilk__ring_copy(object, &copy->samples)) {
         const struct ilk__ring_samples *samples = &copy->samples;
         figures->capacity = samples->capacity;
@@ -225,7 +227,11 @@ size_t ilk_figures_snapshot(ilk_figures *figures, size_t capacity) {
 
 static void reset_object(struct ilk__object *object, void *context) {
     (void)context;
-    ilk__figures_clear(&object->figures);
+    struct ilk__counters *times = ilk__object_times(object);
+    if (times != NULL) {
+        ilk__figures_clear(times);
+    }
+    ilk_atomic_store(&object->acquisitions, 0, memory_order_relaxed); /* FG1 */
     ilk__ring_clear(object);
 }
 

@@ -76,6 +76,12 @@ static size_t character_length(const unsigned char *bytes) {
             return 0;
         }
     }
+    /* Longer than it need be, half of a surrogate pair, beyond the last character. */
+    const bool is_long = length > 2 && bytes[1] < (bytes[0] == 0xE0 ? 0xA0 : bytes[0] == 0xF0 ? 0x90 : 0x80);
+    const bool is_beyond = (bytes[0] == 0xED && bytes[1] >= 0xA0) || (bytes[0] == 0xF4 && bytes[1] >= 0x90);
+    if (is_long || is_beyond) {
+        return 0;
+    }
     return length;
 }
 

@@ -320,5 +320,6 @@ void ilk__snapshot_write_json(const struct ilk__snapshot *snapshot, struct ilk__
             written = json_add_events(text, snapshot, &snapshot->threads[index], written);
         }
     }
-    ilk__text_add(text, "],\n \"objects_lost\": %llu\n}\n", (number)ilk__objects_lost());
+    ilk__text_add(text, "],\n \"objects_lost\": %llu,\n \"searches_ended\": %llu\n}\n",
+                  (number)ilk__objects_lost(), (number)ilk__order_searches_ended());
 }

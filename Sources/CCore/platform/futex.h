@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one port to futex(2), under the park layer (park_futex.c).
+ * The one port to futex(2), under the park layer (park_futex.c) and wake requests (requests_linux.c).
  */
 #ifndef INTERLOCK_PLATFORM_FUTEX_H
 #define INTERLOCK_PLATFORM_FUTEX_H

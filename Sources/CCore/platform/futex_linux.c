@@ -5,7 +5,7 @@
 #include "platform/futex.h"
 #include "platform/port.h"
 
-#if ILK__PARK_FUTEX
+#if ILK__PORT_LINUX
 
 #include "platform/clock.h"
 #include <errno.h>

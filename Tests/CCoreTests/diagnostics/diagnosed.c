@@ -3,7 +3,9 @@
  * A program that knows nothing of diagnosis: hang_test runs it with INTERLOCK_DIAGNOSTICS in its environment.
  *   diagnosed orders     takes two locks in both orders, and ends
  *   diagnosed deadlock   two threads wait for each other for ever; prints "wedged" when both do
- *   diagnosed busy       waits once for a lock, and ends
+ *   diagnosed daemon     closes all descriptors but the first three, prints "wedged", and sleeps
+ *   diagnosed busy       takes a lock in a lock, and ends
+ *   diagnosed forks      does the same, and has a child that ends after it; prints its id
  */
 #include "support/test.h"
 #include <interlock/diagnostics.h>
@@ -49,6 +51,26 @@ static void print_when_wedged(void *clerk) {
     pause();
 }
 
+static void be_busy(void) {
+    ilk_mutex_lock(&accounts);
+    check_equal(ilk_mutex_lock_until(&orders, ilk_deadline_in_ns(0)), ILK_OK);
+    ilk_mutex_unlock(&orders);
+    ilk_mutex_unlock(&accounts);
+}
+
+/* The child exits once the end of its parent has closed the pipe. */
+static void leave_a_child(void) {
+    int ends[2];
+    char byte;
+    check_equal(pipe(ends), 0);
+    printf("parent %d\n", (int)getpid());
+    fflush(stdout);
+    if (fork() == 0) {
+        close(ends[1]);
+        check_equal(read(ends[0], &byte, 1), 0);
+    }
+}
+
 int main(int argument_count, char **arguments) {
     const char *what = argument_count > 1 ? arguments[1] : "";
     (void)ilk_set_name(&accounts, "accounts");
@@ -64,11 +86,20 @@ int main(int argument_count, char **arguments) {
         stage_await(&both, 1);
         thread_start(&watcher, print_when_wedged, &clerk);
         ilk_mutex_lock(&orders);
+    } else if (strcmp(what, "daemon") == 0) {
+        for (int file = 3; file < 256; file++) {
+            (void)close(file);
+        }
+        puts("wedged");
+        fflush(stdout);
+        for (;;) {
+            pause();
+        }
     } else if (strcmp(what, "busy") == 0) {
-        ilk_mutex_lock(&accounts);
-        check_equal(ilk_mutex_lock_until(&orders, ilk_deadline_in_ns(0)), ILK_OK);
-        ilk_mutex_unlock(&orders);
-        ilk_mutex_unlock(&accounts);
+        be_busy();
+    } else if (strcmp(what, "forks") == 0) {
+        be_busy();
+        leave_a_child();
     }
     return 0;
 }

@@ -49,13 +49,13 @@ static void times_are_below_the_limit_of_their_bucket(void **state) {
     (void)state;
     for (uint32_t bucket = 0; bucket + 1 < ILK_HISTOGRAM_BUCKETS; bucket++) {
         const uint64_t limit = ilk_histogram_limit_ns(bucket);
-        struct ilk__counters counters = {.acquisitions = 0};
+        struct ilk__counters counters = {.next_free = NULL};
         ilk__figures_add_wait(&counters, limit - 1);
         check_equal(counters.wait.buckets[bucket], 1);
         ilk__figures_add_wait(&counters, limit);
         check_equal(counters.wait.buckets[bucket + 1], 1);
     }
-    struct ilk__counters counters = {.acquisitions = 0};
+    struct ilk__counters counters = {.next_free = NULL};
     ilk__figures_add_wait(&counters, UINT64_MAX);
     check_equal(counters.wait.buckets[ILK_HISTOGRAM_BUCKETS - 1], 1);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reports of threads: on request, at a signal, by the watchdog, and at exit; and what the environment switches on.
+ * Reports of threads on request: what they hold and wait for, in all forms. What the environment asks for is in
+ * environment_test.c.
  */
 #include "diagnostics/reports.h"
 #include <errno.h>
@@ -11,18 +12,7 @@
 #include <interlock/rwlock.h>
 #include <interlock/semaphore.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HAS_THREAD_SANITIZER 1
-#endif
-#endif
-#ifndef HAS_THREAD_SANITIZER
-#define HAS_THREAD_SANITIZER 0
-#endif
 
 /* ---- On request ---- */
 
@@ -208,6 +198,32 @@ static void names_are_escaped(void **state) {
     check_equal(ilk_set_name(&mutex, NULL), ILK_OK);
 }
 
+/* Each byte that begins no character of UTF-8 becomes U+FFFD: halves of surrogate pairs, forms longer than they need be,
+ * what is beyond U+10FFFF, and a character that the end of the name cuts. */
+static void the_json_is_utf8_whatever_the_names_are(void **state) {
+    (void)state;
+#define BAD "\xEF\xBF\xBD"
+    static const char *const names[][2] = {
+        {"\xED\x9F\xBF|\xED\xA0\x80|\xEE\x80\x80", "\xED\x9F\xBF|" BAD BAD BAD "|\xEE\x80\x80"},
+        {"\xED\xBF\xBF", BAD BAD BAD},
+        {"\xC1\xBF|\xE0\x9F\xBF|\xE0\xA0\x80", BAD BAD "|" BAD BAD BAD "|\xE0\xA0\x80"},
+        {"\xF0\x8F\xBF\xBF|\xF0\x90\x80\x80", BAD BAD BAD BAD "|\xF0\x90\x80\x80"},
+        {"\xF4\x8F\xBF\xBF|\xF4\x90\x80\x80", "\xF4\x8F\xBF\xBF|" BAD BAD BAD BAD},
+        {"123456789 123456789 123456789 123456789 123456789 123456789 12\xC3\xA9",
+         "123456789 123456789 123456789 123456789 123456789 123456789 12" BAD},
+    };
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    ilk_mutex_init(&mutex, false);
+    for (size_t index = 0; index < sizeof names / sizeof *names; index++) {
+        char expected[256];
+        snprintf(expected, sizeof expected, "\"name\": \"%s\", \"acquisitions\"", names[index][1]);
+        check_equal(ilk_set_name(&mutex, names[index][0]), ILK_OK);
+        check_contains(diagnosis(ILK_AS_JSON), expected);
+    }
+#undef BAD
+    check_equal(ilk_set_name(&mutex, NULL), ILK_OK);
+}
+
 static void writing_that_fails_is_told(void **state) {
     (void)state;
     errno = 0;
@@ -300,183 +316,16 @@ static void a_child_of_fork_reports_its_own_thread(void **state) {
     ilk_mutex_unlock(&mutex);
 }
 
-/* ---- The environment ---- */
-
-struct program {
-    const char *what;
-    const char *settings;
-    int signal;        /* sent once the program says that it is wedged; 0: none */
-    const char *until; /* the program is ended once this was printed; NULL: it ends by itself */
-};
-
-static char printed[32 * 1024];
-
-static void exec_program(const struct program *program, int output) {
-    (void)setenv("INTERLOCK_DIAGNOSTICS", program->settings, 1);
-    (void)dup2(output, STDOUT_FILENO);
-    (void)dup2(output, STDERR_FILENO);
-    alarm(60);
-    (void)execl(DIAGNOSED_PROGRAM, DIAGNOSED_PROGRAM, program->what, (char *)NULL);
-    _exit(127);
-}
-
-/* What the program prints, until it ends. Its status as waitpid(2) gives it. */
-static int run_program(const struct program *program) {
-    int ends[2];
-    check_equal(pipe(ends), 0);
-    fflush(NULL);
-    const pid_t child = fork();
-    check(child >= 0);
-    if (child == 0) {
-        exec_program(program, ends[1]);
-    }
-    close(ends[1]);
-    size_t used = 0;
-    printed[0] = '\0';
-    bool is_signalled = false, is_over = false;
-    ssize_t length;
-    while ((length = read(ends[0], printed + used, sizeof printed - 1 - used)) > 0) {
-        used += (size_t)length;
-        printed[used] = '\0';
-        if (program->signal != 0 && !is_signalled && strstr(printed, "wedged") != NULL) {
-            is_signalled = true;
-            check_equal(kill(child, program->signal), 0);
-        }
-        if (program->until != NULL && !is_over && strstr(printed, program->until) != NULL) {
-            is_over = true;
-            check_equal(kill(child, SIGKILL), 0);
-        }
-    }
-    close(ends[0]);
-    int status;
-    check_equal(waitpid(child, &status, 0), child);
-    return status;
-}
-
-/* Whichever thread the report begins with. */
-static void check_circle(void) {
-    check_contains(printed, "circle 1: thread \"");
-    check_contains(printed, "\"accounts\", held by ");
-    check_contains(printed, "\"orders\", held by ");
-    check_contains(printed, ", held by the first, thread \"");
-    check_contains(printed, ", in circle 1\n");
-}
-
-static void the_environment_switches_orders_on(void **state) {
-    (void)state;
-    const int status = run_program(&(struct program){.what = "orders", .settings = "order"});
-    check(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    check_contains(printed, "interlock: lock-order inversion: thread \"diagnosed\" (");
-    check_contains(printed, "lock_accounts+0x");
-    check_contains(printed, "lock_orders+0x");
-}
-
-static void the_environment_ends_a_process_at_its_first_report(void **state) {
-    (void)state;
-    const int status = run_program(&(struct program){.what = "orders", .settings = "order,abort"});
-    check(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
-}
-
-static void without_the_environment_nothing_is_said(void **state) {
-    (void)state;
-    const int status = run_program(&(struct program){.what = "orders", .settings = ""});
-    check(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    check_text(printed, "");
-}
-
-static void unknown_words_are_named_and_ignored(void **state) {
-    (void)state;
-    (void)run_program(&(struct program){.what = "orders", .settings = "orders,limit=soon,order"});
-    check_contains(printed,
-                   "interlock: INTERLOCK_DIAGNOSTICS: \"orders\" is none of order, contention, hang, abort, "
-                   "limit=SECONDS, signal=NUMBER, file=PATH; it is ignored\n");
-    check_contains(printed, "interlock: INTERLOCK_DIAGNOSTICS: \"limit=soon\" is none of ");
-    check_contains(printed, "interlock: lock-order inversion: ");
-    (void)run_program(
-        &(struct program){.what = "orders", .settings = "signal=10.5,signal=65,limit=nan,file="});
-    check_contains(printed, "\"signal=10.5\" is none of ");
-    check_contains(printed, "\"signal=65\" is none of ");
-    check_contains(printed, "\"limit=nan\" is none of ");
-    check_contains(printed, "\"file=\" is none of ");
-}
-
-static void a_word_behind_many_others_is_read(void **state) {
-    (void)state;
-    char settings[4096];
-    size_t length = 0;
-    while (length + 64 < sizeof settings) {
-        length += (size_t)snprintf(settings + length, sizeof settings - length, "hang,,");
-    }
-    (void)snprintf(settings + length, sizeof settings - length, "order");
-    (void)run_program(&(struct program){.what = "orders", .settings = settings});
-    check_contains(printed, "interlock: lock-order inversion: ");
-}
-
-static void a_wedged_process_reports_at_a_signal(void **state) {
-    (void)state;
-    if (HAS_THREAD_SANITIZER) {
-        print_message(
-            "skipped: ThreadSanitizer holds a signal back while its thread sleeps in a system call\n");
-        skip();
-    }
-    (void)run_program(&(struct program){
-        .what = "deadlock", .settings = "hang", .signal = SIGQUIT, .until = ", in circle 1\n"});
-    check_contains(printed, "interlock: the threads of process ");
-    check_circle();
-    (void)run_program(&(struct program){
-        .what = "deadlock", .settings = "signal=10", .signal = SIGUSR1, .until = ", in circle 1\n"});
-    check_circle();
-}
-
-static void the_watchdog_reports_a_wedged_process(void **state) {
-    (void)state;
-    (void)run_program(
-        &(struct program){.what = "deadlock", .settings = "limit=0.2,order", .until = ", in circle 1\n"});
-    check_contains(printed, "interlock: a thread has waited for more than 200 ms\n");
-    check_circle();
-}
-
-static void the_diagnosis_is_written_at_exit(void **state) {
-    (void)state;
-    char path[] = "/tmp/interlock-diagnosis-XXXXXX.json";
-    const int file = mkstemps(path, 5);
-    check(file >= 0);
-    char settings[256];
-    snprintf(settings, sizeof settings, "contention,file=%s", path);
-    (void)run_program(&(struct program){.what = "busy", .settings = settings});
-    check_text(printed, "");
-    char text[16 * 1024];
-    const ssize_t length = read(file, text, sizeof text - 1);
-    check(length > 0);
-    text[length] = '\0';
-    check_contains(text, "\"kind\": \"mutex\", \"name\": \"accounts\", \"acquisitions\": 1");
-    close(file);
-    check_equal(unlink(path), 0);
-    (void)run_program(&(struct program){.what = "busy", .settings = "contention"});
-    check_contains(printed, "objects, those waited for longest first\n");
-    check_contains(printed, " \"accounts\": 1 taken, 0 waited 0 ns, the longest 0 ns; held ");
-    (void)run_program(&(struct program){.what = "busy", .settings = "contention,file=/nowhere/at/all.json"});
-    check_contains(printed, "interlock: INTERLOCK_DIAGNOSTICS: the diagnosis cannot be written to "
-                            "\"/nowhere/at/all.json\": No such file or directory\n");
-}
-
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_report_tells_what_threads_hold_and_wait_for),
     cmocka_unit_test(waits_with_a_limit_make_no_circle),
     cmocka_unit_test(waits_without_a_holder_are_told_too),
     cmocka_unit_test(a_permit_that_another_thread_gave_is_held_by_none),
     cmocka_unit_test(names_are_escaped),
+    cmocka_unit_test(the_json_is_utf8_whatever_the_names_are),
     cmocka_unit_test(writing_that_fails_is_told),
     cmocka_unit_test(handlers_may_interrupt_diagnosis),
     cmocka_unit_test(a_child_of_fork_reports_its_own_thread),
-    cmocka_unit_test(the_environment_switches_orders_on),
-    cmocka_unit_test(the_environment_ends_a_process_at_its_first_report),
-    cmocka_unit_test(without_the_environment_nothing_is_said),
-    cmocka_unit_test(unknown_words_are_named_and_ignored),
-    cmocka_unit_test(a_word_behind_many_others_is_read),
-    cmocka_unit_test(a_wedged_process_reports_at_a_signal),
-    cmocka_unit_test(the_watchdog_reports_a_wedged_process),
-    cmocka_unit_test(the_diagnosis_is_written_at_exit),
 };
 
 TEST_MAIN(tests)

@@ -1,64 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The thread that reports waits beyond a limit, beside the threads that wait; and the handlers that reports go to. The
- * linker puts the test into the middle of a snapshot.
+ * The thread that reports waits beyond a limit, beside the threads that wait and in children of fork; and the handlers
+ * that reports go to. The linker puts the test into the middle of a round, and of the settings.
  */
 #include "diagnostics/report.h"
 #include "diagnostics/reports.h"
+#include "platform/threads.h"
+#include "support/fork.h"
+#include <fcntl.h>
 #include <interlock/inline/atomic.h>
 #include <interlock/mutex.h>
+#include <interlock/spsc.h>
+#include <signal.h>
+#include <sys/wait.h>
 
 /* ---- The watchdog ---- */
 
 static ilk_mutex waited_for;
-static struct stage rounds = STAGE_INIT;
-static struct thread late_waiter;
-static ILK_ATOMIC(bool) interrupts_snapshot;
-
-/* A snapshot has taken the time, and no record yet. */
-void *__real_ilk__pages_allocate(size_t size);
-void *__wrap_ilk__pages_allocate(size_t size);
-void *__wrap_ilk__pages_allocate(size_t size) {
-    if (ilk_atomic_exchange(&interrupts_snapshot, false, memory_order_relaxed)) {
-        stage_reach(&rounds, 1);
-        stage_await(&rounds, 2);
-        thread_await_sleep(&late_waiter);
-        stage_reach(&rounds, 3);
-    } else if (stage_now(&rounds) >= 3) {
-        stage_advance(&rounds);
-    }
-    return __real_ilk__pages_allocate(size);
-}
 
 static void take_it(void) {
     ilk_mutex_lock(&waited_for);
     ilk_mutex_unlock(&waited_for);
-}
-
-static void wait_within_a_snapshot(void *unused) {
-    (void)unused;
-    take_it(); /* known before */
-    stage_await(&rounds, 1);
-    stage_reach(&rounds, 2);
-    take_it();
-}
-
-static void a_wait_that_begins_within_a_snapshot_is_not_beyond_the_limit(void **state) {
-    (void)state;
-    begin_reports();
-    ilk_diagnose(ILK_DIAGNOSE_HANG);
-    ilk_mutex_init(&waited_for, false);
-    thread_start(&late_waiter, wait_within_a_snapshot, NULL);
-    thread_await_sleep(&late_waiter);
-    ilk_mutex_lock(&waited_for);
-    ilk_atomic_store(&interrupts_snapshot, true, memory_order_relaxed);
-    check_equal(ilk_set_hang_limit(MILLISECONDS(3600000)), ILK_OK);
-    stage_await(&rounds,
-                5); /* a report would be over: it takes pages too, and then comes the next snapshot */
-    check_equal(ilk_set_hang_limit(0), ILK_OK);
-    check_equal(reports.count, 0);
-    ilk_mutex_unlock(&waited_for);
-    thread_join(&late_waiter);
 }
 
 static ILK_ATOMIC(bool) is_reported;
@@ -67,6 +29,100 @@ static void note_report(const ilk_report *report, void *context) {
     if (report->kind == ILK_REPORT_HANG) {
         ilk_atomic_store(&is_reported, true, memory_order_relaxed);
     }
+}
+
+/* What the watchdog's clock is ahead of the system's. */
+static ILK_ATOMIC(uint64_t) ahead_ns;
+
+uint64_t __real_ilk__clock_now_ns(void);
+uint64_t __wrap_ilk__clock_now_ns(void);
+uint64_t __wrap_ilk__clock_now_ns(void) {
+    return __real_ilk__clock_now_ns() + ilk_atomic_load(&ahead_ns, memory_order_relaxed);
+}
+
+/* The watchdog has taken the time, and looks at the records: in every round once, or twice and more where it reports. */
+static struct stage looks = STAGE_INIT;
+static struct stage late = STAGE_INIT;
+static struct thread late_waiter;
+static ILK_ATOMIC(bool) interrupts_round;
+
+struct ilk__record *__real_ilk__records_first(void);
+struct ilk__record *__wrap_ilk__records_first(void);
+struct ilk__record *__wrap_ilk__records_first(void) {
+    if (ilk_atomic_exchange(&interrupts_round, false, memory_order_relaxed)) {
+        stage_reach(&late, 1);
+        stage_await(&late, 2);
+        thread_await_sleep(&late_waiter);
+    }
+    stage_advance(&looks);
+    return __real_ilk__records_first();
+}
+
+/* Returns when the watchdog has begun and ended a round after this call, which ends its sleep. */
+static void have_a_round(uint64_t limit_ns) {
+    for (int round = 0; round < 2; round++) {
+        const int now = stage_now(&looks);
+        check_equal(ilk_set_hang_limit(limit_ns), ILK_OK);
+        stage_await(&looks, now + 1);
+    }
+}
+
+static void wait_late(void *unused) {
+    (void)unused;
+    take_it(); /* known before */
+    stage_await(&late, 1);
+    stage_reach(&late, 2);
+    take_it();
+}
+
+static void a_wait_that_begins_within_a_round_is_not_beyond_the_limit(void **state) {
+    (void)state;
+    begin_reports();
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_mutex_init(&waited_for, false);
+    thread_start(&late_waiter, wait_late, NULL);
+    thread_await_sleep(&late_waiter);
+    ilk_mutex_lock(&waited_for);
+    ilk_atomic_store(&interrupts_round, true, memory_order_relaxed);
+    have_a_round(MILLISECONDS(3600000));
+    have_a_round(MILLISECONDS(3600000));
+    check_equal(ilk_set_hang_limit(0), ILK_OK);
+    check_equal(stage_now(&late), 2);
+    check_equal(reports.count, 0);
+    ilk_mutex_unlock(&waited_for);
+    thread_join(&late_waiter);
+}
+
+static void wait_once(void *unused) {
+    (void)unused;
+    take_it();
+}
+
+/* The whole process stands still: the watchdog finds itself late by as much as its threads seem to have waited. Then the
+ * wait goes on, and its own time is beyond the limit. */
+static void what_a_process_is_stopped_for_is_no_wait(void **state) {
+    (void)state;
+    static const uint64_t limit_ns = MILLISECONDS(3600000);
+    ilk_set_report_handler(note_report, NULL);
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_mutex_init(&waited_for, false);
+    ilk_mutex_lock(&waited_for);
+    struct thread waiter;
+    thread_start(&waiter, wait_once, NULL);
+    thread_await_sleep(&waiter);
+    have_a_round(limit_ns);
+    ilk_atomic_store(&ahead_ns, 2 * limit_ns, memory_order_relaxed);
+    for (int round = 0; round < 10; round++) { /* a report would be over by then */
+        have_a_round(limit_ns);
+    }
+    check(!ilk_atomic_load(&is_reported, memory_order_relaxed));
+    while (!ilk_atomic_load(&is_reported, memory_order_relaxed)) {
+        have_a_round(MILLISECONDS(1)); /* as long it has waited */
+    }
+    ilk_atomic_store(&ahead_ns, 0, memory_order_relaxed);
+    check_equal(ilk_set_hang_limit(0), ILK_OK);
+    ilk_mutex_unlock(&waited_for);
+    thread_join(&waiter);
 }
 
 static void wait_until_reported(void *unused) {
@@ -89,6 +145,157 @@ static void a_thread_may_end_after_its_wait_was_reported(void **state) {
     thread_join(&waiter);
     check_equal(ilk_set_hang_limit(0), ILK_OK);
     ilk_mutex_unlock(&waited_for);
+}
+
+/* Ten times a second: with the tables locked, a program that names its objects would wait. */
+static ILK_ATOMIC(uint32_t) pages_taken;
+void *__real_ilk__pages_allocate(size_t size);
+void *__wrap_ilk__pages_allocate(size_t size);
+void *__wrap_ilk__pages_allocate(size_t size) {
+    ilk_atomic_fetch_add(&pages_taken, 1, memory_order_relaxed);
+    return __real_ilk__pages_allocate(size);
+}
+
+static void a_round_copies_no_objects_while_nothing_is_beyond_the_limit(void **state) {
+    (void)state;
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_mutex_init(&waited_for, false);
+    ilk_mutex_lock(&waited_for);
+    struct thread waiter;
+    thread_start(&waiter, wait_once, NULL);
+    thread_await_sleep(&waiter);
+    const uint32_t before = ilk_atomic_load(&pages_taken, memory_order_relaxed);
+    have_a_round(MILLISECONDS(3600000));
+    have_a_round(MILLISECONDS(3600000));
+    check_equal(ilk_set_hang_limit(0), ILK_OK);
+    check_equal(ilk_atomic_load(&pages_taken, memory_order_relaxed), before);
+    ilk_mutex_unlock(&waited_for);
+    thread_join(&waiter);
+}
+
+/* ---- Descriptors ---- */
+
+static unsigned open_descriptors(void) {
+    unsigned count = 0;
+    for (int file = 0; file < 256; file++) {
+        count += fcntl(file, F_GETFD) >= 0;
+    }
+    return count;
+}
+
+/* A daemon closes what it does not know, and gives the numbers to files of its own. */
+static void diagnosis_keeps_no_file_descriptor_open(void **state) {
+    (void)state;
+    const unsigned before = open_descriptors();
+    ilk_diagnose(ILK_DIAGNOSE_ALL);
+    ilk_spsc *ring;
+    check_equal(ilk_spsc_create(&ring, 4, sizeof(int)), ILK_OK);
+    check_equal(ilk_set_hang_signal(SIGUSR2), ILK_OK);
+    have_a_round(MILLISECONDS(3600000));
+    check_equal(open_descriptors(), before);
+    check_equal(ilk_set_hang_limit(0), ILK_OK);
+    check_equal(ilk_set_hang_signal(0), ILK_OK);
+    ilk_spsc_destroy(ring);
+}
+
+/* ---- fork ---- */
+
+static ILK_ATOMIC(uint32_t) forks;
+static void fork_in_handler(int number) {
+    (void)number;
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(0);
+    }
+    int status;
+    if (child > 0 && waitpid(child, &status, 0) == child) {
+        ilk_atomic_fetch_add(&forks, 1, memory_order_relaxed);
+    }
+}
+
+/* In the middle of a change of the settings. */
+static bool interrupts_settings;
+static void interrupt_settings(void) {
+    if (interrupts_settings) {
+        check_equal(raise(SIGUSR1), 0);
+    }
+}
+bool __real_ilk__thread_start(ilk__thread *thread, const struct ilk__thread_options *options,
+                              void (*function)(void *context), void *context);
+bool __wrap_ilk__thread_start(ilk__thread *thread, const struct ilk__thread_options *options,
+                              void (*function)(void *context), void *context);
+bool __wrap_ilk__thread_start(ilk__thread *thread, const struct ilk__thread_options *options,
+                              void (*function)(void *context), void *context) {
+    interrupt_settings();
+    const bool is_started = __real_ilk__thread_start(thread, options, function, context);
+    interrupt_settings();
+    return is_started;
+}
+int __real_sigaction(int number, const struct sigaction *action, struct sigaction *before);
+int __wrap_sigaction(int number, const struct sigaction *action, struct sigaction *before);
+int __wrap_sigaction(int number, const struct sigaction *action, struct sigaction *before) {
+    interrupt_settings();
+    return __real_sigaction(number, action, before);
+}
+
+static void change_settings(void *unused) {
+    (void)unused;
+    struct sigaction action = {.sa_handler = fork_in_handler};
+    check_equal(sigaction(SIGUSR1, &action, NULL), 0);
+    interrupts_settings = true;
+    check_equal(ilk_set_hang_limit(MILLISECONDS(3600000)), ILK_OK);
+    check_equal(ilk_atomic_load(&forks, memory_order_relaxed), 1); /* held back, both became one */
+    check_equal(ilk_set_hang_signal(SIGUSR2), ILK_OK);
+    check_equal(ilk_atomic_load(&forks, memory_order_relaxed), 2);
+    check_equal(ilk_set_hang_signal(0), ILK_OK);
+    check_equal(ilk_atomic_load(&forks, memory_order_relaxed), 3);
+    _exit(7);
+}
+
+static void a_handler_that_forks_may_interrupt_the_settings(void **state) {
+    (void)state;
+    char output[4096];
+    const int status = child_run(change_settings, NULL, output, sizeof output);
+    check_text(output, "");
+    check(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
+static uint64_t samples_of(const void *object) {
+    static ilk_figures figures[8];
+    const size_t count = ilk_figures_snapshot(figures, 8);
+    for (size_t index = 0; index < count && index < 8; index++) {
+        if (figures[index].object == object) {
+            return figures[index].samples;
+        }
+    }
+    return 0;
+}
+
+static void sample_a_ring(void *unused) {
+    (void)unused;
+    ilk_spsc *ring;
+    check_equal(ilk_spsc_create(&ring, 4, sizeof(int)), ILK_OK);
+    while (samples_of(ring) == 0) {
+        sched_yield();
+    }
+    _exit(7);
+}
+
+/* The parent has a thread that samples, and the child has not. */
+static void a_child_of_fork_samples_its_rings(void **state) {
+    (void)state;
+    need_children();
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    ilk_spsc *ring;
+    check_equal(ilk_spsc_create(&ring, 4, sizeof(int)), ILK_OK);
+    while (samples_of(ring) == 0) {
+        sched_yield();
+    }
+    char output[4096];
+    const int status = child_run(sample_a_ring, NULL, output, sizeof output);
+    check_text(output, "");
+    check(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    ilk_spsc_destroy(ring);
 }
 
 /* ---- Handlers of reports ---- */
@@ -125,7 +332,12 @@ static void a_handler_gets_its_own_context(void **state) {
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_wait_that_begins_within_a_snapshot_is_not_beyond_the_limit),
+    cmocka_unit_test(a_wait_that_begins_within_a_round_is_not_beyond_the_limit),
+    cmocka_unit_test(what_a_process_is_stopped_for_is_no_wait),
+    cmocka_unit_test(a_round_copies_no_objects_while_nothing_is_beyond_the_limit),
+    cmocka_unit_test(diagnosis_keeps_no_file_descriptor_open),
+    cmocka_unit_test(a_handler_that_forks_may_interrupt_the_settings),
+    cmocka_unit_test(a_child_of_fork_samples_its_rings),
     cmocka_unit_test(a_thread_may_end_after_its_wait_was_reported),
     cmocka_unit_test(a_handler_gets_its_own_context),
 };

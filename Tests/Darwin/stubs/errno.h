@@ -8,6 +8,7 @@
 extern int *__error(void);
 #define errno (*__error())
 
+#define EPERM 1
 #define EINTR 4
 #define EBADF 9
 #define EAGAIN 35

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Descriptors and the process. pipe2(2) does not exist.
+ * Descriptors and the process.
  */
 #ifndef INTERLOCK_STUB_UNISTD_H
 #define INTERLOCK_STUB_UNISTD_H
@@ -12,8 +12,10 @@
 #define _SC_NPROCESSORS_ONLN 58
 
 int close(int file);
-int pipe(int ends[2]);
+int ftruncate(int file, off_t length);
+uid_t geteuid(void);
 pid_t getpid(void);
+int issetugid(void);
 ssize_t read(int file, void *bytes, size_t size);
 ssize_t write(int file, const void *bytes, size_t size);
 long sysconf(int name);

@@ -37,4 +37,7 @@ long ex_syscall(long number, ...);
 #define ILK__EVENTS_KEPT 1
 #define ILK__KNOWN_ORDERS 2
 
+/* diagnostics/index.h: tables that grow in a scenario. */
+#define ILK__INDEX_FIRST 2
+
 #endif

@@ -29,6 +29,11 @@ void ilk__report_self_wait(const void *object, ilk_object_kind kind, const char 
     reports.self_waits++;
 }
 
+void ilk__report_ended_search(uint32_t thread) {
+    (void)thread;
+    reports.ended_searches++;
+}
+
 uint32_t ilk__stack_capture(void **frames, const void *site) {
     (void)frames, (void)site;
     return 0;
@@ -47,9 +52,6 @@ void ilk__watchdog_sample(void) {}
 
 /* Counts for people, without a protocol, and many words. */
 void ilk__figures_clear(struct ilk__counters *counters) {
-    (void)counters;
-}
-void ilk__figures_add_acquisition(struct ilk__counters *counters) {
     (void)counters;
 }
 void ilk__figures_add_wait(struct ilk__counters *counters, uint64_t wait_ns) {

@@ -9,6 +9,7 @@ struct ex_reports {
     unsigned inversions;
     unsigned self_waits;
     unsigned latest_count; /* orders in the latest circle */
+    unsigned ended_searches;
 };
 
 struct ex_reports *ex_reports(void);

@@ -12,6 +12,8 @@ typedef long ssize_t;
 typedef int64_t off_t;
 typedef int pid_t;
 typedef uint16_t mode_t;
+typedef uint16_t nlink_t;
+typedef uint32_t uid_t;
 typedef long time_t;
 
 #endif
