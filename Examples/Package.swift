@@ -41,8 +41,8 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [
         .package(name: "interlock", path: ".."),
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
+        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+        .package(url: "https://github.com/swhitty/FlyingFox", exact: "0.27.1"),
     ],
     targets: [
         .systemLibrary(name: "CLibJPEG", providers: [.apt(["libjpeg-dev"]), .brew(["jpeg-turbo"])]),
@@ -126,7 +126,8 @@ let package = Package(
                 "PhotoPipeline",
                 "PhotoServer",
                 "Report", "SafeAgainstUnsafe", "SalesData", "Timeline",
-                interlock,
+                interlock, .product(name: "FlyingFox", package: "FlyingFox"),
+                .product(name: "FlyingSocks", package: "FlyingFox"),
             ],
             swiftSettings: strictSwift
         ),

@@ -3,14 +3,13 @@
 # What `cmake --install` installs, in three components: runtime (the shared library), development (headers, the link to
 # it, the static library, package files), documentation. The target uninstall removes what the last installation wrote.
 #
-# Of these: headers, both libraries, interlock.pc, and the package files for
-# find_package(interlock), which define interlock::shared, interlock::static, and interlock::interlock for the
-# one that BUILD_SHARED_LIBS chose. The two libraries are exported separately, because only users of the static
-# one need libbsd.
+# Of these: headers, the libraries that were chosen, interlock.pc, interlock-static.pc, and the package files for
+# find_package(interlock), which define interlock::shared, interlock::static, and interlock::interlock for one of them.
+# The two libraries are exported separately, because only users of the static one need libbsd.
 include(CMakePackageConfigHelpers)
 set(interlock_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/interlock")
 
-foreach(kind shared static)
+foreach(kind IN LISTS interlock_kinds)
     install(TARGETS interlock_${kind} EXPORT interlock-${kind}
         LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT development
         ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development)
@@ -58,17 +57,34 @@ set(interlock_pc_definitions)
 if(INTERLOCK_CHECKED)
     set(interlock_pc_definitions " -DILK_CHECKED")
 endif()
-set(interlock_pc_requires_private)
-set(interlock_pc_libs_private)
+# What a link of the static library needs beside it. `pkg-config --static` is for programs without any shared library:
+# interlock-static.pc names the archive itself, because -linterlock takes the shared library where both are.
+set(interlock_pc_static_requires)
+set(interlock_pc_static_flags)
+set(interlock_pc_archive "\${libdir}/libinterlock.a")
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
-    set(interlock_pc_requires_private libbsd)
+    set(interlock_pc_static_requires libbsd)
+    set(interlock_pc_archive "-l:libinterlock.a")
     foreach(flag IN LISTS interlock_stay_loaded interlock_show_table)
-        string(APPEND interlock_pc_libs_private " -Wl,${flag}")
+        string(APPEND interlock_pc_static_flags " -Wl,${flag}")
     endforeach()
 endif()
-configure_file("${PROJECT_SOURCE_DIR}/cmake/interlock.pc.in" "${PROJECT_BINARY_DIR}/interlock.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/interlock.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
-    COMPONENT development)
+# interlock_write_pc NAME LIBRARY REQUIRED FLAGS STATIC-REQUIRED STATIC-FLAGS
+function(interlock_write_pc interlock_pc_name interlock_pc_library interlock_pc_requires interlock_pc_flags
+        interlock_pc_requires_private interlock_pc_libs_private)
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/interlock.pc.in" "${PROJECT_BINARY_DIR}/${interlock_pc_name}.pc" @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/${interlock_pc_name}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
+        COMPONENT development)
+endfunction()
+if(shared IN_LIST interlock_kinds)
+    interlock_write_pc(interlock -linterlock "" "" "${interlock_pc_static_requires}" "${interlock_pc_static_flags}")
+else()
+    interlock_write_pc(interlock -linterlock "${interlock_pc_static_requires}" "${interlock_pc_static_flags}" "" "")
+endif()
+if(static IN_LIST interlock_kinds)
+    interlock_write_pc(interlock-static "${interlock_pc_archive}"
+        "${interlock_pc_static_requires}" "${interlock_pc_static_flags}" "" "")
+endif()
 
 # ---- Documentation ----
 

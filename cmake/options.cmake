@@ -1,14 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # How the project compiles its own code: one interface target, interlock_options, which every target here links
-# privately and no package exports.
+# privately and no package exports. As a part of another project it has no warning.
 add_library(interlock_options INTERFACE)
-target_compile_options(interlock_options INTERFACE -Wall -Wextra -Wpedantic)
+if(interlock_is_top_level)
+    target_compile_options(interlock_options INTERFACE -Wall -Wextra -Wpedantic)
+else()
+    target_compile_options(interlock_options INTERFACE -w) # a parent's warnings, and its -Werror, are for its own code
+endif()
 if(INTERLOCK_WERROR)
     target_compile_options(interlock_options INTERFACE -Werror)
 endif()
 
 include(CheckCCompilerFlag)
+if(INTERLOCK_PACKAGE)
+    # No name of a folder in what is built; the longer one last, as the last that fits is taken.
+    target_compile_options(interlock_options INTERFACE
+        "-ffile-prefix-map=${PROJECT_SOURCE_DIR}=." "-ffile-prefix-map=${PROJECT_BINARY_DIR}=."
+        -fstack-protector-strong "$<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
+    target_link_options(interlock_options INTERFACE "LINKER:-z,relro" "LINKER:-z,now")
+endif()
+
 # clang 20 and later check ILK_NONBLOCKING.
 check_c_compiler_flag(-Wfunction-effects INTERLOCK_HAVE_FUNCTION_EFFECTS)
 if(INTERLOCK_HAVE_FUNCTION_EFFECTS)

@@ -5,13 +5,17 @@
 
 import PackageDescription
 
+// The project's own builds take one version, so that a build of today is the build of tomorrow; a user's choose.
+let isOwnBuild = Context.environment["INTERLOCK_STRICT"] != nil
+let metrics: Range<Version> = isOwnBuild ? "2.13.0"..<"2.13.1" : "2.5.0"..<"3.0.0"
+
 let package = Package(
     name: "interlock-metrics",
     platforms: [.macOS(.v15)],
     products: [.library(name: "InterlockMetrics", targets: ["InterlockMetrics"])],
     dependencies: [
         .package(name: "interlock", path: "../.."),
-        .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+        .package(url: "https://github.com/apple/swift-metrics", metrics),
     ],
     targets: [
         .target(

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Run by CPack before it builds each package: what Debian's policy asks of one. Documents are in a folder of the
-# package's name, with copyright and changelog; man pages are compressed; the static library has no debugging
-# information. Compression leaves out names and times, so that the same sources make the same package.
+# package's name, with copyright and changelog; man pages are compressed; the libraries have no debugging information;
+# everything can be read by all, whatever the umask. Compression leaves out names and times, so that the same sources make
+# the same package.
 file(GLOB trees LIST_DIRECTORIES ON "${CPACK_TEMPORARY_INSTALL_DIRECTORY}/*")
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC) # SOURCE_DATE_EPOCH, where it is set
 
@@ -42,4 +43,9 @@ foreach(tree IN LISTS trees)
         execute_process(COMMAND strip --strip-debug --enable-deterministic-archives --remove-section=.comment
             "${archive}" COMMAND_ERROR_IS_FATAL ANY)
     endforeach()
+    file(GLOB_RECURSE libraries "${tree}/*.so.*.*.*")
+    foreach(library IN LISTS libraries)
+        execute_process(COMMAND strip --strip-unneeded --remove-section=.comment "${library}" COMMAND_ERROR_IS_FATAL ANY)
+    endforeach()
+    execute_process(COMMAND chmod -R u=rwX,go=rX "${tree}" COMMAND_ERROR_IS_FATAL ANY) # follows no link
 endforeach()

@@ -65,6 +65,16 @@ install_missing() {
     return 1
 }
 
+# add_architecture NAME REASON: lets packages of another architecture be installed, after saying so, and how to undo it.
+add_architecture() {
+    dpkg --print-foreign-architectures | grep -qx "$1" && return 0
+    cat >&2 <<END
+Adding $1 to the architectures of this system's packages: needed to $2. To undo it, as root:
+    apt-get purge '.*:$1' && dpkg --remove-architecture $1
+END
+    as_root dpkg --add-architecture "$1"
+}
+
 # Whether OpenCV is where Examples/Package.swift takes it from.
 has_faces() {
     [[ -e /usr/include/opencv4/opencv2/objdetect.hpp ]]

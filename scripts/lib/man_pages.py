@@ -46,7 +46,7 @@ class Declaration:
             return "\n".join(
                 re.sub(r"^(#define ILK_\w+(?:\([^)]*\))?).*", r"\1", line)
                 for line in self.code.split("\n") if line.startswith("#define"))
-        return ATTRIBUTES.sub("", self.code).replace(" ;", ";").strip()
+        return re.sub(r"\s+;", ";", ATTRIBUTES.sub("", self.code)).strip()
 
 
 class Header:
@@ -124,6 +124,7 @@ def escape(text):
     text = text.replace("\\", "\\e").replace("–", "\\(en").replace("…", "...").replace("→", "->").replace("ê", "\\(^e")
     text = re.sub(r"[^\x00-\x7f]", "?", text).replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga")
     text = re.sub(r"\\\(ga([^`\n]+?)\\\(ga", r"\\fI\1\\fP", text)
+    text = re.sub(r"(?<![\w*])\*(\w+)\*(?![\w*])", r"\\fI\1\\fP", text)
     return re.sub(r"(?m)^\.", r"\\&.", text)
 
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pictures over HTTP for the pipeline: each is an operation that asks again where the network fails, gives an attempt up
-// that takes too long, and stops the request when it is cancelled. URLSession does HTTP.
+// that takes too long, and stops the request when it is cancelled. URLSession does HTTP; Answers.swift bounds what comes.
+// The names in the server's list are a stranger's: PhotoFolder makes names for files of them.
 //
 // A download holds a place of the pipeline's reading queue, and no thread: its limit bounds the requests under way.
 
@@ -45,6 +46,7 @@ package enum DownloadError: Error, Equatable, CustomStringConvertible {
 package final class PhotoDownloads: PhotoSource {
     private let list: URL
     private let session: URLSession
+    private let answers = Answers()
     private let policy: RetryPolicy
     private let downloads = SafeDictionary<String, AsyncOperation<[UInt8]>>()
     private let logs = SafeDictionary<String, DownloadLog>()
@@ -65,7 +67,7 @@ package final class PhotoDownloads: PhotoSource {
         self.list = list
         let configuration = URLSessionConfiguration.ephemeral
         configuration.connectionProxyDictionary = [:]
-        session = URLSession(configuration: configuration)
+        session = URLSession(configuration: configuration, delegate: answers, delegateQueue: nil)
         policy = RetryPolicy(
             attempts: attempts,
             backoff: .exponential(initial: pause, cap: .seconds(2)),
@@ -152,29 +154,9 @@ package final class PhotoDownloads: PhotoSource {
                 return
             }
             log?.beginAttempt()
-            let task = session.dataTask(with: url) { data, response, error in
-                completion(Self.outcome(data, response, error, of: url, limit: limit))
-            }
+            let task = session.dataTask(with: url)
             completion.onCancel { task.cancel() }
-            task.resume()
+            answers.start(task, limit: limit) { completion($0) }
         }
-    }
-
-    private static func outcome(
-        _ data: Data?,
-        _ response: URLResponse?,
-        _ error: (any Error)?,
-        of url: URL,
-        limit: Int
-    ) -> Result<[UInt8], any Error> {
-        if (error as? URLError)?.code == .cannotConnectToHost {
-            return .failure(DownloadError.refused("\(url.host() ?? ""):\(url.port ?? 80)"))
-        }
-        // Of a connection that ends early it says how many bytes were missing.
-        if let error { return .failure(DownloadError.network(error.localizedDescription)) }
-        let code = (response as? HTTPURLResponse)?.statusCode ?? 0
-        guard code == 200, let data else { return .failure(DownloadError.status(code)) }
-        guard data.count <= limit else { return .failure(DownloadError.tooLarge(limit: limit)) }
-        return .success(Array(data))
     }
 }

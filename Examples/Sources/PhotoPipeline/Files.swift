@@ -127,6 +127,16 @@ enum Files {
         guard code == EEXIST, try kind(of: path) == .folder else { throw FileError(path, errno: code) }
     }
 
+    /// As `makeFolder`; refuses a link.
+    static func makeOwnFolder(_ path: String) throws(FileError) {
+        try makeFolder(path)
+        var status = stat()
+        guard lstat(path, &status) == 0 else { throw FileError(path) }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw FileError(path, reason: "a link; results would go where it leads")
+        }
+    }
+
     static func remove(_ path: String) throws(FileError) {
         guard unlink(path) == 0 || errno == ENOENT else { throw FileError(path) }
     }

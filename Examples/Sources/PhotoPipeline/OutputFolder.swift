@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one folder for results. Nothing is written outside it.
+// The one folder for results. Nothing is written outside it: its parts are no links, and a result's name is one of a file
+// in it (PhotoFolder.fileName).
 
 /// The folder for the results, and its parts, which `init` makes.
 package struct OutputFolder: Sendable {
@@ -24,13 +25,14 @@ package struct OutputFolder: Sendable {
 
     private init(making path: String) throws(FileError) {
         self.path = path
-        try Files.makeFolder(path)
-        try Files.makeFolder("\(path)/pictures")
+        try Files.makeOwnFolder(pictures)
     }
 
     /// A folder inside this one for results to compare.
     package func comparison() throws(FileError) -> OutputFolder {
-        try OutputFolder(making: "\(path)/comparison")
+        let path = "\(path)/comparison"
+        try Files.makeOwnFolder(path)
+        return try OutputFolder(making: path)
     }
 
     /// The names of the results, with the contact sheet, that differ in another folder.

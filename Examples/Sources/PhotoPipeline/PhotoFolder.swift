@@ -113,7 +113,15 @@ package struct PhotoFolder: Sendable {
         }
     }
 
-    /// A name for each result: the picture's own with the extension of a JPEG. Where two results would have one name,
+    /// A stranger's name as one for a file in a folder: the last part of a path, without control characters.
+    static func fileName(_ name: String) -> String {
+        let scalars = (name.split(separator: "/").last ?? "").unicodeScalars
+            .map { $0.properties.generalCategory == .control ? "_" : Character($0) }
+        let plain = String(scalars)
+        return ["", ".", ".."].contains(plain) ? "picture" : plain
+    }
+
+    /// A name for each result: the picture's own as a file's, with the extension of a JPEG. Where two results would have one name,
     /// also on a file system that ignores case, they keep the picture's whole name before the extension; if that is
     /// taken, with a number.
     static func outputNames(for names: [String]) -> [String] {
@@ -121,6 +129,7 @@ package struct PhotoFolder: Sendable {
             guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return name }
             return String(name[..<dot])
         }
+        let names = names.map(fileName)
         let stems = Dictionary(grouping: names, by: { stem($0).lowercased() })
         var taken: Set<String> = []
         return names.map { name in

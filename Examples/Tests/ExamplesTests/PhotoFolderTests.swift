@@ -86,4 +86,23 @@ import Testing
         #expect(throws: FileError.self) { try OutputFolder(path: "\(folder.path)/a.png", photos: photos) }
         #expect(try folder.bytes("a.png") == png)
     }
+
+    /// Results would go to where the link leads.
+    @Test func aPartOfTheOutputThatIsALinkIsRefused() throws {
+        try folder.write(png, "a.png")
+        let photos = try PhotoFolder(path: folder.path)
+        let elsewhere = try folder.makeFolder("elsewhere")
+        for part in ["pictures", "comparison"] {
+            let path = try folder.makeFolder("out-\(part)")
+            try FileManager.default.createSymbolicLink(
+                atPath: "\(path)/\(part)",
+                withDestinationPath: elsewhere
+            )
+            let error = #expect(throws: FileError.self) {
+                _ = try OutputFolder(path: path, photos: photos).comparison()
+            }
+            #expect(error?.reason == "a link; results would go where it leads")
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: elsewhere) == [])
+    }
 }
