@@ -19,12 +19,6 @@ extension SafeArray: Sequence {
     public func makeIterator() -> IndexingIterator<[Element]> {
         snapshot.makeIterator()
     }
-
-    /// The count as it is now.
-    @inlinable
-    public var underestimatedCount: Int {
-        count
-    }
 }
 
 extension SafeArray: Encodable where Element: Encodable {

@@ -19,12 +19,6 @@ extension SafeDictionary: Sequence {
     public func makeIterator() -> Dictionary<Key, Value>.Iterator {
         snapshot.makeIterator()
     }
-
-    /// The count as it is now.
-    @inlinable
-    public var underestimatedCount: Int {
-        count
-    }
 }
 
 extension SafeDictionary: Encodable where Key: Encodable, Value: Encodable {

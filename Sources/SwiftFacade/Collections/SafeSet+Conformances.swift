@@ -17,12 +17,6 @@ extension SafeSet: Sequence {
     public func makeIterator() -> Set<Element>.Iterator {
         snapshot.makeIterator()
     }
-
-    /// The count as it is now.
-    @inlinable
-    public var underestimatedCount: Int {
-        count
-    }
 }
 
 extension SafeSet: Encodable where Element: Encodable {

@@ -174,7 +174,7 @@ private struct Tail: RangeExpression {
         "lastIndex(of:)", "lastIndex(where:)", "makeIterator()", "compactMapValues(_:)", "mapValues(_:)",
         "merging(_:uniquingKeysWith:)", "prefix(_:)", "prefix(through:)", "prefix(upTo:)",
         "randomElement()", "randomElement(using:)", "snapshot", "subtracting(_:)", "suffix(_:)",
-        "suffix(from:)", "symmetricDifference(_:)", "underestimatedCount", "union(_:)", "value(forKey:)",
+        "suffix(from:)", "symmetricDifference(_:)", "union(_:)", "value(forKey:)",
         "value(forKey:default:)", "values", "withReadLock(_:)",
     ]
 
