@@ -151,7 +151,7 @@ static void run_range(void *context) {
 }
 
 ILK_NOINLINE bool ilk_pool_for(ilk_pool *pool, size_t begin, size_t end, size_t grain,
-                  void (*body)(void *context, size_t first, size_t end), void *context) {
+                               void (*body)(void *context, size_t first, size_t end), void *context) {
     if (begin >= end) {
         return true;
     }

@@ -103,7 +103,8 @@ static const char *call(const char *words, const void *object, const char *name)
 static void wait_when_both_run(void *group) {
     stage_advance(&begun);
     stage_await(&begun, 2);
-    check_equal(ilk_group_wait_until(group, ILK_FOREVER), ILK_OK); /* not as the last call: the stack has this one */
+    check_equal(ilk_group_wait_until(group, ILK_FOREVER),
+                ILK_OK); /* not as the last call: the stack has this one */
 }
 
 /*  store-0: a job of "left"       store-1: a job of "right"
@@ -269,7 +270,7 @@ static void submit_and_wait(void *unused) {
  *                              that has ended: it waits again
  *   ends
  *                              does not wait any longer */
-static void look_beside_a_wait(void *unused) {
+static void see_a_job_on_top(void *unused) {
     begin(2);
     submit(0, hold_place, unused, &left);
     stage_await(&begun, 1);
@@ -293,7 +294,7 @@ static void look_beside_a_wait(void *unused) {
 
 static void a_worker_does_not_wait_while_it_runs_a_job_on_top(void **state) {
     (void)state;
-    expect_kill(look_beside_a_wait);
+    expect_kill(see_a_job_on_top);
 }
 
 /* ---- Beyond a limit ---- */
