@@ -111,7 +111,7 @@ typedef struct ilk_timer {
 } ilk_timer;
 
 /* All zero bits are the defaults. On Linux threads take the processors, the scheduling class and the nice value of the
- * process's first thread as they start, whoever has submitted the job that starts them; in place of a real-time class,
+ * process's first thread as they start, not those of the submitter that starts them; in place of a real-time class,
  * SCHED_OTHER. Without privilege the system lets no thread leave SCHED_IDLE or become less nice: one that such a
  * submitter starts stays so. */
 typedef struct ilk_pool_options {

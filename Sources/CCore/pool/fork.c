@@ -15,6 +15,7 @@
 
 #include "diagnostics/misuse.h"
 #include "platform/local.h"
+#include "pool/watch.h"
 #include <interlock/park.h>
 #include <stddef.h>
 
@@ -75,7 +76,7 @@ static void sleep_on_state(ilk_job *job) {
     ilk_pool_did_block();
 }
 
-void ilk_pool_join(ilk_pool *pool, ilk_job *job) {
+ILK_NOINLINE void ilk_pool_join(ilk_pool *pool, ilk_job *job) {
     if (ilk_atomic_load(&job->state, memory_order_relaxed) == JOB_PLAIN) { /* PL10 */
         job->function(job->context);
         return;
@@ -99,12 +100,15 @@ void ilk_pool_join(ilk_pool *pool, ilk_job *job) {
             break;
         }
     }
+    struct ilk__idle_watch watch;
+    ilk__pool_watch_begin(&watch, "forked job", job, ILK_FOREVER, ILK__CALLER);
     if (worker->depth >= ILK_POOL_HELP_DEPTH) {
         sleep_on_state(job);
-        return;
+    } else {
+        const struct pool_limit limit = {.deadline_ns = ILK_FOREVER};
+        (void)ilk__pool_help(worker, join_is_done, join_will_sleep, job, limit);
     }
-    const struct pool_limit limit = {.deadline_ns = ILK_FOREVER};
-    (void)ilk__pool_help(worker, join_is_done, join_will_sleep, job, limit);
+    ilk__watch_idle_end(&watch);
 }
 
 /* ---- Loops ---- */
@@ -146,8 +150,8 @@ static void run_range(void *context) {
     loop->body(loop->context, first, range->end);
 }
 
-bool ilk_pool_for(ilk_pool *pool, size_t begin, size_t end, size_t grain,
-                  void (*body)(void *context, size_t first, size_t end), void *context) {
+ILK_NOINLINE bool ilk_pool_for(ilk_pool *pool, size_t begin, size_t end, size_t grain,
+                               void (*body)(void *context, size_t first, size_t end), void *context) {
     if (begin >= end) {
         return true;
     }
@@ -167,6 +171,9 @@ bool ilk_pool_for(ilk_pool *pool, size_t begin, size_t end, size_t grain,
     if (!ilk_pool_submit(pool, &range.job)) {
         return false;
     }
+    struct ilk__idle_watch watch;
+    ilk__pool_watch_begin(&watch, "loop", &range.job, ILK_FOREVER, ILK__CALLER);
     sleep_on_state(&range.job);
+    ilk__watch_idle_end(&watch);
     return true;
 }

@@ -13,6 +13,7 @@
 #include "pool/pool.h"
 
 #include "diagnostics/misuse.h"
+#include "pool/watch.h"
 #include <interlock/park.h>
 #include <stddef.h>
 
@@ -150,10 +151,7 @@ static ilk_status sleep_on_word(ilk_group *group, uint64_t deadline_ns) {
     }
 }
 
-ilk_status ilk_group_wait_until(ilk_group *group, uint64_t deadline_ns) {
-    if (group_is_over(group)) {
-        return ILK_OK;
-    }
+static ilk_status group_wait(ilk_group *group, uint64_t deadline_ns) {
     struct pool_worker *worker = ilk__pool_worker();
     /* Between will_block and did_block another thread has the worker's place. */
     if (worker != NULL && worker->pool == ilk_atomic_load(&group->pool, memory_order_relaxed) && /* GR2 */
@@ -167,5 +165,16 @@ ilk_status ilk_group_wait_until(ilk_group *group, uint64_t deadline_ns) {
     ilk_pool_will_block();
     const ilk_status status = sleep_on_word(group, deadline_ns);
     ilk_pool_did_block();
+    return status;
+}
+
+ILK_NOINLINE ilk_status ilk_group_wait_until(ilk_group *group, uint64_t deadline_ns) {
+    if (group_is_over(group)) {
+        return ILK_OK;
+    }
+    struct ilk__idle_watch watch;
+    ilk__pool_watch_begin(&watch, "group", group, deadline_ns, ILK__CALLER);
+    const ilk_status status = group_wait(group, deadline_ns);
+    ilk__watch_idle_end(&watch);
     return status;
 }

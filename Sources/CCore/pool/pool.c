@@ -7,6 +7,7 @@
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
 #include "pool/timers.h"
+#include "pool/watch.h"
 #include <interlock/park.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,7 +197,7 @@ static void require_outside(const char *call, const ilk_pool *pool) {
     }
 }
 
-static ilk_status wait_until_done(ilk_pool *pool, uint64_t deadline_ns) {
+static ilk_status sleep_until_done(ilk_pool *pool, uint64_t deadline_ns) {
     /* PL17 acquire, pairs with PL16 (release, the last thread has ended). See there. */
     while (ilk_atomic_load(&pool->done, memory_order_acquire) == 0) {
         if (ilk_park_wait(&pool->done, 0, deadline_ns) == ILK_TIMEDOUT) {
@@ -206,9 +207,17 @@ static ilk_status wait_until_done(ilk_pool *pool, uint64_t deadline_ns) {
     return ILK_OK;
 }
 
-ilk_status ilk_pool_wait_until(ilk_pool *pool, uint64_t deadline_ns) {
+static ilk_status wait_until_done(ilk_pool *pool, uint64_t deadline_ns, const void *site) {
+    struct ilk__idle_watch watch;
+    ilk__pool_watch_begin(&watch, NULL, pool, deadline_ns, site);
+    const ilk_status status = sleep_until_done(pool, deadline_ns);
+    ilk__watch_idle_end(&watch);
+    return status;
+}
+
+ILK_NOINLINE ilk_status ilk_pool_wait_until(ilk_pool *pool, uint64_t deadline_ns) {
     require_outside("ilk_pool_wait_until", pool);
-    return wait_until_done(pool, deadline_ns);
+    return wait_until_done(pool, deadline_ns, ILK__CALLER);
 }
 
 ilk_pool_info ilk_pool_get_info(ilk_pool *pool) {
@@ -297,7 +306,7 @@ static void require_drained(ilk_pool *pool) {
     }
 }
 
-void ilk_pool_destroy(ilk_pool *pool) {
+ILK_NOINLINE void ilk_pool_destroy(ilk_pool *pool) {
     if (pool == NULL) {
         return;
     }
@@ -306,7 +315,7 @@ void ilk_pool_destroy(ilk_pool *pool) {
     ilk__pool_unregister(pool);
     if (!pool->is_childs) {
         ilk_pool_close(pool);
-        (void)wait_until_done(pool, ILK_FOREVER);
+        (void)wait_until_done(pool, ILK_FOREVER, ILK__CALLER);
         ilk_mutex_lock(&pool->mutex); /* after the last thread's last touch */
         ilk_mutex_unlock(&pool->mutex);
         ilk__thread_join(&pool->last_thread); /* it has joined the others */

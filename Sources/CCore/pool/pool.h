@@ -7,6 +7,7 @@
  *   threads.c  how many threads there are: starting, blocking, ending
  *   group.c    groups and their followers
  *   fork.c     fork, join, loops
+ *   watch.c    what diagnosis sees of waits and workers
  *   registry.c all pools of the process: fork(2), and its end
  *   timers.c   deadlines
  *   pool.c     making, closing, ending

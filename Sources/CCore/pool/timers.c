@@ -24,9 +24,10 @@ enum { BATCH = 64, HEAPS = 32 };
 struct pool_timers {
     ilk_pool *pool;
     ilk_mutex mutex;
-    ilk_timer *heaps[HEAPS]; /* heap i has been melded from 2^i timers, of which some may be gone; the last from more */
-    uint32_t filled;         /* bit i: heap i is not empty */
-    ilk_timer *soonest;      /* the root of one */
+    ilk_timer *heaps
+        [HEAPS]; /* heap i has been melded from 2^i timers, of which some may be gone; the last from more */
+    uint32_t filled;    /* bit i: heap i is not empty */
+    ilk_timer *soonest; /* the root of one */
     uint32_t count;
     bool ends;                    /* the pool is destroyed */
     ILK_ATOMIC(uint32_t) changes; /* of the soonest timer; the thread sleeps on it */
@@ -284,7 +285,7 @@ ilk_status ilk_pool_submit_at(ilk_pool *pool, ilk_timer *timer, uint64_t deadlin
     put_in(timers, timer);
     ilk_mutex_unlock(&timers->mutex);
     if (ilk_atomic_load(&pool->hands_back, memory_order_acquire)) { /* PL11 */
-        hand_over_all(pool, timers); /* close_now came after the promise */
+        hand_over_all(pool, timers);                                /* close_now came after the promise */
     }
     return ILK_OK;
 }

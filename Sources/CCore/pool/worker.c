@@ -8,6 +8,7 @@
 #include "diagnostics/misuse.h"
 #include "platform/clock.h"
 #include "platform/local.h"
+#include "pool/watch.h"
 #include "wait/spin.h"
 
 /* One of so many jobs is the oldest LOW or NORMAL one from outside: guarantee D. */
@@ -115,7 +116,7 @@ void ilk__pool_hand_back(ilk_pool *pool, ilk_job *job) {
     }
 }
 
-void ilk__pool_run(struct pool_worker *worker, ilk_job *job) {
+static void run(struct pool_worker *worker, ilk_job *job) {
     ilk_pool *pool = worker->pool;
     const uint32_t blocked = worker->blocked;
     worker->ran++;
@@ -137,6 +138,14 @@ void ilk__pool_run(struct pool_worker *worker, ilk_job *job) {
     worker->depth--;
     if (ILK_UNLIKELY(worker->blocked != blocked)) {
         ilk__misuse("ilk_pool_did_block", pool, "a job has ended between will_block and did_block");
+    }
+}
+
+void ilk__pool_run(struct pool_worker *worker, ilk_job *job) {
+    if (ilk__pool_is_watched()) {
+        ilk__pool_run_watched(worker, job, run);
+    } else {
+        run(worker, job);
     }
 }
 

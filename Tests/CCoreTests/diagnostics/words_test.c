@@ -326,6 +326,7 @@ static void a_pools_worker_and_its_job(void **state) {
                  HEADING "  holds mutex ADDRESS \"accounts\" (write) for TIME, taken at wait_in_job+ADDRESS "
                          "(words_test+ADDRESS)\n"
                          "thread \"store-0\" (ID)\n"
+                         "  works on a job of pool \"store\"\n"
                          "  works on job \"refill\"\n"
                          "  holds mutex ADDRESS \"orders\" (write) for TIME, taken at refill+ADDRESS "
                          "(words_test+ADDRESS)\n"

@@ -36,7 +36,7 @@ struct again {
     ilk_group *group;
     struct stage *other; /* NULL: the job does not block first */
     struct stage runs;   /* 1: for the first time */
-    ILK_ATOMIC(bool) *ends;
+    ILK_ATOMIC(bool) * ends;
     ILK_ATOMIC(uint32_t) count;
 };
 
@@ -193,7 +193,8 @@ static void no_timer_is_dear_to_take_out(void **state) {
         }
         expect_few_children(timers);
         for (int i = 0; i < MANY; i++) {
-            if (i == 0 || next_random(&random) % 2 == 0) { /* the first: another of the same deadline is the soonest */
+            if (i == 0 ||
+                next_random(&random) % 2 == 0) { /* the first: another of the same deadline is the soonest */
                 check(ilk_pool_cancel(pool, &timers[i]));
             }
         }

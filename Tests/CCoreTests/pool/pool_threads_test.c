@@ -338,12 +338,9 @@ static void options_that_cannot_be_are_refused(void **state) {
     ilk_pool *const untouched = (ilk_pool *)state;
     ilk_pool *pool = untouched;
     const ilk_pool_options wrong[] = {
-        {.threads = ILK_POOL_MAX_THREADS + 1},
-        {.max_threads = ILK_POOL_MAX_THREADS + 1},
-        {.threads = 3, .max_threads = 2},
-        {.threads = 1, .max_threads = 2, .kept_threads = 3},
-        {.threads = 1, .stack_size = SIZE_MAX},
-        {.threads = 1, .stack_size = (size_t)PTRDIFF_MAX + 1},
+        {.threads = ILK_POOL_MAX_THREADS + 1},  {.max_threads = ILK_POOL_MAX_THREADS + 1},
+        {.threads = 3, .max_threads = 2},       {.threads = 1, .max_threads = 2, .kept_threads = 3},
+        {.threads = 1, .stack_size = SIZE_MAX}, {.threads = 1, .stack_size = (size_t)PTRDIFF_MAX + 1},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         check_equal(ilk_pool_create(&pool, &wrong[i]), ILK_INVALID);
