@@ -18,6 +18,7 @@
 #include "diagnostics/edges.h"
 #include "diagnostics/rings.h"
 #include "diagnostics/tables.h"
+#include "platform/yield.h"
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -289,6 +290,7 @@ void ilk__objects_visit(void (*visit)(struct ilk__object *object, void *context)
         }
         if (++visits % VISITS == 0) { /* the list only grows, at its head */
             ilk__tables_unlock(&before);
+            ilk__thread_yield();
             ilk__tables_lock(&before);
         }
     }
