@@ -23,8 +23,8 @@
 #include <stdlib.h>
 
 static struct ilk__index objects;
-static struct ilk__object *first_of_all;   /* guarded by the tables' mutex, as what follows */
-static struct ilk__counters *first_free;   /* times */
+static struct ilk__object *first_of_all; /* guarded by the tables' mutex, as what follows */
+static struct ilk__counters *first_free; /* times */
 static uint64_t last_object_id;
 static ILK_ATOMIC(bool) has_objects; /* since the first began */
 static ILK_ATOMIC(uint64_t) losses;  /* objects not watched for want of memory */
