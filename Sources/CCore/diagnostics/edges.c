@@ -55,7 +55,8 @@ bool ilk__edge_is_known(const struct ilk__order *order) {
      * If weaker: what was searched for another edge is taken for searched for this one. */
     ilk_atomic_fence(memory_order_acquire);
     const uint64_t searched = ilk_atomic_load(&edge->searched, memory_order_relaxed); /* LO3 */
-    return joins(&edge->link, order) && (searched_pairs(searched) & ilk__pair_bit(order->held, order->asked)) != 0 &&
+    return joins(&edge->link, order) &&
+           (searched_pairs(searched) & ilk__pair_bit(order->held, order->asked)) != 0 &&
            is_searched_as(searched, 0, order->proofs);
 }
 

@@ -24,7 +24,7 @@ struct ilk__times {
 
 struct ilk__counters {
     struct ilk__counters *next_free; /* with the tables locked */
-    struct ilk__times wait; /* of every acquisition that had to wait, or gave up */
+    struct ilk__times wait;          /* of every acquisition that had to wait, or gave up */
     struct ilk__times hold;
     ILK_ATOMIC(uint32_t) longest_holder;  /* its thread's id */
     ILK_ATOMIC(uint64_t) longest_name[2]; /* 16 bytes */

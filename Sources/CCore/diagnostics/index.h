@@ -13,6 +13,7 @@
 #define INTERLOCK_DIAGNOSTICS_INDEX_H
 
 #include <interlock/inline/atomic.h>
+#include <interlock/inline/attributes.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -63,10 +64,10 @@ static inline const ilk__index_list *ilk__index_list_of(const struct ilk__index 
 }
 
 /* The first link that matches the key; NULL. With the lock, or where nothing is removed. */
-static inline struct ilk__index_link *
-ilk__index_find(const struct ilk__index *index, uint64_t hash,
-                bool (*matches)(const struct ilk__index_link *link, const void *key) ILK_NONBLOCKING,
-                const void *key) ILK_NONBLOCKING {
+static inline struct ilk__index_link *ilk__index_find(const struct ilk__index *index, uint64_t hash,
+                                                      bool (*matches)(const struct ilk__index_link *link,
+                                                                      const void *key) ILK_NONBLOCKING,
+                                                      const void *key) ILK_NONBLOCKING {
     const uint32_t tables = ilk__index_tables(index);
     for (uint32_t table = 0; table < tables; table++) {
         /* IX3 acquire, pairs with IX4 (linking).

@@ -18,12 +18,13 @@
 #include "diagnostics/edges.h"
 #include "diagnostics/rings.h"
 #include "diagnostics/tables.h"
+#include "platform/yield.h"
 #include <stddef.h>
 #include <stdlib.h>
 
 static struct ilk__index objects;
-static struct ilk__object *first_of_all;   /* guarded by the tables' mutex, as what follows */
-static struct ilk__counters *first_free;   /* times */
+static struct ilk__object *first_of_all; /* guarded by the tables' mutex, as what follows */
+static struct ilk__counters *first_free; /* times */
 static uint64_t last_object_id;
 static ILK_ATOMIC(bool) has_objects; /* since the first began */
 static ILK_ATOMIC(uint64_t) losses;  /* objects not watched for want of memory */
@@ -289,6 +290,7 @@ void ilk__objects_visit(void (*visit)(struct ilk__object *object, void *context)
         }
         if (++visits % VISITS == 0) { /* the list only grows, at its head */
             ilk__tables_unlock(&before);
+            ilk__thread_yield();
             ilk__tables_lock(&before);
         }
     }

@@ -23,9 +23,7 @@ bool ilk__is_held_still(const struct ilk__held_share *held);
 /* The object got a trait for which its edges may be in a circle. */
 void ilk__order_proven(const struct ilk__object *object);
 
-/* Edges that one search for a circle follows at most, for a search is not to hold threads up; the tests have less. And the
- * searches that have ended there. */
-extern uint32_t ilk__order_search_most;
+/* Searches for circles that have ended at their limit. */
 uint64_t ilk__order_searches_ended(void);
 
 /* Whether a holder of `held` keeps a thread that asks for `asked` waiting; readers keep readers waiting where writers

@@ -2,8 +2,8 @@
  *
  * See watchdog.h. Signal handlers and callers wake the thread by requests (platform/requests.h).
  *
- * No mutex: fork waits for nothing here, and a handler that forks interrupts nothing half done. Whoever brings the state
- * from NONE to BEGINS starts the thread, with signals held back; others wait for the outcome.
+ * No mutex: fork waits for nothing here, and a handler that forks interrupts nothing half done. The caller
+ * that brings the state from NONE to BEGINS starts the thread, with signals held back; others wait for the outcome.
  */
 #include "diagnostics/watchdog.h"
 

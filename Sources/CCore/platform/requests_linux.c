@@ -43,7 +43,8 @@ uint32_t ilk__requests_take(struct ilk__requests *requests, uint64_t deadline_ns
 }
 
 void ilk__requests_forget(struct ilk__requests *requests) {
-    ilk_atomic_store(&requests->bits, 0, memory_order_relaxed); /* RQ3 relaxed: the child has no other thread. */
+    ilk_atomic_store(&requests->bits, 0,
+                     memory_order_relaxed); /* RQ3 relaxed: the child has no other thread. */
 }
 
 #endif

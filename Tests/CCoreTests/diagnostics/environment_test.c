@@ -94,8 +94,10 @@ static void a_wedged_process_reports_at_a_signal(void **state) {
 
 static void a_daemon_that_closes_all_descriptors_reports_at_a_signal(void **state) {
     (void)state;
-    (void)run_program(&(struct program){
-        .what = "daemon", .settings = "hang", .signal = SIGQUIT, .until = "interlock: the threads of process "});
+    (void)run_program(&(struct program){.what = "daemon",
+                                        .settings = "hang",
+                                        .signal = SIGQUIT,
+                                        .until = "interlock: the threads of process "});
     check_contains(printed, "interlock: the threads of process ");
 }
 

@@ -17,7 +17,7 @@ struct program {
     const char *settings;
     int signal;        /* sent once the program says that it is wedged; 0: none */
     const char *until; /* the program is ended once this was printed; NULL: it ends by itself */
-    uid_t user;        /* who runs it, where that is not root */
+    uid_t user;        /* that runs it; 0: the test's own */
 };
 
 static char printed[32 * 1024];

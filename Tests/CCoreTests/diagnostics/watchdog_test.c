@@ -254,6 +254,7 @@ static void change_settings(void *unused) {
 
 static void a_handler_that_forks_may_interrupt_the_settings(void **state) {
     (void)state;
+    need_children();
     char output[4096];
     const int status = child_run(change_settings, NULL, output, sizeof output);
     check_text(output, "");

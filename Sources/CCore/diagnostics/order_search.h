@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The search for circles that a new edge of the order graph closes.
+ */
+#ifndef INTERLOCK_DIAGNOSTICS_ORDER_SEARCH_H
+#define INTERLOCK_DIAGNOSTICS_ORDER_SEARCH_H
+
+#include "diagnostics/edges.h"
+
+/* Edges that a step of a search follows at most, for a search is not to hold threads up; the tests have less. */
+extern uint32_t ilk__order_search_most;
+
+enum ilk__search_outcome { ILK__SEARCH_SILENT, ILK__SEARCH_FOUND, ILK__SEARCH_ENDED /* at the limit */ };
+
+/* With the tables locked: the shortest circle of the edge, of which an edge was in no report yet and which no guard keeps
+ * apart. It fills `inversion`, if it finds one, and marks the edges as reported. */
+enum ilk__search_outcome ilk__order_search(struct ilk__edge *edge, const struct ilk__order *order,
+                                           struct ilk__inversion *inversion);
+
+#endif
