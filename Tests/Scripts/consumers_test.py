@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""swift and attempt of Tests/Consumers/lib.sh, with a stand-in for swift: a build that hangs is ended, and fails."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+LIBRARY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Consumers", "lib.sh")
+
+
+class HangingBuildTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def run_with(self, swift, script):
+        path = os.path.join(self.folder, "swift")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("#!/usr/bin/env bash\n" + swift + "\n")
+        os.chmod(path, 0o755)
+        environment = dict(os.environ, work=self.folder, PATH=self.folder + ":" + os.environ["PATH"], SWIFT_IDLE_LIMIT="3")
+        return subprocess.run(["bash", "-c", '. "$1"; ' + script, "_", LIBRARY], env=environment, capture_output=True,
+                              text=True, timeout=60, check=False)
+
+    def test_a_build_that_hangs_fails_and_no_other_is_tried(self):
+        answer = self.run_with("sleep 1000 & wait", "attempt one swift build; attempt two swift run; totals")
+        self.assertEqual(answer.returncode, 1)
+        self.assertIn("FAILED  one: swift build", answer.stdout)
+        self.assertIn("FAILED  two: not tried, because of swift build, which used no processor time for 3 s", answer.stdout)
+        self.assertTrue(answer.stdout.endswith("0 passed, 2 failed\n"), answer.stdout)
+
+    def test_a_build_that_takes_long_is_left_alone(self):
+        busy = "end=$((SECONDS + 8)); while ((SECONDS < end)); do :; done; echo built"
+        answer = self.run_with(busy, 'built() { [[ $(swift build) == built ]]; }; attempt one built; totals')
+        self.assertEqual((answer.returncode, answer.stdout), (0, "ok      one\n1 passed, 0 failed\n"))
+
+    def test_the_status_of_a_build_is_kept(self):
+        self.assertEqual(self.run_with("exit 7", "swift build; exit $?").returncode, 7)
+
+
+if __name__ == "__main__":
+    unittest.main()
