@@ -12,12 +12,25 @@ extension SafeArray: ExpressibleByArrayLiteral {
     }
 }
 
+// A caller that asks twice meets two states. So every requirement answers from a snapshot of its own, and none promises
+// anything for the next: no `underestimatedCount`.
+
 /// Iterates over a snapshot taken at the start.
 extension SafeArray: Sequence {
-    /// An iterator over a snapshot.
+    /// An iterator over a ``snapshot``.
+    ///
+    /// `Array(array)` is the snapshot itself, and `sorted()` and the like begin with it. What would ask for a count in
+    /// advance, such as `map` and `Set(array)`, grows as it goes: `array.snapshot.map` does not.
     @inlinable
     public func makeIterator() -> IndexingIterator<[Element]> {
         snapshot.makeIterator()
+    }
+
+    // A requirement of Sequence, which collections outside the standard library meet too (swift-collections' Deque). Its
+    // default grows as it goes, without a count.
+    @inlinable
+    public func _copyToContiguousArray() -> ContiguousArray<Element> {
+        ContiguousArray(snapshot)
     }
 }
 

@@ -33,10 +33,11 @@
 /// out of date when it is used. Use the calls that do both (``popLast()``, ``element(at:)``, ``update(at:_:)``,
 /// ``appendIfAbsent(_:)``), or ``withWriteLock(_:)``. `array[i] += 1` is one step.
 ///
-/// A closure, generator or range expression given to an array must not call the same array: the thread would wait for
-/// itself, which is reported and ends the process. Nor may the `deinit` of what a closure, or a change in place,
-/// releases. Elements that the array's own verbs take out are released after the lock: their `deinit` may call the
-/// array.
+/// A closure, generator or range expression given to an array must not call the same array, nor may an element's `==`
+/// or `<`: the thread would wait for itself, which is reported and ends the process. (A read of elements inside a read
+/// is reported by debug builds, by others only where it would wait.) Nor may the `deinit` of what a closure, or a change
+/// in place, releases. Elements that the array's own verbs take out are released after the lock: their `deinit` may call
+/// the array.
 ///
 /// Left out: indices to walk along and slices that share storage, whose meaning the next writer changes; pointers and
 /// spans, which must not outlive the lock. Take them in ``withReadLock(_:)`` or ``withWriteLock(_:)``, or from a

@@ -14,10 +14,16 @@ extension SafeDictionary: ExpressibleByDictionaryLiteral {
 
 /// Iterates over a snapshot taken at the start.
 extension SafeDictionary: Sequence {
-    /// An iterator over a snapshot.
+    /// An iterator over a ``snapshot``; see ``SafeArray/makeIterator()``.
     @inlinable
     public func makeIterator() -> Dictionary<Key, Value>.Iterator {
         snapshot.makeIterator()
+    }
+
+    // As SafeArray's.
+    @inlinable
+    public func _copyToContiguousArray() -> ContiguousArray<(key: Key, value: Value)> {
+        ContiguousArray(snapshot)
     }
 }
 

@@ -9,14 +9,9 @@ extension SafeDictionary {
     public func updateValue(_ value: consuming Value, forKey key: Key) -> Value? {
         let value = value
         return change("updateValue(_:forKey:)") { entries, observers in
-            var before: Value?
-            if _isPOD(Key.self) {
-                before = entries.updateValue(value, forKey: key)
-            } else {
-                // updateValue would release the old key under the lock.
-                before = value
-                swap(&entries[key], &before)
-            }
+            // Dictionary's updateValue would release one of the equal keys under the lock.
+            var before: Value? = value
+            swap(&entries[key], &before)
             observers?.record(from: before, to: value, forKey: key)
             return before
         }

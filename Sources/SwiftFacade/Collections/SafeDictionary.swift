@@ -21,8 +21,10 @@
 /// ``mutateValue(forKey:default:_:)``, in-place subscripts), or ``withWriteLock(_:)``.
 ///
 /// A closure given to a dictionary must not call the same dictionary: the thread would wait for itself, which is
-/// reported and ends the process. Nor may the `deinit` of what a closure, or a change in place, releases. Keys and
-/// values that the dictionary's own verbs take out are released after the lock: their `deinit` may call the dictionary.
+/// reported and ends the process, as with an array. Nor may the `deinit` of what a closure, or a change in place,
+/// releases. Nor may a key's `==` and `hash(into:)`, which run under the lock: from a verb for a single key that is not
+/// reported, and the thread waits for ever. Keys and values that the dictionary's own verbs take out are released after
+/// the lock: their `deinit` may call the dictionary.
 ///
 /// Left out: indices, which the next writer makes invalid; `==` and a hash, since the contents change: compare
 /// snapshots.

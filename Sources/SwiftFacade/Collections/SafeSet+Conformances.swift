@@ -12,10 +12,16 @@ extension SafeSet: ExpressibleByArrayLiteral {
 
 /// Iterates over a snapshot taken at the start.
 extension SafeSet: Sequence {
-    /// An iterator over a snapshot.
+    /// An iterator over a ``snapshot``; see ``SafeArray/makeIterator()``.
     @inlinable
     public func makeIterator() -> Set<Element>.Iterator {
         snapshot.makeIterator()
+    }
+
+    // As SafeArray's.
+    @inlinable
+    public func _copyToContiguousArray() -> ContiguousArray<Element> {
+        ContiguousArray(snapshot)
     }
 }
 

@@ -19,8 +19,9 @@
 /// the lock.
 ///
 /// A closure given to a set must not call the same set: the thread would wait for itself, which is reported and ends
-/// the process. Nor may the `deinit` of what a closure releases. Members that the set's own verbs take out are released
-/// after the lock: their `deinit` may call the set.
+/// the process, as with an array. Nor may the `deinit` of what a closure releases. Nor may a member's `==` and
+/// `hash(into:)`, which run under the lock: from a verb for a single member that is not reported, and the thread waits
+/// for ever. Members that the set's own verbs take out are released after the lock: their `deinit` may call the set.
 ///
 /// There is no `==` and no hash, since the contents change: compare snapshots, or ask ``isSubset(of:)`` and the others.
 public final class SafeSet<Element: Hashable> {

@@ -17,6 +17,7 @@ import Testing
         let elements = Array(0..<100)
         let array = SafeArray(elements)
         #expect(storage(array.snapshot) == storage(elements))
+        #expect(storage(Array(array)) == storage(elements))
         let others = Array(100..<200)
         #expect(storage(array.replaceAll(with: others)) == storage(elements))
         #expect(storage(array.drain()) == storage(others))
@@ -55,6 +56,51 @@ import Testing
         #expect(dictionary.withReadLock(storage) == copied.1)
         #expect(set.withReadLock(storage) == copied.2)
         #expect(kept.0 == Array(0..<100) && kept.1[0] == 0 && kept.2.contains(1))
+    }
+
+    /// The copy that observers receive is the one copy.
+    @Test func aWriteClosureCopiesAnObservedCollectionOnce() {
+        let array = SafeArray(0..<100)
+        let dictionary = SafeDictionary(uniqueKeysWithValues: (0..<100).map { ($0, $0) })
+        let set = SafeSet(0..<100)
+        func copies<Contents>(_ contents: inout Contents, _ changes: [(inout Contents) -> Void]) -> Int {
+            var last = storage(contents)
+            return changes.count { change in
+                change(&contents)
+                defer { last = storage(contents) }
+                return last != storage(contents)
+            }
+        }
+        func copies() -> [Int] {
+            [
+                array.withWriteLock { copies(&$0, [{ $0[0] += 1 }, { $0[1] += 1 }]) },
+                dictionary.withWriteLock { copies(&$0, [{ $0[0]! += 1 }, { $0[1]! += 1 }]) },
+                set.withWriteLock { copies(&$0, [{ $0.remove($0.first!) }, { $0.remove($0.first!) }]) },
+            ]
+        }
+        _ = copies()  // the first write parts from the storage of the initial contents
+        #expect(copies() == [0, 0, 0])
+        let queue = DispatchQueue(label: "observers")
+        let subscriptions = [
+            array.changes(deliverOn: queue) { _ in }, dictionary.changes(deliverOn: queue) { _ in },
+            set.changes(deliverOn: queue) { _ in },
+        ]
+        #expect(copies() == [1, 1, 1])
+        withExtendedLifetime(subscriptions) {}
+    }
+
+    @Test func keysAndValuesAreInOneOrder() {
+        let dictionary = SafeDictionary(uniqueKeysWithValues: (0..<100).map { ($0, -$0) })
+        #expect(dictionary.values == dictionary.keys.map { -$0 })
+    }
+
+    @Test func aPredicateThatThrowsLeavesTheMembersAsTheyWere() {
+        struct Refused: Error {}
+        let set = SafeSet(0..<10)
+        #expect(throws: Refused.self) {
+            try set.removeAll { if $0 == 5 { throw Refused() } else { true } }
+        }
+        #expect(set.snapshot == Set(0..<10))
     }
 
     @Test func anIterationGoesOverASnapshot() {

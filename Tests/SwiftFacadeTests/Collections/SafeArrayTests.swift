@@ -246,7 +246,9 @@ import Testing
         }
         expectRoom(for: [1, 2])
         expectRoom(for: ["one", "two"])
-        let dictionary = SafeDictionary<String, Int>(minimumCapacity: 200)
+        let dictionary = SafeDictionary<String, Int>(minimumCapacity: 100)
+        #expect(dictionary.capacity >= 100)
+        dictionary.reserveCapacity(200)
         let set = SafeSet<String>(minimumCapacity: 200)
         dictionary["one"] = 1
         set.insert("one")
