@@ -100,9 +100,9 @@ ilk_status ilk_rwlock_observe(ilk_rwlock *lock, uint32_t what) {
 }
 
 static enum ilk__share share_for(enum ilk__rwlock_kind kind) {
-    return kind == ILK__READ         ? ILK__SHARE_READ
-           : kind == ILK__UPGRADABLE ? ILK__SHARE_UPGRADABLE
-                                     : ILK__SHARE_WRITE;
+    return kind == ILK__READ || kind == ILK__READ_FURTHER ? ILK__SHARE_READ
+           : kind == ILK__UPGRADABLE                      ? ILK__SHARE_UPGRADABLE
+                                                          : ILK__SHARE_WRITE;
 }
 
 /* ---- Beginning and end ---- */
