@@ -102,8 +102,15 @@ typedef struct ilk_rwlock {
 #define ILK_RWLOCK_INIT                                                                                      \
     { 0x10, UINT32_C(0xFFFFFFFF), ILK__NULL }
 
+/* The same for a plain lock. */
+#define ILK_RWLOCK_INIT_PLAIN                                                                                \
+    { 0x10, UINT32_C(0xFFFFFFFE), ILK__NULL }
+
 /* Makes `lock` a free lock, as zero bits and ILK_RWLOCK_INIT are. Not thread-safe. */
 void ilk_rwlock_init(ilk_rwlock *lock);
+
+/* Makes `lock` a free plain lock, as ILK_RWLOCK_INIT_PLAIN is. Not thread-safe. */
+void ilk_rwlock_init_plain(ilk_rwlock *lock);
 
 /* Ends the use of `lock`, and drops its name. Not thread-safe; all other calls but init are. Misuse: it is
  * held or waited for. */
