@@ -18,6 +18,7 @@ static ilk_rwlock locks[LOCKS];
 static ilk_rwlock *const lock = &locks[0];
 static ilk_rwlock *other; /* of the same slot */
 static uint32_t word;     /* the lock's word as a run begins */
+static bool is_plain;
 static volatile enum held held;
 static volatile int first, second; /* guarded; equal but for a writer */
 static volatile long taken;        /* by handlers */
@@ -156,10 +157,10 @@ static void try_to_read_both(void *context) {
 
 static void prepare(void *context) {
     (void)context;
-    ilk_rwlock_init(lock);
+    (is_plain ? ilk_rwlock_init_plain : ilk_rwlock_init)(lock);
     ilk_rwlock_init(other);
     lock->word = word;
-    other->word = word;
+    other->word = is_plain ? ILK__RWLOCK_SLOTS : word;
 }
 
 static void settle(void *context) {
@@ -216,6 +217,12 @@ static void a_handler_may_try_anywhere_in_the_central_mode(void **state) {
     interrupt_every_call("central", 0);
 }
 
+static void a_handler_may_try_anywhere_in_a_plain_lock(void **state) {
+    (void)state;
+    is_plain = true;
+    interrupt_every_call("plain", ILK__RWLOCK_READ_SAMPLES);
+}
+
 static void a_handler_may_try_anywhere_on_the_way_to_slots(void **state) {
     (void)state;
     interrupt_every_call("about to take slots", ILK__RWLOCK_READ_SAMPLES);
@@ -237,6 +244,7 @@ static void a_handler_may_try_anywhere_in_the_fence_free_mode(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_handler_may_try_anywhere_in_the_central_mode),
+    cmocka_unit_test(a_handler_may_try_anywhere_in_a_plain_lock),
     cmocka_unit_test(a_handler_may_try_anywhere_on_the_way_to_slots),
     cmocka_unit_test(a_handler_may_try_anywhere_in_the_fenced_mode),
     cmocka_unit_test(a_handler_may_try_anywhere_in_the_fence_free_mode),
