@@ -190,6 +190,13 @@ static void take_and_give_each(void) {
     give_each();
 }
 
+static void try_and_give_without_a_record(void *unused) {
+    const unsigned before = allocations;
+    try_each(unused);
+    give_each();
+    check_equal(allocations, before);
+}
+
 /* A handler may have interrupted the allocator. */
 static void what_handlers_call_allocates_nothing(void **state) {
     (void)state;
@@ -203,6 +210,9 @@ static void what_handlers_call_allocates_nothing(void **state) {
     check(allocations > before);
     check(ilk__object_find(&tried.lock) != NULL && ilk__object_find(&tried.mutex) != NULL &&
           ilk__object_find(&tried.permit) != NULL);
+    struct thread other; /* the objects are known, it is not */
+    thread_start(&other, try_and_give_without_a_record, NULL);
+    thread_join(&other);
 }
 
 static void a_lock_that_is_only_tried_is_fast_while_diagnosis_is_off(void **state) {

@@ -63,6 +63,43 @@ static void a_plain_lock_that_was_watched_stays_plain(void **state) {
     check_plain(&tried_first);
 }
 
+/* ---- Memory ---- */
+
+void *__real_ilk__pages_allocate(size_t size);
+void *__wrap_ilk__pages_allocate(size_t size);
+
+static ILK_ATOMIC(int) mappings;
+
+void *__wrap_ilk__pages_allocate(size_t size) {
+    ilk_atomic_fetch_add(&mappings, 1, memory_order_relaxed);
+    return __real_ilk__pages_allocate(size);
+}
+
+/* Sixty threads at a time. */
+static int mappings_of_readers(ilk_rwlock *lock) {
+    enum { READERS = 60 };
+    struct actor readers[READERS];
+    const int before = ilk_atomic_load(&mappings, memory_order_relaxed);
+    for (int i = 0; i < READERS; i++) {
+        actor_enter(&readers[i], lock, READ);
+    }
+    for (int i = 0; i < READERS; i++) {
+        actor_leave(&readers[i]);
+    }
+    return ilk_atomic_load(&mappings, memory_order_relaxed) - before;
+}
+
+static void each_further_32_readers_map_pages_once(void **state) {
+    (void)state;
+    ilk_rwlock usual = ILK_RWLOCK_INIT, plain = ILK_RWLOCK_INIT_PLAIN;
+    check_equal(mappings_of_readers(&plain), 0);
+    move_to_slots(&usual);
+    check_equal(mappings_of_readers(&usual), 1);
+    check_equal(mappings_of_readers(&usual), 0);
+    check_free_and_destroy(&usual);
+    check_free_and_destroy(&plain);
+}
+
 /* ---- Given up elsewhere ---- */
 
 static void end_read(void *context) {
@@ -138,6 +175,7 @@ static void a_child_begins_a_plain_lock_anew(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_plain_lock_has_no_reader_slots),
     cmocka_unit_test(a_plain_lock_that_was_watched_stays_plain),
+    cmocka_unit_test(each_further_32_readers_map_pages_once),
     cmocka_unit_test(another_thread_gives_up_what_was_taken_of_a_plain_lock),
     cmocka_unit_test(a_child_begins_a_plain_lock_anew),
 };
