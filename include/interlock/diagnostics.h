@@ -32,7 +32,7 @@
  * or for one by its own call (ilk_rwlock_observe …). For all means: those made by their init or create call after the
  * switch, or by ILK_RWLOCK_INIT, ILK_MUTEX_INIT or ILK_SEMAPHORE_INIT and first used after it. Locks that are plain
  * zero bits, and those in use before, are watched by their own call alone. Switched off again, a lock or a semaphore
- * leaves with its next call but a try, a ring as it ends. Calls that may wait may allocate and block briefly for a
+ * leaves with its next call that may wait, a ring as it ends. Calls that may wait may allocate and block briefly for a
  * watched object, calls that give up may block briefly; try_ calls do neither, so what a thread takes by one before it
  * has made a call that may wait is not noted.
  *

@@ -16,8 +16,8 @@
  *         ilk_rwlock_read_unlock(&lock);
  *     }
  *
- * Beside readers one *upgradable* holder reads, and may become the writer without giving the lock up. Never
- * allocates (but see Allocation): waiters queue on their own stacks.
+ * Beside readers one *upgradable* holder reads, and may become the writer without giving the lock up. Waiters
+ * queue on their own stacks; what the lock keeps for a thread is under Allocation.
  *
  * Concurrency matrix of holders
  *                 read    upgradable   write
@@ -50,31 +50,41 @@
  *      may fail. Where membarrier(2) is refused late, try_write_lock fails on a lock whose readers had left
  *      the fence out, until a waiting call has taken it for writing.
  *   H  A wait spins for about a hundred microseconds of processor time at most, then sleeps: with real-time
- *      priorities, no wait keeps the thread that it waits for off the core. It yields its core 32 times in it;
- *      beside a busy thread each may take that thread's time slice. The lock does not lend priorities;
- *      ilk_mutex can.
+ *      priorities, no wait keeps the thread that it waits for off the core. It yields its core 32 times in it,
+ *      a writer 32 times more for readers in slots, however many; beside a busy thread each may take that
+ *      thread's time slice. A writer then sleeps for one reader in a slot after the other. The lock does not
+ *      lend priorities; ilk_mutex can.
  *
- * The thread that took the lock gives it up, in every mode. To unlock what this thread does not hold in that
- * mode is misuse, and may take the share of a reader that still reads. Every build reports it where no thread
- * holds the lock so; a checked build (ILK_CHECKED; CMake's -DINTERLOCK_CHECKED=ON) also where another thread
- * does: it lists the first sixteen locks that a thread holds, for some nanoseconds a call.
+ * The thread that took the lock gives it up, in every mode (but see Plain locks). To unlock what this thread
+ * does not hold in that mode is misuse, and may take the share of a reader that still reads. Every build reports
+ * it where no thread holds the lock so; a checked build (ILK_CHECKED; CMake's -DINTERLOCK_CHECKED=ON) also where
+ * another thread does: it lists the first sixteen locks that a thread holds, for some nanoseconds a call.
  *
  * Recursion: none in any mode. Reading again is tolerated while no thread waits; once a writer has queued
  * between the two it is a deadlock (B), as is taking for writing what one holds. Every build reports a wait
  * without limit for oneself, before it begins, where the thread wants to write and its slot shows the lock; a
  * checked build for every lock that it lists, but for an upgrade beside the thread's own counted read.
  *
- * Signal handlers may make try_ calls and unlock what they took, whatever they interrupted; waiting calls
- * only if they cannot have interrupted another call on the lock, or a holder. (With the pthread park backend:
- * none.) No wait is a cancellation point.
+ * Signal handlers may make try_ calls, whatever they interrupted, if they unlock all that they took before they
+ * return: else a share of their thread may be lost. They do not downgrade, and make waiting calls only where
+ * they cannot have interrupted a call of the library, or a thread that holds a lock. (With the pthread park
+ * backend: no calls.) No wait is a cancellation point.
  *
  * Fork: what the forking thread holds its copy holds in the child. Other threads' readers in slots are gone
- * there. What they held otherwise, waited for or were in a call on is memory that ilk_rwlock_init makes a
- * lock of (docs/fork.md).
+ * there. What they held otherwise, waited for or were in a call on is memory that ilk_rwlock_init, called by the
+ * thread that forked, makes a lock of (docs/fork.md).
  *
- * Allocation: a copy of the library that is opened when the process has made 32 pthread keys allocates once a
- * thread, where it gets its reader slots: in read_lock, write_lock and their forms with a deadline. A reader
- * without that memory is counted in the word. See docs/rwlock.md.
+ * Allocation: no call uses malloc, with one exception. A thread gets reader slots, 256 bytes, in a read_lock or
+ * write_lock, or one of their forms with a deadline; each further 32 threads that have them at a time map some
+ * kilobytes for good, for later threads too. The exception: a copy of the library that is opened when the process
+ * has made 32 pthread keys allocates there, once a thread. A reader without that memory is counted in the word.
+ * See docs/rwlock.md.
+ *
+ * Plain locks (ILK_RWLOCK_INIT_PLAIN, ilk_rwlock_init_plain) use no reader slots: readers are counted, and share
+ * a cache line. No memory is got for a thread, and another thread than took the lock may give it up, in any
+ * mode, where the program orders the two. So no checked build lists plain locks, and diagnosis goes on to take
+ * the first thread for the holder. In a child of fork other threads' readers hold on. docs/rwlock.md has the
+ * price.
  *
  * Source: Brandenburg, Anderson, "Spin-based reader-writer synchronization for multiprocessor real-time
  * systems" (2010), with parking and hand-off.
@@ -102,8 +112,15 @@ typedef struct ilk_rwlock {
 #define ILK_RWLOCK_INIT                                                                                      \
     { 0x10, UINT32_C(0xFFFFFFFF), ILK__NULL }
 
+/* The same for a plain lock. */
+#define ILK_RWLOCK_INIT_PLAIN                                                                                \
+    { 0x10, UINT32_C(0xFFFFFFFE), ILK__NULL }
+
 /* Makes `lock` a free lock, as zero bits and ILK_RWLOCK_INIT are. Not thread-safe. */
 void ilk_rwlock_init(ilk_rwlock *lock);
+
+/* Makes `lock` a free plain lock, as ILK_RWLOCK_INIT_PLAIN is. Not thread-safe. */
+void ilk_rwlock_init_plain(ilk_rwlock *lock);
 
 /* Ends the use of `lock`, and drops its name. Not thread-safe; all other calls but init are. Misuse: it is
  * held or waited for. */
@@ -118,8 +135,8 @@ ilk_status ilk_rwlock_observe(ilk_rwlock *lock, uint32_t what);
 static inline void ilk_rwlock_read_lock(ilk_rwlock *lock);
 
 /* Takes the lock for reading if that needs no waiting: true when taken. A queued writer is a reason to wait
- * (B). Never blocks (F, G). O(1). The waiting calls give a thread its reader slots: one that has only ever
- * tried is counted in the word, and does not scale. */
+ * (B); so is a thread's 2,048th further read in its slot. Never blocks (F, G). O(1). The waiting calls give a
+ * thread its reader slots: one that has only ever tried is counted in the word, and does not scale. */
 ILK_MUST_USE static inline bool ilk_rwlock_try_read_lock(ilk_rwlock *lock) ILK_NONBLOCKING;
 
 /* As ilk_rwlock_read_lock, until `deadline_ns` at most (D). ILK_OK: taken. ILK_TIMEDOUT: not taken. A passed

@@ -332,7 +332,7 @@ ILK_TRUSTED_NONBLOCKING_END
 
 void ilk__watch_downgrade(const void *address) {
     struct ilk__object *object = ilk__object_find(address);
-    struct ilk__record *record = object != NULL ? ilk__record_mine() : NULL;
+    struct ilk__record *record = object != NULL ? ilk__record_known() : NULL; /* allocates nothing */
     if (record != NULL) {
         change_share(record, object, ilk__object_id(object), ILK__SHARE_WRITE, ILK__SHARE_READ);
     }

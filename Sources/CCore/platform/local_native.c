@@ -4,7 +4,7 @@
  *
  * A library opened with dlopen gets such memory from a reserve of the C library, about 1,600 bytes in glibc,
  * and cannot be opened when that is used up. Each copy of this library takes MOST, with the few words beside
- * the state: five plugins can have a copy each. More plugins link the shared library, or the
+ * the state: six plugins can have a copy each. More plugins link the shared library, or the
  * program runs with a larger reserve (GLIBC_TUNABLES=glibc.rtld.optional_static_tls=4096).
  */
 #include "platform/local.h"

@@ -7,18 +7,20 @@
  *   moved by                                                              to
  *   ILK_RWLOCK_INIT; ilk_rwlock_init while all locks are watched          up
  *   ilk_rwlock_observe                                                    up
- *   any call, when neither all nor it are watched                         down
- *     but a try call, if the table knows the lock: it locks nothing
+ *   a call that may wait, when neither all nor it are watched             down
+ *   any other call, when also the table does not know it                  down
  * Must not happen: a lock that is not watched keeps it. Every call that finds it asks.
  *
- * Signal handlers make try calls, and give up what they took: those calls allocate nothing, and try calls wait for
- * nothing, not for the mutex of the tables either. A lock whose first call one is is met by the next that may wait.
+ * Try calls, and those that give up, allocate nothing and wait for nothing, not for the mutex of the tables either:
+ * signal handlers make them. A lock whose first call one is is met by the next that may wait.
  */
 #include "diagnostics/misuse.h"
 #include "diagnostics/names.h"
 #include "diagnostics/observe.h"
+#include "rwlock/further_reads.h"
 #include "rwlock/held.h"
 #include "rwlock/lock.h"
+#include "rwlock/mode.h"
 #include "rwlock/reader_slots.h"
 #include "rwlock/report.h"
 #include "wait/fence.h"
@@ -27,14 +29,21 @@
 #include <interlock/rwlock.h>
 #include <stddef.h>
 
-/* mode_state of a lock that ILK_RWLOCK_INIT has made, before its first call. */
+/* mode_state of a lock that ILK_RWLOCK_INIT, or ILK_RWLOCK_INIT_PLAIN, has made, before its first call. */
 static const uint32_t MODE_FRESH = UINT32_C(0xFFFFFFFF);
+static const uint32_t MODE_FRESH_PLAIN = UINT32_C(0xFFFFFFFE);
+
+static bool is_fresh(const ilk_rwlock *lock, uint32_t *state) ILK_NONBLOCKING {
+    *state = ilk_atomic_load(&lock->mode_state, memory_order_relaxed); /* RW20 */
+    return *state >= MODE_FRESH_PLAIN;
+}
 
 static bool take_freshness(ilk_rwlock *lock) ILK_NONBLOCKING {
-    uint32_t state = MODE_FRESH;
+    uint32_t state;
     /* RW20 relaxed: decides which thread is the first; the count that follows is a hint. */
-    return ilk_atomic_compare_exchange(&lock->mode_state, &state, 0, memory_order_relaxed,
-                                       memory_order_relaxed);
+    return is_fresh(lock, &state) &&
+           ilk_atomic_compare_exchange(&lock->mode_state, &state, state == MODE_FRESH ? 0 : ILK__MODE_PLAIN,
+                                       memory_order_relaxed, memory_order_relaxed);
 }
 
 static void rwlock_stop_watching(ilk_rwlock *lock, bool may_block) {
@@ -50,10 +59,10 @@ static void rwlock_stop_watching(ilk_rwlock *lock, bool may_block) {
 
 /* With OBSERVED. */
 ILK_COLD static bool rwlock_decide_watching(ilk_rwlock *lock) {
-    const bool is_fresh = take_freshness(lock);
+    const bool was_fresh = take_freshness(lock);
     const bool is_wanted = ilk__diagnoses_all() || ilk__object_is_watched_at(lock);
     if (!is_wanted ||
-        (is_fresh && ilk__object_begin(lock, ILK_OBJECT_RWLOCK, ILK__WATCHES_KEPT, 0) == NULL)) {
+        (was_fresh && ilk__object_begin(lock, ILK_OBJECT_RWLOCK, ILK__WATCHES_KEPT, 0) == NULL)) {
         rwlock_stop_watching(lock, true);
         return false;
     }
@@ -65,23 +74,23 @@ static bool rwlock_is_watched(ilk_rwlock *lock) {
            rwlock_decide_watching(lock);
 }
 
-/* Likewise, but allocates nothing, and does not block unless it may. */
+/* Likewise, but allocates nothing and does not block. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
-ILK_COLD static bool rwlock_is_known(ilk_rwlock *lock, bool may_block) ILK_NONBLOCKING {
-    const bool is_fresh = ilk_atomic_load(&lock->mode_state, memory_order_relaxed) == MODE_FRESH; /* RW20 */
-    const struct ilk__object *object = is_fresh ? NULL : ilk__object_find(lock);
+ILK_COLD static bool rwlock_is_known(ilk_rwlock *lock) ILK_NONBLOCKING {
+    uint32_t state;
+    const struct ilk__object *object = is_fresh(lock, &state) ? NULL : ilk__object_find(lock);
     const bool is_watched = object != NULL && ilk__object_watches(object) != 0;
-    if (!is_watched && !ilk__diagnoses_all() && (object == NULL || may_block)) {
+    if (object == NULL && !ilk__diagnoses_all()) {
         (void)take_freshness(lock);
-        rwlock_stop_watching(lock, may_block);
+        rwlock_stop_watching(lock, false);
     }
     return is_watched;
 }
 ILK_TRUSTED_NONBLOCKING_END
 
-static bool rwlock_is_watched_already(ilk_rwlock *lock, bool may_block) ILK_NONBLOCKING {
+static bool rwlock_is_watched_already(ilk_rwlock *lock) ILK_NONBLOCKING {
     return ILK_UNLIKELY((ilk__rwlock_probe(lock) & ILK__RWLOCK_OBSERVED) != 0) &&
-           rwlock_is_known(lock, may_block);
+           rwlock_is_known(lock);
 }
 
 ilk_status ilk_rwlock_observe(ilk_rwlock *lock, uint32_t what) {
@@ -100,23 +109,35 @@ ilk_status ilk_rwlock_observe(ilk_rwlock *lock, uint32_t what) {
 }
 
 static enum ilk__share share_for(enum ilk__rwlock_kind kind) {
-    return kind == ILK__READ         ? ILK__SHARE_READ
-           : kind == ILK__UPGRADABLE ? ILK__SHARE_UPGRADABLE
-                                     : ILK__SHARE_WRITE;
+    return kind == ILK__READ || kind == ILK__READ_FURTHER ? ILK__SHARE_READ
+           : kind == ILK__UPGRADABLE                      ? ILK__SHARE_UPGRADABLE
+                                                          : ILK__SHARE_WRITE;
 }
 
 /* ---- Beginning and end ---- */
 
-void ilk_rwlock_init(ilk_rwlock *lock) {
+static void rwlock_init(ilk_rwlock *lock, uint32_t mode_state) {
     /* RW7 relaxed: not shared yet. */
     ilk_atomic_store(&lock->word, 0, memory_order_relaxed);
-    ilk_atomic_store(&lock->mode_state, 0, memory_order_relaxed); /* RW7 */
+    ilk_atomic_store(&lock->mode_state, mode_state, memory_order_relaxed); /* RW7 */
     lock->queue = NULL;
+    if (ilk__slot_is_mine(lock)) { /* in a child, what its thread read when it forked */
+        ilk_atomic_store(&ilk__my_slots()->slots[ilk__rwlock_slot_number(lock)], 0,
+                         memory_order_relaxed); /* RW7 */
+    }
     ilk__held_forget(lock);
     ilk__object_forget(lock);
     if (ilk__diagnoses_all()) {
         (void)ilk_rwlock_observe(lock, 0);
     }
+}
+
+void ilk_rwlock_init(ilk_rwlock *lock) {
+    rwlock_init(lock, 0);
+}
+
+void ilk_rwlock_init_plain(ilk_rwlock *lock) {
+    rwlock_init(lock, ILK__MODE_PLAIN);
 }
 
 void ilk_rwlock_destroy(ilk_rwlock *lock) {
@@ -199,7 +220,7 @@ ILK_NOINLINE ilk_status ilk__read_section_begin_slow(ilk_rwlock *lock, ilk__read
 }
 
 ILK_NOINLINE bool ilk__rwlock_try_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK_NONBLOCKING {
-    const bool watched = rwlock_is_watched_already(lock, false);
+    const bool watched = rwlock_is_watched_already(lock);
     const bool is_taken = ilk__rwlock_try_take(lock, kind);
     if (is_taken && watched) {
         ilk__watch_taken(lock, share_for(kind), ILK__CALLER);
@@ -231,14 +252,14 @@ ILK_NOINLINE ilk_status ilk_rwlock_upgrade_until(ilk_rwlock *lock, uint64_t dead
 /* ---- Leaving ---- */
 
 ILK_NOINLINE void ilk__rwlock_unlock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
-    if (rwlock_is_watched_already(lock, true)) {
+    if (rwlock_is_watched_already(lock)) {
         ilk__watch_release(lock, share_for(kind), ILK__CALLER);
     }
     ilk__rwlock_leave_as(lock, kind);
 }
 
 void ilk__rwlock_downgrade_slow(ilk_rwlock *lock) {
-    if (rwlock_is_watched_already(lock, true)) {
+    if (rwlock_is_watched_already(lock)) {
         ilk__watch_downgrade(lock);
     }
     ilk__rwlock_leave_write_for_read(lock);

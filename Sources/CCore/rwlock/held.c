@@ -3,12 +3,14 @@
  * Which locks a thread holds, in its own state: checked builds (<interlock/inline/held.h>).
  *
  * A signal handler may interrupt these functions; it leaves the list as it found it. So each makes room
- * before it writes, or moves an entry before it gives its place up.
+ * before it writes, or moves an entry before it gives its place up. Plain locks are not listed: another thread may give
+ * them up.
  */
 #include "rwlock/held.h"
 
 #include "diagnostics/misuse.h"
 #include "platform/local.h"
+#include "rwlock/mode.h"
 #include <interlock/rwlock.h>
 
 #ifdef ILK_CHECKED
@@ -24,6 +26,9 @@ static const void **listed(struct ilk__thread_state *mine) ILK_NONBLOCKING {
 #endif
 
 void ilk__held_more_slow(const void *lock) ILK_NONBLOCKING {
+    if (ilk__mode_is_plain(lock)) {
+        return;
+    }
     struct ilk__thread_state *mine = ilk__thread_state();
     if (mine->held_count + 1U > (unsigned)ILK__THREAD_HELD) {
         mine->held_unlisted++;
@@ -35,6 +40,9 @@ void ilk__held_more_slow(const void *lock) ILK_NONBLOCKING {
 }
 
 void ilk__held_less_slow(const void *lock, uint32_t share, const char *call) ILK_NONBLOCKING {
+    if (ilk__mode_is_plain(lock)) {
+        return;
+    }
     struct ilk__thread_state *mine = ilk__thread_state();
     for (unsigned index = mine->held_count; index-- > 0;) {
         if (listed(mine)[index] == lock) {

@@ -7,6 +7,7 @@
 #include "diagnostics/misuse.h"
 #include "platform/clock.h"
 #include "platform/reaches.h"
+#include "rwlock/further_reads.h"
 #include "rwlock/hand_over.h"
 #include "rwlock/held.h"
 #include "rwlock/mode.h"
@@ -38,6 +39,7 @@ static void leave_write(ilk_rwlock *lock, uint32_t change, const char *call) {
 static uint32_t share_of(enum ilk__rwlock_kind kind) {
     switch (kind) {
     case ILK__READ:
+    case ILK__READ_FURTHER:
         return ILK__RWLOCK_ONE_READER;
     case ILK__UPGRADABLE:
         return ILK__RWLOCK_UPGRADABLE;
@@ -61,6 +63,7 @@ static bool admits(uint32_t word, enum ilk__rwlock_kind kind) {
     const uint32_t holders = ILK__RWLOCK_WRITER | ILK__RWLOCK_UPGRADABLE | ILK__RWLOCK_READERS;
     switch (kind) {
     case ILK__READ:
+    case ILK__READ_FURTHER:
         return (word & (ILK__RWLOCK_WRITER | ILK__RWLOCK_READERS_HELD)) == 0;
     case ILK__UPGRADABLE:
         return (word & (ILK__RWLOCK_WRITER | ILK__RWLOCK_UPGRADABLE | ILK__RWLOCK_HAS_WAITERS)) == 0;
@@ -89,16 +92,12 @@ static bool enter_if_admitted(ilk_rwlock *lock, enum ilk__rwlock_kind kind, cons
     return false;
 }
 
-static bool is_in_my_slot(const ilk_rwlock *lock) {
-    return ilk__slot_names(ilk__slot_load(ilk__my_slots(), ilk__rwlock_slot_number(lock)), lock);
-}
-
 /* A wait without limit for the calling thread itself. A held read lock may be taken again while no thread
  * waits, so a checked build reports that here, not where it is taken. An upgrade holds the lock once by
  * rights. */
 static void report_wait_for_self(const ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
                                  const char *call) {
-    bool reads = kind != ILK__READ && is_in_my_slot(lock);
+    bool reads = kind != ILK__READ && ilk__slot_is_mine(lock);
     if (deadline_ns == ILK_FOREVER && (reads || (kind != ILK__UPGRADE && ilk__held_by_me(lock)))) {
         ilk__misuse(call, lock, "the calling thread would wait for itself: it %s the lock already",
                     reads ? "reads under" : "holds");
@@ -245,6 +244,7 @@ ilk_status ilk__rwlock_take_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, 
     ilk__read_section section;
     switch (kind) {
     case ILK__READ:
+    case ILK__READ_FURTHER:
         return ilk__rwlock_read_until(lock, &section, deadline_ns, call);
     case ILK__UPGRADABLE:
         return wait_until(lock, kind, deadline_ns, call);
@@ -264,6 +264,9 @@ bool ilk__rwlock_try_take(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK_NONB
     if (kind == ILK__WRITE) {
         return try_write(lock);
     }
+    if (kind == ILK__READ_FURTHER && ilk__slot_is_mine(lock)) {
+        return ilk__slot_try_further(lock);
+    }
     (void)ilk__slots_visit(lock);
     return enter_if_admitted(lock, ILK__READ, "ilk_rwlock_try_read_lock");
 }
@@ -276,6 +279,9 @@ void ilk__rwlock_leave_as(ilk_rwlock *lock, enum ilk__rwlock_kind kind) {
     switch (kind) {
     case ILK__READ:
         ilk__rwlock_give_up(lock, ILK__RWLOCK_READERS, 0U - ILK__RWLOCK_ONE_READER, "ilk_rwlock_read_unlock");
+        return;
+    case ILK__READ_FURTHER:
+        ilk__slot_leave_further(lock);
         return;
     case ILK__UPGRADABLE:
         ilk__rwlock_give_up(lock, ILK__RWLOCK_UPGRADABLE, 0U - ILK__RWLOCK_UPGRADABLE,

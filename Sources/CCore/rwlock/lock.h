@@ -13,7 +13,7 @@ ilk_status ilk__rwlock_read_until(ilk_rwlock *lock, ilk__read_section *section, 
 /* With WRITE and UPGRADE, waits for the readers in slots too. */
 ilk_status ilk__rwlock_take_until(ilk_rwlock *lock, enum ilk__rwlock_kind kind, uint64_t deadline_ns,
                                   const char *call);
-/* For READ and WRITE. */
+/* For READ, READ_FURTHER and WRITE. */
 bool ilk__rwlock_try_take(ilk_rwlock *lock, enum ilk__rwlock_kind kind) ILK_NONBLOCKING;
 /* A hint: would `kind` come in without waiting? */
 bool ilk__rwlock_admits_now(const ilk_rwlock *lock, enum ilk__rwlock_kind kind);

@@ -7,7 +7,7 @@
  *   bits 0 to 23   with slots: writes since it took them up, wrapping; without: fillings of the read samples
  *                  before the next trial
  *   bits 24 to 27  with slots: the penalty, which costly probes raise and cheap ones lower
- *   bits 28 to 31  failed trials in a row, saturating
+ *   bits 28 to 31  failed trials in a row, saturating; all set: the lock is plain, and has no slots ever
  */
 #include "rwlock/mode.h"
 
@@ -148,7 +148,7 @@ enum { FULL_SLOTS_PER_DECISION = 64 };
 
 void ilk__mode_decide(ilk_rwlock *lock) {
     uint32_t word = ilk__rwlock_probe(lock);
-    if ((word & ILK__RWLOCK_KEEPS_READERS_OUT) != 0) {
+    if ((word & ILK__RWLOCK_KEEPS_READERS_OUT) != 0 || ilk__mode_is_plain(lock)) {
         return;
     }
     if (ilk__slots_mine(true) == NULL) {

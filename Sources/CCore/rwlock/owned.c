@@ -31,11 +31,12 @@ ILK_NOINLINE void ilk__owned_await_upgradable(ilk__owned_rwlock *owned, const ch
 }
 
 ILK_NOINLINE ilk__read_section ilk__owned_await_read(ilk__owned_rwlock *owned, const char *call) {
-    /* Beside its own upgradable access a read waits only behind a writer. */
-    if ((ilk__rwlock_probe(&owned->lock) & (ILK__RWLOCK_WRITER | ILK__RWLOCK_READERS_HELD)) != 0) {
+    /* Beside its own upgradable access a read waits only behind a writer, which may queue at any moment: the owner's
+     * read does not wait, and is late then. */
+    ilk__read_section section;
+    const uint64_t deadline_ns = is_owner(owned) ? 0 : ILK_FOREVER;
+    if (ilk__read_section_begin_at(&owned->lock, &section, deadline_ns, ILK__CALLER) != ILK_OK) {
         require_another_owner(owned, call);
     }
-    ilk__read_section section;
-    (void)ilk__read_section_begin_at(&owned->lock, &section, ILK_FOREVER, ILK__CALLER);
     return section;
 }

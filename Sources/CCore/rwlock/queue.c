@@ -56,6 +56,7 @@ void ilk__rwlock_enqueue(ilk_rwlock *lock, struct ilk__rwlock_waiter *waiter) {
     waiter->waiter.queued = true;
     switch ((enum ilk__rwlock_kind)waiter->waiter.kind) {
     case ILK__READ:
+    case ILK__READ_FURTHER:
         TAILQ_INSERT_TAIL(&queue->readers, &waiter->waiter, link);
         queue->reader_count++;
         break;
@@ -76,6 +77,7 @@ static void unlink_waiter(struct ilk__rwlock_queue *queue, struct ilk__waiter *w
     waiter->queued = false;
     switch ((enum ilk__rwlock_kind)waiter->kind) {
     case ILK__READ:
+    case ILK__READ_FURTHER:
         TAILQ_REMOVE(&queue->readers, waiter, link);
         queue->reader_count--;
         break;

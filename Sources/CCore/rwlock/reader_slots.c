@@ -238,16 +238,16 @@ static void fence_against_owner(struct ilk__slot_block *block) {
     ilk_atomic_store(&block->owner_fences, 1, memory_order_release);
 }
 
-/* Spins briefly, then sleeps until the owner frees any slot. */
+/* Spins for what is left of the writer's `probes`, then sleeps until the owner frees any slot. */
 static ilk_status wait_for_slot(struct ilk__slot_block *block, size_t number, const ilk_rwlock *lock,
-                                uint64_t deadline_ns) {
+                                int *probes, uint64_t deadline_ns) {
     ilk_status status = ILK_OK;
-    for (int probe = 0; ilk__slot_holds(block, number, lock);) {
+    while (ilk__slot_holds(block, number, lock)) {
         if (status == ILK_TIMEDOUT) {
             return ILK_TIMEDOUT;
         }
-        if (probe < ILK__SPIN_READER_SLOT.probes) {
-            ilk__spin_pause(ILK__SPIN_READER_SLOT, probe++);
+        if (*probes < ILK__SPIN_READER_SLOT.probes) {
+            ilk__spin_pause(ILK__SPIN_READER_SLOT, (*probes)++);
             continue;
         }
         /* RS6 relaxed: the heavy fence orders the request before the recheck, against the owner's freeing. */
@@ -278,9 +278,10 @@ ilk_status ilk__slots_wait_empty(ilk_rwlock *lock, uint64_t deadline_ns) {
     const size_t number = ilk__rwlock_slot_number(lock);
     struct ilk__walk walk = ilk__walk_blocks();
     struct ilk__slot_block *block;
+    int probes = 0;
     while ((block = ilk__next_block(&walk)) != NULL) {
         if (ILK_UNLIKELY(ilk__slot_holds(block, number, lock)) &&
-            wait_for_slot(block, number, lock, deadline_ns) == ILK_TIMEDOUT) {
+            wait_for_slot(block, number, lock, &probes, deadline_ns) == ILK_TIMEDOUT) {
             ILK__REACHES(LOCK_LATE_FOR_SLOT, true);
             ILK__REACHES(LOCK_LATE_FOR_SLOT_BESIDE_WAITERS, (lock->word & ILK__RWLOCK_HAS_WAITERS) != 0);
             return ILK_TIMEDOUT;

@@ -92,16 +92,16 @@ static bool mutex_is_watched(ilk_mutex *mutex, uint32_t seen) {
     return mutex_may_be_watched(mutex, seen) && mutex_decide_watching(mutex);
 }
 
-/* Likewise, for calls that a signal handler makes: allocates nothing, and does not block unless it may. A mutex whose
+/* Likewise, for calls that a signal handler makes: allocates nothing and does not block. A mutex whose
  * first call one is is met by the next that may wait. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
-ILK_COLD static bool mutex_is_known(ilk_mutex *mutex, bool may_block) ILK_NONBLOCKING {
+ILK_COLD static bool mutex_is_known(ilk_mutex *mutex) ILK_NONBLOCKING {
     const uint32_t settings = ilk_atomic_load(&mutex->settings, memory_order_relaxed); /* MX10 */
     const struct ilk__object *object = (settings & MUTEX_FRESH) != 0 ? NULL : ilk__object_find(mutex);
     const bool is_watched = object != NULL && ilk__object_watches(object) != 0;
-    if (!is_watched && !ilk__diagnoses_all() && (object == NULL || may_block)) {
+    if (object == NULL && !ilk__diagnoses_all()) {
         ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_FRESH, memory_order_relaxed); /* MX10 */
-        mutex_stop_watching(mutex, may_block);
+        mutex_stop_watching(mutex, false);
     }
     if (is_watched) {
         ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_relaxed); /* MX13 */
@@ -110,8 +110,8 @@ ILK_COLD static bool mutex_is_known(ilk_mutex *mutex, bool may_block) ILK_NONBLO
 }
 ILK_TRUSTED_NONBLOCKING_END
 
-static bool mutex_is_watched_already(ilk_mutex *mutex, uint32_t seen, bool may_block) ILK_NONBLOCKING {
-    return mutex_may_be_watched(mutex, seen) && mutex_is_known(mutex, may_block);
+static bool mutex_is_watched_already(ilk_mutex *mutex, uint32_t seen) ILK_NONBLOCKING {
+    return mutex_may_be_watched(mutex, seen) && mutex_is_known(mutex);
 }
 
 ilk_status ilk_mutex_observe(ilk_mutex *mutex, uint32_t what) {
@@ -245,7 +245,7 @@ ILK_COLD static bool try_lock_taken(ilk_mutex *mutex, uint32_t seen, const void 
     if (seen != MUTEX_OBSERVED) {
         return false;
     }
-    const bool watched = mutex_is_watched_already(mutex, seen, false);
+    const bool watched = mutex_is_watched_already(mutex, seen);
     const uint32_t self = ilk__thread_id();
     while (!take_if_free(mutex, &seen, self)) {
         if ((seen & ~MUTEX_OBSERVED) != 0) {
@@ -274,7 +274,7 @@ static ILK_NOINLINE void unlock_marked(ilk_mutex *mutex, uint32_t self, uint32_t
         ilk__misuse("ilk_mutex_unlock", mutex, "thread %u does not own it; thread %u does (0: nobody)",
                     (unsigned)self, (unsigned)(seen & MUTEX_OWNER));
     }
-    if (mutex_is_watched_already(mutex, seen, true)) {
+    if (mutex_is_watched_already(mutex, seen)) {
         ilk__watch_release(mutex, ILK__SHARE_WRITE, site);
     }
     if (inherits(mutex) && (seen & MUTEX_OWNER) == self) {

@@ -220,22 +220,22 @@ static bool semaphore_is_watched(ilk_semaphore *semaphore) {
     return ILK_UNLIKELY((word & ILK__SEMAPHORE_OBSERVED) != 0) && semaphore_decide_watching(semaphore);
 }
 
-/* Likewise, for calls that a signal handler makes: allocates nothing, and does not block unless it may. A semaphore
- * whose first call one is is met by the next that may wait. */
+/* Likewise, for calls that a signal handler makes: allocates nothing and does not block. A semaphore whose first call one
+ * is, or which is not watched any more, is met by the next that may wait. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
-ILK_COLD static bool semaphore_is_known(ilk_semaphore *semaphore, bool may_block) ILK_NONBLOCKING {
+ILK_COLD static bool semaphore_is_known(ilk_semaphore *semaphore) ILK_NONBLOCKING {
     const struct ilk__object *object = ilk__object_find(semaphore);
     const bool is_watched = object != NULL && ilk__object_watches(object) != 0;
-    if (!is_watched && !ilk__diagnoses_all() && (object == NULL || may_block)) {
-        semaphore_stop_watching(semaphore, may_block);
+    if (object == NULL && !ilk__diagnoses_all()) {
+        semaphore_stop_watching(semaphore, false);
     }
     return is_watched;
 }
 ILK_TRUSTED_NONBLOCKING_END
 
-static bool semaphore_is_watched_already(ilk_semaphore *semaphore, bool may_block) ILK_NONBLOCKING {
+static bool semaphore_is_watched_already(ilk_semaphore *semaphore) ILK_NONBLOCKING {
     uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */
-    return ILK_UNLIKELY((word & ILK__SEMAPHORE_OBSERVED) != 0) && semaphore_is_known(semaphore, may_block);
+    return ILK_UNLIKELY((word & ILK__SEMAPHORE_OBSERVED) != 0) && semaphore_is_known(semaphore);
 }
 
 ilk_status ilk_semaphore_observe(ilk_semaphore *semaphore, uint32_t what) {
@@ -283,7 +283,7 @@ ILK_NOINLINE void ilk__semaphore_wait_slow(ilk_semaphore *semaphore) {
 }
 
 ILK_NOINLINE bool ilk__semaphore_try_wait_slow(ilk_semaphore *semaphore) ILK_NONBLOCKING {
-    const bool watched = semaphore_is_watched_already(semaphore, false);
+    const bool watched = semaphore_is_watched_already(semaphore);
     const bool is_taken = take_if_there(semaphore);
     if (is_taken && watched) {
         ilk__watch_taken(semaphore, ILK__SHARE_WRITE, ILK__CALLER);
@@ -302,7 +302,7 @@ ILK_NOINLINE void ilk__semaphore_signal_slow(ilk_semaphore *semaphore, uint32_t 
     if (permits == 0) {
         return;
     }
-    if (semaphore_is_watched_already(semaphore, true)) {
+    if (semaphore_is_watched_already(semaphore)) {
         ilk__watch_release(semaphore, ILK__SHARE_WRITE, ILK__CALLER);
     }
     uint32_t word = ilk_atomic_load(&semaphore->word, memory_order_relaxed); /* SE1 */

@@ -36,7 +36,7 @@ struct ilk__spin_policy {
 #define ILK__SPIN_RWLOCK ((struct ilk__spin_policy){ILK__SPIN_PROBES(38), 6, 16, 128})
 /* In the lock's queue: about what waking a sleeper takes. bench rwlock, waits. */
 #define ILK__SPIN_QUEUED ((struct ilk__spin_policy){ILK__SPIN_PROBES(400), 400, 1, 1})
-/* A writer that waits for one reader to leave its slot. bench rwlock, writer latency. */
+/* A writer that waits for readers to leave their slots: once for all of them. bench rwlock, writer latency. */
 #define ILK__SPIN_READER_SLOT ((struct ilk__spin_policy){ILK__SPIN_PROBES(288), 256, 1, 1})
 /* Before a thread joins a semaphore's empty queue: about what waking a sleeper takes. With fewer probes a
  * queue forms behind every hand-over, and each is a wake-up; with more, or with yields, a thread could be

@@ -3,12 +3,13 @@
  * Sentences of the locks' headers that no test of one primitive holds (docs/contracts.md).
  *
  * Has been seen to fail on: an inheriting mutex that waits without the kernel's inheritance; spins a hundred
- * times as long; a yield in a try call; a latch that wakes without a sleeper; a heavy fence beside the
+ * times as long, or anew for each reader's slot; a yield in a try call; a latch that wakes without a sleeper; a heavy fence beside the
  * membarrier of a try to write; a try call that takes a block of reader slots; fifteen listed locks; a fork
  * handler that empties the table of slots.
  */
 #include "rwlock/reader_slots.h"
 #include "support/fork.h"
+#include "support/rwlock_actor.h"
 #include "support/rwlock_mode.h"
 #include "support/test.h"
 #include <fcntl.h>
@@ -242,6 +243,41 @@ static void a_limit_that_has_passed_ends_a_wait_after_its_spin(void **state) {
     ilk_rwlock_upgradable_unlock(&held.upgradable);
     ilk_mutex_unlock(&held.mutexes[0]);
     ilk_mutex_unlock(&held.mutexes[1]);
+}
+
+void __real_ilk__thread_yield(void);
+void __wrap_ilk__thread_yield(void);
+
+static ILK_ATOMIC(int) yields;
+
+void __wrap_ilk__thread_yield(void) {
+    ilk_atomic_fetch_add(&yields, 1, memory_order_relaxed);
+    __real_ilk__thread_yield();
+}
+
+/* The writer sleeps for each of the readers, which leave one after the other, and spins once for all: its spins end in
+ * 32 yields before it has WRITER and 32 for readers in slots. */
+static void a_writer_spins_once_however_many_readers_are_in_slots(void **state) {
+    (void)state;
+    enum { READERS = 8, YIELDS_OF_A_WAIT = 64 };
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    move_to_slots(&lock);
+    struct actor readers[READERS], writer;
+    for (int i = 0; i < READERS; i++) {
+        actor_enter(&readers[i], &lock, READ);
+    }
+    check_equal(counted_readers(&lock), 0);
+    ilk_atomic_store(&yields, 0, memory_order_relaxed);
+    actor_queue(&writer, &lock, WRITE, NULL);
+    check(ilk_atomic_load(&yields, memory_order_relaxed) > 0);
+    for (int i = 0; i < READERS; i++) {
+        thread_await_sleep(&writer.thread);
+        actor_leave(&readers[i]);
+    }
+    actor_await_inside(&writer);
+    check(ilk_atomic_load(&yields, memory_order_relaxed) <= YIELDS_OF_A_WAIT);
+    actor_leave(&writer);
+    check_free_and_destroy(&lock);
 }
 
 /* ---- System calls ---- */
@@ -500,6 +536,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_owner_runs_at_the_priority_of_its_highest_waiter),
     cmocka_unit_test(an_inheriting_mutex_goes_to_the_sleeper_of_highest_priority),
     cmocka_unit_test(a_limit_that_has_passed_ends_a_wait_after_its_spin),
+    cmocka_unit_test(a_writer_spins_once_however_many_readers_are_in_slots),
     cmocka_unit_test(what_does_not_wait_makes_no_system_call),
     cmocka_unit_test(a_try_to_write_makes_one_membarrier_where_readers_leave_the_fence_out),
     cmocka_unit_test(a_thread_that_has_only_tried_is_counted),

@@ -329,6 +329,43 @@ static void a_child_initialises_anew_a_semaphore_that_others_waited_for(void **s
     ilk_semaphore_destroy(&semaphore);
 }
 
+static void move_to_slots_and_write(void *context) {
+    ilk_rwlock *lock = context;
+    move_to_slots(lock);
+    check(ilk_rwlock_try_write_lock(lock));
+    ilk_rwlock_write_unlock(lock);
+}
+
+/* The thread's own announcement is in its slot, and goes as the lock begins anew. */
+static void a_child_initialises_anew_what_its_thread_read(void **state) {
+    (void)state;
+    need_children();
+    ilk_rwlock lock = ILK_RWLOCK_INIT;
+    move_to_slots(&lock);
+    ilk_rwlock_read_lock(&lock);
+    check(is_in_a_slot(&lock));
+    struct actor writer;
+    actor_queue(&writer, &lock, WRITE, NULL);
+    fflush(NULL);
+    pid_t child = fork();
+    if (is_child(child)) {
+        ilk_rwlock_init(&lock);
+        check(!is_in_a_slot(&lock));
+        struct thread thread;
+        thread_start(&thread, move_to_slots_and_write, &lock);
+        thread_join(&thread);
+        ilk_rwlock_write_lock(&lock); /* no wait for oneself */
+        ilk_rwlock_write_unlock(&lock);
+        check_free_and_destroy(&lock);
+        _exit(7);
+    }
+    expect_exit(child, 7);
+    ilk_rwlock_read_unlock(&lock);
+    actor_await_inside(&writer);
+    actor_leave(&writer);
+    check_free_and_destroy(&lock);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_child_gives_up_the_mutexes_of_the_thread_that_forked),
     cmocka_unit_test(a_mutex_may_be_held_through_several_forks),
@@ -337,6 +374,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_the_first_thread_held_is_not_that_of_another_thread_which_forks),
     cmocka_unit_test(fork_handlers_may_hold_a_mutex_over_the_fork),
     cmocka_unit_test(a_child_initialises_anew_what_its_thread_held),
+    cmocka_unit_test(a_child_initialises_anew_what_its_thread_read),
     cmocka_unit_test(a_child_initialises_anew_a_semaphore_that_others_waited_for),
 };
 

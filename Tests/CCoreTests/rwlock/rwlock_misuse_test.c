@@ -275,6 +275,34 @@ static void owned_read_in_upgradable_behind_a_writer(void *context) {
     (void)ilk__owned_read_lock(&owned, "the call");
 }
 
+ilk_status __real_ilk__read_section_begin_at(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns,
+                                             const void *site);
+ilk_status __wrap_ilk__read_section_begin_at(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns,
+                                             const void *site);
+
+static ilk__owned_rwlock *written_before_the_wait;
+
+ilk_status __wrap_ilk__read_section_begin_at(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns,
+                                             const void *site) {
+    if (written_before_the_wait != NULL) {
+        misuse_beside(write_owned, written_before_the_wait);
+    }
+    return __real_ilk__read_section_begin_at(lock, section, deadline_ns, site);
+}
+
+/*   the owner's read                       a writer
+ *     no writer waits
+ *                                            queues behind the upgradable access
+ *     would wait behind it                                                        */
+static void owned_read_in_upgradable_as_a_writer_queues(void *context) {
+    (void)context;
+    static ilk__owned_rwlock owned;
+    ilk__owned_upgradable_lock(&owned, "the call");
+    owned.lock.word |= ILK__RWLOCK_READ_SAMPLES; /* the next read goes slow */
+    written_before_the_wait = &owned;
+    (void)ilk__owned_read_lock(&owned, "the call");
+}
+
 static void taking_an_owned_lock_again_is_reported(void **state) {
     (void)state;
     const struct misuse table[] = {
@@ -283,6 +311,7 @@ static void taking_an_owned_lock_again_is_reported(void **state) {
         {owned_upgradable_in_write, "the call", section},
         {owned_write_in_upgradable, "the call", section},
         {owned_read_in_upgradable_behind_a_writer, "the call", section},
+        {owned_read_in_upgradable_as_a_writer_queues, "the call", section},
     };
     EXPECT_ALL(table);
     /* No owner after each end; a read beside the thread's own upgradable access does not wait. */

@@ -402,7 +402,55 @@ static void waiting_for_a_slot_burns_no_processor_time(void **state) {
     in_both_modes(wait_idly);
 }
 
+/* As many further reads as a slot counts; then a try fails, and a call that may wait is counted. */
+static void read_further(ilk_rwlock *lock) {
+    enum { FURTHER = 2047 };
+    ilk_rwlock_read_lock(lock);
+    for (int reads = 0; reads < FURTHER; reads++) {
+        check(ilk_rwlock_try_read_lock(lock));
+    }
+    check_equal(counted_readers(lock), 0);
+    check(!ilk_rwlock_try_read_lock(lock));
+    ilk_rwlock_read_lock(lock);
+    check_equal(counted_readers(lock), 1);
+    for (int reads = FURTHER; reads >= 0; reads--) {
+        check(is_in_a_slot(lock));
+        check(!ilk_rwlock_try_write_lock(lock));
+        ilk_rwlock_read_unlock(lock);
+    }
+    check(!is_in_a_slot(lock));
+    check(!ilk_rwlock_try_write_lock(lock)); /* the counted one */
+    ilk_rwlock_read_unlock(lock);
+    check(ilk_rwlock_try_write_lock(lock));
+    ilk_rwlock_write_unlock(lock);
+}
+
+static void a_thread_tries_to_read_further_in_its_slot(void **state) {
+    (void)state;
+    in_both_modes(read_further);
+}
+
+/* A further read is not let in behind a waiting writer, and leaves the first in place. */
+static void try_further_behind_a_writer(ilk_rwlock *lock) {
+    struct actor writer;
+    ilk_rwlock_read_lock(lock);
+    actor_queue(&writer, lock, WRITE, NULL);
+    check(!ilk_rwlock_try_read_lock(lock));
+    check(!actor_is_inside(&writer));
+    check(is_in_a_slot(lock));
+    ilk_rwlock_read_unlock(lock);
+    actor_await_inside(&writer);
+    actor_leave(&writer);
+}
+
+static void a_waiting_writer_holds_back_further_reads(void **state) {
+    (void)state;
+    in_both_modes(try_further_behind_a_writer);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_thread_tries_to_read_further_in_its_slot),
+    cmocka_unit_test(a_waiting_writer_holds_back_further_reads),
     cmocka_unit_test(it_is_as_small_as_promised),
     cmocka_unit_test(reads_in_slots_leave_the_word_alone),
     cmocka_unit_test(a_read_within_a_read_holds_it_until_both_have_ended),

@@ -21,7 +21,8 @@
  *   bits 9 to 13             read samples, a hint: reads since the last mode decision, saturating. 0 with
  *                            SLOTS.
  *   bits 14 to 30            counted readers: those not in slots.
- *   bit 31                   guard: never set; a reader that would carry into it is reported.
+ *   bit 31                   GUARD: never set; a reader that would carry into it is reported, and so is one
+ *                            that leaves where none is counted: taking it off would borrow from here.
  *
  * The mode is central (neither SLOTS nor FENCE_FREE), fenced (SLOTS) or fence-free (both). In each, a reader
  * whose slot another lock has is counted.
@@ -49,6 +50,7 @@ ILK_BEGIN_DECLARATIONS
 #define ILK__RWLOCK_READ_SAMPLES UINT32_C(0x3E00)
 #define ILK__RWLOCK_ONE_READER UINT32_C(0x4000)
 #define ILK__RWLOCK_READERS UINT32_C(0x7FFFC000)
+#define ILK__RWLOCK_GUARD UINT32_C(0x80000000)
 #define ILK__RWLOCK_MODE (ILK__RWLOCK_SLOTS | ILK__RWLOCK_FENCE_FREE)
 #define ILK__RWLOCK_KEEPS_READERS_OUT (ILK__RWLOCK_WRITER | ILK__RWLOCK_READERS_HELD | ILK__RWLOCK_OBSERVED)
 /* Decides a reader's fast path: 0, SLOTS or MODE admit it. A whole byte is the cheapest to compare. */
@@ -60,8 +62,9 @@ typedef struct ilk__read_section {
     size_t number;
 } ilk__read_section;
 
-/* UPGRADE comes from UPGRADABLE, and is given up as WRITE. */
-enum ilk__rwlock_kind { ILK__READ, ILK__WRITE, ILK__UPGRADABLE, ILK__UPGRADE };
+/* UPGRADE comes from UPGRADABLE, and is given up as WRITE. READ_FURTHER is a read that stays in the slot where that
+ * names the lock already: a try by ilk_rwlock_try_read_lock, and the unlock of one. */
+enum ilk__rwlock_kind { ILK__READ, ILK__WRITE, ILK__UPGRADABLE, ILK__UPGRADE, ILK__READ_FURTHER };
 
 /* Slow paths: contended, observed, a change of mode, or misuse. */
 ILK_COLD void ilk__rwlock_lock_slow(ilk_rwlock *lock, enum ilk__rwlock_kind kind);
@@ -116,8 +119,13 @@ static inline bool ilk__slot_is_free(uint64_t seen) ILK_NONBLOCKING {
     return seen == 0;
 }
 
+/* The owner's further reads in the slot; more than ILK__SLOT_FURTHER_READS, if it names another lock or none. */
+ILK_ALWAYS_INLINE uint64_t ilk__slot_further_reads(uint64_t seen, const ilk_rwlock *lock) ILK_NONBLOCKING {
+    return seen - ilk__slot_announcement(lock);
+}
+
 static inline bool ilk__slot_names(uint64_t seen, const ilk_rwlock *lock) ILK_NONBLOCKING {
-    return seen == ilk__slot_announcement(lock);
+    return ilk__slot_further_reads(seen, lock) <= ILK__SLOT_FURTHER_READS;
 }
 
 /* Counts a use with a fence. False: a visit to the slow path is due, and the use is not counted. A count in the
@@ -219,10 +227,10 @@ ILK_ALWAYS_INLINE bool ilk__rwlock_try_read_fast(ilk_rwlock *lock, ilk__read_sec
 
 ILK_ALWAYS_INLINE void ilk__rwlock_uncount(ilk_rwlock *lock) {
     uint32_t word = ilk__rwlock_probe(lock);
-    /* No waiter can wait for the last reader. */
-    bool plain =
-        (word & (ILK__RWLOCK_HAS_WAITERS | ILK__RWLOCK_OBSERVED)) == 0 && (word & ILK__RWLOCK_READERS) != 0;
-    if (ILK_UNLIKELY(!plain) || ILK_UNLIKELY(!ilk__rwlock_leave(lock, word, word - ILK__RWLOCK_ONE_READER))) {
+    uint32_t left = word - ILK__RWLOCK_ONE_READER;
+    /* No waiter can wait for the last reader, and there is one. */
+    bool plain = (left & (ILK__RWLOCK_HAS_WAITERS | ILK__RWLOCK_OBSERVED | ILK__RWLOCK_GUARD)) == 0;
+    if (ILK_UNLIKELY(!plain) || ILK_UNLIKELY(!ilk__rwlock_leave(lock, word, left))) {
         ilk__rwlock_unlock_slow(lock, ILK__READ);
     }
 }
@@ -243,19 +251,24 @@ ILK_ALWAYS_INLINE void ilk_rwlock_read_lock(ilk_rwlock *lock) {
 
 static inline bool ilk_rwlock_try_read_lock(ilk_rwlock *lock) ILK_NONBLOCKING {
     ilk__read_section section;
-    if (!ilk__rwlock_try_read_fast(lock, &section) && !ilk__rwlock_try_lock_slow(lock, ILK__READ)) {
+    if (!ilk__rwlock_try_read_fast(lock, &section) && !ilk__rwlock_try_lock_slow(lock, ILK__READ_FURTHER)) {
         return false;
     }
     ilk__held_more(lock);
     return true;
 }
 
+/* What a signal handler may do between the comparison and the step is drawn in
+ * Sources/CCore/rwlock/further_reads.c. */
 ILK_ALWAYS_INLINE void ilk_rwlock_read_unlock(ilk_rwlock *lock) {
     ilk__held_less(lock, ILK__RWLOCK_READERS, "ilk_rwlock_read_unlock");
     struct ilk__slot_block *block = ilk__my_slots();
     size_t number = ilk__rwlock_slot_number(lock);
-    if (ILK_LIKELY(ilk__slot_names(ilk__slot_load(block, number), lock))) {
+    const uint64_t further = ilk__slot_further_reads(ilk__slot_load(block, number), lock);
+    if (ILK_LIKELY(further == 0)) {
         ilk__slot_free(block, number);
+    } else if (ILK_UNLIKELY(further <= ILK__SLOT_FURTHER_READS)) {
+        ilk__rwlock_unlock_slow(lock, ILK__READ_FURTHER);
     } else {
         ilk__rwlock_uncount(lock);
     }

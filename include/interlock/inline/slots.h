@@ -8,10 +8,11 @@
  * locks announce in one hashed table by compare-and-swap, and a writer that meets the bias ends it and scans the
  * table. Here a block has one owner, so an exchange or a store announces, and the lock stays in its mode.
  *
- * A slot, written by its owner (after fork also by the child), read by writers, has the lock's address without
- * its eight high bits; 0 while it is free. The eight bits may be a tag that the processor ignores: pointers with
- * unlike tags name one lock (docs/rwlock.md). A reader whose pointer has more than 56 bits never moves its lock
- * to slots: bits that are no tag would be lost.
+ * A slot, written by its owner (after fork also by the child), read by writers, has from the high end the lock's
+ * address without its eight high bits, and the number of the owner's further reads under that lock, in eleven
+ * bits: the lock's alignment frees three. It is 0 while it is free. The eight bits may be a tag that the
+ * processor ignores: pointers with unlike tags name one lock (docs/rwlock.md). A reader whose pointer has more
+ * than 56 bits never moves its lock to slots: bits that are no tag would be lost.
  */
 #ifndef INTERLOCK_INLINE_SLOTS_H
 #define INTERLOCK_INLINE_SLOTS_H
@@ -26,6 +27,8 @@ ILK_BEGIN_DECLARATIONS
 
 #define ILK__SLOT_COUNT 8
 #define ILK__SLOT_ADDRESS_BITS 56
+/* The most of them; rwlock/further_reads.c has which reads they are. */
+#define ILK__SLOT_FURTHER_READS UINT64_C(0x7FF)
 /* Uses with a fence between two visits to the slow path, where the mode is decided; a power of two. */
 #define ILK__SLOT_USES_PER_VISIT UINT32_C(1024)
 

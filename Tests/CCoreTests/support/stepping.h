@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A signal handler after every instruction of a call, one place a run: what a header promises to handlers holds
+ * wherever they interrupt, so tests leave out no place. The processor stops after each instruction (x86-64's trap flag,
+ * SIGTRAP), and goes on at full speed once the handler has run.
+ *
+ * Handlers cannot run where the library holds signals, so nothing is stopped there: programs are linked with
+ * --wrap=ilk__signals_hold and --wrap=ilk__signals_release. On the main thread only.
+ */
+#ifndef INTERLOCK_TESTS_SUPPORT_STEPPING_H
+#define INTERLOCK_TESTS_SUPPORT_STEPPING_H
+
+#include "support/test.h"
+
+struct stepped {
+    void (*prepare)(void *context); /* before each run */
+    void (*call)(void *context);    /* the same instructions in each run, if no handler comes */
+    void (*handler)(void *context); /* once a run */
+    void (*settle)(void *context);  /* after each run: checks */
+};
+
+/* As many runs as `call` has instructions, and one more without a handler. The number of places. */
+size_t step_everywhere(const struct stepped *stepped, void *context);
+
+/* Where the processor or a sanitizer does not let it: skips the test, with the reason. */
+void skip_unless_stepping(void);
+
+#endif
