@@ -32,16 +32,16 @@
  *                      time, and beside no arm call and no destroy. Disarms both sides, then waits for
  *                      another thread's call of the earlier hook: the caller must not hold a lock that the
  *                      hook takes.
- *   arm_pop, arm_push  True: armed. False: an element, or for arm_push room, is or was there, or none will
- *                      ever come: probe again. Arming again changes nothing. Do not block; make system
+ *   arm_pop, arm_push  True: armed. False: an element, or for arm_push room, is or was there, or the ring has
+ *                      been closed: probe again. Arming again changes nothing. Do not block; make system
  *                      calls. Misuse: no hook is installed.
  *
  * Guarantees
  *   A  Arm answers true: the first element (or room, or close) from then on calls the hook at least once. Arm
  *      itself has found what came before.
  *   B  Arm answers false: no call of the hook follows from it. What an earlier call has armed stays armed.
- *   C  The hook runs on the thread that pushed, popped, closed, or gave a reservation up, after its operation
- *      is complete and outside every lock; never on a thread inside an arm call.
+ *   C  The hook runs on the thread that pushed, popped, closed, or gave a reservation of a closed ring up, after
+ *      its operation is complete and outside every lock; never on a thread inside an arm call.
  *   D  When set_notify returns, no earlier call of the hook is under way, but one that the calling thread
  *      itself is in, and none will come. What its context points to may be freed.
  *

@@ -113,6 +113,34 @@ static void an_arm_that_answers_true_is_up(void **state) {
     RING(destroy)(ring);
 }
 
+/*   arming thread                    other side
+ *   arms: raises its flag
+ *                                    moves no element: a commit, or a release, of none
+ *   finds nothing: answers true, and nothing calls                                                   */
+static inline void commit_none(void *context) {
+    RING(commit)(context, 0);
+}
+static inline void release_none(void *context) {
+    RING(release)(context, 0);
+}
+
+static void what_moves_no_element_sets_nothing_off(void **state) {
+    (void)state;
+    struct calls calls;
+    ring_type *ring = make_with_hook(1, &calls);
+    place(commit_none, ring);
+    check(RING(arm_pop)(ring));
+    commit_none(ring);
+    check_equal(stage_now(&calls.readable), 0);
+    check(push(ring, 1));
+    check_equal(stage_now(&calls.readable), 1);
+    place(release_none, ring);
+    check(RING(arm_push)(ring));
+    release_none(ring);
+    check_equal(stage_now(&calls.writable), 0);
+    RING(destroy)(ring);
+}
+
 /* ---- Taking the hook away ---- */
 
 struct slow_hook {
@@ -255,6 +283,7 @@ static const struct CMUnitTest shared_tests[] = {
     cmocka_unit_test(an_arm_that_answers_false_arms_nothing),
     cmocka_unit_test(after_false_a_late_push_calls_nobody),
     cmocka_unit_test(an_arm_that_answers_true_is_up),
+    cmocka_unit_test(what_moves_no_element_sets_nothing_off),
     cmocka_unit_test(set_notify_waits_for_a_call_that_runs),
     cmocka_unit_test(a_hook_may_take_itself_away),
     cmocka_unit_test(a_new_hook_finds_nothing_armed),

@@ -24,6 +24,36 @@ static void giving_the_last_reservation_up_sets_the_hook_off(void **state) {
     ilk_spsc_destroy(ring);
 }
 
+/*   consumer                         producer, on an open ring
+ *   arm_pop: raises its flag
+ *                                    reserves, and gives the reservation up; finds a full ring
+ *   finds nothing: answers true, and nothing calls                                                    */
+static void reserve_in_vain(void *context) {
+    ilk_spsc *ring = context;
+    size_t count = 1;
+    check(ilk_spsc_reserve(ring, &count) != NULL);
+    count = 0;
+    check(ilk_spsc_reserve(ring, &count) == NULL);
+    count = 1;
+    check(ilk_spsc_reserve(ring, &count) != NULL);
+    ilk_spsc_commit(ring, 0);
+    count = 0;
+    check(ilk_spsc_reserve(ring, &count) == NULL);
+}
+
+static void a_reservation_given_up_on_an_open_ring_sets_nothing_off(void **state) {
+    (void)state;
+    struct calls calls;
+    ilk_spsc *ring = make_with_hook(1, &calls);
+    place(reserve_in_vain, ring);
+    check(ilk_spsc_arm_pop(ring));
+    reserve_in_vain(ring);
+    check_equal(stage_now(&calls.readable), 0);
+    check(push(ring, 1)); /* still armed */
+    check_equal(stage_now(&calls.readable), 1);
+    ilk_spsc_destroy(ring);
+}
+
 static void what_is_reserved_is_room_and_what_is_shown_is_there(void **state) {
     (void)state;
     struct calls calls;
@@ -47,6 +77,7 @@ static void what_is_reserved_is_room_and_what_is_shown_is_there(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(giving_the_last_reservation_up_sets_the_hook_off),
+    cmocka_unit_test(a_reservation_given_up_on_an_open_ring_sets_nothing_off),
     cmocka_unit_test(what_is_reserved_is_room_and_what_is_shown_is_there),
 };
 
