@@ -10,22 +10,29 @@
 #include "rings/ring_notify.h"
 #include <interlock/inline/fence.h>
 
-/* What the next such fence of this thread calls first; once. */
-static __thread void (*placed)(void *context);
-static __thread void *placed_context;
+/* What the next such fence, and the next wake-up, of this thread call first; once. */
+struct placed {
+    void (*body)(void *context);
+    void *context;
+};
+static __thread struct placed before_fence, before_wake;
+
+static inline void run_placed(struct placed *placed) {
+    void (*body)(void *context) = placed->body;
+    placed->body = NULL;
+    if (body != NULL) {
+        body(placed->context);
+    }
+}
 
 void __real_ilk__fence_everywhere(void);
 void __wrap_ilk__fence_everywhere(void);
 void __wrap_ilk__fence_everywhere(void) {
-    void (*body)(void *context) = placed;
-    placed = NULL;
-    if (body != NULL) {
-        body(placed_context);
-    }
+    run_placed(&before_fence);
     __real_ilk__fence_everywhere();
 }
 
-/* How many wake-ups this thread has sent to a set_notify that waits. */
+/* How many wake-ups this thread has sent to one word. */
 static __thread const void *counted_word;
 static __thread int counted_wakes;
 
@@ -33,12 +40,12 @@ void __real_ilk_park_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count);
 void __wrap_ilk_park_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count);
 void __wrap_ilk_park_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count) {
     counted_wakes += (const void *)word == counted_word ? 1 : 0;
+    run_placed(&before_wake);
     __real_ilk_park_wake(word, count);
 }
 
 static inline void place(void (*body)(void *context), void *context) {
-    placed = body;
-    placed_context = context;
+    before_fence = (struct placed){body, context};
 }
 
 /*   arming thread                    another thread
