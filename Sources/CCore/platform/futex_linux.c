@@ -20,8 +20,8 @@ int ilk__futex_wait_marked(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint6
     struct timespec deadline = ilk__clock_timespec(deadline_ns);
     const struct timespec *limit = deadline_ns == ILK_FOREVER ? NULL : &deadline;
     /* WAIT_BITSET's time-out is absolute; plain WAIT would start over after a signal. */
-    return (int)-ILK__SYSTEM_CALL(SYS_futex, (uintptr_t)word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
-                                  (uintptr_t)limit, 0, mark);
+    return (int)-ILK__SYSTEM_CALL(SYS_futex, (uintptr_t)word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG,
+                                  expected, (uintptr_t)limit, 0, mark);
 }
 
 int ilk__futex_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns) {
@@ -29,7 +29,8 @@ int ilk__futex_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t dea
 }
 
 bool ilk__futex_wake_marked(const ILK_ATOMIC(uint32_t) * word, uint32_t mark) {
-    return ILK__SYSTEM_CALL(SYS_futex, (uintptr_t)word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, 1, 0, 0, mark) == 1;
+    return ILK__SYSTEM_CALL(SYS_futex, (uintptr_t)word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, 1, 0, 0,
+                            mark) == 1;
 }
 
 void ilk__futex_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count) {

@@ -2,8 +2,8 @@
  *
  * syscall(2). See system_call.h.
  */
-#include "platform/system_call.h"
 #include "platform/port.h"
+#include "platform/system_call.h"
 
 #if ILK__PORT_LINUX
 
@@ -12,7 +12,8 @@
 
 long ilk__system_call(long number, const uintptr_t arguments[6]) {
     const int kept = errno;
-    long answer = syscall(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
+    long answer =
+        syscall(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
     if (answer == -1) {
         answer = -errno;
         errno = kept;

@@ -185,7 +185,8 @@ static bool try_once(ilk_mpmc *ring, const struct mpmc_side *side, void *element
 }
 
 /* The same, but the other side is to be told: by announce(). */
-static bool try_once_quietly(ilk_mpmc *ring, const struct mpmc_side *side, void *element, size_t element_size) {
+static bool try_once_quietly(ilk_mpmc *ring, const struct mpmc_side *side, void *element,
+                             size_t element_size) {
     const uint64_t position = side->pushes ? ilk__mpmc_claim_push_slow(ring) : ilk__mpmc_claim_pop_slow(ring);
     if (position == ILK__MPMC_NONE) {
         return false;

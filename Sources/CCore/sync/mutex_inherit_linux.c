@@ -106,7 +106,8 @@ ilk_status ilk__mutex_inherit_lock(ILK_ATOMIC(uint32_t) * word, uint64_t deadlin
         case EAGAIN: /* the owner is just ending */
             break;
         case ESRCH:
-            ilk__misuse("ilk_mutex_lock", (const void *)word, "its owner, thread %u, has ended without giving it up",
+            ilk__misuse("ilk_mutex_lock", (const void *)word,
+                        "its owner, thread %u, has ended without giving it up",
                         (unsigned)(ilk_atomic_load(word, memory_order_relaxed) & FUTEX_TID_MASK)); /* MX7 */
         default:
             ilk__misuse("ilk_mutex_lock", (const void *)word, "the system refuses to wait for it: %s",
@@ -120,7 +121,8 @@ void ilk__mutex_inherit_unlock(ILK_ATOMIC(uint32_t) * word) {
     (void)ilk_atomic_fetch_add(word, 0, memory_order_release);
     const int error = inherit_call(word, FUTEX_UNLOCK_PI, NULL);
     if (error != 0) {
-        ilk__misuse("ilk_mutex_unlock", (const void *)word, "the system refuses to hand it over: %s", strerror(error));
+        ilk__misuse("ilk_mutex_unlock", (const void *)word, "the system refuses to hand it over: %s",
+                    strerror(error));
     }
 }
 

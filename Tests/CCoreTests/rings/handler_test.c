@@ -68,9 +68,9 @@ enum { CAPACITY = 3, MOST_ITEMS = 64 };
 
 static ilk_spsc *spsc;
 static ilk_mpmc *mpmc;
-static item pushed;                  /* items 1 to this are or were in the ring */
-static unsigned popped[MOST_ITEMS];  /* how often each came out */
-static item last_popped;             /* of ilk_spsc, in order */
+static item pushed;                 /* items 1 to this are or were in the ring */
+static unsigned popped[MOST_ITEMS]; /* how often each came out */
+static item last_popped;            /* of ilk_spsc, in order */
 static bool in_order, closed;
 static int verb; /* of the handler's, in turn */
 

@@ -205,7 +205,8 @@ static void set_notify_waits_for_a_call_that_runs(void **state) {
     thread_join(&producer);
     uint64_t value;
     counted_word = (const void *)&slow.ring->hook_calls;
-    for (int calls = 1; calls <= 3; calls++) { /* the ring goes on with the new one, which nothing waits for */
+    for (int calls = 1; calls <= 3;
+         calls++) { /* the ring goes on with the new one, which nothing waits for */
         check(pop(slow.ring, &value) && RING(arm_pop)(slow.ring));
         check(push(slow.ring, 2));
         check_equal(stage_now(&slow.calls.readable), calls);

@@ -49,7 +49,7 @@ static void check_not_called(void) {
 
 #define IN_VAIN(identifier, text, start)                                                                     \
     EX_SCENARIO(identifier) {                                                                                \
-        .name = "spsc-given_up-" text, .claim = "a reservation given up on an open ring sets nothing off",  \
+        .name = "spsc-given_up-" text, .claim = "a reservation given up on an open ring sets nothing off",   \
         .setup = start, .check = check_not_called, .threads = {reserve_in_vain, pop_then_arm},               \
         .titles = {"producer", "hook's consumer"},                                                           \
     }
