@@ -30,6 +30,12 @@
  *      count_down that opened it, which does not touch the memory any more.
  *   C  A wait that timed out leaves only the mark of a sleeper: the count_down that opens the latch then
  *      makes a system call which may wake no thread.
+ *
+ * Signal handlers: a handler may make every call but init and the wait, whatever it interrupted. (Not with the pthread
+ * park backend.)
+ *
+ * Fork: in the child a latch has the count that it had, for threads of the child to count down and wait for. Whatever
+ * threads that do not exist would have counted down is missing.
  */
 #ifndef INTERLOCK_LATCH_H
 #define INTERLOCK_LATCH_H

@@ -42,14 +42,21 @@
  *      room beside such pops. Where no call is in progress, and nothing reserved or shown, full and empty are
  *      exact. A batch stops at the first slot in progress, and so may move fewer than are there or fit.
  *   E  try_ calls, reserve, commit, peek and release never block or allocate, and make a system call only to
- *      wake a sleeper. They call an armed hook. A call that finds nothing while the other side runs at full
+ *      wake a thread that sleeps or is about to. They call an armed hook (notify.h). A call that finds nothing while the other side runs at full
  *      speed, or loses its slot to another thread, may back off before it probes again, each time for 32
  *      pause instructions at most: some hundred nanoseconds, on some processors more than a microsecond.
  *      push_overwriting may wait for a thread in the middle of the one slot it needs.
  *   F  A waiter that times out passes a wake-up it got on to another.
  *
+ * Signal handlers: a handler may make the try_ calls, close, count and is_closed, whatever it interrupted; a call that it
+ * interrupts in the middle of a slot is a call in progress (D). An armed hook then runs in the handler. Not the others:
+ * what the thread has reserved or shown is listed, and an overwriting push may wait for the thread itself. (Not with the
+ * pthread park backend.)
+ *
+ * Fork: as ilk_spsc (docs/fork.md).
+ *
  * Calls other than create, destroy and the waiting ones are O(1), or O(count) for copies, beside the retries
- * that other threads' progress causes; destroy is O(capacity). Waits are not cancellation points.
+ * that other threads' progress causes; destroy is O(capacity). Waits and close are not cancellation points.
  * docs/rings.md draws the protocol. Where the process has entered a sandbox that refuses membarrier(2) since the
  * ring was made, the first sleep of each side and its first arm take ten milliseconds more.
  *

@@ -36,6 +36,10 @@
  * waiters in the child lend no priority. What another thread owned is owned for ever in the child; only
  * ilk_mutex_init frees it.
  *
+ * An owner that ends without giving it up leaves it owned: waits last until their limits; only ilk_mutex_init
+ * frees it. With priority inheritance the kernel hands it to the sleeper of highest priority, if there is one;
+ * later waits are misuse, as long as no other thread has got the owner's id.
+ *
  * Sources: Drepper, "Futexes are tricky" (2011), the third mutex; Sha, Rajkumar, Lehoczky, "Priority
  * inheritance protocols" (1990), as FUTEX_LOCK_PI.
  */
@@ -83,8 +87,8 @@ void ilk_mutex_lock(ilk_mutex *mutex);
 ILK_MUST_USE bool ilk_mutex_try_lock(ilk_mutex *mutex) ILK_NONBLOCKING;
 
 /* As ilk_mutex_lock, until `deadline_ns` at most (C). ILK_OK: taken. ILK_TIMEDOUT: not taken. A passed
- * deadline still takes a free mutex. With priority inheritance on Linux before 5.14 the kernel waits by the
- * wall clock: a change of the date moves the limit. */
+ * deadline still takes a free mutex. With priority inheritance the kernel waits by the wall clock where it has
+ * no FUTEX_LOCK_PI2 (Linux before 5.14): a change of the date moves the limit. */
 ILK_MUST_USE ilk_status ilk_mutex_lock_until(ilk_mutex *mutex, uint64_t deadline_ns);
 
 /* Gives the mutex up. Does not block. Misuse: the thread does not own it. */

@@ -32,25 +32,29 @@
  *                      time, and beside no arm call and no destroy. Disarms both sides, then waits for
  *                      another thread's call of the earlier hook: the caller must not hold a lock that the
  *                      hook takes.
- *   arm_pop, arm_push  True: armed. False: an element, or for arm_push room, is or was there, or none will
- *                      ever come: probe again. Arming again changes nothing. Do not block; make system
+ *   arm_pop, arm_push  True: armed. False: an element, or for arm_push room, is or was there, or the ring has
+ *                      been closed: probe again. Arming again changes nothing. Do not block; make system
  *                      calls. Misuse: no hook is installed.
  *
  * Guarantees
  *   A  Arm answers true: the first element (or room, or close) from then on calls the hook at least once. Arm
  *      itself has found what came before.
  *   B  Arm answers false: no call of the hook follows from it. What an earlier call has armed stays armed.
- *   C  The hook runs on the thread that pushed, popped, closed, or gave a reservation up, after its operation
- *      is complete and outside every lock; never on a thread inside an arm call.
+ *   C  The hook runs on the thread that pushed, popped, closed, or gave a reservation of a closed ring up, after
+ *      its operation is complete and outside every lock; never on a thread inside an arm call.
  *   D  When set_notify returns, no earlier call of the hook is under way, but one that the calling thread
  *      itself is in, and none will come. What its context points to may be freed.
  *
  * A call is a hint: another consumer may have been faster. It may come just as arm answers true, so a client
  * resets its flag before it arms.
  *
- * The hook must not block for long. It may use the ring, arm it and change the hook. An unarmed hook costs
- * pushes and pops nothing beside the load of the flag for sleepers; for at most 1,024 elements after an arm
- * or a sleep each pays a fence. docs/rings.md draws the protocol.
+ * The hook must not block for long. It may change the hook, and use the ring: an ilk_mpmc by any call; an ilk_spsc by
+ * the calls of the part that its thread has. For elements it runs on the producer's thread, or the closer's. A pop there
+ * is a race with the consumer's calls, but where the hook has the consumer's part: from its arm on the thread that armed
+ * makes no consumer's call, and the hook makes them all. Likewise pushes in a hook for room.
+ *
+ * An unarmed hook costs pushes and pops nothing beside the load of the flag for sleepers; for at most 1,024 elements
+ * after an arm or a sleep each pays a fence. docs/rings.md draws the protocol.
  */
 #ifndef INTERLOCK_NOTIFY_H
 #define INTERLOCK_NOTIFY_H

@@ -72,11 +72,14 @@ typedef struct ilk_semaphore {
     struct ilk__waiter_list waiters; /* oldest first; guarded likewise */
 } ilk_semaphore;
 
-/* Initialises a semaphore with `count` permits, at most ILK_SEMAPHORE_MAX, where it is defined. Its first call goes
- * slow, to ask whether diagnosis is on. */
+/* 1, or does not compile. */
+#define ILK__SEMAPHORE_FITS(count) ((uint32_t)sizeof(char[(uint64_t)(count) <= ILK_SEMAPHORE_MAX ? 1 : -1]))
+
+/* Initialises a semaphore with `count` permits where it is defined: a constant, of ILK_SEMAPHORE_MAX at most; a larger
+ * or a negative one does not compile. Its first call goes slow, to ask whether diagnosis is on. */
 #define ILK_SEMAPHORE_INIT(count)                                                                            \
     {                                                                                                        \
-        (uint32_t)(count) << 4 | 0x8, 0, {                                                                   \
+        (uint32_t)(count) * ILK__SEMAPHORE_FITS(count) << 4 | 0x8, 0, {                                      \
             ILK__NULL, ILK__NULL                                                                             \
         }                                                                                                    \
     }

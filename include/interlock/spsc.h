@@ -48,14 +48,21 @@
  *      in the ring, a try_pop beside no push only if none is. A batch probes the other side once, at its
  *      beginning, and so may move fewer than fit or are there when it returns.
  *   E  try_ calls, reserve, commit, peek and release never block or allocate, and make a system call only to
- *      wake a sleeper. They call an armed hook. A call that finds nothing while the other side runs at full
+ *      wake a thread that sleeps or is about to. They call an armed hook (notify.h). A call that finds nothing while the other side runs at full
  *      speed may back off first, for at most 31 pause instructions: some hundred nanoseconds, on some
  *      processors more than a microsecond.
  *   F  Between reserve and commit the producer must not push; between peek and release the consumer must not
  *      pop. Both are misuse, reported in every build, also on a closed ring. The other side, close, another
  *      reserve and another peek go on.
  *
- * Calls other than create and the waiting ones are O(1), or O(count) for copies. Waits are not cancellation
+ * Signal handlers: a handler may be the producer or the consumer, also of the thread whose other part it interrupts:
+ * it may make that part's calls but the waiting and arming ones, count and is_closed; and it may close, whatever it
+ * interrupted. An armed hook then runs in the handler. (Not with the pthread park backend.)
+ *
+ * Fork: in the child a ring that no other thread was in a call on is as it was, and a closed one is closed; another is
+ * left as it is, not even destroyed (docs/fork.md).
+ *
+ * Calls other than create and the waiting ones are O(1), or O(count) for copies. Waits and close are not cancellation
  * points. docs/rings.md draws the protocol. Where the process has entered a sandbox that refuses membarrier(2)
  * since the ring was made, the first sleep of each side, its first arm, and close take ten milliseconds more.
  *

@@ -14,6 +14,11 @@ uint64_t ilk__clock_now_ns(void);
  * cores. For guesses only. */
 uint64_t ilk__clock_ticks(void);
 
+/* Saturating: a deadline near the end of time is not over at once. */
+static inline uint64_t ilk__clock_after(uint64_t time_ns, uint64_t length_ns) {
+    return length_ns < UINT64_MAX - time_ns ? time_ns + length_ns : UINT64_MAX;
+}
+
 /* For any uint64_t: no negative seconds and less than a billion nanoseconds, or futex(2) would refuse it. */
 static inline struct timespec ilk__clock_timespec(uint64_t time_ns) {
     const uint64_t second = UINT64_C(1000000000);

@@ -10,6 +10,5 @@ uint64_t ilk_now_ns(void) {
 }
 
 uint64_t ilk_deadline_in_ns(uint64_t from_now) {
-    uint64_t now = ilk__clock_now_ns();
-    return from_now < ILK_FOREVER - now ? now + from_now : ILK_FOREVER;
+    return ilk__clock_after(ilk__clock_now_ns(), from_now);
 }

@@ -8,22 +8,20 @@
 #if ILK__PORT_LINUX
 
 #include "platform/clock.h"
-#include <errno.h>
+#include "platform/system_call.h"
 #include <interlock/deadline.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <stddef.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 int ilk__futex_wait_marked(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns,
                            uint32_t mark) {
     struct timespec deadline = ilk__clock_timespec(deadline_ns);
     const struct timespec *limit = deadline_ns == ILK_FOREVER ? NULL : &deadline;
     /* WAIT_BITSET's time-out is absolute; plain WAIT would start over after a signal. */
-    long answer =
-        syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected, limit, NULL, mark);
-    return answer == 0 ? 0 : errno;
+    return (int)-ILK__SYSTEM_CALL(SYS_futex, (uintptr_t)word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG,
+                                  expected, (uintptr_t)limit, 0, mark);
 }
 
 int ilk__futex_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t deadline_ns) {
@@ -31,13 +29,14 @@ int ilk__futex_wait(ILK_ATOMIC(uint32_t) * word, uint32_t expected, uint64_t dea
 }
 
 bool ilk__futex_wake_marked(const ILK_ATOMIC(uint32_t) * word, uint32_t mark) {
-    return syscall(SYS_futex, word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, mark) == 1;
+    return ILK__SYSTEM_CALL(SYS_futex, (uintptr_t)word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, 1, 0, 0,
+                            mark) == 1;
 }
 
 void ilk__futex_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count) {
     /* The kernel takes a signed count. EFAULT: the word is gone, and no thread sleeps there. */
-    (void)syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count > INT_MAX ? INT_MAX : (int)count,
-                  NULL, NULL, 0);
+    (void)ILK__SYSTEM_CALL(SYS_futex, (uintptr_t)word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG,
+                           count > INT_MAX ? INT_MAX : count);
 }
 
 #endif

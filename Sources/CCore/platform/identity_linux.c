@@ -8,8 +8,8 @@
 
 #if ILK__PORT_LINUX
 
+#include "platform/system_call.h"
 #include <sys/syscall.h>
-#include <unistd.h>
 
 static __thread uint32_t kept_id __attribute__((tls_model("initial-exec")));
 
@@ -19,7 +19,7 @@ void ilk__thread_id_forget(void) {
 
 uint32_t ilk__thread_id_before_fork(void) {
     if (kept_id == 0) {
-        kept_id = (uint32_t)syscall(SYS_gettid);
+        kept_id = (uint32_t)ILK__SYSTEM_CALL(SYS_gettid, 0);
         ilk__thread_id_is_new(kept_id);
     }
     return kept_id;

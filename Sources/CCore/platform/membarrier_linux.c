@@ -7,16 +7,16 @@
 
 #if ILK__PORT_LINUX
 
+#include "platform/system_call.h"
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 bool ilk__membarrier_register(void) {
-    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+    return ILK__SYSTEM_CALL(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0) == 0;
 }
 
 bool ilk__membarrier(void) {
-    return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+    return ILK__SYSTEM_CALL(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0) == 0;
 }
 
 #endif

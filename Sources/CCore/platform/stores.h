@@ -7,7 +7,7 @@
 #ifndef INTERLOCK_PLATFORM_STORES_H
 #define INTERLOCK_PLATFORM_STORES_H
 
-/* Sleeps ten milliseconds: every thread's earlier stores can be seen, and its later loads see ours. */
+/* Sleeps ten milliseconds, and is no cancellation point: every thread's earlier stores can be seen, and its later loads see ours. */
 void ilk__wait_for_stores(void);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "ring/allocate.h"
 
+#include <errno.h>
 #include <interlock/inline/spsc.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,9 +20,12 @@ ilk_status ilk__ring_allocate(size_t header_size, size_t capacity, size_t elemen
     if (capacity == 0 || element_size == 0 || offset > most || capacity > (most - offset) / element_size) {
         return ILK_INVALID;
     }
+    const int kept = errno; /* as platform/system_call.h */
     void *memory =
         aligned_alloc(ILK__RING_SEPARATION, ilk__ring_elements_offset(offset + capacity * element_size));
     if (memory == NULL) {
+        ilk_compiler_fence(); /* compilers know that allocating changes nothing, errno included */
+        errno = kept;
         return ILK_NOMEM;
     }
     *out = memory;

@@ -11,7 +11,8 @@
 #include <interlock/inline/atomic.h>
 #include <interlock/park.h>
 
-/* hook_calls counts the threads from taking an arm down to the hook's return; this bit: set_notify waits. */
+/* hook_calls counts the threads from taking an arm down to the hook's return; this bit: set_notify waits. That raises
+ * it before it sleeps, and takes it down once it waits no more. */
 #define HOOK_AWAITED UINT32_C(0x80000000)
 
 /* On the stack of its thread. */
@@ -58,6 +59,11 @@ static inline void hook_await_calls(ILK_ATOMIC(uint32_t) * calls, const void *ri
             (void)ilk_park_wait(calls, now | HOOK_AWAITED, ILK_FOREVER);
         }
         now = ilk_atomic_load(calls, memory_order_acquire); /* HK3 */
+    }
+    if ((now & HOOK_AWAITED) != 0) {
+        /* HK5 relaxed: takes the request back, or each later call would wake nobody. One set_notify at a time: it is
+         * this one's own. */
+        ilk_atomic_fetch_and(calls, ~HOOK_AWAITED, memory_order_relaxed);
     }
 }
 

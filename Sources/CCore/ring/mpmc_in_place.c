@@ -41,7 +41,8 @@ static void *open_claim(const char *call, ilk_mpmc *ring, bool for_reading, size
     return ilk__mpmc_element(ring, position, ring->element_size);
 }
 
-static void end_claim(const char *call, ilk_mpmc *ring, bool for_reading, size_t count) ILK_NONBLOCKING {
+/* False for none: nobody is to be told. */
+static bool end_claim(const char *call, ilk_mpmc *ring, bool for_reading, size_t count) ILK_NONBLOCKING {
     struct ilk__thread_claim *claim = find_claim(ring, for_reading);
     size_t open = claim == NULL ? 0 : claim->count;
     if (ILK_UNLIKELY(count > open)) {
@@ -49,7 +50,7 @@ static void end_claim(const char *call, ilk_mpmc *ring, bool for_reading, size_t
                     for_reading ? "shown" : "reserved");
     }
     if (count == 0) {
-        return;
+        return false;
     }
     for (size_t index = 0; index < count; index++) {
         if (for_reading) {
@@ -63,6 +64,7 @@ static void end_claim(const char *call, ilk_mpmc *ring, bool for_reading, size_t
     if (claim->count == 0) {
         claim->ring = NULL;
     }
+    return true;
 }
 
 void *ilk_mpmc_reserve(ilk_mpmc *ring, size_t *count) ILK_NONBLOCKING {
@@ -70,8 +72,9 @@ void *ilk_mpmc_reserve(ilk_mpmc *ring, size_t *count) ILK_NONBLOCKING {
 }
 
 void ilk_mpmc_commit(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING {
-    end_claim("ilk_mpmc_commit", ring, false, count);
-    ilk__mpmc_pushed(ring);
+    if (end_claim("ilk_mpmc_commit", ring, false, count)) {
+        ilk__mpmc_pushed(ring);
+    }
 }
 
 const void *ilk_mpmc_peek(ilk_mpmc *ring, size_t *count) ILK_NONBLOCKING {
@@ -82,8 +85,9 @@ const void *ilk_mpmc_peek(ilk_mpmc *ring, size_t *count) ILK_NONBLOCKING {
 }
 
 void ilk_mpmc_release(ilk_mpmc *ring, size_t count) ILK_NONBLOCKING {
-    end_claim("ilk_mpmc_release", ring, true, count);
-    ilk__mpmc_popped(ring);
+    if (end_claim("ilk_mpmc_release", ring, true, count)) {
+        ilk__mpmc_popped(ring);
+    }
 }
 
 void ilk__mpmc_refuse_own_slot(const char *call, const ilk_mpmc *ring, bool pushes) {

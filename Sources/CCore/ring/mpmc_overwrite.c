@@ -11,9 +11,9 @@
 #include "ring/mpmc.h"
 
 #include "diagnostics/misuse.h"
+#include "platform/park_alone.h"
 #include "platform/reaches.h"
 #include <interlock/deadline.h>
-#include <interlock/park.h>
 #include <string.h>
 
 /* Of a slot in another thread's hands, before giving the core away. */
@@ -27,10 +27,8 @@ static void give_time_to_finish(unsigned *probe) {
         ilk_cpu_relax();
         return;
     }
-    ILK_ATOMIC(uint32_t) nobody_wakes;
-    ilk_atomic_store(&nobody_wakes, 0, memory_order_relaxed); /* MP7 */
     const uint64_t microseconds = 20;
-    (void)ilk_park_wait(&nobody_wakes, 0, ilk_deadline_in_ns(microseconds * 1000));
+    ilk__park_alone(ilk_deadline_in_ns(microseconds * 1000));
 }
 
 static bool claim_oldest(ilk_mpmc *ring, uint64_t *position) {

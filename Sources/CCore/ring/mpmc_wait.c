@@ -14,6 +14,7 @@
 #include "diagnostics/observe.h"
 #include "platform/clock.h"
 #include "platform/reaches.h"
+#include "ring/copy.h"
 #include "ring/fenced.h"
 #include "ring/hook.h"
 #include "wait/fence.h"
@@ -188,13 +189,40 @@ static bool try_once(ilk_mpmc *ring, const struct mpmc_side *side, void *element
                         : ilk_mpmc_try_pop(ring, element, element_size);
 }
 
-/* ILK_OK done, ILK_CLOSED never to be done, ILK_TIMEDOUT not now. */
-static ilk_status attempt(ilk_mpmc *ring, const struct mpmc_side *side, void *element, size_t element_size) {
-    if (try_once(ring, side, element, element_size)) {
-        return ILK_OK;
+/* The same, but the other side is to be told: by announce(). */
+static bool try_once_quietly(ilk_mpmc *ring, const struct mpmc_side *side, void *element,
+                             size_t element_size) {
+    const uint64_t position = side->pushes ? ilk__mpmc_claim_push_slow(ring) : ilk__mpmc_claim_pop_slow(ring);
+    if (position == ILK__MPMC_NONE) {
+        return false;
     }
+    unsigned char *const slot = ilk__mpmc_element(ring, position, element_size);
+    if (side->pushes) {
+        copy_into_ring(slot, element, element_size);
+        ilk__mpmc_publish(ring, position);
+    } else {
+        copy_out_of_ring(element, slot, element_size);
+        ilk__mpmc_give_back(ring, position);
+    }
+    return true;
+}
+
+static void announce(ilk_mpmc *ring, const struct mpmc_side *side) {
+    if (side->pushes) {
+        ilk__mpmc_pushed(ring);
+    } else {
+        ilk__mpmc_popped(ring);
+    }
+}
+
+/* After an attempt that failed: ILK_CLOSED never to be done, ILK_TIMEDOUT not now. */
+static ilk_status why_not(ilk_mpmc *ring, const struct mpmc_side *side) {
     ILK__REACHES(MPMC_POP_BEFORE_DRAINED, !side->pushes && (ring->tail & ILK__MPMC_CLOSED) != 0);
     return (side->pushes ? ilk_mpmc_is_closed(ring) : is_drained(ring)) ? ILK_CLOSED : ILK_TIMEDOUT;
+}
+
+static ilk_status attempt(ilk_mpmc *ring, const struct mpmc_side *side, void *element, size_t element_size) {
+    return try_once(ring, side, element, element_size) ? ILK_OK : why_not(ring, side);
 }
 
 /* Is the slot at this side's counter ready, or nothing left to wait for? Rereads the counter before it
@@ -283,7 +311,7 @@ static ilk_status sleep_until(ilk_mpmc *ring, const struct mpmc_side *side, void
     bool late = false;
     for (;;) {
         uint32_t event_count = acknowledge_wake(side);
-        status = attempt(ring, side, element, element_size);
+        status = try_once_quietly(ring, side, element, element_size) ? ILK_OK : why_not(ring, side);
         if (status != ILK_TIMEDOUT) {
             break;
         }
@@ -301,6 +329,9 @@ static ilk_status sleep_until(ilk_mpmc *ring, const struct mpmc_side *side, void
     ILK__REACHES(MPMC_PUSH_REFUSED, side->pushes && status == ILK_CLOSED);
     ILK__REACHES(MPMC_POP_DRAINED, !side->pushes && status == ILK_CLOSED);
     unregister_waiter(ring, side);
+    if (status == ILK_OK) {
+        announce(ring, side); /* may call the hook, foreign code: a wake-up has been passed on by then */
+    }
     return status;
 }
 

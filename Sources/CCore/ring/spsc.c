@@ -299,7 +299,7 @@ void *ilk_spsc_reserve(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
     *count = wanted < room ? wanted : room;
     if (*count == 0) {
         end_reservation(ring);
-        spsc_wake_flagged_consumer(ring); /* it may wait for this reservation's end */
+        spsc_wake_flagged_consumer(ring, false);
         return NULL;
     }
     ring->reserved_count = *count;
@@ -318,7 +318,7 @@ void ilk_spsc_commit(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
     uint64_t tail = own_tail(ring);
     ilk_atomic_store(&ring->tail, tail + count, memory_order_release); /* SP5 */
     end_reservation(ring);
-    spsc_wake_flagged_consumer(ring);
+    spsc_wake_flagged_consumer(ring, count > 0);
 }
 
 const void *ilk_spsc_peek(ilk_spsc *ring, size_t *count) ILK_NONBLOCKING {
@@ -352,7 +352,9 @@ void ilk_spsc_release(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {
         allow_pops(ring);
     }
     ring->shown_from = head + count;
-    ilk__spsc_give_back(ring, head, count);
+    if (count > 0) { /* else no arm of the producer's may go down */
+        ilk__spsc_give_back(ring, head, count);
+    }
 }
 
 /* ---- Figures ---- */

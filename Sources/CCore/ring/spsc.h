@@ -36,14 +36,20 @@ size_t ilk__spsc_ready(ilk_spsc *ring, uint64_t head, size_t wanted, const char 
 bool ilk__spsc_find_last(ilk_spsc *ring, const char *call) ILK_NONBLOCKING;
 void ilk__spsc_report_pop_while_shown(const ilk_spsc *ring, const char *call) ILK_NONBLOCKING;
 
-/* After a publication, or the end of a reservation: wakes or notifies a consumer that waits. */
+/* After a publication: wakes or notifies a consumer that waits. After a reservation that pushed nothing: the same on a
+ * closed ring, where a consumer may wait for its end. */
 void ilk__spsc_wake_consumer(ilk_spsc *ring) ILK_NONBLOCKING;
+void ilk__spsc_wake_drained_consumer(ilk_spsc *ring) ILK_NONBLOCKING;
 
-/* The same, where a flag is up. */
-static inline void spsc_wake_flagged_consumer(ilk_spsc *ring) ILK_NONBLOCKING {
+/* The first or the second, where a flag is up. */
+static inline void spsc_wake_flagged_consumer(ilk_spsc *ring, bool pushed) ILK_NONBLOCKING {
     ilk_compiler_fence(); /* as in ilk__spsc_publish */
     if (ILK_UNLIKELY((ilk__spsc_flags(ring) & ~ILK__SPSC_PRODUCER_WAITS) != 0)) {
-        ilk__spsc_wake_consumer(ring);
+        if (pushed) {
+            ilk__spsc_wake_consumer(ring);
+        } else {
+            ilk__spsc_wake_drained_consumer(ring);
+        }
     }
 }
 

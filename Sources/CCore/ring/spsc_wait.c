@@ -9,8 +9,15 @@
  *       raise CLOSED         write the slot, publish tail      DRAINABLE, and no element:
  *       fence everywhere     CLOSED up? raise LAST_PUSH          raise SEALED
  *       raise DRAINABLE
- * With ALWAYS_FENCED the close and the push execute a fence each instead. The first of LAST_PUSH and SEALED decides. A reservation has no such race: reserve announces it
- * (`reserved`) before it reads CLOSED, and a consumer does not seal while one is open.
+ * With ALWAYS_FENCED the close and the push execute a fence each instead. The first of LAST_PUSH and SEALED decides.
+ * A reservation has no such race: reserve announces it (`reserved`) before it reads CLOSED, and a consumer does not seal
+ * while one is open, but waits for its end:
+ *     producer                             consumer                        close
+ *       ends it without an element           raise SLEEPS or ARMING          raise DRAINABLE
+ *       DRAINABLE up? wake                   DRAINABLE, but reserved: wait     a flag of a waiter up? wake
+ * Must not happen: the consumer waits, and neither wakes it. It has seen DRAINABLE: the producer finds both in the one
+ * word, or reads it before DRAINABLE, and close, later, finds the flag of a waiter that it then makes probe again.
+ * Must not happen either: an arm goes down on an open ring, though no element came.
  */
 #include "ring/spsc.h"
 
@@ -106,6 +113,14 @@ static void spsc_wake(ilk_spsc *ring, const struct spsc_side *side, uint64_t cou
 
 void ilk__spsc_wake_consumer(ilk_spsc *ring) ILK_NONBLOCKING {
     spsc_wake(ring, &spsc_consumer, own_tail(ring), &ring->push_epoch);
+}
+
+void ilk__spsc_wake_drained_consumer(ilk_spsc *ring) ILK_NONBLOCKING {
+    ilk_atomic_fence(memory_order_seq_cst); /* SP20 */
+    const uint32_t flags = ilk__spsc_flags(ring);
+    if ((flags & ILK__SPSC_DRAINABLE) != 0) {
+        spsc_wake_flagged(ring, &spsc_consumer, flags);
+    }
 }
 
 size_t ilk__spsc_pushed_slow(ilk_spsc *ring, size_t count) ILK_NONBLOCKING {

@@ -17,6 +17,7 @@
 #include "platform/clock.h"
 #include "platform/identity.h"
 #include "platform/reaches.h"
+#include "platform/system_call.h"
 #include <errno.h>
 #include <interlock/deadline.h>
 #include <interlock/park.h>
@@ -24,7 +25,6 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 bool ilk__mutex_can_inherit(void) {
     return true;
@@ -34,27 +34,30 @@ bool ilk__mutex_can_inherit(void) {
 static struct timespec wall_clock(uint64_t deadline_ns) {
     struct timespec now;
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t wall_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-    uint64_t now_ns = ilk__clock_now_ns();
-    return ilk__clock_timespec(wall_ns + (deadline_ns > now_ns ? deadline_ns - now_ns : 0));
+    const uint64_t wall_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+    const uint64_t now_ns = ilk__clock_now_ns();
+    return ilk__clock_timespec(ilk__clock_after(wall_ns, deadline_ns > now_ns ? deadline_ns - now_ns : 0));
+}
+
+/* 0, or a positive errno. `limit`: NULL for none. */
+static int inherit_call(ILK_ATOMIC(uint32_t) * word, int operation, const struct timespec *limit) {
+    return (int)-ILK__SYSTEM_CALL(SYS_futex, (uintptr_t)word, (uintptr_t)(operation | FUTEX_PRIVATE_FLAG), 0,
+                                  (uintptr_t)limit);
 }
 
 static int lock_once(ILK_ATOMIC(uint32_t) * word, uint64_t deadline_ns) {
     if (deadline_ns == ILK_FOREVER) {
-        return syscall(SYS_futex, word, FUTEX_LOCK_PI | FUTEX_PRIVATE_FLAG, 0, NULL, NULL, 0) == 0 ? 0
-                                                                                                   : errno;
+        return inherit_call(word, FUTEX_LOCK_PI, NULL);
     }
 #if defined(FUTEX_LOCK_PI2)
-    struct timespec deadline = ilk__clock_timespec(deadline_ns);
-    if (syscall(SYS_futex, word, FUTEX_LOCK_PI2 | FUTEX_PRIVATE_FLAG, 0, &deadline, NULL, 0) == 0) {
-        return 0;
-    }
-    if (errno != ENOSYS) {
-        return errno;
+    const struct timespec deadline = ilk__clock_timespec(deadline_ns);
+    const int error = inherit_call(word, FUTEX_LOCK_PI2, &deadline);
+    if (error != ENOSYS) {
+        return error;
     }
 #endif
-    struct timespec wall = wall_clock(deadline_ns);
-    return syscall(SYS_futex, word, FUTEX_LOCK_PI | FUTEX_PRIVATE_FLAG, 0, &wall, NULL, 0) == 0 ? 0 : errno;
+    const struct timespec wall = wall_clock(deadline_ns);
+    return inherit_call(word, FUTEX_LOCK_PI, &wall);
 }
 
 /* Mutexes from before the fork that the first thread of a forked process has given up; wraps. */
@@ -105,6 +108,10 @@ ilk_status ilk__mutex_inherit_lock(ILK_ATOMIC(uint32_t) * word, uint64_t deadlin
         case EINTR:
         case EAGAIN: /* the owner is just ending */
             break;
+        case ESRCH:
+            ilk__misuse("ilk_mutex_lock", (const void *)word,
+                        "its owner, thread %u, has ended without giving it up",
+                        (unsigned)(ilk_atomic_load(word, memory_order_relaxed) & FUTEX_TID_MASK)); /* MX7 */
         default:
             ilk__misuse("ilk_mutex_lock", (const void *)word, "the system refuses to wait for it: %s",
                         strerror(error));
@@ -115,9 +122,10 @@ ilk_status ilk__mutex_inherit_lock(ILK_ATOMIC(uint32_t) * word, uint64_t deadlin
 void ilk__mutex_inherit_unlock(ILK_ATOMIC(uint32_t) * word) {
     /* MX6 release, pairs with MX5. Changes nothing; see there. */
     (void)ilk_atomic_fetch_add(word, 0, memory_order_release);
-    if (syscall(SYS_futex, word, FUTEX_UNLOCK_PI | FUTEX_PRIVATE_FLAG, 0, NULL, NULL, 0) != 0) {
+    const int error = inherit_call(word, FUTEX_UNLOCK_PI, NULL);
+    if (error != 0) {
         ilk__misuse("ilk_mutex_unlock", (const void *)word, "the system refuses to hand it over: %s",
-                    strerror(errno));
+                    strerror(error));
     }
 }
 

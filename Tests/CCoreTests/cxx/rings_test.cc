@@ -263,6 +263,80 @@ static void a_close_beside_pushes_loses_nothing(void **) {
     nothing_accepted_is_lost<mpmc_ring<std::string>>();
 }
 
+// ---- A wait whose arm a close takes down while a push is halfway ----
+
+// The linker puts this where a waiter has raised its flag, and not probed the ring yet.
+static thread_local std::function<void()> placed;
+extern "C" void __real_ilk__fence_everywhere();
+extern "C" void __wrap_ilk__fence_everywhere();
+extern "C" void __wrap_ilk__fence_everywhere() {
+    if (const auto body = std::exchange(placed, nullptr)) {
+        body();
+    }
+    __real_ilk__fence_everywhere();
+}
+
+// Stops its thread while it moves into the ring, where that is told to.
+struct halting {
+    halting() = default;
+    halting(halting &&) noexcept {
+        if (halts != nullptr) {
+            stage_reach(halts, 1);
+            stage_await(halts, 2);
+        }
+    }
+    static inline thread_local stage *halts = nullptr;
+};
+
+// producer                        consumer
+//   push: has the slot
+//                                   pop: finds nothing, raises its flag
+//                                     another thread closes the ring: takes the flag down
+//                                   nothing is there, but something follows: sleeps
+//   the element is in
+//                                   takes it; the next pop finds the end
+template <template <class> class Ring> static void pop_awaits_a_push_halfway() {
+    Ring<halting> ring(1);
+    stage steps = STAGE_INIT;
+    const running producer([&] {
+        halting::halts = &steps;
+        check(ring.push(halting()) == ring_status::ok);
+    });
+    stage_await(&steps, 1);
+    {
+        running consumer([&] {
+            placed = [&] { ring.close(); };
+            ring_status status = ring_status::closed;
+            check(ring.pop_for(far, &status) && status == ring_status::ok);
+            check(placed == nullptr);
+            check(!ring.pop_for(far, &status) && status == ring_status::closed);
+        });
+        consumer.await_sleep();
+        stage_reach(&steps, 2);
+    }
+}
+
+static void a_pop_beside_a_close_awaits_the_push_that_is_halfway(void **) {
+    pop_awaits_a_push_halfway<spsc_ring>();
+    pop_awaits_a_push_halfway<mpmc_ring>();
+}
+
+// The arm of a pop on an open ring goes down, and nothing is there: no end.
+static void a_pop_of_an_open_ring_does_not_end(void **) {
+    spsc_ring<std::string> ring(1);
+    running consumer([&] {
+        placed = [&] {
+            std::size_t count = 1; // a push that goes no further
+            check(ilk_spsc_reserve(ring.native_handle(), &count) != nullptr);
+            ilk_spsc_commit(ring.native_handle(), 0);
+        };
+        check(ring.pop() == "one");
+        check(placed == nullptr);
+    });
+    consumer.await_sleep();
+    check(ring.push("one") == ring_status::ok);
+}
+
 struct alignas(128) wide {
     explicit wide(int value) : number(std::make_unique<int>(value)) {
         check(reinterpret_cast<std::uintptr_t>(this) % alignof(wide) == 0);
@@ -316,6 +390,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(waits_end_by_an_element_room_close_or_limit),
     cmocka_unit_test(what_is_pushed_is_popped_once_under_load),
     cmocka_unit_test(a_close_beside_pushes_loses_nothing),
+    cmocka_unit_test(a_pop_beside_a_close_awaits_the_push_that_is_halfway),
+    cmocka_unit_test(a_pop_of_an_open_ring_does_not_end),
     cmocka_unit_test(wide_alignments_are_kept),
     cmocka_unit_test(capacities_that_do_not_fit_are_refused),
     cmocka_unit_test(a_full_ring_is_overwritten),

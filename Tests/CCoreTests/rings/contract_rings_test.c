@@ -3,6 +3,7 @@
  * Sentences of <interlock/spsc.h>, <interlock/mpmc.h> and <interlock/notify.h> that no other test holds
  * (docs/contracts.md).
  */
+#include "support/fork.h"
 #include "support/test.h"
 #include <interlock/inline/fence.h>
 #include <interlock/mpmc.h>
@@ -328,7 +329,62 @@ static void a_count_of_mpmc_has_what_is_reserved_and_not_what_is_shown(void **st
     ilk_mpmc_destroy(ring);
 }
 
+/* ---- fork ---- */
+
+static ilk_spsc *spsc_of_child;
+static ilk_mpmc *mpmc_of_child;
+
+static void pop_in_child(void *context) {
+    (void)context;
+    for (item expected = 1; expected <= 3; expected++) {
+        item value = 0;
+        check_equal(ilk_spsc_pop_until(spsc_of_child, &value, sizeof value, ILK_FOREVER), ILK_OK);
+        check_equal(value, expected);
+        check_equal(ilk_mpmc_pop_until(mpmc_of_child, &value, sizeof value, ILK_FOREVER), ILK_OK);
+        check_equal(value, expected);
+    }
+}
+
+/*   parent                           child
+ *   pushes 1; forks
+ *                                    a thread pops 1, and sleeps for 2; the first pushes 2, 3; closes
+ *   pops 1                                                                                          */
+static void a_child_goes_on_with_a_ring_that_no_other_thread_used(void **state) {
+    (void)state;
+    need_children();
+    item value = 1;
+    spsc_of_child = make_spsc(2);
+    mpmc_of_child = make_mpmc(2);
+    check(ilk_spsc_try_push(spsc_of_child, &value, sizeof value));
+    check(ilk_mpmc_try_push(mpmc_of_child, &value, sizeof value));
+    fflush(NULL);
+    const pid_t child = fork();
+    if (is_child(child)) {
+        struct thread consumer;
+        thread_start(&consumer, pop_in_child, NULL);
+        thread_await_sleep(&consumer);
+        for (value = 2; value <= 3; value++) {
+            check(ilk_spsc_try_push(spsc_of_child, &value, sizeof value));
+            check(ilk_mpmc_try_push(mpmc_of_child, &value, sizeof value));
+        }
+        thread_join(&consumer);
+        ilk_spsc_close(spsc_of_child);
+        ilk_mpmc_close(mpmc_of_child);
+        check_equal(ilk_spsc_pop_until(spsc_of_child, &value, sizeof value, ILK_FOREVER), ILK_CLOSED);
+        check_equal(ilk_mpmc_pop_until(mpmc_of_child, &value, sizeof value, ILK_FOREVER), ILK_CLOSED);
+        ilk_spsc_destroy(spsc_of_child);
+        ilk_mpmc_destroy(mpmc_of_child);
+        _exit(7);
+    }
+    expect_exit(child, 7);
+    check(ilk_spsc_try_pop(spsc_of_child, &value, sizeof value) && !ilk_spsc_is_closed(spsc_of_child));
+    check(ilk_mpmc_try_pop(mpmc_of_child, &value, sizeof value) && !ilk_mpmc_is_closed(mpmc_of_child));
+    ilk_spsc_destroy(spsc_of_child);
+    ilk_mpmc_destroy(mpmc_of_child);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_child_goes_on_with_a_ring_that_no_other_thread_used),
     cmocka_unit_test(elements_lie_at_multiples_of_their_size),
     cmocka_unit_test(a_push_or_pop_executes_no_locked_instruction),
     cmocka_unit_test(try_calls_make_no_system_call_where_no_thread_sleeps),

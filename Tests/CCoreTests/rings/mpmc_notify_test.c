@@ -126,7 +126,55 @@ static void close_has_woken_everyone_when_it_calls_the_hook(void **state) {
     ilk_mpmc_destroy(ring);
 }
 
+/* ---- A waiter that leaves, and the hook ---- */
+
+/* Leaving passes a wake-up on to the next waiter; the hook is foreign code, and may take its time.
+ *   consumer                         producer
+ *                                    sleeps: full
+ *   pops all; arms
+ *     wakes it
+ *                                    pushes; leaves its wait; calls the hook                         */
+struct leaving {
+    ilk_mpmc *ring;
+    struct calls calls;
+};
+
+static void hear_once_left(void *context, ilk_ring_event event) {
+    struct leaving *leaving = context;
+    const uint64_t waiting = ilk_atomic_load(&leaving->ring->producers_waiting, memory_order_relaxed);
+    check_equal(waiting & ILK__MPMC_THREADS, 0);
+    count_call(&leaving->calls, event);
+}
+
+static void push_asleep(void *context) {
+    const item value = 1;
+    check_equal(ilk_mpmc_push_until(context, &value, sizeof value, ILK_FOREVER), ILK_OK);
+}
+
+static void arm_now(void *context) {
+    check(ilk_mpmc_arm_pop(context));
+}
+
+static void a_waiter_has_left_its_wait_before_it_calls_the_hook(void **state) {
+    (void)state;
+    enum { COUNT = 2 };
+    static struct leaving leaving;
+    leaving.ring = make_with_hook(COUNT, &leaving.calls);
+    ilk_mpmc_set_notify(leaving.ring, hear_once_left, &leaving);
+    check(push(leaving.ring, 1) && push(leaving.ring, 2));
+    struct thread producer;
+    thread_start(&producer, push_asleep, leaving.ring);
+    thread_await_sleep(&producer);
+    before_wake = (struct placed){arm_now, leaving.ring};
+    item values[COUNT];
+    check_equal(ilk_mpmc_try_pop_many(leaving.ring, values, COUNT, sizeof *values), COUNT);
+    thread_join(&producer);
+    check_equal(stage_now(&leaving.calls.readable), 1);
+    ilk_mpmc_destroy(leaving.ring);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_waiter_has_left_its_wait_before_it_calls_the_hook),
     cmocka_unit_test(overwriting_sets_the_hook_off),
     cmocka_unit_test(an_arm_that_answers_false_leaves_anothers_up),
     cmocka_unit_test(the_hook_never_runs_on_the_thread_that_arms),

@@ -10,24 +10,42 @@
 #include "rings/ring_notify.h"
 #include <interlock/inline/fence.h>
 
-/* What the next such fence of this thread calls first; once. */
-static __thread void (*placed)(void *context);
-static __thread void *placed_context;
+/* What the next such fence, and the next wake-up, of this thread call first; once. */
+struct placed {
+    void (*body)(void *context);
+    void *context;
+};
+static __thread struct placed before_fence, before_wake;
+
+static inline void run_placed(struct placed *placed) {
+    void (*body)(void *context) = placed->body;
+    placed->body = NULL;
+    if (body != NULL) {
+        body(placed->context);
+    }
+}
 
 void __real_ilk__fence_everywhere(void);
 void __wrap_ilk__fence_everywhere(void);
 void __wrap_ilk__fence_everywhere(void) {
-    void (*body)(void *context) = placed;
-    placed = NULL;
-    if (body != NULL) {
-        body(placed_context);
-    }
+    run_placed(&before_fence);
     __real_ilk__fence_everywhere();
 }
 
+/* How many wake-ups this thread has sent to one word. */
+static __thread const void *counted_word;
+static __thread int counted_wakes;
+
+void __real_ilk_park_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count);
+void __wrap_ilk_park_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count);
+void __wrap_ilk_park_wake(const ILK_ATOMIC(uint32_t) * word, uint32_t count) {
+    counted_wakes += (const void *)word == counted_word ? 1 : 0;
+    run_placed(&before_wake);
+    __real_ilk_park_wake(word, count);
+}
+
 static inline void place(void (*body)(void *context), void *context) {
-    placed = body;
-    placed_context = context;
+    before_fence = (struct placed){body, context};
 }
 
 /*   arming thread                    another thread
@@ -113,6 +131,34 @@ static void an_arm_that_answers_true_is_up(void **state) {
     RING(destroy)(ring);
 }
 
+/*   arming thread                    other side
+ *   arms: raises its flag
+ *                                    moves no element: a commit, or a release, of none
+ *   finds nothing: answers true, and nothing calls                                                   */
+static inline void commit_none(void *context) {
+    RING(commit)(context, 0);
+}
+static inline void release_none(void *context) {
+    RING(release)(context, 0);
+}
+
+static void what_moves_no_element_sets_nothing_off(void **state) {
+    (void)state;
+    struct calls calls;
+    ring_type *ring = make_with_hook(1, &calls);
+    place(commit_none, ring);
+    check(RING(arm_pop)(ring));
+    commit_none(ring);
+    check_equal(stage_now(&calls.readable), 0);
+    check(push(ring, 1));
+    check_equal(stage_now(&calls.readable), 1);
+    place(release_none, ring);
+    check(RING(arm_push)(ring));
+    release_none(ring);
+    check_equal(stage_now(&calls.writable), 0);
+    RING(destroy)(ring);
+}
+
 /* ---- Taking the hook away ---- */
 
 struct slow_hook {
@@ -158,9 +204,14 @@ static void set_notify_waits_for_a_call_that_runs(void **state) {
     thread_join(&owner);
     thread_join(&producer);
     uint64_t value;
-    check(pop(slow.ring, &value) && RING(arm_pop)(slow.ring));
-    check(push(slow.ring, 2)); /* the ring goes on with the new one */
-    check_equal(stage_now(&slow.calls.readable), 1);
+    counted_word = (const void *)&slow.ring->hook_calls;
+    for (int calls = 1; calls <= 3;
+         calls++) { /* the ring goes on with the new one, which nothing waits for */
+        check(pop(slow.ring, &value) && RING(arm_pop)(slow.ring));
+        check(push(slow.ring, 2));
+        check_equal(stage_now(&slow.calls.readable), calls);
+    }
+    check_equal(counted_wakes, 0);
     RING(destroy)(slow.ring);
 }
 
@@ -255,6 +306,7 @@ static const struct CMUnitTest shared_tests[] = {
     cmocka_unit_test(an_arm_that_answers_false_arms_nothing),
     cmocka_unit_test(after_false_a_late_push_calls_nobody),
     cmocka_unit_test(an_arm_that_answers_true_is_up),
+    cmocka_unit_test(what_moves_no_element_sets_nothing_off),
     cmocka_unit_test(set_notify_waits_for_a_call_that_runs),
     cmocka_unit_test(a_hook_may_take_itself_away),
     cmocka_unit_test(a_new_hook_finds_nothing_armed),

@@ -2,10 +2,13 @@
  *
  * ilk_latch: opens once, wakes every waiter, carries what was written before, and may be freed by a waiter.
  */
+#include "support/fork.h"
 #include "support/test.h"
 #include <interlock/latch.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct latch_waiter {
     ilk_latch *latch;
@@ -166,7 +169,37 @@ static void a_thread_that_finds_the_latch_open_may_free_it(void **state) {
     free_each_when_open(5000, try_or_yield);
 }
 
+/* A thread of the parent waits, which the child does not have. */
+static void a_latch_goes_on_in_a_child(void **state) {
+    (void)state;
+    need_children();
+    ilk_latch latch;
+    ilk_latch_init(&latch, 2);
+    int work = 0;
+    struct latch_waiter waiter = {.latch = &latch, .deadline_ns = ILK_FOREVER, .work = &work};
+    thread_start(&waiter.thread, wait_for_latch, &waiter);
+    thread_await_sleep(&waiter.thread);
+    fflush(NULL);
+    const pid_t child = fork();
+    if (is_child(child)) {
+        struct latch_waiter own = {.latch = &latch, .deadline_ns = ILK_FOREVER, .work = &work};
+        thread_start(&own.thread, wait_for_latch, &own);
+        thread_await_sleep(&own.thread);
+        ilk_latch_count_down(&latch);
+        check_equal(ilk_latch_count(&latch), 1);
+        ilk_latch_count_down(&latch);
+        thread_join(&own.thread);
+        _exit(own.status == ILK_OK ? 7 : 3);
+    }
+    expect_exit(child, 7);
+    check_equal(ilk_latch_count(&latch), 2);
+    ilk_latch_count_down(&latch);
+    ilk_latch_count_down(&latch);
+    thread_join(&waiter.thread);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_latch_goes_on_in_a_child),
     cmocka_unit_test(a_latch_opens_at_zero_and_stays_open),
     cmocka_unit_test(a_latch_of_zero_is_open_at_once),
     cmocka_unit_test(zero_bits_are_an_open_latch),

@@ -2,8 +2,7 @@
  *
  * ilk_mutex, with and without priority inheritance: one owner, limits, wake-ups, freeing by the last owner.
  */
-#include "support/test.h"
-#include <interlock/mutex.h>
+#include "sync/mutex_waiter.h"
 #include <stdlib.h>
 
 static void zero_bits_are_a_free_mutex(void **state) {
@@ -77,25 +76,6 @@ static void an_inheriting_mutex_has_one_owner_at_a_time(void **state) {
     (void)state;
     run_mutex(true, 2);
     run_mutex(true, 6);
-}
-
-struct mutex_waiter {
-    ilk_mutex *mutex;
-    uint64_t deadline_ns;
-    uint64_t *plain; /* guarded by the mutex, for ThreadSanitizer */
-    ilk_status status;
-    struct thread thread;
-};
-
-static void wait_for_mutex(void *context) {
-    struct mutex_waiter *self = context;
-    self->status = ilk_mutex_lock_until(self->mutex, self->deadline_ns);
-    if (self->status == ILK_OK) {
-        if (self->plain != NULL) {
-            ++*self->plain;
-        }
-        ilk_mutex_unlock(self->mutex);
-    }
 }
 
 static void a_mutex_wait_times_out_not_early_and_leaves_nothing(void **state) {
@@ -225,6 +205,25 @@ static void a_mutex_is_as_new_after_a_wait_that_timed_out(void **state) {
     }
 }
 
+/* ---- Limits, and an owner that ends: see also mutex_inherit_test.c ---- */
+
+static void a_far_deadline_is_not_over_at_once(void **state) {
+    (void)state;
+    wait_by_far_deadlines(false);
+    wait_by_far_deadlines(true);
+}
+
+static void a_mutex_whose_owner_has_ended_stays_owned(void **state) {
+    (void)state;
+    ilk_mutex mutex;
+    struct thread owner;
+    ilk_mutex_init(&mutex, false);
+    thread_start(&owner, lock_and_end, &mutex);
+    thread_join(&owner);
+    check(!ilk_mutex_try_lock(&mutex));
+    check_equal(ilk_mutex_lock_until(&mutex, ilk_deadline_in_ns(MILLISECONDS(1))), ILK_TIMEDOUT);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(zero_bits_are_a_free_mutex),
     cmocka_unit_test(a_mutex_has_one_owner_at_a_time),
@@ -234,6 +233,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_last_owner_may_free_the_mutex_at_once),
     cmocka_unit_test(the_last_owner_may_free_an_inheriting_mutex_at_once),
     cmocka_unit_test(a_mutex_is_as_new_after_a_wait_that_timed_out),
+    cmocka_unit_test(a_far_deadline_is_not_over_at_once),
+    cmocka_unit_test(a_mutex_whose_owner_has_ended_stays_owned),
 };
 
 TEST_MAIN(tests)

@@ -378,7 +378,8 @@ static void visit(void *context) {
 }
 
 static void run_room(int capacity, int threads, uint32_t watches) {
-    struct room room = {.semaphore = ILK_SEMAPHORE_INIT(capacity), .capacity = capacity};
+    struct room room = {.capacity = capacity};
+    ilk_semaphore_init(&room.semaphore, (uint32_t)capacity);
     check_equal(ilk_semaphore_observe(&room.semaphore, watches), ILK_OK);
     uint32_t before = word_of(&room.semaphore);
     struct visitor visitors[8];

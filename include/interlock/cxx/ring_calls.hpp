@@ -50,10 +50,8 @@ struct spsc_calls {
                                 std::uint64_t deadline) noexcept {
         return ilk_spsc_pop_until(ring, element, size, deadline);
     }
-    // Behind an arm_pop that answered false and a pop that found nothing. The one consumer took no element in between,
-    // so none will come.
-    static bool is_drained(const handle *) noexcept {
-        return true;
+    static bool is_drained(const handle *ring) noexcept {
+        return ilk__spsc_is_drained(ring);
     }
 };
 
@@ -101,8 +99,8 @@ class ring_sleepers {
         ilk_park_wake(&events_, ILK_PARK_ALL);
     }
 
-    // `attempt` until it succeeds. `arm`: the ring's arm call. `has_ended`: whether an attempt that has failed since
-    // `arm` answered false is the last.
+    // `attempt` until it succeeds. `arm`: the ring's arm call. `has_ended`: whether an attempt that has just failed is
+    // the last.
     template <class Attempt, class Arm, class HasEnded>
     ilk_status wait(std::uint64_t deadline, Attempt attempt, Arm arm, HasEnded has_ended) noexcept {
         for (int probe = 0; probe < spins; probe++) {

@@ -123,6 +123,11 @@ ILK_COLD size_t ilk__spsc_pushed_slow(ilk_spsc *ring, size_t count) ILK_NONBLOCK
 /* The consumer's, with a flag set: wakes. */
 ILK_COLD void ilk__spsc_popped_slow(ilk_spsc *ring) ILK_NONBLOCKING;
 
+/* The consumer's, after a pop or a peek that found nothing: whether none will come. */
+static inline bool ilk__spsc_is_drained(const ilk_spsc *ring) ILK_NONBLOCKING {
+    return ring->sealed != 0;
+}
+
 /* What a fast path can tell of an attempt. */
 typedef enum { ILK__SPSC_GOES, ILK__SPSC_FAILS, ILK__SPSC_UNKNOWN } ilk__spsc_answer;
 
