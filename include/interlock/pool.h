@@ -36,7 +36,8 @@
  *      group, to the job that follows the group, to the join of a forked job, and to a wait for the pool.
  *   C  Order. Of jobs from outside, a single worker begins those of HIGH and of LOW in the order of submission, a
  *      NORMAL one up to 16 places from its own. Several workers run side by side. A job submitted by a job may begin
- *      before older ones.
+ *      before older ones. The worker that takes an inbox turns round all that lies in it before it begins the first:
+ *      some nanoseconds a job.
  *   D  No priority starves. Of every 64 jobs that a worker runs, one is the oldest LOW job and three are the oldest
  *      NORMAL jobs from outside, where there are any. A LOW job with k others before it begins after at most 64 (k + 1)
  *      jobs of any one worker, but for the time in which the system keeps a thread that moves jobs off its core.

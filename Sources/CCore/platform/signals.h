@@ -4,7 +4,8 @@
  * because a child that it forks would have them half done. Two system calls: not on fast paths.
  *
  * Synchronous signals (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS) are never held back: the kernel ends a process
- * whose thread raises one that it holds back, and neither a crash handler runs nor one that emulates system calls.
+ * whose thread raises one that it holds back, and neither a crash handler runs nor one that emulates system calls. The
+ * price: a handler that forks for a crash within such a section waits for ever.
  */
 #ifndef INTERLOCK_PLATFORM_SIGNALS_H
 #define INTERLOCK_PLATFORM_SIGNALS_H

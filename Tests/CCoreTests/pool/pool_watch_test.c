@@ -165,7 +165,7 @@ static void wait_for_group_with_mutex(void *unused) {
     submit(0, want_mutex, unused, &left);
     static struct thread watcher;
     thread_start(&watcher, see_circle, NULL);
-    (void)ilk_group_wait_until(&left, ILK_FOREVER);
+    check_equal(ilk_group_wait_until(&left, ILK_FOREVER), ILK_OK);
 }
 static void wait_for_pool_with_mutex(void *unused) {
     begin(1);
@@ -175,7 +175,7 @@ static void wait_for_pool_with_mutex(void *unused) {
     ilk_pool_close(pool);
     static struct thread watcher;
     thread_start(&watcher, see_circle, NULL);
-    (void)ilk_pool_wait_until(pool, ILK_FOREVER);
+    check_equal(ilk_pool_wait_until(pool, ILK_FOREVER), ILK_OK);
 }
 static void destroy_pool_with_mutex(void *unused) {
     begin(1);
@@ -199,7 +199,7 @@ static void run_loop_with_mutex(void *unused) {
     awaited = "waits for loop 0x";
     static struct thread watcher;
     thread_start(&watcher, see_circle, NULL);
-    (void)ilk_pool_for(pool, 0, 100, 1, want_mutex_in_part, unused);
+    check(ilk_pool_for(pool, 0, 100, 1, want_mutex_in_part, unused));
 }
 
 static void a_circle_leads_through_a_pool_and_a_mutex(void **state) {
@@ -217,7 +217,7 @@ static ilk_job forked;
 static void wait_for_left_elsewhere(void *unused) {
     (void)unused;
     stage_reach(&begun, 1);
-    (void)ilk_group_wait_until(&left, ILK_FOREVER);
+    check_equal(ilk_group_wait_until(&left, ILK_FOREVER), ILK_OK);
 }
 
 static void fork_and_join(void *unused) {
@@ -260,7 +260,7 @@ static void run_on_top(void *unused) {
 
 static void submit_and_wait(void *unused) {
     submit(1, run_on_top, unused, &left);
-    (void)ilk_group_wait_until(&left, ILK_FOREVER);
+    check_equal(ilk_group_wait_until(&left, ILK_FOREVER), ILK_OK);
     stage_reach(&begun, 3);
 }
 
