@@ -26,8 +26,8 @@ extension SafeArray: Sequence {
         snapshot.makeIterator()
     }
 
-    // A requirement of Sequence, which collections outside the standard library meet too (swift-collections' Deque). Its
-    // default grows as it goes, without a count.
+    // Its default grows as it goes, without a count. swift-collections' Deque meets this requirement of Sequence too.
+    /// The ``snapshot``, for `Array(array)` and what begins with it.
     @inlinable
     public func _copyToContiguousArray() -> ContiguousArray<Element> {
         ContiguousArray(snapshot)

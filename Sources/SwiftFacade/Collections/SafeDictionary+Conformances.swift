@@ -20,7 +20,7 @@ extension SafeDictionary: Sequence {
         snapshot.makeIterator()
     }
 
-    // As SafeArray's.
+    /// A copy of the ``snapshot``, as ``SafeArray``'s.
     @inlinable
     public func _copyToContiguousArray() -> ContiguousArray<(key: Key, value: Value)> {
         ContiguousArray(snapshot)

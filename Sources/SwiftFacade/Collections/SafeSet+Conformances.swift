@@ -18,7 +18,7 @@ extension SafeSet: Sequence {
         snapshot.makeIterator()
     }
 
-    // As SafeArray's.
+    /// A copy of the ``snapshot``, as ``SafeArray``'s.
     @inlinable
     public func _copyToContiguousArray() -> ContiguousArray<Element> {
         ContiguousArray(snapshot)

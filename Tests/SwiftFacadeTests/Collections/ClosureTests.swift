@@ -92,19 +92,28 @@ private struct ForeignRange: RangeExpression {
             .init("lastIndex(of:)", { x, _ in _ = x.lastIndex(of: x[0]) }),
             .init("lastIndex(where:)", { x, site in _ = x.lastIndex { _ in site.yes() } }),
             .init("partition(by:)", { x, site in x.partition { _ in site.yes() } }),
-            .init("randomElement(using:)", { x, site in
-            var generator = ForeignGenerator(site: site)
-            _ = x.randomElement(using: &generator)
-        }),
+            .init(
+                "randomElement(using:)",
+                { x, site in
+                    var generator = ForeignGenerator(site: site)
+                    _ = x.randomElement(using: &generator)
+                }
+            ),
             .init("removeAll(where:)", { x, site in x.removeAll { _ in site.yes() } }),
             .init("removeFirst(equalTo:)", { x, _ in x.removeFirst(equalTo: x[0]) }),
             .init("removeFirst(where:)", { x, site in x.removeFirst { _ in site.yes() } }),
             .init("removeSubrange(_:)", { x, site in x.removeSubrange(ForeignRange(site: site)) }),
-            .init("replaceSubrange(_:with:)", { x, site in x.replaceSubrange(ForeignRange(site: site), with: []) }),
-            .init("shuffle(using:)", { x, site in
-            var generator = ForeignGenerator(site: site)
-            x.shuffle(using: &generator)
-        }),
+            .init(
+                "replaceSubrange(_:with:)",
+                { x, site in x.replaceSubrange(ForeignRange(site: site), with: []) }
+            ),
+            .init(
+                "shuffle(using:)",
+                { x, site in
+                    var generator = ForeignGenerator(site: site)
+                    x.shuffle(using: &generator)
+                }
+            ),
             .init("sort()", { x, _ in x.sort() }),
             .init("sort(by:)", { x, site in x.sort { _, _ in site.yes() } }),
             .init("subscript(_:)", { x, _ in x[0].touch() }),
@@ -113,7 +122,16 @@ private struct ForeignRange: RangeExpression {
             .init("subscript(_:)", { x, site in _ = x[ForeignRange(site: site)] }),
             .init("subscript(_:)", { x, site in x[ForeignRange(site: site)] = [] }),
             .init("update(at:_:)", { x, site in x.update(at: 0) { _ in site.run() } }),
-            .init("updateFirst(where:_:)", { x, site in x.updateFirst { _ in site.yes() } _: { _ in site.run() } }),
+            .init(
+                "updateFirst(where:_:)",
+                { x, site in
+                    x.updateFirst { _ in
+                        site.yes()
+                    } _: { _ in
+                        site.run()
+                    }
+                }
+            ),
             .init("withReadLock(_:)", { x, site in x.withReadLock { _ in site.run() } }),
             .init("withWriteLock(_:)", { x, site in x.withWriteLock { _ in site.run() } }),
         ]
@@ -121,13 +139,28 @@ private struct ForeignRange: RangeExpression {
 
     fileprivate static var ofDictionaries: [Verb<SafeDictionary<Int, Value>>] {
         [
-            .init("merge(_:uniquingKeysWith:)", { x, site in x.merge(x.snapshot) { old, _ in site.run(); return old } }),
-            .init("merge(_:uniquingKeysWith:)", { x, site in
-            x.merge(x.lazy.map { ($0.key, $0.value) }) { old, _ in site.run(); return old }
-        }),
-            .init("mutateValue(forKey:default:_:)", { x, site in
-            x.mutateValue(forKey: 9, default: site.value()) { _ in site.run() }
-        }),
+            .init(
+                "merge(_:uniquingKeysWith:)",
+                { x, site in
+                    x.merge(x.snapshot) { old, _ in
+                        site.run(); return old
+                    }
+                }
+            ),
+            .init(
+                "merge(_:uniquingKeysWith:)",
+                { x, site in
+                    x.merge(x.lazy.map { ($0.key, $0.value) }) { old, _ in
+                        site.run(); return old
+                    }
+                }
+            ),
+            .init(
+                "mutateValue(forKey:default:_:)",
+                { x, site in
+                    x.mutateValue(forKey: 9, default: site.value()) { _ in site.run() }
+                }
+            ),
             .init("removeAll(where:)", { x, site in x.removeAll { _, _ in site.yes() } }),
             .init("subscript(_:)", { x, _ in x[0]?.touch() }),
             .init("subscript(_:default:)", { x, site in x[9, default: site.value()].touch() }),
@@ -151,16 +184,29 @@ private struct ForeignRange: RangeExpression {
             .init("compactMapValues(_:)", { x, site in _ = x.compactMapValues { _ in site.run() } }),
             .init("filter(_:)", { x, site in _ = x.filter { _ in site.yes() } }),
             .init("mapValues(_:)", { x, site in _ = x.mapValues { _ in site.run() } }),
-            .init("merging(_:uniquingKeysWith:)", { x, site in
-            _ = x.merging(x.snapshot) { old, _ in site.run(); return old }
-        }),
-            .init("merging(_:uniquingKeysWith:)", { x, site in
-            _ = x.merging(x.lazy.map { ($0.key, $0.value) }) { old, _ in site.run(); return old }
-        }),
-            .init("randomElement(using:)", { x, site in
-            var generator = ForeignGenerator(site: site)
-            _ = x.randomElement(using: &generator)
-        }),
+            .init(
+                "merging(_:uniquingKeysWith:)",
+                { x, site in
+                    _ = x.merging(x.snapshot) { old, _ in
+                        site.run(); return old
+                    }
+                }
+            ),
+            .init(
+                "merging(_:uniquingKeysWith:)",
+                { x, site in
+                    _ = x.merging(x.lazy.map { ($0.key, $0.value) }) { old, _ in
+                        site.run(); return old
+                    }
+                }
+            ),
+            .init(
+                "randomElement(using:)",
+                { x, site in
+                    var generator = ForeignGenerator(site: site)
+                    _ = x.randomElement(using: &generator)
+                }
+            ),
             .init("subscript(_:default:)", { x, site in _ = x[9, default: site.value()] }),
             .init("value(forKey:default:)", { x, site in _ = x.value(forKey: 9, default: site.value()) }),
         ]
@@ -169,10 +215,13 @@ private struct ForeignRange: RangeExpression {
     fileprivate static var outsideOfSets: [Verb<SafeSet<Int>>] {
         [
             .init("filter(_:)", { x, site in _ = x.filter { _ in site.yes() } }),
-            .init("randomElement(using:)", { x, site in
-            var generator = ForeignGenerator(site: site)
-            _ = x.randomElement(using: &generator)
-        }),
+            .init(
+                "randomElement(using:)",
+                { x, site in
+                    var generator = ForeignGenerator(site: site)
+                    _ = x.randomElement(using: &generator)
+                }
+            ),
         ]
     }
 

@@ -148,17 +148,20 @@ struct Shortening<Elements: Sequence & Sendable>: Sequence, Sendable where Eleme
     }
 
     @Test func everyCallerOfAnArrayGetsOneMoment() throws {
-        let callers = SequenceCaller<SafeArray<Int>>.ofAny { $0 } + SequenceCaller.ofNumbers + SequenceCaller.ofConformances
+        typealias Caller = SequenceCaller<SafeArray<Int>>
+        let callers = Caller.ofAny { $0 } + Caller.ofNumbers + Caller.ofConformances
         try expectMoments(of: callers, on: Self.array())
     }
 
     @Test func everyCallerOfADictionaryGetsOneMoment() throws {
-        let callers = SequenceCaller<SafeDictionary<Int, Int>>.ofAny { $0.key } + SequenceCaller.ofConformances
+        typealias Caller = SequenceCaller<SafeDictionary<Int, Int>>
+        let callers = Caller.ofAny { $0.key } + Caller.ofConformances
         try expectMoments(of: callers, on: Self.dictionary())
     }
 
     @Test func everyCallerOfASetGetsOneMoment() throws {
-        let callers = SequenceCaller<SafeSet<Int>>.ofAny { $0 } + SequenceCaller.ofNumbers + SequenceCaller.ofConformances
+        typealias Caller = SequenceCaller<SafeSet<Int>>
+        let callers = Caller.ofAny { $0 } + Caller.ofNumbers + Caller.ofConformances
         try expectMoments(of: callers, on: Self.set())
     }
 

@@ -9,10 +9,11 @@ import Testing
 @Suite struct MembersBesideAWriterTests {
     private static let runsPrograms = underThreadSanitizer(false, instead: true)
 
-    /// By collection: its contents before each call, and what the writer adds and removes.
+    /// By collection: its contents, whether they are there, and what the writer adds and removes. They are restored
+    /// where a call has changed their number, and only there: what the writer adds is to be in the way.
     private static let writers = [
         "SafeArray<Int>": (
-            "x.replaceAll(with: Array(0..<40))",
+            "x.replaceAll(with: Array(0..<40))", "x.withReadLock { $0.count { $0 >= 0 } } == 40",
             """
             x.append(contentsOf: repeatElement(-1, count: 8))
             x.insert(-1, at: 0)
@@ -21,6 +22,7 @@ import Testing
         ),
         "SafeDictionary<Int, Int>": (
             "x.replaceAll(with: Dictionary(uniqueKeysWithValues: (0..<40).map { ($0, $0) }))",
+            "x.withReadLock { $0.count { $0.key >= 0 } } == 40",
             """
             x.merge((1...8).map { (-$0, 0) }) { $1 }
             x[-9, default: 0] += 1
@@ -28,7 +30,7 @@ import Testing
             """
         ),
         "SafeSet<Int>": (
-            "x.replaceAll(with: Set(0..<40))",
+            "x.replaceAll(with: Set(0..<40))", "x.withReadLock { $0.count { $0 >= 0 } } == 40",
             """
             x.formUnion(-8...(-1))
             x.insert(-9)
@@ -44,7 +46,7 @@ import Testing
     )
     func everyMemberRunsBesideAThreadThatAddsAndRemoves(instance: String) throws {
         let calls = try #require(OverloadTests.calls[instance]).values.joined().sorted()
-        let (fill, write) = try #require(Self.writers[instance])
+        let (fill, isFull, write) = try #require(Self.writers[instance])
         let output = try Compiler.runFile(
             """
             import Foundation
@@ -64,14 +66,20 @@ import Testing
                 /// The call again and again until it and the writer have gone round often.
                 static func beside(_ name: String, _ x: \(instance), _ call: @escaping (any Encoder) throws -> Void) {
                     FileHandle.standardOutput.write(Data("calls \\(name)\\n".utf8))
+                    \(fill)
                     let start = rounds.load(ordering: .relaxed)
                     var calls = 0
-                    while calls < 100 || rounds.load(ordering: .relaxed) < start + 100 {
-                        \(fill)
+                    while calls < 2_000 || rounds.load(ordering: .relaxed) < start + 100 {
+                        let several = Call { encoder in
+                            for _ in 0..<100 {
+                                if !(\(isFull)) { \(fill) }
+                                try? call(encoder)
+                            }
+                        }
                         // Only encode(to:) encodes: the others end with an error of the encoder's.
-                        _ = try? JSONEncoder().encode(Call(body: call))
-                        calls += 1
-                        if calls > 100 { sched_yield() }
+                        _ = try? JSONEncoder().encode(several)
+                        calls += 100
+                        if calls > 2_000 { sched_yield() }
                     }
                 }
 
