@@ -19,11 +19,6 @@
 int ex_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
 #define pthread_atfork(prepare, parent, child) ex_at_fork((prepare), (parent), (child))
 
-/* sync/mutex_inherit_linux.c: see kernel_mutex.c. */
-#include <unistd.h>
-#define syscall(...) ex_syscall(__VA_ARGS__)
-long ex_syscall(long number, ...);
-
 /* wait/spin.h. A pause lets the others run until one writes: sixteen would let a lock's holder leave before a waiter
  * queues. */
 #define ILK__SPIN_PROBES(count) 1

@@ -9,10 +9,8 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <platform/identity.h>
-#include <stdarg.h>
+#include <platform/system_call.h>
 #include <time.h>
-
-long ex_syscall(long number, ...);
 
 static uint32_t word_now(const uint32_t *word) {
     ex_check_alive((uintptr_t)word, sizeof *word);
@@ -74,20 +72,16 @@ static int unlock_pi(uint32_t *word) {
     return 0;
 }
 
-/* Of SYS_futex only. */
-long ex_syscall(long number, ...) {
-    va_list arguments;
-    va_start(arguments, number);
-    uint32_t *word = va_arg(arguments, uint32_t *);
-    const int operation = va_arg(arguments, int) & ~FUTEX_PRIVATE_FLAG;
-    (void)va_arg(arguments, int);
-    const struct timespec *deadline = va_arg(arguments, const struct timespec *);
-    va_end(arguments);
+/* platform/system_call.h's port; of SYS_futex only. */
+long ilk__system_call(long number, const uintptr_t arguments[6]) {
+    (void)number;
+    uint32_t *const word = (uint32_t *)arguments[0];
+    const int operation = (int)arguments[1] & ~FUTEX_PRIVATE_FLAG;
+    const struct timespec *const deadline = (const struct timespec *)arguments[3];
     const int error = operation == FUTEX_UNLOCK_PI ? unlock_pi(word) : lock_pi(word, deadline);
     if (ex.recording) {
         ex_trace(NULL, "futex %s %p: error %d", operation == FUTEX_UNLOCK_PI ? "unlock_pi" : "lock_pi",
                  (void *)word, error);
     }
-    errno = error;
-    return error == 0 ? 0 : -1;
+    return -error;
 }
