@@ -105,7 +105,7 @@ void ilk__pages_give_back(void *pages, size_t size) {
 /* Only the first body is ever interrupted. */
 void ilk__signals_hold(sigset_t *before) {
     (void)before;
-    if (ex.running) {
+    if (ex.running && ex.scenario->handler != NULL) {
         ex_point();
         ex.signals_held = ex.signals_held || ex.current == 1;
     }
@@ -113,7 +113,7 @@ void ilk__signals_hold(sigset_t *before) {
 
 void ilk__signals_release(const sigset_t *before) {
     (void)before;
-    if (ex.running) {
+    if (ex.running && ex.scenario->handler != NULL) {
         ex.signals_held = ex.signals_held && ex.current != 1;
         ex_point();
     }
