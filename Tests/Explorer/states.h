@@ -50,7 +50,7 @@
     STATE(FENCE_AWAITS_LEAVER, "a thread fences while another gives membarrier up")                          \
     STATE(EVENT_FENCED_UP, "a sleeper raises FENCED on an event count")                                      \
     STATE(EVENT_FENCED_DOWN, "a publisher takes it down")                                                    \
-    STATE(EVENT_WAKE_UNDER_WAY, "a publisher finds a wake-up under way")                                     \
+    STATE(EVENT_WAKE_PENDS, "a publisher finds a wake-up under way")                                         \
     STATE(EVENT_ACKNOWLEDGED, "a woken thread acknowledges its wake-up")                                     \
     STATE(EVENT_CALLS, "a publisher finds CALLS")                                                            \
     /* ring/ */                                                                                              \
@@ -68,7 +68,7 @@
     STATE(SPSC_NOTIFIES, "a side of an spsc calls the hook")                                                 \
     STATE(MPMC_SLEEPS, "a thread at an mpmc parks")                                                          \
     STATE(MPMC_WAKES, "a thread at an mpmc wakes another")                                                   \
-    STATE(MPMC_WAKE_UNDER_WAY, "a publisher to an mpmc finds a wake-up under way")                           \
+    STATE(MPMC_WAKE_PENDS, "a publisher to an mpmc finds a wake-up under way")                               \
     STATE(MPMC_ACKNOWLEDGED, "a thread at an mpmc acknowledges a wake-up")                                   \
     STATE(MPMC_LEAVES_OTHERS, "a waiter leaves an mpmc at which others wait")                                \
     STATE(MPMC_FENCED_UP, "a thread at an mpmc raises FENCED")                                               \

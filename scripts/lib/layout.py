@@ -138,10 +138,10 @@ MOST_LINES = 400
 
 
 def length(root):
-    """No file of the C core and its headers, C++ too, is longer than the limit."""
+    """No file of the C core and its headers, C++ too, is longer than the limit. The explorer's marks do not count."""
     names = tracked(root, ".c", ".h", ".S", under="Sources/CCore") + tracked(root, ".h", ".hpp", under="include")
     for name in require(names, "C core sources"):
-        lines = read(root, name).count("\n")
+        lines = sum("ILK__REACHES" not in line and "platform/reaches.h" not in line for line in read(root, name).split("\n")[:-1])
         if lines > MOST_LINES:
             yield Finding(name, MOST_LINES + 1, f"{lines} lines; {MOST_LINES} at most: split it by what it does")
 

@@ -94,7 +94,7 @@ static void wake_one(const struct mpmc_side *side) ILK_NONBLOCKING {
     uint32_t event_count = ilk_atomic_load(side->event_count, memory_order_relaxed);
     do {
         if ((event_count & ILK__MPMC_WAKE_PENDING) != 0) {
-            ILK__REACHES(MPMC_WAKE_UNDER_WAY, true);
+            ILK__REACHES(MPMC_WAKE_PENDS, true);
             return;
         }
         /* MP8 relaxed: MP15, a release fence for it, carries to MP9 the slot or closed bit that the wake-up
@@ -315,6 +315,7 @@ static ilk_status sleep_until(ilk_mpmc *ring, const struct mpmc_side *side, void
         if (status != ILK_TIMEDOUT) {
             break;
         }
+        ILK__REACHES(MPMC_POP_BEFORE_DRAINED, !side->pushes && (ring->tail & ILK__MPMC_CLOSED) != 0);
         if (late) {
             status = ILK_TIMEDOUT;
             break;

@@ -100,7 +100,7 @@ bool ilk__event_wake_one(struct ilk__event_count *event) ILK_NONBLOCKING {
     uint32_t epoch = ilk_atomic_load(&event->epoch, memory_order_relaxed);
     do {
         if ((epoch & 1) != 0) {
-            ILK__REACHES(EVENT_WAKE_UNDER_WAY, true);
+            ILK__REACHES(EVENT_WAKE_PENDS, true);
             return false;
         }
         /* EC10 relaxed: EC2, a release fence for it, carries the publication to EC5. */

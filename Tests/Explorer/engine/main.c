@@ -25,7 +25,7 @@ typedef struct budget {
     uint64_t depth_first, random, pct; /* pct: for each depth */
 } budget;
 
-static const budget smoke = {3000, 500, 300};
+static const budget smoke = {1500, 400, 250};
 static const budget hunt = {20000, 2000, 1000};
 static const budget quick = {60000, 2000, 1300};
 static const budget standard = {4000000, 40000, 30000};

@@ -103,7 +103,7 @@ typedef struct ex_execution {
     uint32_t writes; /* that changed something */
     uint64_t clock_ns;
     unsigned spurious_wakeups, timeouts, weak_failures, signals; /* budgets left */
-    bool signals_held; /* by the first body */
+    bool signals_held;                                           /* by the first body */
 
     ex_view sc; /* what seq_cst fences and stores made known */
     unsigned locations;
@@ -163,7 +163,7 @@ void ex_forget_location(ex_location *location);
 void ex_full_barrier_everywhere(void);
 void ex_acquire_object(const void *object, unsigned size);
 void ex_release_object(const void *object, unsigned size);
-void ex_kernel_read(void *object, unsigned size); /* no point, no order */
+void ex_kernel_read(void *object, unsigned size);                  /* no point, no order */
 void ex_kernel_write(void *object, unsigned size, uint64_t value); /* a relaxed read-modify-write, no point */
 
 /* race.c */

@@ -105,14 +105,18 @@ void ilk__pages_give_back(void *pages, size_t size) {
 /* Only the first body is ever interrupted. */
 void ilk__signals_hold(sigset_t *before) {
     (void)before;
-    ex_point();
-    ex.signals_held = ex.signals_held || ex.current == 1;
+    if (ex.running && ex.scenario->handler != NULL) {
+        ex_point();
+        ex.signals_held = ex.signals_held || ex.current == 1;
+    }
 }
 
 void ilk__signals_release(const sigset_t *before) {
     (void)before;
-    ex.signals_held = ex.signals_held && ex.current != 1;
-    ex_point();
+    if (ex.running && ex.scenario->handler != NULL) {
+        ex.signals_held = ex.signals_held && ex.current != 1;
+        ex_point();
+    }
 }
 
 void ilk__thread_yield(void) {

@@ -98,17 +98,18 @@ EX_SCENARIO(two_clients_beside_sleeper){
 };
 
 EX_MUST_REACH(states){
-    {"mpmc-*taken-away", {EX_HOOK_WAITED_FOR, EX_MPMC_ARMED, EX_MPMC_ARM_TAKEN}},
+    {"mpmc-*taken-away", {EX_MPMC_ARMED, EX_MPMC_ARM_TAKEN}},
+    {"mpmc-notify-taken-away mpmc-notify-push-taken-away", {EX_HOOK_WAITED_FOR}},
     {"mpmc-notify-*", {EX_MPMC_NOTIFIES}},
-    {"mpmc-notify-arm_once", {EX_MPMC_WAKE_UNDER_WAY, EX_MPMC_ARM_TAKEN}},
+    {"mpmc-notify-arm_once", {EX_MPMC_WAKE_PENDS, EX_MPMC_ARM_TAKEN}},
     {"mpmc-notify-arm_once-beside-consumer",
-     {EX_MPMC_SLEEPS, EX_MPMC_WAKE_UNDER_WAY, EX_MPMC_ARMED, EX_MPMC_ARM_TAKEN}},
-    {"mpmc-notify-drain-*", {EX_SLEEPER_WOKEN, EX_MPMC_POP_BEFORE_DRAINED, EX_MPMC_ARMED}},
+     {EX_MPMC_SLEEPS, EX_MPMC_WAKE_PENDS, EX_MPMC_ARMED, EX_MPMC_ARM_TAKEN}},
+    {"mpmc-notify-drain-*", {EX_SLEEPER_WOKEN, EX_MPMC_ARMED}},
     {"mpmc-notify-overwrite",
      {EX_MPMC_ARMED, EX_MPMC_ARM_TAKEN, EX_MPMC_OVERWRITES, EX_MPMC_OVERWRITE_OUTRUN}},
     {"mpmc-notify-peek mpmc-notify-pop mpmc-notify-pop_many mpmc-notify-pop_until "
      "mpmc-notify-reserve",
      {EX_MPMC_ARM_TAKEN}},
     {"mpmc-notify-pop-*", {EX_MPMC_ARMED, EX_MPMC_ARM_TAKEN}},
-    {"mpmc-notify-pop-pop mpmc-notify-pop-pop-beside-sleeper", {EX_MPMC_WAKE_UNDER_WAY}},
+    {"mpmc-notify-pop-pop mpmc-notify-pop-pop-beside-sleeper", {EX_MPMC_WAKE_PENDS}},
 };

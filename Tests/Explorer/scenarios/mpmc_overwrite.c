@@ -58,8 +58,7 @@ MISUSE(own_slot, "overwrite-waits-for-own-reservation",
 
 EX_MUST_REACH(states){
     {"mpmc-overwrite-*pop mpmc-overwrite-overwrite mpmc-overwrite_by_one_buffer-close", {EX_MPMC_OVERWRITES}},
-    {"mpmc-overwrite-drain-close",
-     {EX_MPMC_SLEEPS, EX_MPMC_POP_DRAINED, EX_MPMC_POP_BEFORE_DRAINED, EX_MPMC_OVERWRITES}},
+    {"mpmc-overwrite-drain-close", {EX_MPMC_SLEEPS, EX_MPMC_POP_DRAINED, EX_MPMC_OVERWRITES}},
     {"mpmc-overwrite-peek mpmc-overwrite_by_one_buffer-try_pop",
      {EX_MPMC_OVERWRITES, EX_MPMC_OVERWRITE_OUTRUN}},
     {"mpmc-overwrite-pop mpmc-overwrite-reserve-try_pop mpmc-overwrite-try_pop", {EX_MPMC_OVERWRITE_OUTRUN}},

@@ -329,7 +329,7 @@ EX_MUST_REACH(states){
      {EX_SEMAPHORE_WAITS, EX_POOL_SLEEPS}},
     {"pool-for-two-workers", {EX_DEQUE_THIEF_OUTRUN, EX_POOL_STEALS, EX_POOL_SLEEPS}},
     {"pool-job-submits-two-that-meet",
-     {EX_EVENT_WAKE_UNDER_WAY, EX_POOL_STEALS, EX_POOL_SLEEPS, EX_POOL_YIELDS, EX_GROUP_WAKES}},
+     {EX_EVENT_WAKE_PENDS, EX_POOL_STEALS, EX_POOL_SLEEPS, EX_POOL_YIELDS, EX_GROUP_WAKES}},
     {"pool-job-waits-for-its-child", {EX_DEQUE_THIEF_OUTRUN, EX_POOL_STEALS, EX_POOL_SLEEPS, EX_GROUP_WAKES}},
     {"pool-submit-close-*", {EX_POOL_SLEEPS}},
     {"pool-submit-submit-that-meet", {EX_EVENT_FENCED_UP, EX_POOL_STEALS, EX_POOL_SLEEPS, EX_POOL_YIELDS}},

@@ -240,7 +240,7 @@ EX_MUST_REACH(states){
     {"pool-follow-*",
      {EX_EVENT_FENCED_UP, EX_MUTEX_SLEEPS, EX_MUTEX_WAKES, EX_POOL_SLEEPS, EX_POOL_YIELDS,
       EX_GROUP_FOLLOWED}},
-    {"pool-fork-*", {EX_EVENT_FENCED_UP, EX_EVENT_WAKE_UNDER_WAY, EX_POOL_STEALS, EX_POOL_SLEEPS}},
+    {"pool-fork-*", {EX_EVENT_FENCED_UP, EX_EVENT_WAKE_PENDS, EX_POOL_STEALS, EX_POOL_SLEEPS}},
     {"pool-group-of-another-pool-beside-a-waiter",
      {EX_EVENT_FENCED_UP, EX_POOL_STEALS, EX_POOL_SLEEPS, EX_POOL_YIELDS, EX_POOL_BLOCKED, EX_GROUP_WAKES}},
     {"pool-job-waits_until-for-its-children-that-meet",

@@ -70,6 +70,8 @@ static void try_both(void) {
     TRIES(mode, upgradable, write)
 
 TRIES_IN(central, 0);
+TRIES_IN(fenced, ILK__RWLOCK_SLOTS);
+TRIES_IN(fence_free, ILK__RWLOCK_SLOTS | ILK__RWLOCK_FENCE_FREE);
 
 EX_MUST_REACH(states){
     {"rwlock-handler-*", {EX_HANDLER_RAN}},

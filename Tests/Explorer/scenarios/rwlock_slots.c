@@ -411,9 +411,9 @@ EX_MUST_REACH(states){
      "rwlock-fenced-read_first-write-granted "
      "rwlock-fenced_by_both-read_section-write-refused",
      {EX_LOCK_READER_WAITS, EX_LOCK_TO_READERS, EX_SLOT_WRITER_SLEEPS, EX_SLOT_WRITER_WOKEN}},
-    {"rwlock-*read_first-write",
-     {EX_LOCK_READER_WAITS, EX_LOCK_TO_READERS, EX_SLOT_WRITER_SLEEPS, EX_SLOT_WRITER_WOKEN,
-      EX_SLOT_BLOCK_FREED}},
+    {"rwlock-*read_first-write", {EX_LOCK_READER_WAITS, EX_LOCK_TO_READERS, EX_SLOT_BLOCK_FREED}},
+    {"rwlock-fenced-*read_first-write rwlock-fence_free-*read_first-write",
+     {EX_SLOT_WRITER_SLEEPS, EX_SLOT_WRITER_WOKEN}},
     {"rwlock-*read_inside_another-write-granted rwlock-*write_twice-refused "
      "rwlock-central-*read-write rwlock-fenced_by_both-read_inside_another-write-refused",
      {EX_LOCK_READER_WAITS, EX_LOCK_WRITER_WAITS, EX_LOCK_TO_READERS, EX_LOCK_TO_EXCLUSIVE}},

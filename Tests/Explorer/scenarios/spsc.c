@@ -65,6 +65,27 @@ SCENARIO(close_give_up, "reserve_and_give_up-drain-close", setup_1, reserve_then
 SCENARIO(close_ask, "try_push-ask_then_pop-close", setup_1, try_push_twice, ask_thrice, close_ring);
 SLOW(close_pop_batch, "push_many-pop_many_drain-close", setup_2, push_batch, batch_then_drain, close_ring);
 
+/*   producer                 closer        consumer
+ *     finds the ring open
+ *                              closes        no element, CLOSED
+ *     publishes; LAST_PUSH
+ *                                            SEALED: finds LAST_PUSH, and the element                          */
+static void pop_when_closed(void) {
+    while (!ilk_spsc_is_closed(s.ring)) {
+        ilk_cpu_relax();
+    }
+    try_pop();
+}
+EX_SCENARIO(close_last){
+    .name = "spsc-try_push-pop_when_closed-close",
+    .claim = "the last push beside a close is popped or refused",
+    .setup = setup_1,
+    .threads = {try_push, pop_when_closed, close_ring},
+    .titles = {"producer", "consumer", "closer"},
+    .check = check,
+    .weight = 40,
+};
+
 /* The ring holds one element at most: a larger count was never true. */
 static void push_unrecorded(void) {
     uint64_t element = 1;
@@ -178,6 +199,7 @@ EX_MUST_REACH(states){
     {"spsc-push_until-*", {EX_SLEEPER_LATE, EX_SPSC_SLEEPS, EX_SPSC_WAKES}},
     {"spsc-reserve-drain-* spsc-reserve_and_give_up-drain-*",
      {EX_SPSC_SLEEPS, EX_SPSC_CLOSED_OVER_RESERVATION}},
-    {"spsc-try_push-ask_then_pop-close",
+    {"spsc-try_push-ask_then_pop-close", {EX_SPSC_PUSH_BESIDE_CLOSE, EX_SPSC_PUSH_TAKEN_BACK}},
+    {"spsc-try_push-pop_when_closed-close",
      {EX_SPSC_PUSH_BESIDE_CLOSE, EX_SPSC_PUSH_TAKEN_BACK, EX_SPSC_SEAL_AFTER_PUSH}},
 };

@@ -170,5 +170,5 @@ EX_MUST_REACH(states){
     {"watched-lock-lock-switch", {EX_MUTEX_WAKES}},
     {"watched-lock-try_lock-lock_until", {EX_MUTEX_SLEEPS, EX_MUTEX_WAKES, EX_MUTEX_LATE}},
     {"watched-permit-permit watched-permit-permit-switch", {EX_SEMAPHORE_WAITS}},
-    {"watched-write-*", {EX_LOCK_READER_WAITS, EX_LOCK_TO_READERS}},
+    {"watched-write-read", {EX_LOCK_READER_WAITS, EX_LOCK_TO_READERS}},
 };
