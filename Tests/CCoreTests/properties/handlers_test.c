@@ -4,15 +4,16 @@
  * each instruction of their calls (support/stepping.h). rwlock/rwlock_handlers_test.c has the lock's.
  */
 #include "diagnostics/records.h"
+#include "platform/port.h"
 #include "support/rwlock_mode.h"
 #include "support/stepping.h"
-#include "platform/port.h"
 #include <interlock/interlock.h>
 #include <stdio.h>
 
 static void need_futexes(void) {
 #if !ILK__PARK_FUTEX
-    print_message("skipped: with the pthread park backend a wake-up takes a mutex, and may not in a handler\n");
+    print_message(
+        "skipped: with the pthread park backend a wake-up takes a mutex, and may not in a handler\n");
     skip();
 #endif
     skip_unless_stepping();
@@ -95,8 +96,10 @@ static void no_permit_is_lost(void *unused) {
 static void a_handler_may_try_and_signal_a_semaphore_anywhere(void **state) {
     (void)state;
     need_futexes();
-    const struct stepped waits = {two_permits, wait_and_signal, try_and_signal_three_times, all_permits_are_there};
-    const struct stepped tries = {two_permits, try_and_signal, try_and_signal_three_times, all_permits_are_there};
+    const struct stepped waits = {two_permits, wait_and_signal, try_and_signal_three_times,
+                                  all_permits_are_there};
+    const struct stepped tries = {two_permits, try_and_signal, try_and_signal_three_times,
+                                  all_permits_are_there};
     const struct stepped times_out = {no_permit, wait_until_late, signal_one, no_permit_is_lost};
     step("ilk_semaphore_wait, signal", &waits);
     step("ilk_semaphore_try_wait, signal", &tries);

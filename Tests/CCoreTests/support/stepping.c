@@ -32,8 +32,7 @@ static size_t stops[MOST];              /* where the run without a handler stopp
 
 #if defined(__x86_64__) && !defined(SANITIZED)
 
-void skip_unless_stepping(void) {
-}
+void skip_unless_stepping(void) {}
 
 static void set_trap_flag(ucontext_t *context, bool is_on) {
     const long long trap_flag = 0x100;
@@ -71,8 +70,7 @@ static void step(int signal_number, siginfo_t *info, void *context) {
     (void)signal_number, (void)info, (void)context;
 }
 
-static void start_traps(void) {
-}
+static void start_traps(void) {}
 
 #endif
 
