@@ -118,13 +118,15 @@ static void two_to_count(void *unused) {
 static void count_down(void *unused) {
     (void)unused;
     ilk_latch_count_down(&latch);
-    (void)ilk_latch_try_wait(&latch);
+    const bool is_open = ilk_latch_try_wait(&latch);
+    check(!is_open || ilk_latch_count(&latch) == 0);
 }
 
 static void count_down_and_wait(void *unused) {
     (void)unused;
     ilk_latch_count_down(&latch);
-    (void)ilk_latch_wait_until(&latch, 0);
+    const ilk_status status = ilk_latch_wait_until(&latch, 0);
+    check(status == ILK_TIMEDOUT || ilk_latch_count(&latch) == 0);
 }
 
 static void the_latch_is_open(void *unused) {
