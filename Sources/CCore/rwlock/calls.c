@@ -89,8 +89,7 @@ ILK_COLD static bool rwlock_is_known(ilk_rwlock *lock) ILK_NONBLOCKING {
 ILK_TRUSTED_NONBLOCKING_END
 
 static bool rwlock_is_watched_already(ilk_rwlock *lock) ILK_NONBLOCKING {
-    return ILK_UNLIKELY((ilk__rwlock_probe(lock) & ILK__RWLOCK_OBSERVED) != 0) &&
-           rwlock_is_known(lock);
+    return ILK_UNLIKELY((ilk__rwlock_probe(lock) & ILK__RWLOCK_OBSERVED) != 0) && rwlock_is_known(lock);
 }
 
 ilk_status ilk_rwlock_observe(ilk_rwlock *lock, uint32_t what) {

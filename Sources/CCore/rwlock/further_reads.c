@@ -3,7 +3,7 @@
  * Further reads of a thread whose slot names the lock already, and what a signal handler leaves behind. A slot holds
  * its thread's share: while it names lock L, the thread's tries and unlocks of L change the slot alone.
  *
- * The slot, and the thread's reads of L that are counted in L's word
+ * The slot, and how many of the thread's reads of L its word counts
  *   from              by                                                        to
  *   free              a read by way of slots (RW10, RW15)                       L
  *   L                 read_unlock, or a read that may not stay (RW12)           free

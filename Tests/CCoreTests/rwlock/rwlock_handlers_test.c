@@ -25,7 +25,7 @@ static volatile long taken;        /* by handlers */
 
 /* ---- Interrupted ---- */
 
-static void look(void) {
+static void see(void) {
     held = READS;
     check_equal(first, second);
     held = NOTHING;
@@ -41,14 +41,14 @@ static void change(void) {
 static void read_lock(void *context) {
     (void)context;
     ilk_rwlock_read_lock(lock);
-    look();
+    see();
     ilk_rwlock_read_unlock(lock);
 }
 
 static void try_read_lock(void *context) {
     (void)context;
     if (ilk_rwlock_try_read_lock(lock)) {
-        look();
+        see();
         ilk_rwlock_read_unlock(lock);
     }
 }
@@ -57,9 +57,9 @@ static void read_again(void *context) {
     (void)context;
     ilk_rwlock_read_lock(lock);
     ilk_rwlock_read_lock(lock);
-    look();
+    see();
     ilk_rwlock_read_unlock(lock);
-    look();
+    see();
     ilk_rwlock_read_unlock(lock);
 }
 
@@ -67,9 +67,9 @@ static void try_to_read_again(void *context) {
     (void)context;
     ilk_rwlock_read_lock(lock);
     check(ilk_rwlock_try_read_lock(lock));
-    look();
+    see();
     ilk_rwlock_read_unlock(lock);
-    look();
+    see();
     ilk_rwlock_read_unlock(lock);
 }
 
@@ -91,17 +91,17 @@ static void try_write_lock(void *context) {
 static void upgrade_and_downgrade(void *context) {
     (void)context;
     ilk_rwlock_upgradable_lock(lock);
-    look();
+    see();
     ilk_rwlock_upgrade(lock);
     change();
     ilk_rwlock_downgrade(lock);
-    look();
+    see();
     ilk_rwlock_read_unlock(lock);
 }
 
 /* ---- Handlers ---- */
 
-static void look_from_outside(void) {
+static void see_from_outside(void) {
     check(held != WRITES);
     check_equal(first, second);
     taken++;
@@ -110,7 +110,7 @@ static void look_from_outside(void) {
 static void try_to_read(void *context) {
     (void)context;
     if (ilk_rwlock_try_read_lock(lock)) {
-        look_from_outside();
+        see_from_outside();
         ilk_rwlock_read_unlock(lock);
     }
 }
@@ -120,11 +120,11 @@ static void try_to_read_twice(void *context) {
     const bool reads = ilk_rwlock_try_read_lock(lock);
     const bool reads_again = ilk_rwlock_try_read_lock(lock);
     if (reads) {
-        look_from_outside();
+        see_from_outside();
         ilk_rwlock_read_unlock(lock);
     }
     if (reads_again) {
-        look_from_outside();
+        see_from_outside();
         ilk_rwlock_read_unlock(lock);
     }
 }
@@ -133,7 +133,7 @@ static void try_to_write(void *context) {
     (void)context;
     if (ilk_rwlock_try_write_lock(lock)) {
         check(held == NOTHING);
-        look_from_outside();
+        see_from_outside();
         first++;
         second++;
         ilk_rwlock_write_unlock(lock);
@@ -148,7 +148,7 @@ static void try_to_read_both(void *context) {
     const bool reads = ilk_rwlock_try_read_lock(lock);
     ilk_rwlock_read_unlock(other);
     if (reads) {
-        look_from_outside();
+        see_from_outside();
         ilk_rwlock_read_unlock(lock);
     }
 }

@@ -275,15 +275,15 @@ static void owned_read_in_upgradable_behind_a_writer(void *context) {
     (void)ilk__owned_read_lock(&owned, "the call");
 }
 
-ilk_status __real_ilk__read_section_begin_at(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns,
-                                             const void *site);
-ilk_status __wrap_ilk__read_section_begin_at(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns,
-                                             const void *site);
+ilk_status __real_ilk__read_section_begin_at(ilk_rwlock *lock, ilk__read_section *section,
+                                             uint64_t deadline_ns, const void *site);
+ilk_status __wrap_ilk__read_section_begin_at(ilk_rwlock *lock, ilk__read_section *section,
+                                             uint64_t deadline_ns, const void *site);
 
 static ilk__owned_rwlock *written_before_the_wait;
 
-ilk_status __wrap_ilk__read_section_begin_at(ilk_rwlock *lock, ilk__read_section *section, uint64_t deadline_ns,
-                                             const void *site) {
+ilk_status __wrap_ilk__read_section_begin_at(ilk_rwlock *lock, ilk__read_section *section,
+                                             uint64_t deadline_ns, const void *site) {
     if (written_before_the_wait != NULL) {
         misuse_beside(write_owned, written_before_the_wait);
     }

@@ -13,11 +13,14 @@ void __real_ilk__signals_release(const sigset_t *before);
 void __wrap_ilk__signals_hold(sigset_t *before);
 void __wrap_ilk__signals_release(const sigset_t *before);
 
+enum { MOST = 1 << 16, SHORT = 500, PLACES_OF_A_LONG_CALL = 100 };
+
 static const struct stepped *stepped;
 static void *stepped_context;
-static volatile size_t place, handler_place;
-static volatile bool is_stepping; /* until the handler has run, or the call has returned */
-static volatile int holds;        /* the library holds signals */
+static volatile size_t executed, place; /* instructions so far; when the handler comes */
+static volatile bool is_stepping;       /* until the handler has run, or the call has returned */
+static volatile int holds;              /* the library holds signals */
+static size_t stops[MOST];              /* where the run without a handler stopped; then the places */
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1
@@ -29,8 +32,7 @@ static volatile int holds;        /* the library holds signals */
 
 #if defined(__x86_64__) && !defined(SANITIZED)
 
-void skip_unless_stepping(void) {
-}
+void skip_unless_stepping(void) {}
 
 static void set_trap_flag(ucontext_t *context, bool is_on) {
     const long long trap_flag = 0x100;
@@ -41,9 +43,14 @@ static void set_trap_flag(ucontext_t *context, bool is_on) {
 static void step(int signal_number, siginfo_t *info, void *context) {
     (void)signal_number;
     (void)info;
-    if (is_stepping && holds == 0 && place++ == handler_place) {
-        is_stepping = false;
-        stepped->handler(stepped_context);
+    if (is_stepping && holds == 0) {
+        if (place == MOST && executed < MOST) {
+            stops[executed] = (size_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+        }
+        if (executed++ == place) {
+            is_stepping = false;
+            stepped->handler(stepped_context);
+        }
     }
     set_trap_flag(context, is_stepping && holds == 0);
 }
@@ -63,8 +70,7 @@ static void step(int signal_number, siginfo_t *info, void *context) {
     (void)signal_number, (void)info, (void)context;
 }
 
-static void start_traps(void) {
-}
+static void start_traps(void) {}
 
 #endif
 
@@ -83,8 +89,8 @@ void __wrap_ilk__signals_release(const sigset_t *before) {
 
 /* False: the call has ended before the place. */
 static bool step_to(size_t at) {
-    place = 0;
-    handler_place = at;
+    executed = 0;
+    place = at;
     stepped->prepare(stepped_context);
     is_stepping = true;
     start_traps();
@@ -96,16 +102,49 @@ static bool step_to(size_t at) {
     return has_run;
 }
 
+static bool is_repeated(size_t at) {
+    size_t before = 0;
+    while (stops[before] != stops[at]) {
+        before++;
+    }
+    return before < at;
+}
+
+/* Moves the places to the front of `stops`; their number. */
+static size_t choose_places(size_t instructions) {
+    if (instructions <= SHORT) {
+        for (size_t at = 0; at < instructions; at++) {
+            stops[at] = at;
+        }
+        return instructions;
+    }
+    static size_t first[MOST];
+    size_t firsts = 0;
+    for (size_t at = 0; at < instructions; at++) {
+        if (!is_repeated(at)) {
+            first[firsts++] = at;
+        }
+    }
+    const size_t count = firsts < PLACES_OF_A_LONG_CALL ? firsts : PLACES_OF_A_LONG_CALL;
+    for (size_t index = 0; index < count; index++) {
+        stops[index] = first[index * firsts / count];
+    }
+    return count;
+}
+
 size_t step_everywhere(const struct stepped *calls, void *context) {
     const struct sigaction action = {.sa_sigaction = step, .sa_flags = SA_SIGINFO};
     check_equal(sigaction(SIGTRAP, &action, NULL), 0);
     stepped = calls;
     stepped_context = context;
+    check(!step_to(MOST));
+    check(executed > 2 && executed < MOST); /* the processor does stop */
+    const size_t count = choose_places(executed);
     size_t places = 0;
-    while (step_to(places)) {
-        places++;
+    for (size_t index = 0; index < count; index++) {
+        places += step_to(stops[index]) ? 1 : 0;
     }
     check_during(NULL, 0);
-    check(places > 2); /* the processor does stop */
+    check(places > 0);
     return places;
 }

@@ -2,7 +2,8 @@
  *
  * A signal handler after every instruction of a call, one place a run: what a header promises to handlers holds
  * wherever they interrupt, so tests leave out no place. The processor stops after each instruction (x86-64's trap flag,
- * SIGTRAP), and goes on at full speed once the handler has run.
+ * SIGTRAP), and goes on at full speed once the handler has run. In a call of more than 500
+ * instructions the places are a hundred of the first executions of each, evenly spread: what spins repeats itself.
  *
  * Handlers cannot run where the library holds signals, so nothing is stopped there: programs are linked with
  * --wrap=ilk__signals_hold and --wrap=ilk__signals_release. On the main thread only.
@@ -19,7 +20,7 @@ struct stepped {
     void (*settle)(void *context);  /* after each run: checks */
 };
 
-/* As many runs as `call` has instructions, and one more without a handler. The number of places. */
+/* A run for each place, and one before them without a handler. The number of places. */
 size_t step_everywhere(const struct stepped *stepped, void *context);
 
 /* Where the processor or a sanitizer does not let it: skips the test, with the reason. */

@@ -86,7 +86,7 @@ static inline size_t ilk__rwlock_slot_number(const ilk_rwlock *lock) ILK_NONBLOC
 }
 
 ILK_ALWAYS_INLINE bool ilk__rwlock_enter(ilk_rwlock *lock, uint32_t from, uint32_t to) ILK_NONBLOCKING {
-    /* RW1 seq_cst, pairs with RW2, RW4 and RW8 (giving up), and with RW10 in the slots' handshake.
+    /* RW1 seq_cst, pairs with RW2, RW4 and RW8 (giving up), and with RW10 and RW19 in the slots' handshake.
      * Carries: what the holders before us wrote.
      * If weaker: we read guarded data from before their write. Sequentially consistent for RW10. */
     return ilk_atomic_compare_exchange(&lock->word, &from, to, memory_order_seq_cst, memory_order_relaxed);
