@@ -337,6 +337,27 @@ static void a_pop_of_an_open_ring_does_not_end(void **) {
     check(ring.push("one") == ring_status::ok);
 }
 
+// closer                          producer, and the ring is full
+//   close: pushes fail from now on
+//                                   push: has no more to wait for, and ends
+//   pops may end the ring
+static void a_push_beside_a_close_that_is_halfway_ends(void **) {
+    spsc_ring<std::string> ring(1);
+    check(ring.try_push("one"));
+    stage steps = STAGE_INIT;
+    const running closer([&] {
+        placed = [&] {
+            stage_reach(&steps, 1);
+            stage_await(&steps, 2);
+        };
+        ring.close();
+    });
+    stage_await(&steps, 1);
+    check(ring.push_for("two", 1ms) == ring_status::closed);
+    check(!ring.is_closed()); // not yet for pops
+    stage_reach(&steps, 2);
+}
+
 struct alignas(128) wide {
     explicit wide(int value) : number(std::make_unique<int>(value)) {
         check(reinterpret_cast<std::uintptr_t>(this) % alignof(wide) == 0);
@@ -392,6 +413,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_close_beside_pushes_loses_nothing),
     cmocka_unit_test(a_pop_beside_a_close_awaits_the_push_that_is_halfway),
     cmocka_unit_test(a_pop_of_an_open_ring_does_not_end),
+    cmocka_unit_test(a_push_beside_a_close_that_is_halfway_ends),
     cmocka_unit_test(wide_alignments_are_kept),
     cmocka_unit_test(capacities_that_do_not_fit_are_refused),
     cmocka_unit_test(a_full_ring_is_overwritten),
