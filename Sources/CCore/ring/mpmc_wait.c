@@ -191,7 +191,7 @@ uint64_t ilk__mpmc_register_waiter(const struct mpmc_side *side, uint64_t arming
 }
 
 /* Passes a wake-up on to one that still sleeps. Not the hook: the thread that published has called it. */
-static void unilk__mpmc_register_waiter(ilk_mpmc *ring, const struct mpmc_side *side) {
+static void unregister_waiter(ilk_mpmc *ring, const struct mpmc_side *side) {
     uint64_t before = ilk_atomic_fetch_sub(side->waiting, 1, memory_order_relaxed); /* MP6 */
     if ((before & ILK__MPMC_THREADS) == 1) {
         return;
@@ -245,7 +245,7 @@ static ilk_status sleep_until(ilk_mpmc *ring, const struct mpmc_side *side, void
         }
         late = ilk_park_wait(side->event_count, event_count, deadline_ns) == ILK_TIMEDOUT;
     }
-    unilk__mpmc_register_waiter(ring, side);
+    unregister_waiter(ring, side);
     if (status == ILK_OK) {
         announce(ring, side); /* may call the hook, foreign code: a wake-up has been passed on by then */
     }
