@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the files of ilk_mpmc share: mpmc.c claims slots and moves elements, mpmc_in_place.c lends slots,
- * mpmc_overwrite.c evicts, mpmc_wait.c wakes, waits and closes.
+ * mpmc_overwrite.c evicts, mpmc_wait.c wakes, waits and closes, mpmc_hook.c calls the hook.
  */
 #ifndef INTERLOCK_RING_MPMC_H
 #define INTERLOCK_RING_MPMC_H

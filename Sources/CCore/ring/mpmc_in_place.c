@@ -8,6 +8,9 @@
 #include "diagnostics/misuse.h"
 #include "platform/local.h"
 
+/* What the bit field holds; a ring's capacity is less. */
+#define CLAIM_COUNT (UINT64_MAX >> 1)
+
 _Static_assert(ILK__THREAD_CLAIMS == ILK_MPMC_MAX_CLAIMS, "a thread has as many claims as the header says");
 
 /* For NULL a free entry. */
@@ -37,7 +40,7 @@ static void *open_claim(const char *call, ilk_mpmc *ring, bool for_reading, size
     if (*count == 0) {
         return NULL;
     }
-    *claim = (struct ilk__thread_claim){ring, position, *count, for_reading};
+    *claim = (struct ilk__thread_claim){ring, position, *count & CLAIM_COUNT, for_reading};
     return ilk__mpmc_element(ring, position, ring->element_size);
 }
 
@@ -60,7 +63,7 @@ static bool end_claim(const char *call, ilk_mpmc *ring, bool for_reading, size_t
         }
         claim->position = ilk__mpmc_next(ring, claim->position);
     }
-    claim->count -= count;
+    claim->count = (claim->count - count) & CLAIM_COUNT;
     if (claim->count == 0) {
         claim->ring = NULL;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The waking, waiting and closing of ilk_mpmc, and its hook. docs/rings.md draws the protocols and what must
+ * The waking, waiting and closing of ilk_mpmc. docs/rings.md draws the protocols and what must
  * not happen.
  *
  * A wake-up may be spurious: its slot is behind one in progress, or taken by a thread that never slept. So a
@@ -8,84 +8,17 @@
  * wakes too. Together: while the slot at head is full, or the ring is closed and drained, and a consumer
  * sleeps, a wake-up is under way; likewise for producers.
  */
-#include "ring/mpmc.h"
-
-#include "diagnostics/misuse.h"
 #include "diagnostics/observe.h"
 #include "platform/clock.h"
 #include "platform/reaches.h"
 #include "ring/copy.h"
 #include "ring/fenced.h"
-#include "ring/hook.h"
+#include "ring/mpmc_side.h"
 #include "wait/fence.h"
 #include "wait/spin.h"
 #include <interlock/park.h>
 
 /* ---- Waking ---- */
-
-struct mpmc_side {
-    ILK_ATOMIC(uint64_t) * waiting;
-    ILK_ATOMIC(uint32_t) * event_count;
-    ILK_ATOMIC(uint32_t) * failed_spins;
-    const ILK_ATOMIC(uint64_t) * counter; /* the other side's: for the epoch */
-    ILK_ATOMIC(uint64_t) * epoch;
-    ilk_ring_event event;
-    bool pushes;
-};
-
-static struct mpmc_side consumers_of(ilk_mpmc *ring) ILK_NONBLOCKING {
-    return (struct mpmc_side){&ring->consumers_waiting,
-                              &ring->not_empty,
-                              &ring->consumers_failed_spins,
-                              &ring->tail,
-                              &ring->consumers_epoch,
-                              ILK_READABLE,
-                              false};
-}
-
-static struct mpmc_side producers_of(ilk_mpmc *ring) ILK_NONBLOCKING {
-    return (struct mpmc_side){&ring->producers_waiting,
-                              &ring->not_full,
-                              &ring->producers_failed_spins,
-                              &ring->head,
-                              &ring->producers_epoch,
-                              ILK_WRITABLE,
-                              true};
-}
-
-/* Takes ARMED and ARMING down and counts the take in one step. True if ARMED was up: the caller must call the
- * hook. `waiting`: the word as last read. */
-static bool take_arm(const struct mpmc_side *side, uint64_t waiting) ILK_NONBLOCKING {
-    while ((waiting & (ILK__MPMC_ARMED | ILK__MPMC_ARMING)) != 0) {
-        const uint64_t taken =
-            (waiting & ~(ILK__MPMC_ARMED | ILK__MPMC_ARMING)) + ILK__MPMC_ONE_TAKE; /* wraps to 0 */
-        /* MP13 acq_rel, pairs with MP14 and with MP22.
-         * Acquires the hook installed before; releases that this call is counted.
-         * If weaker: we call by an old pointer, or set_notify does not wait for us. Acquire where it fails:
-         * set_notify finds the taker counted. */
-        if (ilk_atomic_compare_exchange_weak(side->waiting, &waiting, taken, memory_order_acq_rel,
-                                             memory_order_acquire)) {
-            return (waiting & ILK__MPMC_ARMED) != 0;
-        }
-    }
-    return false;
-}
-
-/* The contract asks the hook, foreign code, to be quick. `waiting` is read behind MP15. */
-ILK_TRUSTED_NONBLOCKING_BEGIN
-static void mpmc_notify(ilk_mpmc *ring, const struct mpmc_side *side, uint64_t waiting) ILK_NONBLOCKING {
-    if ((waiting & (ILK__MPMC_ARMED | ILK__MPMC_ARMING)) == 0) {
-        return;
-    }
-    struct ilk__hook_call call;
-    hook_begin(&ring->hook_calls, ring, &call);
-    if (take_arm(side, waiting)) {
-        ILK__REACHES(MPMC_NOTIFIES, true);
-        ring->notify(ring->notify_context, side->event);
-    }
-    hook_end(&ring->hook_calls, &call);
-}
-ILK_TRUSTED_NONBLOCKING_END
 
 /* Unless a wake-up is under way. Behind MP15. */
 static void wake_one(const struct mpmc_side *side) ILK_NONBLOCKING {
@@ -142,7 +75,7 @@ static void mpmc_wake(ilk_mpmc *ring, const struct mpmc_side *side) ILK_NONBLOCK
     if ((waiting & ~ILK__MPMC_TAKES) == ILK__MPMC_FENCED) {
         mpmc_drop_fenced(side, waiting);
     }
-    mpmc_notify(ring, side, waiting);
+    ilk__mpmc_notify(ring, side, waiting);
 }
 
 void ilk__mpmc_wake_consumers(ilk_mpmc *ring) ILK_NONBLOCKING {
@@ -173,8 +106,8 @@ void ilk_mpmc_close(ilk_mpmc *ring) {
     wake_everyone(&consumers);
     wake_everyone(&producers);
     /* Last, when close has done all else (C of notify.h). */
-    mpmc_notify(ring, &consumers, ilk_atomic_load(consumers.waiting, memory_order_relaxed)); /* MP6 */
-    mpmc_notify(ring, &producers, ilk_atomic_load(producers.waiting, memory_order_relaxed)); /* MP6 */
+    ilk__mpmc_notify(ring, &consumers, ilk_atomic_load(consumers.waiting, memory_order_relaxed)); /* MP6 */
+    ilk__mpmc_notify(ring, &producers, ilk_atomic_load(producers.waiting, memory_order_relaxed)); /* MP6 */
 }
 
 bool ilk_mpmc_is_closed(const ilk_mpmc *ring) ILK_NONBLOCKING {
@@ -225,10 +158,7 @@ static ilk_status attempt(ilk_mpmc *ring, const struct mpmc_side *side, void *el
     return try_once(ring, side, element, element_size) ? ILK_OK : why_not(ring, side);
 }
 
-/* Is the slot at this side's counter ready, or nothing left to wait for? Rereads the counter before it
- * answers no: a neighbour may have taken the probed slot and left one behind it. Its stamp (MP1) carries the
- * counter's move. */
-static bool can_go_on(const ilk_mpmc *ring, const struct mpmc_side *side) ILK_NONBLOCKING {
+bool ilk__mpmc_can_go_on(const ilk_mpmc *ring, const struct mpmc_side *side) ILK_NONBLOCKING {
     const ILK_ATOMIC(uint64_t) *counter = side->pushes ? &ring->tail : &ring->head;
     uint64_t position = ilk_atomic_load(counter, memory_order_relaxed); /* MP2 */
     for (;;) {
@@ -246,9 +176,7 @@ static bool can_go_on(const ilk_mpmc *ring, const struct mpmc_side *side) ILK_NO
     }
 }
 
-/* From here on a thread that publishes sees this waiter, or has published what it will see. `arming`: ARMING
- * in an arm call. The word before. */
-static uint64_t register_waiter(const struct mpmc_side *side, uint64_t arming) {
+uint64_t ilk__mpmc_register_waiter(const struct mpmc_side *side, uint64_t arming) {
     /* MP16 acquire, pairs with MP18.
      * Carries: what others published before the fence everywhere of the waiter that raised FENCED.
      * If weaker: we rely on that fence and miss what it has shown. */
@@ -275,7 +203,7 @@ static void unregister_waiter(ilk_mpmc *ring, const struct mpmc_side *side) {
         return;
     }
     ILK__REACHES(MPMC_LEAVES_OTHERS, true);
-    if (can_go_on(ring, side)) {
+    if (ilk__mpmc_can_go_on(ring, side)) {
         (void)wake_sleeper(side);
     }
 }
@@ -306,7 +234,7 @@ static ilk_status sleep_until(ilk_mpmc *ring, const struct mpmc_side *side, void
     if (deadline_ns != ILK_FOREVER && deadline_ns <= ilk__clock_now_ns()) {
         return attempt(ring, side, element, element_size); /* once more: a closed ring comes here too */
     }
-    (void)register_waiter(side, 0);
+    (void)ilk__mpmc_register_waiter(side, 0);
     ilk_status status;
     bool late = false;
     for (;;) {
@@ -387,60 +315,4 @@ ILK_NOINLINE ilk_status ilk__mpmc_pop_slow(ilk_mpmc *ring, void *element, size_t
                                            uint64_t deadline_ns) {
     const struct mpmc_side consumers = consumers_of(ring);
     return mpmc_wait_until(ring, &consumers, element, element_size, deadline_ns, ILK__CALLER);
-}
-
-/* ---- The hook ---- */
-
-static void disarm(const struct mpmc_side *side) {
-    /* MP22 acquire, pairs with MP13: a thread that took an arm before is counted. A read-modify-write must
-     * not read an older word.
-     * If weaker: a call is under way that we do not wait for. */
-    (void)take_arm(side, ilk_atomic_fetch_add(side->waiting, 0, memory_order_acquire));
-}
-
-void ilk_mpmc_set_notify(ilk_mpmc *ring, ilk_notify function, void *context) {
-    const struct mpmc_side consumers = consumers_of(ring);
-    const struct mpmc_side producers = producers_of(ring);
-    disarm(&consumers);
-    disarm(&producers);
-    hook_await_calls(&ring->hook_calls, ring);
-    ring->notify = function;
-    ring->notify_context = context;
-}
-
-/* The last step decides the answer: it unregisters and raises ARMED, unless a thread has taken ARMING down
- * since. ARMING may stay up: it calls nothing. docs/rings.md has the states. */
-static bool mpmc_arm(ilk_mpmc *ring, const struct mpmc_side *side, const char *call) {
-    if (ring->notify == NULL) {
-        ilk__misuse(call, ring, "no hook is installed");
-    }
-    if (can_go_on(ring, side)) {
-        return false;
-    }
-    const uint64_t takes = register_waiter(side, ILK__MPMC_ARMING) & ILK__MPMC_TAKES;
-    if (!can_go_on(ring, side)) {
-        uint64_t now = ilk_atomic_load(side->waiting, memory_order_relaxed); /* MP6 */
-        while ((now & ILK__MPMC_TAKES) == takes) {
-            /* MP14 release, pairs with MP13: carries the hook. Relaxed where it fails: the word is judged
-             * anew. */
-            if (ilk_atomic_compare_exchange_weak(side->waiting, &now, (now | ILK__MPMC_ARMED) - 1,
-                                                 memory_order_release, memory_order_relaxed)) {
-                ILK__REACHES(MPMC_ARMED, true);
-                return true;
-            }
-        }
-        ILK__REACHES(MPMC_ARM_TAKEN, true);
-    }
-    ilk_atomic_fetch_sub(side->waiting, 1, memory_order_relaxed); /* MP6 */
-    return false;
-}
-
-bool ilk_mpmc_arm_pop(ilk_mpmc *ring) {
-    const struct mpmc_side side = consumers_of(ring);
-    return mpmc_arm(ring, &side, "ilk_mpmc_arm_pop");
-}
-
-bool ilk_mpmc_arm_push(ilk_mpmc *ring) {
-    const struct mpmc_side side = producers_of(ring);
-    return mpmc_arm(ring, &side, "ilk_mpmc_arm_push");
 }

@@ -106,7 +106,24 @@ static void an_exception_that_leaves_a_job_ends_the_process(void **) {
     check(strstr(output, "terminate called") != nullptr || strstr(output, "terminating") != nullptr);
 }
 
+static void wait_in_a_job(void *) {
+    pool workers;
+    check(workers.post([&] { workers.wait(); }));
+}
+
+static void destroy_in_a_job(void *) {
+    pool *const workers = new pool;
+    check(workers->post([=] { delete workers; }));
+    pool(one_thread()).wait(); // for ever: it is not closed
+}
+
+static void a_job_that_waits_for_its_pool_is_reported(void **) {
+    expect_misuse(wait_in_a_job, nullptr, "ilk_pool_wait_until", "own jobs");
+    expect_misuse(destroy_in_a_job, nullptr, "ilk_pool_wait_until", "own jobs");
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_job_that_waits_for_its_pool_is_reported),
     cmocka_unit_test(what_is_posted_runs_once_and_is_destroyed),
     cmocka_unit_test(a_future_has_the_result_or_the_exception),
     cmocka_unit_test(a_closed_pool_refuses_and_destroys),

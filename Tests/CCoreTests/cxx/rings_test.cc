@@ -321,20 +321,44 @@ static void a_pop_beside_a_close_awaits_the_push_that_is_halfway(void **) {
     pop_awaits_a_push_halfway<mpmc_ring>();
 }
 
-// The arm of a pop on an open ring goes down, and nothing is there: no end.
+// The producer's part is the consumer's thread's at first: a reservation in the middle of the arm, given up.
 static void a_pop_of_an_open_ring_does_not_end(void **) {
     spsc_ring<std::string> ring(1);
+    stage steps = STAGE_INIT;
     running consumer([&] {
         placed = [&] {
-            std::size_t count = 1; // a push that goes no further
+            std::size_t count = 1;
             check(ilk_spsc_reserve(ring.native_handle(), &count) != nullptr);
             ilk_spsc_commit(ring.native_handle(), 0);
+            stage_reach(&steps, 1); // the part is the main thread's from here on
         };
         check(ring.pop() == "one");
         check(placed == nullptr);
     });
+    stage_await(&steps, 1);
     consumer.await_sleep();
     check(ring.push("one") == ring_status::ok);
+}
+
+// closer                          producer, and the ring is full
+//   close: pushes fail from now on
+//                                   push: has no more to wait for, and ends
+//   pops may end the ring
+static void a_push_beside_a_close_that_is_halfway_ends(void **) {
+    spsc_ring<std::string> ring(1);
+    check(ring.try_push("one"));
+    stage steps = STAGE_INIT;
+    const running closer([&] {
+        placed = [&] {
+            stage_reach(&steps, 1);
+            stage_await(&steps, 2);
+        };
+        ring.close();
+    });
+    stage_await(&steps, 1);
+    check(ring.push_for("two", 1ms) == ring_status::closed);
+    check(!ring.is_closed()); // not yet for pops
+    stage_reach(&steps, 2);
 }
 
 struct alignas(128) wide {
@@ -392,6 +416,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_close_beside_pushes_loses_nothing),
     cmocka_unit_test(a_pop_beside_a_close_awaits_the_push_that_is_halfway),
     cmocka_unit_test(a_pop_of_an_open_ring_does_not_end),
+    cmocka_unit_test(a_push_beside_a_close_that_is_halfway_ends),
     cmocka_unit_test(wide_alignments_are_kept),
     cmocka_unit_test(capacities_that_do_not_fit_are_refused),
     cmocka_unit_test(a_full_ring_is_overwritten),

@@ -9,6 +9,8 @@
 template class interlock::detail::ring<int, interlock::detail::spsc_calls>;
 template class interlock::spsc_ring<int *>;
 template class interlock::mpmc_ring<double>;
+template class interlock::spsc_ring<std::unique_ptr<int>>;
+template class interlock::mpmc_ring<std::unique_ptr<int>>;
 
 #if __cplusplus >= 202002L
 constinit interlock::mutex constant_mutex;

@@ -107,6 +107,10 @@ static void more_than_there_was(void *) {
     latch done(1);
     done.count_down(2);
 }
+static void fewer_than_none(void *) {
+    latch done(1);
+    done.count_down(-1);
+}
 static void no_parties(void *) {
     const barrier meeting(0x100000000);
 }
@@ -117,6 +121,7 @@ static void numbers_out_of_range_are_misuse(void **) {
     expect_misuse(less_than_none, nullptr, "ilk_semaphore_signal", "");
     expect_misuse(a_negative_count, nullptr, "ilk_latch_init", "");
     expect_misuse(more_than_there_was, nullptr, "ilk_latch_count_down", "");
+    expect_misuse(fewer_than_none, nullptr, "ilk_latch_count_down", "");
     expect_misuse(no_parties, nullptr, "ilk_barrier_init", "");
 }
 

@@ -28,7 +28,7 @@ static void giving_the_last_reservation_up_sets_the_hook_off(void **state) {
  *   arm_pop: raises its flag
  *                                    reserves, and gives the reservation up; finds a full ring
  *   finds nothing: answers true, and nothing calls                                                    */
-static void reserve_in_vain(void *context) {
+static void reserve_nothing(void *context) {
     ilk_spsc *ring = context;
     size_t count = 1;
     check(ilk_spsc_reserve(ring, &count) != NULL);
@@ -45,9 +45,9 @@ static void a_reservation_given_up_on_an_open_ring_sets_nothing_off(void **state
     (void)state;
     struct calls calls;
     ilk_spsc *ring = make_with_hook(1, &calls);
-    place(reserve_in_vain, ring);
+    place(reserve_nothing, ring);
     check(ilk_spsc_arm_pop(ring));
-    reserve_in_vain(ring);
+    reserve_nothing(ring);
     check_equal(stage_now(&calls.readable), 0);
     check(push(ring, 1)); /* still armed */
     check_equal(stage_now(&calls.readable), 1);

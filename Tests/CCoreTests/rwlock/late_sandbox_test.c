@@ -7,15 +7,13 @@
 #include "rwlock_two_libraries.h"
 #include "support/rwlock_actor.h"
 #include "support/rwlock_mode.h"
+#include "support/sandbox.h"
 #include "support/test.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <interlock/interlock.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,15 +28,7 @@ enum { LONGEST = 60 };
 
 /* Later threads inherit the filter. */
 static void enter_sandbox(void) {
-    struct sock_filter program[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    const struct sock_fprog filter = {sizeof program / sizeof *program, program};
-    check_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-    check_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0);
+    check(sandbox_refuse(SYS_membarrier, EPERM));
     check_equal(syscall(SYS_membarrier, 0, 0, 0), -1);
 }
 

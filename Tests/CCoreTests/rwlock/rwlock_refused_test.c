@@ -3,33 +3,17 @@
  * ilk_rwlock where the system really refuses membarrier(2): a seccomp filter, installed before the slots'
  * tests are executed anew, answers as a container's policy (EPERM) or an old kernel (ENOSYS).
  */
+#include "support/sandbox.h"
 #include "support/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* Lets every system call pass but one. The numbers are this machine's. */
-static bool refuse_membarrier(int error) {
-    struct sock_filter program[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ((uint32_t)error & SECCOMP_RET_DATA)),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    const struct sock_fprog filter = {sizeof program / sizeof *program, program};
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
-}
 
 static const struct {
     const char *program, *claim;
@@ -52,7 +36,8 @@ static void expect_to_hold(const char *program, const char *claim, int error) {
     pid_t child = fork();
     check(child >= 0);
     if (child == 0) {
-        if (!refuse_membarrier(error) || syscall(SYS_membarrier, 0, 0, 0) != -1 || errno != error) {
+        if (!sandbox_refuse(SYS_membarrier, error) || syscall(SYS_membarrier, 0, 0, 0) != -1 ||
+            errno != error) {
             perror("seccomp");
             _exit(99);
         }

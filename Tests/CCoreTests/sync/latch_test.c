@@ -141,6 +141,7 @@ static bool try_or_yield(ilk_latch *latch, int round) {
 static void free_each_when_open(int rounds, bool (*is_open)(ilk_latch *latch, int round)) {
     static struct latch_round round;
     round.rounds = stress_rounds(rounds);
+    ilk_atomic_store(&round.ready, 0, memory_order_relaxed); /* of the test before, in one process */
     struct thread counter;
     thread_start(&counter, count_latches_down, &round);
     for (int i = 0; i < round.rounds; i++) {

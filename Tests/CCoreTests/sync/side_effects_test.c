@@ -136,6 +136,12 @@ static void park(void) {
     check_equal(ilk_park_wait(&word, 1, ILK_FOREVER), ILK_OK); /* holds something else */
     check_equal(ilk_park_wait(&word, 0, soon()), ILK_TIMEDOUT);
 }
+/* AddressSanitizer ends the process else. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) {
+    return "allocator_may_return_null=1";
+}
+
 static void ask_for_too_much(void) {
     ilk_spsc *spsc;
     ilk_mpmc *mpmc;

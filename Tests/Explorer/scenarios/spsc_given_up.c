@@ -7,14 +7,14 @@
 
 #include "notify_clients.h"
 
-static void reserve_in_vain(void) {
+static void reserve_nothing(void) {
     size_t count = 1;
     if (ilk_spsc_reserve(s.ring, &count) != NULL) {
         ilk_spsc_commit(s.ring, 0);
     }
 }
-static void reserve_in_vain_then_push(void) {
-    reserve_in_vain();
+static void reserve_nothing_then_push(void) {
+    reserve_nothing();
     push_one();
 }
 
@@ -47,15 +47,15 @@ static void check_not_called(void) {
     check();
 }
 
-#define IN_VAIN(identifier, text, start)                                                                     \
+#define GIVEN_UP(identifier, text, start)                                                                    \
     EX_SCENARIO(identifier) {                                                                                \
         .name = "spsc-given_up-" text, .claim = "a reservation given up on an open ring sets nothing off",   \
-        .setup = start, .check = check_not_called, .threads = {reserve_in_vain, pop_then_arm},               \
+        .setup = start, .check = check_not_called, .threads = {reserve_nothing, pop_then_arm},               \
         .titles = {"producer", "hook's consumer"},                                                           \
     }
-IN_VAIN(full_ring, "full", setup_full);
-IN_VAIN(full_refused, "full-membarrier-refused", setup_full_refused);
-IN_VAIN(with_room, "with-room", setup_half);
+GIVEN_UP(full_ring, "full", setup_full);
+GIVEN_UP(full_refused, "full-membarrier-refused", setup_full_refused);
+GIVEN_UP(with_room, "with-room", setup_half);
 
 /* The consumer sleeps through the reservation, not through the push. */
 static void pop_two(void) {
@@ -67,5 +67,5 @@ EX_SCENARIO(sleeper){
     .claim = "a push behind a reservation given up wakes the consumer",
     .setup = setup_full,
     .check = check,
-    .threads = {reserve_in_vain_then_push, pop_two},
+    .threads = {reserve_nothing_then_push, pop_two},
 };

@@ -50,6 +50,10 @@ struct spsc_calls {
                                 std::uint64_t deadline) noexcept {
         return ilk_spsc_pop_until(ring, element, size, deadline);
     }
+    // Before is_closed: a push must not wait for a close that is halfway.
+    static bool refuses_pushes(const handle *ring) noexcept {
+        return (ilk__spsc_flags(ring) & ILK__SPSC_CLOSED) != 0;
+    }
     static bool is_drained(const handle *ring) noexcept {
         return ilk__spsc_is_drained(ring);
     }
@@ -84,6 +88,9 @@ struct mpmc_calls {
     static ilk_status pop_until(handle *ring, void *element, std::size_t size,
                                 std::uint64_t deadline) noexcept {
         return ilk_mpmc_pop_until(ring, element, size, deadline);
+    }
+    static bool refuses_pushes(const handle *ring) noexcept {
+        return ilk_mpmc_is_closed(ring);
     }
     // A closed ring claims no more slots for pushes: once none is left it stays so.
     static bool is_drained(const handle *ring) noexcept {
@@ -128,7 +135,7 @@ class ring_sleepers {
                 return ILK_CLOSED;
             }
             late = deadline != ILK_FOREVER && ilk_now_ns() >= deadline;
-            std::this_thread::yield(); // another thread was faster, or is in the middle of a call
+            std::this_thread::yield(); // another thread was faster
         }
     }
 

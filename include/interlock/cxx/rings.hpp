@@ -51,6 +51,10 @@ enum class ring_status { ok = ILK_OK, timed_out = ILK_TIMEDOUT, closed = ILK_CLO
 
 namespace detail {
 
+// Not deduced from an argument.
+template <class T> struct same { using type = T; };
+template <class T> using same_t = typename same<T>::type;
+
 // Of elements that wait by the core's own calls.
 struct no_sleepers {
     void wake() noexcept {}
@@ -258,7 +262,7 @@ template <class T, class Calls> class ring {
         } else {
             return producers_.wait(
                 deadline, [&] { return attempt_push(value); }, [this] { return Calls::arm_push(ring_); },
-                [this] { return Calls::is_closed(ring_); });
+                [this] { return Calls::refuses_pushes(ring_); });
         }
     }
     ilk_status wait_pop(std::optional<T> &element, std::uint64_t deadline) noexcept {
@@ -301,12 +305,13 @@ template <class T> class mpmc_ring : public detail::ring<T, detail::mpmc_calls> 
 
     // Pushes in any case: a full ring gives up its oldest element, a closed one gives back `value`. Trivially copyable
     // elements only.
-    [[nodiscard]] std::optional<T> push_overwriting(const T &value) noexcept {
-        static_assert(std::is_trivially_copyable_v<T>, "an overwriting push copies bytes");
+    template <class Element = T> // so that instantiating the class does not instantiate it
+    [[nodiscard]] std::optional<T> push_overwriting(const detail::same_t<Element> &value) noexcept {
+        static_assert(std::is_trivially_copyable_v<Element>, "an overwriting push copies bytes");
         alignas(T) unsigned char evicted[sizeof(T)];
         std::optional<T> element;
         if (ilk_mpmc_push_overwriting(this->native_handle(), std::addressof(value), sizeof(T), evicted)) {
-            element.emplace(*std::launder(reinterpret_cast<T *>(evicted)));
+            element.emplace(std::move(*std::launder(reinterpret_cast<T *>(evicted))));
         }
         return element;
     }

@@ -115,7 +115,7 @@ class latch {
 
     // O(steps).
     void count_down(std::ptrdiff_t steps = 1) noexcept {
-        for (std::ptrdiff_t step = 0; step < steps; step++) {
+        for (std::uint32_t left = detail::as_count(steps, UINT32_MAX); left > 0; left--) {
             ilk_latch_count_down(&latch_);
         }
     }
