@@ -37,25 +37,26 @@
  * has made a call that may wait is not noted.
  *
  *   order       Reports two orders of taking locks that could make their threads wait for each other for ever,
- *               when the second is met and before any thread hangs; and a thread about to wait for itself.
+ *               when the second is met, before the thread that meets it waits; and a thread about to wait for itself.
  *               Counted are read, upgradable and write locks, upgrades, mutexes, and semaphores of one permit
  *               that a thread takes and gives back itself. Orders that turn out to be harmful later, when a lock
  *               is first written or a permit first given back, are reported when one of them is met again.
  *               Not counted are try_ calls and waits with a limit, as what is asked for; and orders that a third
- *               lock, held for writing in both, keeps apart. A thread is known to hold the first 32.
+ *               lock, held for writing in both, keeps apart. A thread is known to hold the first 32, and a circle
+ *               has eight locks at most. A search that follows 100,000 orders ends, which is said on standard error.
  *   contention  Acquisitions, those that met a holder, how long they waited and how long it was held.
- *   hang        A report of every thread: what it holds, what it waits for and since when, what it works on;
- *               circles are marked.
+ *   hang        A report of every thread: what it holds of the objects watched, what of them it waits for and since
+ *               when, what it works on; circles are marked.
  *
  * More words for the environment, separated by commas: abort (ends the process at the first report of an order),
  * limit=SECONDS (as ilk_set_hang_limit), signal=NUMBER (as ilk_set_hang_signal; by default SIGQUIT while hang is on),
  * file=PATH (as the process that was started exits, the whole diagnosis there, as JSON if the name ends in .json, as a
  * page if in .html; overwrites only a regular file of the process's own user, and follows no link to it). An unknown
  * word is named on standard error, and ignored. A program with rights that its caller has not (set-user-ID …) does not
- * read the environment; nor does a static program that calls nothing that can be watched.
+ * read the environment, and a static program that calls nothing that can be watched may not.
  *
  * A child of fork has all names, and can give and ask for them, whatever other threads were doing; its other
- * threads are gone from reports.
+ * threads are gone from reports. It has no limit, and no reports at a signal, until it asks for them.
  */
 #ifndef INTERLOCK_DIAGNOSTICS_H
 #define INTERLOCK_DIAGNOSTICS_H
@@ -75,8 +76,8 @@ ILK_BEGIN_DECLARATIONS
 
 /* Names `object` (a lock, ring, semaphore …), in place of an earlier name; cuts a longer one. NULL or ""
  * takes the name away, as the object's destroy call does; an object that has none is unnamed before its
- * memory goes. Any thread; may allocate and block briefly; not in signal handlers. O(1) on average.
- * ILK_NOMEM: the earlier name stands. */
+ * memory goes. Any thread; may allocate and block briefly (beside a search for orders or a report some milliseconds); not
+ * in signal handlers. O(1) on average. ILK_NOMEM: the earlier name stands. */
 ilk_status ilk_set_name(const void *object, const char *name);
 
 /* Copies the name of `object` into `name`, of `size` bytes, cut as by strlcpy: true if it has one, else an
@@ -90,7 +91,8 @@ bool ilk_get_name(const void *object, char *name, size_t size);
 #define ILK_DIAGNOSE_HANG UINT32_C(4)
 #define ILK_DIAGNOSE_ALL UINT32_C(7)
 
-/* Switches diagnosis of all objects to exactly these ILK_DIAGNOSE_ bits; 0: off. Any thread. */
+/* Switches to exactly these ILK_DIAGNOSE_ bits, for the objects that are watched with all others, and those made from now
+ * on; 0: off. What an object's own call has switched on stays on. Any thread. */
 void ilk_diagnose(uint32_t what);
 
 /* The bits that are on for all objects. */
@@ -190,7 +192,8 @@ ilk_status ilk_write_diagnosis(int file, ilk_diagnosis_form form);
  * ILK_NOMEM: no thread. */
 ilk_status ilk_set_hang_signal(int number);
 
-/* Has a thread's wait of more than `limit_ns` reported, once a wait, where ILK_DIAGNOSE_HANG watches it; 0: none.
+/* Has a thread's wait of more than `limit_ns` reported with all threads, once a wait and within some 100 ms, where
+ * ILK_DIAGNOSE_HANG watches it; 0: none. What the whole process was stopped for (SIGSTOP, a debugger) does not count.
  * ILK_NOMEM: no thread. */
 ilk_status ilk_set_hang_limit(uint64_t limit_ns);
 

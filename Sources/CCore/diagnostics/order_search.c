@@ -121,7 +121,7 @@ static bool follow_one(struct side *side, struct ilk__object **found) {
 static struct side side_of(struct ilk__object *object, bool is_forward) {
     struct side side = {.is_forward = is_forward};
     side.queue = new_queue(is_forward ? offsetof(struct ilk__object, forward)
-                                     : offsetof(struct ilk__object, backward));
+                                      : offsetof(struct ilk__object, backward));
     (void)visit(&side.queue, object);
     push(&side.queue, object);
     return side;
@@ -193,8 +193,8 @@ static void reach_over(struct queue *queue, const struct ilk__edge *edge) {
  * on. False: it is not reached. */
 static bool measure(struct search *search, struct queue *queue, bool is_to_the_end) {
     struct ilk__object *object;
-    while ((is_to_the_end || distance_of(queue, search->begin, search->asked) == FAR) &&
-           !search->is_ended && (object = pop(queue)) != NULL) {
+    while ((is_to_the_end || distance_of(queue, search->begin, search->asked) == FAR) && !search->is_ended &&
+           (object = pop(queue)) != NULL) {
         struct ilk__edge *edge;
         LIST_FOREACH(edge, &object->entering, entering) {
             if (may_follow(search) && edge->from != search->target && ilk__is_proven_lock(edge->from) &&
@@ -278,7 +278,8 @@ static bool go_on(struct search *search, const struct queue *queue, struct circl
 }
 
 /* Circles of up to `most` edges. */
-static bool find_short(struct search *search, const struct queue *queue, struct circle *circle, unsigned most) {
+static bool find_short(struct search *search, const struct queue *queue, struct circle *circle,
+                       unsigned most) {
     circle->count = 1;
     circle->most = most;
     search->followed = 0;
@@ -327,11 +328,8 @@ static void describe(const struct circle *circle, const struct ilk__sighting *la
 
 enum ilk__search_outcome ilk__order_search(struct ilk__edge *edge, const struct ilk__order *order,
                                            struct ilk__inversion *inversion) {
-    struct search search = {.edge = edge,
-                            .target = order->from,
-                            .begin = order->to,
-                            .held = order->held,
-                            .asked = order->asked};
+    struct search search = {
+        .edge = edge, .target = order->from, .begin = order->to, .held = order->held, .asked = order->asked};
     struct circle circle = {.edges = {edge}};
     if (find_any(&search, &circle)) {
         describe(&circle, order->sighting, inversion);

@@ -243,7 +243,6 @@ static ilk_status sleep_until(ilk_mpmc *ring, const struct mpmc_side *side, void
         if (status != ILK_TIMEDOUT) {
             break;
         }
-        ILK__REACHES(MPMC_POP_BEFORE_DRAINED, !side->pushes && (ring->tail & ILK__MPMC_CLOSED) != 0);
         if (late) {
             status = ILK_TIMEDOUT;
             break;

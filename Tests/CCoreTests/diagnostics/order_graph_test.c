@@ -10,6 +10,7 @@
 #include <interlock/mutex.h>
 #include <interlock/rwlock.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static void lock_both(ilk_mutex *first, ilk_mutex *second) {
@@ -174,8 +175,15 @@ static uint64_t key_of(unsigned index, uint64_t apart) {
     return UINT64_C(0x7F0000000000) + index * apart;
 }
 
+static void empty_index(void) {
+    for (unsigned table = 0; table + 1 < ILK__INDEX_TABLES; table++) {
+        free(index_of_links.later[table]);
+    }
+    memset(&index_of_links, 0, sizeof index_of_links);
+}
+
 static void fill_index(uint64_t apart) {
-    memset(&index_of_links, 0, sizeof index_of_links); /* its tables are lost */
+    empty_index();
     for (unsigned index = 0; index < LINKS; index++) {
         add_link(&links[index], key_of(index, apart));
     }
@@ -224,7 +232,7 @@ static void search_while_it_grows(void *unused) {
 static void links_are_found_while_the_index_grows(void **state) {
     (void)state;
     struct thread searcher;
-    memset(&index_of_links, 0, sizeof index_of_links);
+    empty_index();
     thread_start(&searcher, search_while_it_grows, NULL);
     for (unsigned index = 0; index < LINKS; index++) {
         add_link(&links[index], key_of(index, 16));

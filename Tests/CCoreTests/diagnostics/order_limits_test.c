@@ -80,6 +80,25 @@ static void what_was_made_before_is_not_watched(void **state) {
     check_equal(reports.count, 1);
 }
 
+/* The switch for all is off again. */
+static void what_an_objects_own_call_has_switched_on_stays_on(void **state) {
+    (void)state;
+    static ilk_mutex own[2], with_all[2];
+    make_mutexes(with_all, 2);
+    for (unsigned index = 0; index < 2; index++) {
+        ilk_mutex_init(&own[index], false);
+        check_equal(ilk_mutex_observe(&own[index], ILK_DIAGNOSE_ORDER), ILK_OK);
+    }
+    ilk_diagnose(0);
+    check_equal(ilk_diagnosed(), 0);
+    lock_both(&with_all[0], &with_all[1]);
+    lock_both(&with_all[1], &with_all[0]);
+    check_equal(reports.count, 0);
+    lock_both(&own[0], &own[1]);
+    lock_both(&own[1], &own[0]);
+    check_equal(reports.count, 1);
+}
+
 static ilk_semaphore permit;
 static void give(void *reported) {
     stage_await(reported, 1);
@@ -115,6 +134,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_first_32_shares_of_a_thread_are_known),
     cmocka_unit_test(a_circle_of_eight_is_found_and_one_of_nine_is_not),
     cmocka_unit_test(what_was_made_before_is_not_watched),
+    cmocka_unit_test(what_an_objects_own_call_has_switched_on_stays_on),
     cmocka_unit_test(a_wait_for_ones_own_permit_is_reported_and_goes_on),
 };
 

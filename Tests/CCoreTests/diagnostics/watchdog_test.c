@@ -299,6 +299,44 @@ static void a_child_of_fork_samples_its_rings(void **state) {
     ilk_spsc_destroy(ring);
 }
 
+/* Its own thread looks at rings alone: ten times a second, and it has looked three times. */
+static void ask_for_nothing_but_samples(void *unused) {
+    (void)unused;
+    ilk_set_report_handler(note_report, NULL);
+    ilk_atomic_store(&is_reported, false, memory_order_relaxed);
+    ilk_mutex_init(&waited_for, false);
+    ilk_mutex_lock(&waited_for);
+    struct thread waiter;
+    thread_start(&waiter, wait_once, NULL);
+    thread_await_sleep(&waiter);
+    ilk_spsc *ring;
+    check_equal(raise(SIGUSR2), 0);
+    check_equal(ilk_spsc_create(&ring, 4, sizeof(int)), ILK_OK);
+    while (samples_of(ring) < 3) {
+        sched_yield();
+    }
+    check(!ilk_atomic_load(&is_reported, memory_order_relaxed));
+    check_equal(ilk_set_hang_limit(MILLISECONDS(1)), ILK_OK);
+    while (!ilk_atomic_load(&is_reported, memory_order_relaxed)) {
+        sched_yield();
+    }
+    _exit(7);
+}
+
+static void a_child_of_fork_has_no_limit_and_no_signal_until_it_asks(void **state) {
+    (void)state;
+    need_children();
+    ilk_diagnose(ILK_DIAGNOSE_ALL);
+    check_equal(ilk_set_hang_limit(MILLISECONDS(1)), ILK_OK);
+    check_equal(ilk_set_hang_signal(SIGUSR2), ILK_OK);
+    char output[4096];
+    const int status = child_run(ask_for_nothing_but_samples, NULL, output, sizeof output);
+    check_text(output, "");
+    check(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    check_equal(ilk_set_hang_limit(0), ILK_OK);
+    check_equal(ilk_set_hang_signal(0), ILK_OK);
+}
+
 /* ---- Handlers of reports ---- */
 
 static char one, other;
@@ -339,6 +377,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(diagnosis_keeps_no_file_descriptor_open),
     cmocka_unit_test(a_handler_that_forks_may_interrupt_the_settings),
     cmocka_unit_test(a_child_of_fork_samples_its_rings),
+    cmocka_unit_test(a_child_of_fork_has_no_limit_and_no_signal_until_it_asks),
     cmocka_unit_test(a_thread_may_end_after_its_wait_was_reported),
     cmocka_unit_test(a_handler_gets_its_own_context),
 };

@@ -32,7 +32,7 @@ int ex_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
 #define ILK__EVENTS_KEPT 1
 #define ILK__KNOWN_ORDERS 2
 
-/* diagnostics/index.h: tables that grow in a scenario. */
-#define ILK__INDEX_FIRST 2
+/* diagnostics/index.h */
+#define ILK__INDEX_FIRST 4
 
 #endif
