@@ -33,21 +33,32 @@
  *   A  An accepted job runs exactly once, or is handed back exactly once by close_now. A refused job is the caller's
  *      still: it does not run, and may be submitted again, here or elsewhere.
  *   B  What a thread did before it submitted a job is visible to the job. What a job did is visible to a wait for its
- *      group, to the job that follows the group, to the join of a forked job, and to a wait for the pool.
- *   C  Order. Of jobs from outside, a single worker begins those of HIGH and of LOW in the order of submission, a
- *      NORMAL one up to 16 places from its own. Several workers run side by side. A job submitted by a job may begin
- *      before older ones. The worker that takes an inbox turns round all that lies in it before it begins the first:
- *      some nanoseconds a job.
- *   D  No priority starves. Of every 64 jobs that a worker runs, one is the oldest LOW job and three are the oldest
- *      NORMAL jobs from outside, where there are any. A LOW job with k others before it begins after at most 64 (k + 1)
- *      jobs of any one worker, but for the time in which the system keeps a thread that moves jobs off its core.
+ *      group, to the job that follows the group, to the join of a forked job, and to a wait for the pool or until it is
+ *      idle.
+ *   C  Order. A single worker begins the HIGH and the LOW jobs each in the order of submission; NORMAL jobs from
+ *      outside, where there are no others, up to 16 places from their own. Several workers run side by side. A NORMAL
+ *      job that a job submits may begin before older ones. The worker that takes an inbox turns round all that lies in it
+ *      before it begins the first: some nanoseconds a job.
+ *   D  No accepted job starves, whatever jobs come later. Before it begins, any one worker begins at most so many
+ *      others (T: the most threads that the pool has had at a time):
+ *        HIGH, behind k others from its submission           2 (k + 1)
+ *        NORMAL from outside, behind k others                64 (k + 1) + 1,024 T
+ *        NORMAL submitted by a job                           the same, or 16,384 T where it went to that worker's deque
+ *        LOW, behind k others                                64 (k + 1)
+ *      A timer's job counts from its time on, a job that follows from the end of the group. Jobs on top of a waiting
+ *      one (G) do not count. It does not hold for the time in which the system keeps a thread that moves jobs off its
+ *      core, nor where all threads are blocked.
  *   E  A submission that wakes no worker makes no system call, takes no lock and allocates nothing; one that does makes
- *      one system call, seldom two. Where threads are missing (blocked, refused, or max_threads above threads), it may start one;
- *      elsewhere it never allocates, and submit and submit_many may be called in a signal handler.
+ *      one system call, seldom two. Where threads are missing (blocked, refused, or idle and ended), it may start one;
+ *      elsewhere it never allocates, and submit and submit_many may be called in a signal handler, but not for a job of
+ *      a group that a job waits for.
  *   F  Workers without a job use no processor time: they spin for some microseconds at most, then sleep.
- *   G  A worker that waits for a group or joins runs other jobs, at most ILK_POOL_HELP_DEPTH on top of each other;
- *      beyond that, and between will_block and did_block, it sleeps and counts as blocked. Where max_threads threads
- *      sleep so and wait for each other's jobs, they wait for ever.
+ *   G  On top of a job that waits run only jobs that it waits for: those of the group; parts of the loop; the forked
+ *      job, and what that forks. Other jobs do not, so a lock may be held over a wait, unless those want it. With none
+ *      of them at hand, the worker sleeps and counts as blocked: another thread takes its place. Where all max_threads
+ *      threads are blocked, a sleeping worker finds its jobs wherever they wait: jobs that wait for each other without
+ *      a circle end, on one thread too. At most ILK_POOL_HELP_DEPTH jobs lie on top of each other; beyond that, and
+ *      between will_block and did_block, it runs none, and waits for ever where no other thread is left.
  *   H  fork(2): in the child a pool has no threads and is closed; destroy frees it. Jobs that had not begun do not run
  *      there; waits for groups have no end. A job that forks ends its child itself (exec, _exit). Where it returns
  *      there, the child's only thread ends, and the child with it; destroying the pool before is misuse.
@@ -74,7 +85,7 @@ ILK_BEGIN_DECLARATIONS
 
 /* The most threads of a pool. */
 #define ILK_POOL_MAX_THREADS 1024
-/* The most jobs that a waiting worker runs on top of each other. */
+/* The most jobs that a waiting worker runs on top of each other. Guarantee G. */
 #define ILK_POOL_HELP_DEPTH 64
 
 typedef struct ilk_pool ilk_pool;
@@ -94,8 +105,8 @@ typedef struct ilk_job {
 } ilk_job;
 
 /* Fields are private. All zero bits are a group without jobs. Its jobs are of one pool until they have ended; then it
- * may have another pool's, which a wait that has not returned may wait for too. Thread-safe, but init runs beside
- * nothing. */
+ * may have another pool's, which a wait that has not returned may wait for too, and the first pool may be destroyed. A
+ * job that follows may be any pool's. Thread-safe, but init runs beside nothing. */
 struct ilk_group {
     ILK_ATOMIC(uint32_t) word;
     ILK_ATOMIC(ilk_pool *) pool; /* of its jobs */
@@ -117,8 +128,8 @@ typedef struct ilk_timer {
  * submitter starts stays so. */
 typedef struct ilk_pool_options {
     const char *name;      /* of the threads, with a number; NULL: "pool". The system keeps 15 bytes */
-    uint32_t threads;      /* that run jobs at a time; 0: one for each of the process's processors */
-    uint32_t max_threads;  /* with those whose jobs are blocked; 0: threads + 64 */
+    uint32_t threads;      /* begin jobs; 0: one for each of the process's processors */
+    uint32_t max_threads;  /* with those whose jobs are blocked; 0: threads + 64. ilk_pool_will_block */
     uint32_t kept_threads; /* that live as long as the pool; 0: threads. At least one is kept */
     uint64_t idle_ns;      /* idle for so long, a thread beyond those ends; 0: ten seconds */
     size_t stack_size;     /* of a thread, in bytes; 0: the system's */
@@ -162,8 +173,8 @@ ILK_MUST_USE bool ilk_pool_submit_many(ilk_pool *pool, ilk_job *const *jobs, siz
 void ilk_group_init(ilk_group *group);
 
 /* Waits until all submitted jobs of `group` have ended, until `deadline_ns` at most. Thread-safe; guarantee B. Blocks;
- * a worker runs other jobs meanwhile (guarantee G), each to its end, by which the wait may outlast its limit. After
- * ILK_OK the group may be freed, if no other thread uses it. */
+ * a worker runs jobs of the group meanwhile (guarantee G), each to its end, by which the wait may outlast its limit; it
+ * begins none after that. After ILK_OK the group may be freed, if no other thread uses it. */
 ILK_MUST_USE ilk_status ilk_group_wait_until(ilk_group *group, uint64_t deadline_ns);
 
 /* Submits `job` to `pool` when the jobs of `group` have ended: at once if it has none. A pool that is closed meanwhile
@@ -191,7 +202,9 @@ ILK_MUST_USE bool ilk_pool_for(ilk_pool *pool, size_t begin, size_t end, size_t 
 /* ---- Blocking ---- */
 
 /* Around a call by which a job blocks: another thread takes over meanwhile, started if need be, if jobs wait and there
- * are fewer threads than max_threads. Not on a thread of a pool: nothing. May be nested. */
+ * are fewer threads than max_threads. Not on a thread of a pool: nothing. May be nested. Where max_threads jobs are
+ * blocked, the others wait: a server whose jobs each block for a client serves so many. With max_threads 0, a sentence
+ * on standard error says so, once for each pool. A wait of this header needs neither call. */
 void ilk_pool_will_block(void);
 void ilk_pool_did_block(void);
 
@@ -224,6 +237,12 @@ void ilk_pool_close_now(ilk_pool *pool, void (*hand_back)(void *context, ilk_job
 /* Waits until `pool` is closed and all it had accepted has run or was handed back, until `deadline_ns` at most. Blocks.
  * Misuse: called by one of its jobs. */
 ILK_MUST_USE ilk_status ilk_pool_wait_until(ilk_pool *pool, uint64_t deadline_ns);
+
+/* Waits until `pool` is idle, until `deadline_ns` at most, and closes nothing. Idle: every accepted job has ended or was
+ * handed back, no timer is set, no job follows a group. So a timer keeps a pool from it until its job has ended, or it
+ * is cancelled. Thread-safe; blocks. ILK_OK: it was idle during the call, and may be no more where other threads submit.
+ * Misuse: called by one of its jobs. */
+ILK_MUST_USE ilk_status ilk_pool_wait_idle_until(ilk_pool *pool, uint64_t deadline_ns);
 
 /* Thread-safe. Takes a lock for a moment. */
 ilk_pool_info ilk_pool_get_info(ilk_pool *pool);

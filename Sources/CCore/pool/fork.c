@@ -5,8 +5,8 @@
  *
  * The state of a forked job
  *   FORKED    in a deque, or with a thief that runs it
- *   AWAITED   the same, and its owner sleeps for it
- *   SLEPT_ON  the same, on this word: the owner is too deep in other jobs to run more
+ *   AWAITED   the same, and its owner sleeps for it, in the pool's list of waits
+ *   SLEPT_ON  the same, on this word: the owner is between will_block and did_block, or no worker
  *   DONE      it has run; the thief's last touch
  * The thief exchanges DONE for the state, and wakes if that was AWAITED or SLEPT_ON. The owner leaves FORKED by
  * compare-and-swap, and asks again before it parks. Must not happen: it sleeps, and the thief does not know.
@@ -25,55 +25,93 @@ static struct pool_worker *worker_of(const ilk_pool *pool) ILK_NONBLOCKING {
     return worker != NULL && worker->pool == pool ? worker : NULL;
 }
 
-void ilk_pool_fork(ilk_pool *pool, ilk_job *job, void (*function)(void *context), void *context)
-    ILK_NONBLOCKING {
+/* `group`: what a wait may be for that this job belongs to; only compared. */
+static void fork_in(struct pool_worker *worker, ilk_pool *pool, ilk_job *job, const void *group,
+                    void (*function)(void *context), void *context) ILK_NONBLOCKING {
     job->function = function;
     job->context = context;
     /* PL10 relaxed: the deque's release publishes it. */
     ilk_atomic_store(&job->state, JOB_FORKED, memory_order_relaxed);
-    struct pool_worker *worker = worker_of(pool);
-    if (worker == NULL || !deque_push(&worker->deque, job)) {
+    if (worker == NULL || !deque_push(&worker->deque, job, group)) {
         ilk_atomic_store(&job->state, JOB_PLAIN, memory_order_relaxed); /* PL10: join runs it */
         return;
     }
     ilk__pool_publish(pool);
 }
 
+void ilk_pool_fork(ilk_pool *pool, ilk_job *job, void (*function)(void *context), void *context)
+    ILK_NONBLOCKING {
+    struct pool_worker *worker = worker_of(pool);
+    fork_in(worker, pool, job, worker == NULL ? NULL : worker->scope, function, context);
+}
+
 void ilk__pool_fork_done(ilk_pool *pool, ilk_job *job) {
-    /* FJ1 release, pairs with FJ2 (acquire, joining).
-     * Carries: what the job did.
-     * If weaker: the owner misses it, or frees the job too early. */
-    const uint32_t before = ilk_atomic_exchange(&job->state, JOB_DONE, memory_order_release);
+    /* FJ1 acq_rel, pairs with FJ2 (acquire, joining) and FJ3 (release, an owner that sleeps).
+     * Carries: what the job did; and the owner in the list of waits.
+     * If weaker: the owner misses it, or frees the job too early; or we find the list without it. */
+    const uint32_t before = ilk_atomic_exchange(&job->state, JOB_DONE, memory_order_acq_rel);
     if (before == JOB_AWAITED) {
-        ilk__event_wake_all(&pool->idle);
+        ilk__pool_end_waits(pool, job);
     } else if (before == JOB_SLEPT_ON) {
         ilk_park_wake(&job->state, 1);
     }
 }
 
-static bool join_is_done(void *context) {
-    const ilk_job *job = context;
-    /* FJ2 acquire, pairs with FJ1 (release, the job has run). See there. */
+static bool join_is_done(void *object) {
+    const ilk_job *job = object;
+    /* FJ2 acquire, pairs with FJ1 (acq_rel, the job has run). See there. */
     return ilk_atomic_load(&job->state, memory_order_acquire) == JOB_DONE;
 }
 
-static void join_will_sleep(void *context) {
-    ilk_job *job = context;
+static void join_will_sleep(void *object) {
+    ilk_job *job = object;
     uint32_t forked = JOB_FORKED;
-    /* FJ3 relaxed: FJ1 reads it, both being read-modify-writes of one word. */
-    (void)ilk_atomic_compare_exchange(&job->state, &forked, JOB_AWAITED, memory_order_relaxed,
+    /* FJ3 release, pairs with FJ1 (acq_rel, the job has run). See there. */
+    (void)ilk_atomic_compare_exchange(&job->state, &forked, JOB_AWAITED, memory_order_release,
                                       memory_order_relaxed);
 }
 
 static void sleep_on_state(ilk_job *job) {
     uint32_t forked = JOB_FORKED;
-    (void)ilk_atomic_compare_exchange(&job->state, &forked, JOB_SLEPT_ON, memory_order_relaxed, /* FJ3 */
+    (void)ilk_atomic_compare_exchange(&job->state, &forked, JOB_SLEPT_ON, memory_order_release, /* FJ3 */
                                       memory_order_relaxed);
     ilk_pool_will_block();
     while (!join_is_done(job)) {
         (void)ilk_park_wait(&job->state, JOB_SLEPT_ON, ILK_FOREVER);
     }
     ilk_pool_did_block();
+}
+
+/* Another worker has it, or others lie above it in the deque. */
+static ILK_NOINLINE void await_forked(struct pool_worker *worker, ilk_job *job, const void *group) {
+    if (ilk__pool_dig(worker, job, job) != NULL) { /* what has it as its group is elsewhere */
+        job->function(job->context);
+    } else if (worker->blocked > 0) {
+        sleep_on_state(job);
+    } else {
+        struct pool_wait wait = {.object = job,
+                                 .group = group,
+                                 .is_over = join_is_done,
+                                 .will_sleep = join_will_sleep,
+                                 .deadline_ns = ILK_FOREVER};
+        (void)ilk__pool_await(worker, &wait);
+    }
+}
+
+/* True: it was the last in the deque still, and has run. */
+static bool run_forked(struct pool_worker *worker, ilk_job *job) {
+    if (ILK_LIKELY(deque_has_last(&worker->deque, job) && deque_take(&worker->deque) != NULL)) {
+        job->function(job->context);
+        return true;
+    }
+    return false;
+}
+
+/* `group`: of the jobs that may run on top meanwhile. */
+static void join(struct pool_worker *worker, ilk_job *job, const void *group) {
+    if (!run_forked(worker, job)) {
+        await_forked(worker, job, group);
+    }
 }
 
 ILK_NOINLINE void ilk_pool_join(ilk_pool *pool, ilk_job *job) {
@@ -85,29 +123,12 @@ ILK_NOINLINE void ilk_pool_join(ilk_pool *pool, ilk_job *job) {
     if (ILK_UNLIKELY(worker == NULL)) {
         ilk__misuse("ilk_pool_join", pool, "job %p was forked by another thread", (const void *)job);
     }
-    while (!join_is_done(job)) {
-        ilk_job *mine = deque_take(&worker->deque);
-        if (mine == job) {
-            job->function(job->context);
-            return;
-        }
-        if (mine != NULL && worker->depth < ILK_POOL_HELP_DEPTH) {
-            ilk__pool_run(worker, mine); /* pushed after it, and not joined */
-        } else if (mine != NULL) {
-            (void)deque_push(&worker->deque, mine); /* there is room: it was here just now */
-            break;
-        } else {
-            break;
-        }
+    if (run_forked(worker, job)) {
+        return;
     }
     struct ilk__idle_watch watch;
     ilk__pool_watch_begin(&watch, "forked job", job, ILK_FOREVER, ILK__CALLER);
-    if (worker->depth >= ILK_POOL_HELP_DEPTH) {
-        sleep_on_state(job);
-    } else {
-        const struct pool_limit limit = {.deadline_ns = ILK_FOREVER};
-        (void)ilk__pool_help(worker, join_is_done, join_will_sleep, job, limit);
-    }
+    await_forked(worker, job, job); /* what it forks on its thief has it as its group */
     ilk__watch_idle_end(&watch);
 }
 
@@ -139,9 +160,9 @@ static void run_range(void *context) {
             /* Thieves have taken all, or this is the beginning: they get half of what is left. */
             struct range half = {.loop = loop, .first = first + (range->end - first) / 2, .end = range->end};
             struct range rest = {.loop = loop, .first = first, .end = half.first};
-            ilk_pool_fork(loop->pool, &half.job, run_range, &half);
+            fork_in(worker, loop->pool, &half.job, loop, run_range, &half);
             run_range(&rest);
-            ilk_pool_join(loop->pool, &half.job);
+            join(worker, &half.job, loop); /* any part of the loop may run on top: none is begun below */
             return;
         }
         loop->body(loop->context, first, first + loop->grain);

@@ -4,11 +4,12 @@
  *
  * The word, from the low end:
  *   SLEEPERS   a thread sleeps on the word; stays up
- *   WORKERS    a worker of the pool sleeps on the pool's event count for the group; stays up
+ *   WORKERS    a worker of the jobs' pool sleeps for the group, in the pool's list of waits; stays up
  *   FOLLOWER   follower and follower_pool are set
- *   the rest   jobs submitted and not ended, and calls of follow that are under way
+ *   the rest   jobs submitted and not ended
  * The subtraction that makes the count 0 is the last touch: a waiter may free the group. The thread that makes it takes
- * the follower out before, and submits it afterwards.
+ * the follower out before, and submits it afterwards. It wakes workers of its own pool, which is there; the pool that
+ * the group names may have ended with jobs of before.
  */
 #include "pool/pool.h"
 
@@ -56,7 +57,7 @@ static void submit_follower(ilk_pool *pool, ilk_job *job) {
 void ilk__group_leave(ilk_group *group, ilk_pool *pool) {
     ilk_job *follower = NULL;
     ilk_pool *follower_pool = NULL;
-    /* GR5 acquire, pairs with GR4 (acq_rel, the leave of follow).
+    /* GR5 acquire, pairs with GR6 (release, follow).
      * Carries: the follower. If weaker: we submit a pointer that is not written yet. */
     uint32_t word = ilk_atomic_load(&group->word, memory_order_acquire);
     for (;;) {
@@ -68,7 +69,8 @@ void ilk__group_leave(ilk_group *group, ilk_pool *pool) {
             follower_pool = group->follower_pool;
             next -= GROUP_FOLLOWER;
         }
-        /* GR4 acq_rel, pairs with GR5 (acquire, leaving), with GR7 (acquire, waiting) and with itself.
+        /* GR4 acq_rel, pairs with GR6 and GR10 (release, follow, and a worker that sleeps), with GR7 (acquire, waiting)
+         * and with itself.
          * Carries: what every job did, along the chain of subtractions.
          * If weaker: a waiter, or the follower, misses the work of a job. */
         if (ilk_atomic_compare_exchange_weak(&group->word, &word, next, memory_order_acq_rel,
@@ -85,7 +87,7 @@ void ilk__group_leave(ilk_group *group, ilk_pool *pool) {
         }
         if ((word & GROUP_WORKERS) != 0) {
             ILK__REACHES(GROUP_WAKES_WORKERS, true);
-            ilk__event_wake_all(&pool->idle);
+            ilk__pool_end_waits(pool, group);
         }
         ILK__REACHES(GROUP_FOLLOWED, follower != NULL);
         submit_follower(follower_pool, follower);
@@ -99,18 +101,22 @@ bool ilk_group_follow(ilk_group *group, ilk_pool *pool, ilk_job *job) {
     if (job->group != NULL) {
         ilk__group_enter(job->group, pool, 1);
     }
-    /* Counts as a job: the group does not end between the next steps. */
-    /* GR9 relaxed: steps of one word, read-modify-writes that GR4 reads. */
-    uint32_t word = ilk_atomic_fetch_add(&group->word, GROUP_ONE, memory_order_relaxed);
-    if ((word & GROUP_FOLLOWER) != 0) {
-        ilk__misuse("ilk_group_follow", group, "it has a job that follows already");
-    }
-    group->follower_pool = pool;
-    ilk_plain_write(&group->follower, sizeof group->follower);
-    group->follower = job;
-    ilk_atomic_fetch_or(&group->word, GROUP_FOLLOWER, memory_order_relaxed);   /* GR9 */
-    ilk_pool *jobs_pool = ilk_atomic_load(&group->pool, memory_order_relaxed); /* GR2 */
-    ilk__group_leave(group, jobs_pool == NULL ? pool : jobs_pool);
+    uint32_t word = ilk_atomic_load(&group->word, memory_order_acquire); /* GR7 */
+    do {
+        if (word < GROUP_ONE) { /* no pool of before is touched: it may be gone */
+            ilk__pool_push_promised(pool, job);
+            return true;
+        }
+        if ((word & GROUP_FOLLOWER) != 0) {
+            ilk__misuse("ilk_group_follow", group, "it has a job that follows already");
+        }
+        group->follower_pool = pool;
+        ilk_plain_write(&group->follower, sizeof group->follower);
+        group->follower = job;
+        /* GR6 release, pairs with GR4 and GR5 (acquire, leaving).
+         * Carries: the follower, which the last job submits. See there. */
+    } while (!ilk_atomic_compare_exchange_weak(&group->word, &word, word | GROUP_FOLLOWER,
+                                               memory_order_release, memory_order_acquire)); /* GR7 */
     return true;
 }
 
@@ -123,15 +129,18 @@ static bool group_is_over(void *context) {
 }
 
 /* Over, or its jobs are another pool's by now, and their end wakes no worker of this one. */
-static bool group_has_left(void *context) {
-    const ilk_group *group = context;
-    return group_is_over(context) ||
+static bool group_has_left(void *object) {
+    const ilk_group *group = object;
+    return group_is_over(object) ||
            ilk_atomic_load(&group->pool, memory_order_relaxed) != ilk__pool_worker()->pool; /* GR2 */
 }
 
-static void group_will_sleep(void *context) {
-    ilk_group *group = context;
-    ilk_atomic_fetch_or(&group->word, GROUP_WORKERS, memory_order_relaxed); /* GR9 */
+static void group_will_sleep(void *object) {
+    ilk_group *group = object;
+    /* GR10 release, pairs with GR4 (acq_rel, leaving).
+     * Carries: the worker in its pool's list of waits.
+     * If weaker: the last job finds the list without it. */
+    ilk_atomic_fetch_or(&group->word, GROUP_WORKERS, memory_order_release);
 }
 
 static ilk_status sleep_on_word(ilk_group *group, uint64_t deadline_ns) {
@@ -140,9 +149,10 @@ static ilk_status sleep_on_word(ilk_group *group, uint64_t deadline_ns) {
         if (word < GROUP_ONE) {
             return ILK_OK;
         }
+        /* GR9 relaxed: a step of one word, a read-modify-write that GR4 reads. */
         if ((word & GROUP_SLEEPERS) == 0 &&
             !ilk_atomic_compare_exchange(&group->word, &word, word | GROUP_SLEEPERS, memory_order_relaxed,
-                                         memory_order_relaxed)) { /* GR9 */
+                                         memory_order_relaxed)) {
             continue;
         }
         if (ilk_park_wait(&group->word, word | GROUP_SLEEPERS, deadline_ns) == ILK_TIMEDOUT) {
@@ -154,10 +164,14 @@ static ilk_status sleep_on_word(ilk_group *group, uint64_t deadline_ns) {
 static ilk_status group_wait(ilk_group *group, uint64_t deadline_ns) {
     struct pool_worker *worker = ilk__pool_worker();
     /* Between will_block and did_block another thread has the worker's place. */
-    if (worker != NULL && worker->pool == ilk_atomic_load(&group->pool, memory_order_relaxed) && /* GR2 */
-        worker->depth < ILK_POOL_HELP_DEPTH && worker->blocked == 0) {
-        const struct pool_limit limit = {.deadline_ns = deadline_ns};
-        const ilk_status status = ilk__pool_help(worker, group_has_left, group_will_sleep, group, limit);
+    if (worker != NULL && worker->blocked == 0 &&
+        worker->pool == ilk_atomic_load(&group->pool, memory_order_relaxed)) { /* GR2 */
+        struct pool_wait wait = {.object = group,
+                                 .group = group,
+                                 .is_over = group_has_left,
+                                 .will_sleep = group_will_sleep,
+                                 .deadline_ns = deadline_ns};
+        const ilk_status status = ilk__pool_await(worker, &wait);
         if (status != ILK_OK || group_is_over(group)) {
             return status;
         }

@@ -42,7 +42,7 @@ static bool push_own(ilk_pool *pool, ilk_job *job) ILK_NONBLOCKING {
     /* PL1 relaxed: a guess: PL2 decides. Beside close either answer is right: a worker empties its deque before it
      * ends. */
     return (ilk_atomic_load(inbox, memory_order_relaxed) & POOL_CLOSED) == 0 &&
-           deque_push(&worker->deque, job);
+           deque_push(&worker->deque, job, job->group);
 }
 
 /* The group's end may wake sleepers and submit a follower. */
@@ -112,7 +112,7 @@ void ilk__pool_promise_kept(ilk_pool *pool) {
         return;
     }
     uint32_t promised = ilk_atomic_load(&pool->promised, memory_order_relaxed); /* PL18 */
-    while ((promised & POOL_PROMISES_CLOSED) == 0) {
+    while ((promised & (POOL_PROMISES_CLOSED | POOL_PROMISES_WATCHED)) == 0) {
         /* PL20 release, pairs with PL19 (acquire, asking whether the pool is drained).
          * Carries: the job in its inbox.
          * If weaker: the last worker leaves before a job that was promised. */
@@ -124,9 +124,10 @@ void ilk__pool_promise_kept(ilk_pool *pool) {
     /* The last promise lets a closed pool end, and be destroyed; this thread may be another pool's. The last worker
      * ends under the mutex, and so after our last touch. */
     ilk_mutex_lock(&pool->mutex);
-    if (ilk_atomic_fetch_sub(&pool->promised, 1, memory_order_release) ==
-        (POOL_PROMISES_CLOSED | 1)) { /* PL20 */
-        ilk__pool_wake_spares(pool);  /* drained, perhaps, without another worker */
+    promised = ilk_atomic_fetch_sub(&pool->promised, 1, memory_order_release); /* PL20 */
+    ilk__pool_wake_watchers(pool);
+    if ((promised & ~POOL_PROMISES_WATCHED) == (POOL_PROMISES_CLOSED | 1)) {
+        ilk__pool_wake_spares(pool); /* drained, perhaps, without another worker */
         ilk__event_wake_all(&pool->idle);
     }
     ilk_mutex_unlock(&pool->mutex);
@@ -141,7 +142,8 @@ void ilk__pool_push_promised(ilk_pool *pool, ilk_job *job) {
 bool ilk__pool_is_drained(ilk_pool *pool) ILK_NONBLOCKING {
     /* PL19 acquire, pairs with PL20 (release, a promise kept) and PL21 (release, closing). First: a job whose promise
      * is gone is in the inbox that we read. */
-    if (ilk_atomic_load(&pool->promised, memory_order_acquire) != POOL_PROMISES_CLOSED) {
+    if ((ilk_atomic_load(&pool->promised, memory_order_acquire) & ~POOL_PROMISES_WATCHED) !=
+        POOL_PROMISES_CLOSED) {
         return false;
     }
     return !ilk__pool_has_jobs(pool);
@@ -163,6 +165,12 @@ void ilk_pool_close(ilk_pool *pool) {
     ilk__event_wake_all(&pool->idle);
 }
 
+/* A loop's own job is never handed back. */
+static bool is_plain(const ilk_job *job, const void *context) {
+    (void)context;
+    return ilk_atomic_load(&job->state, memory_order_relaxed) == JOB_PLAIN; /* PL10 */
+}
+
 void ilk_pool_close_now(ilk_pool *pool, void (*hand_back)(void *context, ilk_job *job), void *context) {
     ilk_mutex_lock(&pool->mutex);
     pool->closers++;
@@ -179,32 +187,43 @@ void ilk_pool_close_now(ilk_pool *pool, void (*hand_back)(void *context, ilk_job
     ilk__pool_timers_hand_back(pool);
     for (uint32_t priority = 0; priority < POOL_PRIORITIES; priority++) {
         ilk_job *job;
-        while ((job = ilk__pool_take_back(pool, priority)) != NULL) {
+        while ((job = ilk__pool_pick(pool, priority, false, is_plain, NULL)) != NULL) {
             ilk__pool_hand_back(pool, job);
         }
     }
     ilk__event_wake_all(&pool->idle);
     ilk_mutex_lock(&pool->mutex);
     pool->closers--;
+    ilk__pool_wake_watchers(pool);
     ilk__pool_end_if_left(pool);
     ilk_mutex_unlock(&pool->mutex);
 }
 
-static void require_outside(const char *call, const ilk_pool *pool) {
+void ilk__pool_require_outside(const char *call, const ilk_pool *pool) {
     const struct pool_worker *worker = ilk__pool_worker();
     if (worker != NULL && worker->pool == pool) {
         ilk__misuse(call, pool, "called by one of the pool's own jobs, which it would wait for");
     }
 }
 
-static ilk_status sleep_until_done(ilk_pool *pool, uint64_t deadline_ns) {
+static bool is_done(const ilk_pool *pool) {
     /* PL17 acquire, pairs with PL16 (release, the last thread has ended). See there. */
-    while (ilk_atomic_load(&pool->done, memory_order_acquire) == 0) {
-        if (ilk_park_wait(&pool->done, 0, deadline_ns) == ILK_TIMEDOUT) {
-            return ilk_atomic_load(&pool->done, memory_order_acquire) != 0 ? ILK_OK : ILK_TIMEDOUT; /* PL17 */
+    return ilk_atomic_load(&pool->done, memory_order_acquire) != 0;
+}
+
+static ilk_status sleep_until_done(ilk_pool *pool, uint64_t deadline_ns) {
+    if (is_done(pool)) {
+        return ILK_OK;
+    }
+    ilk_status status = ILK_OK;
+    ilk_pool_will_block(); /* for a job of another pool */
+    while (status == ILK_OK && !is_done(pool)) {
+        if (ilk_park_wait(&pool->done, 0, deadline_ns) == ILK_TIMEDOUT && !is_done(pool)) {
+            status = ILK_TIMEDOUT;
         }
     }
-    return ILK_OK;
+    ilk_pool_did_block();
+    return status;
 }
 
 static ilk_status wait_until_done(ilk_pool *pool, uint64_t deadline_ns, const void *site) {
@@ -216,7 +235,7 @@ static ilk_status wait_until_done(ilk_pool *pool, uint64_t deadline_ns, const vo
 }
 
 ILK_NOINLINE ilk_status ilk_pool_wait_until(ilk_pool *pool, uint64_t deadline_ns) {
-    require_outside("ilk_pool_wait_until", pool);
+    ilk__pool_require_outside("ilk_pool_wait_until", pool);
     return wait_until_done(pool, deadline_ns, ILK__CALLER);
 }
 
@@ -262,6 +281,7 @@ ilk_status ilk_pool_create(ilk_pool **out, const ilk_pool_options *options) {
     memset(pool, 0, size);
     pool->target = threads;
     pool->most = most;
+    pool->has_default_most = options->max_threads == 0;
     pool->kept = kept;
     pool->idle_ns = options->idle_ns != 0 ? options->idle_ns : UINT64_C(10000000000);
     pool->thread_options.stack_size = options->stack_size;
@@ -290,8 +310,8 @@ static void require_drained(ilk_pool *pool) {
     if (pool->is_childs) {
         return;
     }
-    const uint32_t promised =
-        ilk_atomic_load(&pool->promised, memory_order_relaxed) & ~POOL_PROMISES_CLOSED; /* PL18 */
+    const uint32_t promised = ilk_atomic_load(&pool->promised, memory_order_relaxed) &
+                              ~(POOL_PROMISES_CLOSED | POOL_PROMISES_WATCHED); /* PL18 */
     if (promised != 0) {
         ilk__misuse("ilk_pool_destroy", pool,
                     "%u timers are set or jobs follow a group; wait, or close it now", (unsigned)promised);
@@ -310,7 +330,7 @@ ILK_NOINLINE void ilk_pool_destroy(ilk_pool *pool) {
     if (pool == NULL) {
         return;
     }
-    require_outside("ilk_pool_destroy", pool);
+    ilk__pool_require_outside("ilk_pool_destroy", pool);
     require_drained(pool);
     ilk__pool_unregister(pool);
     if (!pool->is_childs) {

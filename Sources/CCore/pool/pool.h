@@ -4,12 +4,14 @@
  *   deque.h    a worker's own jobs
  *   queues.c   inboxes and backlogs: submission from outside
  *   worker.c   finding work, running it, sleeping
+ *   waits.c    what a worker does while its job waits for others
  *   threads.c  how many threads there are: starting, blocking, ending
  *   group.c    groups and their followers
  *   fork.c     fork, join, loops
  *   watch.c    what diagnosis sees of waits and workers
  *   registry.c all pools of the process: fork(2), and its end
  *   timers.c   deadlines
+ *   idle.c     waiting until nothing is left to do
  *   pool.c     making, closing, ending
  */
 #ifndef INTERLOCK_POOL_POOL_H
@@ -27,8 +29,11 @@ enum { POOL_PRIORITIES = 3, POOL_SEPARATION = 128 };
 
 /* Bit 0 of an inbox's head: submissions are refused. */
 #define POOL_CLOSED ((uintptr_t)1)
-/* Bit 31 of `promised`. */
+/* Bits 31 and 30 of `promised`. */
 #define POOL_PROMISES_CLOSED UINT32_C(0x80000000)
+#define POOL_PROMISES_WATCHED UINT32_C(0x40000000) /* a thread waits until the pool is idle */
+/* `busy`: the low half counts workers, the high half how often one became busy. */
+#define POOL_BUSY_ONE UINT64_C(0x100000001)
 
 /* Jobs of one priority from outside. */
 struct pool_queue {
@@ -44,9 +49,12 @@ struct pool_worker {
     /* The worker's own. */
     ilk_pool *pool;
     uint32_t index;
-    uint32_t random;       /* where the next search for a victim begins */
-    uint32_t ran;          /* jobs, for the order of the search */
-    uint32_t depth;        /* jobs on top of each other */
+    uint32_t random; /* where the next search for a victim begins */
+    uint32_t picks;  /* jobs begun but on top of others, for the order of the search */
+    uint32_t victim; /* of its last turn to steal */
+    uint32_t depth;  /* jobs on top of each other */
+    const void
+        *scope; /* the group of what it forks: the forked job that it runs for another worker, or NULL */
     uint32_t blocked;      /* nested calls of will_block */
     uint32_t failed_spins; /* in a row */
     bool is_busy;          /* counted in the pool's `busy` */
@@ -56,7 +64,18 @@ struct pool_worker {
     bool has_ended; /* another thread may have the place */
     bool is_spare;
     struct pool_worker *next_spare;
-    ILK_ATOMIC(uint32_t) wakes; /* a spare worker parks on it */
+    ILK_ATOMIC(uint32_t) wakes; /* a spare worker parks on it, and one whose job waits */
+};
+
+/* A worker's wait, on its stack. waits.c */
+struct pool_wait {
+    void *object;      /* the group or the forked job that is waited for */
+    const void *group; /* whose jobs may be run on top, beside `object` itself */
+    bool (*is_over)(void *object);
+    void (*will_sleep)(void *object); /* afterwards its end calls ilk__pool_end_waits */
+    uint64_t deadline_ns;
+    struct pool_worker *worker;
+    LIST_ENTRY(pool_wait) link;
 };
 
 struct ilk_pool {
@@ -67,7 +86,8 @@ struct ilk_pool {
     ILK_ATOMIC(uint32_t) promised; /* timers and followers to come; POOL_PROMISES_CLOSED */
     ILK_ATOMIC(uint32_t) excess;   /* workers beyond the target; a hint */
     ILK_ATOMIC(bool) has_surplus;  /* started > kept; a hint */
-    ILK_ATOMIC(uint32_t) busy;     /* workers in a job, or looking for one before they sleep */
+    ILK_ATOMIC(bool) is_stuck;     /* every thread is blocked, some in waits, and there are no more; a hint */
+    ILK_ATOMIC(uint64_t) busy;     /* workers in a job, or looking for one before they sleep */
     ILK_ATOMIC(uint32_t) done;     /* 1: closed, and all that was accepted has ended; slept on */
     ILK_ATOMIC(uint32_t) places;   /* of `workers`: those in use, or used before */
     ILK_ATOMIC(bool) hands_back;
@@ -76,6 +96,7 @@ struct ilk_pool {
 
     /* Constant. */
     uint32_t target, most, kept;
+    bool has_default_most;
     uint64_t idle_ns;
     struct ilk__thread_options thread_options;
     char name[16];
@@ -85,8 +106,12 @@ struct ilk_pool {
     uint32_t started, running, blocked, refused;
     uint32_t closers; /* calls of close_now under way: they may have the last jobs in hand */
     struct pool_worker *spares;
-    uint64_t retry_ns;       /* no new thread before, after a refusal; 0: none was refused */
-    ilk__thread last_thread; /* to have ended; it joins the one before it as its last step */
+    LIST_HEAD(, pool_wait) waits; /* of blocked workers */
+    bool has_noted_most;
+    uint32_t watchers;          /* threads that wait until the pool is idle */
+    ILK_ATOMIC(uint32_t) idles; /* how often it may have become idle; slept on */
+    uint64_t retry_ns;          /* no new thread before, after a refusal; 0: none was refused */
+    ilk__thread last_thread;    /* to have ended; it joins the one before it as its last step */
     bool has_last_thread;
 
     ILK_ATOMIC(struct pool_timers *) timers; /* made with the first timer, under the mutex; then constant */
@@ -102,8 +127,11 @@ ilk_job *ilk__pool_take(ilk_pool *pool, uint32_t priority, struct pool_worker *r
 /* Moves the jobs of the worker's deque to the front of the backlog, the next one first. False: another thread has that.
  * Against the way that jobs go, so a thread may miss them that probes meanwhile: publish afterwards. */
 bool ilk__pool_give_back(struct pool_worker *worker) ILK_NONBLOCKING;
-/* The oldest job, but for a loop's own. */
-ilk_job *ilk__pool_take_back(ilk_pool *pool, uint32_t priority) ILK_NONBLOCKING;
+/* The oldest job that is wanted, or NULL. `waits`: for the lock, which a worker may; elsewhere NULL without it. */
+ilk_job *ilk__pool_pick(ilk_pool *pool, uint32_t priority, bool waits,
+                        bool (*is_wanted)(const ilk_job *job, const void *context), const void *context);
+/* Moves the jobs of all deques to the queue. False: there are none. A worker's: waits for the lock. */
+bool ilk__pool_gather(ilk_pool *pool);
 /* Whether jobs are seen: a hint. */
 bool ilk__pool_queue_is_filled(const ilk_pool *pool, uint32_t priority) ILK_NONBLOCKING;
 /* The same, and true while a thread moves jobs from one place to another. */
@@ -123,18 +151,27 @@ static inline void ilk__pool_publish(ilk_pool *pool) ILK_NONBLOCKING {
 }
 bool ilk__pool_has_jobs(ilk_pool *pool) ILK_NONBLOCKING;
 bool ilk__pool_deques_have_jobs(ilk_pool *pool) ILK_NONBLOCKING;
-struct pool_limit {
-    uint64_t deadline_ns; /* of the whole wait */
-    bool ends_idle;       /* while there is a surplus of threads: idle_ns instead of that */
-};
-/* Runs jobs until `is_over(context)` or the limit. After `will_sleep`, what makes is_over true wakes the thread. */
-ilk_status ilk__pool_help(struct pool_worker *worker, bool (*is_over)(void *context),
-                          void (*will_sleep)(void *context), void *context, struct pool_limit limit);
+/* From another worker's deque, from a random one on; `group` as deque_steal has it. */
+ilk_job *ilk__pool_steal(struct pool_worker *worker, const void *group) ILK_NONBLOCKING;
 void ilk__pool_run(struct pool_worker *worker, ilk_job *job);
 /* Between two jobs. */
 void ilk__pool_set_busy(struct pool_worker *worker, bool is_busy);
 void ilk__pool_work(void *worker);
 void ilk__pool_hand_back(ilk_pool *pool, ilk_job *job);
+
+/* waits.c */
+/* Of a worker that is not blocked. ILK_OK: it is over. */
+ilk_status ilk__pool_await(struct pool_worker *worker, struct pool_wait *wait);
+/* The worker's own job of `group`, or `job` itself, also beneath others in its deque; or NULL. */
+ilk_job *ilk__pool_dig(struct pool_worker *worker, const void *group, const ilk_job *job);
+/* `object` has ended, and may be gone. */
+void ilk__pool_end_waits(ilk_pool *pool, const void *object);
+/* With the mutex held. */
+void ilk__pool_wake_waits(ilk_pool *pool);
+
+/* idle.c */
+/* The pool may have become idle. With the mutex held, or by one of its workers. */
+void ilk__pool_wake_watchers(ilk_pool *pool);
 
 /* threads.c; the first two with the mutex held */
 bool ilk__pool_start_thread(ilk_pool *pool);
@@ -147,6 +184,10 @@ struct pool_former {
     ilk__thread thread;
     bool is_there;
 };
+/* The worker is blocked; `wait` or NULL. Then another thread takes its place, if there are jobs. And it runs again. */
+void ilk__pool_leave_place(struct pool_worker *worker, struct pool_wait *wait);
+void ilk__pool_offer_place(ilk_pool *pool);
+void ilk__pool_take_place(struct pool_worker *worker, struct pool_wait *wait);
 /* Between two jobs: parks the worker while running > target. False: it has ended. */
 bool ilk__pool_stay(struct pool_worker *worker, struct pool_former *former);
 /* An idle worker's time is up, or the pool is finished. False: there are jobs again, or the thread is kept. */
@@ -169,6 +210,8 @@ void ilk__pool_register(ilk_pool *pool);
 void ilk__pool_unregister(ilk_pool *pool);
 
 /* pool.c */
+/* Misuse where one of the pool's own jobs calls. */
+void ilk__pool_require_outside(const char *call, const ilk_pool *pool);
 /* A job that will come. False: the pool is closed. */
 bool ilk__pool_promise(ilk_pool *pool) ILK_NONBLOCKING;
 /* After its job was published, or taken back. The pool may be gone afterwards. */

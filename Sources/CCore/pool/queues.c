@@ -7,6 +7,8 @@
  */
 #include "pool/pool.h"
 
+#include "platform/yield.h"
+
 /* NORMAL jobs that go from a backlog to a worker's deque at once, beside the one it runs. */
 enum { REFILL = DEQUE_PLACES < 15 ? DEQUE_PLACES : 15 };
 
@@ -72,16 +74,33 @@ static ilk_job *turn_round(struct pool_queue *queue) ILK_NONBLOCKING {
     return oldest;
 }
 
+ILK_TRUSTED_NONBLOCKING_BEGIN
+static void yield_to_owner(void) ILK_NONBLOCKING {
+    ilk__thread_yield();
+}
+ILK_TRUSTED_NONBLOCKING_END
+
+/* `waits`: only a worker does. All of a pool are of one class, so yielding lets the owner run. */
+static bool lock_queue(struct pool_queue *queue, bool waits) ILK_NONBLOCKING {
+    /* PL5 acquire, pairs with PL6 (release, unlocking).
+     * Carries: the backlog, and what the submitters did.
+     * If weaker: two workers take one job. */
+    while (ilk_atomic_exchange(&queue->locked, 1, memory_order_acquire) != 0) {
+        if (!waits) {
+            return false;
+        }
+        yield_to_owner();
+    }
+    return true;
+}
+
 /* The lock, and the backlog or else the inbox. False: nothing is there, or another thread has the lock. */
 static bool lock_backlog(ilk_pool *pool, uint32_t priority, ilk_job **oldest) ILK_NONBLOCKING {
     struct pool_queue *queue = &pool->queues[priority];
     if (!ilk__pool_queue_is_filled(pool, priority)) {
         return false;
     }
-    /* PL5 acquire, pairs with PL6 (release, unlocking).
-     * Carries: the backlog, and what the submitters did.
-     * If weaker: two workers take one job. */
-    if (ilk_atomic_exchange(&queue->locked, 1, memory_order_acquire) != 0) {
+    if (!lock_queue(queue, false)) {
         return false;
     }
     /* PL4 relaxed: changed under the lock; other threads ask whether it is empty. */
@@ -114,8 +133,8 @@ ilk_job *ilk__pool_take(ilk_pool *pool, uint32_t priority, struct pool_worker *r
     /* The last first: the worker takes what it pushed last. The deque is empty, and has room. Before the backlog loses
      * them: a thread that probes finds them in one place or the other. */
     ILK__REACHES(POOL_REFILLS, count > 0);
-    while (count > 0) {
-        (void)deque_push(&refilled->deque, more[--count]);
+    while (count-- > 0) {
+        (void)deque_push(&refilled->deque, more[count], more[count]->group);
     }
     unlock_backlog(&pool->queues[priority], rest);
     return first;
@@ -123,12 +142,12 @@ ilk_job *ilk__pool_take(ilk_pool *pool, uint32_t priority, struct pool_worker *r
 
 bool ilk__pool_give_back(struct pool_worker *worker) ILK_NONBLOCKING {
     struct pool_queue *queue = &worker->pool->queues[ILK_PRIORITY_NORMAL];
-    if (ilk_atomic_exchange(&queue->locked, 1, memory_order_acquire) != 0) { /* PL5 */
+    if (!lock_queue(queue, false)) {
         return false;
     }
     ilk_job *const rest = ilk_atomic_load(&queue->backlog, memory_order_relaxed); /* PL4 */
     ilk_job *first = rest, *last = NULL;
-    for (ilk_job *job; (job = deque_take(&worker->deque)) != NULL; last = job) {
+    for (ilk_job *job; (job = deque_dig(&worker->deque)) != NULL; last = job) {
         ilk_plain_write(&job->next, sizeof job->next);
         job->next = rest;
         if (last == NULL) {
@@ -141,13 +160,29 @@ bool ilk__pool_give_back(struct pool_worker *worker) ILK_NONBLOCKING {
     return true;
 }
 
-ilk_job *ilk__pool_take_back(ilk_pool *pool, uint32_t priority) ILK_NONBLOCKING {
-    ilk_job *oldest;
-    if (!lock_backlog(pool, priority, &oldest)) {
+ilk_job *ilk__pool_pick(ilk_pool *pool, uint32_t priority, bool waits,
+                        bool (*is_wanted)(const ilk_job *job, const void *context), const void *context) {
+    struct pool_queue *queue = &pool->queues[priority];
+    if (!ilk__pool_queue_has_jobs(pool, priority) || !lock_queue(queue, waits)) {
         return NULL;
     }
+    ilk_job *oldest = ilk_atomic_load(&queue->backlog, memory_order_relaxed); /* PL4 */
     ilk_job *before = NULL, *job = oldest;
-    while (job != NULL && ilk_atomic_load(&job->state, memory_order_relaxed) != JOB_PLAIN) { /* PL10 */
+    bool has_all = false;
+    for (;;) {
+        if (job == NULL && !has_all) {
+            has_all = true;
+            job = turn_round(queue);
+            if (before == NULL) {
+                oldest = job;
+            } else {
+                ilk_plain_write(&before->next, sizeof before->next);
+                before->next = job;
+            }
+        }
+        if (job == NULL || is_wanted(job, context)) {
+            break;
+        }
         before = job;
         job = next_of(job);
     }
@@ -157,6 +192,45 @@ ilk_job *ilk__pool_take_back(ilk_pool *pool, uint32_t priority) ILK_NONBLOCKING 
     } else if (job != NULL) {
         oldest = next_of(job);
     }
-    unlock_backlog(&pool->queues[priority], oldest);
+    unlock_backlog(queue, oldest);
     return job;
+}
+
+bool ilk__pool_gather(ilk_pool *pool) {
+    if (!ilk__pool_deques_have_jobs(pool)) {
+        return false;
+    }
+    /* In front of the backlog: a refill took them from there. The lock from before the first is stolen: a thread that
+     * probes takes a locked queue for a filled one. */
+    struct pool_queue *queue = &pool->queues[ILK_PRIORITY_NORMAL];
+    (void)lock_queue(queue, true);
+    ilk_job *backlog = ilk_atomic_load(&queue->backlog, memory_order_relaxed); /* PL4 */
+    ilk_job *oldest = NULL, *newest = NULL;
+    const uint32_t places = ilk_atomic_load(&pool->places, memory_order_acquire); /* PL7 */
+    for (uint32_t place = 0; place < places; place++) {
+        struct pool_worker *victim = ilk_atomic_load(&pool->workers[place], memory_order_relaxed); /* PL9 */
+        bool lost;
+        do {
+            lost = false;
+            ilk_job *job = deque_steal(&victim->deque, NULL, &lost);
+            if (job != NULL) {
+                ilk_plain_write(&job->next, sizeof job->next);
+                job->next = NULL;
+                if (newest == NULL) {
+                    oldest = job;
+                } else {
+                    ilk_plain_write(&newest->next, sizeof newest->next);
+                    newest->next = job;
+                }
+                newest = job;
+                lost = true;
+            }
+        } while (lost);
+    }
+    if (newest != NULL) {
+        ilk_plain_write(&newest->next, sizeof newest->next);
+        newest->next = backlog;
+    }
+    unlock_backlog(queue, newest == NULL ? backlog : oldest);
+    return newest != NULL;
 }

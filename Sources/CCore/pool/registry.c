@@ -88,6 +88,8 @@ static void pools_after_fork_in_child(void) {
         ilk__pool_timers_forget(pool);
         pool->started = pool->running = pool->blocked = 0;
         pool->spares = NULL;
+        LIST_INIT(&pool->waits);
+        pool->watchers = 0;
         pool->has_last_thread = false;
         pool->is_childs = true;
     }

@@ -17,10 +17,19 @@
 /* After a refusal the system is not asked again for so long. */
 enum { RETRY_NS = 10000000 };
 
-/* CALLS is up while running < target and there is a thread to be had. */
+/* Every thread is blocked, and the limit, which the caller has not chosen, allows no more: to be said once. */
+static bool is_capped(const ilk_pool *pool) {
+    return pool->running == 0 && pool->spares == NULL && pool->started == pool->most &&
+           pool->has_default_most && !pool->has_noted_most;
+}
+
+/* CALLS is up while running < target and there is a thread to be had, or a wait that may search, or a note to make. */
 void ilk__pool_update_calls(ilk_pool *pool) {
-    const bool calls = pool->running < pool->target && (pool->spares != NULL || pool->started < pool->most);
-    ilk__event_call(&pool->idle, calls);
+    const bool has_more = pool->spares != NULL || pool->started < pool->most;
+    const bool is_stuck = pool->running == 0 && !LIST_EMPTY(&pool->waits) && pool->spares == NULL &&
+                          (pool->started == pool->most || pool->retry_ns != 0);
+    ilk_atomic_store(&pool->is_stuck, is_stuck, memory_order_relaxed); /* PL13 */
+    ilk__event_call(&pool->idle, pool->running < pool->target && (has_more || is_stuck || is_capped(pool)));
     const uint32_t excess = pool->running > pool->target ? pool->running - pool->target : 0;
     /* PL13 relaxed: hints; ilk__pool_stay and ilk__pool_end decide under the mutex. */
     ilk_atomic_store(&pool->excess, excess, memory_order_relaxed);
@@ -112,7 +121,17 @@ static void have_thread(ilk_pool *pool) {
                (pool->retry_ns == 0 || pool->running == 0 || ilk__clock_now_ns() >= pool->retry_ns)) {
         pool->retry_ns = ilk__pool_start_thread(pool) ? 0 : ilk_deadline_in_ns(RETRY_NS);
     }
+    if (is_capped(pool)) {
+        pool->has_noted_most = true;
+        ilk__note("ilk_pool_will_block", pool,
+                  "all %u threads of pool \"%s\" are blocked, and jobs wait: its options may allow more by "
+                  "max_threads",
+                  (unsigned)pool->most, pool->name);
+    }
     ilk__pool_update_calls(pool);
+    if (ilk_atomic_load(&pool->is_stuck, memory_order_relaxed)) { /* PL27 */
+        ilk__pool_wake_waits(pool);
+    }
 }
 
 void ilk__pool_need_thread(ilk_pool *pool) {
@@ -233,33 +252,49 @@ bool ilk__pool_end(struct pool_worker *worker, bool is_finished, struct pool_for
 
 /* ---- Blocking ---- */
 
-void ilk_pool_will_block(void) {
-    struct pool_worker *worker = ilk__pool_worker();
-    if (worker == NULL || worker->blocked++ > 0) {
-        return;
-    }
+void ilk__pool_leave_place(struct pool_worker *worker, struct pool_wait *wait) {
     ilk_pool *pool = worker->pool;
     ilk_mutex_lock(&pool->mutex);
     pool->running--;
     pool->blocked++;
+    if (wait != NULL) {
+        LIST_INSERT_HEAD(&pool->waits, wait, link);
+    }
     ilk__pool_update_calls(pool);
     ilk_mutex_unlock(&pool->mutex);
     ILK__REACHES(POOL_BLOCKED, true);
+}
+
+void ilk__pool_offer_place(ilk_pool *pool) {
     /* Behind the fence of raising CALLS: a submission that we miss sees CALLS. */
     if (ilk__pool_has_jobs(pool)) {
         ilk__pool_publish(pool);
     }
 }
 
-void ilk_pool_did_block(void) {
-    struct pool_worker *worker = ilk__pool_worker();
-    if (worker == NULL || --worker->blocked > 0) {
-        return;
-    }
+void ilk__pool_take_place(struct pool_worker *worker, struct pool_wait *wait) {
     ilk_pool *pool = worker->pool;
     ilk_mutex_lock(&pool->mutex);
     pool->blocked--;
     pool->running++;
+    if (wait != NULL) {
+        LIST_REMOVE(wait, link);
+    }
     ilk__pool_update_calls(pool);
     ilk_mutex_unlock(&pool->mutex);
+}
+
+void ilk_pool_will_block(void) {
+    struct pool_worker *worker = ilk__pool_worker();
+    if (worker != NULL && worker->blocked++ == 0) {
+        ilk__pool_leave_place(worker, NULL);
+        ilk__pool_offer_place(worker->pool);
+    }
+}
+
+void ilk_pool_did_block(void) {
+    struct pool_worker *worker = ilk__pool_worker();
+    if (worker != NULL && --worker->blocked == 0) {
+        ilk__pool_take_place(worker, NULL);
+    }
 }

@@ -11,8 +11,12 @@
 #include "pool/watch.h"
 #include "wait/spin.h"
 
-/* One of so many jobs is the oldest LOW or NORMAL one from outside: guarantee D. */
-enum { LOW_TURN = 64, NORMAL_TURN = 16 };
+/* Guarantee D: so that no job starves, one pick of eight is the turn of a place that the usual order may pass by for
+ * good. The figures of 64 picks, in the order of their turns. docs/pool.md has the bounds. */
+enum turn { OWN_OLDEST, NORMAL_OLDEST, OTHERS_OLDEST, LOW_OLDEST };
+static const enum turn turns[] = {OWN_OLDEST, NORMAL_OLDEST, OTHERS_OLDEST, NORMAL_OLDEST,
+                                  OWN_OLDEST, NORMAL_OLDEST, OWN_OLDEST,    LOW_OLDEST};
+enum { TURNS = sizeof turns / sizeof *turns, PICKS_PER_TURN = 8 };
 
 /* ---- Finding ---- */
 
@@ -25,7 +29,7 @@ static uint32_t next_random(struct pool_worker *worker) ILK_NONBLOCKING {
     return worker->random = x;
 }
 
-static ilk_job *steal(struct pool_worker *worker) ILK_NONBLOCKING {
+ilk_job *ilk__pool_steal(struct pool_worker *worker, const void *group) ILK_NONBLOCKING {
     ilk_pool *pool = worker->pool;
     /* PL7 acquire, pairs with PL8 (release, adding a worker): its deque is made. */
     const uint32_t places = ilk_atomic_load(&pool->places, memory_order_acquire);
@@ -38,7 +42,7 @@ static ilk_job *steal(struct pool_worker *worker) ILK_NONBLOCKING {
             struct pool_worker *victim =
                 ilk_atomic_load(&pool->workers[(first + count) % places], memory_order_relaxed);
             if (victim != worker) {
-                ilk_job *job = deque_steal(&victim->deque, &lost);
+                ilk_job *job = deque_steal(&victim->deque, group, &lost);
                 if (job != NULL) {
                     ILK__REACHES(POOL_STEALS, true);
                     return job;
@@ -49,14 +53,35 @@ static ilk_job *steal(struct pool_worker *worker) ILK_NONBLOCKING {
     return NULL;
 }
 
+/* One victim a turn, the next one each time: its owner may be blocked, and all others busy with jobs of their own. */
+static ilk_job *steal_in_turn(struct pool_worker *worker) ILK_NONBLOCKING {
+    ilk_pool *pool = worker->pool;
+    worker->victim = (worker->victim + 1) % ilk_atomic_load(&pool->places, memory_order_acquire); /* PL7 */
+    bool lost; /* its loser has begun an older job */
+    return deque_steal(&ilk_atomic_load(&pool->workers[worker->victim], memory_order_relaxed)->deque, NULL,
+                       &lost); /* PL9 */
+}
+
+static ILK_NOINLINE ilk_job *find_in_turn(struct pool_worker *worker) ILK_NONBLOCKING {
+    bool lost;
+    switch (turns[worker->picks / PICKS_PER_TURN % TURNS]) {
+    case OWN_OLDEST:
+        return deque_steal(&worker->deque, NULL, &lost);
+    case NORMAL_OLDEST:
+        return ilk__pool_take(worker->pool, ILK_PRIORITY_NORMAL, NULL);
+    case OTHERS_OLDEST:
+        return steal_in_turn(worker);
+    case LOW_OLDEST:
+        return ilk__pool_take(worker->pool, ILK_PRIORITY_LOW, NULL);
+    }
+    return NULL;
+}
+
 static ilk_job *find_job(struct pool_worker *worker) ILK_NONBLOCKING {
     ilk_pool *pool = worker->pool;
     ilk_job *job = NULL;
-    if (worker->ran % LOW_TURN == LOW_TURN - 1) {
-        job = ilk__pool_take(pool, ILK_PRIORITY_LOW, NULL);
-    }
-    if (job == NULL && worker->ran % NORMAL_TURN == NORMAL_TURN - 1) {
-        job = ilk__pool_take(pool, ILK_PRIORITY_NORMAL, NULL);
+    if (ILK_UNLIKELY(worker->picks % PICKS_PER_TURN == PICKS_PER_TURN - 1)) {
+        job = find_in_turn(worker);
     }
     if (job == NULL) {
         job = ilk__pool_take(pool, ILK_PRIORITY_HIGH, NULL);
@@ -68,11 +93,12 @@ static ilk_job *find_job(struct pool_worker *worker) ILK_NONBLOCKING {
         job = ilk__pool_take(pool, ILK_PRIORITY_NORMAL, worker);
     }
     if (job == NULL) {
-        job = steal(worker);
+        job = ilk__pool_steal(worker, NULL);
     }
     if (job == NULL) {
         job = ilk__pool_take(pool, ILK_PRIORITY_LOW, NULL);
     }
+    worker->picks += job != NULL;
     return job;
 }
 
@@ -119,11 +145,13 @@ void ilk__pool_hand_back(ilk_pool *pool, ilk_job *job) {
 static void run(struct pool_worker *worker, ilk_job *job) {
     ilk_pool *pool = worker->pool;
     const uint32_t blocked = worker->blocked;
-    worker->ran++;
     worker->depth++;
     /* PL10: PLAIN or not is constant while the job is queued. */
     if (ilk_atomic_load(&job->state, memory_order_relaxed) != JOB_PLAIN) {
+        const void *scope = worker->scope;
+        worker->scope = job;
         job->function(job->context);
+        worker->scope = scope;
         ilk__pool_fork_done(pool, job);
         /* PL11 acquire, pairs with PL12 (release, close_now): the function to hand back to. */
     } else if (ILK_UNLIKELY(ilk_atomic_load(&pool->hands_back, memory_order_acquire))) {
@@ -151,17 +179,18 @@ void ilk__pool_run(struct pool_worker *worker, ilk_job *job) {
 
 /* ---- Sleeping ---- */
 
+static bool must_leave_jobs(struct pool_worker *worker);
+
 /* One sleep, unless there is something to do. */
-static void sleep_once(struct pool_worker *worker, bool (*is_over)(void *context), void *context,
-                       uint64_t deadline_ns) {
+static void sleep_once(struct pool_worker *worker, uint64_t deadline_ns) {
     ilk_pool *pool = worker->pool;
     ilk__event_register(&pool->idle);
     const uint32_t epoch = ilk__event_prepare(&pool->idle);
-    const bool over = is_over(context);
-    if (!over && ilk__pool_has_jobs(pool)) {
+    const bool leaves = must_leave_jobs(worker);
+    if (!leaves && ilk__pool_has_jobs(pool)) {
         ILK__REACHES(POOL_YIELDS, true);
         ilk__thread_yield(); /* another thread has them in hand, and may need this core */
-    } else if (!over) {
+    } else if (!leaves) {
         ILK__REACHES(POOL_SLEEPS, true);
         (void)ilk__event_park(&pool->idle, epoch, deadline_ns, UINT32_C(1) << worker->index % 32);
         /* Acknowledges a wake-up: the next publisher may wake another thread. */
@@ -179,54 +208,6 @@ static void pass_wake_up_on(struct pool_worker *worker) {
     }
 }
 
-/* With a job, or with the end of what was waited for. */
-static void spin_has_ended(struct pool_worker *worker, int probe, int probes) {
-    if (probe > 0 && probe <= probes) {
-        worker->failed_spins = ilk__spin_succeeded(worker->failed_spins);
-    }
-}
-
-ilk_status ilk__pool_help(struct pool_worker *worker, bool (*is_over)(void *context),
-                          void (*will_sleep)(void *context), void *context, struct pool_limit limit) {
-    ilk_status status = ILK_OK;
-    uint64_t deadline_ns = limit.deadline_ns;
-    int probe = 0, probes = ilk__spin_probes(ILK__SPIN_POOL, worker->failed_spins);
-    while (!is_over(context)) {
-        if (worker->depth == 0 && ILK_UNLIKELY(!worker->is_busy)) {
-            ilk__pool_set_busy(worker, true); /* before it takes a job */
-        }
-        ilk_job *job = find_job(worker);
-        if (job != NULL) {
-            if (ILK_UNLIKELY(worker->was_woken)) {
-                pass_wake_up_on(worker);
-            }
-            spin_has_ended(worker, probe, probes);
-            ilk__pool_run(worker, job);
-            probe = 0;
-            probes = ilk__spin_probes(ILK__SPIN_POOL, worker->failed_spins);
-        } else if (probe < probes) {
-            ilk__spin_pause(ILK__SPIN_POOL, probe++);
-        } else if (probe == probes) {
-            worker->failed_spins++;
-            probe++; /* idle from here on */
-            const bool ends = limit.ends_idle &&
-                              ilk_atomic_load(&worker->pool->has_surplus, memory_order_relaxed); /* PL13 */
-            deadline_ns = ends ? ilk_deadline_in_ns(worker->pool->idle_ns) : limit.deadline_ns;
-        } else if (deadline_ns != ILK_FOREVER && ilk__clock_now_ns() >= deadline_ns) {
-            status = ILK_TIMEDOUT;
-            break;
-        } else {
-            will_sleep(context);
-            sleep_once(worker, is_over, context, deadline_ns);
-        }
-    }
-    spin_has_ended(worker, probe, probes);
-    if (worker->was_woken) {
-        pass_wake_up_on(worker);
-    }
-    return status;
-}
-
 /* ---- A worker's life ---- */
 
 void ilk__pool_set_busy(struct pool_worker *worker, bool is_busy) {
@@ -235,41 +216,86 @@ void ilk__pool_set_busy(struct pool_worker *worker, bool is_busy) {
     }
     ilk_pool *pool = worker->pool;
     worker->is_busy = is_busy;
-    /* PL26 relaxed: steps of one word. A worker that is mistaken about the others leaves early, or sleeps until it is
-     * woken here; the one that has the jobs is not mistaken about itself. */
-    const uint32_t before = ilk_atomic_fetch_add(&pool->busy, is_busy ? 1 : UINT32_MAX, memory_order_relaxed);
-    if (!is_busy && before == 1 && ilk__pool_is_drained(pool)) {
-        ilk__event_wake_all(&pool->idle); /* finished, while others slept */
+    if (is_busy) {
+        /* PL26 relaxed: steps of one word. A worker that is mistaken about the others leaves early, or sleeps until it
+         * is woken here; the one that has the jobs is not mistaken about itself. */
+        ilk_atomic_fetch_add(&pool->busy, POOL_BUSY_ONE, memory_order_relaxed);
+        return;
+    }
+    /* IL2 release, pairs with IL3 (acquire, asking whether the pool is idle).
+     * Carries: what the worker's jobs did and submitted.
+     * If weaker: a thread that waits until the pool is idle misses a job, or what it did. */
+    const uint64_t before = ilk_atomic_fetch_sub(&pool->busy, 1, memory_order_release);
+    if ((uint32_t)before == 1) {
+        ilk__pool_wake_watchers(pool);
+        if (ilk__pool_is_drained(pool)) {
+            ilk__event_wake_all(&pool->idle); /* finished, while others slept */
+        }
     }
 }
 
 /* Drained, and no other worker is in a job that may fork more. */
 static bool is_finished(struct pool_worker *worker) {
     return ilk__pool_is_drained(worker->pool) &&
-           ilk_atomic_load(&worker->pool->busy, memory_order_relaxed) == worker->is_busy; /* PL26 */
+           (uint32_t)ilk_atomic_load(&worker->pool->busy, memory_order_relaxed) == worker->is_busy; /* PL26 */
 }
 
-static bool must_leave_jobs(void *context) {
-    struct pool_worker *worker = context;
+static bool must_leave_jobs(struct pool_worker *worker) {
     return ilk_atomic_load(&worker->pool->excess, memory_order_relaxed) != 0 || /* PL13 */
            is_finished(worker);
 }
 
-static void worker_will_sleep(void *context) {
-    ilk__pool_set_busy(context, false);
+/* Runs jobs until it must leave them. False: idle for too long. */
+static bool run_jobs(struct pool_worker *worker) {
+    ilk_pool *pool = worker->pool;
+    bool goes_on = true;
+    uint64_t deadline_ns = ILK_FOREVER;
+    int probe = 0, probes = ilk__spin_probes(ILK__SPIN_POOL, worker->failed_spins);
+    while (!must_leave_jobs(worker)) {
+        if (ILK_UNLIKELY(!worker->is_busy)) {
+            ilk__pool_set_busy(worker, true); /* before it takes a job */
+        }
+        ilk_job *job = find_job(worker);
+        if (job != NULL) {
+            if (ILK_UNLIKELY(worker->was_woken)) {
+                pass_wake_up_on(worker);
+            }
+            if (probe > 0 && probe <= probes) {
+                worker->failed_spins = ilk__spin_succeeded(worker->failed_spins);
+            }
+            ilk__pool_run(worker, job);
+            probe = 0;
+            probes = ilk__spin_probes(ILK__SPIN_POOL, worker->failed_spins);
+        } else if (probe < probes) {
+            ilk__spin_pause(ILK__SPIN_POOL, probe++);
+        } else if (probe == probes) {
+            worker->failed_spins++;
+            probe++; /* idle from here on */
+            const bool ends = ilk_atomic_load(&pool->has_surplus, memory_order_relaxed); /* PL13 */
+            deadline_ns = ends ? ilk_deadline_in_ns(pool->idle_ns) : ILK_FOREVER;
+        } else if (deadline_ns != ILK_FOREVER && ilk__clock_now_ns() >= deadline_ns) {
+            goes_on = false;
+            break;
+        } else {
+            ilk__pool_set_busy(worker, false);
+            sleep_once(worker, deadline_ns);
+        }
+    }
+    if (worker->was_woken) {
+        pass_wake_up_on(worker);
+    }
+    return goes_on;
 }
 
 void ilk__pool_work(void *context) {
     struct pool_worker *worker = context;
     ilk__thread_state()->worker = worker;
-    const struct pool_limit limit = {.deadline_ns = ILK_FOREVER, .ends_idle = true};
     struct pool_former former = {.is_there = false};
     worker->was_woken = true; /* by being started */
     for (;;) {
-        const bool time_is_up =
-            ilk__pool_help(worker, must_leave_jobs, worker_will_sleep, worker, limit) == ILK_TIMEDOUT;
+        const bool goes_on = run_jobs(worker);
         const bool finished = is_finished(worker);
-        if (finished || time_is_up) {
+        if (finished || !goes_on) {
             if (ilk__pool_end(worker, finished, &former)) {
                 break;
             }

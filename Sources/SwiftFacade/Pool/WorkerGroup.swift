@@ -78,7 +78,7 @@ public final class WorkerGroup: Sendable {
 
     // MARK: Blocking
 
-    /// Waits until all jobs of the group have ended. Blocks the thread; a worker of the pool runs other jobs meanwhile.
+    /// Waits until all jobs of the group have ended. Blocks the thread; a worker of the pool runs jobs of the group.
     @available(*, noasync, message: "it would block a thread of the cooperative pool; use `try await wait()`")
     public func wait() {
         _ = block(until: forever)

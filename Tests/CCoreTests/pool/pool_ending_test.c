@@ -615,6 +615,9 @@ static void destroy_with_timers(void *context) {
 static void wait_for_own_pool(void *context) {
     check_equal(ilk_pool_wait_until(*(ilk_pool **)context, ILK_FOREVER), ILK_OK);
 }
+static void wait_idle_for_own_pool(void *context) {
+    check_equal(ilk_pool_wait_idle_until(*(ilk_pool **)context, ILK_FOREVER), ILK_OK);
+}
 static void destroy_own_pool(void *context) {
     ilk_pool_destroy(*(ilk_pool **)context);
 }
@@ -631,6 +634,10 @@ static void do_in_a_job(void (*function)(void *context)) {
 static void wait_in_a_job(void *context) {
     (void)context;
     do_in_a_job(wait_for_own_pool);
+}
+static void wait_idle_in_a_job(void *context) {
+    (void)context;
+    do_in_a_job(wait_idle_for_own_pool);
 }
 static void destroy_in_a_job(void *context) {
     (void)context;
@@ -686,6 +693,7 @@ static void misuse_is_reported(void **state) {
     expect_misuse(destroy_with_jobs, NULL, "ilk_pool_destroy", "have not begun");
     expect_misuse(destroy_with_timers, NULL, "ilk_pool_destroy", "timers are set");
     expect_misuse(wait_in_a_job, NULL, "ilk_pool_wait_until", "own jobs");
+    expect_misuse(wait_idle_in_a_job, NULL, "ilk_pool_wait_idle_until", "own jobs");
     expect_misuse(destroy_in_a_job, NULL, "ilk_pool_destroy", "own jobs");
     expect_misuse(set_twice, NULL, "ilk_pool_submit_at", "set already");
     expect_misuse(submit_unlike, NULL, "ilk_pool_submit_many", "unlike");

@@ -5,6 +5,7 @@
  */
 #include "support/test.h"
 #include <interlock/pool.h>
+#include <sched.h>
 #include <stdlib.h>
 
 enum { SECOND = 1000000000 };
@@ -309,6 +310,157 @@ static void no_priority_starves(void **state) {
     free(order);
 }
 
+/* ---- Age ---- */
+
+static void do_nothing(void *context) {
+    (void)context;
+}
+
+enum { MANY = 200 };
+
+/* Jobs that wait beside one that submits itself again until all have begun. */
+struct crowd {
+    ilk_pool *pool;
+    ilk_group group;
+    ilk_job restless, host;
+    ILK_ATOMIC(long) runs; /* of the restless one */
+    ILK_ATOMIC(int) begun;
+    int count;
+    long begun_after[2 * MANY]; /* in runs of the restless job */
+    struct waiting_job {
+        ilk_job job;
+        struct crowd *crowd;
+    } jobs[2 * MANY];
+    struct stage stage; /* 1: the host has a thread; 2: it has submitted; 3: it may end */
+};
+
+/* Far beyond every bound: the test fails instead of running for ever. */
+enum { FAR_RUNS = 3000000 };
+
+static void run_restless(void *context) {
+    struct crowd *crowd = context;
+    const long runs = ilk_atomic_fetch_add(&crowd->runs, 1, memory_order_relaxed) + 1;
+    if (ilk_atomic_load(&crowd->begun, memory_order_relaxed) < crowd->count && runs < FAR_RUNS) {
+        check(ilk_pool_submit(crowd->pool, &crowd->restless));
+    }
+}
+
+static void begin_waiting_job(void *context) {
+    struct waiting_job *waiting = context;
+    struct crowd *crowd = waiting->crowd;
+    crowd->begun_after[waiting - crowd->jobs] = ilk_atomic_load(&crowd->runs, memory_order_relaxed);
+    ilk_atomic_fetch_add(&crowd->begun, 1, memory_order_relaxed);
+}
+
+static void submit_waiting(struct crowd *crowd, int index, ilk_priority priority) {
+    crowd->jobs[index].crowd = crowd;
+    submit(crowd->pool, &crowd->jobs[index].job, begin_waiting_job, &crowd->jobs[index], priority,
+           &crowd->group);
+}
+
+static void host_all(void *context) {
+    struct crowd *crowd = context;
+    stage_reach(&crowd->stage, 1);
+    for (int i = 0; i < crowd->count; i++) {
+        submit_waiting(crowd, i, ILK_PRIORITY_NORMAL);
+    }
+    stage_reach(&crowd->stage, 2);
+    stage_await(&crowd->stage, 3);
+}
+
+static struct crowd *make_crowd(uint32_t threads, int count) {
+    struct crowd *crowd = calloc(1, sizeof *crowd);
+    check(crowd != NULL);
+    crowd->stage = (struct stage)STAGE_INIT;
+    crowd->pool = make(threads);
+    crowd->count = count;
+    return crowd;
+}
+
+/* The greatest number of runs before a job of `first` to `last` - 1, over its place. */
+static void check_bound(const struct crowd *crowd, int first, int last, long base, long per_place) {
+    for (int i = first; i < last; i++) {
+        check(crowd->begun_after[i] <= base + per_place * (i - first + 1));
+    }
+}
+
+static void end_crowd(struct crowd *crowd) {
+    await(&crowd->group);
+    end(crowd->pool);
+    check_equal(ilk_atomic_load(&crowd->begun, memory_order_relaxed), crowd->count);
+}
+
+static void hold_crowd(void *context) {
+    struct crowd *crowd = context;
+    stage_reach(&crowd->stage, 1);
+    stage_await(&crowd->stage, 3);
+}
+
+/* Guarantee D for the inbox, a refilled deque and LOW jobs, beside a job that goes to the deque or comes as HIGH. */
+static void jobs_from_outside_begin_beside_one_that_submits_itself(void **state) {
+    (void)state;
+    const ilk_priority priorities[] = {ILK_PRIORITY_NORMAL, ILK_PRIORITY_HIGH};
+    for (int i = 0; i < 2; i++) {
+        struct crowd *crowd = make_crowd(1, 2 * MANY);
+        submit(crowd->pool, &crowd->host, hold_crowd, crowd, ILK_PRIORITY_HIGH, NULL);
+        stage_await(&crowd->stage, 1);
+        ilk_job first; /* its refill takes some of the others to the deque */
+        submit(crowd->pool, &first, do_nothing, NULL, ILK_PRIORITY_NORMAL, NULL);
+        if (i == 0) {
+            submit(crowd->pool, &crowd->restless, run_restless, crowd, priorities[i], &crowd->group);
+        }
+        for (int job = 0; job < 2 * MANY; job++) {
+            submit_waiting(crowd, job, job < MANY ? ILK_PRIORITY_NORMAL : ILK_PRIORITY_LOW);
+        }
+        if (i == 1) {
+            submit(crowd->pool, &crowd->restless, run_restless, crowd, priorities[i], &crowd->group);
+        }
+        stage_reach(&crowd->stage, 3);
+        end_crowd(crowd);
+        check_bound(crowd, 0, MANY, 1024, 64);
+        check_bound(crowd, MANY, 2 * MANY, 0, 64);
+        free(crowd);
+    }
+}
+
+/* The same for jobs that a job has submitted: beneath its successor in its own deque. */
+static void jobs_of_a_job_begin_beside_one_that_submits_itself(void **state) {
+    (void)state;
+    struct crowd *crowd = make_crowd(1, MANY);
+    submit(crowd->pool, &crowd->host, host_all, crowd, ILK_PRIORITY_NORMAL, NULL);
+    stage_await(&crowd->stage, 2);
+    submit(crowd->pool, &crowd->restless, run_restless, crowd, ILK_PRIORITY_NORMAL, &crowd->group);
+    stage_reach(&crowd->stage, 3);
+    end_crowd(crowd);
+    check_bound(crowd, 0, MANY, 16384, 0);
+    free(crowd);
+}
+
+/* And in the deque of a worker that has been in one job ever since, while the only other one is never out of work. */
+static void jobs_in_a_busy_workers_deque_begin_on_another(void **state) {
+    (void)state;
+    struct crowd *crowd = make_crowd(2, MANY), *holder = make_crowd(1, 0); /* of which the stage is used */
+    ilk_job other;
+    submit(crowd->pool, &other, hold_crowd, holder, ILK_PRIORITY_NORMAL, NULL);
+    stage_await(&holder->stage, 1);
+    submit(crowd->pool, &crowd->host, host_all, crowd, ILK_PRIORITY_NORMAL, NULL);
+    stage_await(&crowd->stage, 2);
+    submit(crowd->pool, &crowd->restless, run_restless, crowd, ILK_PRIORITY_HIGH, &crowd->group);
+    stage_reach(&holder->stage, 3); /* its worker has the restless job from here on */
+    const uint64_t deadline = ilk_deadline_in_ns(UINT64_C(120) * SECOND);
+    while (ilk_atomic_load(&crowd->begun, memory_order_relaxed) < MANY &&
+           ilk_atomic_load(&crowd->runs, memory_order_relaxed) < FAR_RUNS) {
+        check(ilk_now_ns() < deadline);
+        sched_yield();
+    }
+    stage_reach(&crowd->stage, 3);
+    end_crowd(crowd);
+    end(holder->pool);
+    check_bound(crowd, 0, MANY, 2 * 16384, 0);
+    free(holder);
+    free(crowd);
+}
+
 /* ---- Groups ---- */
 
 static void a_waiter_may_free_the_group_at_once(void **state) {
@@ -408,7 +560,7 @@ static void submit_next_and_wait(void *context) {
 }
 
 /* One thread, and jobs that wait for jobs: 300 deep, while one stack holds ILK_POOL_HELP_DEPTH. */
-static void a_worker_that_waits_runs_other_jobs_to_a_bound(void **state) {
+static void a_worker_that_waits_runs_jobs_on_top_to_a_bound(void **state) {
     (void)state;
     enum { DEPTH = 300 };
     ilk_pool *pool = make(1);
@@ -593,10 +745,13 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(jobs_of_one_priority_begin_in_order),
     cmocka_unit_test(high_goes_before_normal_and_normal_before_low),
     cmocka_unit_test(no_priority_starves),
+    cmocka_unit_test(jobs_from_outside_begin_beside_one_that_submits_itself),
+    cmocka_unit_test(jobs_of_a_job_begin_beside_one_that_submits_itself),
+    cmocka_unit_test(jobs_in_a_busy_workers_deque_begin_on_another),
     cmocka_unit_test(a_waiter_may_free_the_group_at_once),
     cmocka_unit_test(a_wait_for_a_group_times_out_not_early),
     cmocka_unit_test(a_follower_runs_after_the_last_job_and_sees_all),
-    cmocka_unit_test(a_worker_that_waits_runs_other_jobs_to_a_bound),
+    cmocka_unit_test(a_worker_that_waits_runs_jobs_on_top_to_a_bound),
     cmocka_unit_test(forked_jobs_are_joined_with_their_results),
     cmocka_unit_test(a_loop_visits_each_number_once),
     cmocka_unit_test(timers_run_once_and_not_early),

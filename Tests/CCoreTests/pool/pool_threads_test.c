@@ -205,6 +205,58 @@ static void there_are_never_more_threads_than_the_most(void **state) {
     end(pool);
 }
 
+struct crowd {
+    ilk_job jobs[66];
+    ilk_group group;
+    struct stage stage;
+};
+
+static void block_at_stage(void *context) {
+    ilk_pool_will_block();
+    stage_await(context, 1);
+    ilk_pool_did_block();
+}
+
+/* So often standard error says that all threads are blocked. */
+static int notes_of(ilk_pool_options options, uint32_t most) {
+    FILE *file = tmpfile();
+    const int standard_error = dup(STDERR_FILENO);
+    check(file != NULL && standard_error >= 0 && dup2(fileno(file), STDERR_FILENO) == STDERR_FILENO);
+    ilk_pool *pool = make(options);
+    static struct crowd crowd;
+    for (int round = 0; round < 2; round++) {
+        crowd = (struct crowd){.stage = STAGE_INIT};
+        for (uint32_t i = 0; i < most; i++) {
+            submit(pool, &crowd.jobs[i], block_at_stage, &crowd.stage, &crowd.group);
+        }
+        const uint64_t deadline = limit();
+        while (ilk_pool_get_info(pool).blocked != most) {
+            check(ilk_now_ns() < deadline);
+            sched_yield();
+        }
+        submit(pool, &crowd.jobs[most], nothing, NULL, &crowd.group);
+        stage_reach(&crowd.stage, 1);
+        await(&crowd.group);
+    }
+    end(pool);
+    check(dup2(standard_error, STDERR_FILENO) == STDERR_FILENO && close(standard_error) == 0);
+    rewind(file);
+    int notes = 0;
+    char line[512];
+    while (fgets(line, sizeof line, file) != NULL) {
+        check(strstr(line, "threads of pool \"capped\" are blocked, and jobs wait") != NULL);
+        notes++;
+    }
+    check_equal(fclose(file), 0);
+    return notes;
+}
+
+static void a_default_limit_of_threads_is_told_of_once(void **state) {
+    (void)state;
+    check_equal(notes_of((ilk_pool_options){.name = "capped", .threads = 1}, 65), 1);
+    check_equal(notes_of((ilk_pool_options){.name = "capped", .threads = 1, .max_threads = 2}, 2), 0);
+}
+
 struct waiting {
     ilk_pool *pool;
     ilk_job job;
@@ -232,7 +284,7 @@ static void a_job_may_wait_for_a_group_between_will_and_did_block(void **state) 
     end(pool);
 }
 
-/* ---- Joining beyond the depth ---- */
+/* ---- Joining beneath others ---- */
 
 struct level {
     ilk_pool *pool;
@@ -258,7 +310,7 @@ static void fork_submit_join(void *context) {
     nested--;
 }
 
-static void a_join_runs_other_jobs_to_a_bound(void **state) {
+static void a_join_finds_its_job_beneath_others(void **state) {
     (void)state;
     enum { LEVELS = 200 };
     static struct level levels[LEVELS];
@@ -273,7 +325,7 @@ static void a_join_runs_other_jobs_to_a_bound(void **state) {
     }
     check(ilk_pool_submit(pool, &levels[0].plain));
     await(&group);
-    check(ilk_atomic_load(&deepest, memory_order_relaxed) <= ILK_POOL_HELP_DEPTH);
+    check_equal(ilk_atomic_load(&deepest, memory_order_relaxed), 1);
     end(pool);
 }
 
@@ -521,8 +573,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_pool_may_last_until_the_process_ends),
     cmocka_unit_test(one_submission_of_many_jobs_starts_as_many_threads),
     cmocka_unit_test(there_are_never_more_threads_than_the_most),
+    cmocka_unit_test(a_default_limit_of_threads_is_told_of_once),
     cmocka_unit_test(a_job_may_wait_for_a_group_between_will_and_did_block),
-    cmocka_unit_test(a_join_runs_other_jobs_to_a_bound),
+    cmocka_unit_test(a_join_finds_its_job_beneath_others),
     cmocka_unit_test(threads_are_as_asked),
     cmocka_unit_test(options_that_cannot_be_are_refused),
     cmocka_unit_test(idle_threads_use_no_processor),

@@ -176,6 +176,12 @@ bool ilk__at_thread_exit(void (*hook)(void *context), void *context) {
     return true;
 }
 
+void ilk__note(const char *call, const void *object, const char *format, ...) {
+    (void)call;
+    (void)object;
+    (void)format;
+}
+
 void ilk__misuse(const char *call, const void *object, const char *format, ...) {
     char sentence[512];
     va_list arguments;

@@ -39,7 +39,7 @@ static bool push(void) {
     ilk_job *job = &s.jobs[s.pushed];
     ilk_plain_write(&job->context, sizeof job->context);
     job->context = job;
-    if (!deque_push(&s.deque, job)) {
+    if (!deque_push(&s.deque, job, job->group)) {
         return false;
     }
     s.pushed++;
@@ -52,7 +52,7 @@ static void take(void) {
 
 static void steal(void) {
     bool lost = false;
-    got(deque_steal(&s.deque, &lost));
+    got(deque_steal(&s.deque, NULL, &lost));
 }
 
 static void push_take(void) {

@@ -5,7 +5,7 @@
 //
 //   waiter                            worker
 //   submits the run
-//   sleeps, or runs other jobs        claims the work, runs it, stores the outcome
+//   sleeps, or runs it itself         claims the work, runs it, stores the outcome
 //   limit: claims the work; has it    leaves the group, the last touch
 //     ──▶ nothing ran
 //   has it not ──▶ waits on

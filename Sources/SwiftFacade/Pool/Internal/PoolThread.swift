@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which serial executor the calling thread runs a job of. The list of ThreadAccess has it: an executor pushes a node
-// with its own address while it runs jobs. A worker that waits runs other jobs on top of the one that waits. Those are
+// with its own address while it runs jobs. A worker that waits runs jobs on top, for which that one waits. Those are
 // not the executor's, so each begins with a boundary: a node whose lock is the node itself. The search for an executor
 // ends at a boundary; the search for a lock goes on, because the thread below does hold it.
 

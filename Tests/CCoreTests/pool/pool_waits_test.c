@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a worker does while its job waits: it runs jobs of what is waited for and no others, else another thread takes its
+ * place, and where there is none it finds its jobs wherever they are. And waiting until a pool is idle.
+ */
+#include "support/test.h"
+#include <interlock/interlock.h>
+#include <interlock/pool.h>
+#include <sched.h>
+#include <stdlib.h>
+
+enum { SECOND = 1000000000 };
+
+static ilk_pool *make(uint32_t threads, uint32_t most) {
+    ilk_pool *pool = NULL;
+    const ilk_pool_options options = {.threads = threads, .max_threads = most};
+    check_equal(ilk_pool_create(&pool, &options), ILK_OK);
+    return pool;
+}
+
+static uint64_t limit(void) {
+    return ilk_deadline_in_ns(UINT64_C(60) * SECOND);
+}
+
+static void end(ilk_pool *pool) {
+    ilk_pool_close(pool);
+    check_equal(ilk_pool_wait_until(pool, limit()), ILK_OK);
+    ilk_pool_destroy(pool);
+}
+
+static void await(ilk_group *group) {
+    check_equal(ilk_group_wait_until(group, limit()), ILK_OK);
+}
+
+static void submit(ilk_pool *pool, ilk_job *job, void (*function)(void *), void *context, ilk_group *group,
+                   ilk_priority priority) {
+    ilk_job_init(job, function, context);
+    ilk_job_set_group(job, group);
+    ilk_job_set_priority(job, priority);
+    check(ilk_pool_submit(pool, job));
+}
+
+static void nothing(void *context) {
+    (void)context;
+}
+
+static void await_blocked(ilk_pool *pool, uint32_t blocked) {
+    const uint64_t deadline = limit();
+    while (ilk_pool_get_info(pool).blocked != blocked) {
+        check(ilk_now_ns() < deadline);
+        sched_yield();
+    }
+}
+
+/* Up on a thread while a job on it waits. */
+static _Thread_local bool waits_below;
+
+/* ---- Acyclic waits ---- */
+
+struct chain {
+    ilk_pool *pool;
+    ilk_group of_a, of_x, all;
+    ilk_job a, x, y;
+};
+
+static void wait_for_a(void *context) {
+    struct chain *chain = context;
+    await(&chain->of_a);
+}
+
+static void wait_for_x(void *context) {
+    struct chain *chain = context;
+    submit(chain->pool, &chain->x, nothing, chain, &chain->of_x, ILK_PRIORITY_NORMAL);
+    submit(chain->pool, &chain->y, wait_for_a, chain, &chain->all, ILK_PRIORITY_NORMAL);
+    await(&chain->of_x);
+}
+
+/*  A submits X, then Y, and waits for X. Y, last in the deque, waits for A: on top of A it would bury it. */
+static void waits_without_a_circle_end(void **state) {
+    (void)state;
+    for (uint32_t threads = 1; threads <= 3; threads++) {
+        for (int round = 0; round < stress_rounds(100); round++) {
+            ilk_pool *pool = make(threads, 0);
+            struct chain chain = {.pool = pool};
+            submit(pool, &chain.a, wait_for_x, &chain, &chain.of_a, ILK_PRIORITY_NORMAL);
+            await(&chain.of_a);
+            await(&chain.all);
+            end(pool);
+        }
+    }
+}
+
+/* ---- Nothing else on top ---- */
+
+enum kind { LOOP, GROUP, JOIN, KINDS };
+
+struct outsider {
+    ilk_pool *pool;
+    enum kind kind;
+    struct stage stage; /* 1: the other part has begun, elsewhere; 2: the outsider has run */
+    ilk_group of_part;
+    ilk_job part;
+};
+
+static void other_part(void *context) {
+    struct outsider *outsider = context;
+    stage_reach(&outsider->stage, 1);
+    stage_await(&outsider->stage, 2);
+}
+
+static void loop_part(void *context, size_t first, size_t last) {
+    (void)last;
+    if (first == 1) {
+        other_part(context);
+    } else {
+        stage_await(&((struct outsider *)context)->stage, 1);
+    }
+}
+
+static void wait_for_a_part(void *context) {
+    struct outsider *outsider = context;
+    waits_below = true; /* as if it had a lock */
+    switch (outsider->kind) {
+    case LOOP:
+        check(ilk_pool_for(outsider->pool, 0, 2, 1, loop_part, outsider));
+        break;
+    case GROUP:
+        submit(outsider->pool, &outsider->part, other_part, outsider, &outsider->of_part,
+               ILK_PRIORITY_NORMAL);
+        stage_await(&outsider->stage, 1);
+        await(&outsider->of_part);
+        break;
+    default:
+        ilk_pool_fork(outsider->pool, &outsider->part, other_part, outsider);
+        stage_await(&outsider->stage, 1);
+        ilk_pool_join(outsider->pool, &outsider->part);
+    }
+    waits_below = false;
+}
+
+static void run_outsider(void *context) {
+    struct outsider *outsider = context;
+    check(!waits_below);
+    stage_reach(&outsider->stage, 2);
+}
+
+/*  job A                       another worker            this thread
+ *  waits for a part            begins the part
+ *                                                        submits an outsider
+ *                              the part ends when the outsider has run: not on top of A, so on a third thread       */
+static void a_job_that_waits_has_no_others_on_top(void **state) {
+    (void)state;
+    ilk_pool *pool = make(2, 0);
+    for (enum kind kind = LOOP; kind < KINDS; kind++) {
+        struct outsider outsider = {.pool = pool, .kind = kind, .stage = STAGE_INIT};
+        ilk_group group = {0};
+        ilk_job a, b;
+        submit(pool, &a, wait_for_a_part, &outsider, &group, ILK_PRIORITY_NORMAL);
+        stage_await(&outsider.stage, 1);
+        submit(pool, &b, run_outsider, &outsider, &group, ILK_PRIORITY_NORMAL);
+        await(&group);
+    }
+    end(pool);
+}
+
+struct forks {
+    ilk_pool *pool;
+    ilk_job forked, its_own;
+    struct stage stage; /* 1: the forked job has begun, elsewhere; 2: what it has forked has run */
+};
+
+static void run_its_own(void *context) {
+    check(waits_below);
+    stage_reach(context, 2);
+}
+
+static void fork_and_await(void *context) {
+    struct forks *forks = context;
+    ilk_pool_fork(forks->pool, &forks->its_own, run_its_own, &forks->stage);
+    stage_reach(&forks->stage, 1);
+    stage_await(&forks->stage, 2); /* joins only then: the other thread must have run it */
+    ilk_pool_join(forks->pool, &forks->its_own);
+}
+
+static void fork_and_join_later(void *context) {
+    struct forks *forks = context;
+    ilk_pool_fork(forks->pool, &forks->forked, fork_and_await, forks);
+    stage_await(&forks->stage, 1);
+    waits_below = true;
+    ilk_pool_join(forks->pool, &forks->forked);
+    waits_below = false;
+}
+
+static void a_join_runs_what_the_forked_job_has_forked_elsewhere(void **state) {
+    (void)state;
+    ilk_pool *pool = make(2, 2);
+    for (int round = 0; round < stress_rounds(100); round++) {
+        struct forks forks = {.pool = pool, .stage = STAGE_INIT};
+        ilk_group group = {0};
+        ilk_job job;
+        submit(pool, &job, fork_and_join_later, &forks, &group, ILK_PRIORITY_NORMAL);
+        await(&group);
+    }
+    end(pool);
+}
+
+/* ---- Where the jobs are ---- */
+
+struct family {
+    ilk_pool *pool;
+    ilk_group children, all;
+    ilk_job parent, child, strangers[2], late;
+    ilk_priority priority;
+    bool child_was_on_top;
+};
+
+static void run_child(void *context) {
+    ((struct family *)context)->child_was_on_top = waits_below;
+}
+
+static void run_stranger(void *context) {
+    (void)context;
+    check(!waits_below);
+}
+
+static void wait_for_child(void *context) {
+    struct family *family = context;
+    submit(family->pool, &family->strangers[0], run_stranger, family, &family->all, family->priority);
+    submit(family->pool, &family->child, run_child, family, &family->children, family->priority);
+    submit(family->pool, &family->strangers[1], run_stranger, family, &family->all, family->priority);
+    waits_below = true;
+    await(&family->children);
+    waits_below = false;
+}
+
+/* In its own deque, between others; or, where the only thread is its own, in the queues. */
+static void a_job_that_waits_finds_its_own_among_others(void **state) {
+    (void)state;
+    const ilk_priority priorities[] = {ILK_PRIORITY_NORMAL, ILK_PRIORITY_HIGH, ILK_PRIORITY_LOW};
+    for (int i = 0; i < 3; i++) {
+        ilk_pool *pool = make(1, 1);
+        struct family family = {.pool = pool, .priority = priorities[i]};
+        submit(pool, &family.parent, wait_for_child, &family, &family.all, ILK_PRIORITY_NORMAL);
+        await(&family.all);
+        check(family.child_was_on_top);
+        end(pool);
+    }
+}
+
+static void wait_for_late(void *context) {
+    struct family *family = context;
+    waits_below = true;
+    await(&family->children);
+    waits_below = false;
+}
+
+/* The only thread sleeps already when the job comes: from outside, and from a timer. */
+static void a_job_that_waits_finds_one_that_comes_later(void **state) {
+    (void)state;
+    for (int by_timer = 0; by_timer < 2; by_timer++) {
+        ilk_pool *pool = make(1, 1);
+        struct family family = {.pool = pool};
+        ilk_timer far;
+        ilk_timer_init(&far, nothing, NULL); /* so that the group has a job */
+        ilk_job_set_group(ilk_timer_job(&far), &family.children);
+        check_equal(ilk_pool_submit_at(pool, &far, ILK_FOREVER), ILK_OK);
+        submit(pool, &family.parent, wait_for_late, &family, &family.all, ILK_PRIORITY_NORMAL);
+        await_blocked(pool, 1);
+        ilk_timer soon;
+        if (by_timer == 1) {
+            ilk_timer_init(&soon, run_child, &family);
+            ilk_job_set_group(ilk_timer_job(&soon), &family.children);
+            check_equal(ilk_pool_submit_at(pool, &soon, ilk_deadline_in_ns(1000000)), ILK_OK);
+        } else {
+            submit(pool, &family.late, run_child, &family, &family.children, ILK_PRIORITY_NORMAL);
+        }
+        check(ilk_pool_cancel(pool, &far));
+        await(&family.all);
+        check(family.child_was_on_top);
+        end(pool);
+    }
+}
+
+struct last_thread {
+    struct family family;
+    ilk_job other;
+    ilk_latch waited;
+    struct stage stage; /* 1: the other job has begun; 2: it may fill its deque and block */
+};
+
+static void fill_and_block(void *context) {
+    struct last_thread *last = context;
+    struct family *family = &last->family;
+    stage_reach(&last->stage, 1);
+    stage_await(&last->stage, 2);
+    submit(family->pool, &family->strangers[0], run_stranger, family, NULL, ILK_PRIORITY_NORMAL);
+    submit(family->pool, &family->child, run_child, family, &family->children, ILK_PRIORITY_NORMAL);
+    submit(family->pool, &family->strangers[1], run_stranger, family, NULL, ILK_PRIORITY_NORMAL);
+    ilk_pool_will_block();
+    check_equal(ilk_latch_wait_until(&last->waited, limit()), ILK_OK);
+    ilk_pool_did_block();
+}
+
+static void wait_and_tell(void *context) {
+    struct last_thread *last = context;
+    wait_for_late(&last->family);
+    ilk_latch_count_down(&last->waited);
+}
+
+/*  A, asleep for its child         B, the last thread that runs
+ *                                  submits the child between two others, and blocks until A goes on
+ *  finds it in B's deque                                                                                  */
+static void the_last_thread_that_blocks_lets_the_others_search(void **state) {
+    (void)state;
+    ilk_pool *pool = make(2, 2);
+    struct last_thread last = {.family = {.pool = pool}, .stage = STAGE_INIT};
+    ilk_latch_init(&last.waited, 1);
+    ilk_timer far;
+    ilk_timer_init(&far, nothing, NULL);
+    ilk_job_set_group(ilk_timer_job(&far), &last.family.children);
+    check_equal(ilk_pool_submit_at(pool, &far, ILK_FOREVER), ILK_OK);
+    submit(pool, &last.other, fill_and_block, &last, &last.family.all, ILK_PRIORITY_NORMAL);
+    stage_await(&last.stage, 1);
+    submit(pool, &last.family.parent, wait_and_tell, &last, &last.family.all, ILK_PRIORITY_NORMAL);
+    await_blocked(pool, 1);
+    stage_reach(&last.stage, 2);
+    await_blocked(pool, 2);
+    check(ilk_pool_cancel(pool, &far));
+    await(&last.family.all);
+    check(last.family.child_was_on_top);
+    end(pool);
+}
+
+/* ---- Between will_block and did_block ---- */
+
+static void block_for_child(void *context) {
+    struct family *family = context;
+    submit(family->pool, &family->child, run_child, family, &family->children, ILK_PRIORITY_NORMAL);
+    ilk_pool_will_block();
+    waits_below = true;
+    await(&family->children);
+    waits_below = false;
+    ilk_pool_did_block();
+}
+
+/* A worker that took it itself would be faster than the thread that has to wake up: planted, it fails at once. */
+static void between_will_and_did_block_a_wait_runs_nothing(void **state) {
+    (void)state;
+    ilk_pool *pool = make(1, 0);
+    for (int round = 0; round < stress_rounds(200); round++) {
+        struct family family = {.pool = pool};
+        submit(pool, &family.parent, block_for_child, &family, &family.all, ILK_PRIORITY_NORMAL);
+        await(&family.all);
+        check(!family.child_was_on_top);
+    }
+    end(pool);
+}
+
+/* ---- Groups of a pool that is gone ---- */
+
+/* A worker has slept for the group, whose pool is destroyed: AddressSanitizer sees what a follower touches. */
+static void a_job_may_follow_a_group_whose_pool_is_gone(void **state) {
+    (void)state;
+    ilk_pool *first = make(2, 0), *second = make(1, 0);
+    struct outsider outsider = {.pool = first, .kind = GROUP, .stage = STAGE_INIT};
+    ilk_group group = {0}, done = {0};
+    ilk_job waiter, follower;
+    submit(first, &waiter, wait_for_a_part, &outsider, &group, ILK_PRIORITY_NORMAL);
+    await_blocked(first, 1);
+    stage_reach(&outsider.stage, 2);
+    await(&group);
+    end(first);
+    ilk_job_init(&follower, nothing, NULL);
+    ilk_job_set_group(&follower, &done);
+    check(ilk_group_follow(&outsider.of_part, second, &follower));
+    await(&done);
+    end(second);
+}
+
+/* ---- Idle ---- */
+
+enum { GENERATIONS = 6 };
+
+struct offspring {
+    ilk_pool *pool;
+    ILK_ATOMIC(int) ended;
+    struct member {
+        ilk_timer timer; /* or its job alone */
+        struct offspring *offspring;
+        ilk_job follower;
+        ilk_group group;
+        int generation;
+    } members[GENERATIONS];
+};
+
+static void end_member(void *context) {
+    struct member *member = context;
+    ilk_atomic_fetch_add(&member->offspring->ended, 1, memory_order_relaxed);
+}
+
+static void begin_member(struct offspring *offspring, int generation);
+
+static void run_member(void *context) {
+    struct member *member = context;
+    if (member->generation + 1 < GENERATIONS) {
+        begin_member(member->offspring, member->generation + 1);
+    }
+    end_member(member);
+}
+
+/* In turn as a job, as a timer's job, and as one that a job follows. */
+static void begin_member(struct offspring *offspring, int generation) {
+    struct member *member = &offspring->members[generation];
+    *member = (struct member){.offspring = offspring, .generation = generation};
+    ilk_timer_init(&member->timer, run_member, member);
+    if (generation % 3 == 1) {
+        check_equal(ilk_pool_submit_at(offspring->pool, &member->timer, ilk_deadline_in_ns(200000)), ILK_OK);
+        return;
+    }
+    ilk_job *job = ilk_timer_job(&member->timer);
+    ilk_job_set_group(job, &member->group);
+    check(ilk_pool_submit(offspring->pool, job));
+    if (generation % 3 == 2) {
+        ilk_job_init(&member->follower, end_member, member);
+        check(ilk_group_follow(&member->group, offspring->pool, &member->follower));
+    }
+}
+
+static void idle_is_when_jobs_timers_and_followers_have_ended(void **state) {
+    (void)state;
+    ilk_pool *pool = make(2, 0);
+    check_equal(ilk_pool_wait_idle_until(pool, limit()), ILK_OK);
+    for (int round = 0; round < stress_rounds(300); round++) {
+        struct offspring offspring = {.pool = pool};
+        begin_member(&offspring, 0);
+        check_equal(ilk_pool_wait_idle_until(pool, limit()), ILK_OK);
+        check_equal(ilk_atomic_load(&offspring.ended, memory_order_relaxed), GENERATIONS + GENERATIONS / 3);
+    }
+    end(pool);
+}
+
+struct idle_waiter {
+    ilk_pool *pool;
+    ilk_status status;
+};
+
+static void wait_idle(void *context) {
+    struct idle_waiter *waiter = context;
+    waiter->status = ilk_pool_wait_idle_until(waiter->pool, limit());
+}
+
+static void a_pool_with_a_timer_is_idle_when_that_is_cancelled(void **state) {
+    (void)state;
+    ilk_pool *pool = make(1, 0);
+    ilk_timer timer;
+    ilk_timer_init(&timer, nothing, NULL);
+    check_equal(ilk_pool_submit_at(pool, &timer, ILK_FOREVER), ILK_OK);
+    check_equal(ilk_pool_wait_idle_until(pool, ilk_deadline_in_ns(1000000)), ILK_TIMEDOUT);
+    struct idle_waiter waiter = {.pool = pool};
+    struct thread thread;
+    thread_start(&thread, wait_idle, &waiter);
+    thread_await_sleep(&thread);
+    check(ilk_pool_cancel(pool, &timer));
+    thread_join(&thread);
+    check_equal(waiter.status, ILK_OK);
+    end(pool);
+}
+
+/* ---- Waits for another pool ---- */
+
+struct other_pool {
+    ilk_pool *pool;
+    bool is_closed;
+    struct stage stage;
+};
+
+static void wait_for_other_pool(void *context) {
+    struct other_pool *other = context;
+    check_equal(other->is_closed ? ilk_pool_wait_until(other->pool, limit())
+                                 : ilk_pool_wait_idle_until(other->pool, limit()),
+                ILK_OK);
+}
+static void await_stage(void *context) {
+    stage_await(&((struct other_pool *)context)->stage, 1);
+}
+static void reach_stage(void *context) {
+    stage_reach(&((struct other_pool *)context)->stage, 1);
+}
+
+/* The other pool ends when a job has run that stands behind the one that waits. */
+static void a_wait_for_another_pool_lets_a_thread_take_over(void **state) {
+    (void)state;
+    for (int is_closed = 0; is_closed < 2; is_closed++) {
+        ilk_pool *pool = make(1, 0);
+        struct other_pool other = {.pool = make(1, 0), .is_closed = is_closed == 1, .stage = STAGE_INIT};
+        ilk_job waited, waiter, behind;
+        ilk_group group = {0};
+        submit(other.pool, &waited, await_stage, &other, NULL, ILK_PRIORITY_NORMAL);
+        if (other.is_closed) {
+            ilk_pool_close(other.pool);
+        }
+        submit(pool, &waiter, wait_for_other_pool, &other, &group, ILK_PRIORITY_NORMAL);
+        submit(pool, &behind, reach_stage, &other, &group, ILK_PRIORITY_NORMAL);
+        await(&group);
+        end(other.pool);
+        end(pool);
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(waits_without_a_circle_end),
+    cmocka_unit_test(a_job_that_waits_has_no_others_on_top),
+    cmocka_unit_test(a_join_runs_what_the_forked_job_has_forked_elsewhere),
+    cmocka_unit_test(a_job_that_waits_finds_its_own_among_others),
+    cmocka_unit_test(a_job_that_waits_finds_one_that_comes_later),
+    cmocka_unit_test(the_last_thread_that_blocks_lets_the_others_search),
+    cmocka_unit_test(between_will_and_did_block_a_wait_runs_nothing),
+    cmocka_unit_test(a_job_may_follow_a_group_whose_pool_is_gone),
+    cmocka_unit_test(idle_is_when_jobs_timers_and_followers_have_ended),
+    cmocka_unit_test(a_pool_with_a_timer_is_idle_when_that_is_cancelled),
+    cmocka_unit_test(a_wait_for_another_pool_lets_a_thread_take_over),
+};
+
+TEST_MAIN(tests)
