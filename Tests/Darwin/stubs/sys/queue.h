@@ -15,6 +15,8 @@
     struct {                                                                                                 \
         struct type *le_next, **le_prev;                                                                     \
     }
+#define LIST_EMPTY(head) ((head)->lh_first == NULL)
+#define LIST_INIT(head) (LIST_FIRST(head) = NULL)
 #define LIST_FIRST(head) ((head)->lh_first)
 #define LIST_NEXT(element, field) ((element)->field.le_next)
 #define LIST_FOREACH(variable, head, field)                                                                  \
