@@ -79,7 +79,7 @@ struct DiagnosticsFiguresTests {
                     Set(report.keys) == [
                         "interlock", "process", "watches", "threads", "objects", "cycles", "orders",
                         "timeline",
-                        "objects_lost",
+                        "objects_lost", "searches_ended",
                     ]
                 )
                 #expect(report["watches"] as? [String] == ["order", "contention", "hang"])
