@@ -232,8 +232,7 @@ ILK_COLD static struct pool_timers *make_timers(ilk_pool *pool) {
     ilk_mutex_lock(&pool->mutex);
     struct pool_timers *timers = existing_timers(pool);
     if (timers == NULL && (timers = calloc(1, sizeof *timers)) != NULL) {
-        timers->pool = pool;
-        ilk_mutex_init(&timers->mutex, false);
+        timers->pool = pool; /* its mutex: see ilk_pool_create */
         char name[24];
         snprintf(name, sizeof name, "%.8s-timers", pool->name);
         struct ilk__thread_options options = pool->thread_options;
