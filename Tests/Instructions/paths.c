@@ -84,9 +84,6 @@ int main(int argument_count, char **arguments) {
         return 1;
     }
     ilk_diagnose(0);
-    ilk_mutex_lock(
-        &mutex); /* with a call that may wait it leaves diagnosis: one that is only tried and unlocked does not */
-    ilk_mutex_unlock(&mutex);
     void (*pass)(void) = NULL;
     for (size_t index = 0; index < sizeof paths / sizeof *paths; index++) {
         pass = strcmp(arguments[1], paths[index].name) == 0 ? paths[index].pass : pass;

@@ -242,29 +242,43 @@ struct ilk__object *ilk__object_of(const void *address, ilk_object_kind kind) {
                                             : object_at(address, kind, 0, 0, object != NULL && !is_known);
 }
 
-static bool forget(const void *address, bool though_watched) {
+static bool is_known(const void *address) {
     /* OB13 relaxed: an object begins before it ends, and a thread that ends it has synchronised with its users. Not the
      * switches: what was watched may end while diagnosis is off. */
-    if (!ilk_atomic_load(&has_objects, memory_order_relaxed) || ilk__object_find(address) == NULL) {
-        return true;
-    }
-    sigset_t before;
-    ilk__tables_lock(&before);
+    return ilk_atomic_load(&has_objects, memory_order_relaxed) && ilk__object_find(address) != NULL;
+}
+
+/* With the tables locked, which it unlocks. */
+static bool forget(const void *address, bool though_watched, const sigset_t *before) {
     struct ilk__object *object = ilk__object_find(address);
     const bool is_ended = object == NULL || though_watched || ilk__object_watches(object) == 0;
     if (object != NULL && is_ended) {
         end_object(object);
     }
-    ilk__tables_unlock(&before);
+    ilk__tables_unlock(before);
     return is_ended;
 }
 
 void ilk__object_forget(const void *address) {
-    (void)forget(address, true);
+    if (is_known(address)) {
+        sigset_t before;
+        ilk__tables_lock(&before);
+        (void)forget(address, true, &before);
+    }
 }
 
-bool ilk__object_forget_unwatched(const void *address) {
-    return forget(address, false);
+bool ilk__object_forget_unwatched(const void *address, bool may_wait) {
+    if (!is_known(address)) {
+        return true;
+    }
+    sigset_t before;
+    if (!may_wait && !ilk__tables_try_lock(&before)) {
+        return false;
+    }
+    if (may_wait) {
+        ilk__tables_lock(&before);
+    }
+    return forget(address, false, &before);
 }
 
 bool ilk__object_add_traits(struct ilk__object *object, uint32_t traits) {

@@ -90,8 +90,9 @@ struct ilk__object *ilk__object_of(const void *address, ilk_object_kind kind);
 /* As an object ends, or is no longer watched. A load where nothing was watched yet. */
 void ilk__object_forget(const void *address);
 
-/* The same if nothing of it is watched. False: it is watched, since another thread has just asked for it. */
-bool ilk__object_forget_unwatched(const void *address);
+/* The same if nothing of it is watched. False: it is watched, since another thread has just asked for it; or, for a call
+ * that may not wait, the tables are in use. */
+bool ilk__object_forget_unwatched(const void *address, bool may_wait);
 
 /* True: it did not have them all. */
 bool ilk__object_add_traits(struct ilk__object *object, uint32_t traits);

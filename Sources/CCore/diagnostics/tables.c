@@ -17,6 +17,16 @@ void ilk__tables_lock(sigset_t *before) {
     }
 }
 
+bool ilk__tables_try_lock(sigset_t *before) {
+    ilk__signals_hold(before);
+    const bool is_locked =
+        ilk__thread_state()->has_tables_for_fork != 0 || ilk__native_mutex_try_lock(&mutex);
+    if (!is_locked) {
+        ilk__signals_release(before);
+    }
+    return is_locked;
+}
+
 void ilk__tables_unlock(const sigset_t *before) {
     if (ilk__thread_state()->has_tables_for_fork == 0) {
         ilk__native_mutex_unlock(&mutex);

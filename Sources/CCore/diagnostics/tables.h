@@ -12,9 +12,12 @@
 #define INTERLOCK_DIAGNOSTICS_TABLES_H
 
 #include "platform/signals.h"
+#include <stdbool.h>
 
 /* Holds signals back too; `before` is for ilk__tables_unlock. */
 void ilk__tables_lock(sigset_t *before);
+/* Does not wait. False: they are locked, and signals are as they were. */
+bool ilk__tables_try_lock(sigset_t *before);
 void ilk__tables_unlock(const sigset_t *before);
 
 #endif

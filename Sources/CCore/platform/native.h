@@ -18,6 +18,8 @@ typedef pthread_cond_t ilk__native_condition;
 #define ILK__NATIVE_MUTEX_INIT PTHREAD_MUTEX_INITIALIZER
 
 void ilk__native_mutex_lock(ilk__native_mutex *mutex);
+bool ilk__native_mutex_try_lock(
+    ilk__native_mutex *mutex); /* false: another call has it, this thread's perhaps */
 void ilk__native_mutex_unlock(ilk__native_mutex *mutex);
 
 void ilk__native_condition_init(ilk__native_condition *condition);

@@ -21,6 +21,12 @@ void ilk__native_mutex_lock(ilk__native_mutex *mutex) {
     check(pthread_mutex_lock(mutex));
 }
 
+bool ilk__native_mutex_try_lock(ilk__native_mutex *mutex) {
+    const int error = pthread_mutex_trylock(mutex);
+    check(error == EBUSY ? 0 : error);
+    return error == 0;
+}
+
 void ilk__native_mutex_unlock(ilk__native_mutex *mutex) {
     check(pthread_mutex_unlock(mutex));
 }

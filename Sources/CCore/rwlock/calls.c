@@ -46,12 +46,12 @@ static bool take_freshness(ilk_rwlock *lock) ILK_NONBLOCKING {
                                        memory_order_relaxed, memory_order_relaxed);
 }
 
-static void rwlock_stop_watching(ilk_rwlock *lock, bool may_block) {
+static void rwlock_stop_watching(ilk_rwlock *lock, bool may_wait) {
     /* RW21 acquire, pairs with RW22.
      * Carries: that the lock is watched alone.
      * If weaker: a call of ilk_rwlock_observe beside this one is lost. */
     ilk_atomic_fetch_and(&lock->word, ~ILK__RWLOCK_OBSERVED, memory_order_acquire);
-    if (may_block ? !ilk__object_forget_unwatched(lock) : ilk__object_is_watched_at(lock)) {
+    if (!ilk__object_forget_unwatched(lock, may_wait)) {
         /* RW23 relaxed: once more what RW22 has published. */
         ilk_atomic_fetch_or(&lock->word, ILK__RWLOCK_OBSERVED, memory_order_relaxed);
     }
@@ -80,7 +80,7 @@ ILK_COLD static bool rwlock_is_known(ilk_rwlock *lock) ILK_NONBLOCKING {
     uint32_t state;
     const struct ilk__object *object = is_fresh(lock, &state) ? NULL : ilk__object_find(lock);
     const bool is_watched = object != NULL && ilk__object_watches(object) != 0;
-    if (object == NULL && !ilk__diagnoses_all()) {
+    if (!is_watched && !ilk__diagnoses_all()) {
         (void)take_freshness(lock);
         rwlock_stop_watching(lock, false);
     }

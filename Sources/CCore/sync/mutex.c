@@ -9,8 +9,8 @@
  *   id                     the owner                    0
  *   id | MUTEX_SLEEPERS    the owner                    0, then wakes one
  * Bit 30 stays through all of these. It is up while diagnosis watches the mutex: set by ILK_MUTEX_INIT, by
- * ilk_mutex_init while all mutexes are watched, by ilk_mutex_observe; taken away by a call that finds it without need,
- * by a try call only if the table does not know the mutex.
+ * ilk_mutex_init while all mutexes are watched, by ilk_mutex_observe; taken away by a call that finds it without need;
+ * a try call and unlock do not wait for the tables, and leave it to the next while they are in use.
  *
  * With inheritance the kernel moves a word with bit 31 up. Bit 30 is its FUTEX_OWNER_DIED, for robust lists, which are
  * not used here: the kernel keeps the bit where a free mutex is taken, and drops it where it hands over; the next owner
@@ -55,13 +55,13 @@ static void mutex_watch(ilk_mutex *mutex) {
     ilk_atomic_fetch_or(&mutex->word, MUTEX_OBSERVED, memory_order_release);
 }
 
-static void mutex_stop_watching(ilk_mutex *mutex, bool may_block) {
+static void mutex_stop_watching(ilk_mutex *mutex, bool may_wait) {
     ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_WATCHED, memory_order_relaxed); /* MX10 */
     /* MX11 acquire, pairs with MX12.
      * Carries: that the mutex is watched alone.
      * If weaker: a call of ilk_mutex_observe beside this one is lost. */
     ilk_atomic_fetch_and(&mutex->word, ~MUTEX_OBSERVED, memory_order_acquire);
-    if (may_block ? !ilk__object_forget_unwatched(mutex) : ilk__object_is_watched_at(mutex)) {
+    if (!ilk__object_forget_unwatched(mutex, may_wait)) {
         mutex_watch(mutex);
     }
 }
@@ -99,7 +99,7 @@ ILK_COLD static bool mutex_is_known(ilk_mutex *mutex) ILK_NONBLOCKING {
     const uint32_t settings = ilk_atomic_load(&mutex->settings, memory_order_relaxed); /* MX10 */
     const struct ilk__object *object = (settings & MUTEX_FRESH) != 0 ? NULL : ilk__object_find(mutex);
     const bool is_watched = object != NULL && ilk__object_watches(object) != 0;
-    if (object == NULL && !ilk__diagnoses_all()) {
+    if (!is_watched && !ilk__diagnoses_all()) {
         ilk_atomic_fetch_and(&mutex->settings, ~MUTEX_FRESH, memory_order_relaxed); /* MX10 */
         mutex_stop_watching(mutex, false);
     }

@@ -188,12 +188,12 @@ void ilk_semaphore_destroy(ilk_semaphore *semaphore) {
 
 /* ---- Diagnosis ---- */
 
-static void semaphore_stop_watching(ilk_semaphore *semaphore, bool may_block) {
+static void semaphore_stop_watching(ilk_semaphore *semaphore, bool may_wait) {
     /* SE9 acquire, pairs with SE10.
      * Carries: that the semaphore is watched alone.
      * If weaker: a call of ilk_semaphore_observe beside this one is lost. */
     ilk_atomic_fetch_and(&semaphore->word, ~ILK__SEMAPHORE_OBSERVED, memory_order_acquire);
-    if (may_block ? !ilk__object_forget_unwatched(semaphore) : ilk__object_is_watched_at(semaphore)) {
+    if (!ilk__object_forget_unwatched(semaphore, may_wait)) {
         /* SE11 relaxed: once more what SE10 has published. */
         ilk_atomic_fetch_or(&semaphore->word, ILK__SEMAPHORE_OBSERVED, memory_order_relaxed);
     }
@@ -221,12 +221,12 @@ static bool semaphore_is_watched(ilk_semaphore *semaphore) {
 }
 
 /* Likewise, for calls that a signal handler makes: allocates nothing and does not block. A semaphore whose first call one
- * is, or which is not watched any more, is met by the next that may wait. */
+ * is is met by the next that may wait. */
 ILK_TRUSTED_NONBLOCKING_BEGIN
 ILK_COLD static bool semaphore_is_known(ilk_semaphore *semaphore) ILK_NONBLOCKING {
     const struct ilk__object *object = ilk__object_find(semaphore);
     const bool is_watched = object != NULL && ilk__object_watches(object) != 0;
-    if (object == NULL && !ilk__diagnoses_all()) {
+    if (!is_watched && !ilk__diagnoses_all()) {
         semaphore_stop_watching(semaphore, false);
     }
     return is_watched;

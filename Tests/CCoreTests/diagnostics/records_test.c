@@ -246,7 +246,8 @@ static void try_each_and_give(void *unused) {
     stage_reach(&trying, 1);
 }
 
-/* Another thread has the tables, and it is switched off: what was watched leaves with the next call that may wait. */
+/* Another thread has the tables, and it is switched off: what was watched leaves with the next call that finds the tables
+ * free. */
 static void tries_and_unlocks_do_not_wait_for_the_tables(void **state) {
     (void)state;
     ilk_diagnose(ILK_DIAGNOSE_ALL);
@@ -260,8 +261,10 @@ static void tries_and_unlocks_do_not_wait_for_the_tables(void **state) {
     stage_await(&trying, 1);
     ilk__tables_unlock(&before);
     thread_join(&trier);
-    check(ilk__object_find(&tried.lock) != NULL);
-    take_and_give_each();
+    check(ilk__object_find(&tried.lock) != NULL && ilk__object_find(&tried.mutex) != NULL &&
+          ilk__object_find(&tried.permit) != NULL);
+    try_each(NULL);
+    give_each();
     check(ilk__object_find(&tried.lock) == NULL && ilk__object_find(&tried.mutex) == NULL &&
           ilk__object_find(&tried.permit) == NULL);
 }

@@ -39,6 +39,18 @@ void ilk__native_mutex_lock(ilk__native_mutex *mutex) {
     }
 }
 
+bool ilk__native_mutex_try_lock(ilk__native_mutex *mutex) {
+    if (!ex.running) {
+        return true;
+    }
+    ex_point();
+    const bool is_free = mutex->holder == 0;
+    if (is_free) {
+        take(mutex);
+    }
+    return is_free;
+}
+
 void ilk__native_mutex_unlock(ilk__native_mutex *mutex) {
     if (ex.running) {
         ex_point();

@@ -22,6 +22,7 @@ typedef struct {
     { 0, 0 }
 
 void ilk__native_mutex_lock(ilk__native_mutex *mutex);
+bool ilk__native_mutex_try_lock(ilk__native_mutex *mutex);
 void ilk__native_mutex_unlock(ilk__native_mutex *mutex);
 void ilk__native_condition_init(ilk__native_condition *condition);
 void ilk__native_condition_destroy(ilk__native_condition *condition);
