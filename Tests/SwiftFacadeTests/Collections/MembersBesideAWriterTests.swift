@@ -71,12 +71,12 @@ import Testing
                     var calls = 0
                     while calls < 2_000 || rounds.load(ordering: .relaxed) < start + 100 {
                         let several = Call { encoder in
+                            var encoders = encoder.unkeyedContainer()
                             for _ in 0..<100 {
                                 if !(\(isFull)) { \(fill) }
-                                try? call(encoder)
+                                try? call(encoders.superEncoder())
                             }
                         }
-                        // Only encode(to:) encodes: the others end with an error of the encoder's.
                         _ = try? JSONEncoder().encode(several)
                         calls += 100
                         if calls > 2_000 { sched_yield() }
