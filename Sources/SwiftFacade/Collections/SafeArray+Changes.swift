@@ -55,7 +55,8 @@ extension SafeArray where Element: Sendable {
     /// verbs with closures are announced as one replacement. A change that leaves `Equatable` elements equal is not
     /// announced.
     ///
-    /// Writers copy each change for each observer; a verb for the whole array copies the storage once.
+    /// Writers copy each change for each observer; a verb for the whole array copies the storage once. Changes are kept
+    /// until `handler` has had them: a queue that is slower than the writers, or rests, needs more and more memory.
     ///
     /// - Parameter queue: The main queue drains only in a program that runs it: an `async` main, `dispatchMain()` or a
     ///   run loop.
@@ -68,8 +69,8 @@ extension SafeArray where Element: Sendable {
         subscribe(queue, handler)
     }
 
-    /// Every change from now on, in order, as an asynchronous sequence. It ends when the task is cancelled, when the
-    /// loop and the sequence are left, and, after the last change, when the array is gone.
+    /// Every change from now on, in order, as an asynchronous sequence. It ends when a consumer's task is cancelled, for
+    /// other consumers too; when the loop and the sequence are left; and, after the last change, when the array is gone.
     ///
     /// Writers keep each change and wake the consumer, which compares and delivers. Each change goes to one consumer of
     /// a sequence: take a sequence for each that wants all. Changes are kept until asked for: a consumer slower than

@@ -30,14 +30,16 @@ extension SafeDictionary: Sequence {
 extension SafeDictionary: Encodable where Key: Encodable, Value: Encodable {
     /// Encodes a snapshot, as a `Dictionary` encodes.
     public func encode(to encoder: any Encoder) throws {
-        try snapshot.encode(to: encoder)
+        // The encoder must meet the Dictionary: JSONEncoder converts the keys of other types.
+        var container = encoder.singleValueContainer()
+        try container.encode(snapshot)
     }
 }
 
 extension SafeDictionary: Decodable where Key: Decodable, Value: Decodable {
     /// Decodes what a `Dictionary` or a ``SafeDictionary`` encoded.
     public convenience init(from decoder: any Decoder) throws {
-        self.init(try [Key: Value](from: decoder))
+        self.init(try decoder.singleValueContainer().decode([Key: Value].self))
     }
 }
 

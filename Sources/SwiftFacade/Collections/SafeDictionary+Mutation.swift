@@ -37,7 +37,8 @@ extension SafeDictionary {
         return removed.value
     }
 
-    /// Removes and returns any entry, or `nil` if there is none. O(1) on average.
+    /// Removes and returns any entry, or `nil` if there is none. Scans the storage, up to O(capacity): to empty a large
+    /// dictionary, use ``drain()``.
     @inlinable
     public func popFirst() -> (key: Key, value: Value)? {
         change("popFirst") { entries, observers in
@@ -88,6 +89,7 @@ extension SafeDictionary {
     ///
     /// - Precondition: Neither closure calls this dictionary.
     /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws; the value stays as `body` left it, a `fallback` too.
     @inlinable
     @discardableResult
     public func mutateValue<Result: ~Copyable, Failure: Error>(
@@ -125,6 +127,7 @@ extension SafeDictionary {
     /// chooses.
     ///
     /// - Precondition: `combine` does not call this dictionary.
+    /// - Throws: What `combine` throws; what was merged until then stays.
     /// - Complexity: O(length of the sequence) on average.
     @inlinable
     public func merge(

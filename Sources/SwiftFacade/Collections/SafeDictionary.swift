@@ -26,6 +26,8 @@
 /// reported, and the thread waits for ever. Keys and values that the dictionary's own verbs take out are released after
 /// the lock: their `deinit` may call the dictionary.
 ///
+/// A key that is not equal to itself, as a `NaN`, is found by no verb: ``removeAll(where:)`` leaves it.
+///
 /// Left out: indices, which the next writer makes invalid; `==` and a hash, since the contents change: compare
 /// snapshots.
 public final class SafeDictionary<Key: Hashable, Value> {
@@ -145,7 +147,7 @@ public final class SafeDictionary<Key: Hashable, Value> {
         storage.whileReading("capacity") { storage.state.contents.capacity }
     }
 
-    /// Any entry, or `nil` if there is none. O(1) on average.
+    /// Any entry, or `nil` if there is none. Scans the storage: up to O(capacity).
     @inlinable
     public var first: (key: Key, value: Value)? {
         storage.whileReading("first") { storage.state.contents.first }

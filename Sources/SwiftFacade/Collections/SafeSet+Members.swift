@@ -27,7 +27,7 @@ extension SafeSet {
         storage.whileReading("capacity") { storage.state.contents.capacity }
     }
 
-    /// Any member, or `nil` if there is none. O(1) on average.
+    /// Any member, or `nil` if there is none. Scans the storage: up to O(capacity).
     @inlinable
     public var first: Element? {
         storage.whileReading("first") { storage.state.contents.first }

@@ -44,7 +44,8 @@ extension SafeSet {
         }
     }
 
-    /// Removes and returns any member, or `nil` if there is none. O(1) on average.
+    /// Removes and returns any member, or `nil` if there is none. Scans the storage, up to O(capacity): to empty a large
+    /// set, use ``drain()``.
     @inlinable
     public func popFirst() -> Element? {
         change("popFirst") { members, observers in
@@ -54,7 +55,7 @@ extension SafeSet {
         }
     }
 
-    /// Removes and returns any member. O(1) on average.
+    /// Removes and returns any member, as ``popFirst()``.
     ///
     /// - Precondition: The set is not empty; otherwise it is reported and the process ends. Where another thread may
     ///   empty it, use ``popFirst()``.

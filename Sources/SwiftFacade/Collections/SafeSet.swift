@@ -23,6 +23,8 @@
 /// `hash(into:)`, which run under the lock: from a verb for a single member that is not reported, and the thread waits
 /// for ever. Members that the set's own verbs take out are released after the lock: their `deinit` may call the set.
 ///
+/// A member that is not equal to itself, as a `NaN`, is found by no verb: ``removeAll(where:)`` leaves it.
+///
 /// There is no `==` and no hash, since the contents change: compare snapshots, or ask ``isSubset(of:)`` and the others.
 public final class SafeSet<Element: Hashable> {
     @usableFromInline

@@ -103,6 +103,28 @@ import Testing
         #expect(set.snapshot == Set(0..<10))
     }
 
+    @Test func whatAChangeDidBeforeItThrewStays() throws {
+        struct Refused: Error {}
+        let dictionary: SafeDictionary = ["a": 1]
+        #expect(throws: Refused.self) {
+            try dictionary.mutateValue(forKey: "b", default: 2) { _ in throw Refused() }
+        }
+        #expect(dictionary.snapshot == ["a": 1, "b": 2])
+        #expect(throws: Refused.self) {
+            try dictionary.merge([("c", 3), ("a", 4), ("d", 5)]) { _, _ in throw Refused() }
+        }
+        #expect(dictionary.snapshot == ["a": 1, "b": 2, "c": 3])
+    }
+
+    @Test func whatIsNotEqualToItselfIsFoundByNoVerb() {
+        let dictionary = SafeDictionary<Double, Int>([.nan: 1, 2: 2])
+        dictionary.removeAll { _, _ in true }
+        #expect(dictionary.count == 1 && dictionary[.nan] == nil)
+        let set = SafeSet<Double>([.nan, 2])
+        set.removeAll { _ in true }
+        #expect(set.count == 1 && !set.contains(.nan))
+    }
+
     @Test func anIterationGoesOverASnapshot() {
         let array: SafeArray = [1, 2, 3]
         for element in array { array.append(element) }

@@ -253,6 +253,16 @@ private final class PhotoManager: Sendable {
         for listener in listeners { await listener.value }
     }
 
+    @Test func aCancelledConsumerEndsTheSequenceForTheOthers() async {
+        let array = SafeArray<Int>()
+        let changes = array.changesSequence
+        let others = (0..<2).map { _ in Task { for await _ in changes {} } }
+        let cancelled = Task { for await _ in changes {} }
+        cancelled.cancel()
+        await cancelled.value
+        for other in others { await other.value }
+    }
+
     @Test(.timeLimit(.minutes(5))) func aSequenceEndsWhenItsArrayIsGone() async {
         var array: SafeArray<Int>? = []
         let changes = array!.changesSequence

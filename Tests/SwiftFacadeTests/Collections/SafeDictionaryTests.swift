@@ -237,6 +237,20 @@ import Testing
         #expect(dictionary.drain() == ["a": 1] && dictionary.isEmpty)
     }
 
+    /// The keys are data, which JSONEncoder and JSONDecoder convert for other types.
+    @Test func keysAreEncodedAndDecodedAsADictionarysAre() throws {
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        encoder.outputFormatting = .sortedKeys
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        let entries = ["userName": 1, "user_name": 2]
+        let encoded = try encoder.encode([SafeDictionary(entries)])
+        #expect(try encoded == encoder.encode([entries]))
+        let decoded = try decoder.decode([SafeDictionary<String, Int>].self, from: encoded)
+        #expect(decoded.map(\.snapshot) == [entries])
+    }
+
     @Test func everyValueIsReleasedOnce() {
         let counter = LifetimeCounter()
         do {
