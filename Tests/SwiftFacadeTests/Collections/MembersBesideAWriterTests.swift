@@ -40,8 +40,6 @@ import Testing
     ]
 
     // One program at a time, each with a core for each of its threads. They run for minutes where the machine is slow.
-    // The test waits without a thread of the cooperative pool: three would leave other suites' tasks none until their
-    // limits.
     @Test(
         .serialized,
         .enabled(if: runsPrograms, "its runtime would have to be linked"),
@@ -51,7 +49,7 @@ import Testing
     func everyMemberRunsBesideAThreadThatAddsAndRemoves(instance: String) async throws {
         let calls = try #require(OverloadTests.calls[instance]).values.joined().sorted()
         let (fill, isFull, write) = try #require(Self.writers[instance])
-        let output = try await outputOfProgram(
+        let output = try await Compiler.runFile(
             """
             import Foundation
             import Interlock
@@ -106,11 +104,5 @@ import Testing
             """
         )
         #expect(output.hasSuffix("ends\n"), "the last call: \(output.suffix(200))")
-    }
-
-    private func outputOfProgram(_ text: String) async throws -> String {
-        try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(with: Result { try Compiler.runFile(text) }) }
-        }
     }
 }

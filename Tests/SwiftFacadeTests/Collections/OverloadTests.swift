@@ -153,10 +153,10 @@ import Testing
     ]
 
     @Test(arguments: calls.keys.sorted())
-    func theCompilerPicksOurs(instance: String) throws {
+    func theCompilerPicksOurs(instance: String) async throws {
         let type = String(instance.prefix { $0 != "<" })
         let calls = try #require(Self.calls[instance])
-        let symbols = try PublicInterface.symbols(
+        let symbols = try await PublicInterface.symbols(
             of: "Interlock",
             modulesIn: [
                 Compiler.products.appendingPathComponent("Modules"),
@@ -170,7 +170,7 @@ import Testing
         #expect(Set(calls.keys).subtracting(own).isEmpty, "calls without a member")
 
         let probes = calls.sorted { $0.key < $1.key }.flatMap { name, calls in calls.map { (name, $0) } }
-        let picked = try Self.picked(probes.map(\.1), on: instance)
+        let picked = try await Self.picked(probes.map(\.1), on: instance)
         #expect(picked.count == probes.count)
         for ((name, call), picked) in zip(probes, picked) {
             let base = String(name.prefix { $0 != "(" })
@@ -182,8 +182,8 @@ import Testing
     }
 
     /// Sequence has this, the collections have not: the test above can fail.
-    @Test func whatIsNotOursIsToldApart() throws {
-        let picked = try Self.picked(["_ = x.max()"], on: "SafeArray<Int>")
+    @Test func whatIsNotOursIsToldApart() async throws {
+        let picked = try await Self.picked(["_ = x.max()"], on: "SafeArray<Int>")
         #expect(picked.count == 1)
         #expect(!picked[0].contains { $0.hasPrefix("Interlock.") })
         #expect(picked[0].contains { $0.hasPrefix("Swift.(file).Sequence extension.max()") })
@@ -209,8 +209,8 @@ import Testing
     }
 
     /// The declarations that the compiler refers to in each call.
-    static func picked(_ calls: [String], on instance: String) throws -> [[String]] {
-        let tree = try Compiler.syntaxTree(probes(calls, on: instance))
+    static func picked(_ calls: [String], on instance: String) async throws -> [[String]] {
+        let tree = try await Compiler.syntaxTree(probes(calls, on: instance))
         var picked = [[String]](repeating: [], count: calls.count)
         var current: Int?
         for line in tree.split(separator: "\n") {

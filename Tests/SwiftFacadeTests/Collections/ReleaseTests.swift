@@ -178,8 +178,8 @@ private struct Tail: RangeExpression {
         "value(forKey:default:)", "values", "withReadLock(_:)",
     ]
 
-    @Test func everyVerbIsInATable() throws {
-        let symbols = try PublicInterface.symbols(
+    @Test func everyVerbIsInATable() async throws {
+        let symbols = try await PublicInterface.symbols(
             of: "Interlock",
             modulesIn: [
                 Compiler.products.appendingPathComponent("Modules"),

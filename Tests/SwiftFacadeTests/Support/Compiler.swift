@@ -5,26 +5,27 @@
 import Foundation
 import Testing
 
-/// The compiler that built these tests, on one file that imports the module under test.
+/// The compiler that built these tests, on one file that imports the module under test. Waits for it on threads of its
+/// own: two tests that held the cooperative pool's would leave the tasks of all others none.
 enum Compiler {
     static func compile(
         _ body: String,
         flags: [String] = []
-    ) throws -> (succeeded: Bool, output: String) {
-        try run(body, ["-emit-sil", "-o", "/dev/null"] + flags)
+    ) async throws -> (succeeded: Bool, output: String) {
+        try await run(body, ["-emit-sil", "-o", "/dev/null"] + flags)
     }
 
     /// As ``compile(_:flags:)``, on a file that has its own imports.
     static func compileFile(
         _ text: String,
         flags: [String] = []
-    ) throws -> (succeeded: Bool, output: String) {
-        try runSwift(text, ["-emit-sil", "-o", "/dev/null"] + flags)
+    ) async throws -> (succeeded: Bool, output: String) {
+        try await runSwift(text, ["-emit-sil", "-o", "/dev/null"] + flags)
     }
 
     /// Builds a whole file with the module's objects, and runs the program; what it prints. For modules without a
     /// sanitizer.
-    static func runFile(_ text: String) throws -> String {
+    static func runFile(_ text: String) async throws -> String {
         let program = FileManager.default.temporaryDirectory.appendingPathComponent(
             "interlock-\(UUID().uuidString)"
         )
@@ -33,9 +34,9 @@ enum Compiler {
         #if os(Linux)
         flags.append("-lbsd")
         #endif
-        let built = try runSwift(text, ["-o", program.path] + flags)
+        let built = try await runSwift(text, ["-o", program.path] + flags)
         try #require(built.succeeded, "\(built.output.suffix(4_000))")
-        let result = try run([program.path])
+        let result = try await run([program.path])
         #expect(result.succeeded, "\(result.output)")
         return result.output
     }
@@ -52,21 +53,21 @@ enum Compiler {
     }
 
     /// Each name with the declaration that it stands for.
-    static func syntaxTree(_ body: String) throws -> String {
-        let result = try run(body, ["-dump-ast", "-suppress-warnings"])
+    static func syntaxTree(_ body: String) async throws -> String {
+        let result = try await run(body, ["-dump-ast", "-suppress-warnings"])
         try #require(result.succeeded, "\(result.output.suffix(4_000))")
         return result.output
     }
 
-    private static func run(_ body: String, _ mode: [String]) throws -> (succeeded: Bool, output: String) {
-        try runSwift("import Foundation\nimport Interlock\n\(body)\n", mode)
+    private static func run(_ body: String, _ mode: [String]) async throws -> (succeeded: Bool, output: String) {
+        try await runSwift("import Foundation\nimport Interlock\n\(body)\n", mode)
     }
 
     private static func runSwift(
         _ text: String,
         _ mode: [String]
-    ) throws -> (succeeded: Bool, output: String) {
-        try run(
+    ) async throws -> (succeeded: Bool, output: String) {
+        try await run(
             text,
             as: "program.swift",
             [
@@ -79,8 +80,8 @@ enum Compiler {
     }
 
     /// The toolchain's C compiler, on one file.
-    static func compileC(_ text: String) throws -> (succeeded: Bool, output: String) {
-        try run(
+    static func compileC(_ text: String) async throws -> (succeeded: Bool, output: String) {
+        try await run(
             text,
             as: "program.c",
             [
@@ -91,7 +92,7 @@ enum Compiler {
     }
 
     /// Runs the command with a file of this text as its last argument.
-    private static func run(_ text: String, as name: String, _ command: [String]) throws
+    private static func run(_ text: String, as name: String, _ command: [String]) async throws
         -> (succeeded: Bool, output: String)
     {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
@@ -101,20 +102,22 @@ enum Compiler {
         defer { try? FileManager.default.removeItem(at: folder) }
         let source = folder.appendingPathComponent(name)
         try Data(text.utf8).write(to: source)
-        return try run(["/usr/bin/env"] + command + [source.path])
+        return try await run(["/usr/bin/env"] + command + [source.path])
     }
 
-    private static func run(_ command: [String]) throws -> (succeeded: Bool, output: String) {
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: command[0])
-        process.arguments = Array(command.dropFirst())
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        let said = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return (process.terminationStatus == 0, String(decoding: said, as: UTF8.self))
+    private static func run(_ command: [String]) async throws -> (succeeded: Bool, output: String) {
+        try await blocking(named: "compiler") {
+            let process = Process()
+            let output = Pipe()
+            process.executableURL = URL(fileURLWithPath: command[0])
+            process.arguments = Array(command.dropFirst())
+            process.standardOutput = output
+            process.standardError = output
+            try process.run()
+            let said = output.fileHandleForReading.readDataToEndOfFile()
+            process.waitUntilExit()
+            return (process.terminationStatus == 0, String(decoding: said, as: UTF8.self))
+        }
     }
 
     /// Where the modules were built: beside the test program.

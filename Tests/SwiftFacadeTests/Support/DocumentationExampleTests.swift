@@ -87,7 +87,7 @@ import Testing
         return examples
     }
 
-    @Test func everyExampleCompiles() throws {
+    @Test func everyExampleCompiles() async throws {
         let examples = try Self.examples()
         #expect(examples.count >= 21, "examples are found")
         let functions = examples.enumerated().map { number, example in
@@ -105,7 +105,7 @@ import Testing
             }
             """
         }
-        let result = try Compiler.compile(Self.prelude + "\n" + functions.joined(separator: "\n"))
+        let result = try await Compiler.compile(Self.prelude + "\n" + functions.joined(separator: "\n"))
         #expect(result.succeeded, "\(result.output)")
     }
 }

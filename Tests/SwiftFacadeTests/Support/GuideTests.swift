@@ -84,37 +84,37 @@ import Testing
         "#sourceLocation(file: \"\(block.file)\", line: \(block.line))\n\(block.code)#sourceLocation()"
     }
 
-    @Test func theFragmentsOfTheArticlesCompile() throws {
+    @Test func theFragmentsOfTheArticlesCompile() async throws {
         let fragments = try Self.files("md").flatMap { try Self.blocks(of: $0) }.filter { !$0.isFile }
         #expect(fragments.count >= 20, "the blocks are found")
         let functions = fragments.enumerated().map { number, block in
             "func block\(number)() \(block.isAsync ? "async " : "")throws {\ndo {\n\(Self.located(block))\n}\n}"
         }
         let text = Self.prelude + "\n" + functions.joined(separator: "\n")
-        let result = try Compiler.compile(text, flags: Self.strict)
+        let result = try await Compiler.compile(text, flags: Self.strict)
         #expect(result.succeeded, "\(result.output)")
     }
 
-    @Test func theProgramsOfTheArticlesCompile() throws {
+    @Test func theProgramsOfTheArticlesCompile() async throws {
         let programs = try Self.files("md").flatMap { try Self.blocks(of: $0) }.filter(\.isFile)
         #expect(!programs.isEmpty, "the programs are found")
         for program in programs {
-            let result = try Compiler.compileFile(Self.located(program), flags: Self.strict)
+            let result = try await Compiler.compileFile(Self.located(program), flags: Self.strict)
             #expect(result.succeeded, "\(result.output)")
         }
     }
 
-    @Test func theCBlocksOfTheArticlesCompile() throws {
+    @Test func theCBlocksOfTheArticlesCompile() async throws {
         let blocks = try Self.files("md").flatMap { try Self.blocks(of: $0, in: "c") }
         #expect(!blocks.isEmpty, "the blocks are found")
         for block in blocks {
-            let result = try Compiler.compileC("#line \(block.line) \"\(block.file)\"\n\(block.code)")
+            let result = try await Compiler.compileC("#line \(block.line) \"\(block.file)\"\n\(block.code)")
             #expect(result.succeeded, "\(result.output)")
         }
     }
 
-    @Test(arguments: codeFiles) func aCodeFileOfATutorialCompiles(name: String) throws {
-        let result = try Compiler.compileFile(Self.code(of: name), flags: Self.strict)
+    @Test(.serialized, arguments: codeFiles) func aCodeFileOfATutorialCompiles(name: String) async throws {
+        let result = try await Compiler.compileFile(Self.code(of: name), flags: Self.strict)
         #expect(result.succeeded, "\(result.output)")
     }
 
@@ -128,31 +128,31 @@ import Testing
             ("Photos-7.swift", "20 written, rejected: [\"photo-0.grey\"]\n20 sent, 200020 bytes\n"),
         ]
     )
-    func aProgramOfATutorialPrintsWhatItsStepSays(name: String, printed: String) throws {
-        #expect(try Compiler.runFile(Self.code(of: name)) == printed)
+    func aProgramOfATutorialPrintsWhatItsStepSays(name: String, printed: String) async throws {
+        #expect(try await Compiler.runFile(Self.code(of: name)) == printed)
     }
 
     @Test(.enabled(if: runsPrograms, "its runtime would have to be linked"))
-    func whatTheListenerLosesAndReceivesIsAll() throws {
+    func whatTheListenerLosesAndReceivesIsAll() async throws {
         let program = try #require(
             Self.files("md").flatMap { try Self.blocks(of: $0) }.first {
                 $0.isFile && $0.code.contains("Listen")
             }
         )
-        let counts = try Compiler.runFile(program.code).split(whereSeparator: { !$0.isNumber }).compactMap {
+        let counts = try await Compiler.runFile(program.code).split(whereSeparator: { !$0.isNumber }).compactMap {
             Int($0)
         }
         #expect(counts.count == 2)
         #expect(counts.reduce(0, +) == 1_000)
     }
 
-    @Test func theFirstClassOfATutorialIsNotSharedAndTheSecondIs() throws {
+    @Test func theFirstClassOfATutorialIsNotSharedAndTheSecondIs() async throws {
         let sharing =
             "func share(_ averages: Averages) { Task { _ = try averages.average(of: SalesData(revenue: [1])) } }"
-        let first = try Compiler.compileFile(Self.code(of: "SalesCache-1.swift") + sharing)
+        let first = try await Compiler.compileFile(Self.code(of: "SalesCache-1.swift") + sharing)
         #expect(!first.succeeded, "compiled, and must not")
         #expect(first.output.contains("risks causing data races"), "\(first.output)")
-        let second = try Compiler.compileFile(Self.code(of: "SalesCache-2.swift") + sharing)
+        let second = try await Compiler.compileFile(Self.code(of: "SalesCache-2.swift") + sharing)
         #expect(second.succeeded, "\(second.output)")
     }
 
@@ -165,14 +165,14 @@ import Testing
         }
     }
 
-    @Test func theLandingPageHasEveryPublicType() throws {
+    @Test func theLandingPageHasEveryPublicType() async throws {
         let page = try String(
             contentsOf: Self.catalogue.appendingPathComponent("Interlock.md"),
             encoding: .utf8
         )
         let topics = try #require(page.range(of: "\n## Topics\n")).upperBound
         let listed = Set(page[topics...].split(separator: "\n").filter { $0.hasPrefix("- ``") })
-        let symbols = try PublicInterface.symbols(
+        let symbols = try await PublicInterface.symbols(
             of: "Interlock",
             modulesIn: [
                 Compiler.products.appendingPathComponent("Modules"),

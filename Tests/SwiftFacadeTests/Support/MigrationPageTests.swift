@@ -38,7 +38,7 @@ import Testing
         return blocks
     }
 
-    @Test func theBlocksOfTheMigrationPageCompile() throws {
+    @Test func theBlocksOfTheMigrationPageCompile() async throws {
         let page = Compiler.root.appendingPathComponent("docs/migration-operations.md")
         let text = try String(contentsOf: page, encoding: .utf8)
         let blocks = Self.blocks(of: text)
@@ -52,7 +52,7 @@ import Testing
             }
             """
         }
-        let result = try Compiler.compile(Self.prelude + "\n" + functions.joined(separator: "\n"))
+        let result = try await Compiler.compile(Self.prelude + "\n" + functions.joined(separator: "\n"))
         #expect(result.succeeded, "\(result.output)")
     }
 }

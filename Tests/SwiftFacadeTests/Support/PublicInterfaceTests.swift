@@ -7,8 +7,8 @@ import Foundation
 import Testing
 
 @Suite struct PublicInterfaceTests {
-    @Test func everyPublicSymbolIsDocumented() throws {
-        let symbols = try PublicInterface.symbols(
+    @Test func everyPublicSymbolIsDocumented() async throws {
+        let symbols = try await PublicInterface.symbols(
             of: "Interlock",
             modulesIn: [
                 Compiler.products.appendingPathComponent("Modules"),
@@ -24,7 +24,7 @@ import Testing
     }
 
     /// That the test above can fail.
-    @Test func anUndocumentedSymbolIsFound() throws {
+    @Test func anUndocumentedSymbolIsFound() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "interlock-\(UUID().uuidString)"
         )
@@ -36,7 +36,7 @@ import Testing
             "swiftc", "-parse-as-library", "-emit-module", "-module-name", "Planted", "-o",
             folder.appendingPathComponent("Planted.swiftmodule").path, source.path,
         ])
-        let symbols = try PublicInterface.symbols(of: "Planted", modulesIn: [folder])
+        let symbols = try await PublicInterface.symbols(of: "Planted", modulesIn: [folder])
         #expect(symbols.filter { $0.documentation.isEmpty && $0.place != nil }.map(\.name) == ["silent()"])
     }
 
@@ -71,8 +71,8 @@ import Testing
     ]
 
     @Test(arguments: [("Array", "SafeArray"), ("Dictionary", "SafeDictionary"), ("Set", "SafeSet")])
-    func aSharedCollectionHasTheVocabularyOfItsModel(model: String, shared: String) throws {
-        let facade = try PublicInterface.symbols(
+    func aSharedCollectionHasTheVocabularyOfItsModel(model: String, shared: String) async throws {
+        let facade = try await PublicInterface.symbols(
             of: "Interlock",
             modulesIn: [
                 Compiler.products.appendingPathComponent("Modules"),
@@ -81,7 +81,7 @@ import Testing
         )
         let ours = Set(facade.filter { $0.type == shared }.map(\.name))
         let theirs = Set(
-            try PublicInterface.standardLibrary.get()
+            try await PublicInterface.standardLibrary.value
                 .filter { $0.type == model && $0.isOffered && !$0.isType }.map(\.name)
         )
         #expect(theirs.count > 80, "the vocabulary is found")
@@ -155,9 +155,14 @@ enum PublicInterface {
     }
 
     /// Read once: it is large.
-    static let standardLibrary = Result { try symbols(of: "Swift", modulesIn: []) }
+    static let standardLibrary = Task { try await symbols(of: "Swift", modulesIn: []) }
 
-    static func symbols(of module: String, modulesIn folders: [URL]) throws -> [Symbol] {
+    /// Waits for the compiler on a thread of its own, as `Compiler` does.
+    static func symbols(of module: String, modulesIn folders: [URL]) async throws -> [Symbol] {
+        try await blocking(named: "symbols") { try extract(module, folders) }
+    }
+
+    private static func extract(_ module: String, _ folders: [URL]) throws -> [Symbol] {
         struct Graph: Decodable { let symbols: [Symbol] }
         struct TargetInfo: Decodable {
             struct Target: Decodable { let unversionedTriple: String }

@@ -559,9 +559,9 @@ import Testing
     ]
 
     /// In the strict mode, which asks for the word `unsafe`.
-    @Test func theRawPairOfALockIsUnsafeAndTheRestIsNot() throws {
+    @Test func theRawPairOfALockIsUnsafeAndTheRestIsNot() async throws {
         let strict = ["-strict-memory-safety", "-Werror", "StrictMemorySafety"]
-        let right = try Compiler.compile(
+        let right = try await Compiler.compile(
             """
             func f(_ lock: borrowing ReadWriteLock<Int>) {
                 lock.withWriteLock { $0 += 1 }
@@ -571,7 +571,7 @@ import Testing
             flags: strict
         )
         #expect(right.succeeded, "\(right.output)")
-        let wrong = try Compiler.compile(
+        let wrong = try await Compiler.compile(
             "func f(_ lock: borrowing ReadWriteLock<Int>) { lock.unsafeView.lockForReading() }",
             flags: strict
         )
@@ -579,10 +579,11 @@ import Testing
         #expect(wrong.output.contains("uses unsafe constructs"), "\(wrong.output)")
     }
 
-    @Test(arguments: programs) func theRightTwinCompilesAndTheWrongProgramDoesNot(program: Program) throws {
-        let right = try Compiler.compile(program.right, flags: program.flags)
+    @Test(.serialized, arguments: programs)
+    func theRightTwinCompilesAndTheWrongProgramDoesNot(program: Program) async throws {
+        let right = try await Compiler.compile(program.right, flags: program.flags)
         #expect(right.succeeded, "\(right.output)")
-        let wrong = try Compiler.compile(program.wrong, flags: program.flags)
+        let wrong = try await Compiler.compile(program.wrong, flags: program.flags)
         #expect(!wrong.succeeded, "compiled, and must not")
         #expect(wrong.output.contains(program.complaint), "\(wrong.output)")
     }
