@@ -15,6 +15,7 @@
 #include "platform/clock.h"
 #include "platform/pages.h"
 #include "platform/requests.h"
+#include "platform/stay_loaded.h"
 #include "platform/threads.h"
 #include <interlock/deadline.h>
 #include <interlock/park.h>
@@ -124,8 +125,8 @@ static void report_threads(const struct ilk__snapshot *snapshot, uint64_t limit_
     ilk__pages_give_back(pages, HANG_TEXT_SIZE);
 }
 
-/* Objects are copied only for a report: a round looks at threads. */
-static void report_waits_beyond(const struct round *round) {
+/* Objects are copied only for a report: a round looks at threads. False: there was none. */
+static bool report_waits_beyond(const struct round *round) {
     bool any = false;
     for (struct ilk__record *record = ilk__records_first(); record != NULL;
          record = ilk__record_next(record)) {
@@ -133,12 +134,14 @@ static void report_waits_beyond(const struct round *round) {
     }
     struct ilk__snapshot snapshot;
     if (!any || !ilk__snapshot_take(&snapshot)) {
-        return;
+        return false;
     }
-    if (note_waits_beyond(round, &snapshot)) {
+    const bool reports = note_waits_beyond(round, &snapshot);
+    if (reports) {
         report_threads(&snapshot, round->limit_ns);
     }
     ilk__snapshot_give_back(&snapshot);
+    return reports;
 }
 
 /* ---- The thread ---- */
@@ -168,10 +171,11 @@ static void run_watchdog(void *unused) {
             (void)ilk_write_diagnosis(STDERR_FILENO, ILK_AS_TEXT);
         }
         const bool samples = sample_rings(round.now_ns);
-        if (round.limit_ns != 0) {
-            report_waits_beyond(&round);
-        }
-        due_ns = round.limit_ns != 0 || samples ? round.now_ns + PERIOD_NS : ILK_FOREVER;
+        const bool reports =
+            (round.limit_ns != 0 && report_waits_beyond(&round)) || (asked & REPORT) != 0;
+        /* A report does not make this thread late: the others waited as long. */
+        const uint64_t from_ns = reports ? ilk__clock_now_ns() : round.now_ns;
+        due_ns = round.limit_ns != 0 || samples ? from_ns + PERIOD_NS : ILK_FOREVER;
         asked = ilk__requests_take(&requests, due_ns);
     }
 }
@@ -264,6 +268,8 @@ static void watchdog_after_fork_in_child(void) {
     ilk__requests_forget(&requests);
 }
 
-__attribute__((constructor)) static void watchdog_watch_fork(void) {
+/* Every primitive links this file. */
+__attribute__((constructor)) static void watchdog_begin(void) {
+    ilk__stay_loaded();
     (void)pthread_atfork(NULL, NULL, watchdog_after_fork_in_child);
 }

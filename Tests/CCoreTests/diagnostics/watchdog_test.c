@@ -125,6 +125,43 @@ static void what_a_process_is_stopped_for_is_no_wait(void **state) {
     thread_join(&waiter);
 }
 
+/* Another thread begins to wait while the handler runs, which takes two hours. */
+enum { HOUR_MS = 3600000 };
+static struct thread second_waiter;
+static struct stage slow_reports = STAGE_INIT;
+static void report_slowly(const ilk_report *report, void *context) {
+    (void)context;
+    check_equal(report->kind, ILK_REPORT_HANG);
+    if (stage_now(&slow_reports) == 0) {
+        thread_start(&second_waiter, wait_once, NULL);
+        thread_await_sleep(&second_waiter);
+        ilk_atomic_store(&ahead_ns, MILLISECONDS(2 * HOUR_MS), memory_order_relaxed);
+        check_equal(ilk_set_hang_limit(MILLISECONDS(HOUR_MS)), ILK_OK);
+    }
+    stage_advance(&slow_reports);
+}
+
+static void what_a_report_takes_is_waited_for(void **state) {
+    (void)state;
+    ilk_set_report_handler(report_slowly, NULL);
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_mutex_init(&waited_for, false);
+    ilk_mutex_lock(&waited_for);
+    struct thread waiter;
+    thread_start(&waiter, wait_once, NULL);
+    thread_await_sleep(&waiter);
+    check_equal(ilk_set_hang_limit(MILLISECONDS(1)), ILK_OK);
+    stage_await(&slow_reports, 1);
+    for (int round = 0; round < 10; round++) { /* a report would be over by then */
+        have_a_round(MILLISECONDS(HOUR_MS));
+    }
+    check_equal(stage_now(&slow_reports), 2);
+    check_equal(ilk_set_hang_limit(0), ILK_OK);
+    ilk_mutex_unlock(&waited_for);
+    thread_join(&waiter);
+    thread_join(&second_waiter);
+}
+
 static void wait_until_reported(void *unused) {
     (void)unused;
     while (!ilk_atomic_load(&is_reported, memory_order_relaxed)) {
@@ -373,6 +410,7 @@ static void a_handler_gets_its_own_context(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_wait_that_begins_within_a_round_is_not_beyond_the_limit),
     cmocka_unit_test(what_a_process_is_stopped_for_is_no_wait),
+    cmocka_unit_test(what_a_report_takes_is_waited_for),
     cmocka_unit_test(a_round_copies_no_objects_while_nothing_is_beyond_the_limit),
     cmocka_unit_test(diagnosis_keeps_no_file_descriptor_open),
     cmocka_unit_test(a_handler_that_forks_may_interrupt_the_settings),
