@@ -21,9 +21,11 @@
 #include <interlock/park.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <unistd.h>
 
-enum { HANG_TEXT_SIZE = 256 * 1024 };
+/* Of a report; of a thread, with the stack of its wait. What is not written takes no memory. */
+enum { TEXT_SIZE = 64 * 1024, THREAD_TEXT_SIZE = 16 * 1024 };
 
 static const uint64_t PERIOD_NS = 100000000;
 
@@ -109,7 +111,8 @@ static bool note_waits_beyond(const struct round *round, const struct ilk__snaps
 }
 
 static void report_threads(const struct ilk__snapshot *snapshot, uint64_t limit_ns) {
-    char *pages = ilk__pages_allocate(HANG_TEXT_SIZE);
+    const size_t size = TEXT_SIZE + (size_t)snapshot->thread_count * THREAD_TEXT_SIZE;
+    char *pages = ilk__pages_allocate(size);
     if (pages == NULL) {
         return;
     }
@@ -118,11 +121,11 @@ static void report_threads(const struct ilk__snapshot *snapshot, uint64_t limit_
     ilk__text_begin(&text, sentence, sizeof sentence, -1);
     ilk__text_add(&text, "a thread has waited for more than %llu ms",
                   (unsigned long long)(limit_ns / 1000000));
-    ilk__text_begin(&text, pages, HANG_TEXT_SIZE, -1);
+    ilk__text_begin(&text, pages, size, -1);
     ilk__text_add(&text, "interlock: %s\n", sentence);
     ilk__snapshot_write_text(snapshot, &text);
     ilk__report_deliver(ILK_REPORT_HANG, sentence, pages);
-    ilk__pages_give_back(pages, HANG_TEXT_SIZE);
+    ilk__pages_give_back(pages, size);
 }
 
 /* Objects are copied only for a report: a round looks at threads. False: there was none. */

@@ -162,6 +162,58 @@ static void what_a_report_takes_is_waited_for(void **state) {
     thread_join(&second_waiter);
 }
 
+enum { CROWD = 400 };
+
+__attribute__((noinline)) static void wait_deep_down(volatile int depth) {
+    if (depth > 0) {
+        wait_deep_down(depth - 1);
+        depth = 0; /* no tail call: each has a frame */
+    } else {
+        take_it();
+    }
+}
+
+static void wait_with_a_full_stack(void *unused) {
+    (void)unused;
+    wait_deep_down(ILK_STACK_FRAMES);
+}
+
+static struct stage crowd_reports = STAGE_INIT;
+static void count_crowd(const ilk_report *report, void *waits) {
+    static const char line[] = "\n  waits for ";
+    if (stage_now(&crowd_reports) != 0) {
+        return;
+    }
+    for (const char *place = report->text; (place = strstr(place, line)) != NULL; place += sizeof line - 1) {
+        *(int *)waits += 1;
+    }
+    stage_reach(&crowd_reports, 1);
+}
+
+static void a_report_has_all_threads_of_a_crowd(void **state) {
+    (void)state;
+    static struct thread crowd[CROWD];
+    int waits = 0;
+    ilk_set_report_handler(count_crowd, &waits);
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_mutex_init(&waited_for, false);
+    ilk_mutex_lock(&waited_for);
+    for (int index = 0; index < CROWD; index++) {
+        thread_start(&crowd[index], wait_with_a_full_stack, NULL);
+    }
+    for (int index = 0; index < CROWD; index++) {
+        thread_await_sleep(&crowd[index]);
+    }
+    check_equal(ilk_set_hang_limit(MILLISECONDS(1)), ILK_OK);
+    stage_await(&crowd_reports, 1);
+    check_equal(ilk_set_hang_limit(0), ILK_OK);
+    check_equal(waits, CROWD);
+    ilk_mutex_unlock(&waited_for);
+    for (int index = 0; index < CROWD; index++) {
+        thread_join(&crowd[index]);
+    }
+}
+
 static void wait_until_reported(void *unused) {
     (void)unused;
     while (!ilk_atomic_load(&is_reported, memory_order_relaxed)) {
@@ -416,6 +468,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_handler_that_forks_may_interrupt_the_settings),
     cmocka_unit_test(a_child_of_fork_samples_its_rings),
     cmocka_unit_test(a_child_of_fork_has_no_limit_and_no_signal_until_it_asks),
+    cmocka_unit_test(a_report_has_all_threads_of_a_crowd),
     cmocka_unit_test(a_thread_may_end_after_its_wait_was_reported),
     cmocka_unit_test(a_handler_gets_its_own_context),
 };
