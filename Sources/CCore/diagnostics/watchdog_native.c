@@ -227,6 +227,7 @@ void ilk__watchdog_sample(void) {
 ilk_status ilk_set_hang_limit(uint64_t limit_ns) {
     ilk_atomic_store(&hang_limit_ns, limit_ns, memory_order_relaxed); /* WD1 */
     if (limit_ns != 0 && !start_watchdog()) {
+        ilk_atomic_store(&hang_limit_ns, 0, memory_order_relaxed); /* WD1: a later thread is for something else */
         return ILK_NOMEM;
     }
     ilk__requests_post(&requests, WAKE);

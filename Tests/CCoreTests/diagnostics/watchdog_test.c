@@ -309,16 +309,46 @@ static void interrupt_settings(void) {
         check_equal(raise(SIGUSR1), 0);
     }
 }
+static bool refuses_threads;
 bool __real_ilk__thread_start(ilk__thread *thread, const struct ilk__thread_options *options,
                               void (*function)(void *context), void *context);
 bool __wrap_ilk__thread_start(ilk__thread *thread, const struct ilk__thread_options *options,
                               void (*function)(void *context), void *context);
 bool __wrap_ilk__thread_start(ilk__thread *thread, const struct ilk__thread_options *options,
                               void (*function)(void *context), void *context) {
+    if (refuses_threads) {
+        return false;
+    }
     interrupt_settings();
     const bool is_started = __real_ilk__thread_start(thread, options, function, context);
     interrupt_settings();
     return is_started;
+}
+
+/* The system has no thread for it; then it has one for something else. */
+static void a_limit_that_has_failed_is_none(void **state) {
+    (void)state;
+    ilk_set_report_handler(note_report, NULL);
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_mutex_init(&waited_for, false);
+    ilk_mutex_lock(&waited_for);
+    struct thread waiter;
+    thread_start(&waiter, wait_once, NULL);
+    thread_await_sleep(&waiter);
+    ilk_atomic_store(&ahead_ns, MILLISECONDS(1000), memory_order_relaxed);
+    refuses_threads = true;
+    check_equal(ilk_set_hang_limit(MILLISECONDS(1)), ILK_NOMEM);
+    refuses_threads = false;
+    check_equal(ilk_set_hang_signal(SIGUSR1), ILK_OK);
+    const int now = stage_now(&looks);
+    check_equal(raise(SIGUSR1), 0);
+    stage_await(&looks, now + 1); /* the thread's first round is over, or has found the limit */
+    have_a_round(MILLISECONDS(HOUR_MS));
+    check(!ilk_atomic_load(&is_reported, memory_order_relaxed));
+    check_equal(ilk_set_hang_limit(0), ILK_OK);
+    check_equal(ilk_set_hang_signal(0), ILK_OK);
+    ilk_mutex_unlock(&waited_for);
+    thread_join(&waiter);
 }
 int __real_sigaction(int number, const struct sigaction *action, struct sigaction *before);
 int __wrap_sigaction(int number, const struct sigaction *action, struct sigaction *before);
@@ -469,6 +499,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_child_of_fork_samples_its_rings),
     cmocka_unit_test(a_child_of_fork_has_no_limit_and_no_signal_until_it_asks),
     cmocka_unit_test(a_report_has_all_threads_of_a_crowd),
+    cmocka_unit_test(a_limit_that_has_failed_is_none),
     cmocka_unit_test(a_thread_may_end_after_its_wait_was_reported),
     cmocka_unit_test(a_handler_gets_its_own_context),
 };
