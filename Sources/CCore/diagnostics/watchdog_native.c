@@ -174,8 +174,7 @@ static void run_watchdog(void *unused) {
             (void)ilk_write_diagnosis(STDERR_FILENO, ILK_AS_TEXT);
         }
         const bool samples = sample_rings(round.now_ns);
-        const bool reports =
-            (round.limit_ns != 0 && report_waits_beyond(&round)) || (asked & REPORT) != 0;
+        const bool reports = (round.limit_ns != 0 && report_waits_beyond(&round)) || (asked & REPORT) != 0;
         /* A report does not make this thread late: the others waited as long. */
         const uint64_t from_ns = reports ? ilk__clock_now_ns() : round.now_ns;
         due_ns = round.limit_ns != 0 || samples ? from_ns + PERIOD_NS : ILK_FOREVER;
@@ -227,7 +226,8 @@ void ilk__watchdog_sample(void) {
 ilk_status ilk_set_hang_limit(uint64_t limit_ns) {
     ilk_atomic_store(&hang_limit_ns, limit_ns, memory_order_relaxed); /* WD1 */
     if (limit_ns != 0 && !start_watchdog()) {
-        ilk_atomic_store(&hang_limit_ns, 0, memory_order_relaxed); /* WD1: a later thread is for something else */
+        ilk_atomic_store(&hang_limit_ns, 0,
+                         memory_order_relaxed); /* WD1: a later thread is for something else */
         return ILK_NOMEM;
     }
     ilk__requests_post(&requests, WAKE);

@@ -50,7 +50,6 @@ void ilk__stay_loaded(void) {
 
 #else
 
-void ilk__stay_loaded(void) {
-}
+void ilk__stay_loaded(void) {}
 
 #endif
