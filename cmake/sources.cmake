@@ -6,7 +6,7 @@
 set(interlock_platform
     access clock condition_darwin condition_pthread deadline environment_native exit_pthread former futex_linux
     identity_darwin identity_linux local_native membarrier_linux membarrier_none native_pthread pages_native park_futex park_table
-    requests_darwin requests_linux signals_native stores_native system_call_linux threads_native yield_native)
+    requests_darwin requests_linux side_effects_pthread signals_native stay_loaded_native stores_native system_call_linux threads_native yield_native)
 set(interlock_diagnostics
     demangle_native edges facade figures index misuse names objects observe order order_search page records
     records_exit_pthread report_native rings settings_native snapshot_native stack_native status symbols_darwin

@@ -113,7 +113,7 @@ typedef struct ilk_report {
 } ilk_report;
 
 /* Called by the thread that met what is reported, before it waits; for ILK_REPORT_HANG by "interlock-watch". It may use
- * the library. */
+ * the library. While it runs, a cancellation of its thread waits. */
 typedef void (*ilk_report_handler)(const ilk_report *report, void *context);
 
 /* Has `handler` called instead of printing on standard error; NULL: print again. An inversion is reported once.

@@ -4,12 +4,12 @@
  */
 #include "diagnostics/misuse.h"
 
+#include "diagnostics/text.h"
 #include <interlock/diagnostics.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static void print(const char *call, const void *object, const char *format, va_list arguments) {
     char line[512];
@@ -19,9 +19,7 @@ static void print(const char *call, const void *object, const char *format, va_l
                           name, has_name ? "\"" : "");
     vsnprintf(line + length, sizeof line - (size_t)length - 1, format, arguments);
     (void)strcat(line, "\n");
-    /* Without standard error nothing is left to do. */
-    ssize_t written = write(STDERR_FILENO, line, strlen(line));
-    (void)written;
+    ilk__text_print(line);
 }
 
 ILK_TRUSTED_NONBLOCKING_BEGIN /* misuse prints and never returns: no caller is held up; a note is for slow paths */

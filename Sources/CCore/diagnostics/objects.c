@@ -85,6 +85,7 @@ bool ilk__object_is_watched_at(const void *address) ILK_NONBLOCKING {
 
 static void end_object(struct ilk__object *object) {
     ilk__edges_end(object);
+    ilk__ring_end(object);
     ilk_atomic_store(&object->id, 0, memory_order_relaxed); /* OB4 */
     struct ilk__counters *times = ilk__object_times(object);
     if (times != NULL) {

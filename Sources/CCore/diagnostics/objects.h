@@ -47,6 +47,7 @@ struct ilk__object {
     /* With the tables locked. */
     struct ilk__object *next_of_all;
     struct ilk__edges leaving, entering; /* see edges.h */
+    struct ilk__watched_ring *ring;      /* see rings.h; NULL: none is sampled */
     struct ilk__visit forward, backward;
 };
 

@@ -189,8 +189,8 @@ static void reach_over(struct queue *queue, const struct ilk__edge *edge) {
     }
 }
 
-/* Step 2, until the new edge's end is reached (then nearer objects are known too), or nothing is left. Called again, it goes
- * on. False: it is not reached. */
+/* Step 2, until the new edge's end is reached (then nearer objects are known too, for the most part), or nothing is left.
+ * Called again, it goes on. False: it is not reached. */
 static bool measure(struct search *search, struct queue *queue, bool is_to_the_end) {
     struct ilk__object *object;
     while ((is_to_the_end || distance_of(queue, search->begin, search->asked) == FAR) && !search->is_ended &&
@@ -302,7 +302,10 @@ static bool find_any(struct search *search, struct circle *circle) {
     }
     search->followed = 0;
     (void)measure(search, &queue, true);
-    for (unsigned most = shortest + 1; most <= CIRCLE_MOST && !search->is_ended; most++) {
+    /* The longest again, for which not all distances were known: a lock may be reached later for one share than for
+     * another, and pass both on at once. */
+    const unsigned next = shortest < CIRCLE_MOST ? shortest + 1 : CIRCLE_MOST;
+    for (unsigned most = next; most <= CIRCLE_MOST && !search->is_ended; most++) {
         if (find_short(search, &queue, circle, most)) {
             return true;
         }

@@ -12,7 +12,7 @@ extern uint32_t ilk__order_search_most;
 
 enum ilk__search_outcome { ILK__SEARCH_SILENT, ILK__SEARCH_FOUND, ILK__SEARCH_ENDED /* at the limit */ };
 
-/* With the tables locked: the shortest circle of the edge, of which an edge was in no report yet and which no guard keeps
+/* With the tables locked: one of the shortest circles of the edge, of which an edge was in no report yet and which no guard keeps
  * apart. It fills `inversion`, if it finds one, and marks the edges as reported. */
 enum ilk__search_outcome ilk__order_search(struct ilk__edge *edge, const struct ilk__order *order,
                                            struct ilk__inversion *inversion);

@@ -10,11 +10,11 @@
 #include "diagnostics/text.h"
 #include "platform/identity.h"
 #include "platform/pages.h"
+#include "platform/side_effects.h"
 #include <interlock/inline/atomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { SENTENCE_SIZE = 1024, REPORT_SIZE = 64 * 1024 };
 
@@ -73,14 +73,15 @@ void ilk__report_deliver(ilk_report_kind kind, const char *sentence, const char 
     const ilk_report_handler handler = report_handler;
     void *context = report_context;
     ilk__tables_unlock(&before);
-    if (handler != NULL) {
-        const ilk_report report = {kind, sentence, text};
-        handler(&report, context);
+    if (handler == NULL) {
+        ilk__text_print(text);
         return;
     }
-    /* Without standard error nothing is left to do. */
-    ssize_t written = write(STDERR_FILENO, text, strlen(text));
-    (void)written;
+    const ilk_report report = {kind, sentence, text};
+    struct ilk__side_effects held;
+    ilk__side_effects_hold(&held);
+    handler(&report, context);
+    ilk__side_effects_release(&held);
 }
 
 /* ---- Pieces ---- */
@@ -182,8 +183,7 @@ void ilk__report_ended_search(uint32_t thread) {
     ilk__text_add(&sentence, "interlock: a search for lock-order inversions ended at its limit, as ");
     ilk__text_add_thread(&sentence, thread);
     ilk__text_add(&sentence, " took a lock: one may have been missed. This is said once.\n");
-    ssize_t written = write(STDERR_FILENO, bytes, strlen(bytes));
-    (void)written;
+    ilk__text_print(bytes);
 }
 
 struct own_wait {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See rings.h. A list of its own under the mutex of the tables: a ring's end forgets its object under the same mutex,
- * so no ring is sampled that has ended.
+ * See rings.h. A ring's end forgets its object under the mutex of the tables, which the sampler holds: no ring is sampled
+ * that has ended.
  */
 #include "diagnostics/rings.h"
 
@@ -10,58 +10,62 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct watched_ring {
-    struct watched_ring *next;
+/* Of an object, or free. */
+struct ilk__watched_ring {
+    LIST_ENTRY(ilk__watched_ring) link;
     struct ilk__object *object;
-    uint64_t id; /* the object's; differs once the ring has ended */
     ilk__ring_depth *depth;
     struct ilk__ring_samples samples;
 };
 
-static struct watched_ring *first_ring; /* with the tables locked */
+/* With the tables locked. */
+static LIST_HEAD(, ilk__watched_ring) watched_rings, free_rings;
 
-static struct watched_ring *find_ring(const struct ilk__object *object) {
-    const ilk_object_kind kind = ilk__object_kind_of(object);
-    struct watched_ring *ring = kind == ILK_OBJECT_SPSC || kind == ILK_OBJECT_MPMC ? first_ring : NULL;
-    while (ring != NULL && (ring->object != object || ring->id != ilk__object_id(object))) {
-        ring = ring->next;
+static struct ilk__watched_ring *take_free(void) {
+    struct ilk__watched_ring *ring = LIST_FIRST(&free_rings);
+    if (ring != NULL) {
+        LIST_REMOVE(ring, link);
     }
     return ring;
 }
 
-static struct watched_ring *ended_ring(void) {
-    struct watched_ring *ring = first_ring;
-    while (ring != NULL && ring->id == ilk__object_id(ring->object)) {
-        ring = ring->next;
+/* With the tables locked. False: no memory. */
+static bool give_samples(struct ilk__object *object, size_t capacity, ilk__ring_depth *depth,
+                         struct ilk__watched_ring **spare) {
+    struct ilk__watched_ring *ring = take_free();
+    if (ring == NULL) {
+        ring = *spare;
+        *spare = NULL;
     }
-    return ring;
+    if (ring != NULL) {
+        ring->object = object;
+        ring->depth = depth;
+        ring->samples = (struct ilk__ring_samples){.capacity = capacity};
+        object->ring = ring;
+        LIST_INSERT_HEAD(&watched_rings, ring, link);
+    }
+    return ring != NULL;
 }
 
-/* Keeps the samples of a ring that is there. False: no memory. */
-static bool enter_ring(struct ilk__object *object, size_t capacity, ilk__ring_depth *depth) {
-    struct watched_ring *spare = calloc(1, sizeof *spare);
+/* Keeps the samples of the ring at `address`, unless another thread has had its object forgotten. False: no memory. */
+static bool enter_ring(struct ilk__object *object, const void *address, size_t capacity,
+                       ilk__ring_depth *depth) {
+    struct ilk__watched_ring *spare = calloc(1, sizeof *spare);
     sigset_t before;
     ilk__tables_lock(&before);
-    struct watched_ring *watched = find_ring(object);
-    const bool is_new = watched == NULL;
-    if (is_new) {
-        watched = ended_ring();
-    }
-    if (watched == NULL && spare != NULL) {
-        watched = spare;
-        spare = NULL;
-        watched->next = first_ring;
-        first_ring = watched;
-    }
-    if (is_new && watched != NULL) {
-        watched->object = object;
-        watched->id = ilk__object_id(object);
-        watched->depth = depth;
-        watched->samples = (struct ilk__ring_samples){.capacity = capacity};
-    }
+    const bool is_entered = object->ring != NULL || ilk__object_id_at(object, address) == 0 ||
+                            give_samples(object, capacity, depth, &spare);
     ilk__tables_unlock(&before);
     free(spare);
-    return watched != NULL;
+    return is_entered;
+}
+
+void ilk__ring_end(struct ilk__object *object) {
+    if (object->ring != NULL) {
+        LIST_REMOVE(object->ring, link);
+        LIST_INSERT_HEAD(&free_rings, object->ring, link);
+        object->ring = NULL;
+    }
 }
 
 static void have_sampled(const struct ilk__object *object) {
@@ -72,7 +76,7 @@ static void have_sampled(const struct ilk__object *object) {
 
 void ilk__ring_begin(const void *ring, ilk_object_kind kind, size_t capacity, ilk__ring_depth *depth) {
     struct ilk__object *object = ilk__object_begin(ring, kind, 0, 0);
-    if (object != NULL && enter_ring(object, capacity, depth)) {
+    if (object != NULL && enter_ring(object, ring, capacity, depth)) {
         have_sampled(object);
     }
 }
@@ -87,7 +91,7 @@ ilk_status ilk__ring_observe(const void *ring, ilk_object_kind kind, uint32_t wh
     if (object == NULL) {
         return ILK_NOMEM;
     }
-    if (!enter_ring(object, capacity, depth)) {
+    if (!enter_ring(object, ring, capacity, depth)) {
         ilk__object_forget(ring);
         return ILK_NOMEM;
     }
@@ -98,7 +102,7 @@ ilk_status ilk__ring_observe(const void *ring, ilk_object_kind kind, uint32_t wh
 void ilk__rings_resume(void) {
     sigset_t before;
     ilk__tables_lock(&before);
-    const bool any = first_ring != NULL;
+    const bool any = !LIST_EMPTY(&watched_rings);
     ilk__tables_unlock(&before);
     if (any) {
         ilk__watchdog_sample();
@@ -106,21 +110,21 @@ void ilk__rings_resume(void) {
 }
 
 void ilk__ring_add_wait(const void *ring, bool pushes) {
-    const struct ilk__object *object = ilk__object_find(ring);
-    if (object == NULL) {
+    if (ilk__object_find(ring) == NULL) {
         return;
     }
     sigset_t before;
     ilk__tables_lock(&before);
-    struct watched_ring *watched = find_ring(object);
-    if (watched != NULL) {
-        uint64_t *waits = pushes ? &watched->samples.full_waits : &watched->samples.empty_waits;
+    const struct ilk__object *object = ilk__object_find(ring);
+    if (object != NULL && object->ring != NULL) {
+        struct ilk__ring_samples *samples = &object->ring->samples;
+        uint64_t *waits = pushes ? &samples->full_waits : &samples->empty_waits;
         *waits += 1;
     }
     ilk__tables_unlock(&before);
 }
 
-static void sample(struct watched_ring *ring, uint64_t now_ns) {
+static void sample(struct ilk__watched_ring *ring, uint64_t now_ns) {
     struct ilk__ring_samples *samples = &ring->samples;
     const uint64_t depth = ring->depth(ilk__object_address(ring->object));
     samples->depths[samples->samples % ILK__DEPTHS_KEPT] = depth;
@@ -135,9 +139,9 @@ bool ilk__rings_sample(uint64_t now_ns) {
     bool any = false;
     sigset_t before;
     ilk__tables_lock(&before);
-    for (struct watched_ring *ring = first_ring; ring != NULL; ring = ring->next) {
-        if (ring->id == ilk__object_id(ring->object) &&
-            (ilk__object_watches(ring->object) & ILK_DIAGNOSE_CONTENTION) != 0) {
+    struct ilk__watched_ring *ring;
+    LIST_FOREACH(ring, &watched_rings, link) {
+        if ((ilk__object_watches(ring->object) & ILK_DIAGNOSE_CONTENTION) != 0) {
             any = true;
             sample(ring, now_ns);
         }
@@ -147,16 +151,14 @@ bool ilk__rings_sample(uint64_t now_ns) {
 }
 
 bool ilk__ring_copy(const struct ilk__object *object, struct ilk__ring_samples *copy) {
-    const struct watched_ring *ring = find_ring(object);
-    if (ring != NULL) {
-        *copy = ring->samples;
+    if (object->ring != NULL) {
+        *copy = object->ring->samples;
     }
-    return ring != NULL;
+    return object->ring != NULL;
 }
 
 void ilk__ring_clear(const struct ilk__object *object) {
-    struct watched_ring *ring = find_ring(object);
-    if (ring != NULL) {
-        ring->samples = (struct ilk__ring_samples){.capacity = ring->samples.capacity};
+    if (object->ring != NULL) {
+        object->ring->samples = (struct ilk__ring_samples){.capacity = object->ring->samples.capacity};
     }
 }

@@ -38,6 +38,9 @@ void ilk__ring_add_wait(const void *ring, bool pushes);
 /* Takes one sample of each ring. False: there is none whose contention is watched. */
 bool ilk__rings_sample(uint64_t now_ns);
 
+/* With the tables locked: the object ends. */
+void ilk__ring_end(struct ilk__object *object);
+
 /* With the tables locked: the object's samples so far. False: it is no ring. */
 bool ilk__ring_copy(const struct ilk__object *object, struct ilk__ring_samples *copy);
 /* Likewise. */

@@ -84,14 +84,31 @@ static bool is_own_file(int file) {
            status.st_uid == geteuid();
 }
 
+/* Another process that writes its own diagnosis there, as it was started with the same environment. Until the file is
+ * closed, others find this one. */
+static bool is_anothers(int file) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(file, F_SETLK, &lock) != 0 && (errno == EAGAIN || errno == EACCES);
+}
+
+/* Empties the file; else an errno. */
+static int begin_exit_file(int file) {
+    if (!is_own_file(file)) {
+        return EPERM;
+    }
+    if (is_anothers(file)) {
+        return EBUSY;
+    }
+    return ftruncate(file, 0) == 0 ? 0 : errno;
+}
+
 /* A file, emptied. -1: none, and errno tells why. */
 static int open_exit_file(void) {
     /* A pipe without a reader is refused, not waited for. */
     const int file =
         open(exit_path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
-    const bool is_own = file >= 0 && is_own_file(file);
-    if (file >= 0 && (!is_own || ftruncate(file, 0) != 0)) {
-        const int error = is_own ? errno : EPERM;
+    const int error = file >= 0 ? begin_exit_file(file) : 0;
+    if (error != 0) {
         (void)close(file);
         errno = error;
         return -1;

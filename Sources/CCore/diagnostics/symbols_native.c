@@ -15,6 +15,7 @@
 
 #include "diagnostics/demangle.h"
 #include "diagnostics/tables.h"
+#include "platform/side_effects.h"
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -69,6 +70,8 @@ static const struct mapped_file *map_file(const char path[MODULE_PATH]) {
     }
     struct mapped_file *mapped = &files[file_count++];
     memcpy(mapped->path, path, sizeof mapped->path);
+    struct ilk__side_effects before;
+    ilk__side_effects_hold(&before);
     const int file = open(path, O_RDONLY | O_CLOEXEC);
     struct stat status;
     if (file >= 0 && fstat(file, &status) == 0 && (size_t)status.st_size >= sizeof(ElfW(Ehdr))) {
@@ -79,6 +82,7 @@ static const struct mapped_file *map_file(const char path[MODULE_PATH]) {
     if (file >= 0) {
         (void)close(file);
     }
+    ilk__side_effects_release(&before);
     return mapped;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "diagnostics/text.h"
 
+#include "platform/side_effects.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -18,6 +19,8 @@ void ilk__text_begin(struct ilk__text *text, char *bytes, size_t size, int file)
 
 static void write_out(struct ilk__text *text) {
     size_t done = 0;
+    struct ilk__side_effects before;
+    ilk__side_effects_hold(&before);
     while (done < text->length && text->error == 0) {
         ssize_t written = write(text->file, text->bytes + done, text->length - done);
         if (written >= 0) {
@@ -26,8 +29,18 @@ static void write_out(struct ilk__text *text) {
             text->error = errno;
         }
     }
+    ilk__side_effects_release(&before);
     text->length = 0;
     text->bytes[0] = '\0';
+}
+
+void ilk__text_print(const char *string) {
+    struct ilk__side_effects before;
+    ilk__side_effects_hold(&before);
+    /* Without standard error nothing is left to do. */
+    ssize_t written = write(STDERR_FILENO, string, strlen(string));
+    (void)written;
+    ilk__side_effects_release(&before);
 }
 
 static void add_bytes(struct ilk__text *text, const char *bytes, size_t count) {

@@ -27,4 +27,7 @@ void ilk__text_add_quoted(struct ilk__text *text, const char *string);
 /* Writes what is left. */
 void ilk__text_end(struct ilk__text *text);
 
+/* Prints `string` on standard error. */
+void ilk__text_print(const char *string);
+
 #endif

@@ -15,14 +15,17 @@
 #include "platform/clock.h"
 #include "platform/pages.h"
 #include "platform/requests.h"
+#include "platform/stay_loaded.h"
 #include "platform/threads.h"
 #include <interlock/deadline.h>
 #include <interlock/park.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <unistd.h>
 
-enum { HANG_TEXT_SIZE = 256 * 1024 };
+/* Of a report; of a thread, with the stack of its wait. What is not written takes no memory. */
+enum { TEXT_SIZE = 64 * 1024, THREAD_TEXT_SIZE = 16 * 1024 };
 
 static const uint64_t PERIOD_NS = 100000000;
 
@@ -108,7 +111,8 @@ static bool note_waits_beyond(const struct round *round, const struct ilk__snaps
 }
 
 static void report_threads(const struct ilk__snapshot *snapshot, uint64_t limit_ns) {
-    char *pages = ilk__pages_allocate(HANG_TEXT_SIZE);
+    const size_t size = TEXT_SIZE + (size_t)snapshot->thread_count * THREAD_TEXT_SIZE;
+    char *pages = ilk__pages_allocate(size);
     if (pages == NULL) {
         return;
     }
@@ -117,15 +121,15 @@ static void report_threads(const struct ilk__snapshot *snapshot, uint64_t limit_
     ilk__text_begin(&text, sentence, sizeof sentence, -1);
     ilk__text_add(&text, "a thread has waited for more than %llu ms",
                   (unsigned long long)(limit_ns / 1000000));
-    ilk__text_begin(&text, pages, HANG_TEXT_SIZE, -1);
+    ilk__text_begin(&text, pages, size, -1);
     ilk__text_add(&text, "interlock: %s\n", sentence);
     ilk__snapshot_write_text(snapshot, &text);
     ilk__report_deliver(ILK_REPORT_HANG, sentence, pages);
-    ilk__pages_give_back(pages, HANG_TEXT_SIZE);
+    ilk__pages_give_back(pages, size);
 }
 
-/* Objects are copied only for a report: a round looks at threads. */
-static void report_waits_beyond(const struct round *round) {
+/* Objects are copied only for a report: a round looks at threads. False: there was none. */
+static bool report_waits_beyond(const struct round *round) {
     bool any = false;
     for (struct ilk__record *record = ilk__records_first(); record != NULL;
          record = ilk__record_next(record)) {
@@ -133,12 +137,14 @@ static void report_waits_beyond(const struct round *round) {
     }
     struct ilk__snapshot snapshot;
     if (!any || !ilk__snapshot_take(&snapshot)) {
-        return;
+        return false;
     }
-    if (note_waits_beyond(round, &snapshot)) {
+    const bool reports = note_waits_beyond(round, &snapshot);
+    if (reports) {
         report_threads(&snapshot, round->limit_ns);
     }
     ilk__snapshot_give_back(&snapshot);
+    return reports;
 }
 
 /* ---- The thread ---- */
@@ -168,10 +174,10 @@ static void run_watchdog(void *unused) {
             (void)ilk_write_diagnosis(STDERR_FILENO, ILK_AS_TEXT);
         }
         const bool samples = sample_rings(round.now_ns);
-        if (round.limit_ns != 0) {
-            report_waits_beyond(&round);
-        }
-        due_ns = round.limit_ns != 0 || samples ? round.now_ns + PERIOD_NS : ILK_FOREVER;
+        const bool reports = (round.limit_ns != 0 && report_waits_beyond(&round)) || (asked & REPORT) != 0;
+        /* A report does not make this thread late: the others waited as long. */
+        const uint64_t from_ns = reports ? ilk__clock_now_ns() : round.now_ns;
+        due_ns = round.limit_ns != 0 || samples ? from_ns + PERIOD_NS : ILK_FOREVER;
         asked = ilk__requests_take(&requests, due_ns);
     }
 }
@@ -220,6 +226,8 @@ void ilk__watchdog_sample(void) {
 ilk_status ilk_set_hang_limit(uint64_t limit_ns) {
     ilk_atomic_store(&hang_limit_ns, limit_ns, memory_order_relaxed); /* WD1 */
     if (limit_ns != 0 && !start_watchdog()) {
+        ilk_atomic_store(&hang_limit_ns, 0,
+                         memory_order_relaxed); /* WD1: a later thread is for something else */
         return ILK_NOMEM;
     }
     ilk__requests_post(&requests, WAKE);
@@ -264,6 +272,8 @@ static void watchdog_after_fork_in_child(void) {
     ilk__requests_forget(&requests);
 }
 
-__attribute__((constructor)) static void watchdog_watch_fork(void) {
+/* Every primitive links this file. */
+__attribute__((constructor)) static void watchdog_begin(void) {
+    ilk__stay_loaded();
     (void)pthread_atfork(NULL, NULL, watchdog_after_fork_in_child);
 }

@@ -25,7 +25,6 @@
 #if ILK__PORT_ELF
 
 #include "diagnostics/misuse.h"
-#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <stddef.h>
@@ -39,10 +38,6 @@ _Static_assert(sizeof(struct ilk__slot_block) == 256, "as in the assembly");
 _Static_assert(sizeof(uintptr_t) == 8, "as in the assembly");
 
 extern table_role *const ilk__role_here __attribute__((visibility("hidden")));
-
-/* Absent from a statically linked program, which has nothing to close. dlopen is asked for by name: that
- * program's linker would warn of a reference. */
-extern __typeof__(dlsym) dlsym __attribute__((weak));
 
 /* ---- Finding copies ---- */
 
@@ -115,20 +110,6 @@ static struct search find_copies(void) {
 
 /* ---- As the copy is loaded ---- */
 
-/* A thread that read through this copy runs its code once more as it ends: the copy stays, also if linked
- * without `-z nodelete`. */
-static void stay_loaded(const char *object) {
-    if (object == NULL || object[0] == '\0' || dlsym == NULL) {
-        return; /* the program itself */
-    }
-    void *(*open_again)(const char *name, int mode);
-    void *symbol = dlsym(RTLD_DEFAULT, "dlopen");
-    memcpy(&open_again, &symbol, sizeof symbol); /* POSIX lets a function's address be data, C does not */
-    if (open_again != NULL) {
-        (void)open_again(object, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-    }
-}
-
 /* Constructors run one after the other, but for a library that a thread opens beside the program's own. So
  * each candidate says so before it checks: two tables are never in charge. None may be, if two come at once,
  * which costs time only. */
@@ -143,7 +124,6 @@ __attribute__((constructor)) static void choose_table(void) {
         ilk_atomic_store(ilk__role_here, search.in_charge == NULL ? ILK__TABLE_IN_CHARGE : ILK__TABLE_IDLE,
                          memory_order_relaxed);
     }
-    stay_loaded(search.self);
 }
 
 /* ---- Afterwards ---- */
@@ -161,7 +141,7 @@ void ilk__table_report_another(const ilk_rwlock *lock) ILK_NONBLOCKING {
     const struct search search = find_copies();
     ilk__misuse("ilk_rwlock", lock,
                 "two copies of Interlock that do not share their reader slots use this lock; link both as "
-                "pkg-config --static --libs interlock says, or both to libinterlock.so; the copies are in %s "
+                "pkg-config --libs interlock-static says, or both to libinterlock.so; the copies are in %s "
                 "and in %s",
                 file_of(search.in_charge), file_of(search.self));
 }

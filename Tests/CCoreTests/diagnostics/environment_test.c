@@ -229,6 +229,29 @@ static void a_new_file_is_its_users_alone(void **state) {
     remove_folder();
 }
 
+/* The other process is this one. */
+static void a_file_that_another_process_writes_is_left_to_it(void **state) {
+    (void)state;
+    make_folder();
+    make_file(path_of("shared"), "kept");
+    const int file = open(path_of("shared"), O_WRONLY | O_CLOEXEC);
+    check(file >= 0);
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    check_equal(fcntl(file, F_SETLK, &lock), 0);
+    write_diagnosis_to(path_of("shared"));
+    check_contains(printed, "/shared\": Device or resource busy\n");
+    char bytes[8] = "";
+    const int reading = open(path_of("shared"), O_RDONLY | O_CLOEXEC);
+    check_equal(read(reading, bytes, sizeof bytes - 1), 4);
+    check_text(bytes, "kept");
+    close(reading); /* which also gives the lock up */
+    write_diagnosis_to(path_of("shared"));
+    check_text(printed, "");
+    check_contains(contents(path_of("shared")), "\"accounts\": 1 taken");
+    close(file);
+    remove_folder();
+}
+
 static void a_child_of_fork_leaves_its_parents_file_alone(void **state) {
     (void)state;
     make_folder();
@@ -298,6 +321,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_diagnosis_is_written_at_exit),
     cmocka_unit_test(only_ones_own_file_is_overwritten),
     cmocka_unit_test(a_new_file_is_its_users_alone),
+    cmocka_unit_test(a_file_that_another_process_writes_is_left_to_it),
     cmocka_unit_test(a_child_of_fork_leaves_its_parents_file_alone),
     cmocka_unit_test(a_program_with_more_rights_than_its_user_takes_nothing_from_the_environment),
 };

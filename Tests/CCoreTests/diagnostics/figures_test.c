@@ -9,6 +9,7 @@
 #include <interlock/rwlock.h>
 #include <interlock/semaphore.h>
 #include <interlock/spsc.h>
+#include <time.h>
 
 static ilk_figures taken[32];
 
@@ -266,6 +267,42 @@ static void a_ring_is_sampled_once_contention_is_watched(void **state) {
     ilk_spsc_destroy(ring);
 }
 
+static uint64_t own_time_ns(void) {
+    struct timespec now;
+    check_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now), 0);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* The thread's own time for a ring that begins and ends, at best: that is little beside other programs, too. */
+static uint64_t least_time_of_a_ring_ns(void) {
+    uint64_t least_ns = UINT64_MAX;
+    for (int round = 0; round < 200; round++) {
+        ilk_spsc *ring;
+        const uint64_t begin_ns = own_time_ns();
+        check_equal(ilk_spsc_create(&ring, 1, 1), ILK_OK);
+        ilk_spsc_destroy(ring);
+        const uint64_t time_ns = own_time_ns() - begin_ns;
+        least_ns = time_ns < least_ns ? time_ns : least_ns;
+    }
+    return least_ns;
+}
+
+static void a_ring_begins_as_fast_beside_thousands(void **state) {
+    (void)state;
+    enum { RINGS = 8000, TIMES = 10 };
+    static ilk_spsc *rings[RINGS];
+    ilk_diagnose(ILK_DIAGNOSE_CONTENTION);
+    const uint64_t alone_ns = least_time_of_a_ring_ns();
+    for (int ring = 0; ring < RINGS; ring++) {
+        check_equal(ilk_spsc_create(&rings[ring], 1, 1), ILK_OK);
+    }
+    check(least_time_of_a_ring_ns() < TIMES * alone_ns); /* searched through, they made it a hundred times */
+    for (int ring = 0; ring < RINGS; ring++) {
+        ilk_spsc_destroy(rings[ring]);
+    }
+    check(least_time_of_a_ring_ns() < TIMES * alone_ns);
+}
+
 /* A ring may end while it is sampled. */
 static void rings_may_end_beside_the_sampler(void **state) {
     (void)state;
@@ -303,6 +340,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_ring_stays_watched_while_all_objects_are),
     cmocka_unit_test(a_lock_leaves_with_its_next_call_once_it_is_switched_off),
     cmocka_unit_test(a_ring_is_sampled_once_contention_is_watched),
+    cmocka_unit_test(a_ring_begins_as_fast_beside_thousands),
     cmocka_unit_test(rings_may_end_beside_the_sampler),
     cmocka_unit_test(what_is_watched_by_itself_has_figures),
 };

@@ -5,6 +5,7 @@
  */
 #include "diagnostics/reports.h"
 #include <interlock/mutex.h>
+#include <interlock/rwlock.h>
 #include <interlock/semaphore.h>
 
 enum { HELD_MOST = 32, CIRCLE_MOST = 8 };
@@ -58,6 +59,60 @@ static void a_circle_of_eight_is_found_and_one_of_nine_is_not(void **state) {
     close_circle(CIRCLE_MOST, 1);
     check_contains(reports.text, "  8. thread ");
     close_circle(CIRCLE_MOST + 1, 0);
+}
+
+/* From `target`, whose orders are searched newest first, backward:
+ *
+ *     begin -> shared -> a[4] -> … -> a[0] -> target     kept apart by a guard
+ *              shared -> b[3] -> … -> b[0] -> target     for reading: it harms no one
+ *     begin -> before -> c[4] -> … -> c[0] -> target
+ * The search is at `shared` by the second way first, and from there at `begin`, before it has been at `before`. */
+static void a_circle_of_eight_is_found_beside_one_that_a_guard_keeps_apart(void **state) {
+    (void)state;
+    enum { LONG = 5, SHORT = 4 };
+    static ilk_mutex target, begin, before, guard, a[LONG], b[SHORT], c[LONG];
+    static ilk_rwlock shared;
+    ilk_mutex *const single[] = {&target, &begin, &before, &guard};
+    make_mutexes(a, LONG);
+    make_mutexes(b, SHORT);
+    make_mutexes(c, LONG);
+    for (unsigned index = 0; index < sizeof single / sizeof *single; index++) {
+        ilk_mutex_init(single[index], false);
+    }
+    ilk_rwlock_init(&shared);
+    lock_both(&c[0], &target);
+    lock_both(&b[0], &target);
+    lock_both(&a[0], &target);
+    for (unsigned index = 0; index + 1 < LONG; index++) {
+        lock_both(&c[index + 1], &c[index]);
+        if (index + 1 < SHORT) {
+            lock_both(&b[index + 1], &b[index]);
+        }
+        if (index + 1 < LONG - 1) {
+            lock_both(&a[index + 1], &a[index]);
+        }
+    }
+    ilk_mutex_lock(&guard);
+    lock_both(&a[LONG - 1], &a[LONG - 2]);
+    ilk_mutex_lock(&begin);
+    ilk_rwlock_upgradable_lock(&shared);
+    ilk_rwlock_upgradable_unlock(&shared);
+    ilk_mutex_unlock(&begin);
+    ilk_mutex_unlock(&guard);
+    ilk_rwlock_read_lock(&shared);
+    ilk_mutex_lock(&b[SHORT - 1]);
+    ilk_mutex_unlock(&b[SHORT - 1]);
+    ilk_rwlock_read_unlock(&shared);
+    ilk_rwlock_upgradable_lock(&shared);
+    ilk_mutex_lock(&a[LONG - 1]);
+    ilk_mutex_unlock(&a[LONG - 1]);
+    ilk_rwlock_upgradable_unlock(&shared);
+    lock_both(&before, &c[LONG - 1]);
+    lock_both(&begin, &before);
+    check_equal(reports.count, 0);
+    lock_both(&target, &begin);
+    check_equal(reports.count, 1);
+    check_contains(reports.text, "  8. thread ");
 }
 
 /* Plain zero bits, and those that were made before. */
@@ -133,6 +188,7 @@ static void a_wait_for_ones_own_permit_is_reported_and_goes_on(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_first_32_shares_of_a_thread_are_known),
     cmocka_unit_test(a_circle_of_eight_is_found_and_one_of_nine_is_not),
+    cmocka_unit_test(a_circle_of_eight_is_found_beside_one_that_a_guard_keeps_apart),
     cmocka_unit_test(what_was_made_before_is_not_watched),
     cmocka_unit_test(what_an_objects_own_call_has_switched_on_stays_on),
     cmocka_unit_test(a_wait_for_ones_own_permit_is_reported_and_goes_on),

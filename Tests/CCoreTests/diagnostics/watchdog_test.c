@@ -125,6 +125,95 @@ static void what_a_process_is_stopped_for_is_no_wait(void **state) {
     thread_join(&waiter);
 }
 
+/* Another thread begins to wait while the handler runs, which takes two hours. */
+enum { HOUR_MS = 3600000 };
+static struct thread second_waiter;
+static struct stage slow_reports = STAGE_INIT;
+static void report_slowly(const ilk_report *report, void *context) {
+    (void)context;
+    check_equal(report->kind, ILK_REPORT_HANG);
+    if (stage_now(&slow_reports) == 0) {
+        thread_start(&second_waiter, wait_once, NULL);
+        thread_await_sleep(&second_waiter);
+        ilk_atomic_store(&ahead_ns, MILLISECONDS(2 * HOUR_MS), memory_order_relaxed);
+        check_equal(ilk_set_hang_limit(MILLISECONDS(HOUR_MS)), ILK_OK);
+    }
+    stage_advance(&slow_reports);
+}
+
+static void what_a_report_takes_is_waited_for(void **state) {
+    (void)state;
+    ilk_set_report_handler(report_slowly, NULL);
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_mutex_init(&waited_for, false);
+    ilk_mutex_lock(&waited_for);
+    struct thread waiter;
+    thread_start(&waiter, wait_once, NULL);
+    thread_await_sleep(&waiter);
+    check_equal(ilk_set_hang_limit(MILLISECONDS(1)), ILK_OK);
+    stage_await(&slow_reports, 1);
+    for (int round = 0; round < 10; round++) { /* a report would be over by then */
+        have_a_round(MILLISECONDS(HOUR_MS));
+    }
+    check_equal(stage_now(&slow_reports), 2);
+    check_equal(ilk_set_hang_limit(0), ILK_OK);
+    ilk_mutex_unlock(&waited_for);
+    thread_join(&waiter);
+    thread_join(&second_waiter);
+}
+
+enum { CROWD = 400 };
+
+__attribute__((noinline)) static void wait_deep_down(volatile int depth) {
+    if (depth > 0) {
+        wait_deep_down(depth - 1);
+        depth = 0; /* no tail call: each has a frame */
+    } else {
+        take_it();
+    }
+}
+
+static void wait_with_a_full_stack(void *unused) {
+    (void)unused;
+    wait_deep_down(ILK_STACK_FRAMES);
+}
+
+static struct stage crowd_reports = STAGE_INIT;
+static void count_crowd(const ilk_report *report, void *waits) {
+    static const char line[] = "\n  waits for ";
+    if (stage_now(&crowd_reports) != 0) {
+        return;
+    }
+    for (const char *place = report->text; (place = strstr(place, line)) != NULL; place += sizeof line - 1) {
+        *(int *)waits += 1;
+    }
+    stage_reach(&crowd_reports, 1);
+}
+
+static void a_report_has_all_threads_of_a_crowd(void **state) {
+    (void)state;
+    static struct thread crowd[CROWD];
+    int waits = 0;
+    ilk_set_report_handler(count_crowd, &waits);
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_mutex_init(&waited_for, false);
+    ilk_mutex_lock(&waited_for);
+    for (int index = 0; index < CROWD; index++) {
+        thread_start(&crowd[index], wait_with_a_full_stack, NULL);
+    }
+    for (int index = 0; index < CROWD; index++) {
+        thread_await_sleep(&crowd[index]);
+    }
+    check_equal(ilk_set_hang_limit(MILLISECONDS(1)), ILK_OK);
+    stage_await(&crowd_reports, 1);
+    check_equal(ilk_set_hang_limit(0), ILK_OK);
+    check_equal(waits, CROWD);
+    ilk_mutex_unlock(&waited_for);
+    for (int index = 0; index < CROWD; index++) {
+        thread_join(&crowd[index]);
+    }
+}
+
 static void wait_until_reported(void *unused) {
     (void)unused;
     while (!ilk_atomic_load(&is_reported, memory_order_relaxed)) {
@@ -220,16 +309,46 @@ static void interrupt_settings(void) {
         check_equal(raise(SIGUSR1), 0);
     }
 }
+static bool refuses_threads;
 bool __real_ilk__thread_start(ilk__thread *thread, const struct ilk__thread_options *options,
                               void (*function)(void *context), void *context);
 bool __wrap_ilk__thread_start(ilk__thread *thread, const struct ilk__thread_options *options,
                               void (*function)(void *context), void *context);
 bool __wrap_ilk__thread_start(ilk__thread *thread, const struct ilk__thread_options *options,
                               void (*function)(void *context), void *context) {
+    if (refuses_threads) {
+        return false;
+    }
     interrupt_settings();
     const bool is_started = __real_ilk__thread_start(thread, options, function, context);
     interrupt_settings();
     return is_started;
+}
+
+/* The system has no thread for it; then it has one for something else. */
+static void a_limit_that_has_failed_is_none(void **state) {
+    (void)state;
+    ilk_set_report_handler(note_report, NULL);
+    ilk_diagnose(ILK_DIAGNOSE_HANG);
+    ilk_mutex_init(&waited_for, false);
+    ilk_mutex_lock(&waited_for);
+    struct thread waiter;
+    thread_start(&waiter, wait_once, NULL);
+    thread_await_sleep(&waiter);
+    ilk_atomic_store(&ahead_ns, MILLISECONDS(1000), memory_order_relaxed);
+    refuses_threads = true;
+    check_equal(ilk_set_hang_limit(MILLISECONDS(1)), ILK_NOMEM);
+    refuses_threads = false;
+    check_equal(ilk_set_hang_signal(SIGUSR1), ILK_OK);
+    const int now = stage_now(&looks);
+    check_equal(raise(SIGUSR1), 0);
+    stage_await(&looks, now + 1); /* the thread's first round is over, or has found the limit */
+    have_a_round(MILLISECONDS(HOUR_MS));
+    check(!ilk_atomic_load(&is_reported, memory_order_relaxed));
+    check_equal(ilk_set_hang_limit(0), ILK_OK);
+    check_equal(ilk_set_hang_signal(0), ILK_OK);
+    ilk_mutex_unlock(&waited_for);
+    thread_join(&waiter);
 }
 int __real_sigaction(int number, const struct sigaction *action, struct sigaction *before);
 int __wrap_sigaction(int number, const struct sigaction *action, struct sigaction *before);
@@ -373,11 +492,14 @@ static void a_handler_gets_its_own_context(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_wait_that_begins_within_a_round_is_not_beyond_the_limit),
     cmocka_unit_test(what_a_process_is_stopped_for_is_no_wait),
+    cmocka_unit_test(what_a_report_takes_is_waited_for),
     cmocka_unit_test(a_round_copies_no_objects_while_nothing_is_beyond_the_limit),
     cmocka_unit_test(diagnosis_keeps_no_file_descriptor_open),
     cmocka_unit_test(a_handler_that_forks_may_interrupt_the_settings),
     cmocka_unit_test(a_child_of_fork_samples_its_rings),
     cmocka_unit_test(a_child_of_fork_has_no_limit_and_no_signal_until_it_asks),
+    cmocka_unit_test(a_report_has_all_threads_of_a_crowd),
+    cmocka_unit_test(a_limit_that_has_failed_is_none),
     cmocka_unit_test(a_thread_may_end_after_its_wait_was_reported),
     cmocka_unit_test(a_handler_gets_its_own_context),
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What a call of the core leaves alone, whether it sleeps, wakes or meets a refusal: errno, and a cancellation that is
- * pending. The same calls run with membarrier(2), where it is refused from the start, and in a process that enters a
- * sandbox late, where they sleep until stores can be seen.
+ * pending. The same calls run with membarrier(2), where it is refused from the start, in a process that enters a
+ * sandbox late, where they sleep until stores can be seen, and with diagnosis, which asks the system for names of threads.
  */
 #include "support/fork.h"
 #include "support/rwlock_actor.h"
@@ -16,6 +16,7 @@
 #include <linux/futex.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,7 +25,7 @@ typedef uint64_t item;
 /* What the calls meet, made before the sandbox. The main thread holds what is held. */
 static struct {
     ilk_rwlock fence_free, read, written;
-    ilk_mutex held, inheriting, free;
+    ilk_mutex held, inheriting, free, first, second;
     ilk_semaphore semaphore;
     ilk_latch latch;
     ilk_barrier barrier;
@@ -49,6 +50,8 @@ static void set_up(void) {
     ilk_mutex_init(&s.held, false);
     ilk_mutex_init(&s.inheriting, true);
     ilk_mutex_init(&s.free, true);
+    ilk_mutex_init(&s.first, false);
+    ilk_mutex_init(&s.second, false);
     ilk_mutex_lock(&s.held);
     ilk_mutex_lock(&s.inheriting);
     ilk_semaphore_init(&s.semaphore, 0);
@@ -95,6 +98,22 @@ static void wait_for_an_owner(void) {
 }
 static void wait_for_an_owner_of_priority(void) {
     check_equal(ilk_mutex_lock_until(&s.inheriting, soon()), ILK_TIMEDOUT);
+}
+static void take_both(ilk_mutex *first, ilk_mutex *second) {
+    ilk_mutex_lock(first);
+    ilk_mutex_lock(second);
+    ilk_mutex_unlock(second);
+    ilk_mutex_unlock(first);
+}
+/* The second order is reported where it is watched. With no file left to open a thread has no name. */
+static void take_two_in_both_orders(void) {
+    struct rlimit files;
+    check_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+    const struct rlimit none = {STDERR_FILENO + 1, files.rlim_max};
+    check_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    take_both(&s.first, &s.second);
+    take_both(&s.second, &s.first);
+    check_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
 }
 static void wait_for_a_permit(void) {
     check_equal(ilk_semaphore_wait_until(&s.semaphore, soon()), ILK_TIMEDOUT);
@@ -176,6 +195,7 @@ static const struct {
     {"a wait for a writer", wait_for_a_writer},
     {"a wait for an owner", wait_for_an_owner},
     {"a wait for an owner that inherits priority", wait_for_an_owner_of_priority},
+    {"two locks in both orders", take_two_in_both_orders},
     {"a wait for a permit", wait_for_a_permit},
     {"a wait for a latch", wait_for_a_latch},
     {"a wait for a party", wait_for_a_party},
@@ -278,6 +298,11 @@ static void in_a_late_sandbox_of_an_old_kernel(void) {
     check(sandbox_refuse_futex(FUTEX_LOCK_PI2, ENOSYS));
 }
 
+static void watched(void) {
+    ilk_diagnose(ILK_DIAGNOSE_ALL);
+    set_up();
+}
+
 static void run_everywhere(bool with_cancellation) {
     need_children();
     static const struct {
@@ -288,6 +313,7 @@ static void run_everywhere(bool with_cancellation) {
         {"refused from the start", refused_from_the_start},
         {"in a late sandbox", in_a_late_sandbox},
         {"in a late sandbox of an old kernel", in_a_late_sandbox_of_an_old_kernel},
+        {"watched", watched},
     };
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         fprintf(stderr, "%s\n", places[i].name);

@@ -204,12 +204,26 @@ static void mutex_misuse_is_reported(void **state) {
                   "does not own it"); /* inheriting */
 }
 
+/* The sentence is written by a system call that a cancellation could end the thread in. */
+static void unlock_while_cancelled(void *context) {
+    ilk_mutex *mutex = context;
+    check_equal(pthread_cancel(pthread_self()), 0);
+    ilk_mutex_unlock(mutex);
+}
+
+static void misuse_by_a_cancelled_thread_is_reported(void **state) {
+    (void)state;
+    ilk_mutex mutex = ILK_MUTEX_INIT;
+    expect_misuse(unlock_while_cancelled, &mutex, "ilk_mutex_unlock", "");
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(owners_that_wait_for_each_other_are_reported_with_inheritance),
     cmocka_unit_test(semaphore_misuse_is_reported),
     cmocka_unit_test(latch_misuse_is_reported),
     cmocka_unit_test(barrier_misuse_is_reported),
     cmocka_unit_test(mutex_misuse_is_reported),
+    cmocka_unit_test(misuse_by_a_cancelled_thread_is_reported),
 };
 
 TEST_MAIN(tests)

@@ -8,11 +8,14 @@
  *                                  lock that FIRST has moved to slots
  *   program apart FIRST SECOND     each copy uses locks of its own, in two threads
  *   program close PLUGIN           the plugin is closed before a thread that read through it ends
+ *   program diagnosed PLUGIN       the plugin, mutex.c, is closed before a thread that took its mutex ends, and SIGQUIT
+ *                                  comes
  *   program many PLUGIN...         opens them all and reads through each
  */
 #include "copy.h"
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,11 +153,41 @@ static int close_early(struct opened plugin) {
     return 0;
 }
 
+static void *take_and_end(void *library) {
+    void (*take)(void) = NULL;
+    void *symbol = dlsym(library, "take_mutex");
+    memcpy(&take, &symbol, sizeof symbol);
+    take();
+    pthread_barrier_wait(&read_and_closed); /* it has taken */
+    pthread_barrier_wait(&read_and_closed); /* the plugin is closed */
+    return NULL;
+}
+
+static int close_diagnosed(const char *plugin) {
+    pthread_t thread;
+    void *library = dlopen(plugin, RTLD_NOW | RTLD_LOCAL);
+    pthread_barrier_init(&read_and_closed, NULL, 2);
+    if (library == NULL || pthread_create(&thread, NULL, take_and_end, library) != 0) {
+        return 1;
+    }
+    pthread_barrier_wait(&read_and_closed);
+    if (dlclose(library) != 0 || raise(SIGQUIT) != 0) {
+        return 1;
+    }
+    pthread_barrier_wait(&read_and_closed);
+    pthread_join(thread, NULL);
+    puts("done");
+    return 0;
+}
+
 int main(int count, char **arguments) {
     if (count < 3) {
         return 2;
     }
     const char *name = arguments[1];
+    if (strcmp(name, "diagnosed") == 0) {
+        return close_diagnosed(arguments[2]);
+    }
     struct opened first = open_copy(arguments[2]);
     if (strcmp(name, "close") == 0) {
         return close_early(first);
