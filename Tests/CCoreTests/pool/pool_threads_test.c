@@ -505,6 +505,34 @@ static void a_refused_thread_is_asked_for_again(void **state) {
     }
 }
 
+struct parent {
+    ilk_pool *pool;
+    ilk_group children;
+    ilk_job job, child;
+};
+
+static void wait_for_low_child(void *context) {
+    struct parent *parent = context;
+    ilk_job_init(&parent->child, nothing, NULL);
+    ilk_job_set_group(&parent->child, &parent->children);
+    ilk_job_set_priority(&parent->child, ILK_PRIORITY_LOW); /* not in the worker's own deque */
+    check(ilk_pool_submit(parent->pool, &parent->child));
+    await(&parent->children);
+}
+
+/* The only thread's job waits for one that nobody else begins: the pool may have more threads, and the system has none. */
+static void a_job_that_waits_finds_its_own_where_threads_are_refused(void **state) {
+    (void)state;
+    struct parent parent = {.pool = make((ilk_pool_options){.threads = 1})};
+    ilk_group group = {0};
+    allow(0);
+    submit(parent.pool, &parent.job, wait_for_low_child, &parent, &group);
+    await(&group);
+    check(ilk_pool_get_info(parent.pool).refused > 0);
+    allow(INT32_MAX);
+    end(parent.pool);
+}
+
 /* ---- Misuse ---- */
 
 static void exit_thread(void *context) {
@@ -582,6 +610,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_pool_goes_on_with_the_threads_there_are),
     cmocka_unit_test(a_pool_without_any_thread_is_no_memory),
     cmocka_unit_test(a_refused_thread_is_asked_for_again),
+    cmocka_unit_test(a_job_that_waits_finds_its_own_where_threads_are_refused),
     cmocka_unit_test(misuse_is_reported),
 };
 

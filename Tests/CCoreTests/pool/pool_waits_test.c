@@ -331,6 +331,55 @@ static void the_last_thread_that_blocks_lets_the_others_search(void **state) {
     end(pool);
 }
 
+struct two_waits {
+    struct family families[2];
+    ilk_timer far[2]; /* so that the groups have jobs */
+};
+
+/*  A, asleep for its job      B, asleep for its own, later: all threads are blocked
+ *  the job of A comes: A finds it, though B sleeps as well; then B's                                      */
+static void every_job_that_sleeps_where_all_are_blocked_is_woken(void **state) {
+    (void)state;
+    ilk_pool *pool = make(2, 2);
+    struct two_waits waits = {.families = {{.pool = pool}, {.pool = pool}}};
+    for (uint32_t i = 0; i < 2; i++) {
+        struct family *family = &waits.families[i];
+        ilk_timer_init(&waits.far[i], nothing, NULL);
+        ilk_job_set_group(ilk_timer_job(&waits.far[i]), &family->children);
+        check_equal(ilk_pool_submit_at(pool, &waits.far[i], ILK_FOREVER), ILK_OK);
+        submit(pool, &family->parent, wait_for_late, family, &family->all, ILK_PRIORITY_NORMAL);
+        await_blocked(pool, i + 1);
+    }
+    for (int i = 0; i < 2; i++) {
+        struct family *family = &waits.families[i];
+        submit(pool, &family->late, run_child, family, &family->children, ILK_PRIORITY_NORMAL);
+        check(ilk_pool_cancel(pool, &waits.far[i]));
+        await(&family->all);
+    }
+    end(pool);
+}
+
+/* ---- Limits ---- */
+
+static void wait_until_now_for_child(void *context) {
+    struct family *family = context;
+    submit(family->pool, &family->child, run_child, family, &family->children, ILK_PRIORITY_NORMAL);
+    waits_below = true;
+    check_equal(ilk_group_wait_until(&family->children, ilk_now_ns()), ILK_TIMEDOUT);
+    waits_below = false;
+}
+
+static void a_job_that_waits_begins_no_other_after_its_limit(void **state) {
+    (void)state;
+    ilk_pool *pool = make(1, 1);
+    struct family family = {.pool = pool};
+    submit(pool, &family.parent, wait_until_now_for_child, &family, &family.all, ILK_PRIORITY_NORMAL);
+    await(&family.all);
+    await(&family.children);
+    check(!family.child_was_on_top);
+    end(pool);
+}
+
 /* ---- Between will_block and did_block ---- */
 
 static void block_for_child(void *context) {
@@ -441,12 +490,20 @@ static void idle_is_when_jobs_timers_and_followers_have_ended(void **state) {
 
 struct idle_waiter {
     ilk_pool *pool;
-    ilk_status status;
+    struct thread thread;
 };
 
+/* Woken: at its limit it would see the pool idle as well. */
 static void wait_idle(void *context) {
-    struct idle_waiter *waiter = context;
-    waiter->status = ilk_pool_wait_idle_until(waiter->pool, limit());
+    const struct idle_waiter *waiter = context;
+    const uint64_t deadline = limit();
+    check_equal(ilk_pool_wait_idle_until(waiter->pool, deadline), ILK_OK);
+    check(ilk_now_ns() < deadline);
+}
+
+static void begin_to_wait_idle(struct idle_waiter *waiter) {
+    thread_start(&waiter->thread, wait_idle, waiter);
+    thread_await_sleep(&waiter->thread);
 }
 
 static void a_pool_with_a_timer_is_idle_when_that_is_cancelled(void **state) {
@@ -457,12 +514,68 @@ static void a_pool_with_a_timer_is_idle_when_that_is_cancelled(void **state) {
     check_equal(ilk_pool_submit_at(pool, &timer, ILK_FOREVER), ILK_OK);
     check_equal(ilk_pool_wait_idle_until(pool, ilk_deadline_in_ns(1000000)), ILK_TIMEDOUT);
     struct idle_waiter waiter = {.pool = pool};
-    struct thread thread;
-    thread_start(&thread, wait_idle, &waiter);
-    thread_await_sleep(&thread);
+    begin_to_wait_idle(&waiter);
+    /* Another thread has waited, and given up: the first one waits on. */
+    check_equal(ilk_pool_wait_idle_until(pool, ilk_deadline_in_ns(1000000)), ILK_TIMEDOUT);
     check(ilk_pool_cancel(pool, &timer));
-    thread_join(&thread);
-    check_equal(waiter.status, ILK_OK);
+    thread_join(&waiter.thread);
+    end(pool);
+}
+
+struct handing_back {
+    ilk_pool *pool;
+    ilk_job first, second;
+    struct stage first_runs; /* 1: begun; 2: it may end */
+    struct stage second_is_handed_back;
+};
+
+static void hold_first(void *context) {
+    struct handing_back *handing = context;
+    stage_reach(&handing->first_runs, 1);
+    stage_await(&handing->first_runs, 2);
+}
+
+static void hold_second(void *context, ilk_job *job) {
+    struct handing_back *handing = context;
+    check(job == &handing->second);
+    stage_reach(&handing->second_is_handed_back, 1);
+    stage_await(&handing->second_is_handed_back, 2);
+}
+
+static void close_now(void *context) {
+    struct handing_back *handing = context;
+    ilk_pool_close_now(handing->pool, hold_second, handing);
+}
+
+/*  worker          close_now                  waiting thread
+ *   runs the first
+ *                   hands the second back
+ *   ends
+ *                                              not idle yet: sleeps
+ *                   ends                       idle                  */
+static void a_pool_is_idle_when_close_now_has_handed_all_back(void **state) {
+    (void)state;
+    ilk_pool *pool = make(1, 1);
+    struct handing_back handing = {
+        .pool = pool, .first_runs = STAGE_INIT, .second_is_handed_back = STAGE_INIT};
+    submit(pool, &handing.first, hold_first, &handing, NULL, ILK_PRIORITY_NORMAL);
+    stage_await(&handing.first_runs, 1);
+    submit(pool, &handing.second, nothing, NULL, NULL, ILK_PRIORITY_NORMAL);
+    struct thread closer;
+    thread_start(&closer, close_now, &handing);
+    stage_await(&handing.second_is_handed_back, 1);
+    stage_reach(&handing.first_runs, 2);
+    const uint64_t deadline = limit();
+    while (ilk_pool_get_info(pool).threads != 0) {
+        check(ilk_now_ns() < deadline);
+        sched_yield();
+    }
+    check_equal(ilk_pool_wait_idle_until(pool, ilk_now_ns()), ILK_TIMEDOUT);
+    struct idle_waiter waiter = {.pool = pool};
+    begin_to_wait_idle(&waiter);
+    stage_reach(&handing.second_is_handed_back, 2);
+    thread_join(&waiter.thread);
+    thread_join(&closer);
     end(pool);
 }
 
@@ -514,10 +627,13 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_job_that_waits_finds_its_own_among_others),
     cmocka_unit_test(a_job_that_waits_finds_one_that_comes_later),
     cmocka_unit_test(the_last_thread_that_blocks_lets_the_others_search),
+    cmocka_unit_test(every_job_that_sleeps_where_all_are_blocked_is_woken),
+    cmocka_unit_test(a_job_that_waits_begins_no_other_after_its_limit),
     cmocka_unit_test(between_will_and_did_block_a_wait_runs_nothing),
     cmocka_unit_test(a_job_may_follow_a_group_whose_pool_is_gone),
     cmocka_unit_test(idle_is_when_jobs_timers_and_followers_have_ended),
     cmocka_unit_test(a_pool_with_a_timer_is_idle_when_that_is_cancelled),
+    cmocka_unit_test(a_pool_is_idle_when_close_now_has_handed_all_back),
     cmocka_unit_test(a_wait_for_another_pool_lets_a_thread_take_over),
 };
 
