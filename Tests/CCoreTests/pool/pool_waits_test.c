@@ -501,6 +501,14 @@ static void wait_idle(void *context) {
     check(ilk_now_ns() < deadline);
 }
 
+static void await_no_threads(ilk_pool *pool) {
+    const uint64_t deadline = limit();
+    while (ilk_pool_get_info(pool).threads != 0) {
+        check(ilk_now_ns() < deadline);
+        sched_yield();
+    }
+}
+
 static void begin_to_wait_idle(struct idle_waiter *waiter) {
     thread_start(&waiter->thread, wait_idle, waiter);
     thread_await_sleep(&waiter->thread);
@@ -512,7 +520,6 @@ static void a_pool_with_a_timer_is_idle_when_that_is_cancelled(void **state) {
     ilk_timer timer;
     ilk_timer_init(&timer, nothing, NULL);
     check_equal(ilk_pool_submit_at(pool, &timer, ILK_FOREVER), ILK_OK);
-    check_equal(ilk_pool_wait_idle_until(pool, ilk_deadline_in_ns(1000000)), ILK_TIMEDOUT);
     struct idle_waiter waiter = {.pool = pool};
     begin_to_wait_idle(&waiter);
     /* Another thread has waited, and given up: the first one waits on. */
@@ -550,8 +557,9 @@ static void close_now(void *context) {
 /*  worker          close_now                  waiting thread
  *   runs the first
  *                   hands the second back
- *   ends
- *                                              not idle yet: sleeps
+ *                                              sleeps
+ *   ends, and so does its thread
+ *                                              not idle yet
  *                   ends                       idle                  */
 static void a_pool_is_idle_when_close_now_has_handed_all_back(void **state) {
     (void)state;
@@ -564,15 +572,11 @@ static void a_pool_is_idle_when_close_now_has_handed_all_back(void **state) {
     struct thread closer;
     thread_start(&closer, close_now, &handing);
     stage_await(&handing.second_is_handed_back, 1);
-    stage_reach(&handing.first_runs, 2);
-    const uint64_t deadline = limit();
-    while (ilk_pool_get_info(pool).threads != 0) {
-        check(ilk_now_ns() < deadline);
-        sched_yield();
-    }
-    check_equal(ilk_pool_wait_idle_until(pool, ilk_now_ns()), ILK_TIMEDOUT);
     struct idle_waiter waiter = {.pool = pool};
     begin_to_wait_idle(&waiter);
+    stage_reach(&handing.first_runs, 2);
+    await_no_threads(pool);
+    check_equal(ilk_pool_wait_idle_until(pool, ilk_now_ns()), ILK_TIMEDOUT);
     stage_reach(&handing.second_is_handed_back, 2);
     thread_join(&waiter.thread);
     thread_join(&closer);
