@@ -209,6 +209,24 @@ static void threads_of_a_batch_process_are_batch(void **state) {
     expect_worker_like_process(become_other, SCHED_BATCH);
 }
 
+/* Without what is not of the class. */
+static void threads_of_a_batch_process_that_forks_others_are_batch(void **state) {
+    (void)state;
+    check(set_policy(SCHED_BATCH | SCHED_RESET_ON_FORK));
+    expect_worker_like_process(become_other, SCHED_BATCH);
+}
+
+static void threads_of_a_nice_process_are_nice(void **state) {
+    (void)state;
+    const int own = getpriority(PRIO_PROCESS, 0);
+    if (own > 12) { /* the submitter is nicer still */
+        print_message("skipped: the process is too nice\n");
+        skip();
+    }
+    check_equal(setpriority(PRIO_PROCESS, 0, own + 2), 0);
+    expect_worker_like_process(become_nicer, SCHED_OTHER);
+}
+
 /* And so is the submitter. */
 static void threads_of_a_real_time_process_are_not(void **state) {
     (void)state;
@@ -372,6 +390,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_thread_is_not_round_robin_like_its_submitter),
     cmocka_unit_test(a_thread_has_not_the_nice_value_of_its_submitter),
     cmocka_unit_test(threads_of_a_batch_process_are_batch),
+    cmocka_unit_test(threads_of_a_batch_process_that_forks_others_are_batch),
+    cmocka_unit_test(threads_of_a_nice_process_are_nice),
     cmocka_unit_test(threads_of_a_real_time_process_are_not),
     cmocka_unit_test(threads_of_a_process_on_one_processor_are_there),
     cmocka_unit_test(a_pool_has_a_thread_for_each_processor_of_the_process),

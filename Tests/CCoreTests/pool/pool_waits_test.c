@@ -204,6 +204,47 @@ static void a_join_runs_what_the_forked_job_has_forked_elsewhere(void **state) {
     end(pool);
 }
 
+struct split {
+    ilk_pool *pool;
+    struct stage third_runs; /* 1: elsewhere; 2: the fourth runs */
+};
+
+static void run_number(void *context, size_t first, size_t last) {
+    struct split *split = context;
+    check_equal(last, first + 1);
+    if (first == 0) {
+        stage_await(&split->third_runs, 1);
+    } else if (first == 2) {
+        stage_reach(&split->third_runs, 1);
+        stage_await(&split->third_runs, 2);
+    } else if (first == 3) {
+        stage_reach(&split->third_runs, 2);
+    }
+}
+
+static void run_split(void *context) {
+    struct split *split = context;
+    check(ilk_pool_for(split->pool, 0, 4, 1, run_number, split));
+}
+
+/*  one worker                     another
+ *   begins 0, offers 2 and 3
+ *                                  takes them, begins 2, offers 3, and waits in 2 until 3 runs
+ *   ends 0 and 1, waits for 2
+ *   runs 3                                                                                          */
+static void a_loop_that_waits_runs_parts_that_were_split_off_elsewhere(void **state) {
+    (void)state;
+    ilk_pool *pool = make(2, 2);
+    for (int round = 0; round < stress_rounds(100); round++) {
+        struct split split = {.pool = pool, .third_runs = STAGE_INIT};
+        ilk_group group = {0};
+        ilk_job job;
+        submit(pool, &job, run_split, &split, &group, ILK_PRIORITY_NORMAL);
+        await(&group);
+    }
+    end(pool);
+}
+
 /* ---- Where the jobs are ---- */
 
 struct family {
@@ -329,6 +370,41 @@ static void the_last_thread_that_blocks_lets_the_others_search(void **state) {
     await(&last.family.all);
     check(last.family.child_was_on_top);
     end(pool);
+}
+
+struct surrounded {
+    struct family family;
+    ilk_job held, before[20]; /* more than a refill takes */
+    struct stage stage;       /* 1: the worker is held; 2: no more */
+};
+
+static void hold_worker(void *context) {
+    struct surrounded *surrounded = context;
+    stage_reach(&surrounded->stage, 1);
+    stage_await(&surrounded->stage, 2);
+}
+
+/* The child and its neighbours are LOW. Its parent comes with others, of which a part is in the backlog then, and of NORMAL
+ * ones another in the deque. */
+static void a_search_loses_no_other_job(void **state) {
+    (void)state;
+    const ilk_priority priorities[] = {ILK_PRIORITY_NORMAL, ILK_PRIORITY_LOW};
+    for (int i = 0; i < 2; i++) {
+        ilk_pool *pool = make(1, 1);
+        struct surrounded around = {.family = {.pool = pool, .priority = ILK_PRIORITY_LOW},
+                                    .stage = STAGE_INIT};
+        struct family *family = &around.family;
+        submit(pool, &around.held, hold_worker, &around, NULL, ILK_PRIORITY_HIGH);
+        stage_await(&around.stage, 1);
+        submit(pool, &family->parent, wait_for_child, family, &family->all, priorities[i]);
+        for (int before = 0; before < 20; before++) {
+            submit(pool, &around.before[before], run_stranger, family, &family->all, priorities[i]);
+        }
+        stage_reach(&around.stage, 2);
+        await(&family->all);
+        check(family->child_was_on_top);
+        end(pool);
+    }
 }
 
 struct two_waits {
@@ -532,6 +608,7 @@ static void a_pool_with_a_timer_is_idle_when_that_is_cancelled(void **state) {
 struct handing_back {
     ilk_pool *pool;
     ilk_job first, second;
+    ilk_group of_second;
     struct stage first_runs; /* 1: begun; 2: it may end */
     struct stage second_is_handed_back;
 };
@@ -561,14 +638,14 @@ static void close_now(void *context) {
  *   ends, and so does its thread
  *                                              not idle yet
  *                   ends                       idle                  */
-static void a_pool_is_idle_when_close_now_has_handed_all_back(void **state) {
+static void a_pool_is_idle_and_a_group_over_when_all_is_handed_back(void **state) {
     (void)state;
     ilk_pool *pool = make(1, 1);
     struct handing_back handing = {
         .pool = pool, .first_runs = STAGE_INIT, .second_is_handed_back = STAGE_INIT};
     submit(pool, &handing.first, hold_first, &handing, NULL, ILK_PRIORITY_NORMAL);
     stage_await(&handing.first_runs, 1);
-    submit(pool, &handing.second, nothing, NULL, NULL, ILK_PRIORITY_NORMAL);
+    submit(pool, &handing.second, nothing, NULL, &handing.of_second, ILK_PRIORITY_NORMAL);
     struct thread closer;
     thread_start(&closer, close_now, &handing);
     stage_await(&handing.second_is_handed_back, 1);
@@ -577,9 +654,11 @@ static void a_pool_is_idle_when_close_now_has_handed_all_back(void **state) {
     stage_reach(&handing.first_runs, 2);
     await_no_threads(pool);
     check_equal(ilk_pool_wait_idle_until(pool, ilk_now_ns()), ILK_TIMEDOUT);
+    check_equal(ilk_group_wait_until(&handing.of_second, ilk_now_ns()), ILK_TIMEDOUT);
     stage_reach(&handing.second_is_handed_back, 2);
     thread_join(&waiter.thread);
     thread_join(&closer);
+    await(&handing.of_second);
     end(pool);
 }
 
@@ -628,16 +707,18 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(waits_without_a_circle_end),
     cmocka_unit_test(a_job_that_waits_has_no_others_on_top),
     cmocka_unit_test(a_join_runs_what_the_forked_job_has_forked_elsewhere),
+    cmocka_unit_test(a_loop_that_waits_runs_parts_that_were_split_off_elsewhere),
     cmocka_unit_test(a_job_that_waits_finds_its_own_among_others),
     cmocka_unit_test(a_job_that_waits_finds_one_that_comes_later),
     cmocka_unit_test(the_last_thread_that_blocks_lets_the_others_search),
+    cmocka_unit_test(a_search_loses_no_other_job),
     cmocka_unit_test(every_job_that_sleeps_where_all_are_blocked_is_woken),
     cmocka_unit_test(a_job_that_waits_begins_no_other_after_its_limit),
     cmocka_unit_test(between_will_and_did_block_a_wait_runs_nothing),
     cmocka_unit_test(a_job_may_follow_a_group_whose_pool_is_gone),
     cmocka_unit_test(idle_is_when_jobs_timers_and_followers_have_ended),
     cmocka_unit_test(a_pool_with_a_timer_is_idle_when_that_is_cancelled),
-    cmocka_unit_test(a_pool_is_idle_when_close_now_has_handed_all_back),
+    cmocka_unit_test(a_pool_is_idle_and_a_group_over_when_all_is_handed_back),
     cmocka_unit_test(a_wait_for_another_pool_lets_a_thread_take_over),
 };
 
