@@ -111,6 +111,24 @@ EX_SCENARIO(idle_two){
     .check = check_accepted,
     .step_limit = 8000,
 };
+static void set_soon_and_wait_idle(void) {
+    ilk_timer_init(&s.timer, run_timed, NULL);
+    ex_assert(ilk_pool_submit_at(s.pool, &s.timer, SOON) == ILK_OK);
+    s.accepted[0] = 1;
+    ex_assert(ilk_pool_wait_idle_until(s.pool, ILK_FOREVER) == ILK_OK);
+    ex_assert(ilk_atomic_load(&s.ran[0], memory_order_relaxed) == 1);
+    end(s.pool);
+}
+EX_SCENARIO(idle_timer){
+    .name = "pool-timer-wait_idle_until",
+    .claim = "a pool with a timer is idle when its job has run, however its promise is kept",
+    .setup = setup_one,
+    .threads = {set_soon_and_wait_idle, thread_0, thread_1},
+    .check = check_accepted,
+    .step_limit = 6000,
+    .timeouts = 1,
+    .weight = 2,
+};
 static void set_timer(void) {
     ilk_timer_init(&s.timer, run_timed, NULL);
     ex_assert(ilk_pool_submit_at(s.pool, &s.timer, ILK_FOREVER) == ILK_OK);
@@ -169,4 +187,5 @@ EX_MUST_REACH(states){
      {EX_EVENT_CALLS, EX_POOL_BLOCKED, EX_POOL_STUCK_FINDS, EX_GROUP_WAKES_WORKERS}},
     {"pool-submit-wait_idle_until*", {EX_POOL_SLEEPS, EX_POOL_IDLE_PARKS}},
     {"pool-submit-wait_idle_until-two-workers", {EX_POOL_STEALS}},
+    {"pool-timer-wait_idle_until", {EX_SLEEPER_LATE, EX_POOL_IDLE_PARKS}},
 };
