@@ -478,7 +478,8 @@ static void prepare_waiting(struct crowd *crowd, int index, ilk_job *job, ilk_pr
 static void set_waiting(struct crowd *crowd, int index, ilk_priority priority, struct later *later) {
     ilk_timer_init(&later->timer, begin_waiting_job, &crowd->jobs[index]);
     prepare_waiting(crowd, index, ilk_timer_job(&later->timer), priority);
-    check_equal(ilk_pool_submit_at(crowd->pool, &later->timer, (uint64_t)index + 1), ILK_OK); /* due, in order */
+    check_equal(ilk_pool_submit_at(crowd->pool, &later->timer, (uint64_t)index + 1),
+                ILK_OK); /* due, in order */
 }
 
 static void follow_waiting(struct crowd *crowd, int index, ilk_priority priority, struct later *later,

@@ -162,12 +162,14 @@ static void close_and_wait_idle(void) {
     set_timer();
     ilk_pool_close(s.pool);
     wait_idle_beside_cancel();
-    ex_assert(ilk_pool_wait_until(s.pool, ILK_FOREVER) == ILK_OK); /* before end() closes once more, and wakes all */
+    ex_assert(ilk_pool_wait_until(s.pool, ILK_FOREVER) ==
+              ILK_OK); /* before end() closes once more, and wakes all */
     end(s.pool);
 }
 EX_SCENARIO(idle_cancel_closed){
     .name = "pool-cancel-the-last-promise-beside-wait_idle_until",
-    .claim = "a closed pool ends when its last timer is cancelled beside a thread that waits until it is idle",
+    .claim =
+        "a closed pool ends when its last timer is cancelled beside a thread that waits until it is idle",
     .setup = setup_one,
     .threads = {close_and_wait_idle, cancel_beside, thread_0, thread_1},
     .check = check_accepted,
