@@ -17,7 +17,8 @@ ilk_pool *pool_make(ilk_pool_options options);
 /* Closes the pool, waits for it, and destroys it. */
 void pool_end(ilk_pool *pool);
 
-void pool_submit(ilk_pool *pool, ilk_job *job, void (*function)(void *context), void *context, ilk_group *group);
+void pool_submit(ilk_pool *pool, ilk_job *job, void (*function)(void *context), void *context,
+                 ilk_group *group);
 void pool_submit_as(ilk_pool *pool, ilk_job *job, void (*function)(void *context), void *context,
                     ilk_group *group, ilk_priority priority);
 
