@@ -498,14 +498,14 @@ static void await_no_timers(ilk_pool *pool) {
     }
 }
 
-enum way { BY_TIMER, AS_FOLLOWER };
+enum route { BY_TIMER, AS_FOLLOWER };
 enum { EACH = 100, PRIORITIES = 3 };
 
 /*  worker                   this thread, beside the timers' thread, or another pool's
  *   is in the host
  *                            submits the restless job, then EACH jobs of each priority come in their order
  *   runs the restless job until all have begun                                                             */
-static void expect_bounds(enum way way, ilk_priority of_restless) {
+static void expect_bounds(enum route route, ilk_priority of_restless) {
     static struct later later[PRIORITIES * EACH];
     memset(later, 0, sizeof later);
     struct crowd *crowd = make_crowd(1, PRIORITIES * EACH), *holder = make_crowd(1, 0);
@@ -518,7 +518,7 @@ static void expect_bounds(enum way way, ilk_priority of_restless) {
     submit(crowd->pool, &crowd->restless, run_restless, crowd, of_restless, &crowd->group);
     for (int i = 0; i < PRIORITIES * EACH; i++) {
         const ilk_priority priority = (ilk_priority)(i / EACH);
-        if (way == BY_TIMER) {
+        if (route == BY_TIMER) {
             set_waiting(crowd, i, priority, &later[i]);
         } else {
             follow_waiting(crowd, i, priority, &later[i], holder->pool);
